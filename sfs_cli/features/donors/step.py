@@ -68,7 +68,7 @@ class DonorDesign:
         if not self.of_several_classes:
             ways.append("add up or average the samples of each donor (pseudobulk), and rank these")
         elif repeated:
-            ways.append("add up or average the samples of each donor and class")
+            ways.append("add up or average those of each donor and class (not across classes)")
         if self.of_several_classes and not self.adjusted:
             ways.append(
                 "compare within donors: --adjust with the column of the donors, --method f-test, "
@@ -112,10 +112,10 @@ class DonorStep(Step):
     def doubt(record: Mapping[str, Any]) -> Doubt | None:
         """Return why a test takes samples of one donor for independent ones, by the facts."""
         facts = record["input"]
-        samples, design = facts.get("n_samples"), facts.get("donor_design")
-        if not isinstance(design, dict) or not all(isinstance(v, int) for v in design.values()):
+        try:
+            return DonorDesign(**facts["donor_design"]).doubt(facts["n_samples"])
+        except (KeyError, TypeError):  # a record that was edited may hold anything
             return None
-        return DonorDesign(**design).doubt(samples)
 
 
 STEP = DonorStep
