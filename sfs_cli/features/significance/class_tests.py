@@ -123,7 +123,8 @@ def guard_class_tests(run: Run, tested: dict[str, Any], scored: np.ndarray) -> N
         tests &= not METHODS[config.scorer].permuted  # which tests dependence of any kind
     else:
         tests = config.scorer in SIGNED
-    if labels is None or not tests or run.cohort.parts:
+    silent = {"class-tests", *(["small-class"] if welch else [])} <= set(config.accept)
+    if labels is None or not tests or run.cohort.parts or silent:
         return
     wanted = min(LOOK, max(1, LOOK_VALUES // run.matrix.n_samples))
     values = values_of(run, from_all_over(scored, wanted))
