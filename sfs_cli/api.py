@@ -85,16 +85,15 @@ def _in_python(text: str | None) -> str | None:
     known = {option.flag: option for option in options_of(RankConfig)}
 
     def argument(found: re.Match[str]) -> str:
-        option, value = known.get(found[1]), found[2] or ""
+        option, value = known.get(found[1]), found[2]
         name = found[1][2:].replace("-", "_") if option is None else option.name
-        if not value:
+        if value is None:
             return name
-        is_value = re.fullmatch(r"[\w.:-]+(,[\w.:-]+)+|[\d.]+", value)
-        if option is not None and (is_value or value in option.known):
-            return f"{name}={value}" if re.fullmatch(r"[\d.]+", value) else f'{name}="{value}"'
-        return f"{name} {value}"
+        if value.isalpha() and (option is None or value not in option.known):
+            return f"{name} {value}"  # a word of the sentence
+        return f"{name}={value}" if value.replace(".", "").isdigit() else f'{name}="{value}"'
 
-    return re.sub(r"(?<![\w-])(--(?!help)[a-z][a-z\d-]*)(?: ([\w.,:-]*\w))?", argument, text)
+    return re.sub(r"(?<![\w-])(--(?!help)[a-z][a-z\d-]*)(?: (?!-)([\w.,:-]*\w))?", argument, text)
 
 
 class SfsWarning(UserWarning):
@@ -942,15 +941,12 @@ def aggregate(rankings: Any, *, verbose: bool = False, **options: Any) -> pd.Dat
 
 def _spelling_of_lists(frames: Iterable[pd.DataFrame]) -> dict[str, str]:
     """Do what `_spelling` does for rankings, whose features are the index or a column."""
-    columns = (
-        column
+    parts = (
+        part
         for frame in frames
-        for column in (
-            frame.index,
-            *(each for _, each in frame.select_dtypes(exclude="number").items()),
-        )
+        for part in (frame.index.to_frame(), frame.select_dtypes(exclude="number"))
     )
-    return _spelling(name for column in columns for name in column)
+    return _spelling(name for part in parts for name in part.to_numpy().ravel("F"))
 
 
 def _frame_of_list(value: Any) -> pd.DataFrame:

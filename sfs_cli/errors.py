@@ -43,7 +43,7 @@ class SfsError(Exception):
     ----------
     what : str
         What is wrong, in one sentence.
-    where : str, optional
+    where : str or Path, optional
         The file, row, column or source it was found in.
     hint : str, optional
         What to do about it.
@@ -58,13 +58,13 @@ class SfsError(Exception):
         self,
         what: str,
         *,
-        where: str | None = None,
+        where: object = None,
         hint: str | None = None,
         option: str | tuple[str, ...] = (),
     ) -> None:
         super().__init__(what)
         self.what = what
-        self.where = where
+        self.where = None if where is None else str(where)
         self.hint = hint
         self.options = (option,) if isinstance(option, str) else option
 
@@ -210,19 +210,34 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 
 @contextmanager
-def located(where: str) -> Iterator[None]:
+def located(where: object) -> Iterator[None]:
     """Add the place to an input error that does not name one."""
     try:
         yield
     except InputError as error:
-        error.where = error.where or where
+        error.where = error.where or str(where)
+        raise
+
+
+@contextmanager
+def within(place: str) -> Iterator[None]:
+    """Put a place before that of an error; of none ("") it stays as it is."""
+    try:
+        yield
+    except SfsError as error:
+        if place:
+            error.where = place + (f"; {error.where}" if error.where else "")
         raise
 
 
 def counted(count: int, noun: str) -> str:
     """Write a count with its noun: ``1 value``, ``1,200 values``, ``2 batches``."""
-    end = "es" if noun.endswith(("s", "ch")) else "s"
-    return f"{count:,} {noun}{'' if count == 1 else end}"
+    return f"{count:,} {noun if count == 1 else plural(noun)}"
+
+
+def plural(noun: str) -> str:
+    """Return the plural of a noun."""
+    return noun + ("es" if noun.endswith(("s", "ch")) else "s")
 
 
 def either(words: Sequence[str]) -> str:

@@ -91,55 +91,6 @@ class Record(CommonRecord):
     result: RankingFacts
 
 
-WeightFacts = TypedDict(
-    "WeightFacts", {"from": str, "sum": float, "zero": int, "column": NotRequired[str]}
-)
-"""``--sample-weights``: their sum, and the number of samples of weight 0, which take no part.
-
-`column` is that of several which was taken by its name."""
-
-
-class DonorFacts(TypedDict):
-    """How the samples are spread over donors and classes.
-
-    `of_several_classes` counts the donors with samples of more than one class (as in pairs),
-    `donors_by_classes` the donors in each class, and `adjusted` says whether ``--adjust`` takes the
-    differences between donors out.
-    """
-
-    donors: int
-    of_several_classes: int
-    donors_by_classes: int
-    adjusted: bool
-
-
-class MatrixFacts(TypedDict):
-    """The matrix as it was read and prepared.
-
-    `orientation` says why rows are what they are, `left_out` how many features take no part by the
-    reason, `given` how many were chosen before; `donors` counts those of ``--donors``, and
-    `donor_design` says how they are spread.
-    """
-
-    format: str
-    rows: str
-    orientation: NotRequired[str]
-    renamed: int
-    n_samples: int
-    n_samples_in_file: int
-    n_features: int
-    dtype: str
-    sparse: bool
-    missing_values: int
-    features_with_missing_values: int
-    left_out: dict[str, int]
-    given: NotRequired[int]
-    transform: list[str]
-    donors: NotRequired[int]
-    donor_design: NotRequired[DonorFacts]
-    sample_weights: NotRequired[WeightFacts]
-
-
 class SolverFacts(TypedDict, total=False):
     """How an iterative method ended; empty for other methods."""
 
@@ -153,45 +104,6 @@ class NextRun(TypedDict):
 
     command: str
     reason: str
-
-
-class ExplainedFacts(TypedDict):
-    """Mean part of the variance of the best features that covariates or batches explain.
-
-    It is that before they are taken out of the features and after, where they are; `by_chance` is
-    what as many columns of random numbers explain.
-    """
-
-    features: int
-    before: float
-    after: NotRequired[float]
-    by_chance: float
-
-
-class CovariateFacts(TypedDict, total=False):
-    """What ``--adjust`` took out of the features; empty without it.
-
-    `rank` is that of the design matrix with its intercept, within batches the largest.
-    """
-
-    columns: list[dict[str, Any]]
-    rank: int
-    explained: ExplainedFacts
-
-
-class BatchFacts(TypedDict, total=False):
-    """The batches of ``--batch``, in which the features were ranked; empty without it.
-
-    `left_out` are the batches that were not ranked, with the reason; `kendall_tau` tells how far
-    the rankings agree, where they are few.
-    """
-
-    column: str
-    how: str
-    ranked: list[dict[str, Any]]
-    left_out: dict[str, str]
-    kendall_tau: Any
-    explained: ExplainedFacts
 
 
 class StableFeatures(TypedDict):
@@ -280,10 +192,13 @@ LabelFacts = TypedDict(
 class RunFacts(TypedDict):
     """What a run found out about itself, for ``run.json`` and the report.
 
-    The keys of `graph`, `method` and `knowledge` depend on what was asked for.
+    The keys of `graph`, `method` and `knowledge` depend on what was asked for. `input` is the
+    matrix as it was read and prepared, and what is known of its samples: `orientation` says why
+    rows are what they are, `left_out` how many features take no part by the reason, and `given` how
+    many were chosen before.
     """
 
-    input: MatrixFacts
+    input: dict[str, Any]
     graph: dict[str, Any]
     method: dict[str, Any]
     knowledge: dict[str, Any]
@@ -291,8 +206,9 @@ class RunFacts(TypedDict):
     pruning: dict[str, Any]  # of the rooms of these names in `sfs_cli.features`; empty without
     modules: dict[str, Any]
     stability: StabilityFacts
-    covariates: CovariateFacts
-    batches: BatchFacts
+    significance: dict[str, Any]
+    covariates: dict[str, Any]
+    batches: dict[str, Any]
     plan: PlanFacts
     passes: list[PassFacts]
     labels: LabelFacts

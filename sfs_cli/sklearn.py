@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -47,6 +48,7 @@ __all__ = [
 ]
 
 
+@dataclass(eq=False, repr=False)
 class _Selector(SelectorMixin, BaseEstimator):
     """What the selectors have in common.
 
@@ -63,6 +65,8 @@ class _Selector(SelectorMixin, BaseEstimator):
     feature_names_in_ : ndarray of str, shape (m,)
         Their names, where `fit` was given a data frame.
     """
+
+    n_features_to_select: float | None = None
 
     METHOD: ClassVar[str] = ""
     LABELS: ClassVar[str] = "none"
@@ -199,6 +203,7 @@ def _checked(X: Any) -> Any:
     return X
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class SpectralSelector(_Selector):
     """SPEC (Zhao and Liu, 2007): features that vary slowly over a graph of the samples.
 
@@ -225,23 +230,13 @@ class SpectralSelector(_Selector):
     """
 
     METHOD, LABELS = "spec", "none"
-
-    def __init__(
-        self,
-        n_features_to_select: float | None = None,
-        *,
-        ranking: str | None = None,
-        similarity: str | None = None,
-        neighbors: int | None = None,
-        clusters: int | None = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.ranking = ranking
-        self.similarity = similarity
-        self.neighbors = neighbors
-        self.clusters = clusters
+    ranking: str | None = None
+    similarity: str | None = None
+    neighbors: int | None = None
+    clusters: int | None = None
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class MRSFSelector(_Selector):
     """MRSF (Zhao, Wang and Liu, 2010): features that together keep the graph, without repetition.
 
@@ -269,21 +264,12 @@ class MRSFSelector(_Selector):
     """
 
     METHOD, LABELS = "mrsf", "none"
-
-    def __init__(
-        self,
-        n_features_to_select: float | None = None,
-        *,
-        similarity: str | None = None,
-        neighbors: int | None = None,
-        response: str | None = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.similarity = similarity
-        self.neighbors = neighbors
-        self.response = response
+    similarity: str | None = None
+    neighbors: int | None = None
+    response: str | None = None
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class RFSSelector(_Selector):
     """RFS (Nie, Huang, Cai and Ding, 2010): regression on the classes with joint L2,1 norms.
 
@@ -301,12 +287,10 @@ class RFSSelector(_Selector):
     """
 
     METHOD, LABELS = "rfs", "needed"
-
-    def __init__(self, n_features_to_select: float | None = None, *, gamma: float = 1.0) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.gamma = gamma
+    gamma: float = 1.0
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class QAlphaSelector(_Selector):
     """Q-alpha (Wolf and Shashua, 2005): weights of features that make the affinity well clustered.
 
@@ -329,19 +313,11 @@ class QAlphaSelector(_Selector):
     """
 
     METHOD, LABELS = "qalpha", "none"
-
-    def __init__(
-        self,
-        n_features_to_select: float | None = None,
-        *,
-        clusters: int | None = None,
-        random_state: Any = 0,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.clusters = clusters
-        self.random_state = random_state
+    clusters: int | None = None
+    random_state: Any = 0
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class GDCOVSelector(_Selector):
     """GDCOV: covariance of the features with the spectrum of a graph of the samples.
 
@@ -360,19 +336,11 @@ class GDCOVSelector(_Selector):
     """
 
     METHOD, LABELS = "gdcov", "none"
-
-    def __init__(
-        self,
-        n_features_to_select: float | None = None,
-        *,
-        similarity: str | None = None,
-        neighbors: int | None = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.similarity = similarity
-        self.neighbors = neighbors
+    similarity: str | None = None
+    neighbors: int | None = None
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class ReliefFSelector(_Selector):
     """ReliefF (Kononenko, 1994): features that differ between neighbors of different classes.
 
@@ -389,12 +357,7 @@ class ReliefFSelector(_Selector):
     """
 
     METHOD, LABELS = "relieff", "needed"
-
-    def __init__(
-        self, n_features_to_select: float | None = None, *, neighbors: int | None = None
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.neighbors = neighbors
+    neighbors: int | None = None
 
 
 class TraceRatioSelector(_Selector):
@@ -413,10 +376,8 @@ class TraceRatioSelector(_Selector):
 
     METHOD, LABELS = "trace-ratio", "needed"
 
-    def __init__(self, n_features_to_select: float | None = None) -> None:
-        self.n_features_to_select = n_features_to_select
 
-
+@dataclass(eq=False, repr=False, kw_only=True)
 class HSICSelector(_Selector):
     """HSIC (Song et al., 2007): features that depend on the classes, or on a graph without them.
 
@@ -440,14 +401,10 @@ class HSICSelector(_Selector):
     """
 
     METHOD, LABELS = "hsic", "may"
-
-    def __init__(
-        self, n_features_to_select: float | None = None, *, similarity: str | None = None
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.similarity = similarity
+    similarity: str | None = None
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class SemiSupervisedSelector(_Selector):
     """sSelect (Zhao and Liu, 2007): a graph of all samples, and the classes of some.
 
@@ -473,19 +430,9 @@ class SemiSupervisedSelector(_Selector):
     """
 
     METHOD, LABELS = "sselect", "needed"
-
-    def __init__(
-        self,
-        n_features_to_select: float | None = None,
-        *,
-        lam: float = 0.3,
-        similarity: str | None = None,
-        neighbors: int | None = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.lam = lam
-        self.similarity = similarity
-        self.neighbors = neighbors
+    lam: float = 0.3
+    similarity: str | None = None
+    neighbors: int | None = None
 
     def _options(self) -> dict[str, Any]:
         options = super()._options()
@@ -500,6 +447,7 @@ class SemiSupervisedSelector(_Selector):
         return found
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class MultiSourceSelector(_Selector):
     """MSFS: a graph that knowledge sources make together, and features that vary slowly over it.
 
@@ -527,17 +475,8 @@ class MultiSourceSelector(_Selector):
     """
 
     METHOD, LABELS = "msfs", "none"
-
-    def __init__(
-        self,
-        n_features_to_select: float | None = None,
-        *,
-        then: str | None = None,
-        weights: str | None = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.then = then
-        self.weights = weights
+    then: str | None = None
+    weights: str | None = None
 
     def fit(self, X: Any, y: Any = None, sources: Any = None) -> Any:
         """Rank the features of X (n, m) on the graph of it and the `sources`."""

@@ -17,6 +17,8 @@ import pytest
 
 import sfs_cli
 
+pytestmark = pytest.mark.any_python
+
 PACKAGE = Path(sfs_cli.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))
 
@@ -34,7 +36,10 @@ MAY_IMPORT = {
         "logs",
         "catalog",
         "options",
+        "tables",
         "provenance",
+        "tables",
+        "io.knowledge",
         "io.results",
         "store",
         "graph",

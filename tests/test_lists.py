@@ -11,6 +11,8 @@ import pytest
 from tools.benchmarks import lists
 from tools.benchmarks.table import Bench
 
+pytestmark = pytest.mark.any_python
+
 
 def labeled(seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
     """Genes x samples of three classes: 30 genes differ between them, 20 are spikes, 350 noise."""

@@ -9,6 +9,8 @@ import pytest
 
 from tests.docs.pages import ROOT, SET_UP, Reader, blocks_of, console_blocks
 
+pytestmark = pytest.mark.any_python
+
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 EXAMPLES = [block for block in console_blocks(README) if not block[0].startswith(SET_UP)]
 
@@ -19,9 +21,11 @@ def reader(tmp_path: Path) -> Reader:
 
 
 @pytest.mark.parametrize("commands", EXAMPLES, ids=lambda c: c[0][:60])
-def test_commands_of_a_block_succeed_in_order(commands: list[str], reader: Reader) -> None:
+def test_commands_of_a_block_succeed_in_order(
+    commands: list[str], reader: Reader, capfd: pytest.CaptureFixture[str]
+) -> None:
     for command in commands:
-        reader.follow(command)
+        reader.follow_here(command, capfd)
 
 
 def test_second_run_is_up_to_date(reader: Reader) -> None:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 Kind = Literal[
     "sums", "gram", "pairs", "panels", "components", "score", "solve", "prune", "modules"
 ]
-"""What is computed of each block, which decides how long a pass takes: sums of each sample or
+"""What is computed of each block: sums of each sample or
 feature, inner products of the samples, distances of some pairs of samples, distances of a panel of
 samples to all, products with principal components, scores, products of a solver, correlations with
 the features that pruning has kept, or of the best features."""
@@ -50,8 +50,11 @@ class Pass:
     rounds : int
         How many subsets of the samples they are made on, one after the other; `times` is that of
         all of them.
+    columns : float
+        How long a pass takes beside reading: as long as a product of the matrix with so many
+        columns, about.
     work : float
-        How long a pass takes, as a part of one of its kind on all samples.
+        The part of this that it takes on some of the samples.
     held, of_worker : int
         Bytes in memory, beside blocks and sample graphs: until what is made of the passes is done,
         and those of each worker.
@@ -65,6 +68,7 @@ class Pass:
     fraction: float = 1.0
     of_matrix: bool = True
     rounds: int = 1
+    columns: float = 1.0
     work: float = 1.0
     held: int = 0
     of_worker: int = 0

@@ -8,20 +8,45 @@ A run, its plan and its report ask the list below; they know none of the rooms.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sfs_cli.features import direction, enrichment, modules, pruning, stability
-from sfs_cli.options.fields import options_of
+from sfs_cli.features import (
+    batches,
+    classes,
+    covariates,
+    direction,
+    donors,
+    enrichment,
+    given,
+    knowledge,
+    members,
+    modules,
+    pruning,
+    sample_weights,
+    significance,
+    stability,
+)
+from sfs_cli.options.fields import flag, options_of
 
 if TYPE_CHECKING:
-    from sfs_cli.features.step import Step
+    from sfs_cli.features.step import Doubt, Step
 
 FEATURES = (
+    given.FEATURE,
+    knowledge.FEATURE,
+    sample_weights.FEATURE,
+    donors.FEATURE,
+    significance.FEATURE,
+    members.FEATURE,
+    classes.FEATURE,
     direction.FEATURE,
     pruning.FEATURE,
     modules.FEATURE,
     stability.FEATURE,
+    batches.FEATURE,
+    covariates.FEATURE,
     enrichment.FEATURE,
 )
 """In the order in which a run makes them, once the features have scores."""
@@ -33,6 +58,13 @@ class FeatureFields(
     modules.ModuleFields,
     stability.StabilityFields,
     pruning.PruningFields,
+    given.GivenFields,
+    donors.DonorFields,
+    sample_weights.WeightFields,
+    significance.SignificanceFields,
+    batches.BatchFields,
+    covariates.CovariateFields,
+    members.MemberFields,
 ):
     """The options of the optional parts; help lists those of the last one first."""
 
@@ -47,7 +79,32 @@ def ordering_steps(config: Any) -> list[Step]:
     return [each.step(config) for each in FEATURES if each.orders and each.asked(config)]
 
 
+def untested(config: Any) -> str | None:
+    """Return why tests of class means have no p-values here; None where nothing keeps them."""
+    for each in FEATURES:
+        if each.untested and each.asked(config):
+            return f"with {flag(each.option)}, because {each.untested}"
+    return None
+
+
+def untestable(record: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the options of a ranking with which there are no p-values, by its run.json."""
+    return (each.option for each in FEATURES if each.untested and each.found(record))
+
+
+def doubts_about_samples(record: Mapping[str, Any]) -> Iterator[Doubt]:
+    """Yield why samples are not what tests and shuffled copies take them for, by run.json."""
+    for each in FEATURES:
+        if each.found(record) and (doubt := each.step.doubt(record)):
+            yield doubt
+
+
 def without_effect_on_order() -> dict[str, Any]:
     """Return the options that do not change the order of the features, with their defaults."""
     kinds = [each.fields for each in FEATURES if each.fields and not each.orders]
     return {option.name: option.default for kind in kinds for option in options_of(kind)}
+
+
+def against(name: str) -> dict[str, str]:
+    """Return what is wrong with an option and optional parts, by the option that asks for each."""
+    return {each.option: each.against[name] for each in FEATURES if name in each.against}

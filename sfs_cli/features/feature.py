@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sfs_cli.options.fields import Config, Refusal
+from sfs_cli.options.fields import Config, Refusal, options_of
 
 if TYPE_CHECKING:
+    from sfs_cli.catalog import Method
+    from sfs_cli.features.proposal import Proposal, Seen
     from sfs_cli.features.step import Step
 
 
@@ -20,6 +22,26 @@ class Feature(NamedTuple):
     fields: type[Config] | None = None  # its options
     rules: Callable[[Any], Iterator[Refusal]] = lambda _: iter(())  # which of them go together
     orders: bool = False  # whether it changes the order of the features
+    # whether a method may be the default one of a configuration that asks for it
+    suits: Callable[[Any, Method], bool] = lambda *_: True
+    one_by_one: bool = False  # whether subsets of the samples can be ranked one by one only
+    adjusts: bool = False  # whether it changes the values that features are scored by
+    # options of `sfs select` that it does not go with, and what is wrong: `--cv ...`
+    against: Mapping[str, str] = {}
+    untested: str = ""  # why methods that test by classes have no p-values with it
+    # the run with it that is worth making: for what was asked for, and with the default method
+    propose: Callable[[Any, Any, Seen], Proposal | None] = lambda *_: None
+
+    @property
+    def option(self) -> str:
+        """The option that asks for it: the first of its own."""
+        assert self.fields is not None
+        return options_of(self.fields)[0].name
+
+    def found(self, record: Mapping[str, Any]) -> Any:
+        """Return its facts in run.json; None where it was not asked for."""
+        parts = (record, *(record.get(name, {}) for name in ("input", "knowledge")))
+        return next((part[self.name] for part in parts if part.get(self.name)), None)
 
     @property
     def step(self) -> type[Step]:

@@ -5,19 +5,26 @@ Each method does nothing by default; a room overrides those that it needs.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sfs_cli.compute.passes import Pass
 
 if TYPE_CHECKING:
+    from sfs_cli.catalog import Method
+    from sfs_cli.compute.matrix import Ids
+    from sfs_cli.logs import Messages
+    from sfs_cli.methods.base import Problem, Scorer, Solution
     from sfs_cli.options import RankConfig
+    from sfs_cli.provenance import RunFacts
     from sfs_cli.ranking.table import Ranking
     from sfs_cli.report.model import Table
+    from sfs_cli.run.cohort import Cohort
     from sfs_cli.run.load import Run
     from sfs_cli.run.passes import Shape
     from sfs_cli.run.rank import RankResult
+    from sfs_cli.run.scoring import Scored
 
 Pairs = list[tuple[str, str]]
 
@@ -35,19 +42,34 @@ def as_pairs(facts: dict[str, Any]) -> Pairs:
     return pairs
 
 
+class Doubt(NamedTuple):
+    """A reason not to trust p-values."""
+
+    guard: str  # its name in `sfs_cli.options.guards`
+    text: str  # of the warning: what is wrong, and what to do
+    short: str  # what is wrong, after a "but"
+    remedy: str = ""  # what to do, where it is about the samples
+
+
 class Step:
     """The work of an optional part for one configuration."""
 
     feature_bytes = 0
     """Bytes of each feature that it holds while the features have scores."""
+    graph_copies = 0
+    """Copies of the sample graph that it holds while the features are scored."""
+    imports: tuple[str, ...] = ()
+    """Slow modules that its work takes, which are imported while the first passes are made."""
     downloads: tuple[tuple[str, str], ...] = ()
     """The files that it writes beside the page: name, description."""
+    heading = ""
+    """Of its section of the page, if not its name."""
 
     def __init__(self, config: RankConfig) -> None:
         self.config = config
 
     def passes(self, shape: Shape) -> list[Pass]:
-        """Return the passes over the matrix that it takes."""
+        """Return the passes over the matrix that it takes, once the features have scores."""
         return []
 
     def graphs(self, shape: Shape) -> tuple[int, int] | None:
@@ -57,8 +79,32 @@ class Step:
         """
         return None
 
+    def scoring_passes(self, shape: Shape) -> list[Pass] | None:
+        """Return the passes of `score`; None where it scores nothing."""
+        return None
+
+    def score(self, run: Run) -> Scored | None:
+        """Score every feature in a way of its own, as a whole; None where it has none."""
+        return None
+
+    def scorer(self, problem: Problem, scorer: Scorer) -> Scorer:
+        """Return what scores blocks: that of the method, or one that finds more of each feature."""
+        return scorer
+
+    def prepare(self, cohort: Cohort, memory: int, log: Messages) -> Cohort:
+        """Return how the samples are compared; subsets of them are compared so, too."""
+        return cohort
+
     def check(self, run: Run) -> None:
         """Refuse what it cannot do before anything is ranked."""
+
+    def independent(self, ids: Ids) -> bool:
+        """Tell whether samples are independent, by what it says of them."""
+        return True
+
+    def solved(self, run: Run, solution: Solution) -> Solution:
+        """Return what was found of the features as it is ranked; also on subsets of the samples."""
+        return solution
 
     def order(self, run: Run, ranking: Ranking) -> tuple[Ranking, dict[str, Any]]:
         """Return the ranking in another order, and its facts; subsets are ordered so, too."""
@@ -74,11 +120,31 @@ class Step:
     # ---- its part of the page, from its facts in run.json ----------------------------------------
 
     @staticmethod
+    def doubt(record: Mapping[str, Any]) -> Doubt | None:
+        """Return why samples are not what a test takes them for, by run.json; None if they are."""
+        return None
+
+    @staticmethod
+    def input(found: Any) -> Pairs:
+        """Return names and values for the section of the input."""
+        return []
+
+    @staticmethod
+    def how(facts: dict[str, Any], method: Method) -> str:
+        """Return how to read the scores, if not as those of the method."""
+        return ""
+
+    @staticmethod
     def section(facts: dict[str, Any]) -> Pairs:
         """Return names and values of its section; none where there is no section."""
         return []
 
     @staticmethod
-    def tables(facts: dict[str, Any]) -> list[Table]:
-        """Return its tables of what the ranking was made from."""
+    def sentences(facts: RunFacts) -> list[str]:
+        """Return what the page says of it first, from all facts of the run."""
+        return []
+
+    @staticmethod
+    def tables(facts: Any) -> list[Table]:
+        """Return its tables."""
         return []

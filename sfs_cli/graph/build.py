@@ -19,11 +19,11 @@ from sfs_cli.compute.memory import check_memory
 from sfs_cli.compute.passes import Pass
 from sfs_cli.graph.distances import (
     DOUBLE,
-    GRAM,
     GRAM_AGAIN,
     Samples,
     correlation,
     gram,
+    gram_pass,
     linear,
     profile_distances,
     raw_gram,
@@ -255,7 +255,8 @@ def graph_passes(options: GraphOptions, n: int, m: int, stored: np.dtype[Any]) -
         return search_passes(options, n, m)
     default_rbf = name == "rbf" and options.bandwidth in (None, "median")
     again = default_rbf and arithmetic_dtype(n, m, stored) == np.float32
-    return [GRAM, GRAM_AGAIN] if again else [GRAM]
+    products = gram_pass(n)
+    return [products, replace(GRAM_AGAIN, columns=products.columns)] if again else [products]
 
 
 def coordinate_passes(options: GraphOptions, n: int, m: int, columns: int) -> list[Pass]:

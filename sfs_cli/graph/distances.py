@@ -29,6 +29,13 @@ GRID = 2.0**29
 """Correlations of samples are multiples of one over this, far above rounding, far below noise."""
 GRAM = Pass("inner products of the samples", "gram")
 GRAM_AGAIN = Pass("inner products in float64, if samples nearly coincide", "gram", 0, exact=False)
+
+
+def gram_pass(n: int) -> Pass:
+    """Return the pass of the inner products of n samples."""
+    return replace(GRAM, columns=n / 2)  # of a symmetric product
+
+
 SELF_TUNING_NEIGHBOR = 7
 """The neighbor whose distance is the self-tuning bandwidth of a sample."""
 

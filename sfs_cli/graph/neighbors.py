@@ -21,13 +21,13 @@ from sfs_cli.compute.passes import Pass
 from sfs_cli.errors import InputError, MissingExtraError
 from sfs_cli.graph.distances import (
     DOUBLE,
-    GRAM,
     SELF_TUNING_NEIGHBOR,
     Samples,
     center,
     checked_bandwidth,
     distance_panel,
     gaussian_weights,
+    gram_pass,
     pair_distances,
     positive_median,
 )
@@ -56,7 +56,7 @@ SIGNATURE_SEED = 0
 MEDIAN = Pass("median distance of the samples", "pairs")
 IDENTICAL = Pass("identical samples", "sums")
 COMPARED = Pass("comparison of samples that seem identical", "pairs", 0, exact=False)
-BY_PANELS = Pass("neighbors of the samples, by panels", "panels")
+BY_PANELS = Pass("neighbors of the samples, by panels", "panels", columns=LIMITS.panel)
 IN_MEMORY = Pass("all values, to be searched in memory", "sums", sharing="one")
 GIVE_A_GRAPH = "give a graph that is made already (--similarity obsp:KEY or --similarity-file)"
 
@@ -130,16 +130,17 @@ def find_neighbors(options: GraphOptions, samples: Samples, *, weighted: bool) -
 def search_passes(options: GraphOptions, n: int, m: int) -> list[Pass]:
     """List the passes of `find_neighbors`, among samples of m features."""
     if n <= LIMITS.dense_distances:
-        return [GRAM]
+        return [gram_pass(n)]
     weighted = "bandwidth" in GRAPHS[options.name].takes and options.edge_weights != "binary"
     median = weighted and parse_bandwidth(options.bandwidth or "median") == "median"
-    pairs = [MEDIAN] if median else []
+    sampled = 2 * SAMPLED_PAIRS / n
+    pairs = [replace(MEDIAN, columns=sampled)] if median else []
     if searches_approximately(n):
         held = descent_bytes(n, m, options.neighbors or DEFAULT_NEIGHBORS)
         return [replace(IN_MEMORY, held=held), *pairs]
     panels = len(cut(n, LIMITS.panel))  # each reads all features: n x n distances are never held
     by_panels = replace(BY_PANELS, fraction=panels, of_worker=panel_bytes(n))
-    return [*pairs, IDENTICAL, COMPARED, by_panels]
+    return [*pairs, IDENTICAL, replace(COMPARED, columns=sampled), by_panels]
 
 
 def searches_approximately(n: int, limits: Limits = LIMITS) -> bool:

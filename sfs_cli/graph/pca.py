@@ -126,11 +126,13 @@ def reduced_passes(options: GraphOptions, reduction: Reduction, n: int, m: int) 
     count, times = count + 1, times + 1  # one more finds identical samples
     width = reduction.components
     held = room(n, width)
-    components = replace(_by_components(width), times=count, held=held, of_worker=held)
+    columns = 2.0 * (width + OVERSAMPLING)
+    made = _by_components(width)
+    components = replace(made, times=count, held=held, of_worker=held, columns=columns)
     return [
         *([VARIABLE] if used < m else []),
         replace(components, fraction=times / count * used / m),
-        replace(COMPARED, kind="components", sharing="one"),
+        replace(COMPARED, kind="components", sharing="one", columns=columns),
         *over_few(search_passes(options, n, width), n, width, m, AMONG_COMPONENTS),
     ]
 

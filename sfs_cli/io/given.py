@@ -1,6 +1,6 @@
 """Objects of Python that stand for files: a name such as ``<labels>`` in place of a path.
 
-Every reader of a file asks `given` first. The names are known in the block of `giving` alone, and
+Readers get them from `sniff.recognize`. The names are known in the block of `giving` alone, and
 only to the thread that is in it, so that two rankings at a time do not meet.
 """
 

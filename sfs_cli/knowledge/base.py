@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -14,14 +15,14 @@ from sfs_cli.compute.context import Labels, RunContext
 from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.matrix import Ids, arithmetic_dtype
 from sfs_cli.compute.passes import Pass
-from sfs_cli.errors import InputError, located
+from sfs_cli.errors import InputError, UsageError, located
 from sfs_cli.graph.build import Graph, sample_graph
 from sfs_cli.io.knowledge.gene_sets import read_id_map
 from sfs_cli.io.knowledge.hierarchy import Hierarchy
 from sfs_cli.io.knowledge.sample_columns import Column
 from sfs_cli.knowledge.matching import FeatureIndex, Matched, check_found
 from sfs_cli.options.graph import default_similarity
-from sfs_cli.options.source import SourceSpec
+from sfs_cli.options.source import KINDS, SourceSpec
 from sfs_cli.store.matrix import Matrix
 from sfs_cli.store.prepared import MissingPolicy, PreparedMatrix
 from sfs_cli.store.transforms import parse as parse_transform
@@ -52,7 +53,7 @@ class SourceInputs:
     read_hierarchy: Callable[[str], Hierarchy]
 
 
-class Source(Protocol):
+class Source:
     """A knowledge source that has been opened.
 
     Attributes
@@ -63,12 +64,33 @@ class Source(Protocol):
         Ids of its samples; None for a source that has those of the matrix.
     """
 
-    spec: SourceSpec
-    samples: Sequence[str] | None
+    samples: Sequence[str] | None = None
+
+    def __init__(self, spec: SourceSpec, _inputs: SourceInputs | None = None) -> None:
+        self.spec = spec
 
     def similarity(self, context: SourceContext, samples: Sequence[str]) -> Graph:
         """Return the similarity between some of its samples, in their order."""
-        ...
+        raise NotImplementedError
+
+
+def open_source(spec: SourceSpec, inputs: SourceInputs) -> Source:
+    """Open a source: read its files, or at least the samples that it has.
+
+    Raises
+    ------
+    InputError
+        When it cannot be read.
+    UsageError
+        When a step of its transformation is unknown, before anything is read.
+    """
+    try:
+        parse_transform(spec.transform)
+    except UsageError as error:
+        raise spec.error(error.what.removeprefix("--"), str(error.hint), "transform") from None
+    module, _, name = KINDS[spec.kind].opener.partition(".")
+    with located(f"source {spec.name}"):
+        return getattr(import_module(f"sfs_cli.knowledge.{module}"), name)(spec, inputs)
 
 
 @dataclass

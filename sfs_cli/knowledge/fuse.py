@@ -28,7 +28,7 @@ from sfs_cli.graph.spectral import MAX_CLUSTERS, clusters_by_eigengap, leading
 from sfs_cli.io.knowledge.gene_sets import split_set_spec
 from sfs_cli.knowledge.base import Source, SourceContext
 from sfs_cli.knowledge.weights import learner
-from sfs_cli.knowledge.weights.base import FusionContext, Weighting
+from sfs_cli.knowledge.weights.base import FusionContext, Weighting, dense
 from sfs_cli.options.graph import DENSE_SAMPLES
 from sfs_cli.options.source import SourceSpec
 
@@ -273,9 +273,9 @@ def weighted_sum(kernels: Sequence[Any], weights: Sequence[float] | np.ndarray) 
         return sum((w * S for S, w in used[1:]), start=used[0][1] * used[0][0])
     total = np.zeros(kernels[0].shape)
     for S, w in used:
-        dense = S if isinstance(S, np.ndarray) else S.toarray()
+        K = dense(S)
         for rows in row_panels(len(total)):
-            total[rows] += w * dense[rows]
+            total[rows] += w * K[rows]
     return total
 
 
@@ -333,9 +333,9 @@ def union_average(
     if any(isinstance(S, np.ndarray) for S, *_ in used):
         total = np.zeros((n, n))
         for S, at, w in used:
-            dense = S if isinstance(S, np.ndarray) else S.toarray()
+            K = dense(S)
             for rows in row_panels(len(at)):
-                total[at[rows, None], at] += w * dense[rows]
+                total[at[rows, None], at] += w * K[rows]
         for rows in row_panels(n):
             total[rows] *= _factors(has[:, rows, None], has[:, None, :], used_weights)
         return total

@@ -23,7 +23,7 @@ from sfs_cli.io.knowledge.gene_sets import (
     read_terms,
 )
 from sfs_cli.io.knowledge.similarity import read_feature_similarity
-from sfs_cli.knowledge.base import SourceContext, SourceInputs
+from sfs_cli.knowledge.base import Source, SourceContext, SourceInputs
 from sfs_cli.knowledge.mahalanobis import similarity_distances, term_distances
 from sfs_cli.knowledge.matching import carry_similarity, carry_terms, tell_unknown
 from sfs_cli.options.source import SourceSpec
@@ -32,10 +32,8 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
-class Genes:
+class Genes(Source):
     """``genes`` and ``interactions``: the samples are compared by these features alone."""
-
-    samples: Sequence[str] | None = None
 
     def __init__(
         self,
@@ -45,7 +43,7 @@ class Genes:
         sets: dict[str, list[str]] | None = None,
         unknown: Sequence[str] = (),
     ) -> None:
-        self.spec = spec
+        super().__init__(spec)
         self.genes = genes
         self.facts = facts
         self.sets = sets or {}
@@ -131,13 +129,11 @@ def read_genes(
     return genes, found.facts | {"sets": len(found.genes)}, found.genes
 
 
-class FeatureSimilarity:
+class FeatureSimilarity(Source):
     """``feature-similarity``: a sparse similarity between features, edges or a matrix."""
 
-    samples: Sequence[str] | None = None
-
     def __init__(self, spec: SourceSpec, _inputs: SourceInputs) -> None:
-        self.spec = spec
+        super().__init__(spec)
         self.genes, self.matrix, self.facts = read_feature_similarity(
             Path(spec.path), spec.min_score
         )
@@ -150,13 +146,11 @@ class FeatureSimilarity:
         return _graph(context, self.spec, carried, similarity_distances, found | self.facts)
 
 
-class SharedTerms:
+class SharedTerms(Source):
     """``terms``: features that share terms are similar; a matrix, gene sets, or annotations."""
 
-    samples: Sequence[str] | None = None
-
     def __init__(self, spec: SourceSpec, _inputs: SourceInputs) -> None:
-        self.spec = spec
+        super().__init__(spec)
         self.terms = read_terms(spec.path, spec.evidence, spec.gene_ids)
 
     def similarity(self, context: SourceContext, samples: Sequence[str]) -> Graph:

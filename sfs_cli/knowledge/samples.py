@@ -20,20 +20,20 @@ from sfs_cli.io.knowledge.sample_columns import (
     refuse_headless,
 )
 from sfs_cli.io.knowledge.similarity import SimilarityFile, open_similarity
-from sfs_cli.knowledge.base import SourceContext, SourceInputs
+from sfs_cli.knowledge.base import Source, SourceContext, SourceInputs
 from sfs_cli.logs import Messages
 from sfs_cli.options.source import SourceSpec
 from sfs_cli.store.prepared import MissingPolicy, PreparedMatrix
 from sfs_cli.store.transforms import parse as parse_transform
 
 
-class Profile:
+class Profile(Source):
     """``profile``: another measurement of the same samples, such as miRNAs or proteins."""
 
     def __init__(self, spec: SourceSpec, inputs: SourceInputs) -> None:
-        self.spec = spec
+        super().__init__(spec)
         self.matrix = inputs.load_profile(spec)
-        self.samples: Sequence[str] | None = self.matrix.ids.samples  # in an order of their own
+        self.samples = self.matrix.ids.samples  # in an order of their own
 
     def similarity(self, context: SourceContext, samples: Sequence[str]) -> Graph:
         """Return any similarity between the samples, by these measurements."""
@@ -51,27 +51,22 @@ class Profile:
         return context.graph(self.spec, context.fitted(self.spec, make))
 
 
-class TargetMatrix:
+class TargetMatrix(Source):
     """``target``: the matrix that is ranked, as a source of its own."""
-
-    samples: Sequence[str] | None = None
-
-    def __init__(self, spec: SourceSpec, _inputs: SourceInputs) -> None:
-        self.spec = spec
 
     def similarity(self, context: SourceContext, samples: Sequence[str]) -> Graph:
         """Return any similarity between the samples, by the matrix itself."""
         return context.graph(self.spec, context.values(self.spec))
 
 
-class Classes:
+class Classes(Source):
     """``labels``: samples of one class are similar.
 
     The labels are a table, an annotation of the matrix, or those of ``--labels``.
     """
 
     def __init__(self, spec: SourceSpec, inputs: SourceInputs) -> None:
-        self.spec = spec
+        super().__init__(spec)
         self.labels: Mapping[str, str]
         if not spec.path:
             assert inputs.labels is not None, "checked with the options"
@@ -82,7 +77,7 @@ class Classes:
             self.labels = labels = inputs.read_labels(spec.path)
             if not set(inputs.ids.samples) <= set(labels):
                 refuse_headless(labels, inputs.ids.samples)
-        self.samples: Sequence[str] | None = list(self.labels)
+        self.samples = list(self.labels)
 
     def similarity(self, context: SourceContext, samples: Sequence[str]) -> Graph:
         """Return 1/n_l within a class of n_l samples, 0 between classes (Eq. 3.13)."""
@@ -96,13 +91,13 @@ def _taken(values: Mapping[str, object]) -> dict[str, str]:
     return {"column": values.name} if isinstance(values, Column) and values.others else {}
 
 
-class Tree:
+class Tree(Source):
     """``hierarchy``: samples are similar when their lowest common ancestor is deep."""
 
     def __init__(self, spec: SourceSpec, inputs: SourceInputs) -> None:
-        self.spec = spec
+        super().__init__(spec)
         self.hierarchy = inputs.read_hierarchy(spec.path)
-        self.samples: Sequence[str] | None = list(self.hierarchy.paths)
+        self.samples = list(self.hierarchy.paths)
 
     def similarity(self, context: SourceContext, samples: Sequence[str]) -> Graph:
         """Return the depth of the lowest common ancestor over the depth of the tree."""
@@ -148,13 +143,13 @@ def hierarchy_similarity(paths: Sequence[tuple[str, ...]], depth: int) -> np.nda
     return S
 
 
-class GivenSimilarity:
+class GivenSimilarity(Source):
     """``similarity``: an n x n matrix, as it is, from a file or from ``obsp`` of the input."""
 
     def __init__(self, spec: SourceSpec, inputs: SourceInputs) -> None:
-        self.spec = spec
+        super().__init__(spec)
         self.file = file = open_similarity(spec.path, inputs.matrix)
-        self.samples: Sequence[str] | None = file.samples
+        self.samples = file.samples
         self.in_file = inputs.ids.samples
         if file.samples == []:
             raise InputError(

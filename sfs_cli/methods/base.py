@@ -194,3 +194,4 @@ class Solution:
     coefficients: tuple[np.ndarray, np.ndarray] | None = None
     facts: dict[str, Any] = field(default_factory=dict)  # decisions and results for ``run.json``
     warnings: list[str] = field(default_factory=list)  # what the user should know
+    scorer: Scorer | None = None  # what has scored the features, each by itself

@@ -17,6 +17,8 @@ from sfs_cli.methods.centered_matrix import CenteredMatrix
 
 ROUNDING = 1e-12
 """Numbers of two features that differ by this part are the same but for rounding."""
+SIGNIFICANT = 0.05
+"""Features with a q-value of at most this are counted."""
 TOGETHER = 16_384
 """Features that one thread makes columns of at a time."""
 

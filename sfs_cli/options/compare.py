@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
-from sfs_cli.errors import SfsError, UsageError, nearest
+from sfs_cli.errors import UsageError, nearest, within
 from sfs_cli.options.evaluate import OF_A_METHOD, JudgeConfig
 from sfs_cli.options.fields import Option, given_twice, keys_of, option, options_of
 from sfs_cli.options.paths import READS, moved
@@ -81,7 +80,7 @@ def parse_ranking(text: str) -> RankingSpec:
         raise UsageError(
             f"--ranking-of {text!r} cannot be read", hint=RANKING_FORM, option="ranking_of"
         )
-    with about_ranking(name):
+    with within(f"ranking {name}"):
         try:
             words = shlex.split(rest)
         except ValueError as error:  # a quote that is not closed
@@ -138,16 +137,6 @@ def _value(o: Option, texts: Sequence[str]) -> Any:
         kind = "a whole number" if o.type is int else "a number"
         what = f"{o.flag} {texts[0]!r} is not {kind}"
         raise UsageError(what, hint=f"give {kind}", option="ranking_of") from None
-
-
-@contextmanager
-def about_ranking(name: str) -> Iterator[None]:
-    """Add the name of a ranking to the place of an error."""
-    try:
-        yield
-    except SfsError as error:
-        error.where = f"ranking {name}" + (f"; {error.where}" if error.where else "")
-        raise
 
 
 def parse_lists(texts: str | Sequence[str]) -> tuple[ListSpec, ...]:
@@ -222,7 +211,7 @@ class CompareConfig(JudgeConfig):
         }
         found = {name: RankConfig(**common, method=name) for name in self.method_}
         for spec in self.ranking_of:
-            with about_ranking(spec.name):
+            with within(f"ranking {spec.name}"):
                 found[spec.name] = RankConfig(**common, **spec.options)
         return found
 

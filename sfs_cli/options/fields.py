@@ -174,6 +174,11 @@ def spelled(words: Iterable[str]) -> list[str]:
     return [start + (form.meaning if form else "") for start, form in map(split_word, words)]
 
 
+def texts_of(given: str | Sequence[str]) -> tuple[str, ...]:
+    """Return the texts of an option that is repeated on the command line."""
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
 # ---- options -----------------------------------------------------------------------------------
 
 
@@ -219,6 +224,7 @@ class Option(NamedTuple):
     column: bool = False  # whether it names columns of the samples: FILE:COLUMN or obs:KEY
     # how the names of parts of the matrix itself begin that it takes, besides those of columns
     inside: tuple[str, ...] = ()
+    groups: str = ""  # what its column puts samples into, such as donor; "" for other columns
     argument: bool = False  # whether the command line takes it by position
     # what the file or folder that it names is used for (`options.paths`); "" where it names none.
     # In a file of options such paths are relative to its folder.

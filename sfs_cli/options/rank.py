@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
 
 from sfs_cli import catalog
 from sfs_cli.catalog import METHODS, ON_SOURCES
-from sfs_cli.features import FeatureFields
+from sfs_cli.features import FEATURES, FeatureFields
+from sfs_cli.features.members import member_configs
 from sfs_cli.options import weightings
 from sfs_cli.options.fields import (
     ON_MATRIX,
@@ -18,12 +18,12 @@ from sfs_cli.options.fields import (
     READING,
     SMALLEST,
     WHOLE,
-    WHOLE_ON_SOURCE,
     Config,
     numbers_of,
     option,
     options_of,
     split_words,
+    texts_of,
 )
 from sfs_cli.options.graph import (
     DEFAULT_COMPONENTS,
@@ -54,8 +54,6 @@ MAX_GAMMA_POWER = 64
 TOGETHER = 10_000
 """Up to this many samples features are selected together by default; above, one by one."""
 LABEL_TYPES = ("classes", "ordered", "continuous")
-DEFAULT_BATCH_SIZE = 10
-"""Samples of the smallest batch that is ranked: of fewer, rankings are mostly noise."""
 MAX_DIGITS = 17
 """So many significant digits tell every two numbers of float64 apart."""
 
@@ -93,11 +91,6 @@ _output = partial(option, section="Output", in_result=False)
 _beside = partial(_output, verbs=_WRITING, metavar="FILE", path=WRITES)
 _running = partial(option, section="Running", in_result=False)
 _working = partial(_running, verbs=(*ON_MATRIX, "convert", *_SHARDS, "select", "report"))
-
-
-def texts_of(given: str | Sequence[str]) -> tuple[str, ...]:
-    """Return the texts of an option that is repeated on the command line."""
-    return (given,) if isinstance(given, str) else tuple(given)
 
 
 _named = partial(
@@ -189,6 +182,10 @@ class PageFields(Config):
     )
 
 
+ON_PAGE = tuple(option.name for option in options_of(PageFields))
+"""The options that change nothing but the page."""
+
+
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
     """The options of every ranking; those of its optional parts are in `sfs_cli.features`."""
@@ -264,56 +261,6 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         items=str,
         default_text="by their numbers",
         needs=("label_type=ordered",),
-    )
-    sample_weights: str | None = _labels(
-        "Weight of each sample, 0 or more: it counts as so many samples. Graph and transformations "
-        "are made without weights.",
-        verbs=WHOLE,
-        metavar="FILE[:COLUMN] or obs:KEY",
-        column=True,
-        path=READS,
-        takers=lambda _: catalog.WITH_WEIGHTS,
-        taken_by="method",
-        excludes={
-            "adjust": "covariates are taken out over all samples alike",
-            "batch": "it treats all samples alike",
-            "max_correlation": "it takes correlations over all samples alike",
-            "ranking=phi3": "it counts clusters; phi2 takes weights",
-        },
-    )
-    adjust: tuple[str, ...] = _input(
-        "Covariates of the samples whose linear effect is taken out of every feature, such as "
-        "batch,age (repeatable). Text is categorical and numbers are numeric, unless a column is "
-        "written COLUMN=categorical or COLUMN=numeric.",
-        verbs=WHOLE_ON_SOURCE,
-        default=(),
-        metavar="FILE:COLUMNS or obs:KEYS",
-        column=True,
-        items=str,
-        parse=texts_of,
-        path=READS,
-    )
-    batch: str | None = _method(
-        "Rank within each batch, and aggregate the rankings.",
-        verbs=WHOLE,
-        section="Input",
-        metavar="FILE:COLUMN or obs:KEY",
-        column=True,
-        path=READS,
-        excludes={
-            "source": f"{_EACH_BATCH}; --adjust takes the batch out of the features instead",
-            "members": f"{_EACH_BATCH}; --adjust takes the batch out of the features instead",
-            "weights_out": "each batch has coefficients of its own",
-        },
-    )
-    min_batch_size: int | None = _method(
-        "Leave out batches of fewer samples.",
-        verbs=WHOLE,
-        section="Input",
-        metavar="N",
-        least=4,
-        default_text=str(DEFAULT_BATCH_SIZE),
-        needs=("batch",),
     )
     samples: str = _input(
         "Samples without a label, or absent from a source: refuse them, keep only common samples, "
@@ -398,57 +345,10 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         "Method that scores the features on the fused graph.",
         excludes={"members": "the members rank"},
     )
-    members: tuple[str, ...] = _own(
-        "Methods whose rankings are aggregated, such as spec,fisher.",
-        default=(),
-        metavar="METHODS",
-        words=tuple(name for name in METHODS if name not in ON_SOURCES),
-        items=str,
-        parse=split_words,
-    )
     how: str | None = _own(
         "How the rankings are aggregated, with --batch too.",
         taken_by="",
         needs=("method=kogs", "batch"),
-    )
-    pvalues: str | None = _method(
-        "Add p-values, q-values and effects: of normal noise, from the moments of all permutations "
-        "of the samples, or from so many permutations (by default 1000); mutual-info: "
-        "permutations of the labels.",
-        metavar="[gaussian|moments|permutation[:B]]",
-        words=("gaussian", "moments", "permutation", "permutation:COUNT"),
-        takers=lambda _: (*catalog.WITH_PVALUES, *catalog.PERMUTED),
-        excludes={
-            "source": "it takes one sample graph; `sfs fuse` makes one of sources, which --method "
-            "spec takes as --similarity-file",
-            "batch": "an aggregate of rankings has no p-values",
-            "adjust": "features are compared with noise, which adjusted ones are not",
-            "sample_weights": "all samples count alike",
-        },
-    )
-    split: str | None = _method(
-        "Test on a graph that is not made of what is tested: of the other half of the features, or "
-        "of one of two random parts of every count.",
-        words=("features", "counts"),
-        takers=lambda _: catalog.SPLIT,
-        needs=("pvalues",),
-        excludes={"stability": "subsets are ranked by scores, not by p-values"},
-    )
-    given_: str | None = _method(
-        "List of features that are already chosen: the methods "
-        f"{', '.join(catalog.GOING_ON)} and --max-correlation go on from them.",
-        metavar="FILE",
-        path=READS,
-    )
-    donors: str | None = option(
-        "Column of the donor of each sample: subsets and folds take whole donors, and p-values of "
-        "donors with several samples are warned of.",
-        section="Input",
-        verbs=(*RANKING, "compare"),
-        metavar="FILE:COLUMN or obs:KEY",
-        column=True,
-        path=READS,
-        needs=("labels", "stability", "pvalues"),
     )
     on_no_convergence: str = _method(
         "What to do if a solver does not converge.", default="warn", words=("warn", "error")
@@ -606,7 +506,6 @@ class RankConfig(FeatureFields, CoreFields):
         self.check_values()
         check_names(self.source)
         self.refuse(refusals(self))
-        self.member_configs()  # the members check the options that they take
 
     def users(self, option: str) -> tuple[str, ...]:
         """Return what takes other options: methods, the sample graph, weights or sources."""
@@ -644,10 +543,9 @@ class RankConfig(FeatureFields, CoreFields):
         given = [name for name in self.given(*catalog.OPTIONS) if name not in GRAPH_FIELDS]
         for name in names:
             takes_all = all(option in METHODS[name].options for option in given)
-            weighted = self.sample_weights is None or METHODS[name].weighted
-            tested = self.pvalues is None or METHODS[name].tested
+            suits = all(each.suits(self, METHODS[name]) for each in FEATURES)
             together = name == "mrsf-rounds" and n > TOGETHER
-            if takes_all and weighted and tested and not together:
+            if takes_all and suits and not together:
                 return name
         return names[-1]
 
@@ -721,21 +619,9 @@ class RankConfig(FeatureFields, CoreFields):
 
     @property
     def source_weights(self) -> list[float]:
-        """The given weights, 1 for a source without one."""
+        """The given weights of the sources, or of the members of `kogs`; 1 for one without."""
         default = [1.0 if source.weight is None else source.weight for source in self.source]
-        return numbers_of(self.weights) or default
-
-    @property
-    def list_weights(self) -> list[float]:
-        """The weights of the rankings of `kogs`, 1 for those without one."""
-        if self.members and self.weights is None:
-            return [1.0] * len(self.members)
-        return self.source_weights
-
-    @property
-    def smallest_batch(self) -> int:
-        """Samples of the smallest batch that is ranked."""
-        return DEFAULT_BATCH_SIZE if self.min_batch_size is None else self.min_batch_size
+        return numbers_of(self.weights) or default or [1.0] * len(self.members)
 
     def fusion_options(self) -> dict[str, float | int]:
         """Return the given options of the way of weighting, by its own names."""
@@ -744,7 +630,9 @@ class RankConfig(FeatureFields, CoreFields):
         return {name: value for name, value in given.items() if value is not None}
 
     def method_options(self) -> dict[str, Any]:
-        """Return the options of the method itself, defaults filled in."""
+        """Return the options of the method itself, defaults filled in; members have their own."""
+        if self.members:
+            return {}
         defaults = METHODS[self.scorer].options
         given = {name: getattr(self, name) for name in defaults}
         options = {k: defaults[k] if v is None else v for k, v in given.items()}
@@ -757,18 +645,9 @@ class RankConfig(FeatureFields, CoreFields):
         sources = {source.name: source.plain() for source in self.source}
         return super().result_options() | {"source": sources}
 
-    def member_configs(self) -> list[RankConfig]:
-        """Return the configuration of each member of `kogs`: the options that it takes."""
-        configs = []
-        for name in self.members:
-            method = METHODS[name]
-            others = set(catalog.OPTIONS)
-            if "graph" not in method.needed(method.options):
-                others |= {"similarity", "similarity_file", "coordinates", *GRAPH_FIELDS}
-            cleared: dict[str, Any] = dict.fromkeys(others - set(method.options))
-            cleared |= {"members": (), "source": (), "weights": None, "weights_out": None}
-            configs.append(replace(self, method=name, leave_one_out=True, **cleared))
-        return configs
+    def each_ranking(self) -> list[RankConfig]:
+        """Return the rankings that are aggregated: that of each member, else this one."""
+        return member_configs(self) or [self]
 
 
 OF_SAMPLES = tuple(o.name for o in options_of(RankConfig) if o.column)

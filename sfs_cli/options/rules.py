@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from sfs_cli import catalog
-from sfs_cli.catalog import METHODS, ON_SOURCES
+from sfs_cli.catalog import METHODS
 from sfs_cli.errors import either, nearest
 from sfs_cli.features import FEATURES
 from sfs_cli.options.fields import (
@@ -31,7 +31,6 @@ from sfs_cli.ranking.aggregations import check_list_weights
 if TYPE_CHECKING:
     from sfs_cli.options.rank import RankConfig
 
-FEWEST_PERMUTATIONS, MOST_PERMUTATIONS = 10, 1_000_000
 _SOURCE_HINT = "give one, such as --source mirna=profile:mirna.csv"
 
 
@@ -44,12 +43,6 @@ def refusals(config: RankConfig) -> Iterator[Refusal]:
     yield from _label_rules(config)
     yield from _source_rules(config)
     yield from _weight_rules(config)
-    if config.batch is not None and config.method in ON_SOURCES:
-        what = f"--batch has no effect with --method {config.method}"
-        hint = f"give --method {config.scorer}; --adjust takes the batch out of the features"
-        yield what, hint, ("batch", "method")
-    yield from _given_rules(config)
-    yield from _pvalue_rules(config)
     for feature in FEATURES:
         yield from feature.rules(config)
 
@@ -200,45 +193,4 @@ def _weight_rules(c: RankConfig) -> Iterator[Refusal]:
         what = f"--weights has {len(numbers)} numbers for {count} {of}"
         yield what, "give one number for each, in their order", ("weights", "source", "members")
     if count and (c.method == "kogs" or c.weighting == "given"):
-        check_list_weights(c.how or "borda", c.list_weights, "--weights")
-
-
-def _given_rules(c: RankConfig) -> Iterator[Refusal]:
-    if c.given_ is None or c.max_correlation is not None:
-        return
-    unable = [name for name in c.members or (c.scorer,) if name not in catalog.GOING_ON]
-    if unable:
-        about = "members" if c.members else "method" if c.then is None else "then"
-        name = c.method if about == "method" else unable[0]
-        what = f"--given has no effect with {flag(about)} {name}, which does not go on from "
-        hint = "give --max-correlation R, which moves features that repeat a given one behind, or "
-        hint += f"a method that goes on from them: {', '.join(catalog.GOING_ON)}"
-        yield f"{what}features", hint, ("given_", about)
-
-
-def _pvalue_rules(c: RankConfig) -> Iterator[Refusal]:
-    if c.pvalues is None:
-        return
-    method = f"--method {c.ranker}"
-    if c.ranker in catalog.PERMUTED and not c.pvalues.startswith("permutation"):
-        what = f"--pvalues {c.pvalues} has no formula for {method}"
-        yield what, "give --pvalues permutation", ("pvalues", "method")
-    if c.ranker not in (*catalog.WITH_PVALUES, *catalog.PERMUTED):
-        hint = f"leave it out: {method} has p-values of its own"
-        if c.ranker not in ("f-test", "t-test"):
-            takers = (*catalog.WITH_PVALUES, *catalog.PERMUTED)
-            hint = f"leave it out; it has an effect with --method {', '.join(takers)}"
-        yield f"--pvalues has no effect with {method}", hint, ("pvalues", "method")
-    count = float(c.pvalues.partition(":")[2] or FEWEST_PERMUTATIONS)
-    if not FEWEST_PERMUTATIONS <= count <= MOST_PERMUTATIONS:
-        what = f"--pvalues {c.pvalues} asks for {count:.0f} permutations"
-        hint = f"give {FEWEST_PERMUTATIONS} to {MOST_PERMUTATIONS:,}, such as permutation:1000"
-        yield what, hint, ("pvalues",)
-    if c.split is not None and c.ranker not in catalog.SPLIT:
-        what = f"--split has no effect with {method}, which makes no sample graph"
-        hint = f"leave it out; it has an effect with --method {', '.join(catalog.SPLIT)}"
-        yield what, hint, ("split", "method")
-    own = c.graph in ("file", "obsp", *LABELS_ALONE) or c.coordinates_from is not None
-    if c.split is not None and own:
-        what = "--split has no effect on a sample graph that is not made of the features"
-        yield what, "leave out --split", ("split", "similarity")
+        check_list_weights(c.how or "borda", c.source_weights, "--weights")

@@ -46,6 +46,7 @@ class Kind(NamedTuple):
     """A kind of source."""
 
     meaning: str  # which samples are similar
+    opener: str  # module of ``sfs_cli.knowledge``, a point, and its class or function
     path: str = ""  # what its path names; empty where it takes none
     takes: tuple[str, ...] = ()  # its options
     # the values of its option `similarity`: kinds that compute distances between samples by
@@ -68,12 +69,14 @@ class Kind(NamedTuple):
 KINDS = {
     "profile": Kind(
         "Samples with similar values in another matrix of the same samples.",
+        "samples.Profile",
         path="The matrix, or obsm:KEY.",
         takes=(*_VALUES, *_GRAPH, "rows", "layer"),
         similarities=_OF_MATRIX,
     ),
     "target": Kind(
         "Samples with similar values in the matrix that is ranked.",
+        "samples.TargetMatrix",
         takes=(*_VALUES, *_GRAPH),
         similarities=_OF_MATRIX,
         path_is_optional=True,
@@ -81,15 +84,18 @@ KINDS = {
     ),
     "labels": Kind(
         "Samples of one class; without a path, by the labels of the run.",
+        "samples.Classes",
         path="FILE, FILE:COLUMN, or obs:KEY.",
         path_is_optional=True,
     ),
     "hierarchy": Kind(
         "Samples with a deep common ancestor.",
+        "samples.Tree",
         path="A table of samples and paths (FILE or FILE:COLUMN), or a Newick tree.",
     ),
     "genes": Kind(
         "Samples with similar values in the genes of a list, of gene sets or of annotations.",
+        "genes.open_genes",
         path="A gene list, a GMT or GMX (FILE.gmt:SET1,SET2 for some of its sets), or a GAF.",
         takes=(*_VALUES, *_GRAPH, "evidence", "ids", "id_map"),
         similarities=_OF_MATRIX,
@@ -97,6 +103,7 @@ KINDS = {
     ),
     "interactions": Kind(
         "Samples with similar values in the genes that interact.",
+        "genes.open_interactions",
         path="Edges between genes (SIF, if the name ends in .sif).",
         takes=(*_VALUES, *_GRAPH, "min_score", "seeds", "id_map"),
         similarities=_OF_MATRIX,
@@ -104,6 +111,7 @@ KINDS = {
     ),
     "feature-similarity": Kind(
         "Samples at a small Mahalanobis distance, by similarities between genes.",
+        "genes.FeatureSimilarity",
         path="Edges (also .sif) or a matrix between genes.",
         takes=(*_VALUES, *_DISTANCES, "min_score", "id_map"),
         similarities=FROM_DISTANCES,
@@ -111,12 +119,17 @@ KINDS = {
     ),
     "terms": Kind(
         "Samples at a small Mahalanobis distance, by terms that genes share.",
+        "genes.SharedTerms",
         path="A matrix of genes and terms, a GMT, a GMX or a GAF.",
         takes=(*_VALUES, *_DISTANCES, "evidence", "ids", "id_map"),
         similarities=FROM_DISTANCES,
         of_matrix=True,
     ),
-    "similarity": Kind("A similarity matrix of the samples.", path="A matrix, or obsp:KEY."),
+    "similarity": Kind(
+        "A similarity matrix of the samples.",
+        "samples.GivenSimilarity",
+        path="A matrix, or obsp:KEY.",
+    ),
 }
 """The kinds of sources, in the order they are listed."""
 

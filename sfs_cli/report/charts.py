@@ -25,6 +25,8 @@ CHARACTER = 9.3
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 LARGEST = 1e300
 """Larger scores, and infinite ones, are not drawn: the range of an axis would overflow."""
+LONGEST = 18
+"""Characters of names in charts; longer ones are cut."""
 DOTS = 60
 """Up to this many scores, each one has a dot."""
 STEMS = 40
@@ -170,130 +172,130 @@ def element(name: str, *children: str, hint: str = "", **attributes: object) -> 
     return f"<{name}{written}>{''.join((*title, *children))}</{name}>"
 
 
-def text(words: str, x: float, y: float, **attributes: str) -> str:
-    """Write words at a point; a `hint` is shown under the pointer."""
-    return element("text", escape(words), x=x, y=y, **attributes)
+def short(name: str, most: int = LONGEST) -> str:
+    """Cut a name that is too long for a chart; blanks and line breaks become single blanks."""
+    name = " ".join(name.split())
+    return name if len(name) <= most else f"{name[: most - 1]}…"
 
 
-def line(x1: float, y1: float, x2: float, y2: float, class_: str) -> str:
-    """Draw a line."""
-    return element("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=class_)
+class Drawing:
+    """A chart as it is drawn: part after part, and an SVG element in the end.
 
-
-def rectangle(x1: float, y1: float, x2: float, y2: float, class_: str, hint: str = "") -> str:
-    """Draw a rectangle between two corners; `hint` is shown under the pointer."""
-    x, y, width, height = min(x1, x2), min(y1, y2), abs(x2 - x1), abs(y2 - y1)
-    return element("rect", hint=hint, x=x, y=y, width=width, height=height, class_=class_)
-
-
-def dot(x: float, y: float, class_: str, hint: str = "") -> str:
-    """Draw a dot; `hint` is shown under the pointer."""
-    return element("circle", hint=hint, cx=x, cy=y, r=3.5, class_=class_)
-
-
-def polyline(x: np.ndarray, y: np.ndarray, class_: str) -> str:
-    """Draw a line through points."""
-    points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y))
-    return element("polyline", points=points, class_=class_)
-
-
-def svg(
-    name: str,
-    title: str,
-    description: str,
-    *parts: str,
-    width: float = WIDTH,
-    height: float = HEIGHT,
-    class_: str = "chart",
-) -> str:
-    """Wrap the parts of a chart, with a title and a description for screen readers.
-
-    The name begins its ids and is different for each chart of a page.
+    A `hint` of a part is shown under the pointer.
     """
-    return element(
-        "svg",
-        element("title", escape(title), id=f"{name}-title"),
-        element("desc", escape(description), id=f"{name}-desc"),
-        *parts,
-        viewBox=f"0 0 {width:.0f} {height:.0f}",
-        role="img",
-        aria_labelledby=f"{name}-title",
-        aria_describedby=f"{name}-desc",
-        class_=class_,
-    )
+
+    def __init__(self, width: float = WIDTH, height: float = HEIGHT) -> None:
+        self.width, self.height = width, height
+        self.parts: list[str] = []
+
+    def add(self, name: str, *children: str, hint: str = "", **attributes: object) -> None:
+        """Draw an element."""
+        self.parts.append(element(name, *children, hint=hint, **attributes))
+
+    def text(self, words: str, x: float, y: float, **attributes: str) -> None:
+        """Write words at a point."""
+        self.add("text", escape(words), x=x, y=y, **attributes)
+
+    def name(
+        self,
+        name: str,
+        x: float,
+        y: float,
+        *,
+        hint: str = "",
+        most: int = LONGEST,
+        class_: str = "end",
+    ) -> None:
+        """Write a name, cut where it is too long; the `hint` or all of it is under the pointer."""
+        self.text(short(name, most), x, y, hint=hint or name, dy="0.35em", class_=class_)
+
+    def line(self, x1: float, y1: float, x2: float, y2: float, class_: str) -> None:
+        """Draw a line."""
+        self.add("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=class_)
+
+    def rectangle(
+        self, x1: float, y1: float, x2: float, y2: float, class_: str, hint: str = ""
+    ) -> None:
+        """Draw a rectangle between two corners."""
+        x, y, width, height = min(x1, x2), min(y1, y2), abs(x2 - x1), abs(y2 - y1)
+        self.add("rect", hint=hint, x=x, y=y, width=width, height=height, class_=class_)
+
+    def dot(self, x: float, y: float, class_: str, hint: str = "", radius: float = 3.5) -> None:
+        """Draw a dot."""
+        self.add("circle", hint=hint, cx=x, cy=y, r=radius, class_=class_)
+
+    def path(self, d: str, class_: str, hint: str = "") -> None:
+        """Draw a path."""
+        self.add("path", hint=hint, d=d, class_=class_)
+
+    def grid_along(self, scale: Scale, top: float, bottom: float, below: float) -> None:
+        """Draw the vertical lines of a grid, with their labels so far below it."""
+        for label, x in scale.ticks():
+            self.line(x, top, x, bottom, "grid")
+            self.text(label, x, bottom + below, class_="tick middle")
+
+    def grid_across(self, scale: Scale, left: float, right: float, beside: float) -> None:
+        """Draw the horizontal lines of a grid, with their labels so far to the left of it."""
+        for label, y in scale.ticks():
+            self.line(left, y, right, y, "grid")
+            self.text(label, left - beside, y, dy="0.35em", class_="tick end")
+
+    def svg(self, name: str, title: str, description: str, class_: str = "chart") -> str:
+        """Return the chart, with a title and a description for screen readers.
+
+        The name begins its ids and is different for each chart of a page.
+        """
+        return element(
+            "svg",
+            element("title", escape(title), id=f"{name}-title"),
+            element("desc", escape(description), id=f"{name}-desc"),
+            *self.parts,
+            viewBox=f"0 0 {self.width:.0f} {self.height:.0f}",
+            role="img",
+            aria_labelledby=f"{name}-title",
+            aria_describedby=f"{name}-desc",
+            class_=class_,
+        )
 
 
-@dataclass(frozen=True)
-class Frame:
-    """The positions of two axes, and of values between them."""
+class Frame(Drawing):
+    """A chart between two axes, which are drawn: values have positions on `x` and `y`."""
 
-    horizontal: Axis
-    vertical: Axis
-    height: float = HEIGHT
+    def __init__(self, horizontal: Axis, vertical: Axis, height: float = HEIGHT) -> None:
+        super().__init__(height=height)
+        half = horizontal.label_width / 2
+        self.left = left = max(40.0, vertical.label_width + 12, half)
+        self.right = right = WIDTH - max(RIGHT, half)
+        self.bottom = bottom = height - BOTTOM
+        self.x, self.y = Scale(horizontal, left, right), Scale(vertical, bottom, TOP)
+        self.grid_across(self.y, left, right, 8)
+        self.line(left, bottom, right, bottom, "axis")
+        for label, x in self.x.ticks():
+            self.line(x, bottom, x, bottom + 6, "axis")
+            self.text(label, x, bottom + 8, dy="0.9em", class_="tick middle")
+        for x in self.x(np.array(horizontal.minor)):
+            self.line(x, bottom, x, bottom + 3, "axis")
+        self.text(vertical.title, 2, 16, class_="axis-title")
+        self.text(horizontal.title, (left + right) / 2, height - 6, class_="axis-title middle")
 
-    @property
-    def left(self) -> float:
-        """Position of the vertical axis, with room for its labels."""
-        return max(40.0, self.vertical.label_width + 12, self.horizontal.label_width / 2)
-
-    @property
-    def bottom(self) -> float:
-        """Position of the horizontal axis."""
-        return self.height - BOTTOM
-
-    @property
-    def right(self) -> float:
-        """Right end of the horizontal axis."""
-        return WIDTH - max(RIGHT, self.horizontal.label_width / 2)
-
-    @property
-    def x(self) -> Scale:
-        """Positions of values of the horizontal axis."""
-        return Scale(self.horizontal, self.left, self.right)
-
-    @property
-    def y(self) -> Scale:
-        """Positions of values of the vertical axis."""
-        return Scale(self.vertical, self.bottom, TOP)
-
-    def draw(self) -> str:
-        """Draw grid, ticks, labels and titles."""
-        left, right, bottom = self.left, self.right, self.bottom
-        across, along = list(self.y.ticks()), list(self.x.ticks())
-        parts = [line(left, y, right, y, "grid") for _, y in across]
-        parts += [text(label, left - 8, y, dy="0.35em", class_="tick end") for label, y in across]
-        parts.append(line(left, bottom, right, bottom, "axis"))
-        parts += [line(x, bottom, x, bottom + 6, "axis") for _, x in along]
-        minor = self.x(np.array(self.horizontal.minor))
-        parts += [line(x, bottom, x, bottom + 3, "axis") for x in minor]
-        parts += [
-            text(label, x, bottom + 8, dy="0.9em", class_="tick middle") for label, x in along
-        ]
-        parts.append(text(self.vertical.title, 2, 16, class_="axis-title"))
-        middle, foot = (left + right) / 2, self.height - 6
-        parts.append(text(self.horizontal.title, middle, foot, class_="axis-title middle"))
-        return element("g", *parts)
-
-    def mark(self, value: float, words: str, at_top: bool) -> str:
+    def mark(self, value: float, words: str, at_top: bool) -> None:
         """Draw a vertical line at a value, with words on the side that has more room."""
         x = self.x(value)
         side, shift = ("end", -6) if self.is_right(x) else ("start", 6)
+        self.line(x, TOP, x, self.bottom, "mark")
         y = TOP + 14 if at_top else self.bottom - 10
-        label = text(words, x + shift, y, class_=f"mark-label {side}")
-        return line(x, TOP, x, self.bottom, "mark") + label
+        self.text(words, x + shift, y, class_=f"mark-label {side}")
 
     def is_right(self, x: float) -> bool:
         """Tell whether a position is in the right half."""
         return x > (self.left + self.right) / 2
 
-    def bars(self, edges: np.ndarray, counts: np.ndarray, hints: Sequence[str]) -> list[str]:
+    def bars(self, edges: np.ndarray, counts: np.ndarray, hints: Sequence[str]) -> None:
         """Draw the bars of a histogram, one of a single feature so that it is visible."""
         x, base = self.x(edges), self.bottom - 0.5
         y = np.minimum(self.y(counts), base - 1.5)
-        return [
-            rectangle(x[i] + 0.5, y[i], x[i + 1] - 0.5, base, "bar", hints[i])
-            for i in np.flatnonzero(counts).tolist()
-        ]
+        for i in np.flatnonzero(counts).tolist():
+            self.rectangle(x[i] + 0.5, y[i], x[i + 1] - 0.5, base, "bar", hints[i])
 
 
 # ---- charts --------------------------------------------------------------------------------------
@@ -319,17 +321,16 @@ def score_curve(scores: np.ndarray, *, larger_is_better: bool, elbow: int | None
     title = f"score ({better} is better)"
     frame = Frame(axis, linear_axis(title, float(shown.min()), float(shown.max())))
     x, y = frame.x(kept + 1.0), frame.y(shown)
-    parts = [frame.draw(), polyline(x, y, "curve")]
-    if m <= DOTS:
-        hints = (f"rank {i + 1}: {significant(s)}" for i, s in zip(kept, shown))
-        parts += [dot(a, b, "dot", hint) for a, b, hint in zip(x, y, hints)]
+    frame.add("polyline", points=" ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y)), class_="curve")
+    for a, b, rank, score in zip(x, y, kept + 1, shown) if m <= DOTS else ():
+        frame.dot(a, b, "dot", f"rank {rank}: {significant(score)}")
     described = f"{counted(m, 'score')} from {significant(scores[0])} to {significant(scores[-1])}."
     if elbow:
         # the label is where the curve is not
         above = bool(scores[0] > scores[-1]) != frame.is_right(frame.x(elbow + 0.5))
-        parts.append(frame.mark(elbow + 0.5, f"elbow: rank {elbow:,}", above))
+        frame.mark(elbow + 0.5, f"elbow: rank {elbow:,}", above)
         described += f" The curve bends after {counted(elbow, 'feature')}."
-    return svg("score-curve", "Score against rank", described, *parts)
+    return frame.svg("score-curve", "Score against rank", described)
 
 
 def spectrum(eigenvalues: np.ndarray, *, clusters: int | None = None) -> str:
@@ -340,20 +341,19 @@ def spectrum(eigenvalues: np.ndarray, *, clusters: int | None = None) -> str:
     index = replace(rank_axis(count), title="index of the eigenvalue", minor=(), log=False)
     frame = Frame(index, linear_axis("eigenvalue λ", 0.0, headroom * values.max()))
     x, y = frame.x(np.arange(1.0, count + 1)), frame.y(values)
-    parts = [frame.draw()]
     described = f"The {counted(count, 'smallest eigenvalue')}."
     if clusters and clusters < count:
         low, high = frame.y(values[clusters - 1 : clusters + 1])
-        parts.append(rectangle(frame.left, low, frame.right, high, "band"))
-        parts.append(frame.mark(clusters + 0.5, f"gap after eigenvalue {clusters}", True))
+        frame.rectangle(frame.left, low, frame.right, high, "band")
+        frame.mark(clusters + 0.5, f"gap after eigenvalue {clusters}", True)
         described += (
             f" The gap after eigenvalue {clusters} is {significant(np.diff(values)[clusters - 1])}."
         )
     for j, (a, b, value) in enumerate(zip(x, y, values), start=1):
         role = "below" if clusters and j <= clusters else "above"
-        parts.append(line(a, frame.bottom, a, b, f"stem {role}"))
-        parts.append(dot(a, b, f"dot {role}", f"λ{j} = {significant(value)}"))
-    return svg("spectrum", "Spectrum of the sample graph", described, *parts)
+        frame.line(a, frame.bottom, a, b, f"stem {role}")
+        frame.dot(a, b, f"dot {role}", f"λ{j} = {significant(value)}")
+    return frame.svg("spectrum", "Spectrum of the sample graph", described)
 
 
 def distribution(scores: np.ndarray) -> str:
@@ -373,8 +373,8 @@ def distribution(scores: np.ndarray) -> str:
         for a, b, count in zip(edges, edges[1:], counts)
     ]
     described = f"The tallest of {counted(len(counts), 'bar')} is {hints[tallest]}."
-    parts = frame.draw(), *frame.bars(edges, counts, hints)
-    return svg("distribution", "Distribution of the scores", described, *parts)
+    frame.bars(edges, counts, hints)
+    return frame.svg("distribution", "Distribution of the scores", described)
 
 
 def downsample(

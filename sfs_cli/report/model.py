@@ -18,6 +18,20 @@ class Table:
     note: str = ""  # how to read it
     digits: int = 6  # significant ones, of numbers that are not integers
     shade: float | None = None  # shade numbers by their size, completely at this value
+    # whether it is about the best features, and not about what the ranking was made from
+    of_best: bool = False
+
+
+def agreement_table(names: Sequence[str], taus: Sequence[Sequence[float]]) -> Table:
+    """Return a table of how far rankings agree."""
+    return Table(
+        heading="Agreement of the rankings",
+        columns=("ranking", *names),
+        rows=[(name, *row) for name, row in zip(names, taus)],
+        note="Kendall's tau-b: 1 for the same order, 0 for no relation, -1 for the reverse order.",
+        digits=3,
+        shade=1.0,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,8 +133,7 @@ class ReportData:
     gene_links: str | None = None  # the kind of ids, where the features are links to gene pages
     pictures: Pictures | None = None
     evidence: Evidence = Evidence()
-    results: Sequence[Table] = ()  # what was found out about the best features
-    tables: Sequence[Table] = ()  # what the ranking was made from, as the lists of an aggregate
+    tables: Sequence[Table] = ()
     facts: Sequence[tuple[str, Sequence[tuple[str, str]]]] = ()  # heading, names and values
     warnings: Sequence[str] = ()
     next_runs: Sequence[tuple[str, str]] = ()  # worth making: the command, and why

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from numbers import Integral
 from typing import NamedTuple
@@ -88,12 +88,12 @@ def render(data: ReportData) -> str:
         scores=score_figures(data),
         table=table,
         same=same,
-        results=_grids(data.results),
-        tables=_grids(data.tables),
+        results=_grids(table for table in data.tables if table.of_best),
+        tables=_grids(table for table in data.tables if not table.of_best),
     )
 
 
-def _grids(tables: Sequence[Table]) -> list[tuple[Table, Grid]]:
+def _grids(tables: Iterable[Table]) -> list[tuple[Table, Grid]]:
     return [(t, arranged(t.columns, t.rows, t.digits, t.shade)) for t in tables]
 
 

@@ -6,17 +6,18 @@ Read the tables, bring them to ranks of the same features, aggregate, compare th
 from __future__ import annotations
 
 import shlex
-import time
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from sfs_cli import provenance
-from sfs_cli.compute import memory as memory_of
 from sfs_cli.errors import counted, listed
+from sfs_cli.features.significance.doubts import DEPENDENT
 from sfs_cli.io.results.writers import ranking_bytes
 from sfs_cli.knowledge.matching import likely_change
 from sfs_cli.logs import Messages
@@ -27,7 +28,7 @@ from sfs_cli.ranking.agreement import TOPS, Agreement, agreement, correlations
 from sfs_cli.ranking.table import Ranking, rank_features
 from sfs_cli.report.model import ReportData, Table
 from sfs_cli.run import outputs
-from sfs_cli.run.guards import dependent
+from sfs_cli.run.checkpoints import RunCheckpoints
 from sfs_cli.run.identity import any_same, same_matrix
 from sfs_cli.run.lists import (
     RankedList,
@@ -58,63 +59,66 @@ class Aggregated:
 
 def run(config: AggregateConfig, messages: Messages, *, as_json: bool = False) -> bytes:
     """Aggregate, write the outputs, and return what belongs on stdout."""
-    started = time.perf_counter()
-    outputs.check_json_option(config.out, as_json)
-    if config.out is None:
-        result = aggregate_lists(config, messages)
-        _log_summary(config, result, messages)
-        return ranking_bytes(result.ranking, config.format, config.digits)
     paths = _paths(config)
-    described = outputs.describe_files(("rankings", path, {}) for path in paths)
-    options = config.result_options() | {"names": list_names(paths)}
-    with outputs.claimed(Path(config.out), messages, prefix=config.prefix):
-        wanted = provenance.fingerprint(options, described)
-        if outputs.is_done(Path(config.out), config, wanted):
-            out = Path(config.out)
-            there = provenance.read_run(out, config.prefix)
-            files = outputs.result_files(out, config.prefix, there)
-            outputs.tell_up_to_date(out, messages, files)
-            return outputs.json_bytes(there, as_json)
+
+    def make(_kept: RunCheckpoints) -> outputs.Made:
         result = aggregate_lists(config, messages)
-        found = compared = None
-        if len(result.lists) > MOST_COMPARED:
+        ranking, found = result.ranking, None
+        if config.out is not None and len(result.lists) > MOST_COMPARED:
             messages.note(f"more than {MOST_COMPARED} lists: their pairs are not compared")
-        else:
+        elif config.out is not None:
             found = agreement(result.ranks)
-            compared = {
-                "kendall": found.kendall,
-                "spearman": found.spearman,
-                "common": found.common,
-                "overlap": {f"top_{k}": matrix for k, matrix in found.overlap.items()},
-                "mean_kendall": found.mean(found.kendall),
-            }
-        record = {
-            **outputs.record_head(options, described),
-            "lists": [
-                {
-                    "name": each.name,
-                    "path": str(each.path),
-                    "weight": weight,
-                    "n_features": len(each.features),
-                    "n_ranked": each.n_ranked,
-                    "feature_column": each.choice.feature,
-                    "value_column": each.choice.value,
-                    "order": each.order or None,
-                }
-                for each, weight in zip(result.lists, config.weights)
-            ],
-            "of_one_matrix": result.of_one_matrix,
-            "agreement": compared,
-            "result": outputs.ranking_facts(result.ranking),
-            **outputs.record_tail(
-                messages.warnings, time.perf_counter() - started, memory_of.peak_resident()
-            ),
+
+        def complete(record: dict[str, Any]) -> outputs.Writers:
+            data = _report_data(config, result, found, record["warnings"])
+            return outputs.ranking_writers(config, ranking, data)
+
+        return outputs.Made(
+            _facts(config, result, found),
+            partial(ranking_bytes, ranking, config.format, config.digits),
+            complete,
+            partial(_log_summary, config, result, messages),
+        )
+
+    return outputs.make_result(
+        config,
+        messages,
+        outputs.ranking_files(config),
+        lambda: outputs.describe_files(("rankings", path, {}) for path in paths),
+        make,
+        options=config.result_options() | {"names": list_names(paths)},
+        as_json=as_json,
+    )
+
+
+def _facts(config: AggregateConfig, result: Aggregated, found: Agreement | None) -> dict[str, Any]:
+    """Return what the record says of the lists and of their agreement, where it is known."""
+    lists = [
+        {
+            "name": each.name,
+            "path": str(each.path),
+            "weight": weight,
+            "n_features": len(each.features),
+            "n_ranked": each.n_ranked,
+            "feature_column": each.choice.feature,
+            "value_column": each.choice.value,
+            "order": each.order or None,
         }
-        data = _report_data(config, result, found, messages.warnings)
-        written = outputs.ranking_files(config, result.ranking, data)
-        record = outputs.write_result(Path(config.out), config.prefix, written, record)
-    _log_summary(config, result, messages)
-    return outputs.json_bytes(record, as_json)
+        for each, weight in zip(result.lists, config.weights)
+    ]
+    compared = found and {
+        "kendall": found.kendall,
+        "spearman": found.spearman,
+        "common": found.common,
+        "overlap": {f"top_{k}": matrix for k, matrix in found.overlap.items()},
+        "mean_kendall": found.mean(found.kendall),
+    }
+    return {
+        "lists": lists,
+        "of_one_matrix": result.of_one_matrix,
+        "agreement": compared,
+        "result": outputs.ranking_facts(result.ranking),
+    }
 
 
 def aggregate_lists(config: AggregateConfig, messages: Messages) -> Aggregated:
@@ -144,9 +148,9 @@ def aggregate_lists(config: AggregateConfig, messages: Messages) -> Aggregated:
         messages.warn(found)
     known = [matrix_of(each.path) for each in lists]
     same = any_same(same_matrix(one, other) for one, other in combinations(known, 2))
-    if same and (warning := dependent(config.how)):
-        messages.warn(warning)
-    elif same is None and dependent(config.how):
+    if same and config.how == "rra":
+        messages.warn(DEPENDENT)
+    elif same is None and config.how == "rra":
         messages.note(
             "the p-values of rra assume independent lists; where two of these rank the features of "
             "one matrix, p_value and q_value are too small"
@@ -181,7 +185,7 @@ def _log_summary(config: AggregateConfig, result: Aggregated, messages: Messages
         f"ranked {ranking.n_scored:,} of {len(ranking):,} features of {len(result.lists)} lists "
         f"by {AGGREGATIONS[config.how].title}"
     )
-    outputs.log_result(config, ranking, messages)
+    outputs.log_ranking(ranking, messages)
 
 
 def _report_data(

@@ -10,6 +10,8 @@ from sfs_cli.catalog import METHODS
 from sfs_cli.compute.matrix import Block
 from sfs_cli.compute.passes import PassList
 from sfs_cli.errors import UsageError
+from sfs_cli.features import against
+from sfs_cli.features.significance.graph import OTHER_GRAPH, circular, made_of_features
 from sfs_cli.graph.build import Graph
 from sfs_cli.methods.base import Solution, Status
 from sfs_cli.options import RankConfig
@@ -17,10 +19,9 @@ from sfs_cli.options.fields import flag
 from sfs_cli.provenance import ArtificialFacts
 from sfs_cli.ranking.competition import Competition, compete
 from sfs_cli.ranking.table import Picked, rank_features, tie_blocks
-from sfs_cli.run.guards import OTHER_GRAPH, OWN_EDGE, fused_from_matrix, own_file, own_graph
 from sfs_cli.run.load import Run
 from sfs_cli.run.memory import memory_plan
-from sfs_cli.run.passes import Shape, graph_asked, needed
+from sfs_cli.run.passes import Shape, needed
 from sfs_cli.run.scoring import make_graph, problem_of, score_on, scorer_of
 from sfs_cli.run.top import values_of
 from sfs_cli.store.copies import WithCopies
@@ -47,11 +48,7 @@ def check_artificial(config: RankConfig, where: str) -> None:
     alike = {
         "source": "competes on one sample graph; `sfs fuse` makes one of sources, for "
         "--similarity-file",
-        "members": "has no meaning for an aggregate of rankings",
-        "batch": "has no meaning for an aggregate of rankings",
-        "adjust": "shuffles values, which adjusted ones do not stand",
-        "sample_weights": "treats all samples alike",
-    }
+    } | against("artificial")
     for name in config.given(*alike):
         what, _, hint = alike[name].partition("; ")
         raise UsageError(
@@ -98,12 +95,11 @@ def artificial(
         block_size=plan.block_size,
         passes=passes,
     )
-    run = replace(run.on(engine), passes=passes, plan=plan)
-    with run.log.progress("ranking with artificial features", passes.total) as advance:
-        passes.watch(run.log.phase, advance)
+    run = replace(run.on(engine), plan=plan)
+    with run.progress("ranking with artificial features"):
         run.fit_matrix()
-        warn_of_edge(run)
         graph = make_graph(run)
+        warn_of_edge(run, graph)
         view = WithCopies(matrix, copies, seed)
         joined = run.on(replace(engine, source=view))
         with run.log.about("among artificial features"):
@@ -217,18 +213,14 @@ def levels(solution: Solution) -> np.ndarray:
     return found
 
 
-def warn_of_edge(run: Run) -> None:
+def warn_of_edge(run: Run, graph: Graph | None) -> None:
     """Warn where real features are ahead of artificial ones though they tell nothing."""
     config, needs = run.config, needed(run.config)
-    if "graph" in needs:
-        name = graph_asked(config, run.matrix.n_samples).name
-        made = own_graph(name, config.coordinates_from) or own_file(
-            config, fused_from_matrix(config, name)
-        )
-        if made is not None:
+    if graph is not None:
+        if made_of_features(config, run.matrix.n_samples):
             run.log.warn(
-                f"{made}: {OWN_EDGE}, so real features are ahead of their artificial copies, and "
-                f"--max-false promises nothing; {OTHER_GRAPH}"
+                f"{circular(graph.facts)}, which is circular: real features are ahead of their "
+                f"artificial copies, and --max-false promises nothing; {OTHER_GRAPH}"
             )
     elif not needs:
         run.log.warn(

@@ -1,14 +1,14 @@
 """``sfs compare``: several rankings of one matrix, judged as `sfs evaluate` judges one.
 
 The matrix is read once, and prepared for each ranking as its options ask. What is measured of each
-list, and inside which folds, is the business of `sfs_cli.run.evaluate`; here are the lists beside
+list, and within which folds, is the business of `sfs_cli.run.evaluate`; here are the lists beside
 each other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial, reduce
 from itertools import combinations
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from sfs_cli.compute.memory import format_size
-from sfs_cli.errors import InputError, counted
+from sfs_cli.errors import InputError, counted, within
 from sfs_cli.evaluation.measures import Overlap, overlap
 from sfs_cli.io.results.writers import table_bytes
 from sfs_cli.logs import Messages
@@ -27,10 +27,10 @@ from sfs_cli.options.compare import (
     RANDOM,
     VARIABLE,
     CompareConfig,
-    about_ranking,
     check_different,
 )
 from sfs_cli.run import outputs
+from sfs_cli.run.checkpoints import NO_CHECKPOINTS, RunCheckpoints
 from sfs_cli.run.config import input_files
 from sfs_cli.run.evaluate import (
     GIVEN,
@@ -57,17 +57,19 @@ def run(config: CompareConfig, messages: Messages, *, as_json: bool = False) -> 
     """Compare, write what is asked for, and return what belongs on stdout."""
     config.check_out()
 
-    def make() -> outputs.Made:
-        found = compare(config, messages)
+    def make(kept: RunCheckpoints) -> outputs.Made:
+        found = compare(config, messages, kept)
         pairs = overlaps(found)
         tables = tables_of(found, config, CURVES)
         rows = [(a, b, k, each.shared, each.by_chance, each.jaccard) for a, b, k, each in pairs]
         tables[OVERLAP] = table_bytes(header(OVERLAP), rows, config.digits)
         tables[METHODS] = _methods_bytes(found, config)
-        return outputs.Made(tables, found.facts, partial(_log_summary, found, pairs, messages))
+        return outputs.Made.of_tables(
+            tables, found.facts, partial(_log_summary, found, pairs, messages)
+        )
 
     names = [*table_names(config, CURVES), OVERLAP, METHODS]
-    return outputs.run_tables(
+    return outputs.make_result(
         config, messages, names, lambda: _describe(config), make, as_json=as_json
     )
 
@@ -88,7 +90,9 @@ def _paths(config: CompareConfig) -> list[Path]:
     return [ranking_at(Path(each.path)) for each in config.list_]
 
 
-def compare(config: CompareConfig, messages: Messages) -> Evaluated:
+def compare(
+    config: CompareConfig, messages: Messages, kept: RunCheckpoints = NO_CHECKPOINTS
+) -> Evaluated:
     """Rank, and judge every ranking beside the given lists and the controls.
 
     Raises
@@ -105,7 +109,7 @@ def compare(config: CompareConfig, messages: Messages) -> Evaluated:
     names = [each.name or name for each, name in zip(config.list_, list_names(paths))]
     check_different([*config.rankings, *names])
     given = read_lists(paths, names, config, messages)
-    with _loaded(config, messages) as runs:
+    with _loaded(config, messages, kept) as runs:
         first = next(iter(runs.values()))
         rankings = {name: each for name, each in runs.items() if name in config.rankings}
         in_folds = config.labels is not None
@@ -113,7 +117,9 @@ def compare(config: CompareConfig, messages: Messages) -> Evaluated:
 
 
 @contextmanager
-def _loaded(config: CompareConfig, messages: Messages) -> Iterator[dict[str, Run]]:
+def _loaded(
+    config: CompareConfig, messages: Messages, kept: RunCheckpoints
+) -> Iterator[dict[str, Run]]:
     """Give a run for each ranking, all of the same matrix and samples; one where there is none."""
     asked = config.rankings or {"": replace(config, method="variance")}  # for given lists alone
     runs: dict[str, Run] = {}
@@ -122,9 +128,9 @@ def _loaded(config: CompareConfig, messages: Messages) -> Iterator[dict[str, Run
             log, opened = messages, None
             if runs:  # what is said of the matrix is said once
                 log, opened = Messages(verbosity=-1), next(iter(runs.values())).opened
-            with about_ranking(name) if name else nullcontext():
+            with within(f"ranking {name}" if name else ""):
                 made = stack.enter_context(
-                    loaded(each, log, labeled=config.labels is not None, matrix=opened)
+                    loaded(each, log, kept, labeled=config.labels is not None, matrix=opened)
                 )
             for warning in log.warnings if log is not messages else ():
                 if warning not in messages.warnings:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from sfs_cli.io.files.child_process import call_apart
+from sfs_cli.io.files.names import decoded
 from sfs_cli.io.files.sniff import H5MU, Kind, recognize, split_modality
 
 
@@ -36,7 +37,7 @@ def _names_in(group: Any) -> list[str]:
         names = group.dtype.names or ()
         return list(names[1:] if "index" in names[:1] else names)
     order = group.attrs.get("column-order")
-    return list(group) if order is None else [_text(name) for name in order]
+    return list(group) if order is None else list(map(decoded, order))
 
 
 def _names_in_zarr(folder: Path) -> list[str]:
@@ -47,10 +48,6 @@ def _names_in_zarr(folder: Path) -> list[str]:
             if order is not None:
                 return [str(each) for each in order]
     return sorted(each.name for each in folder.iterdir() if each.is_dir())
-
-
-def _text(name: Any) -> str:
-    return name.decode() if isinstance(name, bytes) else str(name)
 
 
 def columns_of(path: str) -> list[str]:

@@ -10,9 +10,8 @@ from __future__ import annotations
 import math
 import shlex
 import time
-from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,35 +20,25 @@ import numpy as np
 
 from sfs_cli import provenance
 from sfs_cli.compute.engine import Engine, ThreadExecutor
-from sfs_cli.compute.limits import LIMITS
 from sfs_cli.compute.matrix import Ids, Span
 from sfs_cli.compute.memory import format_size
 from sfs_cli.compute.tree import MAX_CHUNKS
 from sfs_cli.display import shown
-from sfs_cli.errors import counted, listed
-from sfs_cli.graph.neighbors import SAMPLED_PAIRS
-from sfs_cli.graph.pca import OVERSAMPLING
-from sfs_cli.io.files.read_limits import reading_within
+from sfs_cli.errors import listed
 from sfs_cli.io.files.text import count_lines
-from sfs_cli.io.knowledge.coordinates import open_coordinates
 from sfs_cli.logs import Messages
-from sfs_cli.methods.significance.tested import DEFAULT_PERMUTATIONS
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import parse_duration
-from sfs_cli.options.graph import (
-    DEFAULT_COMPONENTS,
-    parse_count,
-)
-from sfs_cli.run import covariates, inputs
-from sfs_cli.run.memory import MemoryPlan, is_dense, memory_budget, memory_plan
-from sfs_cli.run.passes import Shape as RunShape
-from sfs_cli.run.passes import pass_list, with_defaults
-from sfs_cli.store.adjust import Adjustment
-from sfs_cli.store.disk import is_store, open_store
+from sfs_cli.run import inputs
+from sfs_cli.run.cohort import taken_as
+from sfs_cli.run.inputs import Opened
+from sfs_cli.run.load import Run, loaded
+from sfs_cli.run.passes import is_dense
+from sfs_cli.store.disk import is_store
 from sfs_cli.store.matrix import DenseMatrix, FeatureView, Matrix
-from sfs_cli.store.prepared import PreparedMatrix
-from sfs_cli.store.transforms import parse
 
+IN_MEMORY = "held in memory"
+"""Where the values will be of a matrix that is small."""
 START = 1.0
 """Seconds in which a process starts, opens a store and sums up."""
 READ_SECONDS = 0.5
@@ -62,32 +51,10 @@ REGIONS = 4
 """Regions of the store that these are read from."""
 COLUMNS = 64
 """Columns that they are multiplied with, to see how long one takes."""
-SIMPLE, SOLVED = 30, 16
-"""Columns that cost as much as what is done to a feature to score it, without a graph; and those
-that a solver multiplies the matrix with in a pass."""
 OF_GRAPH = 200
 """Columns that cost as much as what a sparse graph takes for each sample."""
-TESTED, PERMUTED = 3, 2
-"""Times that a score costs with its p-value, and in every permutation."""
 WRITTEN = 200_000
 """Rows of a ranking that are ordered and written in a second."""
-
-
-@dataclass
-class Shape:
-    """What is known of a matrix before it is read."""
-
-    n: int  # samples
-    m: int  # features
-    exact: bool  # whether both are known, or one is counted from lines
-    stored: np.dtype[Any]
-    where: str  # where the values will be
-    graphs: tuple[str, ...] = ()  # what the file holds to compare samples by
-    samples: Sequence[str] | None = None  # their ids, where they are known
-    obs: Any = None  # annotations of the samples
-    matrix: Matrix | None = None  # the store
-    coordinates: np.ndarray | None = None  # (samples, d), where the graph is made of some
-    reading: float = 0.0  # seconds of reading the file once, where it is no store
 
 
 @dataclass(frozen=True)
@@ -108,149 +75,108 @@ def estimate(config: RankConfig, messages: Messages, wall_time: str | None, as_j
     `sfs rank` would refuse before it reads the matrix is refused here.
     """
     limit = None if wall_time is None else parse_duration(wall_time, "wall_time")
-    memory = memory_budget(config)
-    with reading_within(memory):
-        return _estimate(config, messages, limit, memory, as_json)
+    # nothing is written, so that a scratch folder need not be there
+    with loaded(replace(config, scratch=None), messages, outline=outline) as run:
+        facts = _facts(run)
+    if limit is not None:
+        facts["shards"] = _shards(config, facts, limit)
+    return provenance.dumps(facts) if as_json else _text(facts)
 
 
-def _estimate(
-    config: RankConfig,
-    messages: Messages,
-    limit: float | None,
-    memory: int,
-    as_json: bool,
-) -> str:
-    shape = _shape(config, memory, messages)
+def outline(
+    config: RankConfig, known_samples: list[str], memory: int, folder: Path, messages: Messages
+) -> Opened:
+    """Return what can be known of a matrix without reading more than a little of it.
+
+    The parameters are those of `inputs.load`. A store is opened. Of a file the ids of the features
+    are left empty, and the values are zeros that take no memory; it is read through only if its
+    rows are samples whose ids come with the values, and options name samples by their ids.
+    """
+    path = Path(config.matrix)
+    if is_store(path):
+        opened = inputs.load(config, known_samples, memory, folder, messages)
+        opened.facts |= {"exact": True, "where": "the store is read in place", "reading": 0.0}
+        return opened
+    reader, rows, why = inputs.peek(config, known_samples, memory, folder)
+    try:
+        exact, ids = reader.n_rows is not None, list(reader.first_row_ids())
+        count = reader.n_rows if reader.n_rows is not None else max(2, count_lines(path) - 1)
+        messages.note(f"{path.name} ({reader.format}): {why}")
+        named = known_samples or config.coordinates_from or config.similarity_file
+        through = rows == "samples" and len(ids) < count and bool(named)
+        found: list[str] = []
+        start = time.perf_counter()
+        for block in reader.blocks():
+            found += block.ids
+            if not through and time.perf_counter() - start > READ_SECONDS:
+                break
+        reading = (time.perf_counter() - start) * max(1.0, count / max(len(found), 1))
+    finally:
+        reader.close()
+    if through:
+        exact, count = True, len(found)
+    if rows == "samples":
+        samples = next((each for each in (ids, found) if len(each) == count), None)
+        samples, m = samples or [str(i) for i in range(count)], len(reader.column_ids)
+    else:
+        samples, m = list(reader.column_ids), count
+    stored = inputs.storage_dtype(config)
+    held = len(samples) * m * stored.itemsize <= inputs.held_limit(config, memory)
+    facts = {
+        "format": reader.format,
+        "exact": exact,
+        "where": IN_MEMORY if held else "a temporary store in the scratch folder",
+        "reading": reading,
+    }
+    zeros = np.broadcast_to(stored.type(0), (m, len(samples)))
+    matrix = DenseMatrix(zeros, Ids([""] * m, samples, reader.annotations.obs))
+    return Opened(matrix, facts, reader.annotations.graphs)
+
+
+def _facts(run: Run) -> dict[str, Any]:
+    """Return what the plan says of a run, as JSON has it."""
+    config, shape, room, opened = run.config, run.shape, run.plan, run.opened
     n, m, stored = shape.n, shape.m, shape.stored
-    asked, config = config, with_defaults(config, n, shape.graphs)
-    groups = _groups(config, shape, messages)
-    width = None
-    if config.coordinates_from is not None:
-        shape.coordinates = open_coordinates(config.coordinates_from, config.matrix).values
-        width = shape.coordinates.shape[1]
-    of_run = RunShape(n, m, stored, memory, groups.batches, width)
-    passes = pass_list(config, of_run)
-    held = 8 * n * groups.columns
-    room = memory_plan(config, of_run, passes, held)
-    rates, columns = _rates(config, shape, room, groups.columns), _columns(config, n)
+    rates = _rates(run)
     size = n * m * stored.itemsize
     rows = []
-    for each in passes:
+    for each in run.passes:
         read = each.times * each.fraction
-        once = max(rates.least, rates.prepared + columns[each.kind] * rates.column)
+        once = max(rates.least, rates.prepared + each.columns * rates.column)
         took = {"bytes": round(read * each.of_matrix * size), "seconds": read * each.work * once}
         rows.append(asdict(each) | took)
+    of_sample = OF_GRAPH + (n / 2 if is_dense(config, n) else 0)  # with its part of the spectrum
     seconds = {
         "start": START,
-        "reading": shape.reading,
+        "reading": opened.facts["reading"],
         "passes": sum(row["seconds"] for row in rows),
-        "graph": n * columns["graph"] * rates.column / m,
+        "graph": n * of_sample * rates.column / m,
         "writing": m / WRITTEN,
     }
-    held = size if shape.where == "held in memory" else 0
-    facts: dict[str, Any] = {
+    held = size if opened.facts["where"] == IN_MEMORY else 0
+    of_store = opened.facts["format"] == "store"
+    return {
         "matrix": config.matrix,
         "samples": n,
         "features": m,
-        "shape_is_exact": shape.exact,
+        "shape_is_exact": opened.facts["exact"],
         "matrix_bytes": size,
         "stored_as": stored.name,
-        "where": shape.where,
+        "where": opened.facts["where"],
         "arithmetic": room.dtype.name,
         "block_size": room.block_size,
         "workers": room.workers,
         "executor": config.executor,
-        "covariates": groups.facts,
-        "batches": groups.batches,
+        "covariates": run.cohort.covariates,
+        "batches": {part.name: len(part.samples) for part in run.cohort.parts},
         "passes": rows,
         "memory": room.bytes_by_use | {"matrix": held},
         "memory_needed": room.needed + held,
-        "memory_allowed": memory,
-        "read_rate": rates.bytes_per_second if shape.matrix is not None else None,
-        "in_page_cache": rates.cached if shape.matrix is not None else None,
+        "memory_allowed": shape.memory,
+        "read_rate": rates.bytes_per_second if of_store else None,
+        "in_page_cache": rates.cached if of_store else None,
         "seconds": seconds | {"total": sum(seconds.values())},
     }
-    if limit is not None:
-        facts["shards"] = _shards(asked, facts, limit)
-    return provenance.dumps(facts) if as_json else _text(facts)
-
-
-def _shape(config: RankConfig, memory: int, messages: Messages) -> Shape:
-    """Return what can be known of the matrix without reading more than a little of it."""
-    path = Path(config.matrix)
-    if is_store(path):
-        matrix = open_store(path)
-        where = "the store is read in place"
-        return Shape(
-            *(matrix.n_samples, matrix.n_features, True, matrix.dtype, where),
-            samples=matrix.ids.samples if config.adjust or config.batch else None,
-            obs=matrix.ids.obs if config.adjust or config.batch else None,
-            matrix=matrix,
-        )
-    known = list(inputs.read_label_table(config) or ())
-    known += covariates.known_samples(covariates.read_files(config))
-    reader, rows, why = inputs.peek(config, known, memory)
-    try:
-        exact = reader.n_rows is not None
-        count = reader.n_rows if reader.n_rows is not None else max(2, count_lines(path) - 1)
-        columns = len(reader.column_ids)
-        n, m = (columns, count) if rows == "features" else (count, columns)
-        stored = inputs.storage_dtype(config)
-        held = n * m * stored.itemsize <= inputs.held_limit(config, memory)
-        where = "held in memory" if held else "a temporary store in the scratch folder"
-        messages.note(f"{path.name} ({reader.format}): {why}")
-        start, seen = time.perf_counter(), 0
-        for block in reader.blocks():
-            seen += len(block.ids)
-            if time.perf_counter() - start > READ_SECONDS:
-                break
-        reading = (time.perf_counter() - start) * max(1.0, count / max(seen, 1))
-    finally:
-        reader.close()
-    return Shape(
-        *(n, m, exact, stored, where, reader.annotations.graphs),
-        samples=reader.column_ids if rows == "features" else None,
-        obs=reader.annotations.obs,
-        reading=reading,
-    )
-
-
-@dataclass
-class Groups:
-    """What is known of covariates and batches before the matrix is read."""
-
-    batches: dict[str, int]  # samples of the batches that are ranked
-    columns: int  # of the design
-    facts: list[dict[str, Any]]  # the covariates, and how each is taken
-
-
-def _groups(config: RankConfig, shape: Shape, log: Messages) -> Groups:
-    """Return the covariates and batches of a run.
-
-    Of a matrix whose rows are samples the ids are not known yet: those of the files are taken.
-    """
-    if not config.adjust and config.batch is None:
-        return Groups({}, 0, [])
-    files = covariates.read_files(config)
-    samples = shape.samples or [str(i) for i in range(shape.n)]
-    columns = covariates.columns_of(config, files, Ids([], samples, shape.obs))
-    facts, width = [], 0
-    for each in columns.adjust:
-        used = [each.values[s] for s in samples if s in each.values] or list(each.values.values())
-        levels = len(set(used)) if each.kind == "categorical" else None
-        width += 1 if levels is None else levels - 1
-        facts.append({"name": each.name, "taken_as": each.kind, "levels": levels})
-    sizes: dict[str, int] = {}
-    if columns.batch is not None:
-        values = columns.batch.values
-        known = [values[s] for s in samples if s in values] or list(values.values())
-        sizes = {str(k): c for k, c in sorted(Counter(known).items())}
-        few = [name for name, count in sizes.items() if count < config.smallest_batch]
-        if few:
-            log.note(f"batches of fewer than {config.smallest_batch} samples: {listed(few)}")
-        sizes = {name: count for name, count in sizes.items() if name not in few}
-        width += max(0, len(sizes) - 1)
-    return Groups(sizes, min(width, max(0, shape.n - covariates.LEAST_LEFT)), facts)
 
 
 def _shards(config: RankConfig, facts: dict[str, Any], limit: float) -> dict[str, Any]:
@@ -279,81 +205,45 @@ def _shards(config: RankConfig, facts: dict[str, Any], limit: float) -> dict[str
     }
 
 
-def _rates(config: RankConfig, shape: Shape, room: MemoryPlan, columns: int) -> Rates:
-    """Read some blocks and multiply them; `columns` are taken out of their features."""
-    sample, workers = _sample(shape, room), ThreadExecutor(room.workers)
-    source = PreparedMatrix(
-        sample,
-        missing="drop",
-        steps=parse(config.transform),
-        adjustment=_some_adjustment(columns, shape.n),
-    )
+def _rates(run: Run) -> Rates:
+    """Read and prepare some blocks of the matrix, and multiply them."""
+    room, matrix = run.plan, run.opened.matrix
+    sample, workers = _sample(run), ThreadExecutor(room.workers)
+    source = replace(run.matrix, matrix=sample, missing="drop")
     engine = Engine(source, workers, room.dtype, room.block_size)
     source.fit(engine)
 
     def read(span: Span) -> None:
-        sample.read(span, np.empty((span.size, shape.n), sample.dtype))
+        sample.read(span, np.empty((span.size, sample.n_samples), sample.dtype))
 
     def multiply(width: int) -> None:
-        ones = np.ones((shape.n, width), room.dtype)
+        ones = np.ones((source.n_samples, width), room.dtype)
         engine.total(lambda block: (block.values.T @ (block.values @ ones),))
 
     # the first one finds whether the blocks were in memory, so it comes before all others
     first, again = (_seconds(lambda: list(workers.map(read, engine.spans()))) for _ in range(2))
     one, many = (_seconds(partial(multiply, width)) for width in (1, COLUMNS))
-    scale, cached = shape.m / sample.n_features, first <= 3 * again
+    scale, cached = matrix.n_features / sample.n_features, first <= 3 * again
     return Rates(
         prepared=scale * one,
         column=scale * many / (2 * COLUMNS),  # there and back
-        least=0.0 if cached or shape.matrix is None else scale * first,
-        bytes_per_second=sample.n_features * shape.n * sample.dtype.itemsize / first,
+        least=0.0 if cached or run.opened.facts["format"] != "store" else scale * first,
+        bytes_per_second=sample.n_features * sample.n_samples * sample.dtype.itemsize / first,
         cached=cached,
     )
 
 
-def _columns(config: RankConfig, n: int) -> dict[str, float]:
-    """Return by the kind of a pass how many products its values take, about."""
-    scores = SIMPLE + (n if is_dense(config, n) else 0)
-    null, _, count = (config.pvalues or "").partition(":")
-    if null:
-        drawn = int(float(count or DEFAULT_PERMUTATIONS)) if null == "permutation" else 0
-        scores *= TESTED + PERMUTED * drawn
-    width = (parse_count(config.components or DEFAULT_COMPONENTS) or 0) + OVERSAMPLING
-    return {
-        # of each sample, with its part of the spectrum
-        "graph": OF_GRAPH + (n / 2 if is_dense(config, n) else 0),
-        "sums": 1,
-        "gram": n / 2,  # of a symmetric product
-        "pairs": 2 * SAMPLED_PAIRS / n,
-        "panels": LIMITS.panel,
-        "components": 2 * width,
-        "score": scores,
-        "solve": SOLVED,
-        "prune": config.kept_features,
-        "modules": config.modules_of,
-    }
-
-
-def _sample(shape: Shape, room: MemoryPlan) -> Matrix:
+def _sample(run: Run) -> Matrix:
     """Return some blocks of the store, or blocks of random counts."""
-    rows = min(shape.m, BLOCKS * room.workers * room.block_size)
-    if shape.matrix is not None:
-        starts = np.linspace(0, shape.m - rows // REGIONS, REGIONS).astype(int)
+    matrix, m = run.opened.matrix, run.opened.matrix.n_features
+    rows = min(m, BLOCKS * run.plan.workers * run.plan.block_size)
+    if run.opened.facts["format"] == "store":
+        starts = np.linspace(0, m - rows // REGIONS, REGIONS).astype(int)
         chosen = np.unique(np.concatenate([lo + np.arange(rows // REGIONS) for lo in starts]))
-        return FeatureView(shape.matrix, chosen if len(chosen) > 1 else np.arange(shape.m))
+        return FeatureView(matrix, chosen if len(chosen) > 1 else np.arange(m))
     # counts above zero, which every step takes
-    values = np.random.default_rng(0).integers(1, 1000, (rows, shape.n)).astype(np.float32)
-    names = [str(i) for i in range(max(rows, shape.n))]
-    return DenseMatrix(values, Ids(names[:rows], names[: shape.n]))
-
-
-def _some_adjustment(columns: int, n: int) -> Adjustment | None:
-    """Return an adjustment that takes as long as one of so many columns."""
-    if not columns or n < 2:
-        return None
-    # waves: their number is what counts, and they are cheap
-    at = np.arange(1, min(columns, n - 1) + 1)[:, None] * (np.arange(n) + 0.5) * np.pi / n
-    return Adjustment(np.sqrt(2 / n) * np.cos(at))
+    values = np.random.default_rng(0).integers(1, 1000, (rows, matrix.n_samples))
+    return DenseMatrix(values.astype(np.float32), Ids([""] * rows, matrix.ids.samples))
 
 
 def _seconds(work: Callable[[], Any]) -> float:
@@ -374,8 +264,7 @@ def _text(facts: dict[str, Any]) -> str:
         ("arithmetic", f"{facts['arithmetic']}, {facts['workers']} {workers}"),
     ]
     if facts["covariates"]:
-        taken = [f"{c['name']} ({_taken_as(c)})" for c in facts["covariates"]]
-        lines.append(("adjusting", f"for {', '.join(taken)}"))
+        lines.append(("adjusting", f"for {taken_as(facts['covariates'])}"))
     if facts["batches"]:
         sizes = [f"{name} ({size:,})" for name, size in facts["batches"].items()]
         lines.append(("batches", f"{len(sizes)}: {listed(sizes, 12)}"))
@@ -404,11 +293,6 @@ def _text(facts: dict[str, Any]) -> str:
             lines.append(("", "no number of shards is enough: allow more time"))
         lines += [("", command) for command in shards["commands"]]
     return "".join(shown(f"{name:<11}{text}".rstrip()) + "\n" for name, text in lines)
-
-
-def _taken_as(column: dict[str, Any]) -> str:
-    levels = column["levels"]
-    return str(column["taken_as"]) if levels is None else f"{counted(levels, 'level')}"
 
 
 def _duration(seconds: float) -> str:

@@ -44,9 +44,11 @@ from sfs_cli.options.rank import RankConfig
 from sfs_cli.provenance import EvaluatedList, InputFile
 from sfs_cli.ranking.table import Ranking
 from sfs_cli.run import outputs
+from sfs_cli.run.checkpoints import NO_CHECKPOINTS, RunCheckpoints
 from sfs_cli.run.config import input_files, split_sets
 from sfs_cli.run.folds import (
     FoldRankings,
+    fold_facts,
     in_fold,
     lengths_up_to,
     place,
@@ -151,16 +153,16 @@ def run(config: EvaluateConfig, messages: Messages, *, as_json: bool = False) ->
     """Evaluate, write what is asked for, and return what belongs on stdout."""
     config.check_out()
 
-    def make() -> outputs.Made:
-        found = evaluate(config, messages)
-        return outputs.Made(
+    def make(kept: RunCheckpoints) -> outputs.Made:
+        found = evaluate(config, messages, kept)
+        return outputs.Made.of_tables(
             tables_of(found, config, EVALUATION),
             found.facts,
             partial(log_summary, found, messages),
         )
 
     lists = [] if config.list_ is None else [("list", ranking_at(Path(config.list_)))]
-    return outputs.run_tables(
+    return outputs.make_result(
         config,
         messages,
         table_names(config, EVALUATION),
@@ -196,7 +198,9 @@ def describe_judged(
     return outputs.describe_files(named)
 
 
-def evaluate(config: EvaluateConfig, messages: Messages) -> Evaluated:
+def evaluate(
+    config: EvaluateConfig, messages: Messages, kept: RunCheckpoints = NO_CHECKPOINTS
+) -> Evaluated:
     """Evaluate a ranking, a method, or both, beside random, variable and all features.
 
     Raises
@@ -209,7 +213,7 @@ def evaluate(config: EvaluateConfig, messages: Messages) -> Evaluated:
         require_sklearn("the accuracy of classifiers")
     paths = [] if config.list_ is None else [ranking_at(Path(config.list_))]
     given = read_lists(paths, list_names(paths), config, messages)
-    with loaded(config, messages, labeled=config.labels is not None) as run:
+    with loaded(config, messages, kept, labeled=config.labels is not None) as run:
         runs = {run.config.ranker: run} if config.ranks else {}
         return Evaluation(config, run, runs, given).evaluate()
 
@@ -286,8 +290,7 @@ class Evaluation(FoldRankings):
         run = self.run
         guard_raw(run, "what is ranked and judged")
         guard_labels(run)
-        with run.log.progress("evaluating", run.passes.total) as advance:
-            run.passes.watch(run.log.phase, advance)
+        with run.progress("evaluating"):
             values = self.values(self.everyone)
             whole = {name: self._rank_once(name) for name in self.runs}
             variable = self._variable(run, self.everyone)
@@ -612,12 +615,9 @@ class Evaluation(FoldRankings):
             "passes": self.run.passes.executed,
         }
         if self.labels is not None:
-            facts |= {"splits": self.config.folds, "repeats": self.config.rounds}
-            facts["classes"] = self.labels.counts()
+            facts |= fold_facts(self.config, self.labels, self.run.donors)
             if "labels" in self.run.taken:
                 facts["label_column"] = self.run.taken["labels"]
-            if (donors := self.run.donors) is not None:
-                facts["donors"] = int(donors.max()) + 1
         if self.drivers is not None:
             facts["drivers"] = {"listed": len(self.drivers), "found": len(self.known_drivers)}
         if self.sets is not None:

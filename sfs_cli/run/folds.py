@@ -7,9 +7,9 @@ select --cv`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from sfs_cli.compute.context import Labels
 from sfs_cli.compute.engine import Engine, ThreadExecutor
 from sfs_cli.compute.matrix import cut
 from sfs_cli.compute.passes import Pass, PassList
-from sfs_cli.errors import InputError, SfsError, listed
+from sfs_cli.errors import InputError, listed, within
 from sfs_cli.evaluation.classify import Fold, folds_of
 from sfs_cli.logs import Messages
 from sfs_cli.options.evaluate import FoldFields
@@ -98,6 +98,12 @@ def stratified_folds(
                 option=("splits", "donors", "labels"),
             )
     return folds
+
+
+def fold_facts(config: FoldFields, labels: Labels, donors: np.ndarray | None) -> dict[str, Any]:
+    """Return what the record says of the folds."""
+    facts = {"splits": config.folds, "repeats": config.rounds, "classes": labels.counts()}
+    return facts if donors is None else facts | {"donors": int(donors.max()) + 1}
 
 
 def lengths_up_to(
@@ -202,7 +208,7 @@ class FoldRankings:
         if self.folds:  # a sparse graph of all samples may be a dense one of fewer
             parts.append({"training samples": len(self.folds[0].train)})
         plans = [
-            memory_plan(each.config, replace(shape_of(each, n), batches=sizes), passes)
+            memory_plan(each.config, replace(shape_of(each, n), parts=sizes), passes)
             for each in runs
             for sizes in parts
         ]
@@ -216,7 +222,7 @@ class FoldRankings:
                 block_size=plan.block_size,
                 passes=passes,
             )
-            planned_runs.append(replace(each.on(engine), plan=plan, passes=passes))
+            planned_runs.append(replace(each.on(engine), plan=plan))
         return planned_runs
 
     def tell_of_leaks(self, run: Run, name: str = "") -> None:
@@ -256,7 +262,7 @@ class FoldRankings:
             config = replace(config, leave_one_out=config.method == "kogs")
         context = replace(part.context, labels=labels if needs else None, log=quiet)
         of = ", ".join(filter(None, (name and f"ranking {name}", of)))
-        with _located(of):
+        with within(of):
             ranking = ranked(replace(part, config=config, context=context))
         for warning in quiet.warnings:  # most folds repeat what another has said
             kind = name + re.sub(r"[\d.,]+", "#", warning)
@@ -307,17 +313,6 @@ def in_fold(of: str) -> str:
 def place(fold: Fold) -> str:
     """Name a fold, for messages."""
     return f"fold {fold.number} of repeat {fold.repeat}"
-
-
-@contextmanager
-def _located(of: str) -> Iterator[None]:
-    """Add the fold to the place of an error."""
-    try:
-        yield
-    except SfsError as error:
-        if of:
-            error.where = of + (f"; {error.where}" if error.where else "")
-        raise
 
 
 def read_features(values: Engine, features: np.ndarray) -> np.ndarray:

@@ -8,6 +8,7 @@ from typing import Any
 
 from sfs_cli import provenance
 from sfs_cli.errors import InputError, OutputExistsError, UsageError, counted, located, nearest
+from sfs_cli.features import steps_of
 from sfs_cli.graph.similarity import Similarity, SparseSimilarity
 from sfs_cli.io.files.atomic import OutputFolder, finish, refuse_folders, sha256_file
 from sfs_cli.io.knowledge.similarity import FORMATS, write_obsp, write_similarity
@@ -64,6 +65,8 @@ def run(
                 guard_raw(loaded_run, "the graph")
             guard_labels(loaded_run)
             guard_sources(loaded_run)
+            for step in steps_of(config):
+                step.check(loaded_run)
             loaded_run.fit()
             fused = fuse(loaded_run)
             S, samples = in_order_of_file(fused.similarity, loaded_run.matrix)

@@ -1,4 +1,4 @@
-"""Ranking on several knowledge sources, or by several methods.
+"""Ranking on several knowledge sources, and the aggregate of several rankings.
 
 MSFS fuses the sources into one similarity and ranks on that. KOGS ranks on each source alone (or
 by each member method) and aggregates the rankings. Both rank again without each of them.
@@ -6,8 +6,8 @@ by each member method) and aggregates the rankings. Both rank again without each
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,13 +22,11 @@ from sfs_cli.methods.base import Solution, Status
 from sfs_cli.options.weightings import WEIGHTINGS
 from sfs_cli.ranking.aggregate import aggregate, midranks
 from sfs_cli.ranking.agreement import agreement, compare_rankings
-from sfs_cli.run.guards import guard_lists
 from sfs_cli.run.load import Run
-from sfs_cli.run.passes import WITHOUT_EACH, for_member, on_source
+from sfs_cli.run.passes import WITHOUT_EACH
 from sfs_cli.run.scoring import (
     Scored,
     check_solution,
-    make_graph,
     report_unconverged,
     score_on,
     solve,
@@ -37,6 +35,9 @@ from sfs_cli.run.scoring import (
 TOP = 100
 """Number of best features whose overlap two rankings are compared by."""
 DEFAULT_AGGREGATION = "borda"
+
+Ranked = tuple[str, Run, Solution, dict[str, Any]]
+"""One of several rankings: its name, its run, what it has found, and facts about it."""
 
 
 @dataclass(frozen=True)
@@ -180,27 +181,48 @@ def ranks_of(solution: Solution) -> np.ndarray:
     return ranks
 
 
-def run_kogs(run: Run) -> Scored:
-    """Rank on each source alone (or by each member), and aggregate the rankings (Eq. 5.7-5.8).
+def on_source(name: str) -> str:
+    """Return whose passes those of a ranking on one source are."""
+    return f" on source {name}"
+
+
+def rank_on_each_source(run: Run) -> Scored:
+    """Rank on each source alone, and aggregate the rankings.
 
     Raises InputError when a source is not a graph, or a ranking has no score at all.
     """
+
+    def rankings() -> Iterator[Ranked]:
+        fusion = make_fusion(run)
+        for source in fusion.sources:
+            name, similarity = source.spec.name, similarity_of(source.matrix)
+            if not run.method.kernel:
+                check_degrees(similarity, fusion.sample_ids, f"source {name}")
+            yield name, run, solve(run.of(on_source(name)), similarity), source.facts
+
+    return aggregate_rankings(run, "sources", rankings())
+
+
+def aggregate_rankings(run: Run, kind: str, rankings: Iterable[Ranked]) -> Scored:
+    """Aggregate rankings as the configuration of a run asks for (Eq. 5.7-5.8).
+
+    `kind` is what the record calls them. Raises InputError when one has no score at all.
+    """
     config = run.config
     names, solutions, described = [], [], []
-    for name, member, solution, facts in _rankings(run):
+    for name, member, solution, facts in rankings:
         for warning in solution.warnings:
             run.log.warn(f"{name}: {warning}")
         check_solution(member, solution)
         names.append(name)
         solutions.append(solution)
         described.append(facts)
-    weights = np.array(config.list_weights)
+    weights = np.array(config.source_weights)
     how = config.how or DEFAULT_AGGREGATION
     made, ranks = aggregate_solutions(how, solutions, names, weights)
-    guard_lists(run, how)
     alike = agreement(ranks)
     knowledge: dict[str, Any] = {
-        "sources" if config.source else "members": [
+        kind: [
             {"name": name, "weight": float(w)} | facts
             for name, w, facts in zip(names, weights, described)
         ],
@@ -238,20 +260,3 @@ def aggregate_solutions(
     status = np.where(np.isnan(whole.score), reasons, Status.OK).astype(np.int8)
     extra = whole.extra | {f"rank_{name}": ranks[:, k] for k, name in enumerate(names)}
     return Solution(whole.score, status, whole.larger_is_better, extra=extra), ranks
-
-
-def _rankings(run: Run) -> Iterator[tuple[str, Run, Solution, dict[str, Any]]]:
-    """Yield the name, the run, the solution and the facts of each ranking."""
-    if run.config.source:
-        fusion = make_fusion(run)
-        for source in fusion.sources:
-            name, similarity = source.spec.name, similarity_of(source.matrix)
-            if not run.method.kernel:
-                check_degrees(similarity, fusion.sample_ids, f"source {name}")
-            yield name, run, solve(run.of(on_source(name)), similarity), source.facts
-        return
-    for config in run.config.member_configs():
-        member = replace(run, config=config).of(for_member(config))
-        graph = make_graph(member)
-        solution = solve(member, graph.similarity if graph else None)
-        yield config.ranker, member, solution, {} if graph is None else graph.facts

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,29 +17,29 @@ import numpy as np
 from sfs_cli import catalog
 from sfs_cli.catalog import METHODS, ON_SOURCES
 from sfs_cli.compute.context import Labels
-from sfs_cli.compute.matrix import Ids
 from sfs_cli.errors import SfsError, counted
+from sfs_cli.features import FEATURES, steps_of, untested
+from sfs_cli.features.proposal import OTHER_METHOD, Proposal, Seen
+from sfs_cli.features.significance import tests
+from sfs_cli.features.significance.graph import made_of_features
 from sfs_cli.io.files.read_limits import reading_within
 from sfs_cli.io.files.scratch import scratch_folder
 from sfs_cli.io.files.table import NULL_TOKENS
-from sfs_cli.io.knowledge.sample_columns import read_covariates
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
+from sfs_cli.options.fields import options_of
 from sfs_cli.options.graph import GRAPH_FIELDS
 from sfs_cli.provenance import NextRun
 from sfs_cli.run import inputs
 from sfs_cli.run.artificial import check_artificial
 from sfs_cli.run.guards import (
     REPEATS,
-    Raw,
-    fused_from_matrix,
     id_labels,
-    own_graph,
-    raw_kind,
     response_of,
 )
 from sfs_cli.run.memory import memory_budget
-from sfs_cli.run.passes import graph_asked, needed
+from sfs_cli.run.passes import needed
+from sfs_cli.run.raw_values import Raw, raw_kind
 from sfs_cli.store.matrix import look
 
 if TYPE_CHECKING:
@@ -52,7 +51,6 @@ MOST = 3
 """Runs that are suggested at most."""
 FEW_SAMPLES = 5000
 """MRSF on a sample graph takes minutes for more."""
-PRUNED_AT = 0.7
 MOST_CLASSES, SAMPLES_PER_CLASS = 20, 4
 _WORD_BEGINS, _WORD_ENDS = r"(?:^|[\W_]|(?<=[a-z])(?=[A-Z]))", r"(?:[\W_\d]|(?<=[a-z])(?=[A-Z])|$)"
 _BATCHES = "batch plate lane run site center centre chip library lot slide donor patient subject "
@@ -68,40 +66,6 @@ def _named(words: str) -> re.Pattern[str]:
 _LIKE_BATCHES, _LIKE_CLASSES = _named(_BATCHES), _named(_CLASSES)
 
 
-@dataclass(frozen=True)
-class Seen:
-    """What is known of an input, and of the ranking where there is one.
-
-    Attributes
-    ----------
-    n, m : int
-        Samples and features.
-    raw : Raw, optional
-        What the values are, if they need a transformation and none was asked for.
-    classes, batches : dict
-        Annotations of the samples that look like classes or like batches, with the number of
-        different values; what comes first is most likely one.
-    labeled : bool
-        Whether there are labels that look like classes.
-    unlabeled : int
-        Samples without a label, where there are labels.
-    missing : int
-        Missing values.
-    repeats : float, optional
-        Mean absolute correlation of the first features of a ranking.
-    """
-
-    n: int
-    m: int
-    raw: Raw | None = None
-    classes: Mapping[str, int] = field(default_factory=dict)
-    batches: Mapping[str, int] = field(default_factory=dict)
-    labeled: bool = False
-    unlabeled: int = 0
-    missing: int = 0
-    repeats: float | None = None
-
-
 def guide(config: RankConfig, messages: Messages) -> str:
     """Read what a configuration names, rank nothing, and return the runs worth making as text."""
     memory = memory_budget(config)
@@ -111,7 +75,7 @@ def guide(config: RankConfig, messages: Messages) -> str:
         labels = inputs.align_labels(config, opened.matrix, table, messages)
         raw = None if config.transform is not None else raw_kind(look(opened.matrix), config)
         facts = seen(opened, labels, raw)
-        repeated = _donors_repeat(config, opened.matrix.ids)
+        repeated = not all(step.independent(opened.matrix.ids) for step in steps_of(config))
     found = next_runs(config, facts, ranked=False)
     runs = [(each["reason"], each["command"]) for each in found]
     result = shlex.split(runs[0][1])[-1] if runs else "results"
@@ -121,33 +85,21 @@ def guide(config: RankConfig, messages: Messages) -> str:
     return "\n".join(f"# {why}\n{command}\n" for why, command in runs)
 
 
-def _donors_repeat(config: RankConfig, ids: Ids) -> bool:
-    """Tell whether donors have several samples, which are no independent ones."""
-    if config.donors is None:
-        return False
-    values = read_covariates(config.donors, "donors", config.matrix, ids)[0].values
-    known = [values[sample] for sample in ids.samples if sample in values]
-    return len(set(known)) < len(known)
-
-
 def _rule(config: RankConfig, n: int, *, repeated: bool) -> list[str]:
     """Return the rule of `sfs select` that goes with a ranking of n samples.
 
     A rule that promises something is proposed where the promise holds: where samples are
-    independent (`repeated` says that donors have several), and the graph is of other features.
+    independent (`repeated`: they are not), and the graph is of other features.
     """
     needs, own = needed(config), False
     if "graph" in needs:
-        name = graph_asked(config, n).name
-        of = own_graph(name, config.coordinates_from)
-        own = of is not None or bool(fused_from_matrix(config, name))
-    untested = config.adjust or config.sample_weights is not None
-    if config.pvalues is not None or (config.ranker in catalog.SIGNED and not untested):
+        own = bool(made_of_features(config, n))
+    if tests(config) and untested(config) is None:
         tested = not repeated and not (own and config.split is None)
         return ["--fdr", "0.05"] if tested else ["--top", "50"]
     if config.stability is not None:
         return ["--stable", "0.75"]
-    # features of the graph itself, and those of any two donors, are ahead of the copies anyway
+    # features of the graph itself, and those of donors, are ahead of the copies anyway
     if own or repeated or not needs:
         return ["--top", "50"]
     try:
@@ -160,7 +112,9 @@ def _rule(config: RankConfig, n: int, *, repeated: bool) -> list[str]:
 def after_ranking(run: Run, raw: Raw | None, repeats: float | None) -> list[NextRun]:
     """Return what is worth doing after a run."""
     facts = seen(run.opened, run.labels, raw)
-    return next_runs(run.config, replace(facts, repeats=repeats), ranked=True)
+    if repeats is not None and repeats > REPEATS:
+        facts = replace(facts, repeats=repeats)
+    return next_runs(run.config, facts, ranked=True)
 
 
 def seen(opened: inputs.Opened, labels: Labels | None, raw: Raw | None) -> Seen:
@@ -237,57 +191,32 @@ def next_runs(config: RankConfig, seen: Seen, *, ranked: bool) -> list[NextRun]:
     """
     found: list[NextRun] = []
 
-    def propose(base: RankConfig, name: str, reason: str, **changes: Any) -> RankConfig | None:
+    def add(base: RankConfig, proposal: Proposal) -> RankConfig | None:
         try:
-            made = replace(base, **changes)
+            made = replace(base, **proposal.changes)
         except SfsError:  # some option that was given does not go with these
             return None
-        words = [*made.command(), "--out", f"results-{name}" if name else "results"]
-        found.append(NextRun(command=shlex.join(words), reason=reason))
+        words = [*made.command(), "--out", "-".join(filter(None, ("results", proposal.name)))]
+        found.append(NextRun(command=shlex.join(words), reason=proposal.reason))
         return made
 
-    made = config.for_samples(seen.n)  # what runs; the commands say what was asked for
-    changes, reasons, name = _corrections(made, seen)
-    base = config
-    if changes:
-        base = propose(config, name, _sentence(reasons), **changes) or config
+    base, made = config, config.for_samples(seen.n)  # what is asked for, and what runs
+    corrected = _corrected(made, seen)
+    if corrected is not None:
+        base = add(config, corrected) or config
         made = base.for_samples(seen.n)
     elif not ranked:
         said = "What was asked for" if config.method is not None else "The default method"
-        propose(config, "", f"{said}: {METHODS[made.ranker].title}.")
-    if base.adjust == () and base.batch is None:
-        for name, levels in list(seen.batches.items())[:1]:
-            reason = f"{name} ({levels} values) looks like batches, whose differences may be larger"
-            reason += " than those of interest: this takes their means out of every feature."
-            propose(base, "adjusted", reason, adjust=(f"obs:{name}=categorical",))
-    if seen.repeats is not None and seen.repeats > REPEATS and base.max_correlation is None:
-        reason = "The first features repeat each other (their mean absolute correlation is "
-        reason += f"{seen.repeats:.2f}): this moves those that repeat a better one behind."
-        propose(base, "pruned", reason, max_correlation=PRUNED_AT)
-    _propose_labels(base, made, seen, propose)
-    if len(base.source) > 1 and base.weights is None and base.method != "kogs":
-        how, learned = ("alignf", "the labels") if seen.labeled else ("statis", "each other")
-        reason = f"The {len(base.source)} sources count alike: this weighs them by how far they "
-        if not any(source.weight is not None for source in base.source):
-            propose(base, how, f"{reason}agree with {learned}.", weights=how)
-    _propose_graph(base, made, seen, propose)
-    if not base.modules:
-        reason = "Modules show what the first features have in common, and which one stands for "
-        propose(base, "modules", f"{reason}each group.", modules=True)
-    if METHODS[made.scorer].iterative or base.source or base.members or base.batch is not None:
-        return found[:MOST]
-    same = METHODS[made.ranker].compares  # as the F-test does, but for a factor
-    other = "variance" if "labels" not in needed(made) else "relieff" if same else "f-test"
-    if made.method not in (other, *ON_SOURCES):
-        reason = f"A second opinion: the rankings of {made.method} and {other} are aggregated, and "
-        reason += "the report says how far they agree."
-        propose(base, "agreement", reason, method="kogs", members=(made.method, other))
+        add(config, Proposal("", f"{said}: {METHODS[made.ranker].title}.", {}))
+    proposals = [propose(base, made, seen) for propose in PROPOSE]
+    for proposal in sorted(filter(None, proposals), key=lambda each: each.use):
+        add(base, proposal)
     return found[:MOST]
 
 
-def _corrections(config: RankConfig, seen: Seen) -> tuple[dict[str, Any], list[str], str]:
-    """Return what is to be changed in any case: options, why, and a word for the folder."""
-    changes: dict[str, Any] = {}
+def _corrected(config: RankConfig, seen: Seen) -> Proposal | None:
+    """Propose what is to be changed in any case."""
+    changes: dict[str, str] = {}
     reasons, name = [], "complete"
     if seen.missing and config.missing == "error":
         changes["missing"] = "mean"
@@ -301,48 +230,79 @@ def _corrections(config: RankConfig, seen: Seen) -> tuple[dict[str, Any], list[s
         changes["transform"] = seen.raw.transform
         name = seen.raw.transform.split(",")[-1]
         reasons.append(
-            f"the values look like {seen.raw.what}: features of large values decide the ranking"
+            f"the values look like {seen.raw.what}: a few high-valued features dominate the ranking"
         )
-    return changes, reasons, name
+    if not changes:
+        return None
+    reason = "; ".join(reasons)
+    return Proposal(name, f"{reason[0].upper()}{reason[1:]}.", changes)
 
 
-def _sentence(parts: list[str]) -> str:
-    text = "; ".join(parts)
-    return f"{text[0].upper()}{text[1:]}."
+def _adjusted(base: RankConfig, _made: RankConfig, seen: Seen) -> Proposal | None:
+    """Propose to take batches out of the features."""
+    if base.adjust or base.batch is not None or not seen.batches:
+        return None
+    name, levels = next(iter(seen.batches.items()))
+    reason = f"{name} ({levels} values) looks like batches, whose differences may be larger than "
+    reason += "those of interest: this takes their means out of every feature."
+    return Proposal("adjusted", reason, {"adjust": (f"obs:{name}=categorical",)})
 
 
-def _propose_labels(base: RankConfig, made: RankConfig, seen: Seen, propose: Any) -> None:
+def _labeled(base: RankConfig, made: RankConfig, seen: Seen) -> Proposal | None:
     """Propose to select for classes that are known and not used."""
-    if {"labels", "some-labels"} & needed(made) or base.source:
-        return
-    cleared: dict[str, Any] = dict.fromkeys((*catalog.OPTIONS, *GRAPH_FIELDS))
-    cleared |= {"similarity": None, "similarity_file": None, "members": (), "weights": None}
-    supervised = cleared | {"method": "mrsf", "response": "lda"}
+    unused = seen.labeled or (base.labels is None and seen.classes)
+    if {"labels", "some-labels"} & needed(made) or base.source or not unused:
+        return None
+    graph = (*GRAPH_FIELDS, "similarity", "similarity_file")
+    changes = _defaults(*catalog.OPTIONS, *graph, "weights")
+    changes |= {"method": "mrsf", "response": "lda"}
     if seen.unlabeled and base.samples == "error":
-        supervised["samples"] = "intersect"
+        changes["samples"] = "intersect"
     if seen.labeled:
         reason = f"--method {made.method} does not use the labels. This selects features that "
         reason += "tell the classes apart together."
-        propose(base, "labels", reason, **supervised)
-    elif base.labels is None:
-        for name, count in list(seen.classes.items())[:1]:
-            reason = f"{name} has {count} values: this selects features that tell them apart "
-            labels = {"labels": f"obs:{name}"}
-            propose(base, "labels", f"{reason}together.", **supervised | labels)
+    else:
+        name, count = next(iter(seen.classes.items()))
+        changes["labels"] = f"obs:{name}"
+        reason = f"{name} has {count} values: this selects features that tell them apart together."
+    return Proposal("labels", reason, changes, OTHER_METHOD)
 
 
-def _propose_graph(base: RankConfig, made: RankConfig, seen: Seen, propose: Any) -> None:
-    """Propose MRSF in place of one score for each feature."""
-    of_matrix = base.graph not in ("sources", "file") and not base.members
-    if not of_matrix or "graph" not in needed(made) or base.uses_classes:
-        return
-    if made.ranker not in (*catalog.GOING_ON, *ON_SOURCES) and seen.n <= FEW_SAMPLES:
-        changes: dict[str, Any] = dict.fromkeys(catalog.OPTIONS)
-        changes |= {"method": "mrsf", "members": ()}
-        if {"labels", "some-labels"} & needed(made):  # else MRSF follows the graph and not them
-            changes |= dict.fromkeys(GRAPH_FIELDS) | {"response": response_of(made)}
-        elif seen.labeled:
-            return  # the run on the labels is proposed already
-        reason = f"{METHODS[made.ranker].title} scores each feature by itself: this selects "
-        reason += "features together, so that none repeats another."
-        propose(base, "mrsf", reason, **changes)
+def _weighted(base: RankConfig, _made: RankConfig, seen: Seen) -> Proposal | None:
+    """Propose to weigh sources that count alike."""
+    given = base.weights is not None or any(source.weight is not None for source in base.source)
+    if len(base.source) < 2 or given or base.method == "kogs":
+        return None
+    how, learned = ("alignf", "the labels") if seen.labeled else ("statis", "each other")
+    reason = f"The {len(base.source)} sources count alike: this weighs them by how far they "
+    return Proposal(how, f"{reason}agree with {learned}.", {"weights": how}, OTHER_METHOD)
+
+
+def _together(base: RankConfig, made: RankConfig, seen: Seen) -> Proposal | None:
+    """Propose MRSF in place of one score for each feature of a graph of the samples."""
+    needs = needed(made)
+    if base.graph in ("sources", "file") or "graph" not in needs or base.uses_classes:
+        return None
+    apart = made.ranker not in (*catalog.GOING_ON, *ON_SOURCES)
+    by_labels = bool({"labels", "some-labels"} & needs)
+    # labels that the method does not use: the run on them is proposed already
+    if not apart or seen.n > FEW_SAMPLES or (seen.labeled and not by_labels):
+        return None
+    changes = _defaults(*catalog.OPTIONS) | {"method": "mrsf"}
+    if by_labels:  # else MRSF follows the graph and not them
+        changes |= _defaults(*GRAPH_FIELDS) | {"response": response_of(made)}
+    reason = f"{METHODS[made.ranker].title} scores each feature by itself: this selects features "
+    reason += "together, so that none repeats another."
+    return Proposal("mrsf", reason, changes, OTHER_METHOD)
+
+
+def _defaults(*names: str) -> dict[str, Any]:
+    """Return the values of options that are not given."""
+    return {each.name: each.default for each in options_of(RankConfig) if each.name in names}
+
+
+PROPOSE = (
+    *(_adjusted, _labeled, _weighted, _together),
+    *(feature.propose for feature in FEATURES),
+)
+"""What proposes further runs: each returns one, or None, for what is asked for and what runs."""

@@ -17,12 +17,10 @@ from sfs_cli.io.files.names import nfc
 from sfs_cli.io.files.table import is_number
 from sfs_cli.io.knowledge.sample_columns import (
     LABEL_NAMES,
-    WEIGHT_NAMES,
     Column,
     Wanted,
     is_inside,
     parse_number,
-    parse_weight,
     read_column,
     refuse_headless,
 )
@@ -63,6 +61,10 @@ class Opened:
     graphs: tuple[str, ...] = ()  # what the file holds to compare samples by
 
 
+Opener = Callable[[RankConfig, list[str], int, Path, Messages], Opened]
+"""What opens a matrix; its parameters are those of `load`."""
+
+
 def read_label_table(config: RankConfig, ids: Ids | None = None) -> Column[Label] | None:
     """Return the labels by sample id.
 
@@ -71,16 +73,10 @@ def read_label_table(config: RankConfig, ids: Ids | None = None) -> Column[Label
     """
     if config.labels is not None and not is_inside(config.labels):
         refuse_annotation(config)
-    wanted = Wanted("labels", "label", _label_parser(config), LABEL_NAMES)
-    return _read_if_there(config.labels, wanted, config, ids)
-
-
-def _read_if_there(
-    spec: str | None, wanted: Wanted[T], config: RankConfig, ids: Ids | None
-) -> Column[T] | None:
-    if spec is None or (ids is None and is_inside(spec)):
+    if config.labels is None or (ids is None and is_inside(config.labels)):
         return None
-    return read_column(spec, wanted, config.matrix, ids)
+    wanted = Wanted("labels", "label", _label_parser(config), LABEL_NAMES)
+    return read_column(config.labels, wanted, config.matrix, ids)
 
 
 def _label_parser(config: RankConfig) -> Callable[[str], Label]:
@@ -337,32 +333,6 @@ def tell_column(column: Column[Any], what: str, messages: Messages) -> None:
             f"{column.where}: {texts} in place of a value stands for a missing one; a class or "
             "group that is called so needs another name"
         )
-
-
-def read_weight_table(config: RankConfig, ids: Ids | None = None) -> Column[float] | None:
-    """Return the weights by sample id; None as in `read_label_table`."""
-    wanted = Wanted("sample-weights", "weight", parse_weight, WEIGHT_NAMES)
-    return _read_if_there(config.sample_weights, wanted, config, ids)
-
-
-def align_weights(
-    config: RankConfig, matrix: Matrix, table: Column[float] | None, messages: Messages
-) -> np.ndarray | None:
-    """Return the weight of each sample, shape (n,), NaN for those without one.
-
-    Raises InputError when none has a weight above 0, or the annotation asked for is not there or
-    holds text that is no weight.
-    """
-    table = read_weight_table(config, matrix.ids) if table is None else table
-    if table is None:
-        return None
-    tell_column(table, "weights", messages)
-    samples = matrix.ids.samples
-    weights = np.array([table.get(sample, np.nan) for sample in samples])
-    if not (weights > 0).any():
-        where = str(config.sample_weights)
-        raise without_common_ids("a weight above 0", where, list(table), samples, "sample_weights")
-    return weights
 
 
 def check_outcome(labels: Labels, where: str) -> None:

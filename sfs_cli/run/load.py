@@ -17,25 +17,31 @@ from sfs_cli.compute.context import Labels, RunContext
 from sfs_cli.compute.engine import Engine, Executor, ThreadExecutor
 from sfs_cli.compute.passes import PassList
 from sfs_cli.errors import InputError, SfsError, UsageError, counted, listed, located
+from sfs_cli.features import steps_of
 from sfs_cli.io.files.read_limits import reading_within
 from sfs_cli.io.files.scratch import made, scratch_folder
 from sfs_cli.io.knowledge.coordinates import INSIDE, Coordinates, open_coordinates
-from sfs_cli.io.knowledge.sample_columns import Column
 from sfs_cli.knowledge.base import Source
 from sfs_cli.logs import Messages
 from sfs_cli.methods.base import Status
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import flag
-from sfs_cli.run import covariates as covariates_of
 from sfs_cli.run import inputs
 from sfs_cli.run import sources as sources_of
-from sfs_cli.run.batches import Batches, choose_batches, design_batches
 from sfs_cli.run.checkpoints import NO_CHECKPOINTS, RunCheckpoints
+from sfs_cli.run.cohort import (
+    Cohort,
+    Design,
+    SampleColumns,
+    columns_of,
+    known_samples,
+    read_files,
+)
 from sfs_cli.run.columns import check_columns, check_names
 from sfs_cli.run.features import feature_filter, given_features
 from sfs_cli.run.memory import MemoryPlan, memory_budget, memory_plan, thread_count
 from sfs_cli.run.passes import Shape, needed, pass_list, with_defaults
-from sfs_cli.store.adjust import Adjustment
+from sfs_cli.store.filters import EVERYTHING
 from sfs_cli.store.ids import natural_order
 from sfs_cli.store.matrix import Matrix
 from sfs_cli.store.prepared import PreparedMatrix
@@ -44,7 +50,6 @@ from sfs_cli.store.transforms import parse as parse_transform
 if TYPE_CHECKING:
     from distributed import Client
 
-NO_COLUMNS = covariates_of.SampleColumns()
 ORDERED = 50_000
 """Up to so many samples are taken in the natural order of their ids, whatever that of the file."""
 LONG = 20_000_000
@@ -64,15 +69,11 @@ class Run:
     context: RunContext  # matrix, engine, labels (where they are used), memory, seed and log
     plan: MemoryPlan
     shape: Shape
-    passes: PassList  # as planned and as made
     opened: inputs.Opened  # the matrix as it was read, before samples were chosen
     labels: Labels | None  # of all samples in the file
-    weights: np.ndarray | None  # of all samples in the file, NaN for those without one
     sources: list[Source]
-    design: covariates_of.Design | None = None  # of ``--adjust``, where there are no batches
-    batches: Batches | None = None
+    cohort: Cohort  # the samples that are used, and how they are compared
     coordinates: np.ndarray | None = None  # of the samples, (n, d), if the graph is made of some
-    columns: covariates_of.SampleColumns = NO_COLUMNS  # as they were read
     # columns that were taken without being named, by the option of their file
     taken: Mapping[str, str] = field(default_factory=dict)
 
@@ -94,6 +95,16 @@ class Run:
         return self.context.labels is not None or (self.labels is not None and as_source)
 
     @property
+    def columns(self) -> SampleColumns:
+        """The columns of the samples that options name, as they were read."""
+        return self.cohort.columns
+
+    @property
+    def design(self) -> Design | None:
+        """What covariates say of the samples, where these are not ranked in parts."""
+        return self.cohort.design
+
+    @property
     def donors(self) -> np.ndarray | None:
         """The donor of each sample that is used by number, (n,); None where none are named."""
         column = self.columns.donors
@@ -101,6 +112,19 @@ class Run:
             return None
         names = [str(column.values[sample]) for sample in self.matrix.ids.samples]
         return np.unique(names, return_inverse=True)[1]
+
+    @property
+    def passes(self) -> PassList:
+        """The passes over the matrix, as planned and as made."""
+        assert self.context.engine.passes is not None
+        return self.context.engine.passes
+
+    @contextmanager
+    def progress(self, title: str) -> Iterator[None]:
+        """Show how far the passes of the list have come."""
+        with self.log.progress(title, self.passes.total) as advance:
+            self.passes.watch(self.log.phase, advance)
+            yield
 
     def on(self, engine: Engine) -> Run:
         """Return the run with other passes over its matrix, or another matrix."""
@@ -130,8 +154,8 @@ class Run:
             with suppress(SfsError):  # raised again where the ids are needed
                 self.matrix.matrix.ids.features[:1]
             self.method.load("prepare")
-            tests = self.config.pvalues is not None or self.method.compares
-            for name in (*NEEDED_LATER, *(("scipy.special",) if tests else ())):
+            of_steps = [name for step in steps_of(self.config) for name in step.imports]
+            for name in (*NEEDED_LATER, *of_steps):
                 import_module(name)
 
         if self.context.n * self.context.m > LONG:
@@ -153,31 +177,35 @@ def loaded(
     *,
     labeled: bool = False,
     matrix: inputs.Opened | None = None,
+    outline: inputs.Opener | None = None,
 ) -> Iterator[Run]:
     """Read what a configuration names, and plan the run; `client` is of a Dask cluster to use.
 
     A matrix that does not fit in memory is stored in a scratch folder, which is removed at the end.
     With `labeled`, every sample that is used has a label, whether the method needs one or not.
-    `matrix` is that of another run, which has read it.
+    `matrix` is that of another run, which has read it. `outline` opens the matrix for a plan,
+    without values and ids of features: what needs these is left out, the sources included.
     """
     memory = memory_budget(config)
     steps = parse_transform(config.transform)
     with ExitStack() as stack:
         stack.enter_context(reading_within(memory))
-        table, weight_table = inputs.read_label_table(config), inputs.read_weight_table(config)
-        of_files = covariates_of.read_files(config)
+        table = inputs.read_label_table(config)
+        of_files = read_files(config)
         scratch = Path(config.scratch) if config.scratch else None
         folder = stack.enter_context(scratch_folder(scratch, checkpoints.announce))
-        # before the matrix is read: worker processes start meanwhile
-        start = stack.enter_context(_starting_executor(config, client, folder, log))
+        start: Callable[[int], Executor] = ThreadExecutor
+        if outline is None:  # before the matrix is read: worker processes start meanwhile
+            start = stack.enter_context(_starting_executor(config, client, folder, log))
 
         of = config.coordinates_from  # they are read first: they are small, and may be refused
         found = None if of is None else open_coordinates(of, config.matrix)
         files = sources_of.SampleFiles()
-        known = sources_of.known_samples(config, table, files) + list(weight_table or ())
-        known += covariates_of.known_samples(of_files)
+        known = sources_of.known_samples(config, table, files) + known_samples(of_files)
         if matrix is not None:
             opened = matrix
+        elif outline is not None:
+            opened = outline(config, known, memory, folder, log)
         elif checkpoints.matrix is not None:
             opened = checkpoints.matrix.load(config, known, memory, log)
         else:
@@ -186,66 +214,57 @@ def loaded(
         config = with_defaults(config, opened.matrix.n_samples, opened.graphs)
         if of != config.coordinates_from:
             found = open_coordinates(str(config.coordinates_from), config.matrix)
-        check_names(config, opened.matrix, log)
+        if outline is None:
+            check_names(config, opened.matrix, log)
         labels = inputs.align_labels(config, opened.matrix, table, log)
-        weights = inputs.align_weights(config, opened.matrix, weight_table, log)
-        sources = sources_of.open_sources(config, opened, labels, files, memory, folder, log)
+        sources: list[Source] = []
+        if outline is None:
+            sources = sources_of.open_sources(config, opened, labels, files, memory, folder, log)
         renamed = opened.facts.get("renamed")
         if renamed and any(spec.about_genes for spec in config.source):
             log.warn(
                 f"sources about genes find only the first feature of each id, not the {renamed:,} "
                 "that were given suffixes; --id-map can name those"
             )
-        columns = NO_COLUMNS
-        if config.adjust or config.batch is not None or config.donors is not None:
-            columns = covariates_of.columns_of(config, of_files, opened.matrix.ids)
-            for each in columns.all:
-                inputs.tell_column(each.values, each.option, log)
+        columns = columns_of(config, of_files, opened.matrix.ids)
+        for each in columns.all:
+            inputs.tell_column(each.values, flag(each.option), log)
         chosen, used = _choose_samples(
-            config, opened.matrix, labels, weights, sources, columns, found, log, labeled
+            config, opened.matrix, labels, sources, columns, found, log, labeled
         )
-        batches = None
-        if columns.batch is not None:
+        cohort = Cohort(columns, labels=used)
+        if columns:
             ids = _taken(opened.matrix.ids.samples, chosen)
-            batches, kept = choose_batches(config, columns.batch, ids, used, log)
-            chosen = kept if chosen is None else chosen[kept]
-            used = None if used is None else used.take(kept)
-        looked = check_columns(config, opened.matrix, chosen, log)
-        design, batches, adjustment = _designs(
-            columns, opened.matrix, chosen, used, batches, memory, log
-        )
-        if design is not None:
-            used = None if used is None else used.adjusted(design.basis)
-            _tell_unadjusted(sources, found, log)
+            cohort = replace(cohort, samples=ids).prepared(config, memory, log)
+        if cohort.kept is not None:
+            chosen = cohort.kept if chosen is None else chosen[cohort.kept]
+        adjustment = cohort.adjustment
+        looked, features, given = 0, EVERYTHING, tuple[int, ...]()
+        if outline is None:
+            looked = check_columns(config, opened.matrix, chosen, log)
+            n_used = opened.matrix.n_samples if chosen is None else len(chosen)
+            fewest = min(cohort.sizes.values(), default=n_used)
+            features = feature_filter(config, opened.matrix, fewest, log)
+            given = given_features(config, opened.matrix, log)
         prepared = PreparedMatrix(
             opened.matrix,
             samples=chosen,
             missing=cast(Any, config.missing),
-            features=feature_filter(
-                config,
-                opened.matrix,
-                _fewest_samples(opened.matrix, chosen, batches),
-                log,
-            ),
+            features=features,
             steps=steps,
             adjustment=adjustment,
             where=config.matrix,
         )
-        given = given_features(config, opened.matrix, log)
         coordinates = None if found is None else found.aligned(prepared.ids.samples)
-        tables = {"labels": table, "sample_weights": weight_table}
-        taken = {
-            name: each.name
-            for name, each in tables.items()
-            if isinstance(each, Column) and each.others
-        }
+        taken = {each.option: each.name for each in columns.all if each.values.others}
+        if table is not None and table.others:
+            taken["labels"] = table.name
         if found is not None and not str(config.coordinates_from).startswith(INSIDE):
             log.note(f"coordinates are all columns of {found.where}: {listed([*found.names], 20)}")
             taken["coordinates"] = ", ".join(found.names)
         n, m, stored = prepared.n_samples, prepared.n_features, prepared.dtype
-        sizes = {} if batches is None else batches.sizes
         width = None if found is None else found.width
-        shape = Shape(n, m, stored, memory, sizes, width)
+        shape = Shape(n, m, stored, memory, cohort.sizes, width)
         passes = pass_list(config, shape)
         passes.look(looked)
         held = 8 * n * len(given) + (0 if adjustment is None else adjustment.basis.nbytes)
@@ -259,28 +278,24 @@ def loaded(
             checkpoints=checkpoints.passes,
         )
         context = RunContext(
-            engine, used, memory, config.seed, log, config.matrix, scratch=folder, given=given
+            *(engine, cohort.labels, memory, config.seed, log, config.matrix),
+            sample_weights=cohort.weights,
+            scratch=folder,
+            given=given,
         )
-        if weights is not None:
-            own = weights if chosen is None else weights[chosen]
-            context = replace(context, sample_weights=own)
-        if design is not None:
-            context = replace(context, covariates=len(design.basis))
+        if cohort.design is not None:
+            context = replace(context, covariates=len(cohort.design.basis))
         stack.enter_context(_none_left(config, prepared))
         yield Run(
             config,
             context,
             plan,
             shape,
-            passes,
             opened,
             labels,
-            weights,
             sources,
-            design,
-            batches,
+            cohort,
             coordinates,
-            columns,
             taken,
         )
 
@@ -315,9 +330,8 @@ def _choose_samples(
     config: RankConfig,
     matrix: Matrix,
     labels: Labels | None,
-    weights: np.ndarray | None,
     sources: list[Source],
-    columns: covariates_of.SampleColumns,
+    columns: SampleColumns,
     coordinates: Coordinates | None,
     log: Messages,
     labeled: bool,
@@ -327,7 +341,7 @@ def _choose_samples(
     They are in the natural order of their ids: a sum rounds by the order of its terms, and what is
     drawn goes by it, so that a list would depend on the order of the columns of the file.
     """
-    nothing = labels is None and weights is None and not sources and not columns.all
+    nothing = labels is None and not sources and not columns
     if nothing and config.graph != "file" and coordinates is None:
         return _in_natural_order(matrix, None), None
     needs, samples = needed(config) | ({"labels"} if labeled else set()), matrix.ids.samples
@@ -339,22 +353,20 @@ def _choose_samples(
         coverages += sources_of.coverage_of_file(str(config.similarity_file), samples)
     if coordinates is not None and config.samples == "intersect":
         coverages.append(sources_of.coverage_of_coordinates(coordinates, samples))
-    if weights is not None:
-        where, has = str(config.sample_weights), ~np.isnan(weights)
-        coverages.append(sources_of.Coverage(has, "weight", where, "sample_weights"))
-        idle = weights == 0  # nothing is missing for samples that take no part
-        coverages = [replace(each, has=each.has | idle) for each in coverages]
+    idle = columns.idle(samples)  # for which nothing is missing
+    coverages = [replace(each, has=each.has | idle) for each in coverages]
     chosen = sources_of.choose_samples(config, samples, coverages)
     if chosen is not None:
         without = np.delete(np.arange(len(samples)), chosen)
         names = listed([samples[int(i)] for i in without], 5)
         log.note(f"left out by --samples intersect: {counted(len(without), 'sample')} ({names})")
-    if weights is not None and idle.any():
+    if idle.any():
         chosen = np.flatnonzero(~idle) if chosen is None else chosen[~idle[chosen]]
         if len(chosen) < 2:
             raise InputError(
-                f"{len(chosen)} of the {len(samples):,} samples can be used: too few",
-                where=f"{config.sample_weights}: {int(idle.sum()):,} weights are 0",
+                f"{len(chosen)} of the {len(samples):,} samples can be used: too few, because "
+                f"{counted(int(idle.sum()), 'sample')} have a weight of 0",
+                where=columns["sample_weights"][0].where,
                 hint="give more samples a weight above 0",
                 option="sample_weights",
             )
@@ -387,49 +399,6 @@ def _in_natural_order(matrix: Matrix, chosen: np.ndarray | None) -> np.ndarray |
 
 def _taken(samples: Sequence[str], chosen: np.ndarray | None) -> Sequence[str]:
     return samples if chosen is None else [samples[i] for i in chosen.tolist()]
-
-
-def _fewest_samples(matrix: Matrix, chosen: np.ndarray | None, batches: Batches | None) -> int:
-    """Return the number of samples of the smallest matrix that is ranked."""
-    if batches is not None:
-        return min(batches.sizes.values())
-    return matrix.n_samples if chosen is None else len(chosen)
-
-
-def _designs(
-    columns: covariates_of.SampleColumns,
-    matrix: Matrix,
-    chosen: np.ndarray | None,
-    labels: Labels | None,
-    batches: Batches | None,
-    memory: int,
-    log: Messages,
-) -> tuple[covariates_of.Design | None, Batches | None, Adjustment | None]:
-    """Return the design of all samples, or the batches with theirs, and what is taken out."""
-    covariates = columns.adjust
-    if not covariates and batches is None:
-        return None, None, None
-    ids = _taken(matrix.ids.samples, chosen)
-    if batches is None:
-        design = covariates_of.design_of(covariates, ids, memory, log)
-        covariates_of.log_design(design, log)
-        if labels is not None:
-            covariates_of.check_labels(labels, design, covariates[0].where, log)
-        return design, None, design.adjustment
-    if covariates:
-        batches = design_batches(covariates, batches, ids, memory, log)
-    basis = np.concatenate([batches.basis, batches.covariates])
-    return None, batches, Adjustment(basis)
-
-
-def _tell_unadjusted(sources: list[Source], coordinates: Coordinates | None, log: Messages) -> None:
-    """Say which sources come from other measurements, and stay as they are."""
-    names = [s.spec.name for s in sources if s.spec.kind in ("profile", "similarity")]
-    names += [] if coordinates is None else ["the coordinates of the samples"]
-    if names:
-        log.note(
-            f"--adjust takes the covariates out of the matrix alone, and not out of {listed(names)}"
-        )
 
 
 @contextmanager

@@ -16,9 +16,7 @@ from sfs_cli.compute.passes import PassList
 from sfs_cli.errors import OutOfMemoryError
 from sfs_cli.features import steps_of
 from sfs_cli.options import RankConfig
-from sfs_cli.options.graph import DENSE_SAMPLES, SPARSE_GRAPHS
-from sfs_cli.options.source import KINDS
-from sfs_cli.run.passes import Shape, graph_asked, needed
+from sfs_cli.run.passes import Shape, is_dense
 from sfs_cli.store import quantile
 from sfs_cli.store.transforms import QUANTILE
 from sfs_cli.store.transforms import parse as parse_transform
@@ -100,8 +98,8 @@ def memory_plan(config: RankConfig, shape: Shape, passes: PassList, held: int = 
     """
     if QUANTILE in parse_transform(config.transform):
         held += quantile.held(shape.n, shape.m, shape.memory)
-    # within batches the graphs are smaller, but may be dense where that of all would be sparse
-    sizes = [*shape.batches.values()] or [shape.n]
+    # the graphs of parts are smaller, but may be dense where that of all would be sparse
+    sizes = [*shape.parts.values()] or [shape.n]
     plan = _plan(config, shape, needs_of(config, shape, max(sizes), passes, held))
     # what comes later, when the graph of all is gone, may need more
     plans = [plan]
@@ -145,15 +143,15 @@ def needs_of(config: RankConfig, shape: Shape, n: int, passes: PassList, held: i
     feature = "solve" if METHODS[config.scorer].iterative else "score"
     if config.method == "kogs" or (config.leave_one_out and len(config.source) > 1):
         feature = "compare"
-    added = sum(step.feature_bytes for step in steps_of(config))
+    steps = steps_of(config)
+    added = sum(step.feature_bytes for step in steps)
     if METHODS[config.ranker].by_class:
         added += FEATURE_BYTES["classes"]
     square, squares, sums = 8 * n * n, 0, 0
     # a sparse graph of few samples comes from all their distances, which are dense for a while
     if dense or products:
-        # the similarities of all sources are held beside the fused one, and the weighted graph
-        # beside the graph itself
-        squares = SQUARES + (config.sample_weights is not None)
+        # the similarities of all sources are held beside the fused one
+        squares = SQUARES + sum(step.graph_copies for step in steps)
         squares += len(config.source) * (2 if config.weights == "snf" else 1)
     if products:
         sums = 1 if config.executor == "local" else SENT_SQUARES
@@ -166,17 +164,3 @@ def needs_of(config: RankConfig, shape: Shape, n: int, passes: PassList, held: i
         worker=sums * square + max((each.of_worker for each in passes), default=0),
         buffers=SERIES_BUFFERS if series else BUFFERS,
     )
-
-
-def is_dense(config: RankConfig, n: int) -> bool:
-    """Tell whether the graph of n samples is an n x n array; given ones are taken for sparse."""
-    if "graph" not in needed(config):
-        return False
-    name = graph_asked(config, n).name
-    if name == "sources":
-        return n <= DENSE_SAMPLES or not all(
-            each.kind == "similarity"
-            or (KINDS[each.kind].measured and each.similarity in (None, "knn"))
-            for each in config.source
-        )
-    return name not in (*SPARSE_GRAPHS, "file") and not name.startswith("obsp:")

@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -46,6 +46,7 @@ from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import flag
 from sfs_cli.provenance import InputFile, OutputFile, RankingFacts, named
 from sfs_cli.ranking.elbow import elbow
+from sfs_cli.run.checkpoints import NO_CHECKPOINTS, RunCheckpoints, remove_checkpoints
 from sfs_cli.run.config import input_files
 from sfs_cli.run.memory import thread_count
 from sfs_cli.store.disk import check_store, is_store
@@ -58,6 +59,9 @@ if TYPE_CHECKING:
 
 REPORT = "report.html"
 MULTIQC = "sfs_mqc.json"
+
+Writers = dict[str, Callable[[Path], object]]
+"""What writes each file of a result, by their names."""
 
 
 @contextmanager
@@ -202,18 +206,17 @@ def is_done(
     folder: Path,
     config: RankConfig | AggregateConfig | SelectConfig,
     fingerprint: str,
-    files: Sequence[str] = (),
+    files: Sequence[str],
 ) -> bool:
     """Tell whether a folder already holds exactly this result.
 
-    `files` are those of the result besides its record; by default those of a ranking.
+    `files` are those of the result besides its record.
     Raises OutputExistsError when it holds another one, and ``--force`` is not given.
     """
     refuse_dangling(folder, "--out")
     if folder.exists() and not folder.is_dir():
         raise InputError(f"--out {folder} is a file, not a folder", hint="give another --out")
-    names = (*(files or (f"ranking.{config.format}", REPORT, MULTIQC)), provenance.NAME)
-    names = tuple(named(config.prefix, name) for name in names)
+    names = [named(config.prefix, name) for name in (*files, provenance.NAME)]
     refuse_folders((folder / name for name in names), "--out")
     if config.force:
         return False
@@ -232,17 +235,21 @@ def is_done(
     return False
 
 
-def ranking_files(
+def ranking_files(config: RankConfig | AggregateConfig) -> tuple[str, ...]:
+    """Return the names of the files that every ranking has, the table first."""
+    return (f"ranking.{config.format}", REPORT, MULTIQC)
+
+
+def ranking_writers(
     config: RankConfig | AggregateConfig,
     ranking: Ranking,
     data: ReportData,
     threads: int = 1,
     home: Path | None = None,
-) -> dict[str, Callable[[Path], object]]:
-    """Return what writes the table of a ranking, its report and its row for MultiQC, by name.
+) -> Writers:
+    """Return what writes the files of a ranking; `threads` make the lines of the table.
 
-    `threads` make the lines of the table. `home` is the folder that the command was given in, where
-    it works in another.
+    `home` is the folder that the command was given in, where it works in another.
     """
     from sfs_cli.io.results.writers import write_ranking
     from sfs_cli.report.multiqc import multiqc, row_name
@@ -252,23 +259,21 @@ def ranking_files(
         in_order = ThreadExecutor(threads).map
         write_ranking(ranking, path, config.format, config.digits, in_order)
 
+    def page(path: Path) -> None:
+        path.write_text(shown(render(data)), encoding="utf-8")
+
     def section(path: Path) -> None:
-        name = row_name(Path(str(config.out)), data.method, config.prefix, home)
-        row = multiqc(data, name)
+        row = multiqc(data, row_name(Path(str(config.out)), data.method, config.prefix, home))
         content = json.dumps(provenance.plain(row), indent=1, allow_nan=False)
         path.write_text(content + "\n", encoding="utf-8")
 
-    return {
-        f"ranking.{config.format}": table,
-        REPORT: lambda path: path.write_text(shown(render(data)), encoding="utf-8"),
-        MULTIQC: section,
-    }
+    return dict(zip(ranking_files(config), (table, page, section)))
 
 
 def write_result(
     folder: Path,
     prefix: str | None,
-    files: Mapping[str, Callable[[Path], object]],
+    files: Writers,
     record: dict[str, Any],
 ) -> dict[str, Any]:
     """Write the files of a result, by their names, and its record; all of them, or none.
@@ -295,11 +300,22 @@ def write_result(
 
 
 class Made(NamedTuple):
-    """What a command that makes tables has made."""
+    """What a command has made."""
 
-    tables: dict[str, bytes]  # by their names, the main one first
     facts: dict[str, Any]  # for the record
+    table: Callable[[], bytes]  # the main table, for stdout
+    complete: Callable[[dict[str, Any]], Writers]  # completes the record, and returns the files
     summarize: Callable[[], None]  # logs what was found
+
+    @classmethod
+    def of_tables(
+        cls, tables: dict[str, bytes], facts: dict[str, Any], summarize: Callable[[], None]
+    ) -> Made:
+        """Return what a command has made that makes tables, by their names, the main one first."""
+        writers: Writers = {
+            name: partial(Path.write_bytes, data=table) for name, table in tables.items()
+        }
+        return cls(facts, lambda: next(iter(tables.values())), lambda _record: writers, summarize)
 
 
 @dataclass
@@ -309,6 +325,8 @@ class Beside:
     option: str  # that names it, as a field
     path: Path
     folder: bool = False  # whether it is one
+    # tells of one that is as it was written whether it is the one that is asked for now
+    is_asked: Callable[[], bool] = lambda: True
     partial: Path | None = None  # where to write it, while it is being made
 
     @contextmanager
@@ -317,104 +335,121 @@ class Beside:
     ) -> Iterator[None]:
         """Let the file be written to `partial`; it takes its name when the block is done.
 
-        What it may not replace is refused, as `claim_copy` does.
+        One that would replace other things is refused; the lock is told of it. What the record of
+        the result tells of is replaced without `force`: it is of a run that was killed.
         """
-        option = flag(self.option)
-        claim_copy(option, self.path, lock, record, folder=self.folder, force=force)
-        with replacing(self.path) as self.partial:
+        option, path = flag(self.option), self.path
+        check_writable(path, option)
+        is_folder = path.is_dir()
+        kept = is_folder and not (self.folder and recognize(path).kind in (Kind.STORE, Kind.ZARR))
+        if kept or (self.folder and path.is_file()):
+            what = "a folder of other things" if is_folder else "a file, and this is a folder"
+            hint = "give another name"
+            raise OutputExistsError(
+                f"{option} {path} exists, and is {what}", hint=hint, option=option
+            )
+        if path.exists() and not force and not are_as_written({option: path}, record):
+            hint = "give another name, or --force"
+            raise OutputExistsError(f"{option} {path} exists", hint=hint, option=option)
+        if lock is not None:
+            lock.leaves(path.absolute())
+        with replacing(path) as self.partial:
             yield
 
 
-def claim_copy(
-    option: str,
-    path: Path,
-    lock: Lock | None,
-    record: Mapping[str, Any] | None,
-    *,
-    folder: bool,
-    force: bool,
-) -> None:
-    """Refuse an output beside the result where it would replace other things; tell the lock of it.
-
-    `option` is its flag, and `folder` says whether it is one. What the record of the result tells
-    of is replaced without `force`: it is of a run that was killed.
-    """
-    check_writable(path, option)
-    is_folder = path.is_dir()
-    kept = is_folder and not (folder and recognize(path).kind in (Kind.STORE, Kind.ZARR))
-    if kept or (folder and path.is_file()):
-        what = "a folder of other things" if is_folder else "a file, and this is a folder"
-        hint = "give another name"
-        raise OutputExistsError(f"{option} {path} exists, and is {what}", hint=hint, option=option)
-    if path.exists() and not force and not are_as_written({option: path}, record):
-        hint = "give another name, or --force"
-        raise OutputExistsError(f"{option} {path} exists", hint=hint, option=option)
-    if lock is not None:
-        lock.leaves(path.absolute())
-
-
-def run_tables(
-    config: RankConfig | SelectConfig,
+def make_result(
+    config: RankConfig | AggregateConfig | SelectConfig,
     messages: Messages,
     files: Sequence[str],
     describe: Callable[[], list[InputFile]],
-    make: Callable[[], Made],
+    make: Callable[[RunCheckpoints], Made],
     *,
     options: dict[str, Any] | None = None,
-    beside: Beside | None = None,
+    beside: Sequence[Beside] = (),
+    keep: Callable[[Lock, str], AbstractContextManager[RunCheckpoints]] | None = None,
     as_json: bool = False,
 ) -> bytes:
-    """Make tables, write them to ``--out`` with their record, and return what belongs on stdout.
+    """Make a result, write it to ``--out`` with its record, and return what belongs on stdout.
 
     Without ``--out`` that is the main table. Nothing is made where exactly this result is there
-    already: `describe` returns the inputs that it depends on, and `files` are the names of the
-    tables. `options` are those that it depends on, by default those of the configuration. `beside`
-    is another file, which `make` writes; it takes its name after the tables, so that a run which
-    ends in between is repeated.
+    already.
+
+    Parameters
+    ----------
+    config : RankConfig, AggregateConfig or SelectConfig
+        The options: where to write, and whether to replace what is there.
+    messages : Messages
+        Receives what was found and written.
+    files : sequence of str
+        The names of the main files.
+    describe : callable
+        Returns the inputs that the result depends on.
+    make : callable
+        Makes it, with what outlives a run that is killed.
+    options : dict, optional
+        Those that it depends on; by default those of the configuration.
+    beside : sequence of Beside
+        Other files, which `make` writes; they take their names after those of the folder, so that a
+        run which ends in between is repeated.
+    keep : callable, optional
+        Returns that, by the lock and the fingerprint; it ends when all is written.
+    as_json : bool
+        Whether the record goes to stdout.
     """
     started = time.perf_counter()
     check_json_option(config.out, as_json)
-    others = {} if beside is None else {flag(beside.option): beside.path}
+    others = {flag(each.option): each.path for each in beside}
     if config.out is None:
-        with (
-            claimed_beside(others),
-            nullcontext() if beside is None else beside.written(config.force),
-        ):
-            made = make()
+        with claimed_beside(others), ExitStack() as stack:
+            for each in beside:
+                stack.enter_context(each.written(config.force))
+            made = make(NO_CHECKPOINTS)
         made.summarize()
-        return next(iter(made.tables.values()))
+        return made.table()
     out = Path(config.out)
     if options is None:
         options = config.result_options()
-    with claimed(out, messages, prefix=config.prefix, beside=others) as lock:
-        described, record = describe(), None
-        if is_done(out, config, provenance.fingerprint(options, described), files):
+    with claimed(out, messages, prefix=config.prefix, beside=others) as lock, ExitStack() as stack:
+        with messages.progress("checking inputs", None):
+            described = describe()
+        fingerprint, record = provenance.fingerprint(options, described), None
+        if is_done(out, config, fingerprint, files):
             record = provenance.read_run(out, config.prefix)
             if are_as_written(others, record):
-                check_stores(described, getattr(config, "threads", None))
-                there = result_files(out, config.prefix, record)
-                tell_up_to_date(out, messages, (*others.values(), *there))
-                return json_bytes(record, as_json)
-        with nullcontext() if beside is None else beside.written(config.force, lock, record):
-            made = make()
-            seconds, peak = time.perf_counter() - started, peak_resident()
-            facts = {
-                **record_head(options, described),
-                **made.facts,
-                **record_tail(messages.warnings, seconds, peak),
-            }
-            if beside is not None:
-                assert beside.partial is not None
-                facts["beside"] = describe_beside({flag(beside.option): beside.partial})
-            writing = {
-                name: partial(Path.write_bytes, data=table) for name, table in made.tables.items()
-            }
-            try:
-                record = write_result(out, config.prefix, writing, facts)
-            except OSError as error:
-                raise unwritable(out, error, "--out") from None
+                if all(each.is_asked() for each in beside):
+                    check_stores(described, getattr(config, "threads", None))
+                    remove_checkpoints(place_of(out, config.prefix))
+                    there = result_files(out, config.prefix, record)
+                    tell_up_to_date(out, messages, (*others.values(), *there))
+                    return json_bytes(record, as_json)
+                record = None  # one that was asked for otherwise is not of a run that was killed
+        kept = RunCheckpoints(announce=lock.leaves)
+        if keep is not None:
+            kept = stack.enter_context(keep(lock, fingerprint))
+        for each in beside:
+            stack.enter_context(each.written(config.force, lock, record))
+        made = make(kept)
+        facts = {
+            "command": ["sfs", *sys.argv[1:]],
+            "config": options,
+            "fingerprint": fingerprint,
+            "inputs": described,
+            "warnings": messages.warnings,
+            "versions": provenance.versions(),
+            "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+            "seconds": round(time.perf_counter() - started, 3),
+            "peak_memory_bytes": peak_resident(),
+            **made.facts,
+        }
+        if beside:
+            written = {flag(each.option): each.partial for each in beside if each.partial}
+            facts["beside"] = describe_beside(written)
+        try:
+            record = write_result(out, config.prefix, made.complete(facts), facts)
+        except OSError as error:
+            raise unwritable(out, error, "--out") from None
     made.summarize()
-    messages.note(f"wrote {', '.join(f'{out}/{name}' for name in record['outputs'])}")
+    messages.note(f"wrote {', '.join(f'{out}/{named(config.prefix, name)}' for name in files)}")
     return json_bytes(record, as_json)
 
 
@@ -439,27 +474,6 @@ def are_as_written(paths: Mapping[str, Path], record: Mapping[str, Any] | None) 
     return describe_beside(paths) == {name: written.get(name) for name in paths}
 
 
-def record_head(options: dict[str, Any], inputs: list[InputFile]) -> dict[str, Any]:
-    """Return the part of a record that says what was asked for."""
-    return {
-        "command": ["sfs", *sys.argv[1:]],
-        "config": options,
-        "fingerprint": provenance.fingerprint(options, inputs),
-        "inputs": inputs,
-    }
-
-
-def record_tail(warnings: list[str], seconds: float, peak_memory: int) -> dict[str, Any]:
-    """Return the part of a record that says how the run went."""
-    return {
-        "warnings": warnings,
-        "versions": provenance.versions(),
-        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-        "seconds": round(seconds, 3),
-        "peak_memory_bytes": peak_memory,
-    }
-
-
 def ranking_facts(ranking: Ranking) -> RankingFacts:
     """Return a ranking in numbers."""
     return {
@@ -479,15 +493,10 @@ def _kind_of(column: np.ndarray | Picked) -> str:
     return "integer" if column.dtype.kind in "iu" else "number"
 
 
-def log_result(config: RankConfig | AggregateConfig, ranking: Ranking, messages: Messages) -> None:
-    """Log which features have no score, which are the best, and what was written."""
+def log_ranking(ranking: Ranking, messages: Messages) -> None:
+    """Log which features have no score, and which are the best."""
     unscored = ranking.unscored()
     if unscored:
         reasons = ", ".join(f"{count:,} {reason}" for reason, count in unscored.items())
         messages.note(f"without a score: {reasons}")
     messages.note(f"best: {', '.join(ranking.feature[: min(5, ranking.n_scored)])}")
-    if config.out is not None:
-        table, report = (
-            named(config.prefix, name) for name in (f"ranking.{config.format}", REPORT)
-        )
-        messages.note(f"wrote {config.out}/{table} and {report}")

@@ -8,23 +8,22 @@ import numpy as np
 
 from sfs_cli.compute.context import Labels
 from sfs_cli.compute.matrix import arithmetic_dtype
+from sfs_cli.run.cohort import Design
 from sfs_cli.run.load import Run
 from sfs_cli.store.adjust import Adjustment
 
 
 def run_on(
-    run: Run,
-    samples: np.ndarray,
-    labels: Labels | None,
-    adjustment: Adjustment | None = None,
-    covariates: int = 0,
+    run: Run, samples: np.ndarray, labels: Labels | None, design: Design | None = None
 ) -> Run:
     """Return the run of some samples, shape (l,), given by index among those of a run.
 
     Filters, missing values, totals, sample graph and method see no other sample. `labels` are
-    theirs; of their features an `adjustment` is taken out, of so many `covariates`.
+    theirs, and a `design` is taken out of their features.
     """
     whole, context = run.matrix, run.context
+    columns = 0 if design is None else len(design.basis)
+    adjustment = Adjustment(design.basis) if design is not None and columns else None
     among = samples if whole.samples is None else whole.samples[samples]
     matrix = replace(whole, samples=among, adjustment=adjustment)
     # blocks are as large as those of all samples, which are what is read
@@ -35,7 +34,7 @@ def run_on(
         context,
         engine=engine,
         labels=labels,
-        covariates=covariates,
+        covariates=columns,
         sample_weights=None if weights is None else weights[samples],
     )
     coordinates = None if run.coordinates is None else run.coordinates[samples]

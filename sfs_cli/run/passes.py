@@ -13,26 +13,30 @@ import numpy as np
 
 from sfs_cli.catalog import METHODS
 from sfs_cli.compute.passes import Pass, PassList
-from sfs_cli.features import steps_of
+from sfs_cli.features import FEATURES, steps_of
 from sfs_cli.graph.build import coordinate_passes, graph_passes
-from sfs_cli.knowledge.base import BY_FEATURES, of_source
 from sfs_cli.methods.centered_matrix import is_held
 from sfs_cli.options import RankConfig
 from sfs_cli.options.graph import (
+    DENSE_SAMPLES,
     GRAPH_FIELDS,
+    SPARSE_GRAPHS,
     GraphOptions,
-    default_similarity,
 )
-from sfs_cli.options.source import KINDS, SourceSpec
+from sfs_cli.options.source import KINDS
 from sfs_cli.store.prepared import fitting_passes
 from sfs_cli.store.transforms import parse
 
 GRAPHS_OF_FILES = ("obsp:connectivities", "obsm:X_pca")
 """What is used of an AnnData file where it is there, the first of them: as scanpy names them."""
 SCORES = Pass("scores", "score")
+SIMPLE, SOLVED = 30, 16
+"""Columns that cost as much as what is done to a feature to score it, without a graph; and those
+that a solver multiplies the matrix with in a pass."""
+TESTED, PERMUTED = 3, 2
+"""Times that a score costs with its p-value, and in every permutation."""
 WITHOUT_EACH = ", without each source"
-OF_COUNTS = ", of the counts for the graph", ", of the counts for the scores"
-"""What passes of these parts of a run are made for, after their purpose; others depend on names."""
+"""What passes of this part of a run are made for, after their purpose; others depend on names."""
 
 
 @dataclass(frozen=True)
@@ -43,8 +47,8 @@ class Shape:
     m: int  # features
     stored: np.dtype[Any]  # type of the stored values
     memory: int  # bytes that may be used
-    # the batches that are ranked one after the other, and their samples
-    batches: Mapping[str, int] = field(default_factory=dict)
+    # the parts of the samples that are ranked one after the other, and their numbers of samples
+    parts: Mapping[str, int] = field(default_factory=dict)
     coordinates: int | None = None  # of a sample, where the graph is made of some
 
 
@@ -63,91 +67,10 @@ def passes_of(passes: list[Pass], whose: str) -> list[Pass]:
 
 def scoring_passes(config: RankConfig, shape: Shape) -> list[Pass]:
     """Return the passes until the features have scores."""
-    passes = fitting(config, shape)
-    if config.source:
-        return passes + _passes_on_sources(config, shape)
-    if shape.batches:
-        for name, size in shape.batches.items():
-            part = replace(shape, n=size)
-            own = [*fitting(config, part), *_graph_passes(config, part)]
-            passes += passes_of([*own, *_method_passes(config, part)], within_batch(name))
-    elif config.split == "features":
-        own = [*_graph_passes(config, shape), *_method_passes(config, shape)]
-        for half in ("first", "other"):
-            passes += passes_of(own, to_test(half))
-    elif config.split == "counts":
-        of_graph, of_scores = OF_COUNTS
-        passes += passes_of(passes, of_graph) + passes_of(passes, of_scores)
-        passes += passes_of(_graph_passes(config, shape), of_graph)
-        passes += passes_of(_method_passes(config, shape), of_scores)
-    elif config.members:
-        for member in config.member_configs():
-            own = [*_graph_passes(member, shape), *_method_passes(member, shape)]
-            passes += passes_of(own, for_member(member))
-    else:
-        passes += [*_graph_passes(config, shape), *_method_passes(config, shape)]
-    return passes
-
-
-def within_batch(name: str) -> str:
-    """Return whose passes those of a batch are."""
-    return f" within batch {name}"
-
-
-def to_test(half: str) -> str:
-    """Return whose passes those of a half of the features are: ``first`` or ``other``."""
-    return f", to test the {half} half of the features"
-
-
-def for_member(config: RankConfig) -> str:
-    """Return whose passes those of a member of an aggregate are."""
-    return f" for {config.ranker}"
-
-
-def on_source(name: str) -> str:
-    """Return whose passes those of a ranking on one source are."""
-    return f" on source {name}"
-
-
-def _passes_on_sources(config: RankConfig, shape: Shape) -> list[Pass]:
-    """Return the passes of the knowledge sources, and those of the rankings on them."""
-    passes: list[Pass] = []
-    for spec in config.source:
-        passes += passes_of(_source_passes(spec, config, shape), of_source(spec))
-    ranking = _method_passes(config, shape)
-    if config.method == "kogs":
-        for spec in config.source:
-            passes += passes_of(ranking, on_source(spec.name))
-        return passes
-    passes += ranking
-    count = len(config.source)
-    if config.leave_one_out and count > 1:
-        # not exact: nothing is ranked where the other sources make no graph
-        again = [replace(each, times=count * each.times, exact=False) for each in ranking]
-        passes += passes_of(again, WITHOUT_EACH)
-    return passes
-
-
-def _source_passes(spec: SourceSpec, config: RankConfig, shape: Shape) -> list[Pass]:
-    """Return the passes over the matrix that one knowledge source takes."""
-    n, m = shape.n, shape.m
-    if not KINDS[spec.kind].of_matrix:
-        return []  # read from its own file, or a matrix of its own
-    passes: list[Pass] = []
-    if spec.transform is not None or spec.missing is not None:
-        transform = config.transform if spec.transform is None else spec.transform
-        passes += fitting_passes(parse(transform), n, m, shape.memory)
-    if KINDS[spec.kind].by_products:
-        return [*passes, BY_FEATURES]
-    options = spec.graph_options(spec.similarity or default_similarity(n))
-    of_graph = graph_passes(options, n, m, shape.stored)
-    if spec.kind == "target":
-        return passes + of_graph
-    # of some features, which are known when the source is matched
-    varying = options.components is not None
-    return passes + [
-        replace(each, sharing="every", exact=each.exact and not varying) for each in of_graph
-    ]
+    for step in steps_of(config):
+        if (own := step.scoring_passes(shape)) is not None:
+            return own
+    return [*fitting(config, shape), *ranking_passes(config, shape)]
 
 
 def fitting(config: RankConfig, shape: Shape) -> list[Pass]:
@@ -155,7 +78,12 @@ def fitting(config: RankConfig, shape: Shape) -> list[Pass]:
     return fitting_passes(parse(config.transform), shape.n, shape.m, shape.memory)
 
 
-def _graph_passes(config: RankConfig, shape: Shape) -> list[Pass]:
+def ranking_passes(config: RankConfig, shape: Shape) -> list[Pass]:
+    """Return the passes of one ranking: of its sample graph, and of its method."""
+    return [*passes_of_graph(config, shape), *passes_of_method(config, shape)]
+
+
+def passes_of_graph(config: RankConfig, shape: Shape) -> list[Pass]:
     """Return the passes of a sample graph, where one is needed."""
     if "graph" not in needed(config):
         return []
@@ -165,13 +93,13 @@ def _graph_passes(config: RankConfig, shape: Shape) -> list[Pass]:
     return graph_passes(options, shape.n, shape.m, shape.stored)
 
 
-def _method_passes(config: RankConfig, shape: Shape) -> list[Pass]:
+def passes_of_method(config: RankConfig, shape: Shape) -> list[Pass]:
     """Return the passes of a method, once its graph is there."""
     found = [method_pass(config, shape.n, shape.m, shape.memory)]
     if config.scorer == "sselect" and config.method_options()["variant"] == "cut-value":
         from sfs_cli.methods.sselect import TO_CHOOSE
 
-        return [TO_CHOOSE, *found]
+        return [replace(TO_CHOOSE, columns=found[0].columns), *found]
     return found
 
 
@@ -179,8 +107,11 @@ def method_pass(config: RankConfig, n: int, m: int, memory: int) -> Pass:
     """Return the passes of the scores, or of a solver."""
     method = METHODS[config.scorer]
     if not method.iterative:
-        return SCORES
-    solving = Pass(method.title, "solve", sharing="merge")
+        columns = SIMPLE + (n if is_dense(config, n) else 0)
+        if config.pvalues is not None:
+            columns *= TESTED + PERMUTED * config.permutations
+        return replace(SCORES, columns=columns)
+    solving = Pass(method.title, "solve", sharing="merge", columns=SOLVED)
     if method.passes.isdigit():
         return replace(solving, times=int(method.passes))
     if is_held(n, m, memory):
@@ -190,7 +121,7 @@ def method_pass(config: RankConfig, n: int, m: int, memory: int) -> Pass:
 
 def needed(config: RankConfig) -> set[str]:
     """Return what a run needs: ``graph``, ``labels``, ``some-labels``."""
-    configs = config.member_configs() or [config]
+    configs = config.each_ranking()
     needs: set[str] = set()
     for asked in configs:
         needs.update(METHODS[asked.scorer].needed(asked.method_options()))
@@ -206,7 +137,8 @@ def with_defaults(config: RankConfig, n: int, graphs: tuple[str, ...]) -> RankCo
     the graph, and where it would be made of the values as they are in the file, all of them.
     """
     config = config.for_samples(n)
-    own = config.graph is None and not config.given("adjust", "split", *GRAPH_FIELDS)
+    own = config.graph is None and not config.given("split", *GRAPH_FIELDS)
+    own = own and not any(each.adjusts and each.asked(config) for each in FEATURES)
     found = [name for name in GRAPHS_OF_FILES if name in graphs]
     if own and found and "graph" in needed(config):
         return replace(config, similarity=found[0])
@@ -220,3 +152,17 @@ def graph_asked(config: RankConfig, n: int) -> GraphOptions:
     """
     name = config.similarity if config.graph == "obsp" else config.graph
     return config.default_sample_graph(n) if name is None else config.graph_options(name)
+
+
+def is_dense(config: RankConfig, n: int) -> bool:
+    """Tell whether the graph of n samples is an n x n array; given ones are taken for sparse."""
+    if "graph" not in needed(config):
+        return False
+    name = graph_asked(config, n).name
+    if name == "sources":
+        return n <= DENSE_SAMPLES or not all(
+            each.kind == "similarity"
+            or (KINDS[each.kind].measured and each.similarity in (None, "knn"))
+            for each in config.source
+        )
+    return name not in (*SPARSE_GRAPHS, "file") and not name.startswith("obsp:")

@@ -7,9 +7,10 @@ writes. `rank` is the same without files, for Python. `score` is what shards do,
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -26,7 +27,6 @@ from sfs_cli.features import ordering_steps, steps_of
 from sfs_cli.features.step import Step
 from sfs_cli.graph.groups import Groups, read_groups
 from sfs_cli.graph.spectral import DIRECT_LIMIT
-from sfs_cli.io.files.atomic import replacing
 from sfs_cli.io.files.lock import Lock
 from sfs_cli.io.files.sniff import split_modality
 from sfs_cli.io.matrix.base import is_anndata
@@ -36,11 +36,8 @@ from sfs_cli.options import RankConfig
 from sfs_cli.options.files import resolved
 from sfs_cli.options.paths import check_suffix
 from sfs_cli.provenance import (
-    CovariateFacts,
     InputFile,
     LabelFacts,
-    MatrixFacts,
-    OutputFile,
     PassFacts,
     RunFacts,
     RunRecord,
@@ -48,46 +45,27 @@ from sfs_cli.provenance import (
 from sfs_cli.ranking.table import Ranking, rank_features
 from sfs_cli.report.model import Pictures
 from sfs_cli.run import guards
-from sfs_cli.run.checkpoints import (
-    NO_CHECKPOINTS,
-    RunCheckpoints,
-    checkpoints_beside,
-    remove_checkpoints,
-)
-from sfs_cli.run.class_columns import class_columns, compared_classes
-from sfs_cli.run.covariates import explained_part
-from sfs_cli.run.depth import guard_depth
+from sfs_cli.run.checkpoints import NO_CHECKPOINTS, RunCheckpoints, checkpoints_beside
 from sfs_cli.run.guide import after_ranking
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.outputs import (
-    are_as_written,
-    check_json_option,
-    check_stores,
-    claim_copy,
-    claimed,
-    claimed_beside,
-    describe_beside,
+    Beside,
+    Made,
+    Writers,
     describe_inputs,
-    is_done,
-    json_bytes,
-    log_result,
+    log_ranking,
+    make_result,
     place_of,
     ranking_facts,
     ranking_files,
-    record_head,
-    record_tail,
-    result_files,
-    tell_up_to_date,
-    write_result,
+    ranking_writers,
 )
 from sfs_cli.run.pictures import pictures_of
 from sfs_cli.run.pipes import as_given
 from sfs_cli.run.report_data import page_facts, report_data
-from sfs_cli.run.scoring import Scored, check_scored, make_graph, score_on
+from sfs_cli.run.scoring import Scored, make_graph, score_on
 from sfs_cli.run.time_limit import time_limit
 from sfs_cli.run.top import TopFeatures, read_top
-from sfs_cli.store.adjust import Adjustment
-from sfs_cli.tables import CHANGES
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -110,57 +88,40 @@ def run(
     shards have made, `hint` says what to do after the time limit, and `home` is the folder that the
     command was given in.
     """
-    check_outputs(config, as_json)
+    check_outputs(config)
     if config.out is None:
-        limit = time_limit(
-            config.time_limit, messages, hint="allow more time; --resume needs --out"
-        )
-        with claimed_beside(copies_of(config)), limit:
-            _check_copies(config)
-            result = rank(config, messages)
-            with _copies(config, result, messages):
-                pass
-        _log_summary(config, result, messages)
-        from sfs_cli.io.results.writers import ranking_bytes
-
-        return ranking_bytes(result.ranking, config.format, config.digits)
-
-    out, copies = Path(config.out), copies_of(config)
-    place = place_of(out, config.prefix)
-    if config.resume:
+        hint = "allow more time; --resume needs --out"
+    elif config.resume:
         hint = "run the same command with more time: --resume continues it"
-    keeping: AbstractContextManager[RunCheckpoints]
-    with (
-        claimed(out, messages, prefix=config.prefix, beside=copies) as lock,
-        time_limit(config.time_limit, messages, hint=hint),
-    ):
-        with messages.progress("checking inputs", None):
-            inputs = describe_inputs(config) if describe is None else describe()
-        fingerprint = provenance.fingerprint(config.result_options(), inputs)
-        known = None
-        if is_done(out, config, fingerprint):
-            known = provenance.read_run(out, config.prefix)
-            if are_as_written(copies, known):
-                if _is_marked(config):
-                    check_stores(inputs, config.threads)
-                    remove_checkpoints(place)
-                    files = (*copies.values(), *result_files(out, config.prefix, known))
-                    tell_up_to_date(out, messages, files)
-                    return json_bytes(known, as_json)
-                known = None  # the copy is whole, and another one is asked for
-        _check_copies(config, lock, known)
-        if checkpoints is None:
-            keeping = checkpoints_beside(place, fingerprint, lock, messages, resume=config.resume)
-        else:
-            keeping = nullcontext(replace(checkpoints, announce=lock.leaves))
-        # all outputs are written before the checkpoints go: what fails then can be continued
-        with keeping as kept:
-            result = rank(config, messages, checkpoints=kept)
-            # one that fails leaves no result that lacks it
-            with _copies(config, result, messages) as beside:
-                record = _write_result(config, result, inputs, home, beside)
-    _log_summary(config, result, messages)
-    return json_bytes(record, as_json)
+    copies = copies_of(config)
+
+    def keep(lock: Lock, fingerprint: str) -> AbstractContextManager[RunCheckpoints]:
+        if checkpoints is not None:
+            return nullcontext(replace(checkpoints, announce=lock.leaves))
+        place = place_of(Path(str(config.out)), config.prefix)
+        return checkpoints_beside(place, fingerprint, lock, messages, resume=config.resume)
+
+    def make(kept: RunCheckpoints) -> Made:
+        if config.write_h5ad is not None:
+            from sfs_cli.io.matrix.h5ad_copy import look_into
+
+            look_into(Path(config.matrix))
+        result = rank(config, messages, checkpoints=kept)
+        # one that fails leaves no result that lacks it
+        _write_copies(copies, config, result, messages)
+        return _made(config, result, messages, home)
+
+    with time_limit(config.time_limit, messages, hint=hint):
+        return make_result(
+            config,
+            messages,
+            ranking_files(config),
+            describe or partial(describe_inputs, config),
+            make,
+            beside=copies,
+            keep=keep,
+            as_json=as_json,
+        )
 
 
 @dataclass
@@ -240,21 +201,22 @@ def rank(
     messages = messages or Messages(verbosity=-1)
     with loaded(config, messages, checkpoints, client) as run:
         config = run.config  # with the method that suits the samples
-        raw = guards.guard_values(run)
+        raw = guards.guard_raw(run)
+        guards.guard_labels(run)
         guards.guard_sources(run)
         steps = steps_of(config)
         for step in steps:
             step.check(run)
-        with _progress(run):
+        with run.progress("ranking"):
             scored = _score(run)
-            scored.solution = without_given(scored.solution, run)
-            ranking = in_order(run, scored.solution)
-            found = RankResult(config, scored, ranking, _facts(run, scored, ranking), steps)
+            scored.solution = _solved(run, scored.solution, steps)
+            ranking = _by_score(run, scored.solution)
+            found = RankResult(config, scored, ranking, _facts(run, scored), steps)
             for step in steps:
                 step.find(run, found)
+            scored.solution = replace(scored.solution, scorer=None)  # which may hold a graph
         top = read_top(run, found.ranking)
         repeated = _warn(run, found, top)
-        _add_explained(run, found)
         found.facts["next_runs"] = after_ranking(run, raw, repeated)
         if scored.spectrum is not None:
             found.groups = read_groups(scored.spectrum.values, scored.spectrum.vectors)
@@ -273,18 +235,9 @@ def rank(
 
 
 def _warn(run: Run, found: RankResult, top: TopFeatures | None) -> float | None:
-    """Warn of what a ranking should not be trusted for; return how far the best repeat each other.
-
-    Why a method has no p-values here is said, too.
-    """
+    """Warn of what not to trust in a ranking; return how far the best repeat each other."""
     solution, ranking = found.scored.solution, found.ranking
     repeated = guards.guard_ranking(run, ranking, top)
-    if "p_value" in ranking.extra:
-        guards.guard_tests(run, solution.facts, ranking.order[~np.isnan(ranking.score)])
-        guard_depth(run, solution.facts)
-    elif untested := _untested(run):
-        run.log.note(untested)
-        found.facts["method"]["no_p_values"] = untested
     leading = solution.facts.get("response_rank")
     if leading is not None:
         run.log.note(
@@ -295,141 +248,49 @@ def _warn(run: Run, found: RankResult, top: TopFeatures | None) -> float | None:
     return repeated
 
 
-def _untested(run: Run) -> str | None:
-    """Return why a method that has p-values of its own has none here."""
-    config = run.config
-    if not METHODS[config.scorer].compares or config.members or run.batches is not None:
-        return None
-    if config.adjust:
-        return (
-            f"--method {config.scorer} has no p-values with --adjust, because covariates are "
-            "taken out of the features and not out of the classes; f-test with --label-type "
-            "ordered takes them out of both, and of two classes is the same test"
-        )
-    if config.sample_weights is not None:
-        return (
-            f"--method {config.scorer} has no p-values with --sample-weights, because a sample of "
-            "weight 10 is not 10 independent samples; for p-values, rank without weights"
-        )
-    return None
-
-
 def score(run: Run) -> Scored:
     """Score the features as the configuration asks, making the passes of the list."""
-    with _progress(run):
+    with run.progress("ranking"):
         return _score(run)
 
 
 def _score(run: Run) -> Scored:
     run.fit()
-    if run.config.method == "kogs":
-        from sfs_cli.run.fused_rank import run_kogs  # imports SciPy
-
-        return run_kogs(run)
-    if run.batches is not None:
-        from sfs_cli.run.batch_rank import rank_in_batches
-
-        return rank_in_batches(run, run.batches)
-    if run.config.split is not None:
-        from sfs_cli.run.split import rank_split
-
-        return rank_split(run)
-    if run.sources:
-        from sfs_cli.run.fused_rank import rank_on_sources
-
-        return rank_on_sources(run)
+    for step in steps_of(run.config):
+        if (scored := step.score(run)) is not None:
+            return scored
     return score_on(run, make_graph(run))
 
 
 def ranked(run: Run) -> Ranking:
     """Score and order the features of a run as `rank` does, and find out nothing else."""
-    ranking = in_order(run, without_given(_score(run).solution, run))
+    ranking = _by_score(run, _solved(run, _score(run).solution, steps_of(run.config)))
     for step in ordering_steps(run.config):
         ranking, _ = step.order(run, ranking)
     return ranking
 
 
-def in_order(run: Run, solution: Solution) -> Ranking:
-    """Return the features of a run by their scores, those that are given last."""
-    ranking = rank_features(
+def _solved(run: Run, solution: Solution, steps: list[Step]) -> Solution:
+    """Return what a method has found as the optional parts rank it."""
+    for step in steps:
+        solution = step.solved(run, solution)
+    return solution
+
+
+def _by_score(run: Run, solution: Solution) -> Ranking:
+    """Return the features of a run by their scores."""
+    return rank_features(
         run.matrix.ids.features,
         solution.score,
         solution.status,
         [s.text for s in Status],
         larger_is_better=solution.larger_is_better,
         order=solution.order,
-        extra=solution.extra | class_columns(run, solution),
+        extra=solution.extra,
     )
-    return given_last(ranking) if run.context.given else ranking
 
 
-def without_given(solution: Solution, run: Run) -> Solution:
-    """Return a solution in which the features that are given have no score, but a status.
-
-    Of those that take no part the status says why. Raises InputError where no score is left.
-    """
-    given = np.array(run.context.given, np.int64)
-    if not len(given):
-        return solution
-    score, status = solution.score.copy(), solution.status.copy()
-    score[given] = np.nan
-    chosen = np.isin(status[given], (Status.OK, Status.NOT_SELECTED, Status.GIVEN))
-    status[given[chosen]] = Status.GIVEN
-    made = replace(solution, score=score, status=status)
-    check_scored(run, made)
-    if not chosen.all():
-        others = [Status(code).text for code in status[given[~chosen]].tolist()]
-        counts = ", ".join(f"{others.count(why):,} {why}" for why in dict.fromkeys(others))
-        run.log.note(f"given features that take no part: {counts}")
-    return made
-
-
-def given_last(ranking: Ranking) -> Ranking:
-    """Return a ranking that ends with the features that are given."""
-    given = ranking.status.positions == Status.GIVEN
-    return ranking.reordered(np.argsort(given, kind="stable"))
-
-
-@contextmanager
-def _progress(run: Run) -> Iterator[None]:
-    """Show how far the passes of the list have come."""
-    with run.log.progress("ranking", run.passes.total) as advance:
-        run.passes.watch(run.log.phase, advance)
-        yield
-
-
-def _add_explained(run: Run, found: RankResult) -> None:
-    """Find and log how much of the best features covariates and batches explain."""
-    facts = found.facts
-    if run.batches is not None:
-        bare, basis = run.matrix.adjusted(None), run.batches.basis
-        explained = explained_part(found.ranking, basis, bare, None, run.passes)
-        facts["batches"]["explained"] = explained
-        run.log.note(
-            f"the batches explain {explained['before']:.1%} of the variance of the first "
-            f"{explained['features']} features ({explained['by_chance']:.1%} by chance), which the "
-            "rankings within batches do not see"
-        )
-        designs = [(b.name, b.design) for b in run.batches.ranked if b.design is not None]
-        covariates, before = run.batches.covariates, run.matrix.adjusted(Adjustment(basis))
-        columns = [{"batch": k} | column for k, design in designs for column in design.columns]
-        rank, within = max((design.rank for _, design in designs), default=0), " within batches"
-    elif run.design is not None:
-        covariates, before = run.design.basis, run.matrix.adjusted(None)
-        columns, rank, within = run.design.columns, run.design.rank, ""
-    else:
-        return
-    if len(covariates):
-        explained = explained_part(found.ranking, covariates, before, run.matrix, run.passes)
-        facts["covariates"] = CovariateFacts(columns=columns, rank=rank, explained=explained)
-        run.log.note(
-            f"the covariates explain {explained['before']:.1%} of the variance of the first "
-            f"{explained['features']} features{within} before adjusting, "
-            f"{explained['after']:.1%} after ({explained['by_chance']:.1%} by chance)"
-        )
-
-
-def _facts(run: Run, scored: Scored, ranking: Ranking) -> RunFacts:
+def _facts(run: Run, scored: Scored) -> RunFacts:
     """Return what ``run.json`` and the report say of a run, once the features have scores.
 
     The steps add what they find.
@@ -450,30 +311,15 @@ def _facts(run: Run, scored: Scored, ranking: Ranking) -> RunFacts:
         },
         "transform": list(matrix.steps),
     }
-    if run.weights is not None and run.context.sample_weights is not None:
-        read["sample_weights"] = {
-            "from": config.sample_weights,
-            "sum": float(run.context.sample_weights.sum()),
-            "zero": int(np.count_nonzero(run.weights == 0)),
-        } | _column(run, "sample_weights")
-    if (design := guards.donor_design(run)) is not None:
-        read |= {"donors": design["donors"], "donor_design": design}
-    if config.given_ is not None:
-        read["given"] = int(np.count_nonzero(solution.status == Status.GIVEN))
     method: dict[str, Any] = {"name": config.method}
     if config.method == "kogs":
         method["how"] = scored.sources["aggregation"]["how"]
-    if config.members:
-        method["members"] = list(config.members)
-    else:
-        method |= {} if config.method == config.scorer else {"then": config.scorer}
-        method |= run.options
+    if run.options and config.method != config.scorer:  # members have options of their own
+        method["then"] = config.scorer
+    method |= run.options
     method |= solution.facts
-    for name in set(CHANGES) & set(ranking.extra):  # one at most
-        first, second = compared_classes(run)
-        method[name] = f"{second} - {first}"
     facts: RunFacts = {
-        "input": cast(MatrixFacts, read),
+        "input": read,
         "graph": scored.graph,
         "method": method,
         "knowledge": scored.sources,
@@ -481,8 +327,9 @@ def _facts(run: Run, scored: Scored, ranking: Ranking) -> RunFacts:
         "pruning": {},
         "modules": {},
         "stability": {},
+        "significance": {},
         "covariates": {},
-        "batches": scored.batches,
+        "batches": {},
         "plan": {
             "arithmetic": run.plan.dtype.name,
             "block_size": run.plan.block_size,
@@ -494,6 +341,7 @@ def _facts(run: Run, scored: Scored, ranking: Ranking) -> RunFacts:
         "labels": {},
         "next_runs": [],
     }
+    facts |= cast(RunFacts, scored.facts)
     if solution.stop or solution.objective:
         facts["solver"] = {
             "converged": solution.converged,
@@ -507,20 +355,15 @@ def _facts(run: Run, scored: Scored, ranking: Ranking) -> RunFacts:
             "classes": run.labels.counts(),
             "used": run.labels_used,
         }
-        facts["labels"] |= cast(LabelFacts, _column(run, "labels"))
+        if "labels" in run.taken:
+            facts["labels"]["column"] = run.taken["labels"]
         if config.label_type == "continuous":
             facts["labels"] |= cast(LabelFacts, run.labels.range())
     return facts
 
 
-def _column(run: Run, option: str) -> dict[str, str]:
-    """Return the column of an option's file that was taken without being named, as facts."""
-    return {"column": run.taken[option]} if option in run.taken else {}
-
-
-def check_outputs(config: RankConfig, as_json: bool) -> None:
+def check_outputs(config: RankConfig) -> None:
     """Refuse outputs that cannot be written for this input."""
-    check_json_option(config.out, as_json)
     config.check_out()
     if config.write_h5ad is not None:
         _check_copy(config, Path(config.write_h5ad))
@@ -541,102 +384,80 @@ def _check_copy(config: RankConfig, path: Path) -> None:
     raise UsageError(what, hint=hint, option="write_h5ad")
 
 
-def copies_of(config: RankConfig) -> dict[str, Path]:
-    """Return the files that are asked for beside the output folder, by their flags."""
-    asked = {"--write-h5ad": config.write_h5ad, "--weights-out": config.weights_out}
-    return {name: Path(path) for name, path in asked.items() if path is not None}
-
-
-def _is_marked(config: RankConfig) -> bool:
-    """Tell whether the copy of the matrix, which is there, marks as many features as asked for."""
-    if config.write_h5ad is None or config.top is None:
-        return True
-    from sfs_cli.io.matrix.h5ad_copy import about_copy
-
-    return about_copy(Path(config.matrix), Path(config.write_h5ad)).get("top") == config.top
-
-
-def _check_copies(
-    config: RankConfig, lock: Lock | None = None, record: dict[str, Any] | None = None
-) -> None:
-    """Refuse to write over other files, or where nothing can be, before anything is computed."""
-    for name, path in copies_of(config).items():
-        folder = name == "--write-h5ad" and split_modality(Path(config.matrix))[0].is_dir()
-        claim_copy(name, path, lock, record, folder=folder, force=config.force)
+def copies_of(config: RankConfig) -> list[Beside]:
+    """Return the files that are asked for beside the output folder."""
+    copies = []
     if config.write_h5ad is not None:
-        from sfs_cli.io.matrix.h5ad_copy import look_into
+        path, folder = Path(config.write_h5ad), split_modality(Path(config.matrix))[0].is_dir()
 
-        look_into(Path(config.matrix))
+        def marks_as_many() -> bool:
+            from sfs_cli.io.matrix.h5ad_copy import about_copy
 
+            marked = about_copy(Path(config.matrix), path).get("top")
+            return config.top is None or marked == config.top
 
-def _write_result(
-    config: RankConfig,
-    result: RankResult,
-    inputs: list[InputFile],
-    home: Path | None,
-    beside: dict[str, OutputFile],
-) -> dict[str, Any]:
-    """Write the ranking, the report and ``run.json``; return the content of the latter."""
-    from sfs_cli.io.results.writers import as_written
-
-    facts = result.facts
-    # the page is made of what the other files hold, so that `sfs report` makes the same
-    threads = facts["plan"]["threads"]
-    in_order = ThreadExecutor(threads).map
-    ranking = as_written(result.ranking, config.format, config.digits, in_order)
-    record: dict[str, Any] = {
-        **record_head(config.result_options(), inputs),
-        "config": resolved(as_given(config), str(config.out)),
-        **facts,
-        "page": page_facts(result.config),
-        "result": ranking_facts(ranking) | {"eigenvalues": result.scored.eigenvalues},
-        **record_tail(result.warnings, result.seconds, result.peak_memory),
-    }
-    if beside:
-        record["beside"] = beside
-    known = cast(RunRecord, provenance.plain(record))
-    data = report_data(
-        result.config, ranking, known, groups=result.groups, pictures=result.pictures
-    )
-    del ranking  # a copy of every column, which writing does without
-    files = ranking_files(config, result.ranking, data, threads, home)
-    for step in result.steps:
-        files |= step.writers()
-    return write_result(Path(str(config.out)), config.prefix, files, record)
+        copies.append(Beside("write_h5ad", path, folder, marks_as_many))
+    if config.weights_out is not None:
+        copies.append(Beside("weights_out", Path(config.weights_out)))
+    return copies
 
 
-@contextmanager
-def _copies(
-    config: RankConfig, result: RankResult, messages: Messages
-) -> Iterator[dict[str, OutputFile]]:
-    """Write the files beside the output folder; they take their names when the block is done.
-
-    What is written is told by flag.
-    """
+def _write_copies(
+    copies: list[Beside], config: RankConfig, result: RankResult, messages: Messages
+) -> None:
+    """Write the files beside the output folder."""
     from sfs_cli.io.results.writers import write_coefficients, write_scores
 
-    written: dict[str, Path] = {}
-    with ExitStack() as stack:
-        if config.write_h5ad is not None:
-            about = {"config": config.result_options(), **result.facts}
-            about |= {} if config.top is None else {"top": config.top}
-            partial = stack.enter_context(replacing(Path(config.write_h5ad)))
-            written["--write-h5ad"] = partial
-            notes = write_scores(
-                Path(config.matrix),
-                partial,
-                result.ranking,
-                provenance.dumps(about),
-                config.top,
-                config.layer,
-            )
-            for note in notes:
-                messages.note(note)
-        if config.weights_out is not None and result.coefficients is not None:
-            partial = stack.enter_context(replacing(Path(config.weights_out)))
-            write_coefficients(partial, *result.coefficients)
-            written["--weights-out"] = partial
-        yield describe_beside(written) if config.out is not None else {}
+    for copy in copies:
+        assert copy.partial is not None
+        if copy.option == "weights_out":
+            assert result.coefficients is not None
+            write_coefficients(copy.partial, *result.coefficients)
+            continue
+        about = {"config": config.result_options(), **result.facts}
+        about |= {} if config.top is None else {"top": config.top}
+        notes = write_scores(
+            Path(config.matrix),
+            copy.partial,
+            result.ranking,
+            provenance.dumps(about),
+            config.top,
+            config.layer,
+        )
+        for note in notes:
+            messages.note(note)
+
+
+def _made(config: RankConfig, result: RankResult, messages: Messages, home: Path | None) -> Made:
+    """Return the files of a ranking, and the facts for ``run.json``."""
+    from sfs_cli.io.results.writers import as_written, ranking_bytes
+
+    threads = result.facts["plan"]["threads"]
+
+    def complete(record: dict[str, Any]) -> Writers:
+        # the page is made of what the other files hold, so that `sfs report` makes the same
+        in_order = ThreadExecutor(threads).map
+        ranking = as_written(result.ranking, config.format, config.digits, in_order)
+        record["config"] = resolved(as_given(config), str(config.out))
+        record["result"] = ranking_facts(ranking) | {"eigenvalues": result.scored.eigenvalues}
+        known = cast(RunRecord, provenance.plain(record))
+        data = report_data(
+            result.config, ranking, known, groups=result.groups, pictures=result.pictures
+        )
+        writers = ranking_writers(config, result.ranking, data, threads, home)
+        for step in result.steps:
+            writers |= step.writers()
+        return writers
+
+    facts: dict[str, Any] = {
+        **result.facts,
+        "page": page_facts(result.config),
+        "warnings": result.warnings,
+        "seconds": round(result.seconds, 3),
+        "peak_memory_bytes": result.peak_memory,
+    }
+    table = partial(ranking_bytes, result.ranking, config.format, config.digits)
+    return Made(facts, table, complete, partial(_log_summary, config, result, messages))
 
 
 def _log_summary(config: RankConfig, result: RankResult, messages: Messages) -> None:
@@ -648,7 +469,7 @@ def _log_summary(config: RankConfig, result: RankResult, messages: Messages) -> 
     )
     if chosen := _chosen(config, result):
         messages.note(f"chosen by default: {' '.join(chosen)}")
-    log_result(config, ranking, messages)
+    log_ranking(ranking, messages)
 
 
 def _chosen(config: RankConfig, result: RankResult) -> list[str]:

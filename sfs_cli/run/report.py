@@ -28,6 +28,7 @@ from sfs_cli.errors import (
     listed,
 )
 from sfs_cli.features.enrichment.step import FEWEST, tested_length, tested_sets
+from sfs_cli.features.significance.split import part_of_counts
 from sfs_cli.graph.groups import read_groups
 from sfs_cli.graph.spectral import Spectrum
 from sfs_cli.io.files.atomic import refuse_special, replacing
@@ -41,6 +42,7 @@ from sfs_cli.options.fields import Option, options_of
 from sfs_cli.options.files import load
 from sfs_cli.options.guards import GUARDS
 from sfs_cli.options.paths import is_there, moved, split_part
+from sfs_cli.options.rank import ON_PAGE
 from sfs_cli.options.report import ReportConfig
 from sfs_cli.provenance import RunRecord
 from sfs_cli.ranking.table import Picked, Ranking
@@ -49,7 +51,7 @@ from sfs_cli.run.config import input_files, split_sets
 from sfs_cli.run.lists import ranking_at
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.pictures import pictures_of
-from sfs_cli.run.report_data import ON_PAGE, report_data
+from sfs_cli.run.report_data import report_data
 from sfs_cli.run.result import (
     Result,
     check_ranking,
@@ -58,7 +60,6 @@ from sfs_cli.run.result import (
     positions,
 )
 from sfs_cli.run.scoring import make_graph, spectrum_again
-from sfs_cli.run.split import part_of_counts
 from sfs_cli.run.top import read_top
 
 SAME_GRAPH = 1e-6

@@ -7,7 +7,6 @@ equal pages.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -22,11 +21,8 @@ from sfs_cli.graph.groups import Groups
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import flag
 from sfs_cli.options.graph import LABELS_ALONE
-from sfs_cli.options.weightings import WEIGHTINGS
+from sfs_cli.options.rank import ON_PAGE
 from sfs_cli.provenance import (
-    BatchFacts,
-    CovariateFacts,
-    ExplainedFacts,
     PageFacts,
     RunFacts,
     RunRecord,
@@ -36,25 +32,22 @@ from sfs_cli.provenance import (
 from sfs_cli.ranking.aggregations import AGGREGATIONS
 from sfs_cli.ranking.elbow import elbow
 from sfs_cli.ranking.table import Ranking
-from sfs_cli.report.model import Evidence, Pictures, ReportData, Table
+from sfs_cli.report.model import Evidence, Pictures, ReportData
 from sfs_cli.report.words import isolated
 from sfs_cli.tables import CHANGES
 
 TOP = 50
 """Number of features in the table of the best."""
-ON_PAGE = ("title", "gene_links")
-"""The options that change nothing but the page."""
 FEW = 8
 """Classes or groups that a sentence lists."""
-LEVEL, OFTEN = 0.05, 0.8
-"""The q-value, and the part of resampled sample sets, that sentences speak of."""
-MUCH, LITTLE = 0.3, 0.1
-"""A source decides if so much of the top changes without it, and so little without any other."""
+LEVEL = 0.05
+"""The q-value that sentences speak of."""
 
 
 def page_facts(config: RankConfig) -> PageFacts:
     """Return what the report says of the command line of a ranking."""
-    command = replace(config, title=None, gene_links=None).command()
+    without: dict[str, Any] = dict.fromkeys(ON_PAGE)
+    command = replace(config, **without).command()
     return PageFacts(matrix=Path(config.matrix).name, command=command)
 
 
@@ -76,45 +69,37 @@ def report_data(
     eigenvalues = facts["result"].get("eigenvalues")
     words = [word for n in config.given(*ON_PAGE) for word in (flag(n), getattr(config, n))]
     parts = [
-        (feature.name, feature.step, found)
-        for feature in FEATURES
-        if (found := cast(dict[str, Any], facts).get(feature.name))
+        (each.name, each.step, found)
+        for each in FEATURES
+        if (found := each.found(cast(dict[str, Any], facts)))
     ]
+    inputs = [pair for _, step, of in parts for pair in step.input(of)]
     sections = [
-        ("Input", _input_pairs(facts)),
+        ("Input", [*_input_pairs(facts), *inputs]),
         ("Sample graph", as_pairs(facts["graph"])),
-        ("Combination of the sources", as_pairs(_combination(knowledge))),
         ("Method", as_pairs(facts["method"])),
-        *((name.capitalize(), step.section(of)) for name, step, of in parts),
-        ("Covariates", _explained(facts["covariates"].get("explained"))),
-        ("Batches", _explained(facts["batches"].get("explained"))),
+        *((step.heading or name.capitalize(), step.section(of)) for name, step, of in parts),
     ]
     reading = _reading(groups, facts["graph"], knowledge)
     change = next((facts["method"][name] for name in CHANGES if name in facts["method"]), "")
     return ReportData(
         **of_ranking(ranking, change.replace(" - ", " less "), facts["versions"]["sfs"]),
         sentences=[
-            *_significance(ranking, facts),
-            *_stability(ranking, dict(facts).get("stability")),
-            *_enrichment(knowledge),
-            *([changes] if (changes := _changes(knowledge)) else []),
+            *(text for _, step, _ in parts for text in step.sentences(facts)),
         ],
         made_from=f"on {_samples(facts)}",
         reading=reading,
         groups=None if groups is None or groups.count < 2 else groups.count,
         gene_links=config.gene_links,
         pictures=pictures,
-        results=_enrichment_tables(knowledge),
         n_left_out=sum(facts["input"]["left_out"].values()),
         title=config.title or facts["page"]["matrix"],
         method=_title(method, facts["method"]),
-        how=_how(method, facts["method"], facts["batches"].get("how")),
+        how=next((text for _, step, of in parts if (text := step.how(of, method))), "")
+        or _how(method, facts["method"]),
         eigenvalues=None if eigenvalues is None else np.array(eigenvalues, float),
         clusters=facts["method"].get("clusters"),
         tables=[
-            *_knowledge_tables(knowledge),
-            *_covariate_tables(facts["covariates"]),
-            *_batch_tables(facts["batches"]),
             *(table for _, step, of in parts for table in step.tables(of)),
         ],
         facts=[(title, pairs) for title, pairs in sections if pairs],
@@ -183,141 +168,6 @@ def _samples(facts: RunFacts) -> str:
     return f"{words} ({', '.join(parts)})"
 
 
-def _significance(ranking: Ranking, facts: RunFacts) -> list[str]:
-    """Say how many features have a small q-value, and whether that can be trusted."""
-    q = _column(ranking, "q_value", ranking.n_scored)
-    if q is None:
-        return []
-    count = int(np.count_nonzero(q <= LEVEL))
-    if not count:
-        return [f"No feature has a q-value of {LEVEL:g} or less: none is significant."]
-    words = f"{counted(count, 'feature')} {'has' if count == 1 else 'have'} a q-value of {LEVEL:g}"
-    if facts["graph"].get("of_tested_features"):
-        return [
-            f"{words} or less, but the sample graph was made of the tested features, so that even "
-            "noise would have some."
-        ]
-    samples = facts["input"]["n_samples"]
-    donors = facts["input"].get("donors", samples)
-    design = facts["input"].get("donor_design")
-    if donors < samples and (design is None or design["donors_by_classes"] < samples):
-        return [
-            f"{words} or less, but the {samples:,} samples are of {donors:,} donors, and the test "
-            "takes them for independent ones, so that even noise would have some."
-        ]
-    if design is not None and donors < samples and not design["adjusted"]:
-        return [
-            f"{words} or less, but the classes vary within the {donors:,} donors, and the test "
-            "takes the differences between donors for noise: compare within donors (--adjust)."
-        ]
-    if facts["method"].get("depth", {}).get("leads"):
-        return [
-            f"{words} or less, but the test follows the depth of the samples, so that even noise "
-            "would have some."
-        ]
-    if facts["knowledge"].get("aggregation", {}).get("how") == "rra":
-        return [
-            f"{words} or less, but the lists rank the features of one matrix, so that even noise "
-            "would have some."
-        ]
-    return [
-        f"{words} or less. Of such a list {LEVEL:.0%} at most are false on average, if the samples "
-        "are independent and the test suits the values."
-    ]
-
-
-def _stability(ranking: Ranking, found: Any) -> list[str]:
-    """Say how many of the best features are selected again in most subsets of the samples.
-
-    `found` are the facts of the subsets, which may hold a sentence of their own (``summary``).
-    """
-    if found and found.get("summary"):
-        words = str(found["summary"]).rstrip(".")
-        return [f"{words[:1].upper()}{words[1:]}."]
-    frequency = _column(ranking, "frequency", min(TOP, ranking.n_scored))
-    if frequency is None or not len(frequency):
-        return []
-    often = int(np.count_nonzero(frequency >= OFTEN))
-    return [
-        f"Of the first {len(frequency):,} features, {often:,} are selected again in at least "
-        f"{OFTEN:.0%} of the resampled sample sets."
-    ]
-
-
-def _enrichment(knowledge: dict[str, Any]) -> list[str]:
-    """Say which gene set is over-represented at the top."""
-    tests = [(t["p_value"], t, e) for e in knowledge.get("enrichment", []) for t in e["best"]]
-    known = [each for each in tests if each[1]["q_value"] <= LEVEL]
-    if not known:
-        return []
-    _, best, tested = min(known, key=lambda each: each[0])
-    return [
-        f"Among the first {tested['first']:,} features are {best['among_first']:,} of the "
-        f"{best['features']:,} features of {best['set']} ({best['expected']:.1f} by chance)."
-    ]
-
-
-def _enrichment_tables(knowledge: dict[str, Any]) -> list[Table]:
-    """Return a table of the best gene sets of each source that has some."""
-    tables = []
-    columns = ("set", "features", "among the first", "by chance", "p-value", "q-value", "which")
-    for tested in knowledge.get("enrichment", []):
-        if not tested["best"]:
-            continue
-        rows = [
-            (
-                *(t["set"], t["features"], t["among_first"], t["expected"]),
-                *(t["p_value"], t["q_value"], listed(t["members"], 8)),
-            )
-            for t in tested["best"]
-        ]
-        shown = f"The best {len(rows)} are shown. " if tested["tested"] > len(rows) else ""
-        if not tested.get("given"):
-            shown += (
-                "The sets took part in the ranking as a source, so the test is no independent "
-                "confirmation."
-            )
-        tables.append(
-            Table(
-                heading=f"Gene sets of {tested['source']} among the first {tested['first']:,}",
-                columns=columns,
-                rows=rows,
-                note=f"Over-representation of {counted(tested['tested'], 'set')} among the first "
-                f"{tested['first']:,} of {tested['ranked']:,} ranked features (hypergeometric "
-                f"test; q-values of Benjamini and Hochberg). {shown}".rstrip(),
-                digits=3,
-            )
-        )
-    return tables
-
-
-def _changes(knowledge: dict[str, Any]) -> str:
-    """Say in a sentence or two how much of the top each source changes."""
-    rows = [row for row in knowledge.get("leave_one_out", []) if row["overlap"] is not None]
-    if len(rows) < 2:
-        return ""
-    changed = sorted(((1 - row["overlap"], row["without"]) for row in rows), reverse=True)
-    (most, name), (next_most, second) = changed[:2]
-    kind, top = _part(knowledge), f"the top {rows[0]['first']}"
-    if most < LITTLE:
-        return (
-            f"No {kind} decides alone: without any one of them at most {most:.0%} of {top} changes."
-        )
-    if most >= MUCH and next_most <= LITTLE:
-        return (
-            f"The ranking is that of {kind} {name}: without it {most:.0%} of {top} changes, "
-            f"without any other {kind} at most {next_most:.0%}."
-        )
-    rest = f", without {kind} {second} {next_most:.0%}"
-    rest += f", without any other {kind} at most {changed[2][0]:.0%}" if len(changed) > 2 else ""
-    return f"Without {kind} {name} {most:.0%} of {top} changes{rest}."
-
-
-def _part(knowledge: dict[str, Any]) -> str:
-    """Return what a ranking on knowledge is made of."""
-    return "method" if "members" in knowledge else "source"
-
-
 def _reading(groups: Groups | None, graph: dict[str, Any], knowledge: dict[str, Any]) -> str:
     """Say what the eigenvalues of the sample graph show."""
     if groups is None:
@@ -358,12 +208,9 @@ def _title(method: Method, facts: dict[str, Any]) -> str:
     return f"{title} {ranking}" if ranking else title
 
 
-def _how(method: Method, facts: dict[str, Any], of_batches: str | None) -> str:
+def _how(method: Method, facts: dict[str, Any]) -> str:
     """Return how to read the scores, with those of the method or aggregation behind them."""
-    if of_batches is not None:
-        ranked = f"The features were ranked by {method.title} within each batch."
-        return f"{ranked} {AGGREGATIONS[of_batches].meaning}"
-    if "how" in facts or "members" in facts:
+    if "how" in facts:
         return f"{method.how(facts)} {AGGREGATIONS[facts['how']].meaning}"
     if "then" in facts:
         return f"{method.how({})} {METHODS[facts['then']].how(facts)}"
@@ -379,22 +226,14 @@ def _input_pairs(run: RunFacts) -> Pairs:
         ("Features", f"{facts['n_features']:,}"),
         ("Values", f"{'sparse' if facts['sparse'] else 'dense'}, {facts['dtype']}"),
     ]
-    if "donors" in facts:
-        pairs.append(("Donors", f"{facts['donors']:,}"))
     if facts["missing_values"]:
         count, features = facts["missing_values"], facts["features_with_missing_values"]
         pairs.append(("Missing values", f"{count:,} in {features:,} features"))
     if facts["left_out"]:
         reasons = ", ".join(f"{count:,} {why}" for why, count in facts["left_out"].items())
         pairs.append(("Features left out", reasons))
-    if "given" in facts:
-        pairs.append(("Given features", f"{facts['given']:,}, already chosen"))
     if facts["transform"]:
         pairs.append(("Transformation", ", ".join(facts["transform"])))
-    if "sample_weights" in facts:
-        weights = facts["sample_weights"]
-        zero = f"; {weights['zero']:,} samples have weight 0" if weights["zero"] else ""
-        pairs.append(("Sample weights", f"{weights['from']}, sum {weights['sum']:.6g}{zero}"))
     if labels.get("used") and "smallest" in labels:
         low, high = labels["smallest"], labels["largest"]
         pairs.append(("Outcome", f"{labels['from']}, from {low:.6g} to {high:.6g}"))
@@ -402,132 +241,3 @@ def _input_pairs(run: RunFacts) -> Pairs:
         counts = ", ".join(f"{name} ({count})" for name, count in labels["classes"].items())
         pairs.append(("Ordered classes" if labels["type"] == "ordered" else "Classes", counts))
     return pairs
-
-
-def _explained(facts: ExplainedFacts | None) -> Pairs:
-    """Return how much of the best features covariates or batches explain, in words."""
-    if facts is None:
-        return []
-    part = f"{facts['before']:.1%} of the variance of the first {facts['features']} features"
-    pairs = [("Explain", part)]
-    if "after" in facts:
-        pairs.append(("After adjusting", f"{facts['after']:.1%}"))
-    return [*pairs, ("By chance", f"{facts['by_chance']:.1%}")]
-
-
-def _covariate_tables(facts: CovariateFacts) -> list[Table]:
-    """Return the table of what was taken out of the features."""
-    if not facts:
-        return []
-    rows = []
-    for column in facts["columns"]:
-        name = f"{column['name']} in {column['batch']}" if "batch" in column else column["name"]
-        levels = "" if column["levels"] is None else listed(column["levels"], 6)
-        rows.append((name, column["taken_as"], levels, column["columns"], column["used"]))
-    return [
-        Table(
-            heading="Covariates",
-            columns=("covariate", "taken as", "levels", "columns", "used"),
-            rows=rows,
-            note="Their linear effect was taken out of every feature: of a category a column for "
-            "each level but the first. Columns that are not used follow from those before them.",
-        )
-    ]
-
-
-def _batch_tables(facts: BatchFacts) -> list[Table]:
-    """Return the tables of the batches, and of how far their rankings agree."""
-    if not facts:
-        return []
-    rows: list[tuple[object, ...]] = [(b["name"], b["samples"], "ranked") for b in facts["ranked"]]
-    rows += [(name, None, f"left out: {why}") for name, why in facts["left_out"].items()]
-    names = [batch["name"] for batch in facts["ranked"]]
-    batches = Table(
-        heading="Batches",
-        columns=(facts["column"], "samples", "use"),
-        rows=rows,
-        note=f"The rankings within batches were made one: {AGGREGATIONS[facts['how']].title}.",
-    )
-    compared = [_agreement(names, facts["kendall_tau"])] if "kendall_tau" in facts else []
-    return [batches, *compared]
-
-
-def _agreement(names: Sequence[str], taus: Sequence[Sequence[float]]) -> Table:
-    return Table(
-        heading="Agreement of the rankings",
-        columns=("ranking", *names),
-        rows=[(name, *row) for name, row in zip(names, taus)],
-        note="Kendall's tau-b: 1 for the same order, 0 for no relation, -1 for the reverse order.",
-        digits=3,
-        shade=1.0,
-    )
-
-
-def _combination(knowledge: dict[str, Any]) -> dict[str, Any]:
-    """Return how the knowledge sources were combined, as facts of a section."""
-    fusion = knowledge.get("fusion", {})
-    if not fusion:
-        how = knowledge.get("aggregation", {}).get("how")
-        return {} if how is None else {"aggregated_by": AGGREGATIONS[how].title}
-    entry = WEIGHTINGS[fusion["weights"]]
-    simple = {k: v for k, v in fusion.items() if isinstance(v, str | int | float | bool)}
-    return simple | {"weights": entry.title, "reference": entry.reference or None}
-
-
-def _knowledge_tables(knowledge: dict[str, Any]) -> list[Table]:
-    """Return the tables of sources (or members), of their agreement, and of what each changed."""
-    tables = []
-    if "sources" in knowledge:
-        fused = knowledge.get("fusion", {}).get("weights") == "snf"
-        note = "Each became a similarity of the samples, on a common scale."
-        rows = []
-        for source in knowledge["sources"]:
-            found, similarity = "", source["similarity"]
-            if "genes" in source:
-                found = f"{source['genes_found']:,} of {source['genes']:,}"
-            if "distance" in source:
-                similarity = f"{similarity} of {source['distance']} distances"
-            name, kind, weight = source["name"], source["kind"], source["weight"]
-            counts = (source["samples"], source.get("features"), found)
-            rows.append((name, kind, weight, similarity, *counts))
-        tables.append(
-            Table(
-                heading="Knowledge sources",
-                columns=(
-                    *("source", "kind", "weight", "similarity"),
-                    *("samples", "features", "genes found"),
-                ),
-                rows=rows,
-                note=note if fused else f"{note} The weights are those of the sum.",
-                digits=4,
-            )
-        )
-    if "members" in knowledge:
-        tables.append(
-            Table(
-                heading="Aggregated rankings",
-                columns=("method", "weight"),
-                rows=[(member["name"], member["weight"]) for member in knowledge["members"]],
-            )
-        )
-    if "aggregation" in knowledge:
-        made = knowledge["aggregation"]
-        tables.append(_agreement(made["names"], made["kendall_tau"]))
-    if "leave_one_out" in knowledge:
-        keys = ("without", "rank_correlation", "overlap")
-        found, part = knowledge["leave_one_out"], _part(knowledge)
-        how = f"The rankings were aggregated again without each {part} in turn."
-        if "aggregation" not in knowledge:
-            how = f"The ranking was repeated without each {part} in turn, with new weights."
-        top = f"top {found[0]['first']}"
-        tables.append(
-            Table(
-                heading=f"What each {part} changed",
-                columns=("without", "rank correlation", f"{top} kept"),
-                rows=[tuple(row[key] for key in keys) for row in found],
-                note=f"{_changes(knowledge)} {how} If the rank correlation and the share of the "
-                f"{top} that is kept are near 1, the {part} changed little.",
-                digits=3,
-            )
-        )
-    return tables

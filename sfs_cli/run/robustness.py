@@ -40,6 +40,7 @@ from sfs_cli.options.graph import DENSE_SAMPLES, LABEL_GRAPHS, SIMILARITIES
 from sfs_cli.options.robustness import RobustnessConfig
 from sfs_cli.ranking.agreement import correlations, top_overlap
 from sfs_cli.run import outputs
+from sfs_cli.run.checkpoints import NO_CHECKPOINTS, RunCheckpoints
 from sfs_cli.run.config import input_files
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.passes import SCORES, graph_asked
@@ -104,29 +105,27 @@ class Found:
 
 def run(config: RobustnessConfig, messages: Messages, *, as_json: bool = False) -> bytes:
     """Measure, write what is asked for, and return what belongs on stdout."""
-    if config.example:
-        names = [EXAMPLE, CLAIMS]
-        make = partial(_make_example, config, messages)
-    else:
-        names = [TABLE]
-        make = partial(_make_table, config, messages)
-    return outputs.run_tables(
+
+    def make(kept: RunCheckpoints) -> outputs.Made:
+        if config.example:
+            return _make_example(config, messages)
+        found = robustness(config, messages, kept)
+        table = {TABLE: _table_bytes(found, config.digits)}
+        return outputs.Made.of_tables(table, found.facts, partial(_log_summary, found, messages))
+
+    return outputs.make_result(
         config,
         messages,
-        names,
+        [EXAMPLE, CLAIMS] if config.example else [TABLE],
         lambda: [] if config.example else outputs.describe_files(input_files(config)),
         make,
         as_json=as_json,
     )
 
 
-def _make_table(config: RobustnessConfig, messages: Messages) -> outputs.Made:
-    found = robustness(config, messages)
-    table = {TABLE: _table_bytes(found, config.digits)}
-    return outputs.Made(table, found.facts, partial(_log_summary, found, messages))
-
-
-def robustness(config: RobustnessConfig, messages: Messages) -> Found:
+def robustness(
+    config: RobustnessConfig, messages: Messages, kept: RunCheckpoints = NO_CHECKPOINTS
+) -> Found:
     """Measure the change of every score under noise, and its bounds.
 
     Raises
@@ -137,10 +136,9 @@ def robustness(config: RobustnessConfig, messages: Messages) -> Found:
     OutOfMemoryError
         When the dense matrices do not fit.
     """
-    with loaded(config, messages) as run:
+    with loaded(config, messages, kept) as run:
         run = _prepared(run, config)
-        with run.log.progress("robustness", run.passes.total) as advance:
-            run.passes.watch(run.log.phase, advance)
+        with run.progress("robustness"):
             return _measure(run, config)
 
 
@@ -165,7 +163,7 @@ def _prepared(run: Run, config: RobustnessConfig) -> Run:
         )
     times = len(config.levels) * config.n_draws
     passes = PassList([*run.passes, replace(UNDER_NOISE, times=times)], context.m)
-    return replace(run.on(replace(context.engine, passes=passes)), passes=passes)
+    return run.on(replace(context.engine, passes=passes))
 
 
 def _measure(run: Run, config: RobustnessConfig) -> Found:
@@ -425,4 +423,4 @@ def _make_example(config: RobustnessConfig, messages: Messages) -> outputs.Made:
         CLAIMS: table_bytes(header(CLAIMS), list(held.items()), config.digits),
     }
     facts = {"levels": list(levels), "draws": config.n_draws, "claims": held}
-    return outputs.Made(tables, facts, summarize)
+    return outputs.Made.of_tables(tables, facts, summarize)

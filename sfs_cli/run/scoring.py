@@ -11,18 +11,15 @@ import numpy as np
 from sfs_cli.catalog import METHODS
 from sfs_cli.compute.matrix import BlockLike
 from sfs_cli.errors import InputError, NotConvergedError
+from sfs_cli.features import steps_of
 from sfs_cli.graph.build import Graph, on_coordinates, sample_graph
 from sfs_cli.graph.similarity import Similarity, check_degrees, weighted_similarity
 from sfs_cli.graph.spectral import Spectrum
 from sfs_cli.methods.base import Problem, Scorer, Solution, Status
 from sfs_cli.methods.class_means import ClassMeans
-from sfs_cli.methods.shared import least_p_value
 from sfs_cli.methods.sparse import best_read
 from sfs_cli.options import RankConfig
-from sfs_cli.options.graph import LABELS_ALONE
-from sfs_cli.provenance import BatchFacts
-from sfs_cli.run.depth import depth_facts
-from sfs_cli.run.guards import guard_graph, guard_normal, guard_pvalues
+from sfs_cli.run.guards import guard_graph
 from sfs_cli.run.load import Run
 from sfs_cli.run.passes import graph_asked, method_pass, needed
 
@@ -39,7 +36,7 @@ class Scored:
     graph: dict[str, Any] = field(default_factory=dict)  # facts of the sample graph
     eigenvalues: np.ndarray | None = None  # leading ones of the sample graph, or of the method
     sources: dict[str, Any] = field(default_factory=dict)  # what became of the knowledge sources
-    batches: BatchFacts = field(default_factory=BatchFacts)  # the rankings within batches
+    facts: dict[str, Any] = field(default_factory=dict)  # of an optional part, by its name
     spectrum: Spectrum | None = None  # leading eigenpairs of the sample graph, where they are known
 
 
@@ -67,11 +64,6 @@ def make_graph(run: Run, distances: np.ndarray | None = None) -> Graph | None:
         graph = graph_as_given(given, name, ids, where, run.log, in_file)
         if of_file:
             graph.facts["file"] = where
-        if config.adjust:
-            run.log.warn(
-                f"the sample graph of {where} is taken as it is: --adjust takes the covariates out "
-                "of the features, but not out of a given graph"
-            )
     else:
         replace(config, similarity=name)  # checks options that were given without a similarity
         context, facts = run.context, {}
@@ -87,9 +79,6 @@ def make_graph(run: Run, distances: np.ndarray | None = None) -> Graph | None:
         # the ids of a store are read during the pass above
         check_degrees(graph.similarity, matrix.ids.samples, where or name)
     guard_graph(run, graph.similarity)
-    if config.pvalues is not None:
-        own = config.split is None and guard_pvalues(run, name)
-        graph.facts["of_tested_features"] = own
     return graph
 
 
@@ -134,21 +123,15 @@ def solve(run: Run, similarity: Similarity | None) -> Solution:
     score, status, *measured = engine.columns(task, reads.dtype)
     class_means = None if means is None else measured.pop()
     score = score.astype(np.float64, copy=False)
-    if run.config.pvalues == "gaussian":
-        from sfs_cli.methods.significance.tested import TestedScorer
-
-        assert isinstance(scorer, TestedScorer)
-        guard_normal(run, scorer, score)
-    columns = scorer.columns(score, *measured)
-    depth = depth_facts(run, scorer, score) if "p_value" in columns else {}
     return Solution(
         score,
         status.astype(np.int8, copy=False),
         scorer.larger_is_better,
-        extra=scorer.extra | columns,
+        extra=scorer.extra | scorer.columns(score, *measured),
         class_means=class_means,
-        facts=scorer.facts | depth,
+        facts=scorer.facts,
         warnings=scorer.warnings,
+        scorer=scorer,
     )
 
 
@@ -161,25 +144,13 @@ def problem_of(run: Run, similarity: Similarity | None) -> Problem:
 
 
 def scorer_of(config: RankConfig, problem: Problem) -> Scorer:
-    """Return what scores blocks by the method of a configuration, with p-values where asked for."""
+    """Return what scores blocks by the method of a configuration, and what else is asked for."""
     prepare = METHODS[config.scorer].load("prepare")
     assert prepare is not None
     scorer: Scorer = prepare(problem)
-    if config.pvalues is None:
-        return scorer
-    if METHODS[config.scorer].permuted:
-        from sfs_cli.methods.mutual_info import MutualInfoScorer
-        from sfs_cli.methods.significance.labels import LabelPermutations
-
-        assert isinstance(scorer, MutualInfoScorer)
-        return LabelPermutations(scorer, problem, config.pvalues)
-    from sfs_cli.methods.significance.tested import TestedScorer
-
-    least, labels = 0.0, problem.codes if problem.outcome is None else problem.outcome
-    graph = graph_asked(config, problem.n_samples).name
-    if labels is not None and (problem.similarity is None or graph in LABELS_ALONE):
-        least = least_p_value(labels)
-    return TestedScorer(scorer, problem, config.pvalues, least)
+    for step in steps_of(config):
+        scorer = step.scorer(problem, scorer)
+    return scorer
 
 
 def _with_means(scorer: Scorer, means: ClassMeans, block: BlockLike) -> tuple[np.ndarray, ...]:

@@ -7,7 +7,7 @@ what the list is cut from: it says the order, and no rule changes it.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 
 from sfs_cli import provenance
-from sfs_cli.catalog import METHODS, PERMUTED, SIGNED, WITH_PVALUES
 from sfs_cli.errors import InputError, UsageError, counted, listed
 from sfs_cli.evaluation.classify import CLASSIFIERS, Fold, accuracies, standardized
 from sfs_cli.evaluation.curve import Curve, chance_accuracy, curve_of
-from sfs_cli.features import without_effect_on_order
+from sfs_cli.features import against, doubts_about_samples, without_effect_on_order
 from sfs_cli.features.pruning.step import PruningStep
+from sfs_cli.features.significance.doubts import doubts, to_have_q_values
 from sfs_cli.io.files.text import text_suffix
 from sfs_cli.io.results.rankings import parse_numbers, read_rank_table
 from sfs_cli.io.results.writers import table_bytes
@@ -34,20 +34,20 @@ from sfs_cli.options.fields import flag
 from sfs_cli.options.files import load
 from sfs_cli.options.guards import GUARDS
 from sfs_cli.options.select import SelectConfig
-from sfs_cli.provenance import DonorFacts, InputFile
+from sfs_cli.provenance import InputFile
 from sfs_cli.ranking.table import Picked, Ranking
 from sfs_cli.run import outputs
 from sfs_cli.run.artificial import artificial, check_artificial
-from sfs_cli.run.depth import led_by_depth
+from sfs_cli.run.checkpoints import NO_CHECKPOINTS, RunCheckpoints
 from sfs_cli.run.folds import (
     FoldRankings,
     class_sizes,
+    fold_facts,
     lengths_up_to,
     place,
     read_features,
     stratified_folds,
 )
-from sfs_cli.run.guards import OWN_EDGE, dependent, dependent_samples, of_donors, optimistic
 from sfs_cli.run.lists import RankedList, check_order, list_of, ranking_at, record_of
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.result import (
@@ -63,8 +63,7 @@ from sfs_cli.tables import header
 IDS, ROWS, CURVE = "selected.txt", "selected.tsv", "curve.tsv"
 Q_VALUE, FREQUENCY = "q_value", "frequency"
 """The columns that --fdr and --stable read."""
-_WITHOUT: dict[str, Any] = {"pvalues": None, "split": None, "format": "tsv"}
-_WITHOUT |= without_effect_on_order()
+_WITHOUT: dict[str, Any] = {"format": "tsv"} | without_effect_on_order()
 """What a ranking is made again without: what does not change the order of the features."""
 
 
@@ -103,8 +102,8 @@ def run(config: SelectConfig, messages: Messages, *, as_json: bool = False) -> b
         found = outputs.describe_files([("result", result.path, {})])
         return found if ranking is None else [*found, *outputs.describe_inputs(ranking)]
 
-    def make() -> outputs.Made:
-        found = select(config, result, ranking, messages, copy)
+    def make(kept: RunCheckpoints) -> outputs.Made:
+        found = select(config, result, ranking, messages, copy, kept)
         rows = found.rows.tolist()
         columns = result.table.columns
         cells = [[column[row] for column in columns.values()] for row in rows]
@@ -126,16 +125,16 @@ def run(config: SelectConfig, messages: Messages, *, as_json: bool = False) -> b
             if copy is not None:
                 messages.note(f"wrote {copy.path}: {counted(len(rows), 'feature')}")
 
-        return outputs.Made(tables, facts, summarize)
+        return outputs.Made.of_tables(tables, facts, summarize)
 
-    return outputs.run_tables(
+    return outputs.make_result(
         config,
         messages,
         [IDS, ROWS] + [CURVE] * config.cv,
         describe,
         make,
         options=options,
-        beside=copy,
+        beside=[] if copy is None else [copy],
         as_json=as_json,
     )
 
@@ -242,14 +241,15 @@ def to_rank_again(
         made = replace(made, max_correlation=None, keep=None)
     if config.cv:
         made = _in_folds(config, made, where)
-    if config.min_redundancy is not None and made.sample_weights is not None:
-        raise UsageError(
-            "--min-redundancy takes correlations over all samples alike: not for a ranking with "
-            "--sample-weights",
-            where=where,
-            hint="leave it out",
-            option="min_redundancy",
-        )
+    for rule in config.given("min_redundancy", "cv"):
+        without = against(rule)
+        for name in made.given(*without):
+            raise UsageError(
+                f"{flag(rule)} {without[name]}: not for a ranking with {flag(name)}",
+                where=where,
+                hint="choose by another rule, such as --top",
+                option=rule,
+            )
     return made
 
 
@@ -283,13 +283,6 @@ def _in_folds(config: SelectConfig, made: RankConfig, where: str) -> RankConfig:
             hint="choose by another rule, such as --artificial",
             option="cv",
         )
-    for name in made.given("batch", "adjust", "sample_weights"):
-        raise UsageError(
-            f"--cv has no folds for a ranking with {flag(name)}",
-            where=where,
-            hint="choose by another rule, such as --top",
-            option="cv",
-        )
     if config.min_redundancy is None:
         return made
     longest = max(config.asked_lengths or CURVE_LENGTHS)
@@ -305,6 +298,7 @@ def select(
     ranking: RankConfig | None,
     messages: Messages,
     copy: outputs.Beside | None = None,
+    kept: RunCheckpoints = NO_CHECKPOINTS,
 ) -> Selected:
     """Choose rows of a ranking by the rule of a configuration; write the matrix cut to them.
 
@@ -321,7 +315,7 @@ def select(
     if ranking is None:
         found = Selected(_by_table(config, result, messages))
     else:
-        with loaded(ranking, messages, labeled=config.cv) as run:
+        with loaded(ranking, messages, kept, labeled=config.cv) as run:
             index = positions(run, result)
             found = _by_matrix(config, result, run, index)
             if copy is not None:
@@ -368,72 +362,15 @@ def _by_table(config: SelectConfig, result: Result, messages: Messages) -> np.nd
             )
         return order if config.min_redundancy is not None else order[: config.top]
     if config.fdr is not None:
-        q = _column(result, Q_VALUE, "fdr", _to_have_q_values(result.record or {}))
-        for warning in _doubts(result):
-            messages.warn(warning)
+        q = _column(result, Q_VALUE, "fdr", to_have_q_values(result.record or {}))
+        of_aggregate = {"of_one_matrix": record_of(result.path).get("of_one_matrix")}
+        for doubt in doubts(result.record or of_aggregate):
+            messages.warn(doubt.text)
         return order[q[order] <= config.fdr]
     assert config.stable is not None
     hint = "rank with --stability B, which writes how often each feature is selected"
     frequency = _column(result, FREQUENCY, "stable", hint)
     return order[frequency[order] >= config.stable]
-
-
-def _to_have_q_values(record: Mapping[str, Any]) -> str:
-    """Return what to do about a ranking without q-values, by its record."""
-    method = record.get("method", {})
-    name, others = method.get("name"), "or choose by --top or --stable"
-    tests = "by a method that tests (f-test, t-test, fisher)"
-    if name in METHODS and name not in (*WITH_PVALUES, *PERMUTED, *SIGNED):
-        rules = (
-            "--top or --stable" if METHODS[name].order_blind else "--top, --stable or --artificial"
-        )
-        return f"{name} has none: choose by {rules}, or rank {tests}"
-    if why := method.get("no_p_values"):
-        return f"{why}, {others}"
-    if record.get("input", {}).get("sample_weights"):
-        return (
-            f"rank without --sample-weights, as --pvalues treats all samples alike, {tests} or "
-            f"with --pvalues; {others}"
-        )
-    if record.get("covariates"):
-        return (
-            "of rankings with --adjust only --method f-test with --label-type ordered or "
-            f"continuous has p-values; {others}"
-        )
-    return f"rank with --pvalues, or {tests}"
-
-
-def _doubts(result: Result) -> Iterator[str]:
-    """Yield why the q-values of a ranking promise nothing."""
-    record = result.record or {"of_one_matrix": record_of(result.path).get("of_one_matrix")}
-    how = record.get("knowledge", {}).get("aggregation", {}).get("how")
-    if how == "rra" or record.get("of_one_matrix"):
-        yield str(dependent("rra"))
-    graph = record.get("graph", {})
-    if graph.get("of_tested_features"):
-        asked, of_file = record.get("config", {}), graph.get("similarity") == "file"
-        yield (
-            f"the sample graph of this ranking was made of the tested features: {OWN_EDGE}, "
-            + optimistic(asked.get("similarity"), asked.get("coordinates"), of_file=of_file)
-        )
-    if (known := _donors(result)) and (warning := dependent_samples(*known)):
-        yield warning
-    transform = record.get("config", {}).get("transform")
-    if warning := led_by_depth(record.get("method", {}).get("depth"), transform):
-        yield warning
-
-
-def _donors(result: Result) -> tuple[DonorFacts, int] | None:
-    """Return how the samples of a ranking are spread over donors, and their number."""
-    own = (result.record or {}).get("input", {})
-    donors, samples = own.get("donors"), own.get("n_samples")
-    if not type(donors) is type(samples) is int:
-        return None
-    design = DonorFacts(
-        donors=donors, of_several_classes=0, donors_by_classes=donors, adjusted=False
-    )
-    design.update(own.get("donor_design", {}))
-    return design, samples
 
 
 def _column(result: Result, name: str, option: str, hint: str) -> np.ndarray:
@@ -452,11 +389,10 @@ def _by_matrix(config: SelectConfig, result: Result, run: Run, index: np.ndarray
     order = result.order
     count = None  # that is cut to at the end
     if config.artificial:
-        if (known := _donors(result)) and dependent_samples(*known):
+        for doubt in doubts_about_samples(result.record or {}):
             run.log.warn(
-                "the samples of one donor are no independent samples, and copies are shuffled as "
-                "if they were: real features are ahead of their copies where donors differ, and "
-                f"--max-false promises nothing; {of_donors(*known)}"
+                f"{doubt.short}: copies are shuffled as if all samples were independent, and "
+                f"--max-false does not control the share of false features; {doubt.remedy}"
             )
         found, facts = artificial(run, config.n_copies, config.seed, config.bound)
         chosen = np.zeros(run.matrix.n_features, bool)
@@ -522,11 +458,7 @@ def _cross_validated(config: SelectConfig, run: Run, n_ranked: int) -> tuple[Sel
     inner.tell_of_leaks(run)
     found = np.empty((len(folds), len(lengths), len(CLASSIFIERS)))
     run = inner.run
-    with (
-        run.log.progress("ranking in folds", run.passes.total) as advance,
-        ThreadPoolExecutor(run.plan.workers) as pool,
-    ):
-        run.passes.watch(run.log.phase, advance)
+    with run.progress("ranking in folds"), ThreadPoolExecutor(run.plan.workers) as pool:
         values = inner.values(np.arange(run.matrix.n_samples))
         for at, fold in enumerate(folds):
             of_fold = inner.values_in(fold, values)
@@ -561,10 +493,7 @@ def _cross_validated(config: SelectConfig, run: Run, n_ranked: int) -> tuple[Sel
         )
     facts = {
         "lengths": list(lengths),
-        "splits": config.folds,
-        "repeats": config.rounds,
-        "classes": labels.counts(),
-        **({} if donors is None else {"donors": int(donors.max()) + 1}),
+        **fold_facts(config, labels, donors),
         "best": best,
         "chosen": chosen,
         "balanced_accuracy": float(curve.mean[curve.chosen]),

@@ -17,8 +17,7 @@ from sfs_cli.io.knowledge.hierarchy import read_hierarchy
 from sfs_cli.io.knowledge.sample_columns import CLASSES, Column, is_inside, read_column
 from sfs_cli.io.knowledge.similarity import open_similarity
 from sfs_cli.io.matrix.base import BY_CONVENTION, CARRY_SAMPLES, ReadOptions, open_matrix
-from sfs_cli.knowledge.base import Source, SourceInputs
-from sfs_cli.knowledge.kinds import open_source
+from sfs_cli.knowledge.base import Source, SourceInputs, open_source
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.source import SourceSpec

@@ -35,6 +35,11 @@ def read_top(run: Run, ranking: Ranking) -> TopFeatures | None:
     return TopFeatures(values, means)
 
 
+def from_all_over(features: np.ndarray, most: int) -> np.ndarray:
+    """Return `most` features or fewer, which are spread over all of them."""
+    return features[:: -(-len(features) // most)]
+
+
 def values_of(run: Run, features: np.ndarray) -> np.ndarray:
     """Read a few features, given by index, as they were scored, shape (b, n)."""
     values = np.empty((len(features), run.matrix.n_samples))

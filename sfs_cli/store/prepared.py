@@ -187,10 +187,6 @@ class PreparedMatrix:
         """Announce that a span will be read soon."""
         self.matrix.prefetch(span)
 
-    def read(self, span: Span, dtype: np.dtype[Any]) -> Block:
-        """Read and prepare a block; its values stay valid until this thread's next read."""
-        return self._prepare(span, dtype, len(self.steps))
-
     def read_nonzeros(self, span: Span, dtype: np.dtype[Any]) -> NonZeros:
         """Read and prepare the stored values of a block, where the matrix `keeps_zeros`."""
         block = self._prepare_nonzeros(span, len(self.steps))
@@ -279,7 +275,7 @@ class PreparedMatrix:
 
     def _values_before(self, at: int, span: Span) -> tuple[np.ndarray, np.ndarray]:
         """Return the values of a span before step `at`, and which features take part."""
-        block = self._prepare(span, _DOUBLE, at)
+        block = self.read(span, _DOUBLE, at)
         if block.left_out is None:
             return block.values, np.ones(span.size, bool)
         return block.values, block.left_out == 0
@@ -294,7 +290,7 @@ class PreparedMatrix:
                 (values,) = terms(block.data.astype(np.float64)[None])
             sums = np.bincount(block.indices, values, minlength=self.n_samples)
         else:
-            block = self._prepare(span, np.dtype(np.float64), at)
+            block = self.read(span, np.dtype(np.float64), at)
             # features that are left out are zero, and add nothing
             with self._naming(span):
                 sums = terms(block.values).sum(axis=0)
@@ -303,8 +299,12 @@ class PreparedMatrix:
 
     # dense blocks
 
-    def _prepare(self, span: Span, dtype: np.dtype[Any], n_steps: int) -> Block:
-        """Read a block and take it through the first steps."""
+    def read(self, span: Span, dtype: np.dtype[Any], n_steps: int | None = None) -> Block:
+        """Read and prepare a block, by all steps or the first ones.
+
+        Its values stay valid until this thread's next read.
+        """
+        n_steps = len(self.steps) if n_steps is None else n_steps
         values = self._chosen(span)
         if self.plain:
             return Block(self._cast(values, dtype))
@@ -355,7 +355,7 @@ class PreparedMatrix:
     def _cast(self, values: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
         if values.dtype == dtype:
             return values
-        out = self._work.array("cast", len(values), self.n_samples, dtype)
+        out = self._work.array("cast", len(values), values.shape[1], dtype)
         np.copyto(out, values, casting="same_kind")
         return out
 

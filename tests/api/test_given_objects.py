@@ -111,7 +111,7 @@ def test_masked_values_of_samples_are_missing() -> None:
         np.testing.assert_allclose(found.table.score, expected.score, rtol=1e-6)
         with pytest.raises(ValueError, match="1 of 30 samples have no label"):
             fisher(X, labels)
-    with pytest.raises(ValueError, match="1 of 30 samples have no weight"):
+    with pytest.raises(ValueError, match="1 of 30 samples have no value of sample_weights"):
         fisher(X, CLASSES, sample_weights=np.ma.array(np.ones(N), mask=first))
 
 

@@ -229,7 +229,7 @@ COVARIATES: list[Bad] = [
         "nothing to aggregate",
     ),
     bad("--batch of two columns", batches("batch,age"), "--batch", "2 columns; name one", USAGE),
-    bad("--batch as a number", batches("age=numeric"), "--batch", "no number; --adjust", USAGE),
+    bad("--batch as a number", batches("age=numeric"), "--batch", "no number; =numeric", USAGE),
     bad("--batch of no column", batches("sex"), "c.csv", "no column 'sex'"),
     bad(
         "--batch with a source",

@@ -246,7 +246,7 @@ OUTCOMES = [
     weights("weights: text", [*ONES[:5], "heavy"], "line 7; 'heavy'; finite number"),
     weights("weights: infinite", ["inf", *ONES[1:]], "line 2; 'inf'; finite number"),
     weights("weights: a missing one", [*ONES[:5], "NA"], "1 of 6; s6; --samples intersect"),
-    weights("weights: all 0", ["0"] * 6, "none of the 6 samples; above 0"),
+    weights("weights: all 0", ["0"] * 6, "0 of the 6 samples; above 0"),
     weights("weights: all but one 0", ["1", *["0"] * 5], "1 of the 6; too few; above 0"),
     bad(
         "weights: a class of one sample that takes part",

@@ -13,10 +13,10 @@ from tests.cli.running import Finished, run_apart, run_here, snapshot
 
 MAX_LINES = 15
 APART = [
-    pytest.param(case, marks=pytest.mark.slow if i % 15 else [])
-    for i, case in enumerate(CASES[::12])
+    *{case.code: case for case in CASES}.values(),
+    *(pytest.param(case, marks=pytest.mark.slow) for case in CASES[::40]),
 ]
-"""A sample of the cases, run in a process of their own."""
+"""A case of each exit code and a sample of the others, run in a process of their own."""
 
 
 def complete(case: Bad, folder: Path) -> list[str]:

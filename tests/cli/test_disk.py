@@ -369,13 +369,13 @@ def test_lacking_permission_is_told(make, open_folder, as_nobody):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("buffered", ["", "1"])
-def test_messages_that_cannot_be_written_change_neither_code_nor_result(tmp_path, buffered):
+def test_messages_that_cannot_be_written_change_neither_code_nor_result(tmp_path, buffered, capfd):
     """Standard error on a full device, or into a pipe that nobody reads."""
     if not Path("/dev/full").exists():
         pytest.skip("there is no /dev/full here")
     command = [*MODULE, "rank", good(tmp_path), "--method", "spec"]
     environment = os.environ | {"PYTHONUNBUFFERED": buffered}
-    plain = subprocess.run(command, capture_output=True, env=environment)
+    plain = run_here(["rank", good(tmp_path), "--method", "spec"], capfd).out.encode()
     with Path("/dev/full").open("wb") as full:
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=full, env=environment)
         out = [*command, "--out", str(tmp_path / "out")]
@@ -383,13 +383,13 @@ def test_messages_that_cannot_be_written_change_neither_code_nor_result(tmp_path
         for arguments, code in ((["rank", "no.csv"], BAD), (["rank"], 2), ([], 2)):
             failed = subprocess.run([*MODULE, *arguments], stderr=full, env=environment)
             assert failed.returncode == code
-    assert (done.returncode, done.stdout) == (0, plain.stdout)
-    assert (tmp_path / "out" / "ranking.tsv").read_bytes() == plain.stdout
+    assert (done.returncode, done.stdout) == (0, plain)
+    assert (tmp_path / "out" / "ranking.tsv").read_bytes() == plain
     read, write = os.pipe()
     os.close(read)
     with open(write, "wb") as closed:  # noqa: PTH123 - a pipe without a reader
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=closed, env=environment)
-    assert (done.returncode, done.stdout) == (0, plain.stdout)
+    assert (done.returncode, done.stdout) == (0, plain)
 
 
 def test_help_on_a_full_device_is_an_error_and_on_a_closed_stream_is_not(tmp_path):

@@ -102,7 +102,7 @@ def test_the_columns_of_weights_sources_and_coordinates_are_told(
     ranked = ["rank", matrix(tmp_path), "--out", out, "--force"]
     file = table(tmp_path, age=range(1, 13), weight=[1, 2] * 6, path=["a/b", "a/c"] * 6)
     done = here(*ranked, "--method", "variance", "--sample-weights", file)
-    assert "weights are those of" in done.err
+    assert "--sample-weights are those of" in done.err
     assert "'weight'" in done.err
     record = json.loads((out / "run.json").read_text())
     assert record["input"]["sample_weights"]["column"] == "weight"
@@ -141,7 +141,7 @@ def test_classes_that_are_one_number(other: str, tmp_path: Path, here: Here) -> 
         done = here(verb, *asked, *(["--splits", "2"] if verb == "evaluate" else []))
         assert done.code == 0
         assert f"'1' and '{other}'" in done.err or f"'{other}' and '1'" in done.err
-        assert "the same number" in done.err
+        assert "differ in their spelling" in done.err
 
 
 def test_donors_and_batches_that_are_one_number(tmp_path: Path, here: Here) -> None:
@@ -150,7 +150,7 @@ def test_donors_and_batches_that_are_one_number(tmp_path: Path, here: Here) -> N
         *("rank", matrix(tmp_path), "--method", "f-test", "--labels", f"{file}:group"),
         *("--donors", f"{file}:donor"),
     )
-    assert "the same number" in done.err
+    assert "the donors '1' and '1.0' differ" in done.err
 
 
 def test_accents_of_two_forms_are_one(tmp_path: Path, here: Here) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.making import AB, BAD, SAMPLES, USAGE, good, h5ad, labels, parquet, text, values
-from tests.cli.running import MODULE, Finished, run_apart
+from tests.cli.running import MODULE, Finished, run_apart, run_here
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRATCH = re.compile(r"sfs-\d+-[0-9a-f]{12}")
@@ -60,13 +60,13 @@ def no_trace(folder: Path, scratch: Path) -> None:
         pytest.param("/dev/fd/0", True, marks=pytest.mark.slow),
     ],
 )
-def test_standard_input_gives_the_bytes_of_the_file(name, packed, tmp_path):
+def test_standard_input_gives_the_bytes_of_the_file(name, packed, tmp_path, capfd):
     path = Path(good(tmp_path))
     content = gzip.compress(path.read_bytes()) if packed else path.read_bytes()
     out, scratch = tmp_path / "out", tmp_path / "scratch"
     done = piped(content, ["rank", name, "--out", str(out), "--scratch", str(scratch)])
     assert done.code == 0, done.err
-    assert run_apart(["rank", str(path), "--out", str(tmp_path / "same")]).code == 0
+    assert run_here(["rank", str(path), "--out", str(tmp_path / "same")], capfd).code == 0
     same = (tmp_path / "same" / "ranking.tsv").read_bytes()
     assert (out / "ranking.tsv").read_bytes() == same
     record = json.loads((out / "run.json").read_text())
@@ -78,16 +78,17 @@ def test_standard_input_gives_the_bytes_of_the_file(name, packed, tmp_path):
 
 
 @pytest.mark.slow
-def test_file_redirected_to_standard_input_is_read_from_where_it_stands(tmp_path):
+def test_file_redirected_to_standard_input_is_read_from_where_it_stands(tmp_path, capfd):
     path = Path(good(tmp_path))
     text(tmp_path, "skipped\n" + path.read_text(), "led.csv")
     done = in_shell("(read -r _; sfs rank - -q) < led.csv", tmp_path)
     assert done.code == 0, done.err
-    assert done.out == run_apart(["rank", str(path), "-q"]).out
+    assert done.out == run_here(["rank", str(path), "-q"], capfd).out
 
 
 @pytest.mark.slow
-def test_every_kind_of_text_comes_through_a_shell(tmp_path):
+def test_every_kind_of_text_comes_through_a_shell(tmp_path, capfd, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     good(tmp_path)
     labels(tmp_path, AB)
     text(tmp_path, "".join(f"{s}\t{i}\n" for i, s in enumerate(["id", *SAMPLES])), "w.tsv")
@@ -114,7 +115,7 @@ def test_every_kind_of_text_comes_through_a_shell(tmp_path):
     column = (tmp_path / "labels.tsv").read_text().splitlines()[0].split("\t")[1]
     for what, line in lines.items():
         line = line.replace(":class", f":{column}")
-        by_file = in_shell("sfs rank good.csv -q " + re.sub(r"[{}]", "", line), tmp_path)
+        by_file = run_here(["rank", "good.csv", "-q", *re.sub(r"[{}]", "", line).split()], capfd)
         piped_in = re.sub(r"{(.*?)}", r"<(cat \1)", line)
         done = in_shell(f"sfs rank <(cat good.csv) -q {piped_in}", tmp_path)
         assert by_file.code == done.code == 0, (what, by_file.err, done.err)
@@ -143,11 +144,11 @@ def test_every_command_reads_from_pipes(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("make", [h5ad, lambda folder: parquet(folder, values())])
-def test_formats_that_are_read_in_any_order_are_copied_too(make, tmp_path):
+def test_formats_that_are_read_in_any_order_are_copied_too(make, tmp_path, capfd):
     path = make(tmp_path)
     done = piped(Path(path).read_bytes(), ["rank", "-", "--method", "spec", "-q"])
     assert done.code == 0, done.err
-    assert done.out == run_apart(["rank", path, "--method", "spec", "-q"]).out
+    assert done.out == run_here(["rank", path, "--method", "spec", "-q"], capfd).out
 
 
 @pytest.mark.slow

@@ -214,7 +214,7 @@ def test_result_files_are_all_that_commands_write():
     """A file that a command writes under a name not listed would not be protected."""
     from fnmatch import fnmatch
 
-    from sfs_cli.io.results import modules
+    from sfs_cli.features.modules import step as modules
     from sfs_cli.run import compare, evaluate, outputs, robustness, select
 
     names = [

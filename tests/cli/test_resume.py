@@ -215,22 +215,13 @@ LIMITS = ("0.05s", "0.2", "0.4", "0.6", "1h")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("method", "limits"),
-    [
-        ("spec", ("0.05s", "0.3", "1h")),
-        pytest.param("spec", LIMITS, marks=pytest.mark.slow),
-        pytest.param("mrsf", LIMITS, marks=pytest.mark.slow),
-    ],
-)
-def test_a_time_limit_ends_any_phase_with_143_and_what_is_done_is_kept(
-    method, limits, study, tmp_path
-):
+@pytest.mark.parametrize("method", ["spec", "mrsf"])
+def test_a_time_limit_ends_any_phase_with_143_and_what_is_done_is_kept(method, study, tmp_path):
     rank = ["rank", str(study / "m.csv"), *OPTIONS, "--method", method]
     out, other = tmp_path / "out", tmp_path / "other"
     sfs(*rank, "--out", other)
     codes = []
-    for limit in limits:
+    for limit in LIMITS:
         done = run_apart([*rank, "--out", str(out), "--resume", "--time-limit", limit])
         codes.append(done.code)
         assert done.code in (0, 143), done.err
@@ -260,20 +251,13 @@ def small_disk(tmp_path: Path) -> Iterator[tuple[Path, list[str]]]:
 
 
 # kB: the store takes 1.9 MB, each part of the Gram matrix 0.1 MB, the outputs 0.3 MB
-SIZES = [4, 40, 300, 600, 1200, 1700, 1900, 1960, 2000, 2080, 2150, 2220, 2300, 2450, 20_000]
+SIZES = [4, 300, 1200, 1900, 1960, 2080, 2220, 2450, 20_000]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("way", "sizes"),
-    [
-        ("rank", [1960, 20_000]),
-        pytest.param("rank", SIZES, marks=pytest.mark.slow),
-        pytest.param("shards", SIZES, marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.parametrize("way", ["rank", "shards"])
 def test_a_disk_that_is_full_at_any_point_is_told_and_more_room_is_enough(
-    way, sizes, study, tmp_path, small_disk
+    way, study, tmp_path, small_disk
 ):
     disk, mount = small_disk
     out, plan = disk / "out", disk / "plan"
@@ -284,7 +268,7 @@ def test_a_disk_that_is_full_at_any_point_is_told_and_more_room_is_enough(
         ["shard", "merge", plan, "--out", out],
     ]
     full = 0
-    for size in sizes:
+    for size in SIZES:
         subprocess.run([*mount, "-o", f"remount,size={size}k"], check=True)
         for words in [rank] if way == "rank" else steps:
             done = run_apart([*map(str, words), "-q"], TMPDIR=str(tmp_path))
@@ -300,7 +284,7 @@ def test_a_disk_that_is_full_at_any_point_is_told_and_more_room_is_enough(
         assert not out.exists()
         assert not list(disk.glob("*lock*"))
     assert done.code == 0, done.err
-    assert full >= len(sizes) * 2 // 3
+    assert full >= len(SIZES) * 2 // 3
     assert result(out) == result(study / "whole")
     assert {path.name for path in disk.iterdir()} == {"out", *(["plan"] if way != "rank" else [])}
 

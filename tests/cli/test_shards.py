@@ -195,9 +195,11 @@ def test_a_file_of_which_the_graph_is_read_may_not_change(name, tmp_path, capfd,
     cells.obsp["connectivities"] = csr_matrix((linked | linked.T).astype(float))
     monkeypatch.chdir(tmp_path)
     with h5py.File(name, "w") as file:
-        write_elem(file, "mod/rna" if name.endswith("mu") else "/", cells)
         if name.endswith("mu"):
             file.attrs["encoding-type"] = "MuData"
+            write_elem(file.create_group("mod"), "rna", cells)
+        else:
+            write_elem(file, "/", cells)
     matrix = f"{name}:rna" if name.endswith("mu") else name
     words = (matrix, "--method", "spec", "--similarity", "obsp:connectivities")
     sfs("shard", "init", "plan", *words, "--shards", 2)

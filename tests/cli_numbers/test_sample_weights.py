@@ -168,7 +168,7 @@ def test_weights_have_no_p_values(
     assert "has no p-values with --sample-weights" in done.err
     columns = (study / "a" / "ranking.tsv").read_text().splitlines()[0].split("\t")
     assert not {"p_value", "q_value"} & set(columns)
-    assert "--sample-weights" in facts(study / "a")["method"]["no_p_values"]
+    assert "--sample-weights" in facts(study / "a")["significance"]["none"]
     cut = run_here(["select", "a", "--fdr", "0.05"], capfd)
     assert cut.code == 3
     assert "--sample-weights" in cut.err

@@ -24,6 +24,8 @@ from tests.docs.pages import (
 from tests.workflows.commands import tool, write_script
 from tests.workflows.test_slurm_scripts import SBATCH
 
+pytestmark = pytest.mark.any_python
+
 OUTPUTS = r"(?:--out|--write-h5ad|--write-matrix|--weights-out|sfs convert \S+|shard init) (\S+)"
 CLUSTER = DOCS / "guides" / "cluster.md"
 
@@ -56,11 +58,13 @@ def test_pages_can_be_followed_one_after_another_in_one_folder() -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(1500)
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_a_reader_can_follow_the_page(page: Path, tmp_path: Path) -> None:
+def test_a_reader_can_follow_the_page(
+    page: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     reader = Reader(tmp_path)
     for command in commands_of(page):
         if not command.startswith(SET_UP) and not any(name in command for name in ENGINES):
-            reader.follow(command)
+            reader.follow_here(command, capfd)
     if program := runnable(text_of(page)):
         reader.follow_python(program)
     for table in sorted(reader.folder.rglob("*.tsv")):
@@ -87,6 +91,9 @@ def test_engines(name: str, tmp_path: Path) -> None:
     reader = Reader(tmp_path)
     shutil.copytree(ROOT / "workflows", reader.folder / "workflows")
     write_script(tmp_path / "bin" / name, '#!/bin/sh\nexec "{program}" "$@"\n', program=program)
+    config = reader.folder / "workflows" / "snakemake" / "config" / "config.yaml"
+    assert "\nshards: 8\n" in config.read_text()
+    config.write_text(config.read_text().replace("\nshards: 8\n", "\nshards: 2\n"))
     (command,) = (c for c in commands_of(CLUSTER) if f"&& {name}" in c)
     done = reader.run(command)
     assert done.returncode == 0, done.stdout + done.stderr

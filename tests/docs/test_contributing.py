@@ -12,6 +12,8 @@ import pytest
 
 from tests.docs.pages import ROOT, Reader, blocks_of, console_blocks, text_of
 
+pytestmark = pytest.mark.any_python
+
 TEXT = text_of(ROOT / "CONTRIBUTING.md")
 
 

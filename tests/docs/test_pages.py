@@ -22,6 +22,8 @@ from sfs_cli.options.source import KINDS
 from sfs_cli.options.weightings import WEIGHTINGS
 from tests.docs.pages import DOCS, PAGES, ROOT, text_of
 
+pytestmark = pytest.mark.any_python
+
 OF_ROOT = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CODE_OF_CONDUCT.md")]
 ALL = [*OF_ROOT, *sorted(DOCS.rglob("*.md"))]
 

@@ -10,6 +10,7 @@ from scipy.spatial import KDTree
 
 from sfs_cli.catalog import METHODS
 from sfs_cli.compute.matrix import Block
+from sfs_cli.features.significance import DEFAULT_PERMUTATIONS
 from sfs_cli.graph.similarity import Similarity, SparseSimilarity
 from sfs_cli.methods.base import Scorer
 from sfs_cli.methods.significance.tested import TestedScorer
@@ -37,9 +38,15 @@ def scored(method: str, X: np.ndarray, S: Similarity | None, null: str, **given:
     made = problem(method, X, S, **given)
     prepare = METHODS[method].load("prepare")
     assert prepare is not None
-    scorer = TestedScorer(prepare(made), made, null)
+    scorer = TestedScorer(prepare(made), made, *null_of(null))
     score, measured = measured_by(scorer, X)
     return score, scorer.columns(score, *measured)
+
+
+def null_of(pvalues: str) -> tuple[str, int]:
+    """Return the distribution of a value of ``--pvalues``, and the permutations that it names."""
+    null, _, count = pvalues.partition(":")
+    return null, int(count or DEFAULT_PERMUTATIONS)
 
 
 def measured_by(scorer: Scorer, X: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:

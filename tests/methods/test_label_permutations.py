@@ -15,8 +15,8 @@ from sfs_cli.compute.matrix import Block
 from sfs_cli.errors import UsageError
 from sfs_cli.methods import mutual_info
 from sfs_cli.methods.mutual_info import MutualInfoScorer
-from sfs_cli.methods.significance import labels as permuted_labels
-from sfs_cli.methods.significance.labels import LabelPermutations
+from sfs_cli.methods.significance import tested
+from sfs_cli.methods.significance.tested import LabelPermutations
 from sfs_cli.options import RankConfig
 from tests.cli.running import run_here
 from tests.making import make_problem, write_labels, write_table
@@ -38,10 +38,10 @@ def test_these_are_the_methods_without_a_formula() -> None:
     assert PERMUTED == ("mutual-info",)
 
 
-def columns_of(X: np.ndarray, null: str, **given: Any) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+def columns_of(X: np.ndarray, count: int, **given: Any) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """The scores of features, and the columns beside them."""
     made = make_problem(X, **given)
-    scorer = LabelPermutations(MutualInfoScorer(made), made, null)
+    scorer = LabelPermutations(MutualInfoScorer(made), made, count)
     score, _, *measured = scorer.score_block(Block(np.array(X.T, order="C")))
     return score, scorer.columns(score, *measured)
 
@@ -83,7 +83,7 @@ def test_permuted_classes_of_equal_values_and_distances(sizes: Any, digits: int)
 def test_the_p_value_of_ties_is_that_of_the_score() -> None:
     """No noise decides: the seed changes the permutations alone."""
     counts = np.random.default_rng(8).poisson(0.5, (N, 30)).astype(float)
-    found = [columns_of(counts, "permutation:400", seed=s, codes=CODES)[1] for s in (1, 2)]
+    found = [columns_of(counts, 400, seed=s, codes=CODES)[1] for s in (1, 2)]
     np.testing.assert_allclose(found[0]["p_value"], found[1]["p_value"], atol=0.16)
     centered = np.array((counts - counts.mean(axis=0)).T, order="C")
     scorer = MutualInfoScorer(make_problem(counts, codes=CODES))
@@ -120,10 +120,10 @@ def test_labels_in_their_order_have_the_score(kind: str) -> None:
 def test_many_samples_are_not_looked_up(
     values: np.ndarray, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    expected = columns_of(values, "permutation:50", codes=CODES)[1]
+    expected = columns_of(values, 50, codes=CODES)[1]
     monkeypatch.setattr(mutual_info, "LOOKED_UP", N - 1)
     monkeypatch.setattr(mutual_info, "_TEMPORARY", 5 * N)
-    for name, column in columns_of(values, "permutation:50", codes=CODES)[1].items():
+    for name, column in columns_of(values, 50, codes=CODES)[1].items():
         np.testing.assert_allclose(column, expected[name], rtol=1e-9)
 
 
@@ -133,7 +133,7 @@ def test_many_samples_are_not_looked_up(
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", LABELS)
 def test_p_values_are_counts_of_permutations(kind: str) -> None:
-    _, columns = columns_of(X, "permutation:60", seed=4, **LABELS[kind])
+    _, columns = columns_of(X, 60, seed=4, **LABELS[kind])
     draws = [np.random.default_rng((4, k)).permutation(N) for k in range(60)]
     for k, f in enumerate(X.T[:4]):
         if kind == "classes":
@@ -153,16 +153,16 @@ def test_p_values_are_counts_of_permutations(kind: str) -> None:
 
 
 def test_with_many_permutations_small_p_values_are_those_of_a_tail() -> None:
-    _, columns = columns_of(X, "permutation", codes=CODES)
+    _, columns = columns_of(X, 1000, codes=CODES)
     assert columns["p_value"][0] < 1e-5
-    assert (columns_of(X, "permutation:999", codes=CODES)[1]["p_value"] >= 1 / 1000).all()
+    assert (columns_of(X, 999, codes=CODES)[1]["p_value"] >= 1 / 1000).all()
 
 
 def test_no_p_value_is_below_the_part_of_one_order_of_the_labels() -> None:
     codes = np.repeat([0, 1], [3, 9])  # of 220 orders
     X = np.random.default_rng(0).normal(size=(12, 200)) + 5 * codes[:, None]
     for count in (300, 1_000):
-        _, columns = columns_of(X, f"permutation:{count}", codes=codes)
+        _, columns = columns_of(X, count, codes=codes)
         assert columns["p_value"].min() >= 1 / 220 * (1 - 1e-12)
     assert columns["p_value"].min() == pytest.approx(1 / 220, rel=1e-12)
 
@@ -170,9 +170,9 @@ def test_no_p_value_is_below_the_part_of_one_order_of_the_labels() -> None:
 def test_features_that_do_not_vary_or_have_missing_values() -> None:
     wide = X.copy()
     wide[:, 3], wide[5, 4] = 7.0, np.nan
-    expected = columns_of(X, "permutation:50", codes=CODES)[1]
+    expected = columns_of(X, 50, codes=CODES)[1]
     made = make_problem(X, codes=CODES)
-    scorer = LabelPermutations(MutualInfoScorer(made), made, "permutation:50")
+    scorer = LabelPermutations(MutualInfoScorer(made), made, 50)
     left_out = np.zeros(M, np.int8)
     left_out[4] = 3
     block = Block(np.array(wide.T, order="C"), left_out)
@@ -186,9 +186,9 @@ def test_features_that_do_not_vary_or_have_missing_values() -> None:
 
 
 def test_units_do_not_matter() -> None:
-    expected = columns_of(X, "permutation:50", codes=CODES)[1]
+    expected = columns_of(X, 50, codes=CODES)[1]
     for scale in (1e-140, 1e140):
-        found = columns_of((X - 50) * scale, "permutation:50", codes=CODES)[1]
+        found = columns_of((X - 50) * scale, 50, codes=CODES)[1]
         np.testing.assert_allclose(found["p_value"], expected["p_value"])
 
 
@@ -211,7 +211,7 @@ def in_seeds(kind: str, labels: str, n: int, m: int, count: int) -> list[np.ndar
         values = noise_of(kind, rng, n, m)
         codes = rng.permutation(np.repeat([0, 1, 2], [n // 2, n // 3, n - n // 2 - n // 3]))
         given = {"codes": codes} if labels == "classes" else {"outcome": rng.gamma(2.0, size=n)}
-        found.append(columns_of(values, f"permutation:{count}", seed=seed, **given)[1]["p_value"])
+        found.append(columns_of(values, count, seed=seed, **given)[1]["p_value"])
     return found
 
 
@@ -220,11 +220,11 @@ def in_seeds(kind: str, labels: str, n: int, m: int, count: int) -> list[np.ndar
     ("kind", "labels", "n", "m", "count"),
     [
         ("normal", "classes", 30, 60, 99),
-        pytest.param("counts", "classes", 30, 100, 199, marks=pytest.mark.slow),
-        pytest.param("normal", "outcome", 24, 50, 99, marks=pytest.mark.slow),
-        pytest.param("normal", "classes", 100, 300, 300, marks=pytest.mark.slow),
-        pytest.param("counts", "classes", 100, 300, 300, marks=pytest.mark.slow),
-        pytest.param("counts", "outcome", 60, 100, 200, marks=pytest.mark.slow),
+        ("counts", "classes", 30, 100, 199),
+        ("normal", "outcome", 24, 50, 99),
+        ("normal", "classes", 100, 100, 200),
+        ("counts", "classes", 100, 100, 200),
+        ("counts", "outcome", 60, 60, 150),
     ],
 )
 def test_p_values_of_noise_are_uniform(kind: str, labels: str, n: int, m: int, count: int) -> None:
@@ -281,8 +281,8 @@ def test_the_same_bytes_over_threads_and_blocks(
     whole = columns(threads=1)
     np.testing.assert_array_equal(columns(threads=2, block_size=9), whole)
     np.testing.assert_array_equal(columns(threads=1, block_size=1), whole)
-    monkeypatch.setattr(permuted_labels, "HELD", 120)
-    monkeypatch.setattr(permuted_labels, "DRAWN", 7 * N)
+    monkeypatch.setattr(tested, "HELD", 120)
+    monkeypatch.setattr(tested, "DRAWN", 7 * N)
     np.testing.assert_array_equal(columns(threads=1), whole)
     assert not np.array_equal(columns(threads=1, seed=5), whole, equal_nan=True)
 
@@ -338,7 +338,7 @@ def test_a_feature_whose_score_no_order_changes_has_no_effect() -> None:
     """One sample of classes of one size: rounding differs between orders, and is no spread."""
     values = np.zeros((60, 3))
     values[[3, 20, 41], [0, 1, 2]] = 5.0
-    _, columns = columns_of(values, "permutation:99", codes=np.repeat([0, 1], 30))
+    _, columns = columns_of(values, 99, codes=np.repeat([0, 1], 30))
     np.testing.assert_array_equal(columns["effect"], 0)
     np.testing.assert_array_equal(columns["p_value"], 1)
 

@@ -16,19 +16,21 @@ from scipy.sparse import csr_array
 from sfs_cli.catalog import METHODS, WITH_PVALUES
 from sfs_cli.compute.engine import ThreadExecutor
 from sfs_cli.errors import InputError, OutOfMemoryError
+from sfs_cli.features.significance.graph import made_of_features
+from sfs_cli.features.significance.step import not_normal
 from sfs_cli.graph.similarity import (
     DenseSimilarity,
     FactoredSimilarity,
     Similarity,
     SparseSimilarity,
 )
-from sfs_cli.methods.significance import gaussian, moments, permutation, rational
+from sfs_cli.methods.significance import gaussian, moments, normality, permutation, rational
 from sfs_cli.methods.significance import tested as tested_scores
 from sfs_cli.methods.significance.form import Form
 from sfs_cli.methods.significance.moments import Powers, RatioMoments, sums_of
 from sfs_cli.methods.significance.ratios import Ratio, ratio_of
+from sfs_cli.options import RankConfig
 from sfs_cli.options.guards import GUARDS
-from sfs_cli.run import guards
 from tests.cli.running import run_here
 from tests.making import write_labels, write_table
 from tests.methods.helpers import run
@@ -297,7 +299,7 @@ def test_functions_from_few_values(function: Any, most: int, error: float) -> No
         return function(x)
 
     first = np.linspace(-1, 1, 9)
-    pieces = rational.fitted(counted, first, function(first), lambda x, f: 1 + 0 * x, 1e-9)
+    pieces = rational.Fit(counted, lambda x, f: 1 + 0 * x, 1e-9).pieces(first, function(first))
     assert len(computed) < most
     starts = np.array([start for start, _ in pieces])
     assert starts[0] == -1
@@ -615,7 +617,7 @@ def test_small_p_values_of_a_tail_are_not_too_frequent(law: Any, count: int) -> 
     best, spread = values.min(axis=1), values.std(axis=1)
     for level in (5e-4, 1e-4, 1e-5):
         low, high = best - 100 * spread, best
-        for _ in range(50):
+        for _ in range(30):
             middle = (low + high) / 2
             small = permutation.tail(values, middle, permutation.TAIL) <= level
             low, high = np.where(small, middle, low), np.where(small, high, middle)
@@ -813,12 +815,12 @@ def test_how_often_features_are_said_to_get_small_p_values_is_how_often_they_do(
 ) -> None:
     """By permutations, and by moments where these would take too long."""
     if dense:
-        monkeypatch.setattr(tested_scores, "LOOKING", 0)
+        monkeypatch.setattr(normality, "LOOKING", 0)
     levels = np.array([0.05, 0.01, 0.001])
     for values in (np.exp(noise(100, 100, 2)), counts(100, 300, 1)):
         S = graph_of(len(values), 1)
         scorer, x = scorer_on(S, len(values)), centered(values)
-        times, chance = tested_scores.more_often(scorer.distribution, scorer.ratio, x, levels)
+        times, chance = normality.more_often(scorer.distribution, scorer.ratio, x, levels)
         permuted = np.random.default_rng(3).permuted(np.repeat(x, 200, axis=0), axis=1)
         p = p_values(permuted.T, S, "gaussian")
         expected = [(p <= level).mean() / level for level in levels]
@@ -843,10 +845,10 @@ def test_both_tails_are_looked_at_for_features_that_are_not_normal(
 ) -> None:
     """On graphs on which the distribution is far from that of Pearson's system, too."""
     S = calibration.GRAPHS[graph](np.random.default_rng(1)).similarity
-    text = guards.not_normal(scorer_on(S, 100), centered(values()))
+    text = not_normal(scorer_on(S, 100), centered(values()))
     assert (text is not None) == told
     assert text is None or "times as often" in text
-    assert guards.not_normal(scorer_on(S, 100), np.zeros((2, 100))) is None
+    assert not_normal(scorer_on(S, 100), np.zeros((2, 100))) is None
 
 
 @pytest.mark.slow
@@ -864,17 +866,18 @@ def test_features_far_from_normal_are_told(
 
 
 @pytest.mark.parametrize(
-    ("name", "coordinates", "own"),
+    ("own", "options"),
     [
-        ("knn", None, True),
-        ("knn", "obsm:X_pca", True),
-        ("knn", "obsm:spatial", False),
-        ("knn", "places.tsv", False),
-        ("obsp:connectivities", None, True),
-        ("obsp:spatial_connectivities", None, False),
-        ("file", None, False),
-        ("outcome", None, False),
+        (True, {"similarity": "knn"}),
+        (True, {"coordinates": "obsm:X_pca"}),
+        (False, {"coordinates": "obsm:spatial"}),
+        (None, {"coordinates": "places.tsv"}),
+        (True, {"similarity": "obsp:connectivities"}),
+        (False, {"similarity": "obsp:spatial_connectivities"}),
+        (None, {"similarity_file": "S.npz"}),
+        (False, {"similarity": "outcome", "labels": "y.tsv", "label_type": "continuous"}),
     ],
 )
-def test_which_graphs_are_of_the_features(name: str, coordinates: str | None, own: bool) -> None:
-    assert (guards.own_graph(name, coordinates) is not None) == own
+def test_which_graphs_are_of_the_features(own: bool | None, options: dict[str, str]) -> None:
+    config = RankConfig(matrix="x.h5ad", method="spec", **options)
+    assert made_of_features(config, 100) == own

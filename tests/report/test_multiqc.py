@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
 import subprocess
-import sys
 import tomllib
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sfs_cli.cli.app import run as sfs
 from sfs_cli.report.model import ReportData
 from sfs_cli.report.multiqc import COLUMNS, POINTS, curve_points, headers, multiqc, row_name
 
@@ -84,9 +85,10 @@ def results(tmp_path_factory) -> Path:
     """Rank one matrix five times."""
     folder = tmp_path_factory.mktemp("multiqc")
     matrix = str(ROOT / "sample_data" / "expression.csv")
-    for name in FOLDERS:
-        words = ["rank", matrix, "--method", "variance", "--out", f"results/{name}", "-q"]
-        subprocess.run([sys.executable, "-m", "sfs_cli", *words], cwd=folder, check=True)
+    with contextlib.chdir(folder):
+        for name in FOLDERS:
+            words = ["rank", matrix, "--method", "variance", "--out", f"results/{name}", "-q"]
+            assert sfs(words) == 0
     return folder
 
 

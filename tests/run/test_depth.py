@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sfs_cli.run.depth import led_by_depth
+from sfs_cli.features.significance.depth import led_by_depth
 from tests.cli.running import run_here
 from tests.making import names, write_labels, write_table
 from tests.methods.nulls import classes_of_depth, of_depth
@@ -126,7 +126,7 @@ def test_record_page_and_selection_say_so(
     done = run_here([*words, "--transform", "log1p", "--out", str(out)], capfd)
     assert done.code == 0, done.err
     record: dict[str, Any] = json.loads((out / "run.json").read_text())
-    found = record["method"]["depth"]
+    found = record["significance"]["depth"]
     assert found["leads"] is True
     assert found["shift"] == pytest.approx(
         found["correlation_of_features"] ** 2 * found["effect_of_totals"]
@@ -158,7 +158,7 @@ def test_values_that_are_no_counts_are_not_measured(
     labels = write_labels(tmp_path / "y.tsv", ["a", "b"] * (N // 2))
     words = ["--method", "f-test", "--labels", labels, "--out", str(out)]
     assert run_here(["rank", write_table(tmp_path / "x.csv", X), *words], capfd).code == 0
-    assert "depth" not in json.loads((out / "run.json").read_text())["method"]
+    assert "depth" not in json.loads((out / "run.json").read_text())["significance"]
 
 
 @pytest.mark.slow

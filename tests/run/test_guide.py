@@ -17,9 +17,10 @@ import pytest
 from scipy.sparse import csr_array
 
 from sfs_cli.cli.app import app
+from sfs_cli.features.proposal import Seen
 from sfs_cli.options import RankConfig, parse_source
-from sfs_cli.run.guards import Raw
-from sfs_cli.run.guide import MOST, Seen, next_runs
+from sfs_cli.run.guide import MOST, next_runs
+from sfs_cli.run.raw_values import Raw
 from tests.cli.running import run_here
 from tests.making import write_table
 

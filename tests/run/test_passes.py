@@ -404,7 +404,7 @@ def test_modules_are_in_the_list(
 def test_the_pictures_of_a_report_look_at_the_best_features(
     options: dict[str, Any], folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    others = ("raw-values", "class-tests", "columns")  # which look at other features
+    others = ("raw-values", "class-tests", "columns", "depth")  # which look at other features
     accept = (*others, *options.get("accept", ()))
     config = case(folder, out=str(tmp_path / "out"), **(options | {"accept": accept}))
     result, read, log = ranked(config, monkeypatch)

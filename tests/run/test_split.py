@@ -12,9 +12,9 @@ import scipy.sparse as sp
 from sfs_cli import RankConfig
 from sfs_cli.compute.matrix import Span, cut
 from sfs_cli.errors import InputError
+from sfs_cli.features.significance.split import first_half
 from sfs_cli.methods.shared import q_values
 from sfs_cli.run.rank import rank
-from sfs_cli.run.split import first_half
 from sfs_cli.store.count_thinning import ThinnedMatrix
 from tests.cli_numbers.commands import code_of, sfs
 from tests.making import make_matrix, names, write_table
@@ -93,7 +93,7 @@ def test_each_half_is_tested_on_the_graph_of_the_other(
     p = [each["p_value"] for each in found.values()]
     assert p == sorted(p), "the order is that of the p-values"
     assert not any("too small" in text for text in split.warnings)
-    assert [half["features"] for half in split.facts["method"]["split"]["halves"]] == [40, 40]
+    assert [half["features"] for half in split.facts["significance"]["split"]["halves"]] == [40, 40]
 
 
 def test_halves_depend_on_ids_and_seed_alone() -> None:

@@ -7,11 +7,14 @@ import sys
 
 import numpy as np
 import pytest
+from sklearn.model_selection import StratifiedKFold
 
-from tools.benchmarks import calibration, power, runner
+from tools.benchmarks import calibration, grid_search, power, runner
 from tools.benchmarks.rows_growth import exponent
 from tools.benchmarks.rows_peers import rank_correlation
 from tools.benchmarks.table import JOBS, ROOT, Bench, Job, Part, Row
+
+pytestmark = pytest.mark.any_python
 
 
 def benchmarks(*words):
@@ -196,12 +199,10 @@ def test_a_small_calibration_fills_the_page(tmp_path, capsys):
 
 
 @pytest.mark.slow
-def test_files_and_memory_choose_alike():
-    done = subprocess.run(
-        [sys.executable, "-m", "tools.benchmarks.grid_search"],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        check=True,
-    )
-    assert "| GridSearchCV |" in done.stdout  # it compares the accuracies itself
+def test_files_and_memory_choose_alike(monkeypatch, capsys):
+    few = {"NUMBERS": (10, 50), "NEIGHBORS": (5, 15), "FOLDS": StratifiedKFold(2)}
+    for name, value in few.items():
+        monkeypatch.setattr(grid_search, name, value)
+    monkeypatch.setattr(sys, "argv", ["grid_search"])
+    grid_search.main()  # it compares the accuracies itself
+    assert "| GridSearchCV |" in capsys.readouterr().out

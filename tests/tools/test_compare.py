@@ -16,6 +16,8 @@ from tools.compare.outputs import compare_printed
 from tools.compare.running import Program
 from tools.compare.tables import Level, Tolerance, compare_tables
 
+pytestmark = pytest.mark.any_python
+
 NEAR = Tolerance(1e-9)
 
 

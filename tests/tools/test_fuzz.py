@@ -28,10 +28,10 @@ def fuzz(tmp_path: Path, *arguments: str) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(1600)
 def test_damaged_and_hostile_files_of_every_format(tmp_path):
-    fuzz(tmp_path, "--cases", "150", "--seed", "5", "--every", "16", "--minutes", "12")
+    fuzz(tmp_path, "--cases", "100", "--seed", "5", "--every", "24", "--minutes", "12")
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1600)
 def test_undamaged_files_of_every_format_are_read_right(tmp_path):
-    fuzz(tmp_path, "--cases", "0", "--no-table", "--undamaged", "--every", "4")
+    fuzz(tmp_path, "--cases", "0", "--no-table", "--undamaged", "--every", "8")

@@ -10,6 +10,8 @@ import pytest
 from tools.kills.jobs import JOBS
 from tools.kills.killing import Series
 
+pytestmark = pytest.mark.any_python
+
 linux = pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc")
 
 
@@ -26,11 +28,10 @@ def test_every_command_that_writes_is_killed():
 @linux
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
-@pytest.mark.parametrize("seed", range(2))
-def test_killed_commands_leave_nothing_and_their_next_run_gives_the_same_bytes(seed, tmp_path):
-    rng = random.Random(seed)
+def test_killed_commands_leave_nothing_and_their_next_run_gives_the_same_bytes(tmp_path):
+    rng = random.Random(0)
     series = Series(tmp_path, rng)
-    code = series.run(rng.sample(JOBS, 6), kills=8, looping=0)
+    code = series.run(rng.sample(JOBS, 8), kills=8, looping=0)
     assert (code, series.faults) == (0, [])
 
 
@@ -40,5 +41,5 @@ def test_killed_commands_leave_nothing_and_their_next_run_gives_the_same_bytes(s
 def test_commands_that_are_killed_while_a_file_loops_leave_nothing(tmp_path):
     rng = random.Random(0)
     series = Series(tmp_path, rng)
-    code = series.run([job for job in JOBS if job.reads][:4], kills=4, looping=4)
+    code = series.run([job for job in JOBS if job.reads][:2], kills=2, looping=2)
     assert (code, series.faults) == (0, [])

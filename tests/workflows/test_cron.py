@@ -10,6 +10,8 @@ import pytest
 
 from tests.workflows.commands import MATRIX, WORKFLOWS, environment, run, write_script
 
+pytestmark = pytest.mark.any_python
+
 NIGHTLY = str(WORKFLOWS / "cron" / "nightly.sh")
 
 

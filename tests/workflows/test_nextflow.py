@@ -24,6 +24,8 @@ from tests.workflows.commands import (
 )
 from tests.workflows.nextflow_tasks import run_task
 
+pytestmark = pytest.mark.any_python
+
 FOLDER = WORKFLOWS / "nextflow"
 NAMES = (*("rank", "fuse", "shardinit", "shardrun", "shardmerge", "select", "evaluate", "report"),)
 SHARDS = 2

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 import sfs_cli
+from tests.cli.running import run_here
 from tests.workflows.commands import WORKFLOWS, environment, run, tool
 
 N, M = 40, 300
@@ -78,11 +79,15 @@ def test_dask(cells, shell):
 
 
 @pytest.mark.slow
-def test_shards(cells, shell, tmp_path):
-    sfs(tmp_path, "shard", "init", "plan", cells, *OPTIONS, "--shards", 3, "--block-size", 64)
-    for number in (1, 2, 3):
-        sfs(tmp_path, "shard", "run", "plan", number)
-    sfs(tmp_path, "shard", "merge", "plan", "--finish", "--out", "out")
+def test_shards(cells, shell, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    for words in (
+        ["init", "plan", str(cells), *OPTIONS, "--shards", "3", "--block-size", "64"],
+        *(["run", "plan", number] for number in "123"),
+        ["merge", "plan", "--finish", "--out", "out"],
+    ):
+        done = run_here(["shard", *words], capfd)
+        assert done.code == 0, done.err
     assert (tmp_path / "out" / "ranking.tsv").read_text() == shell
 
 

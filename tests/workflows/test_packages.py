@@ -15,6 +15,8 @@ import yaml
 
 from tests.workflows.commands import MATRIX, ROOT, WORKFLOWS
 
+pytestmark = pytest.mark.any_python
+
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 CONTAINERFILE = (WORKFLOWS / "containers" / "Containerfile").read_text()
 DEFINITION = (WORKFLOWS / "containers" / "sfs.def").read_text()

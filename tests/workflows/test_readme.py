@@ -8,6 +8,8 @@ import pytest
 
 from tests.workflows.commands import ROOT, WORKFLOWS, environment, run
 
+pytestmark = pytest.mark.any_python
+
 
 @pytest.mark.slow
 def test_commands_of_the_readme_succeed_in_order(tmp_path):

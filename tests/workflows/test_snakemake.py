@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.cli.running import run_here
 from tests.workflows.commands import (
     BLOCKS,
     KILLED_ONCE,
@@ -55,7 +56,7 @@ def test_killed_shard_and_restart_give_the_bytes_of_one_run(snakemake, tmp_path)
     env = environment(bin_)
     write_sheet(
         tmp_path,
-        f"plain\t{MATRIX}\t{' '.join(BLOCKS)}\t\t\t8",
+        f"plain\t{MATRIX}\t{' '.join(BLOCKS)}\t\t\t3",
         f"tissue\t{MATRIX}\t{' '.join(TISSUE)}\t\t{MATRIX.parent}/labels.tsv\t2",
     )
 
@@ -80,7 +81,6 @@ def test_killed_shard_and_restart_give_the_bytes_of_one_run(snakemake, tmp_path)
     [
         ("plain\t\t\t\t\tmany", "shards"),
         (f"plain\t{MATRIX}\t--memory 2G\t\t\t2", "give mem_mb of config.yaml"),
-        (f"plain\t{MATRIX}\t--threads=2\t\t\t2", "give threads of config.yaml"),
         (f"plain\t{MATRIX}\t--force\t\t\t2", "leave it out"),
         (f"plain\t{MATRIX}\t\t\t\t2\nplain\t{MATRIX}\t\t\t\t4", "a name is there twice"),
     ],
@@ -124,8 +124,9 @@ def test_rankings_of_a_group_are_compared_and_labels_are_inputs(snakemake, tmp_p
     assert "name=a" not in again.stdout
 
 
-def test_what_has_changed_is_ranked_anew(snakemake, tmp_path):
+def test_what_has_changed_is_ranked_anew(snakemake, tmp_path, monkeypatch, capfd):
     """Labels, values, options, and files of a configuration; all in folders with blanks."""
+    monkeypatch.chdir(tmp_path)
     study = tmp_path / "my study"
     study.mkdir()
     matrix, labels = study / "m.csv", study / "labels.tsv"
@@ -138,8 +139,8 @@ def test_what_has_changed_is_ranked_anew(snakemake, tmp_path):
 
     def follows(*asked: str) -> None:
         rows = [
-            f"sheet\t{matrix}\t{shlex.join(asked)}\t\t\t2",
-            f"file\t\t{shlex.join(['--block-size', '100'])}\t{study}/run.yaml\t\t2",
+            f"sheet\t{matrix}\t{shlex.join(asked)}\t\t\t1",
+            f"file\t\t{shlex.join(['--block-size', '100'])}\t{study}/run.yaml\t\t1",
         ]
         write_sheet(tmp_path, "# a comment", *rows)
         done = run(command, tmp_path, env)
@@ -147,8 +148,8 @@ def test_what_has_changed_is_ranked_anew(snakemake, tmp_path):
         for name, words in (("sheet", asked), ("file", ("--config", f"{study}/run.yaml"))):
             given = [str(matrix)] if name == "sheet" else ["--block-size", "100"]
             out = ["--out", "direct", "--force"]
-            direct = run(["sfs", "rank", *given, *words, *out], tmp_path, env)
-            assert direct.returncode == 0, direct.stderr
+            direct = run_here(["rank", *given, *words, *out], capfd)
+            assert direct.code == 0, direct.err
             made = tmp_path / "the results" / "ranked" / name / "ranking.tsv"
             assert made.read_bytes() == (tmp_path / "direct" / "ranking.tsv").read_bytes(), name
 

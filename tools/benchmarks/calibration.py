@@ -44,13 +44,14 @@ from scipy.stats import binom, norm, poisson
 
 from sfs_cli.catalog import METHODS
 from sfs_cli.compute.context import Labels
+from sfs_cli.features.significance.class_tests import LOOK, Inflation, ill_suited_test
+from sfs_cli.features.significance.step import LOOK_NORMAL, not_normal
 from sfs_cli.graph.distances import median_bandwidth, rbf, squared_distances
 from sfs_cli.graph.others import label_similarity
 from sfs_cli.graph.similarity import DenseSimilarity, Similarity, SparseSimilarity
 from sfs_cli.methods.shared import least_p_value
 from sfs_cli.methods.significance.tested import TestedScorer
-from sfs_cli.run.guards import LOOK_NORMAL, LOOK_TESTED, Inflation, ill_suited_test, not_normal
-from tests.methods.nulls import graph_of, measured_by, problem
+from tests.methods.nulls import graph_of, measured_by, null_of, problem
 from tools.benchmarks.processes import ONE_THREAD
 
 LEVELS = (0.05, 0.01, 0.001, 1e-4)
@@ -204,7 +205,7 @@ class Seed:
         made = problem(cell.method, X, graph.similarity)
         prepare = METHODS[cell.method].load("prepare")
         least = 0.0 if graph.codes is None else least_p_value(graph.codes)
-        scorer = TestedScorer(prepare(made), made, cell.null, least)
+        scorer = TestedScorer(prepare(made), made, *null_of(cell.null), least)
         score, measured = measured_by(scorer, X)
         columns = scorer.columns(score, *measured)
         scored = np.flatnonzero(~np.isnan(score))
@@ -213,14 +214,14 @@ class Seed:
         if guarded:
             # as the command looks at them
             values, others = (
-                X.T[scored[:: -(-len(scored) // most)]] for most in (LOOK_NORMAL, LOOK_TESTED)
+                X.T[scored[:: -(-len(scored) // most)]] for most in (LOOK_NORMAL, LOOK)
             )
             values = values - values.mean(axis=1, keepdims=True)
             warned = not_normal(scorer, values) is not None
             if not warned and graph.codes is not None:
                 others = others - others.mean(axis=1, keepdims=True)
                 held = Inflation.of(others, Labels(graph.codes, ["a", "b"]), 0)
-                warned = ill_suited_test(held, len(others), by_graph=True) is not None
+                warned = ill_suited_test(held, by_graph=True) is not None
         return Found(
             np.array([np.count_nonzero(p <= level) for level in LEVELS]),
             len(p),

@@ -224,8 +224,9 @@ def _make_sparse(file: Any, name: str) -> None:
     from scipy import sparse
 
     values = sparse.csr_matrix(file[name][()])
+    parent, _, key = name.rpartition("/")
     del file[name]
-    write_elem(file, name, values)
+    write_elem(file[parent] if parent else file, key, values)  # AnnData refuses keys with slashes
 
 
 def _long(suffix: str, one_name: bool) -> bytes:

@@ -9,10 +9,10 @@ import numpy as np
 
 from sfs_cli.compute.matrix import BlockLike
 from sfs_cli.compute.passes import Pass
+from sfs_cli.features.classes.step import compared_classes
 from sfs_cli.features.step import Step
 from sfs_cli.methods.base import Problem
 from sfs_cli.methods.class_means import ClassMeans
-from sfs_cli.run.class_columns import compared_classes
 from sfs_cli.run.load import Run
 from sfs_cli.run.passes import Shape
 from sfs_cli.run.rank import RankResult
@@ -30,7 +30,7 @@ class DirectionStep(Step):
 
     def passes(self, shape: Shape) -> list[Pass]:
         """Return the pass over all samples, after rankings within batches; else scores know."""
-        return [DIRECTION] if shape.batches else []
+        return [DIRECTION] if shape.parts else []
 
     def find(self, run: Run, found: RankResult) -> None:
         """Give the ranking 1 or -1 for every feature, and say which difference it is the sign of.

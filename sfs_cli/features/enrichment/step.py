@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from sfs_cli.errors import counted, listed
 from sfs_cli.features.step import Step
 from sfs_cli.knowledge.base import Source, SourceContext
 from sfs_cli.knowledge.genes import Genes, SharedTerms
+from sfs_cli.provenance import RunFacts
 from sfs_cli.ranking.table import Ranking
+from sfs_cli.report.model import Table
 from sfs_cli.run.load import Run
 from sfs_cli.run.rank import RankResult
 
@@ -18,6 +22,8 @@ FEWEST = 5
 SHOWN = 10
 """Sets that ``run.json`` and the report list."""
 MEMBERS = 8
+LEVEL = 0.05
+"""The q-value of a set that the page speaks of."""
 
 
 def source_sets(source: Source) -> dict[str, list[str]]:
@@ -101,5 +107,48 @@ class EnrichmentStep(Step):
         """Add the tests to the facts of the sources."""
         found.facts["knowledge"] |= enriched_sets(run, found.ranking)
 
+    @staticmethod
+    def sentences(facts: RunFacts) -> list[str]:
+        """Say which gene set is over-represented at the top."""
+        tests = [(t, e["first"]) for e in facts["knowledge"]["enrichment"] for t in e["best"]]
+        known = [each for each in tests if each[0]["q_value"] <= LEVEL]
+        if not known:
+            return []
+        best, first = min(known, key=lambda each: each[0]["p_value"])
+        return [
+            f"Among the first {first:,} features are {best['among_first']:,} of the "
+            f"{best['features']:,} features of {best['set']} ({best['expected']:.1f} by chance)."
+        ]
+
+    @staticmethod
+    def tables(facts: Sequence[dict[str, Any]]) -> list[Table]:
+        """Return a table of the best sets of each source that has some."""
+        return [_table(tested) for tested in facts if tested["best"]]
+
 
 STEP = EnrichmentStep
+
+
+def _table(tested: dict[str, Any]) -> Table:
+    best, first = tested["best"], f"the first {tested['first']:,}"
+    notes = [
+        f"Over-representation of {counted(tested['tested'], 'set')} among {first} of "
+        f"{tested['ranked']:,} ranked features (hypergeometric test; q-values of Benjamini and "
+        "Hochberg)."
+    ]
+    if tested["tested"] > len(best):
+        notes.append(f"The best {len(best)} are shown.")
+    if not tested.get("given"):
+        notes.append(
+            "The sets took part in the ranking as a source, so the test is no independent "
+            "confirmation."
+        )
+    shown = ("set", "features", "among_first", "expected", "p_value", "q_value")
+    return Table(
+        heading=f"Gene sets of {tested['source']} among {first}",
+        columns=("set", "features", "among the first", "by chance", "p-value", "q-value", "which"),
+        rows=[(*(test[name] for name in shown), listed(test["members"], 8)) for test in best],
+        note=" ".join(notes),
+        digits=3,
+        of_best=True,
+    )

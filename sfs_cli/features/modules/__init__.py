@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from sfs_cli.features.feature import Feature
+from sfs_cli.features.proposal import INSIGHT, Proposal, Seen
 from sfs_cli.options.fields import Config, option
 
 MOST_FEATURES = 5000
@@ -53,4 +54,11 @@ class ModuleFields(Config):
         return DEFAULT_CORRELATION if given is None else given
 
 
-FEATURE = Feature("modules", lambda config: config.modules, ModuleFields)
+def propose(config: ModuleFields, _made: ModuleFields, _seen: Seen) -> Proposal | None:
+    """Propose to look at modules."""
+    reason = "Modules show what the first features have in common, and which one stands for each "
+    made = Proposal("modules", f"{reason}group.", {"modules": True}, INSIGHT)
+    return None if config.modules else made
+
+
+FEATURE = Feature("modules", lambda config: config.modules, ModuleFields, propose=propose)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,10 @@ from sfs_cli.report.model import Table
 from sfs_cli.run.load import Run
 from sfs_cli.run.passes import Shape
 from sfs_cli.run.rank import RankResult
+from sfs_cli.tables import header
 
+Rows = Iterable[Sequence[str | int | float]]
+MODULES, PROFILES, EDGES = "modules.tsv", "module_profiles.tsv", "module_edges.tsv"
 LARGEST = 10
 """Modules that ``run.json`` and the report list."""
 
@@ -25,19 +29,16 @@ class ModuleStep(Step):
     """Finds the modules of the first features, by their values as they were scored."""
 
     downloads = (
-        ("modules.tsv", "the modules of the best features"),
-        ("module_profiles.tsv", "their mean profiles, a column for each sample"),
-        (
-            "module_edges.tsv",
-            "pairs of correlated features, for Cytoscape and other network viewers",
-        ),
+        (MODULES, "the modules of the best features"),
+        (PROFILES, "their mean profiles, a column for each sample"),
+        (EDGES, "pairs of correlated features, for Cytoscape and other network viewers"),
     )
 
     def passes(self, shape: Shape) -> list[Pass]:
         """Return the pass of the correlations."""
         few = min(self.config.modules_of, shape.m)
         what = f"correlations of the first {few:,} features, for --modules"
-        return [Pass(what, "modules", sharing="merge", fraction=few / shape.m)]
+        return [Pass(what, "modules", sharing="merge", fraction=few / shape.m, columns=few)]
 
     def find(self, run: Run, found: RankResult) -> None:
         """Find the modules.
@@ -86,9 +87,35 @@ class ModuleStep(Step):
 
     def writers(self) -> dict[str, Callable[[Path], None]]:
         """Return what writes the modules, their profiles and the edges."""
-        from sfs_cli.io.results.modules import module_writers
+        from sfs_cli.io.results.writers import table_lines
 
-        return module_writers(self.modules, self.config.digits)
+        found = self.modules
+        numbered = list(enumerate(found.modules, 1))
+
+        def modules() -> Rows:
+            for number, each in numbered:
+                best, lists = each.members[0], (each.members, compress(each.members, each.opposite))
+                yield number, len(each.members), best, each.mean_correlation, *map(";".join, lists)
+
+        def profiles() -> Rows:
+            return ((number, *each.profile.tolist()) for number, each in numbered)
+
+        def edges() -> Rows:
+            for source, target, correlation, module in found.edges:
+                yield source, target, correlation, "" if module is None else module
+
+        def writer(columns: Sequence[str], rows: Callable[[], Rows]) -> Callable[[Path], None]:
+            def write(path: Path) -> None:
+                with path.open("wb") as file:
+                    file.writelines(table_lines(columns, rows(), self.config.digits))
+
+            return write
+
+        return {
+            MODULES: writer(header(MODULES), modules),
+            PROFILES: writer((*header(PROFILES)[:-1], *found.samples), profiles),
+            EDGES: writer(header(EDGES), edges),
+        }
 
     @staticmethod
     def tables(facts: dict[str, Any]) -> list[Table]:

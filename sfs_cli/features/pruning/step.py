@@ -41,7 +41,7 @@ class PruningStep(Step):
         keep = self.config.kept_features
         typical = min(1.0, EXAMINED_FOR_EACH * keep / shape.m)
         what = f"correlations, until {keep:,} features are kept"
-        return [Pass(what, "prune", exact=False, sharing="merge", fraction=typical)]
+        return [Pass(what, "prune", exact=False, sharing="merge", fraction=typical, columns=keep)]
 
     def order(self, run: Run, ranking: Ranking) -> tuple[Ranking, dict[str, Any]]:
         """Prune the ranking by the correlations of its features, as they were scored.

@@ -59,7 +59,7 @@ class StabilityFields(Config):
 
 def rules(config: RankConfig) -> Iterator[Refusal]:
     """Yield what is wrong with the options."""
-    selected = None if config.members else config.method_options().get("select")
+    selected = config.method_options().get("select")
     if selected is not None and (config.stability_top or 0) > selected:
         top, method = f"--stability-top {config.stability_top}", f"--method {config.scorer}"
         hint = f"give {selected} or fewer, or let it select more with --select"

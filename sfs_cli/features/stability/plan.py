@@ -12,16 +12,16 @@ from dataclasses import replace
 from sfs_cli.catalog import METHODS
 from sfs_cli.compute.limits import LIMITS
 from sfs_cli.compute.passes import Pass
-from sfs_cli.features import ordering_steps
-from sfs_cli.graph.distances import GRAM
+from sfs_cli.features import FEATURES, ordering_steps
+from sfs_cli.graph.distances import gram_pass
 from sfs_cli.graph.pca import reduction_of
 from sfs_cli.options import RankConfig
 from sfs_cli.options.graph import FROM_DISTANCES, LABELS_ALONE
 from sfs_cli.run.passes import (
-    SCORES,
     Shape,
     fitting,
     graph_asked,
+    method_pass,
     needed,
     passes_of,
     scoring_passes,
@@ -71,11 +71,12 @@ def passes_on_subsets(config: RankConfig, shape: Shape) -> list[Pass]:
         # what the transformation needs of each sample is known
         groups = -(-count // scored_together(config, n, shape.memory))
         work = count / groups * size / n
-        passes = [GRAM] if made_of_distances(config, n) else []
-        passes.append(replace(SCORES, times=groups, work=work))
+        passes = [gram_pass(n)] if made_of_distances(config, n) else []
+        scores = method_pass(config, n, shape.m, shape.memory)
+        passes.append(replace(scores, times=groups, work=work))
     else:
-        sizes = {name: max(1, subset_size(kind, each)) for name, each in shape.batches.items()}
-        part = replace(shape, n=size, batches=sizes)
+        sizes = {name: max(1, subset_size(kind, each)) for name, each in shape.parts.items()}
+        part = replace(shape, n=size, parts=sizes)
         alone = not config.source and config.method != "kogs"
         one = scoring_passes(replace(config, leave_one_out=alone), part)
         passes = [
@@ -102,8 +103,8 @@ def ranks_together(config: RankConfig, n: int, m: int) -> bool:
     if method.iterative or METHODS[config.ranker].on_sources or own_passes:
         return False
     fitted = before_fitting(steps) != steps or "clr" in steps  # a zero feature may vary after clr
-    fitted = fitted or config.missing != "error" or bool(config.adjust)
-    if fitted or config.batch is not None or config.max_correlation is not None:
+    alone = any(each.one_by_one and each.asked(config) for each in FEATURES)
+    if fitted or alone or config.missing != "error":
         return False
     if config.min_samples is not None or config.min_total is not None:
         return False

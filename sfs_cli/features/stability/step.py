@@ -52,11 +52,11 @@ from sfs_cli.graph.distances import (
 from sfs_cli.logs import Messages
 from sfs_cli.methods.base import Scorer, Status
 from sfs_cli.methods.blocks import CenteredScorer, pieces, rows_of
-from sfs_cli.provenance import NoiseFacts, StabilityFacts, StableFeatures
+from sfs_cli.provenance import NoiseFacts, RunFacts, StabilityFacts, StableFeatures
 from sfs_cli.ranking.stability import false_selections, frequencies, nogueira
 from sfs_cli.ranking.table import rank_features
 from sfs_cli.report.model import Table
-from sfs_cli.run.guards import guard_stability
+from sfs_cli.run.guards import tell
 from sfs_cli.run.load import Run
 from sfs_cli.run.passes import SCORES, Shape, graph_asked, needed
 from sfs_cli.run.rank import RankResult, ranked
@@ -71,6 +71,9 @@ ENOUGH = 0.75
 """The one of them that is told."""
 FEW = 4
 """Of few features the first one in so many is the list."""
+POOR = 0.4
+"""Nogueira's measure below this is poor: agreement by chance-corrected measures is poor below 0.4
+(Fleiss), which Nogueira et al. 2018 take over."""
 SLACK = 1e-9
 """Scores that are worse than the last of a list by less than this part may be equal to it."""
 ROUNDING = 4.0
@@ -89,7 +92,7 @@ class StabilityStep(Step):
 
         Their graphs may be dense where that of all samples would be sparse.
         """
-        config, n = self.config, max([*shape.batches.values()] or [shape.n])
+        config, n = self.config, max([*shape.parts.values()] or [shape.n])
         together = ranks_together(config, shape.n, shape.m)
         more = bytes_together(config, shape.n, shape.memory) if together else 0
         return subset_size(config.subset_kind, n), more
@@ -117,7 +120,7 @@ class StabilityStep(Step):
         noise = stability_of_noise(run, subsets, top, candidates)
         facts = _facts(run, subsets, lists, top, candidates, frequency, noise)
         run.log.note(facts["summary"])
-        guard_stability(run, facts, ENOUGH)
+        tell(run, "unstable", unstable(facts, known=bool(run.config.given("labels", "source"))))
         found.ranking = replace(ranking, extra=ranking.extra | {"frequency": frequency})
         found.facts["stability"] = facts
 
@@ -125,6 +128,12 @@ class StabilityStep(Step):
     def section(facts: dict[str, Any]) -> Pairs:
         """Return how the samples were divided, and how stable the list is."""
         return stability_pairs(facts)
+
+    @staticmethod
+    def sentences(facts: RunFacts) -> list[str]:
+        """Return the summary."""
+        words = facts["stability"]["summary"]
+        return [f"{words[0].upper()}{words[1:]}."]
 
     @staticmethod
     def tables(facts: dict[str, Any]) -> list[Table]:
@@ -155,7 +164,7 @@ def stability_of_noise(run: Run, subsets: Subsets, top: int, candidates: int) ->
     whole, config = run.matrix, of_noise(run.config)
     if config is None:
         return None
-    parts = [] if run.batches is None else [each.samples for each in run.batches.ranked]
+    parts = [each.samples for each in run.cohort.parts]
     shuffled = ShuffledMatrix(whole.matrix, run.context.seed, whole.samples, parts)
     source = replace(whole, matrix=shuffled)
     engine = replace(run.context.engine.of(OF_NOISE), source=source, checkpoints=None)
@@ -177,8 +186,7 @@ def _length(run: Run, candidates: int) -> int:
     """Return the length of the lists that are compared."""
     asked = run.config.stability_top
     if asked is None:
-        selected = run.options.get("select") if not run.config.members else None
-        most = min(DEFAULT_TOP, selected or DEFAULT_TOP)
+        most = min(DEFAULT_TOP, run.options.get("select") or DEFAULT_TOP)
         asked = max(1, min(most, candidates // FEW))
     if asked >= candidates:
         raise InputError(
@@ -465,3 +473,28 @@ def _facts(
     if noise is not None:
         found["noise"] = noise
     return found
+
+
+def unstable(found: StabilityFacts, *, known: bool) -> str | None:
+    """Tell whether the first features change with the samples.
+
+    `known` says whether labels or sources were used.
+    """
+    if not found["stability"] < POOR:
+        return None
+    low, high = found["interval"]
+    measured = f"{found['stability']:.2f} ({low:.2f} to {high:.2f})"
+    if "noise" in found and low <= found["noise"]["interval"][1]:
+        text = (
+            f"the first {found['top']:,} features are no more stable than noise: their stability "
+            f"is {measured}, and that of shuffled features {found['noise']['stability']:.2f}; take "
+            "nothing from this list without more samples"
+        )
+    else:
+        kept = next(each for each in found["stable"] if each["threshold"] == ENOUGH)["features"]
+        text = (
+            f"the first {found['top']:,} features change with the samples: their stability is "
+            f"{measured}, and below {POOR} it is poor; report those with a frequency of "
+            f"{ENOUGH:g} or more ({kept:,}) in place of the list, and look for more samples"
+        )
+    return text if known else f"{text}, or a method that uses what is known (--labels, --source)"

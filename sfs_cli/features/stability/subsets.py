@@ -7,13 +7,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sfs_cli.compute.context import Labels
 from sfs_cli.errors import InputError, counted, listed
 from sfs_cli.evaluation.donor_folds import classes_of, with_every_class
 from sfs_cli.features.stability.plan import on_subsets
 from sfs_cli.logs import Messages
-from sfs_cli.run.batches import Batch, Batches, compressed, design_batches
-from sfs_cli.run.covariates import check_labels, design_of
+from sfs_cli.run.cohort import compressed
 from sfs_cli.run.load import Run
 from sfs_cli.run.part import run_on
 
@@ -55,12 +53,12 @@ def draw_subsets(run: Run) -> Subsets:
     if codes is not None:
         strata.append("classes")
         kinds = np.vstack([kinds, codes])
-    if run.batches is not None:
+    if run.cohort.parts:
         strata.append("batches")
-        batch = np.empty(n, np.int64)
-        for number, each in enumerate(run.batches.ranked):
-            batch[each.samples] = number
-        kinds = np.vstack([kinds, batch])
+        part = np.empty(n, np.int64)
+        for number, each in enumerate(run.cohort.parts):
+            part[each.samples] = number
+        kinds = np.vstack([kinds, part])
     column, donors = run.columns.donors, run.donors
     units = np.arange(n) if donors is None else donors
     count = int(units.max()) + 1
@@ -206,35 +204,13 @@ def run_on_subset(run: Run, samples: np.ndarray, log: Messages) -> Run:
     config = replace(run.config, pvalues=None)
     if config.source or config.method == "kogs":  # what each source changes is not asked
         config = replace(config, leave_one_out=False)
-    memory, labels = run.context.memory, None
+    labels = None
     if run.context.labels is not None:
         assert run.labels is not None
         labels = compressed(run.labels.take(run.matrix.samples), samples)
-    covariates, ids = run.columns.adjust, run.matrix.ids.samples
-    names = [ids[i] for i in samples.tolist()] if covariates else []
-    adjustment, columns, batches = None, 0, None
-    if run.batches is not None:
-        batches = _batches_of(run.batches, samples, labels)
-        if covariates:
-            batches = design_batches(covariates, batches, names, memory, log)
-    elif covariates:
-        design = design_of(covariates, names, memory, log, within_batch=True)
-        if labels is not None:
-            check_labels(labels, design, covariates[0].where, log)
-            labels = labels.adjusted(design.basis)
-        adjustment, columns = design.adjustment, len(design.basis)
-    part = run_on(run, samples, labels, adjustment, columns)
+    cohort = run.cohort.subset(samples, labels).prepared(config, run.context.memory, log)
+    part = run_on(run, samples, cohort.labels, cohort.design)
     context = replace(part.context, log=log)
     engine = context.engine.of(on_subsets(run.config))
     engine = replace(engine, checkpoints=None)  # a few of its passes are kept by none
-    return replace(part, config=config, context=replace(context, engine=engine), batches=batches)
-
-
-def _batches_of(batches: Batches, samples: np.ndarray, labels: Labels | None) -> Batches:
-    """Return the batches of some samples, which are indices of them; `labels` are theirs."""
-    ranked = []
-    for batch in batches.ranked:
-        own = np.flatnonzero(np.isin(samples, batch.samples))
-        classes = None if labels is None or batch.labels is None else compressed(labels, own)
-        ranked.append(Batch(batch.name, own, classes))
-    return replace(batches, ranked=ranked)
+    return replace(part, config=config, context=replace(context, engine=engine), cohort=cohort)

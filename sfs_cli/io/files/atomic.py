@@ -173,7 +173,7 @@ def refuse_folders(files: Iterable[Path], option: str) -> None:
         if path.is_dir() and not path.is_symlink():
             raise InputError(
                 f"{path} is a folder, where a file is to be written",
-                where=str(path),
+                where=path,
                 hint=f"move or remove that folder, or give another {option}",
             )
 
@@ -207,7 +207,7 @@ def refuse_dangling(path: Path, option: str) -> None:
     if path.is_symlink() and not path.exists():
         raise InputError(
             f"{path} is a link to {path.readlink()}, which does not exist",
-            where=str(path),
+            where=path,
             hint=f"make that folder, remove the link, or give another {option}",
         )
 

@@ -148,7 +148,7 @@ def _not_ours(path: Path, output: Path) -> InputError:
     return InputError(
         f"{output} cannot be locked: what has the name of its lock file is a link, a folder, or "
         "something else that sfs does not make",
-        where=str(path),
+        where=path,
         hint="see what it is, and remove it; or write elsewhere",
     )
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -39,6 +39,11 @@ def nfc(name: str) -> str:
     return name if name.isascii() else unicodedata.normalize("NFC", name)
 
 
+def decoded(name: Any, errors: str = "strict") -> str:
+    """Return a name that a library gives as text or as bytes."""
+    return name.decode(errors=errors) if isinstance(name, bytes) else str(name)
+
+
 def nfc_bytes(raw: bytes) -> bytes:
     """Do what `nfc` does for UTF-8; other bytes stay as they are."""
     if raw.isascii():
@@ -59,7 +64,7 @@ def nfc_array(names: pa.Array) -> pa.Array:
     return pc.utf8_normalize(names, "NFC")
 
 
-def check_names(names: Iterable[str], what: str, where: str) -> None:
+def check_names(names: Iterable[str], what: str, where: object) -> None:
     """Refuse a name that is empty, too long, or holds a control character.
 
     `what` is named, such as "a feature".
@@ -74,14 +79,14 @@ def check_names(names: Iterable[str], what: str, where: str) -> None:
             _check_name(name, at, what, where)
 
 
-def check_long(names: Iterable[str], what: str, where: str, first: int = 1) -> None:
+def check_long(names: Iterable[str], what: str, where: object, first: int = 1) -> None:
     """Refuse a name that is too long; `first` is the number of the first name."""
     for at, name in enumerate(names, first):
         if len(name) > LONGEST:
             _check_name(name, at, what, where)
 
 
-def check_lengths(names: pa.Array, what: str, where: str) -> None:
+def check_lengths(names: pa.Array, what: str, where: object) -> None:
     """Refuse a name that is too long, in an Arrow array of strings, before texts are made of it.
 
     The array may be of any type of strings, and a dictionary of them.
@@ -90,7 +95,7 @@ def check_lengths(names: pa.Array, what: str, where: str) -> None:
         _check_name(names[at].as_py(), at + 1, what, where)
 
 
-def check_total(size: int, count: int, where: str) -> None:
+def check_total(size: int, count: int, where: object) -> None:
     """Refuse names that take so many bytes that not all can be short, before they are unpacked."""
     if size > count * _MOST_BYTES + _PIECE:
         raise InputError(
@@ -110,14 +115,17 @@ def _sizes(names: pa.Array) -> np.ndarray:
     if "view" in str(names.type):  # 16 bytes each, of which the first four are the length
         views = np.frombuffer(names.buffers()[1], np.int32, 4 * len(names), 16 * names.offset)
         return views[::4]
+    return np.diff(_bounds(names)) if len(names) else np.empty(0, np.int32)
+
+
+def _bounds(names: pa.Array) -> np.ndarray:
+    """Return where the letters of each name begin, and where those of the last one end."""
     kind = np.dtype(np.int64 if "large" in str(names.type) else np.int32)
-    bounds = names.buffers()[1]
-    if not len(names):
-        return np.empty(0, kind)
-    return np.diff(np.frombuffer(bounds, kind, len(names) + 1, names.offset * kind.itemsize))
+    start = names.offset * kind.itemsize
+    return np.frombuffer(names.buffers()[1], kind, len(names) + 1, start)
 
 
-def check_name_array(names: pa.Array, what: str, where: str) -> None:
+def check_name_array(names: pa.Array, what: str, where: object) -> None:
     """Do what `check_names` does for an Arrow array of strings, without making each of them.
 
     The names are gone through in pieces, because ten million of them have 100 MB of letters.
@@ -131,9 +139,7 @@ def check_name_array(names: pa.Array, what: str, where: str) -> None:
 
 def _is_odd(names: pa.Array) -> bool:
     """Tell whether a name of an Arrow array of strings is empty, too long, or may be refused."""
-    _, bounds, letters = names.buffers()
-    kind = np.dtype(np.int64 if "large" in str(names.type) else np.int32)
-    starts = np.frombuffer(bounds, kind, len(names) + 1, names.offset * kind.itemsize)
+    letters, starts = names.buffers()[2], _bounds(names)
     sizes = np.diff(starts)
     raw = np.frombuffer(letters, np.uint8) if letters is not None else np.empty(0, np.uint8)
     raw = raw[starts[0] : starts[-1]]
@@ -143,7 +149,7 @@ def _is_odd(names: pa.Array) -> bool:
     return bool(odd.any() or sizes.min() == 0 or sizes.max() > LONGEST)
 
 
-def _check_name(name: str, at: int, what: str, where: str) -> None:
+def _check_name(name: str, at: int, what: str, where: object) -> None:
     if not name:
         raise InputError(f"{what} has no name (number {at:,})", where=where, hint="give it one")
     if len(name) > LONGEST:

@@ -58,7 +58,7 @@ def longest_line() -> int:
     return max((default_memory() if memory is None else memory) // LINE_PART, LEAST_LINE)
 
 
-def check_room(what: str, size: int, where: str) -> None:
+def check_room(what: str, size: int, where: object) -> None:
     """Refuse what takes more bytes than readers may hold.
 
     `what` is a subject with its verb, such as "the array declares".
@@ -77,7 +77,7 @@ def check_room(what: str, size: int, where: str) -> None:
         )
 
 
-def check_there(declared: int, stored: int, where: str) -> None:
+def check_there(declared: int, stored: int, where: object) -> None:
     """Refuse an array that declares much and of which next to nothing is there.
 
     It would be read as zeros, which fill memory or disk.
@@ -98,7 +98,7 @@ def check_there(declared: int, stored: int, where: str) -> None:
 class MemoryCounter:
     """The bytes that a reader holds of a file that it reads piece by piece."""
 
-    def __init__(self, where: str) -> None:
+    def __init__(self, where: object) -> None:
         self._where = where
         self._room = _room()
         self._held = 0
@@ -110,7 +110,7 @@ class MemoryCounter:
             check_room("what was read of it takes", self._held, self._where)
 
 
-def asks_too_much(error: MemoryError, name: str, where: str) -> InputError | None:
+def asks_too_much(error: MemoryError, name: str, where: object) -> InputError | None:
     """Return the error for a file that asks for more memory than there is.
 
     None where memory is short: then any file might have failed.

@@ -1,4 +1,8 @@
-"""What a file or folder holds, found by looking into it; its name is not trusted."""
+"""What a path stands for: what a file or folder holds, or an object of Python.
+
+Files are looked into, and their names are not trusted. All readers come through here, so that none
+has to know of objects but those that take them.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +13,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
+from typing import Any
 
 from sfs_cli.errors import CHECK_PATH, CHECK_PERMISSIONS, COPY_AGAIN, InputError
 from sfs_cli.io.files.text import BOM, ByteStream, Compression
+from sfs_cli.io.given import given
 
 _HEAD_BYTES = 4096
 _HDF5 = b"\x89HDF\r\n\x1a\n"
@@ -42,6 +48,7 @@ class Kind(Enum):
     TENX_FOLDER = "a 10x matrix folder"
     STORE = "an sfs store"
     FOLDER = "a folder of other things"
+    OBJECT = "an object of Python"
 
 
 @dataclass(frozen=True)
@@ -50,6 +57,7 @@ class Content:
 
     kind: Kind
     compression: Compression | None = None
+    held: Any = None  # the object
 
 
 _MAGIC = {
@@ -96,6 +104,8 @@ def recognize(path: str | Path) -> Content:
 
     The path need not exist; of ``FILE.h5mu:MODALITY`` the file is examined.
     """
+    if (held := given(path)) is not None:
+        return Content(Kind.OBJECT, held=held)
     path, _ = split_modality(Path(path))
     try:
         if path.is_dir():
@@ -149,16 +159,17 @@ def examine(path: Path) -> Content:
     content = recognize(path)
     if content.kind in _ABSENT:
         what, hint = _ABSENT[content.kind]
-        raise InputError(what, where=str(path), hint=hint)
+        raise InputError(what, where=path, hint=hint)
     return content
 
 
-def refuse_other_than_text(path: Path, wanted: str) -> None:
-    """Raise an `InputError` if a path does not hold text; `wanted` as in "a list of genes"."""
+def refuse_other_than_text(path: Path, wanted: str) -> Content:
+    """Refuse what is neither text nor an object of Python; `wanted` as in "a list of genes"."""
     content = examine(path)
-    if content.kind is not Kind.TEXT:
+    if content.kind not in (Kind.TEXT, Kind.OBJECT):
         raise InputError(
             f"{path.name} holds {content.kind.value}, not {wanted}",
-            where=str(path),
+            where=path,
             hint="give it as plain UTF-8 text, which may be compressed with gzip or zstd",
         )
+    return content

@@ -26,7 +26,6 @@ from sfs_cli.io.files.text import (
     repeated,
     text_suffix,
 )
-from sfs_cli.io.given import given
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -53,13 +52,13 @@ _OF_A_TABLE = "a table has the sample ids in its first column, and classes or va
 """What to do about it."""
 
 
-def split_fields(line: str, delimiter: str, where: str) -> list[str]:
+def split_fields(line: str, delimiter: str, where: object) -> list[str]:
     """Split a line, which is at `where`, into its fields, without quotes and blanks around them."""
     fields = line.split(delimiter) if '"' not in line else quoted_fields(line, delimiter, where)
     return [field.strip(BLANKS) for field in fields]
 
 
-def quoted_fields(line: str, delimiter: str, where: str) -> list[str]:
+def quoted_fields(line: str, delimiter: str, where: object) -> list[str]:
     """Split a line, which is at `where`, into its fields, without the quotes around them.
 
     Raises
@@ -145,7 +144,7 @@ def read_header(stream: LineStream, hint: str = _OF_A_MATRIX) -> Header:
     line = stream.line
     first = _peek_text(stream)
     if first is None:
-        raise InputError("the file is empty", where=str(path), hint=COPY_AGAIN)
+        raise InputError("the file is empty", where=path, hint=COPY_AGAIN)
     where = f"{path}, line {line}"
     if _GEO.match(first):
         what, hint = "series matrix", series_matrix_hint(path)
@@ -165,7 +164,7 @@ def read_header(stream: LineStream, hint: str = _OF_A_MATRIX) -> Header:
         raise old_mac_lines(path)
     if not row:
         raise InputError(
-            "the file has a line of column names, but no rows", where=str(path), hint=COPY_AGAIN
+            "the file has a line of column names, but no rows", where=path, hint=COPY_AGAIN
         )
     return _header(first, row, path, line, hint)
 
@@ -262,21 +261,21 @@ def read_table(path: str | Path) -> TextTable:
         fields than the first, or two columns have one name.
     """
     path = Path(path)
-    if (held := given(path)) is not None:
-        return _table_of_frame(path, held)
     content = examine(path)
+    if content.kind is Kind.OBJECT:
+        return _table_of_frame(path, content.held)
     if content.kind is Kind.PARQUET:
         return _read_parquet(path)
     if content.kind is not Kind.TEXT:
         raise InputError(
             f"{path.name} holds {content.kind.value}, not a table of text or Parquet",
-            where=str(path),
+            where=path,
             hint="write the table as TSV or CSV with a line of column names",
         )
     if text_suffix(path) == ".cls":
         raise InputError(
             "a .cls file of GSEA has classes, but no sample ids",
-            where=str(path),
+            where=path,
             hint="give a table with two columns, sample and class",
         )
     with LineStream(path) as stream:
@@ -330,7 +329,7 @@ def read_rows(
     with ``#``, which are skipped.
     """
     lines, rows = [], []
-    held = MemoryCounter(str(stream.path))
+    held = MemoryCounter(stream.path)
     while (raw := stream.read_line()) is not None:
         if not raw.strip() or (comments and raw.startswith(b"#")):
             continue
@@ -376,7 +375,7 @@ def _refuse_repeated(names: list[str], path: Path) -> None:
     if found := repeated(names):
         raise InputError(
             f"several columns are named {listed(sorted(found))}",
-            where=str(path),
+            where=path,
             hint="give every column a different name",
         )
 
@@ -388,17 +387,17 @@ def _read_parquet(path: Path) -> TextTable:
     try:
         with arrow_file(path) as raw, pq.ParquetFile(raw) as file:
             size = file.metadata.num_rows * file.metadata.num_columns
-            check_room("as a table it takes", FIELD_BYTES * size, str(path))
+            check_room("as a table it takes", FIELD_BYTES * size, path)
             table = file.read()
             # names and texts are UTF-8, and dates within those of Python, unless it is damaged
             names = [nfc(name) for name in table.column_names]
             contents = [column.to_pylist() for column in table.columns]
     except (OSError, ValueError, TypeError, ArithmeticError, pa.ArrowException) as error:
         raise InputError(
-            f"the Parquet file cannot be read ({error})", where=str(path), hint=COPY_AGAIN
+            f"the Parquet file cannot be read ({error})", where=path, hint=COPY_AGAIN
         ) from error
     if not names:
-        raise InputError("the table has no columns", where=str(path), hint=COPY_AGAIN)
+        raise InputError("the table has no columns", where=path, hint=COPY_AGAIN)
     # the ids are the index of pandas, else the first text, else the first column
     named = [name for name in map(nfc, pandas_index(table.schema, path)) if name in names]
     kinds = list(zip(names, table.schema.types))
@@ -427,7 +426,7 @@ def pandas_index(schema: pa.Schema, path: Path) -> list[str]:
         "".join(names).encode()  # halves of surrogate pairs name no column
     except (ValueError, KeyError, TypeError, RecursionError):
         raise InputError(
-            "what pandas has noted of the table is damaged", where=str(path), hint=COPY_AGAIN
+            "what pandas has noted of the table is damaged", where=path, hint=COPY_AGAIN
         ) from None
     return names
 

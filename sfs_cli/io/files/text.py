@@ -82,7 +82,7 @@ class ByteStream:
             stream = arrow_file(path)
         except tuple(_UNREADABLE) as error:
             what, hint = _UNREADABLE[type(error)]
-            raise InputError(what, where=str(path), hint=hint) from error
+            raise InputError(what, where=path, hint=hint) from error
         self.compression = next((c for magic, c in _MAGIC.items() if head.startswith(magic)), None)
         self._stream = pa.CompressedInputStream(stream, c) if (c := self.compression) else stream
 
@@ -97,7 +97,7 @@ class ByteStream:
                 raise
             raise InputError(
                 f"the {self.compression} data are cut off or damaged ({error})",
-                where=str(self.path),
+                where=self.path,
                 hint=f"check the file with '{self.compression} -t' and copy or download it again",
             ) from error
 
@@ -290,7 +290,7 @@ def old_mac_lines(path: Path) -> InputError:
     """Return the error for a text without line feeds."""
     return InputError(
         "the lines end in carriage returns alone, as on old Macs",
-        where=str(path),
+        where=path,
         hint=f"save it again as CSV or text, or give what tr '\\r' '\\n' < {path.name} writes",
     )
 
@@ -302,7 +302,7 @@ def first_lines(path: Path, count: int) -> list[tuple[int, str]]:
 
 def read_whole(path: Path) -> str:
     """Return all of a text file."""
-    held, pieces = MemoryCounter(str(path)), []
+    held, pieces = MemoryCounter(path), []
     for chunk in text_chunks(path):
         held.add(_PARSED_TIMES * len(chunk.text))
         pieces.append("\n".join(_decoded(chunk, path)))

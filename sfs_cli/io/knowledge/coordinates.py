@@ -11,8 +11,7 @@ import numpy as np
 
 from sfs_cli.errors import InputError, UsageError
 from sfs_cli.io.files.names import nfc
-from sfs_cli.io.files.sniff import examine
-from sfs_cli.io.given import given
+from sfs_cli.io.files.sniff import Kind, examine, recognize
 from sfs_cli.io.knowledge.sample_columns import positions
 from sfs_cli.io.matrix.base import is_anndata, read_dense_table
 
@@ -95,8 +94,9 @@ def read_inside(spec: str, matrix: str) -> tuple[Any, Sequence[str], Sequence[st
     from sfs_cli.io.matrix import anndata, memory
 
     path, (part, _, key) = Path(matrix), spec.partition(":")
-    if (held := given(path)) is not None:
-        return memory.read_held(held, part, key, matrix)
+    content = recognize(path)
+    if content.kind is Kind.OBJECT:
+        return memory.read_held(content.held, part, key, matrix)
     if not is_anndata(path):
         raise UsageError(
             f"{spec} needs an h5ad or AnnData zarr input",

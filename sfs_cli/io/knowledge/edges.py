@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -60,7 +60,7 @@ def refuse_unlimited_score(min_score: float | None, path: Path) -> None:
     if min_score is not None and not np.isfinite(min_score):
         raise UsageError(
             "min-score is not a finite number",
-            where=str(path),
+            where=path,
             hint="give one such as 0.5",
             option="min_score",
         )
@@ -89,55 +89,52 @@ def read_edges(
     layout = edge_layout(path)
     if min_score is not None and layout.score is None:
         raise _without_scores(path)
-    if layout.format == "BioGRID" and min_score is None:
+    if layout.format.signed and min_score is None:
         layout = replace(layout, score=None)
-    found, held = [], MemoryCounter(str(path))
+    found, held = [], MemoryCounter(path)
     for chunk in text_chunks(path, chunk_bytes):
         table = _parse_edges(chunk, layout)
         if table is not None:
             held.add(table.nbytes + _EDGE_BYTES * len(table))
             found.append(table)
     if not found:
-        raise InputError("the file has no edges", where=str(path), hint=_TWO_IDS)
+        raise InputError("the file has no edges", where=path, hint=_TWO_IDS)
     return _edges(found, layout, min_score)
 
 
 def _edges(tables: list[pa.Table], layout: EdgeLayout, min_score: float | None) -> EdgeList:
-    score = None
+    score: np.ndarray | None = None
     if layout.score is not None:
         score = np.concatenate([table["score"].to_numpy() for table in tables])
     ids, a, b = _coded_ends(tables)
-    facts: dict[str, Any] = {"format": layout.format}
+    ends = [layout.names[layout.a], layout.names[layout.b]]
+    facts: dict[str, Any] = {"format": layout.format.name}
     if layout.named:
-        facts["columns"] = [layout.names[layout.a], layout.names[layout.b]]
-    named = np.ones(len(a), bool)
-    if layout.format == "BioGRID":
+        facts["columns"] = ends
+    keep = np.ones(len(a), bool)
+    if layout.format is BIOGRID:
         no_symbol = ids.index(_NO_SYMBOL) if _NO_SYMBOL in ids else -1
-        named = (a != no_symbol) & (b != no_symbol)
-        facts["without_symbol"] = int((~named).sum())
-    keep = named & (a != b)
-    facts["self_loops"] = int((named & (a == b)).sum())
+        keep = (a != no_symbol) & (b != no_symbol)
+        facts["without_symbol"] = int((~keep).sum())
+    facts["self_loops"] = int((keep & (a == b)).sum())
+    keep &= a != b
     if score is not None and layout.score is not None:
         facts["score_column"] = layout.names[layout.score]
         if min_score is not None:
             keep &= _high_enough(score, keep, layout, min_score, facts)
-        score = None if layout.format == "BioGRID" else score[keep]
+        score = None if layout.format.signed else score[keep]
         if min_score is not None and score is not None:
             facts["lowest_score"] = float(score.min())
-    low, high = np.minimum(a[keep], b[keep]), np.maximum(a[keep], b[keep])
-    if not len(low):
-        raise InputError(
-            "no edge joins two different ids",
-            where=str(layout.path),
-            hint=f"are columns {layout.names[layout.a]!r} and {layout.names[layout.b]!r} the ends?",
-        )
-    n_before = len(low)
-    low, high, score = _each_once(low, high, score, len(ids))
-    facts["repeated_edges"] = n_before - len(low)
+    if not keep.any():
+        hint = f"are columns {ends[0]!r} and {ends[1]!r} the ends?"
+        raise InputError("no edge joins two different ids", where=layout.path, hint=hint)
+    a, b = a[keep], b[keep]
+    low, high, score = _each_once(np.minimum(a, b), np.maximum(a, b), score, len(ids))
+    facts["repeated_edges"] = len(a) - len(low)
     used = np.zeros(len(ids), bool)
     used[low] = used[high] = True
     positions = np.cumsum(used, dtype=np.int32) - 1
-    check_names(ids, "a node", str(layout.path))
+    check_names(ids, "a node", layout.path)
     ids = _without_taxon([ids[i] for i in np.flatnonzero(used)], facts)
     return EdgeList(ids, positions[low], positions[high], score, facts)
 
@@ -163,7 +160,7 @@ def _coded_ends(tables: list[pa.Table]) -> tuple[list[str], np.ndarray, np.ndarr
 def _without_scores(path: Path) -> InputError:
     return InputError(
         "min-score is given, but the edges have no scores",
-        where=str(path),
+        where=path,
         hint="leave min-score out, or give a file with a column of scores",
     )
 
@@ -175,14 +172,14 @@ def _high_enough(
     if missing.all():
         raise _without_scores(layout.path)
     enough = score >= least
-    if layout.format == "BioGRID":
+    if layout.format.signed:
         facts["without_score"] = int((among & missing).sum())
     facts["below_min_score"] = int((among & ~enough & ~missing).sum())
     if among.any() and not (among & enough).any():
         known = score[~missing]
         raise InputError(
             f"none of {counted(int(among.sum()), 'edge')} has a score of {least:g} or more",
-            where=str(layout.path),
+            where=layout.path,
             hint=f"lower min-score: the scores lie between {known.min():g} and {known.max():g}",
         )
     return enough
@@ -231,9 +228,6 @@ _END_WORDS = (
     *("interactor", "node", "item", "entity", "vertex", "partner", "participant", "biogrid"),
     *("systematic", "official", "string", "stringid", "preferredname"),
 )
-_BIOGRID = "#biogrid interaction id"
-_BIOGRID_NAMES = ("official symbol interactor a", "official symbol interactor b")
-_STRING_NAMES = ("preferredname a", "preferredname b")
 _KNOWN_NAMES = (
     "known are gene_a and gene_b, protein1 and protein2, source and target, from and to, miRNA and "
     "Target Gene, Gene Symbol and miRNA, and those of BioGRID and STRING"
@@ -252,19 +246,42 @@ _MITAB_COLUMNS = 8
 """Lines of at least so many fields may be PSI-MI TAB (15 or more, unless some were cut away)."""
 
 
+class EdgeFormat(NamedTuple):
+    """A format of edges, as far as it differs from any table."""
+
+    name: str
+    ends: tuple[str, ...] = ()  # its names of the columns of the two ends, in lower case
+    mark: str = ""  # what a column, in BioGRID the line of names, is named in such files alone
+    quoting: bool = True  # whether fields may stand in double quotes
+    # whether scores may be missing or negative: they have the units of each experiment, so that
+    # they are compared with a least one, and not kept
+    signed: bool = False
+
+
+TABLE = EdgeFormat("table")
+STRING = EdgeFormat("STRING", ("preferredname a", "preferredname b"), "combined score")
+BIOGRID = EdgeFormat(
+    "BioGRID",
+    ("official symbol interactor a", "official symbol interactor b"),
+    "#biogrid interaction id",
+    quoting=False,
+    signed=True,
+)
+SIF = EdgeFormat("SIF", quoting=False)
+
+
 @dataclass(frozen=True)
 class EdgeLayout:
     """How the lines of a file hold edges."""
 
     path: Path
-    format: str  # BioGRID, STRING, SIF or table
+    format: EdgeFormat
     delimiter: str  # one character; for a space any run of blanks divides fields
     names: list[str]  # of the columns; numbers from 1 where the file has none
     a: int  # columns of the two ends
     b: int
     score: int | None  # column of the score
     first_line: int  # the line of the first edge, from 1
-    quoting: bool = True  # whether fields may stand in double quotes
     named: bool = False  # whether the file names its columns
 
 
@@ -287,7 +304,7 @@ def edge_layout(path: Path) -> EdgeLayout:
         if len(lines) == 2:
             break
     if not lines:
-        raise InputError("the file has no edges", where=str(path), hint=_TWO_IDS)
+        raise InputError("the file has no edges", where=path, hint=_TWO_IDS)
     if is_sif(path):
         return _sif_layout(path, "\t" if any("\t" in text for _, text in lines) else " ")
     delimiter = sniff_delimiter(lines[0][1], lines[-1][1], text_suffix(path))
@@ -297,24 +314,23 @@ def edge_layout(path: Path) -> EdgeLayout:
             where=f"{path}, line {lines[0][0]}",
             hint="an edge has two ids, and perhaps a score",
         )
-    is_biogrid = comment is not None and comment.lower().startswith(_BIOGRID)
-    rows = [_split_line(text, delimiter, str(path), not is_biogrid) for _, text in lines]
+    quoting = not (comment or "").lower().startswith(BIOGRID.mark)
+    rows = [_split_line(text, delimiter, path, quoting) for _, text in lines]
     if comment is not None:
-        named = _split_line(comment, delimiter, str(path))
+        named = _split_line(comment, delimiter, path)
         if _is_header(named, rows[0]):
             return _named_layout(named, rows[0], path, delimiter, lines[0][0])
     if all(len(row) == 3 and row[1] in _SIF_TYPES for row in rows):
         return _sif_layout(path, delimiter)
     if _is_header(rows[0], rows[-1]):
         if len(rows) == 1:
-            raise InputError(
-                "the file has a line of column names, but no edges", where=str(path), hint=_TWO_IDS
-            )
+            what = "the file has a line of column names, but no edges"
+            raise InputError(what, where=path, hint=_TWO_IDS)
         return _named_layout(rows[0], rows[1], path, delimiter, lines[1][0])
     return _unnamed_layout(rows[0], path, delimiter, lines[0][0])
 
 
-def _split_line(text: str, delimiter: str, where: str, quoting: bool = True) -> list[str]:
+def _split_line(text: str, delimiter: str, where: object, quoting: bool = True) -> list[str]:
     """Split a line, which is at `where`, into fields; several blanks divide as one does."""
     if not quoting:
         return [field.strip(BLANKS) for field in text.split(delimiter)]
@@ -336,42 +352,43 @@ def _is_header(names: list[str], row: list[str]) -> bool:
 
 def names_an_edge(names: list[str]) -> bool:
     """Say whether the names of columns include those of two ends, or of a score."""
-    plain = [" ".join(name_words(name)) for name in names]
+    plain = _plain(names)
     return _ends_of(plain) is not None or any(score in plain for score in _SCORES)
+
+
+def _plain(names: list[str]) -> list[str]:
+    return [" ".join(name_words(name)) for name in names]
 
 
 def _named_layout(
     names: list[str], row: list[str], path: Path, delimiter: str, first_line: int
 ) -> EdgeLayout:
-    is_biogrid = names[0].lower() == _BIOGRID
+    is_biogrid = names[0].lower() == BIOGRID.mark
     names = [names[0].lstrip("#").strip(), *names[1:]]
     if len(row) == len(names) + 1:  # R's write.table leaves the row ids without a name
         names = ["", *names]
-    plain = [" ".join(name_words(name)) for name in names]
+    plain = _plain(names)
     score = next((plain.index(s) for s in _SCORES if s in plain), None)
-    ends = _BIOGRID_NAMES if is_biogrid else _STRING_NAMES
-    found = _ends_of(plain)
-    if all(end in plain for end in ends):
-        a, b = plain.index(ends[0]), plain.index(ends[1])
-    elif found is not None:
-        a, b = found
-    else:
-        known = [name for name in names if name]
-        first = [i for i, name in enumerate(names) if i != score and name][:2]
-        if len(known) > _MOST_UNKNOWN or len(first) < 2:
+    is_string = STRING.mark in plain or STRING.ends[0] in plain
+    format = BIOGRID if is_biogrid else STRING if is_string else TABLE
+    own = [plain.index(end) for end in format.ends if end in plain]
+    ends = own if len(own) == 2 else _ends_of(plain)
+    if ends is None:
+        has_name = [i for i, name in enumerate(names) if name]
+        ends = [i for i in has_name if i != score][:2]
+        if len(has_name) > _MOST_UNKNOWN or len(ends) < 2:
+            shown = listed([names[i] for i in has_name], 8)
             raise InputError(
-                f"it is not clear which of the columns {listed(known, 8)} hold the two ends",
+                f"it is not clear which of the columns {shown} hold the two ends",
                 where=f"{path}, line {first_line - 1}",
                 hint=f"name them so that it is ({_KNOWN_NAMES}), or give a table of these two "
                 "columns, and perhaps a score",
             )
-        a, b = first
+    a, b = ends
     others = [i for i, name in enumerate(names) if name and i not in (a, b)]
     if score is None and len(others) == 1 and is_number(row[others[0]]):
         score = others[0]
-    is_string = "combined score" in plain or _STRING_NAMES[0] in plain
-    format = "BioGRID" if is_biogrid else "STRING" if is_string else "table"
-    return EdgeLayout(path, format, delimiter, names, a, b, score, first_line, not is_biogrid, True)
+    return EdgeLayout(path, format, delimiter, names, a, b, score, first_line, named=True)
 
 
 def is_sif(path: Path) -> bool:
@@ -380,7 +397,7 @@ def is_sif(path: Path) -> bool:
 
 
 def _sif_layout(path: Path, delimiter: str) -> EdgeLayout:
-    return EdgeLayout(path, "SIF", delimiter, ["node", "partner"], 0, 1, None, 1, quoting=False)
+    return EdgeLayout(path, SIF, delimiter, ["node", "partner"], 0, 1, None, 1)
 
 
 def _sif_pairs(chunk: Chunk, layout: EdgeLayout) -> bytes:
@@ -402,14 +419,14 @@ def _sif_pairs(chunk: Chunk, layout: EdgeLayout) -> bytes:
     return "".join(pairs).encode()
 
 
-def _ends_of(plain: list[str]) -> tuple[int, int] | None:
+def _ends_of(plain: list[str]) -> list[int] | None:
     """Return the columns of two names that differ in being the first and the second of a pair."""
     for a, name in enumerate(plain):
         pairs = (pair for pair in _PAIRS if pair[0] == name)
         ends = ((name, name[: -len(a)] + b) for a, b in _ENDS if _ends_with(name, a))
         for _, second in chain(pairs, ends) if name else ():
             if second in plain:
-                return a, plain.index(second)
+                return [a, plain.index(second)]
     return None
 
 
@@ -432,7 +449,7 @@ def _unnamed_layout(row: list[str], path: Path, delimiter: str, line: int) -> Ed
     if what is not None:
         raise InputError(what, where=f"{path}, line {line}", hint=hint)
     names = [f"column {i}" for i in range(1, len(row) + 1)]
-    return EdgeLayout(path, "table", delimiter, names, 0, 1, 2 if len(row) == 3 else None, line)
+    return EdgeLayout(path, TABLE, delimiter, names, 0, 1, 2 if len(row) == 3 else None, line)
 
 
 # Many lines parsed at a time: Arrow codes the ids of each chunk.
@@ -443,11 +460,10 @@ _ODD_BLANKS = (b"  ", b"\t", b" \n", b" \r", b"\n ")
 def _parse_edges(chunk: Chunk, layout: EdgeLayout) -> pa.Table | None:
     """Return columns ``a``, ``b`` and perhaps ``score``; None if the chunk holds no edge."""
     text = chunk.text
-    if layout.format == "SIF":
+    if layout.format is SIF:
         text, layout = _sif_pairs(chunk, layout), replace(layout, delimiter="\t")
         chunk = Chunk(text, 1)
-    for _ in range(layout.first_line - chunk.first_line):
-        text = text[text.find(b"\n") + 1 :]
+    text = text.split(b"\n", max(0, layout.first_line - chunk.first_line))[-1]
     if layout.delimiter == " " and any(odd in text for odd in _ODD_BLANKS):
         text = b"\n".join([b" ".join(line.split()) for line in text.split(b"\n")])
     if text.startswith(b"#") or b"\n#" in text:
@@ -479,7 +495,7 @@ def _read_columns(text: bytes, layout: EdgeLayout) -> pa.Table | None:
             pacsv.ReadOptions(column_names=names, block_size=len(text)),
             pacsv.ParseOptions(
                 delimiter=layout.delimiter,
-                quote_char='"' if layout.quoting and b'"' in text else False,
+                quote_char='"' if layout.format.quoting and b'"' in text else False,
             ),
             pacsv.ConvertOptions(
                 column_types=types, include_columns=list(types), null_values=list(_MISSING)
@@ -492,10 +508,9 @@ def _read_columns(text: bytes, layout: EdgeLayout) -> pa.Table | None:
         return None
     if layout.score is not None:
         score = table["score"].to_numpy()
-        # in BioGRID scores may be missing or negative
         right = (
             ~(np.abs(score) >= TOO_LARGE)
-            if layout.format == "BioGRID"
+            if layout.format.signed
             else (score >= 0) & (score < TOO_LARGE)
         )
         return table if right.all() else None
@@ -508,7 +523,7 @@ def _first_wrong(chunk: Chunk, layout: EdgeLayout) -> InputError:
         if line < layout.first_line or text.startswith("#"):
             continue
         where = f"{layout.path}, line {line}"
-        fields = _split_line(text, layout.delimiter, where, layout.quoting)
+        fields = _split_line(text, layout.delimiter, where, layout.format.quoting)
         what, hint = None, _LINE_HINT
         if len(fields) != len(layout.names):
             what = f"the line has {counted(len(fields), 'field')}"
@@ -516,7 +531,7 @@ def _first_wrong(chunk: Chunk, layout: EdgeLayout) -> InputError:
         elif not fields[layout.a] or not fields[layout.b]:
             what = f"an id is missing in column {1 + (layout.b if fields[layout.a] else layout.a)}"
         elif layout.score is not None:
-            what, hint = _wrong_score(fields[layout.score], layout.format), _SCORE_HINT
+            what, hint = _wrong_score(fields[layout.score], layout.format.signed), _SCORE_HINT
             where += f", column {layout.score + 1}"
         if what is not None:
             return InputError(what, where=where, hint=hint)
@@ -528,12 +543,12 @@ def _first_wrong(chunk: Chunk, layout: EdgeLayout) -> InputError:
     )
 
 
-def _wrong_score(text: str, format: str) -> str | None:
+def _wrong_score(text: str, signed: bool) -> str | None:
     if text in _MISSING:
-        return None if format == "BioGRID" else f"the edge has no score ({text!r})"
+        return None if signed else f"the edge has no score ({text!r})"
     if not is_number(text):
         return f"the score {text!r} is not a number"
-    fault = score_fault(float(text), signed=format == "BioGRID")
+    fault = score_fault(float(text), signed=signed)
     return None if fault is None else f"the score {text} is {fault}"
 
 

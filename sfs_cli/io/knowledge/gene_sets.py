@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -26,17 +26,20 @@ from sfs_cli.io.files.table import (
     split_fields,
 )
 from sfs_cli.io.files.text import read_whole, text_lines, text_suffix
-from sfs_cli.io.given import given
 from sfs_cli.io.matrix.base import read_sparse_table
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
-def _records(path: Path, wanted: str) -> Iterator[tuple[str, str]]:
+def _names(held: Iterable[Any]) -> list[str]:
+    """Return the names that an object of Python holds, each once."""
+    return list(dict.fromkeys(nfc(str(name)) for name in held))
+
+
+def _records(path: Path) -> Iterator[tuple[str, str]]:
     """Yield place and text of the lines of a file that are not blank and no comments."""
-    refuse_other_than_text(path, wanted)
-    held = MemoryCounter(str(path))
+    held = MemoryCounter(path)
     for line, text in text_lines(path):
         if not text.startswith("#"):
             held.add(len(text) + (2 + text.count("\t")) * FIELD_BYTES)
@@ -53,13 +56,13 @@ def read_gene_list(path: Path) -> list[str]:
     feature_id, hgnc_symbol). Of tables that `sfs` has written, which begin with a column ``rank``,
     the column ``feature`` is read.
     """
-    if (held := given(path)) is not None:
-        return list(dict.fromkeys(nfc(str(name)) for name in held))
-    refuse_other_than_text(path, "a list of genes")
+    content = refuse_other_than_text(path, "a list of genes")
+    if content.kind is Kind.OBJECT:
+        return _names(content.held)
     _refuse_sets(path)
     genes: dict[str, None] = {}
     n_lines, column, fields, where = 0, 0, [""], str(path)
-    for where, text in _records(path, "a list of genes"):
+    for where, text in _records(path):
         n_lines += 1
         fields = split_fields(text, "\t" if "\t" in text else ",", where)
         if n_lines == 1 and fields[:2] == ["rank", "feature"]:
@@ -76,7 +79,7 @@ def read_gene_list(path: Path) -> list[str]:
     if not genes or (n_lines == 1 and len(fields) > 1):
         what = f"is a single line of {len(fields):,} fields" if genes else "holds no ids"
         raise InputError(f"the list {what}", where=where, hint="write one gene id in each line")
-    check_names(genes, "a gene", str(path))
+    check_names(genes, "a gene", path)
     return list(genes)
 
 
@@ -88,7 +91,7 @@ def _refuse_sets(path: Path) -> None:
         return
     widths = {len(row) for row in rows}
     if lines[0].lower().startswith("!gaf-version") or (
-        widths <= {15, 16, 17} and all(":" in row[_TERM] for row in rows)
+        widths.issubset(_WIDTHS) and all(":" in row[_TERM] for row in rows)
     ):
         what, suffix = "annotations (GAF)", ".gaf"
     elif (
@@ -101,7 +104,7 @@ def _refuse_sets(path: Path) -> None:
         return
     raise InputError(
         f"the file looks like {what}, but its name does not end in {suffix}",
-        where=str(path),
+        where=path,
         hint=f"give it a name that ends in {suffix}",
     )
 
@@ -126,15 +129,15 @@ def read_id_map(path: Path) -> list[tuple[str, str]]:
         path, ("left", "right"), delimiter, _MAP_HINT, lambda row: any(map(is_id_name, row))
     )
     pairs: dict[tuple[str, str], None] = {}
-    held = MemoryCounter(str(path))
+    held = MemoryCounter(path)
     for fields in zip(*table.columns.values()):
         several = ([name.strip(BLANKS) for name in field.split(_SEVERAL)] for field in fields)
         lefts, rights = ([name for name in ids if name not in _NO_ID] for ids in several)
         held.add(3 * FIELD_BYTES * len(lefts) * len(rights))
         pairs.update(((left, right), None) for left in lefts for right in rights)
     if not pairs:
-        raise InputError("the map holds no pair of ids", where=str(path), hint=_MAP_HINT)
-    check_names((name for pair in pairs for name in pair), "an id", str(path))
+        raise InputError("the map holds no pair of ids", where=path, hint=_MAP_HINT)
+    check_names((name for pair in pairs for name in pair), "an id", path)
     return list(pairs)
 
 
@@ -168,11 +171,9 @@ def read_gmt(path: Path) -> dict[str, list[str]]:
     The file is GMT, or GMX if its name says so. gzip and zstd are decompressed; blank lines of GMT
     and those that begin with ``#`` are skipped.
     """
-    if (held := given(path)) is not None:
-        return {
-            nfc(str(name)): list(dict.fromkeys(nfc(str(gene)) for gene in genes))
-            for name, genes in held.items()
-        }
+    content = refuse_other_than_text(path, "gene sets")
+    if content.kind is Kind.OBJECT:
+        return {nfc(str(name)): _names(genes) for name, genes in content.held.items()}
     sets: dict[str, list[str]] = {}
     places: dict[str, str] = {}
     of_file, hint = (_columns, _GMX_HINT) if text_suffix(path) == ".gmx" else (_lines, _GMT_HINT)
@@ -193,19 +194,18 @@ def read_gmt(path: Path) -> dict[str, list[str]]:
         check_names((name, *genes), "a set, or of a gene of it,", where)
         sets[name], places[name] = genes, where
     if not sets:
-        raise InputError("the file holds no gene sets", where=str(path), hint=hint)
+        raise InputError("the file holds no gene sets", where=path, hint=hint)
     return sets
 
 
 def _lines(path: Path) -> Iterator[tuple[str, list[str]]]:
     """Yield place and fields of the lines of a GMT."""
-    for where, text in _records(path, "gene sets (GMT)"):
+    for where, text in _records(path):
         yield where, [field.strip(BLANKS) for field in text.split("\t")]
 
 
 def _columns(path: Path) -> Iterator[tuple[str, list[str]]]:
     """Yield place and fields of the columns of a GMX that are not empty from top to bottom."""
-    refuse_other_than_text(path, "gene sets (GMX)")
     lines = read_whole(path).rstrip("\r\n").split("\n")
     rows = [line.removesuffix("\r").split("\t") for line in lines]
     for number, column in enumerate(zip_longest(*rows, fillvalue=""), 1):
@@ -239,7 +239,7 @@ def choose_sets(sets: Mapping[str, list[str]], names: str, path: Path) -> dict[s
                 )
             raise InputError(
                 f"there is no set {pattern!r} among {counted(len(sets), 'set')}",
-                where=str(path),
+                where=path,
                 hint=hint,
             )
         chosen.update(found)
@@ -273,6 +273,7 @@ CODES = (
 """All evidence codes in use (Gene Ontology Consortium, Guide to GO evidence codes)."""
 
 _GAF_COLUMNS = {"id": 1, "symbol": 2}
+_WIDTHS = (15, 16, 17)
 _QUALIFIER, _TERM, _EVIDENCE = 3, 4, 6
 NO_DATA = "ND"
 """Evidence of genes of which nothing is known, which all stand in the root of an ontology."""
@@ -347,7 +348,7 @@ def _none_kept(of: str, counts: Counter[str], path: Path, hint: str) -> InputErr
     """Return what says why no annotation is kept, as the counts of each kind tell."""
     found = [f"{counts[kind]:,} {why}" for kind, why in _LEFT_OUT.items() if counts[kind]]
     return InputError(
-        f"all annotations{of} are left out: {', '.join(found)}", where=str(path), hint=hint
+        f"all annotations{of} are left out: {', '.join(found)}", where=path, hint=hint
     )
 
 
@@ -365,7 +366,7 @@ def read_gaf(
     terms: dict[str, dict[str, None]] = {}
     codes: Counter[str] = Counter()
     counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    held = MemoryCounter(str(path))
+    held = MemoryCounter(path)
     for line, text in text_lines(path):
         where = f"{path}, line {line}"
         if text[0] == "!":
@@ -375,33 +376,30 @@ def read_gaf(
                 raise InputError(what, where=where, hint=hint)
             continue
         width = text.count("\t") + 1
-        if not 15 <= width <= 17:
+        if width not in _WIDTHS:
             what = f"the line has {counted(width, 'column')}, not 15 to 17"
             raise InputError(what, where=where, hint=_GAF_HINT)
         fields = [field.strip(BLANKS) for field in text.split("\t", _EVIDENCE + 1)]
         gene, term, code = fields[column], fields[_TERM], fields[_EVIDENCE]
         if not gene or not term:
             missing, at = ("term", _TERM) if gene else (ids, column)
-            raise InputError(
-                f"the annotation has no {missing} (column {at + 1})",
-                where=where,
-                hint="remove the line, or download the file again",
-            )
+            what = f"the annotation has no {missing} (column {at + 1})"
+            hint = "remove the line, or download the file again"
+            raise InputError(what, where=where, hint=hint)
         if "NOT" in fields[_QUALIFIER].upper().split("|"):
-            counts[term]["negated_annotations"] += 1
-            continue
-        codes[code] += 1
-        if code != NO_DATA if kept is None else code in kept:
-            counts[term]["annotations"] += 1
-            genes = terms.setdefault(term, {})
-            if gene not in genes:
+            kind = "negated_annotations"
+        elif code != NO_DATA if kept is None else code in kept:
+            kind = "annotations"
+            if gene not in (genes := terms.setdefault(term, {})):
                 held.add(len(gene) + 2 * FIELD_BYTES)
                 check_names((term, gene), "a term, or of a gene of it,", where)
                 genes[gene] = None
         else:
-            counts[term]["without_data" if code == NO_DATA else "other_evidence"] += 1
+            kind = "without_data" if code == NO_DATA else "other_evidence"
+        counts[term][kind] += 1
+        codes[code] += kind != "negated_annotations"
     if not counts:
-        raise InputError("the file holds no annotations", where=str(path), hint=_GAF_HINT)
+        raise InputError("the file holds no annotations", where=path, hint=_GAF_HINT)
     if not terms:
         found = ", ".join(f"{code} {count:,}" for code, count in codes.most_common(10))
         hint = f"choose among the evidence of the file: {found or 'there is none'}"
@@ -458,7 +456,7 @@ def read_sets(specs: Iterable[str]) -> dict[str, list[str]]:
             if set(found.setdefault(name, genes)) != set(genes):
                 raise InputError(
                     f"the set {name!r} has other features than in {origin[name]}",
-                    where=str(path),
+                    where=path,
                     hint="give one of the files, or rename the set",
                     option="sets",
                 )
@@ -484,7 +482,7 @@ def read_annotations(
         option = "evidence" if evidence is not None else "ids"
         raise UsageError(
             f"{option} has no effect on {path.name}: it is not a GAF file",
-            where=str(path),
+            where=path,
             hint=f"leave {option} out, or give annotations as .gaf or .gaf.gz",
             option=option,
         )
@@ -497,7 +495,7 @@ def read_annotations(
 def _terms_of_matrix(path: Path) -> Terms:
     from scipy.sparse import csr_array
 
-    if given(path) is None and examine(path).kind is Kind.TEXT:
+    if examine(path).kind is Kind.TEXT:
         _refuse_sets(path)
     genes, terms, matrix = read_sparse_table(
         path,
@@ -508,7 +506,7 @@ def _terms_of_matrix(path: Path) -> Terms:
     used = np.flatnonzero(matrix.sum(axis=0) > 0)
     if not used.size:
         raise InputError(
-            "no gene has a term", where=str(path), hint="give genes in rows and terms in columns"
+            "no gene has a term", where=path, hint="give genes in rows and terms in columns"
         )
     facts = {"terms_without_genes": len(terms) - len(used)}
     return Terms(genes, [terms[i] for i in used], csr_array(matrix[:, used]), facts)

@@ -60,7 +60,7 @@ def read_hierarchy(spec: str) -> Hierarchy:
         if column is not None:
             raise InputError(
                 f"the file is a Newick tree, which has no column {column!r}",
-                where=str(path),
+                where=path,
                 hint=f"give {path.name} alone",
             )
         paths = read_newick(read_whole(path), str(path))
@@ -71,7 +71,7 @@ def read_hierarchy(spec: str) -> Hierarchy:
     if not heads or max(heads.values()) == 1:
         raise InputError(
             "no two samples share a node below the root, so all similarities are zero",
-            where=str(path),
+            where=path,
             hint="give a deeper hierarchy: samples of one class begin with the same component, "
             "or hang below the same inner node of the tree",
         )

@@ -17,10 +17,10 @@ import numpy as np
 
 from sfs_cli.compute.limits import TOO_LARGE
 from sfs_cli.errors import InputError, UsageError, listed
+from sfs_cli.io.files import sniff
 from sfs_cli.io.files.names import BLANKS, check_names, nfc
 from sfs_cli.io.files.table import NULL_TOKENS, TextTable, is_number, read_table, texts_of
 from sfs_cli.io.files.text import repeated
-from sfs_cli.io.given import given
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,14 +30,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Kind = Literal["categorical", "numeric"]
 KINDS: tuple[Kind, ...] = ("categorical", "numeric")
-GROUPING = {"batch": "batches", "donors": "donors"}
-"""Options whose column puts samples into groups, and what these are."""
 CODES = 10
 """Whole numbers of at most so many values may be codes of categories."""
 _INSIDE = "obs:"
 LABEL_NAMES = ("label", "class", "group", "condition", "cell_type")
-WEIGHT_NAMES = ("weight", "weights", "sample_weight")
-"""Usual names of the columns, the first of which is taken where none is named."""
+"""Usual names of the column, the first of which is taken where none is named."""
 
 
 @dataclass(frozen=True)
@@ -184,7 +181,7 @@ def _choose(
             f"column {asked!r} is the first one, which names the samples"
             if is_first
             else f"there is no {noun} {asked!r}",
-            where=str(path),
+            where=path,
             hint=f"give one of {listed(others, 20)}, or another table: --{option} FILE[:COLUMN]",
         )
     if len(others) == 1:
@@ -195,7 +192,7 @@ def _choose(
         return named[0]
     raise InputError(
         f"it is not clear which column holds the {what}",
-        where=str(path),
+        where=path,
         hint=f"add it to the option as {path.name}:COLUMN, one of {listed(others, 20)}",
     )
 
@@ -245,6 +242,10 @@ def parse_weight(text: str) -> float:
     return weight
 
 
+WEIGHTS = Wanted("sample-weights", "weight", parse_weight, ("weight", "weights", "sample_weight"))
+"""The weights of samples."""
+
+
 def parse_number(text: str, hint: str) -> float:
     """Return a number; raise an InputError for other text, and for what no measurement reaches."""
     value = float(text) if is_number(text) else math.nan
@@ -270,6 +271,8 @@ class Covariate:
         Whether the user said how it is taken.
     held : bool
         Whether it is an object of Python, whose type says how it is taken.
+    groups : str
+        What it puts samples into, such as donor; empty for other covariates.
     """
 
     values: Column[Any]
@@ -277,6 +280,7 @@ class Covariate:
     kind: Kind
     asked: bool = False
     held: bool = False
+    groups: str = ""
 
     @property
     def name(self) -> str:
@@ -299,14 +303,15 @@ class Covariate:
 
 
 def read_covariates(
-    spec: str, option: str, matrix: str = "", ids: Ids | None = None
+    spec: str, option: str, matrix: str = "", ids: Ids | None = None, groups: str = ""
 ) -> list[Covariate]:
     """Read ``FILE:COLUMN,COLUMN`` or ``obs:KEY,KEY``; `matrix` and `ids` are as in `read_column`.
 
     A column of numbers is numeric and any other categorical, unless the name is followed by
     ``=numeric`` or ``=categorical``. Where columns have types, as in AnnData, Parquet and data
     frames, numbers that are text or categories are categorical. Without columns, the file has to
-    have only one. `option` names the file.
+    have only one. `option` names the file, and `groups` says what a column puts samples into, which
+    are categories then.
 
     Raises
     ------
@@ -316,32 +321,34 @@ def read_covariates(
     table, columns = _table_of(spec, option, matrix, ids)
     if columns is None:
         columns = _choose(table, None, option, "covariates")
-    held = not is_inside(spec) and given(table.path) is not None
+    held = not is_inside(spec) and sniff.recognize(table.path).kind is sniff.Kind.OBJECT
     found = []
-    for asked, kind in _split_columns(columns, list(table.columns)[1:], option):
+    for asked, kind in _split_columns(columns, list(table.columns)[1:], option, groups):
         name = _choose(table, asked, option, "covariates")
         values: Column[Any] = _column(table, name, "value", str)
         number = name not in table.categories and all(map(is_number, values.values()))
         taken = kind or ("numeric" if number else "categorical")
         if taken == "numeric":
             values = _column(table, name, "value", _finite)
-        found.append(Covariate(values, option, taken, kind is not None, held))
+        found.append(Covariate(values, option, taken, kind is not None, held, groups))
     return found
 
 
-def _split_columns(text: str, known: Sequence[str], option: str) -> list[tuple[str, Kind | None]]:
+def _split_columns(
+    text: str, known: Sequence[str], option: str, groups: str
+) -> list[tuple[str, Kind | None]]:
     """Return the columns of ``NAME,NAME=KIND``; a text that is a column is that column."""
     found: list[tuple[str, Kind | None]] = []
-    usual: Kind | None = "categorical" if option in GROUPING else None
+    usual: Kind | None = "categorical" if groups else None
     for part in [text] if text in known else text.split(","):
         part = part.strip()
         start, _, kind = part.rpartition("=")
         named = next((k for k in KINDS if k == kind), None) if part not in known else None
         found.append((part if named is None else start, named or usual))
-    if option in GROUPING and "numeric" in dict(found).values():
+    if groups and "numeric" in dict(found).values():
         raise UsageError(
-            f"--{option} {text} is no number: {GROUPING[option]} are categories",
-            hint="give --adjust for numeric covariates",
+            f"--{option} {text} is no number: a {groups} is a category",
+            hint="leave out =numeric",
             option=option,
         )
     names = [name for name, _ in found]

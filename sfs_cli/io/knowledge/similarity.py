@@ -16,12 +16,11 @@ import numpy as np
 
 from sfs_cli.compute.limits import TOO_LARGE
 from sfs_cli.errors import InputError, counted, listed
-from sfs_cli.io.files.names import check_names, nfc
+from sfs_cli.io.files.names import check_names, decoded, nfc
 from sfs_cli.io.files.read_limits import check_room
 from sfs_cli.io.files.sniff import Kind, examine
 from sfs_cli.io.files.table import NULL_TOKENS, first_rows, is_number, split_fields
 from sfs_cli.io.files.text import arrow_file
-from sfs_cli.io.given import given
 from sfs_cli.io.knowledge.coordinates import read_inside
 from sfs_cli.io.knowledge.edges import (
     is_sif,
@@ -79,7 +78,7 @@ def read_feature_similarity(
     if not similarity.nnz:
         raise InputError(
             "no two features are similar",
-            where=str(path),
+            where=path,
             hint="lower min-score" if min_score is not None else "give similarities above zero",
         )
     return ids, similarity, facts
@@ -90,7 +89,7 @@ def _is_matrix(path: Path) -> bool:
     lines, delimiter = first_rows(path)
     if len(lines) < 2 or delimiter is None:
         return False
-    names, *rows = (split_fields(line, delimiter, str(path)) for line in lines)
+    names, *rows = (split_fields(line, delimiter, path) for line in lines)
     width = len(rows[0])
     columns = names if len(names) == width - 1 else names[1:]
     if not 0 <= width - len(names) <= 1:
@@ -123,7 +122,7 @@ def _from_matrix(
     if alone:
         raise InputError(
             f"rows and columns have other ids: {' and '.join(alone)}",
-            where=str(path),
+            where=path,
             hint="give a square matrix with one row and one column for each feature",
         )
     place = {name: i for i, name in enumerate(columns)}
@@ -156,7 +155,7 @@ def _symmetric(matrix: csr_array, ids: Sequence[str], path: Path) -> csr_array:
         raise InputError(
             f"the matrix is not symmetric: row {ids[i]!r} has {matrix[i, j]:g} in column "
             f"{ids[j]!r}, and row {ids[j]!r} has {matrix[j, i]:g} in column {ids[i]!r}",
-            where=str(path),
+            where=path,
             hint="give a symmetric matrix, for example the mean of it and its transpose",
         )
     mean = coo_array((matrix + other) / 2)
@@ -211,7 +210,7 @@ class SimilarityFile:
         if (shape := self.matrix.shape) != (len(rows), len(columns)):
             raise InputError(
                 f"the similarity has shape {shape}, but there are {len(rows):,} samples",
-                where=str(self.path),
+                where=self.path,
                 hint="give a table with ids, and one row and one column for each sample",
                 option=_GIVEN_BY,
             )
@@ -247,10 +246,11 @@ def open_similarity(spec: str, matrix: str = "") -> SimilarityFile:
             )
         return SimilarityFile(Path(matrix), graph, samples, samples)
     path = Path(spec)
-    if (held := given(path)) is not None:
+    content = examine(path)
+    if content.kind is Kind.OBJECT:
+        held = content.held
         return SimilarityFile(path, held.values, held.row_ids, held.column_ids)
     if path.suffix.lower() in (".npy", ".npz"):
-        examine(path)
         with read_errors(
             path,
             "an array of numbers",
@@ -261,8 +261,8 @@ def open_similarity(spec: str, matrix: str = "") -> SimilarityFile:
             # a map is as long as its header declares, or is refused
             with np.errstate(over="ignore"):  # of a shape beyond all files, which is refused
                 mapped = np.load(path, mmap_mode="r", allow_pickle=False)
-            check_room("the array takes", 2 * mapped.nbytes, str(path))
-            return SimilarityFile(path, cast_values(np.array(mapped), "float64", str(path)))
+            check_room("the array takes", 2 * mapped.nbytes, path)
+            return SimilarityFile(path, cast_values(np.array(mapped), "float64", path))
     reader, row_ids, values = read_dense_table(
         path,
         "a table of similarities",
@@ -276,20 +276,20 @@ def _read_npz(path: Path) -> SimilarityFile:
 
     with zipfile.ZipFile(path) as archive:
         size = sum(member.file_size for member in archive.infolist())
-        check_room("the arrays take", 2 * size, str(path))
+        check_room("the arrays take", 2 * size, path)
     with np.load(path, allow_pickle=False) as arrays:
         ids, dense = arrays.get("samples"), arrays.get("dense")
         stored: Any = None if dense is not None else _compressed(arrays)
     if dense is not None:
-        matrix: Similarity = cast_values(dense, "float64", str(path))
+        matrix: Similarity = cast_values(dense, "float64", path)
     else:
         matrix = _checked(load_npz(path) if stored is None else stored, ids, path)
     if ids is None:
         return SimilarityFile(path, matrix)
     if ids.ndim != 1:
         raise ValueError(f"the samples have {ids.ndim} axes")
-    samples = [i.decode() if isinstance(i, bytes) else str(i) for i in ids.tolist()]
-    check_names(samples, "a sample", str(path))
+    samples = list(map(decoded, ids.tolist()))
+    check_names(samples, "a sample", path)
     return SimilarityFile(path, matrix, samples, samples)
 
 
@@ -297,8 +297,7 @@ def _compressed(arrays: Mapping[str, np.ndarray]) -> Any:
     """Return the arrays of a compressed sparse matrix; None for one that SciPy is to load."""
     from sfs_cli.io.matrix.stored import Compressed
 
-    named = arrays["format"].item()
-    format = named.decode() if isinstance(named, bytes) else str(named)
+    format = decoded(arrays["format"].item())
     if format not in ("csr", "csc"):
         return None
     shape = tuple(int(size) for size in arrays["shape"].ravel())
@@ -319,10 +318,10 @@ def _checked(stored: Any, ids: np.ndarray | None, path: Path) -> csr_array:
         but = f"but {most:,} {counted_by}" if n > most else "it must be square"
         raise InputError(
             f"the similarity has shape {stored.shape}, {but}",
-            where=str(path),
+            where=path,
             hint="give one row and one column for each sample",
         )
-    return checked_csr(stored, str(path))
+    return checked_csr(stored, path)
 
 
 FORMATS = (".npz", ".parquet", ".tsv", ".csv", ".h5ad")

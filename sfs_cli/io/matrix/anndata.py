@@ -19,6 +19,7 @@ from scipy.sparse import csr_array
 
 from sfs_cli.errors import InputError, UsageError, listed, nearest
 from sfs_cli.io.files.child_process import call_apart, reading
+from sfs_cli.io.files.names import decoded
 from sfs_cli.io.files.read_limits import most_taken
 from sfs_cli.io.files.sniff import H5MU, split_modality
 from sfs_cli.io.matrix.base import Annotations, MatrixReader, ReadOptions, read_errors
@@ -54,33 +55,26 @@ _REWRITE = "write the file again with AnnData.write_h5ad"
 
 
 def open_h5ad(path: Path, options: ReadOptions) -> MatrixReader:
-    """Open an AnnData file."""
-    file = open_hdf5(path, options.allow_external)
-    return _open(path, "h5ad", file, file.close, options)
-
-
-def open_h5mu(path: Path, options: ReadOptions) -> MatrixReader:
-    """Open ``FILE.h5mu:MODALITY``, or ``FILE.h5mu`` where there is one modality."""
+    """Open an AnnData file, ``FILE.h5mu:MODALITY``, or ``FILE.h5mu`` of one modality."""
     file = open_hdf5(split_modality(path)[0], options.allow_external)
-    return _open(path, "h5mu", file, file.close, options)
+    return _open(path, file, file.close, options)
 
 
 def open_zarr(path: Path, options: ReadOptions) -> MatrixReader:
     """Open an AnnData folder of Zarr format 2 or 3."""
     # a Zarr folder holds no file open between reads
-    return _open(path, "zarr", open_zarr_group(path), lambda: None, options)
+    return _open(path, open_zarr_group(path), lambda: None, options)
 
 
-def _open(
-    path: Path, name: str, file: Any, release: Callable[[], None], options: ReadOptions
-) -> MatrixReader:
+def _open(path: Path, file: Any, release: Callable[[], None], options: ReadOptions) -> MatrixReader:
     """Open ``X``, a layer, or ``raw/X``.
 
     Rows are samples, except where the matrix is stored by feature (CSC, or dense in tall chunks):
     then rows are features.
     """
+    name = split_modality(path)[0].suffix.lower().removeprefix(".")
     with releasing(release), read_errors(path, name):
-        group = find_modality(file, path) if name == "h5mu" else file
+        group = anndata_in(file, path)
         _check_anndata(group, path)
         key, var_key = _matrix_keys(group, options, path)
         obs = _read_frame(group, "obs", path)
@@ -94,9 +88,9 @@ def _open(
         return StoredReader(
             path=path,
             format=name,
+            features=features,
+            samples=samples,
             fixed_rows="features" if by_feature else "samples",
-            row_ids=features if by_feature else samples,
-            column_ids=samples if by_feature else features,
             matrix=matrix,
             options=options,
             release=release,
@@ -104,14 +98,16 @@ def _open(
         )
 
 
-def find_modality(file: Any, path: Path) -> Any:
-    """Return the group of the modality that a path names, or of the only one."""
+def anndata_in(file: Any, path: Path) -> Any:
+    """Return the AnnData in a file: of MuData the modality that the path names, or the only one."""
     where, name = split_modality(path)
+    if where.suffix.lower() != H5MU:
+        return file
     names = list(file["mod"]) if "mod" in file and hasattr(file["mod"], "keys") else []
     if not names:
         raise InputError(
             "this is not MuData: it has no modalities",
-            where=str(where),
+            where=where,
             hint="MuData is written by MuData.write_h5mu; AnnData files end in .h5ad",
         )
     if name is None and len(names) > 1:
@@ -122,9 +118,7 @@ def find_modality(file: Any, path: Path) -> Any:
         )
     name = names[0] if name is None else name
     if name not in names:
-        raise InputError(
-            f"there is no modality {name!r}", where=str(where), hint=nearest(name, names)
-        )
+        raise InputError(f"there is no modality {name!r}", where=where, hint=nearest(name, names))
     return file[f"mod/{name}"]
 
 
@@ -145,11 +139,11 @@ def _matrix_keys(group: Any, options: ReadOptions, path: Path) -> tuple[str, str
     raw = [sep for sep in "/." if f"raw{sep}X" in group and f"raw{sep}var" in group]
     parts = [*(["X"] if "X" in group else []), *(["raw"] if raw else [])]
     parts += [f"layers/{name}" for name in group.get("layers", ())]
-    key = chosen_part(parts, options, str(path))
+    key = chosen_part(parts, options, path)
     return (f"raw{raw[0]}X", f"raw{raw[0]}var") if key == "raw" else (key, "var")
 
 
-def chosen_part(parts: Sequence[str], options: ReadOptions, where: str | None = None) -> str:
+def chosen_part(parts: Sequence[str], options: ReadOptions, where: object = None) -> str:
     """Return which part of AnnData is read: X, raw, or a layer (``layers/NAME``).
 
     Raises InputError where it is not there, UsageError where two are asked for.
@@ -171,7 +165,7 @@ def chosen_part(parts: Sequence[str], options: ReadOptions, where: str | None = 
     return asked
 
 
-def _open_matrix(element: Any, where: str, options: ReadOptions) -> tuple[StoredMatrix, bool]:
+def _open_matrix(element: Any, where: object, options: ReadOptions) -> tuple[StoredMatrix, bool]:
     """Return a matrix, and whether its rows are features."""
     if hasattr(element, "shape"):
         encoding = encoding_of(element, "", where)
@@ -236,13 +230,13 @@ def read_inside(
             _check_anndata(group, path)
             samples = list(_read_frame(group, "obs", path).index)
             found = _comparing(group, part, path)
-            return *inside(found, part, key, len(samples), str(path)), samples
+            return *inside(found, part, key, len(samples), path), samples
 
     return called_apart(work, path, most_taken())
 
 
 def inside(
-    found: Mapping[str, Callable[[], Any]], part: str, key: str, n: int, where: str
+    found: Mapping[str, Callable[[], Any]], part: str, key: str, n: int, where: object
 ) -> tuple[csr_array | np.ndarray, Sequence[str]]:
     """Return what compares n samples: a graph (`part` is obsp), or coordinates (obsm).
 
@@ -290,7 +284,7 @@ def _anndata_group(path: Path) -> Iterator[Any]:
     file_path, _ = split_modality(path)
     # the run reads its matrix from the same file, and refuses one that takes values from others
     with open_hdf5(file_path, allow_external=True) as file, read_errors(path, "AnnData"):
-        yield find_modality(file, path) if file_path.suffix.lower() == H5MU else file
+        yield anndata_in(file, path)
 
 
 def _comparing(group: Any, part: str, path: Path) -> dict[str, Callable[[], Any]]:
@@ -327,8 +321,8 @@ def _read_frame(group: Any, key: str, path: Path) -> pd.DataFrame:
     if isinstance(frame, np.ndarray) and frame.dtype.names:
         frame = _old_frame(group, frame)
     if not hasattr(frame, "index") or not hasattr(frame, "columns"):
-        raise InputError(f"{key} is not a data frame", where=str(path), hint=_REWRITE)
-    frame.index = [_text(name) for name in frame.index]
+        raise InputError(f"{key} is not a data frame", where=path, hint=_REWRITE)
+    frame.index = [decoded(name) for name in frame.index]
     return frame
 
 
@@ -345,7 +339,7 @@ def _check_index(group: Any, key: str, path: Path) -> None:
             index = index["values"]
         if hasattr(index, "dtype") and hasattr(index, "id") and index.dtype.kind == "O":
             reading(f"{key}/{name}")
-            read_names(index, str(path))
+            read_names(index, path)
 
 
 def _old_frame(group: Any, records: np.ndarray) -> pd.DataFrame:
@@ -357,13 +351,9 @@ def _old_frame(group: Any, records: np.ndarray) -> pd.DataFrame:
     for name in names:
         categories = f"uns/{name}_categories"
         if categories in group and records[name].dtype.kind in "iu":
-            known = pd.Index([_text(category) for category in group[categories][:]])
+            known = pd.Index([decoded(category) for category in group[categories][:]])
             columns[name] = pd.Categorical.from_codes(records[name], known)
-    return pd.DataFrame(columns, index=[_text(name) for name in records[index]])
-
-
-def _text(name: Any) -> str:
-    return name.decode() if isinstance(name, bytes) else str(name)
+    return pd.DataFrame(columns, index=[decoded(name) for name in records[index]])
 
 
 def arrow_table(obs: pd.DataFrame) -> pa.Table | None:
@@ -383,7 +373,7 @@ def _arrow_column(series: pd.Series) -> pa.Array | None:
     try:
         if isinstance(series.dtype, pd.CategoricalDtype):
             codes = pa.array(series.cat.codes, mask=series.isna().to_numpy())
-            names = pa.array([_text(name) for name in series.cat.categories], pa.string())
+            names = pa.array([decoded(name) for name in series.cat.categories], pa.string())
             return pa.DictionaryArray.from_arrays(codes, names)
         found = pa.Array.from_pandas(series)
         kind = found.type

@@ -207,7 +207,7 @@ def choose_columns(schema: pa.Schema, path: Path) -> tuple[int, Sequence[int], l
     if not values:
         raise InputError(
             "the table has no numeric column",
-            where=str(path),
+            where=path,
             hint="a matrix has row ids in one column and values in the others",
         )
     names = listed([schema.field(i).name for i in sorted(left_out)])
@@ -265,7 +265,7 @@ def _id_strings(column: pa.Array, path: Path) -> list[str]:
     if missing:
         raise InputError(
             f"at least {counted(missing, 'row')} without a name",
-            where=str(path),
+            where=path,
             hint="name every row",
         )
     if texts is not None:  # a name of many rows is one text

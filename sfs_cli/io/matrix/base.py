@@ -21,7 +21,6 @@ from sfs_cli.io.files.names import check_names, nfc
 from sfs_cli.io.files.read_limits import FIELD_BYTES, MemoryCounter, asks_too_much
 from sfs_cli.io.files.sniff import Content, Kind, examine, split_modality
 from sfs_cli.io.files.text import repeated, text_suffix
-from sfs_cli.io.given import given
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -145,7 +144,7 @@ FORMATS = (
         "h5mu",
         _HDF5,
         (".h5mu",),
-        "anndata:open_h5mu",
+        "anndata:open_h5ad",
         "MuData in HDF5",
         anndata=True,
         apart=("h5py", "anndata.io"),
@@ -171,15 +170,15 @@ def open_matrix(path: str | Path, options: ReadOptions) -> MatrixReader:
         If a layer or the raw matrix is asked of a format that has none.
     """
     path = Path(path)
-    if (held := given(path)) is not None:
-        return import_module("sfs_cli.io.matrix.memory").open_held(path, held, options)
     content = examine(path)
+    if content.kind is Kind.OBJECT:
+        return import_module("sfs_cli.io.matrix.memory").open_held(path, content.held, options)
     found = format_of(path, content)
     if (options.layer is not None or options.use_raw) and not found.anndata:
         asked = "--use-raw" if options.use_raw else "--layer"
         raise UsageError(
             f"{asked} needs AnnData (.h5ad, .h5mu or .zarr), but this is {found.title}",
-            where=str(path),
+            where=path,
             hint=f"leave {asked} out, or give the AnnData file",
             option="use_raw" if options.use_raw else "layer",
         )
@@ -212,13 +211,13 @@ def format_of(path: Path, content: Content) -> Format:
         files = sorted(member.name for member in path.iterdir() if named_format(member.name))
         raise InputError(
             "this is a folder, but none that is a matrix (a store, a Zarr or a 10x folder)",
-            where=str(path),
+            where=path,
             hint=f"give the matrix file in it{f'; it holds {listed(files)}' if files else ''}",
         )
     if named is None and text_suffix(path) in _GENE_SETS:
         raise InputError(
             f"{path.name} holds gene sets, not a matrix",
-            where=str(path),
+            where=path,
             hint=f"give it as a source (--source NAME=genes:{path.name}:SET), or to --sets of sfs "
             "evaluate, compare or report",
         )
@@ -227,20 +226,20 @@ def format_of(path: Path, content: Content) -> Format:
         known = " ".join(f.suffixes[0] for f in FORMATS)
         raise InputError(
             f"{holds}, {what if fitting else 'which is not a known matrix format'}",
-            where=str(path),
+            where=path,
             hint=advice or f"known formats: {known} .tsv .txt .arrow",
         )
     if content.kind not in named.kinds:
         raise InputError(
             f"{holds}, not {named.title} as its name says",
-            where=str(path),
+            where=path,
             hint=advice or COPY_AGAIN,
         )
     if content.compression and not named.compressed:
         raise InputError(
             f"{path.name} is compressed with {content.compression} as a whole, "
             f"so it cannot be read as {named.title}",
-            where=str(path),
+            where=path,
             hint="decompress it first",
         )
     return named
@@ -279,19 +278,19 @@ def read_dense_table(
     reader = open_matrix(path, ReadOptions(dtype="float64"))
     names: list[str] = []
     values: list[np.ndarray] = []
-    held = MemoryCounter(str(path))
+    held = MemoryCounter(path)
     try:
         for block in reader.blocks() if not reader.sparse else ():
             # they are joined, and then cast or cut
             held.add(2 * np.asarray(block.values).nbytes + FIELD_BYTES * len(block.ids))
-            check_names(block.ids, "a row", str(path))
+            check_names(block.ids, "a row", path)
             names += map(nfc, block.ids)
             values.append(np.asarray(block.values))
-        check_names(reader.column_ids, "a column", str(path))
+        check_names(reader.column_ids, "a column", path)
     finally:
         reader.close()
     if not values:
-        raise InputError(f"this is not {wanted}", where=str(path), hint=hint)
+        raise InputError(f"this is not {wanted}", where=path, hint=hint)
     return reader, names, np.concatenate(values)
 
 
@@ -310,7 +309,7 @@ def read_errors(
     except SfsError:
         raise
     except MemoryError as error:
-        refused = asks_too_much(error, name, str(path))
+        refused = asks_too_much(error, name, path)
         if refused is None:
             raise
         raise refused from error
@@ -318,9 +317,7 @@ def read_errors(
         if isinstance(error, OSError) and is_full(error):
             raise  # about what is written meanwhile
         reason = str(error).partition("\n")[0] or type(error).__name__
-        raise InputError(
-            f"cannot be read as {name}: {reason}", where=str(path), hint=hint
-        ) from error
+        raise InputError(f"cannot be read as {name}: {reason}", where=path, hint=hint) from error
 
 
 @contextmanager
@@ -354,7 +351,7 @@ def decide(reader: MatrixReader, rows: Rows, known_samples: Collection[str]) -> 
             raise UsageError(
                 f"--rows {rows} contradicts the file: rows of this format ({reader.format}) "
                 f"are {told}",
-                where=str(reader.path),
+                where=reader.path,
                 hint="leave --rows out",
                 option="rows",
             )
@@ -369,7 +366,7 @@ def decide(reader: MatrixReader, rows: Rows, known_samples: Collection[str]) -> 
     if of_columns == of_rows:
         raise InputError(
             "the known sample ids match the rows as well as the columns",
-            where=str(reader.path),
+            where=reader.path,
             hint="give --rows features or --rows samples",
         )
     if of_columns > of_rows:
@@ -382,7 +379,7 @@ def _share(ids: Sequence[str], known: frozenset[str]) -> float:
     return sum(nfc(i) in known for i in ids) / len(ids) if len(ids) else 0.0
 
 
-def cast_values(values: np.ndarray, dtype: str, where: str | Callable[[int], str]) -> np.ndarray:
+def cast_values(values: np.ndarray, dtype: str, where: object | Callable[[int], str]) -> np.ndarray:
     """Convert booleans, integers or floats of any shape to the type of the blocks.
 
     `where` is the place for messages, or a function from the position of a value to its place.
@@ -392,7 +389,7 @@ def cast_values(values: np.ndarray, dtype: str, where: str | Callable[[int], str
     if values.dtype.kind not in "biuf":
         raise InputError(
             f"values are of type {values.dtype}, not numbers",
-            where=where if isinstance(where, str) else where(0),
+            where=where(0) if callable(where) else where,
             hint="write the matrix as numbers",
         )
     with np.errstate(over="ignore", invalid="ignore"):  # a NaN may be a signaling one
@@ -411,7 +408,7 @@ def cast_values(values: np.ndarray, dtype: str, where: str | Callable[[int], str
         first = int(lost[0])
         raise InputError(
             f"values are out of the range of {converted.dtype}, such as {values.flat[first]:g}",
-            where=where if isinstance(where, str) else where(first),
+            where=where(first) if callable(where) else where,
             hint="is that a value of the matrix? if so, use --dtype float64",
         )
     return converted
@@ -436,7 +433,7 @@ def read_sparse_table(
         columns = [nfc(name) for name in reader.column_ids]
         rows: list[str] = []
         blocks = [csr_array((0, len(columns)))]
-        held = MemoryCounter(str(path))
+        held = MemoryCounter(path)
         for block in reader.blocks():
             rows.extend(map(nfc, block.ids))
             entries = csr_array(block.values)
@@ -455,11 +452,11 @@ def read_sparse_table(
     finally:
         reader.close()
     for what, ids in (("rows", rows), ("columns", columns)):
-        check_names(ids, f"one of the {what}", str(path))
+        check_names(ids, f"one of the {what}", path)
         if found := repeated(ids):
             raise InputError(
                 f"{what} have the same id: {listed(found)}",
-                where=str(path),
+                where=path,
                 hint=f"leave one of the {what} for each id",
             )
     return rows, columns, csr_array(vstack(blocks, format="csr"))

@@ -70,7 +70,7 @@ def open_text(path: Path, options: ReadOptions) -> MatrixReader:
         if all(map(is_decimal, ids)):
             raise InputError(
                 f"the first column holds values ({listed(list(ids), 3)}) in place of row ids",
-                where=str(path),
+                where=path,
                 hint="the first column must hold the ids of the rows: add it",
             )
     return reader
@@ -139,7 +139,7 @@ class DelimitedReader:
         if self.n_rows is not None and found != self.n_rows:
             raise InputError(
                 f"the file says it has {self.n_rows:,} rows, but it has {found:,}",
-                where=str(self.path),
+                where=self.path,
                 hint="the file may be cut off: copy or download it again",
             )
 

@@ -36,7 +36,7 @@ def open_feather(path: Path, options: ReadOptions) -> MatrixReader:
     if source is None:
         raise InputError(
             "this is Feather version 1, which is not supported",
-            where=str(path),
+            where=path,
             hint="write it again with a current pyarrow, or R's arrow::write_feather",
         )
     return open_table(path, "feather", source, options)

@@ -59,7 +59,7 @@ def _open(stream: LineStream, path: Path, options: ReadOptions) -> MatrixReader:
     refuse_unnamed(names, n_lead, f"{path}, line 3")
     obs = _read_sample_fields(stream, path, sizes, n_lead)
     if stream.peek_line() is None:
-        raise InputError("the file has no rows", where=str(path), hint=COPY_AGAIN)
+        raise InputError("the file has no rows", where=path, hint=COPY_AGAIN)
     return DelimitedReader(
         stream,
         Layout(path, "\t", tuple(names[:n_lead]), names[n_lead:], quoting=False),
@@ -96,9 +96,7 @@ def _fields(stream: LineStream, path: Path, what: str) -> list[str]:
     line = stream.line
     raw = stream.read_line()
     if raw is None:
-        raise InputError(
-            f"the file ends before its line of {what}", where=str(path), hint=COPY_AGAIN
-        )
+        raise InputError(f"the file ends before its line of {what}", where=path, hint=COPY_AGAIN)
     # spreadsheets pad the short lines at the top with tabs
     return [field.strip(BLANKS) for field in decode(raw, path, line).rstrip("\t ").split("\t")]
 

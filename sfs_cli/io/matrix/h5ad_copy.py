@@ -19,8 +19,9 @@ import numpy as np
 
 from sfs_cli.errors import InputError
 from sfs_cli.io.files.child_process import call_apart, reading
+from sfs_cli.io.files.names import decoded
 from sfs_cli.io.files.sniff import H5MU, split_modality
-from sfs_cli.io.matrix.anndata import called_apart, find_modality
+from sfs_cli.io.matrix.anndata import anndata_in, called_apart
 from sfs_cli.io.matrix.base import read_errors
 from sfs_cli.io.matrix.zarr import open_zarr_group
 
@@ -50,9 +51,9 @@ def look_into(source: Path) -> Inside:
             elif _can_rewrite(source):
                 names, uns = list(_read_old(source).var.columns), {}
             else:
-                raise InputError("var is an array of records", where=str(source), hint=_HINT)
+                raise InputError("var is an array of records", where=source, hint=_HINT)
             if not hasattr(uns, "keys"):
-                raise InputError("uns is not a group", where=str(source), hint=_HINT)
+                raise InputError("uns is not a group", where=source, hint=_HINT)
             return Inside(names, _text_of(uns, "hvg/flavor"))
 
     return called_apart(work, source)
@@ -121,8 +122,7 @@ def _opened(path: Path, source: Path, mode: str = "r") -> Iterator[Any]:
             yield group
         return
     with h5py.File(file, mode) as held:
-        is_mudata = split_modality(source)[0].suffix.lower() == H5MU
-        yield find_modality(held, source) if is_mudata else held
+        yield anndata_in(held, source)
 
 
 @contextmanager
@@ -218,8 +218,7 @@ def _read_old(source: Path) -> Any:
 
 
 def _columns(var: Any) -> list[str]:
-    names = var.attrs["column-order"]
-    return [name.decode() if isinstance(name, bytes) else str(name) for name in names]
+    return list(map(decoded, var.attrs["column-order"]))
 
 
 def _add_columns(var: Any, columns: dict[str, np.ndarray]) -> None:

@@ -96,10 +96,10 @@ class MatrixMarketRows:
         yield start, self.shape[0], self._block(_joined(pending), start, self.shape[0], options)
 
     def _block(self, entries: Entries, start: int, stop: int, options: ReadOptions) -> csr_array:
-        values = cast_values(entries.values, options.dtype, str(self.path))
+        values = cast_values(entries.values, options.dtype, self.path)
         indptr = np.searchsorted(entries.major, np.arange(start, stop + 1))
         shape = stop - start, self.shape[1]
-        return csr_block(values, entries.minor, indptr, shape, str(self.path))
+        return csr_block(values, entries.minor, indptr, shape, self.path)
 
     def _entries(self, chunk_bytes: int) -> Iterator[Entries]:
         path, by_column = self.path, self.header.by_column
@@ -132,7 +132,7 @@ class MatrixMarketRows:
             raise InputError(
                 f"the matrix has {found:,} entries, but its header declares "
                 f"{self.header.n_entries:,}",
-                where=str(path),
+                where=path,
                 hint="the file is cut off or was changed: copy or download it again",
             )
 

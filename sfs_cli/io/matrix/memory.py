@@ -12,7 +12,14 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from sfs_cli.errors import InputError, UsageError
-from sfs_cli.io.matrix.base import Annotations, MatrixReader, ReadOptions, cast_values, read_errors
+from sfs_cli.io.matrix.base import (
+    Annotations,
+    Axis,
+    MatrixReader,
+    ReadOptions,
+    cast_values,
+    read_errors,
+)
 from sfs_cli.io.matrix.stored import StoredMatrix, StoredReader, check_sparse, csr_block
 
 if TYPE_CHECKING:
@@ -94,7 +101,7 @@ def open_held(path: Path, held: Any, options: ReadOptions) -> MatrixReader:
             if getattr(options, asked):
                 raise UsageError(
                     f"{asked} needs AnnData or MuData",
-                    where=str(path),
+                    where=path,
                     hint="leave it out",
                     option=asked,
                 )
@@ -110,29 +117,28 @@ def open_table(path: Path, table: Table, options: ReadOptions) -> MatrixReader:
     if len(values.shape) != 2:
         raise InputError(
             f"the matrix has {len(values.shape)} axes, not 2",
-            where=str(path),
+            where=path,
             hint="give an id for each row and column",
         )
-    across = getattr(values, "format", "") == "csc"
-    flags = getattr(values, "flags", None)
-    across |= bool(flags is not None and flags.f_contiguous and not flags.c_contiguous)
-    across &= table.samples_are_rows is not None  # who does not say it reads rows as they are
-    rows, columns = table.row_ids, table.column_ids
-    if across:
-        values, rows, columns = values.T, columns, rows
-    axes = {True: "samples", False: "features", None: None}
     samples_are_rows = table.samples_are_rows
-    if across and samples_are_rows is not None:
-        samples_are_rows = not samples_are_rows
+    features, samples = table.row_ids, table.column_ids
+    if samples_are_rows:
+        features, samples = samples, features
+    flags = getattr(values, "flags", None)
+    across = flags is not None and flags.f_contiguous and not flags.c_contiguous
+    across = across or getattr(values, "format", "") == "csc"
+    if across and samples_are_rows is not None:  # who does not say it reads rows as they are
+        values, samples_are_rows = values.T, not samples_are_rows
+    fixed_rows: dict[bool | None, Axis] = {True: "samples", False: "features"}
     comparing = [f"obsp:{name}" for name in table.obsp or ()]
     comparing += [f"obsm:{name}" for name in table.obsm or ()]
     obs = None if table.obs is None else arrow_table(table.obs)
     return StoredReader(
         path=path,
         format="memory",
-        fixed_rows=axes[samples_are_rows],  # type: ignore[arg-type]
-        row_ids=rows,
-        column_ids=columns,
+        features=features,
+        samples=samples,
+        fixed_rows=fixed_rows.get(samples_are_rows),
         matrix=_RowsInMemory(values, str(path)),
         options=options,
         release=lambda: None,

@@ -100,7 +100,7 @@ class ParquetSource:
             # a page may hold one long text, and that it is the name of every row
             for n_rows in _LOOKS:
                 for batch in self.batches((column,), n_rows, part):
-                    check_lengths(batch.column(0), "a row", str(self._path))
+                    check_lengths(batch.column(0), "a row", self._path)
                     if n_rows < _LOOKS[-1]:
                         break
         return self._file.metadata.num_rows

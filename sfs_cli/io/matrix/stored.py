@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -13,7 +14,7 @@ from scipy.sparse import csr_array
 
 from sfs_cli.errors import InputError, counted, listed
 from sfs_cli.io.files.child_process import reading
-from sfs_cli.io.files.names import check_long
+from sfs_cli.io.files.names import check_long, decoded
 from sfs_cli.io.files.read_limits import FIELD_BYTES, check_room, check_there
 from sfs_cli.io.matrix.base import (
     Annotations,
@@ -29,6 +30,7 @@ _POINTER_BYTES = 8
 MOST_GROUPS = 32
 """Groups within each other that are followed; AnnData and MuData have five."""
 _AGAIN = "copy or write the file again"
+_shown = partial(decoded, errors="replace")
 
 
 def open_hdf5(path: Path, allow_external: bool = False) -> Any:
@@ -46,7 +48,7 @@ def open_hdf5(path: Path, allow_external: bool = False) -> Any:
             if not allow_external and (found := _external_objects(file)):
                 raise InputError(
                     f"it takes values from other files: {listed(found)}",
-                    where=str(path),
+                    where=path,
                     hint="give --allow-external if you trust it, or write it as one file",
                     option="allow_external",
                 )
@@ -62,7 +64,7 @@ def _external_objects(file: Any) -> list[str]:
     def see_link(name: bytes) -> None:
         if file.id.links.get_info(name).type == h5l.TYPE_EXTERNAL:
             other = file.id.links.get_val(name)[0]
-            found.append(f"{_decoded(name)} (a link to {_decoded(other)})")
+            found.append(f"{decoded(name, 'replace')} (a link to {decoded(other, 'replace')})")
 
     def see_object(name: bytes) -> None:
         element = h5o.open(file.id, name)
@@ -71,12 +73,12 @@ def _external_objects(file: Any) -> list[str]:
         plist = element.get_create_plist()
         if plist.get_external_count():
             other = plist.get_external(0)[0]
-            found.append(f"{_decoded(name)} (stored in {_decoded(other)})")
+            found.append(f"{decoded(name, 'replace')} (stored in {decoded(other, 'replace')})")
         elif plist.get_layout() == h5d.VIRTUAL:
             # a part of itself is named "."
             others = {plist.get_virtual_filename(i) for i in range(plist.get_virtual_count())}
             if others != {"."}:
-                found.append(f"{_decoded(name)} (a virtual data set of other files)")
+                found.append(f"{decoded(name, 'replace')} (a virtual data set of other files)")
 
     reading("the list of its objects")
     file.id.links.visit(see_link)
@@ -84,16 +86,12 @@ def _external_objects(file: Any) -> list[str]:
     return found
 
 
-def _decoded(name: bytes | str) -> str:
-    return name.decode(errors="replace") if isinstance(name, bytes) else name
-
-
-def check_declared(element: Any, where: str) -> None:
+def check_declared(element: Any, where: object) -> None:
     """Refuse a group or an array, to be read as a whole, that declares more than may be held."""
     check_room("what it declares takes", _declared(element, where), where)
 
 
-def read_names(array: Any, where: str) -> list[str]:
+def read_names(array: Any, where: object) -> list[str]:
     """Read an array of names, first one and then twice as many each time.
 
     HDF5 declares how many texts there are, not how long they are: so gigabytes of names that are
@@ -110,13 +108,13 @@ def read_names(array: Any, where: str) -> list[str]:
     found: list[str] = []
     while len(found) < len(array):
         more = array[len(found) : 2 * len(found) + 1].tolist()
-        texts = [text.decode() if isinstance(text, bytes) else str(text) for text in more]
+        texts = list(map(decoded, more))
         check_long(texts, "an entry", place, len(found) + 1)
         found += texts
     return found
 
 
-def _declared(element: Any, where: str, depth: int = 0) -> int:
+def _declared(element: Any, where: object, depth: int = 0) -> int:
     if not hasattr(element, "shape"):
         check_depth(depth, where)
         return sum(_declared(element[name], where, depth + 1) for name in element)
@@ -132,7 +130,7 @@ def _declared(element: Any, where: str, depth: int = 0) -> int:
     return math.prod(element.shape or ()) * (element.dtype.itemsize + text)
 
 
-def check_depth(depth: int, where: str) -> None:
+def check_depth(depth: int, where: object) -> None:
     """Refuse groups within groups without end: a link may lead to a group that it lies in."""
     if depth > MOST_GROUPS:
         raise InputError(
@@ -151,14 +149,14 @@ def _holds_values(dtype: Any) -> bool:
     return "ref" not in told and told.get("vlen", str) in (str, bytes)
 
 
-def _check_chunks(array: Any, where: str) -> None:
+def _check_chunks(array: Any, where: object) -> None:
     """Refuse an array that is read piece by piece, but whose pieces are too large to be held."""
     _check_there(array, where)
     if array.chunks:
         check_room("a chunk of it takes", math.prod(array.chunks) * array.dtype.itemsize, where)
 
 
-def _check_there(array: Any, where: str) -> None:
+def _check_there(array: Any, where: object) -> None:
     if getattr(array, "is_virtual", False):  # its values are in other files, which is allowed
         return
     size = array.dtype.itemsize
@@ -190,7 +188,7 @@ class SparseRows:
 
     sparse = True
 
-    def __init__(self, group: Any, shape: tuple[int, int], where: str) -> None:
+    def __init__(self, group: Any, shape: tuple[int, int], where: object) -> None:
         self.shape = shape
         self._data = group["data"]
         self._indices = group["indices"]
@@ -230,7 +228,7 @@ class SparseRows:
 
 
 def csr_block(
-    data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: tuple[int, int], where: str
+    data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: tuple[int, int], where: object
 ) -> csr_array:
     """Return sparse rows with sorted indices.
 
@@ -254,7 +252,7 @@ def csr_block(
     return rows
 
 
-def whole_numbers(array: np.ndarray, where: str) -> np.ndarray:
+def whole_numbers(array: np.ndarray, where: object) -> np.ndarray:
     """Return the pointers or indices of a sparse matrix; other than integers are refused."""
     if array.dtype.kind not in "iu" or array.ndim != 1:
         raise InputError(
@@ -267,7 +265,7 @@ def whole_numbers(array: np.ndarray, where: str) -> np.ndarray:
 
 
 def check_pointers(
-    indptr: np.ndarray, n_rows: int, n_values: int, n_indices: int, where: str
+    indptr: np.ndarray, n_rows: int, n_values: int, n_indices: int, where: object
 ) -> None:
     """Refuse pointers that do not cut values and indices into rows, one after the other."""
     fits = len(indptr) == n_rows + 1 and indptr[0] == 0 and (indptr[1:] >= indptr[:-1]).all()
@@ -294,7 +292,7 @@ class Compressed(NamedTuple):
     indptr: np.ndarray
 
 
-def checked_csr(matrix: Any, where: str) -> csr_array:
+def checked_csr(matrix: Any, where: object) -> csr_array:
     """Return a `Compressed` or any sparse matrix of SciPy, float64, with sorted rows.
 
     SciPy's readers take the arrays of a file as they are, and its conversions are compiled loops:
@@ -321,7 +319,7 @@ def checked_csr(matrix: Any, where: str) -> csr_array:
     )
 
 
-def check_sparse(matrix: Any, where: str) -> None:
+def check_sparse(matrix: Any, where: object) -> None:
     """Refuse a sparse matrix of SciPy whose arrays do not fit each other, as an `InputError`.
 
     Compiled loops of SciPy go where pointers and indices say, out of their memory too, and it looks
@@ -371,7 +369,7 @@ def check_sparse(matrix: Any, where: str) -> None:
         )
 
 
-def _signed(array: Any, where: str) -> np.ndarray:
+def _signed(array: Any, where: object) -> np.ndarray:
     """Return indices or pointers that SciPy can take as int64."""
     found = whole_numbers(np.asarray(array), where)
     if not np.can_cast(found.dtype, np.int64):
@@ -381,7 +379,7 @@ def _signed(array: Any, where: str) -> np.ndarray:
     return found
 
 
-def _check_range(indices: np.ndarray, length: int, where: str) -> None:
+def _check_range(indices: np.ndarray, length: int, where: object) -> None:
     if indices.size and (indices.min() < 0 or indices.max() >= length):
         raise InputError(
             f"the sparse matrix is damaged: an index is outside 0 to {length - 1:,}",
@@ -390,7 +388,7 @@ def _check_range(indices: np.ndarray, length: int, where: str) -> None:
         )
 
 
-def check_sparse_groups(group: Any, where: str, options: ReadOptions, depth: int = 0) -> None:
+def check_sparse_groups(group: Any, where: object, options: ReadOptions, depth: int = 0) -> None:
     """Check all sparse matrices in a file of AnnData; damage is an `InputError`.
 
     Other libraries follow their indices without looking.
@@ -422,7 +420,7 @@ def attribute(element: Any, name: str, old_name: str) -> Any:
     return value.decode() if isinstance(value, bytes) else value
 
 
-def encoding_of(element: Any, old_name: str, where: str) -> Any:
+def encoding_of(element: Any, old_name: str, where: object) -> Any:
     """Return how a group or an array of AnnData is encoded.
 
     Raises
@@ -445,7 +443,7 @@ class DenseRows:
 
     sparse = False
 
-    def __init__(self, array: Any, across: bool, where: str) -> None:
+    def __init__(self, array: Any, across: bool, where: object) -> None:
         _check_chunks(array, where)
         n, m = (int(size) for size in array.shape)
         self.shape = (m, n) if across else (n, m)
@@ -494,9 +492,9 @@ class StoredReader:
 
     path: Path
     format: str
-    fixed_rows: Axis | None
-    row_ids: Sequence[str]
-    column_ids: Sequence[str]
+    features: Sequence[str]
+    samples: Sequence[str]
+    fixed_rows: Axis | None  # which of them are the rows; None: the features, and it is not sure
     matrix: StoredMatrix
     options: ReadOptions
     release: Callable[[], None]
@@ -505,14 +503,17 @@ class StoredReader:
 
     def __post_init__(self) -> None:
         self.sparse = self.matrix.sparse
+        named = [("feature", self.features), ("sample", self.samples)]
+        if self.fixed_rows == "samples":
+            named.reverse()
+        (_, self.row_ids), (_, self.column_ids) = named
         self.n_rows: int | None = len(self.row_ids)
         n, m = self.matrix.shape
         if (n, m) != (len(self.row_ids), len(self.column_ids)):
-            rows, columns = ("feature", "sample")[:: -1 if self.fixed_rows == "samples" else 1]
+            ids = " and ".join(counted(len(names), what) for what, names in named)
             raise InputError(
-                f"the matrix is {n:,} x {m:,}, but there are the names of "
-                f"{counted(len(self.row_ids), rows)} and {counted(len(self.column_ids), columns)}",
-                where=str(self.path),
+                f"the matrix is {n:,} x {m:,}, but there are the names of {ids}",
+                where=self.path,
                 hint="give the names and the matrix that were written together, or write them "
                 "again",
             )

@@ -57,7 +57,7 @@ def _write_text(source: Path, path: Path, target: Path, features: np.ndarray, ro
         for raw in _lines(stream):
             # R's write.table has no name for the row ids, and its header one field fewer
             names = len(header.names)
-            fields = _fields(raw, header.delimiter, str(source))
+            fields = _fields(raw, header.delimiter, source)
             lead = 1 - (names - len(fields))
             kept = [*fields[:lead], *(fields[lead + i] for i in features.tolist())]
             out.write(_joined(kept, header.delimiter) + b"\n")
@@ -93,7 +93,7 @@ def _copy_rows(stream: LineStream, out: IO[bytes], features: np.ndarray) -> None
             following = next(wanted, -1)
 
 
-def _fields(raw: bytes, delimiter: str, where: str) -> list[bytes]:
+def _fields(raw: bytes, delimiter: str, where: object) -> list[bytes]:
     if b'"' not in raw:
         return raw.split(delimiter.encode())
     return [field.encode() for field in quoted_fields(raw.decode(), delimiter, where)]

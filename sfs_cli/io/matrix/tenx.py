@@ -41,7 +41,7 @@ def open_tenx_mtx(path: Path, options: ReadOptions) -> MatrixReader:
     if len(widths) > 1:
         raise InputError(
             f"its lines have {listed([str(width) for width in sorted(widths)])} columns",
-            where=str(of_features),
+            where=of_features,
             hint="every line is an id, a symbol and a feature type, with tabs between",
         )
     # older files lack the feature types, or hold ids alone
@@ -49,13 +49,12 @@ def open_tenx_mtx(path: Path, options: ReadOptions) -> MatrixReader:
     features, notes = _name_features(*fields[:3])
     barcodes = [line[0] for line in _table(_present(matrix.parent, prefix, _BARCODES))]
     header = read_header(matrix)
-    rows, columns = (barcodes, features) if header.by_column else (features, barcodes)
     return StoredReader(
         path=path,
         format="10x-mtx",
+        features=features,
+        samples=barcodes,
         fixed_rows="samples" if header.by_column else "features",
-        row_ids=rows,
-        column_ids=columns,
         matrix=MatrixMarketRows(matrix, header),
         options=options,
         release=lambda: None,  # the file is open only while blocks are read
@@ -69,7 +68,7 @@ def _present(folder: Path, prefix: str, names: tuple[str, ...]) -> Path:
     if found is None:
         raise InputError(
             f"the 10x matrix has no {' or '.join(prefix + name for name in names)}",
-            where=str(folder),
+            where=folder,
             hint="keep matrix.mtx, barcodes.tsv and features.tsv (or genes.tsv) in one folder",
         )
     return found
@@ -121,15 +120,15 @@ def open_tenx_h5(path: Path, options: ReadOptions) -> MatrixReader:
         else:  # version 2
             fields = _columns([group["genes"], group["gene_names"]], path)
         features, notes = _name_features(*[*fields, []][:3])
-        barcodes = read_names(group["barcodes"], str(path))
+        barcodes = read_names(group["barcodes"], path)
         n_features, n_barcodes = (int(size) for size in group["shape"][:])
         matrix = SparseRows(group, (n_barcodes, n_features), where)
         return StoredReader(
             path=path,
             format="10x-h5",
+            features=features,
+            samples=barcodes,
             fixed_rows="samples",
-            row_ids=barcodes,
-            column_ids=features,
             matrix=matrix,
             options=options,
             release=file.close,
@@ -169,4 +168,4 @@ def _columns(arrays: Sequence[Any], path: Path) -> list[list[str]]:
                 where=f"{path}, {str(array.name).strip('/')}",
                 hint=COPY_AGAIN,
             )
-    return [read_names(array, str(path)) for array in arrays]
+    return [read_names(array, path) for array in arrays]

@@ -41,7 +41,7 @@ def open_zarr_group(path: Path) -> Any:
         import zarr
     except ModuleNotFoundError as error:
         raise MissingExtraError(
-            "reading Zarr needs the package zarr", where=str(path), hint="pip install zarr"
+            "reading Zarr needs the package zarr", where=path, hint="pip install zarr"
         ) from error
     _guard_texts()
     with read_errors(path, "Zarr"):
@@ -52,7 +52,7 @@ def open_zarr_group(path: Path) -> Any:
 
 def _check_codecs(group: Any, path: Path, depth: int = 0) -> None:
     """Refuse a folder with an array that names any codec but those that hold data."""
-    check_depth(depth, str(path))
+    check_depth(depth, path)
     for name in group:
         element = group[name]
         if hasattr(element, "keys"):

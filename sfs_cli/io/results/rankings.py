@@ -25,7 +25,6 @@ from sfs_cli.io.files.table import (
     texts_of,
 )
 from sfs_cli.io.files.text import first_lines, read_whole, text_suffix
-from sfs_cli.io.given import given
 
 _RNK_COLUMNS = ("feature", "score")
 _FEATURES = (
@@ -47,7 +46,7 @@ _JSON_HINT = 'write it as [{"feature": "TP53", "rank": 1}, ...], as `sfs rank --
 
 def read_rank_table(path: Path) -> TextTable:
     """Read delimited text, Parquet, JSON records, rnk, or a list of ids, the best first."""
-    if given(path) is None and examine(path).kind is Kind.TEXT:
+    if examine(path).kind is Kind.TEXT:
         if text_suffix(path) == ".rnk":
             return _read_rnk(path)
         rows, delimiter = first_rows(path)
@@ -58,7 +57,7 @@ def read_rank_table(path: Path) -> TextTable:
             return _read_json(path) if text_suffix(path) == ".json" else _read_ids(path)
     table = read_table(path)
     if not table.rows:
-        raise InputError("the table has no rows", where=str(path), hint=COPY_AGAIN)
+        raise InputError("the table has no rows", where=path, hint=COPY_AGAIN)
     return table
 
 
@@ -72,7 +71,7 @@ def _read_rnk(path: Path) -> TextTable:
     hint = "write a feature, a tab and its score in each line"
     table = read_unnamed(path, _RNK_COLUMNS, "\t", hint, lambda row: not is_number(row[1]))
     if not table.rows:
-        raise InputError("the rnk file has no rows", where=str(path), hint=COPY_AGAIN)
+        raise InputError("the rnk file has no rows", where=path, hint=COPY_AGAIN)
     return table
 
 
@@ -84,7 +83,7 @@ def _read_ids(path: Path) -> TextTable:
     numbers = ids[1:] or ids
     scores = any(is_decimal(text) and not text.strip("+-").isalpha() for text in numbers)
     if not ids or (scores and all(map(is_number, numbers))):
-        raise InputError(ONE_COLUMN, where=str(path), hint=_LIST_HINT)
+        raise InputError(ONE_COLUMN, where=path, hint=_LIST_HINT)
     ranks = [str(rank) for rank in range(1, len(ids) + 1)]
     return replace(table, columns={"feature": ids, _IN_ORDER: ranks})
 
@@ -95,10 +94,10 @@ def _read_json(path: Path) -> TextTable:
         records = json.loads(read_whole(path))
     except (ValueError, RecursionError) as error:
         raise InputError(
-            f"the JSON cannot be read ({error})", where=str(path), hint=COPY_AGAIN
+            f"the JSON cannot be read ({error})", where=path, hint=COPY_AGAIN
         ) from None
     if not isinstance(records, list) or not records:
-        raise InputError("the JSON is not a list of records", where=str(path), hint=_JSON_HINT)
+        raise InputError("the JSON is not a list of records", where=path, hint=_JSON_HINT)
     names = list(records[0]) if isinstance(records[0], dict) else []
     for number, record in enumerate(records, 1):
         if not isinstance(record, dict) or not names or set(record) != set(names):
@@ -147,7 +146,7 @@ def choose_columns(
         if value == feature:
             raise InputError(
                 f"column {value!r} names the features and cannot rank them too",
-                where=str(table.path),
+                where=table.path,
                 hint=f"give another {flag}, or the column of the features: --feature-column",
             )
         return Choice(feature, value, rank is not None)
@@ -171,7 +170,7 @@ def _asked(table: TextTable, name: str | None, flag: str) -> str | None:
     if name is not None and name not in table.columns:
         raise InputError(
             f"there is no column {name!r}, given as {flag}",
-            where=str(table.path),
+            where=table.path,
             hint=nearest(name, table.columns),
         )
     return name
@@ -265,5 +264,5 @@ def feature_ids(table: TextTable, column: str) -> list[str]:
                 hint="leave one row for each feature, or name another column: --feature-column",
             )
         seen[name] = row
-    check_names(seen, "a feature", str(table.path))
+    check_names(seen, "a feature", table.path)
     return list(seen)

@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
@@ -188,12 +188,20 @@ def quoted(text: str, delimiter: str) -> str:
     return text
 
 
+def table_lines(
+    header: Sequence[str], rows: Iterable[Sequence[str | int | float]], digits: int
+) -> Iterator[bytes]:
+    """Yield the lines of a TSV; numbers that are not whole have so many significant digits."""
+    for row in chain([header], rows):
+        line = "\t".join(quoted(_cell(value, digits), "\t") for value in row)
+        yield (line + "\n").encode()
+
+
 def table_bytes(
     header: Sequence[str], rows: Iterable[Sequence[str | int | float]], digits: int
 ) -> bytes:
-    """Return a table as TSV; numbers that are not whole have so many significant digits."""
-    lines = [header, *([_cell(value, digits) for value in row] for row in rows)]
-    return "".join("\t".join(quoted(c, "\t") for c in line) + "\n" for line in lines).encode()
+    """Return all of `table_lines`."""
+    return b"".join(table_lines(header, rows, digits))
 
 
 def _cell(value: str | float, digits: int) -> str:

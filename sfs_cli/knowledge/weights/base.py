@@ -59,7 +59,12 @@ def dense_kernels(kernels: Sequence[Any]) -> list[np.ndarray]:
     assert len({kernel.shape for kernel in kernels}) == 1
     assert kernels[0].ndim == 2
     assert kernels[0].shape[0] == kernels[0].shape[1]
-    return [K if isinstance(K, np.ndarray) else K.toarray() for K in kernels]
+    return list(map(dense, kernels))
+
+
+def dense(K: Any) -> np.ndarray:
+    """Return a kernel as a dense array."""
+    return K if isinstance(K, np.ndarray) else K.toarray()
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from sfs_cli.compute.engine import Executor, ThreadExecutor
 from sfs_cli.compute.matrix import Span, cut
 from sfs_cli.compute.memory import check_memory
 from sfs_cli.errors import InputError
-from sfs_cli.methods.significance.rational import Piece, fitted
+from sfs_cli.methods.significance.rational import Fit, Piece
 from sfs_cli.methods.significance.ratios import Ratio
 
 MOST_SAMPLES = 5000
@@ -303,7 +303,7 @@ class RatioDistribution:
         quantile = partial(self._quantiles, executor)
         nearest = np.log(1 / (1e-16 + 100 * noise))
         places, values = self._first(quantile, nearest)
-        return (places[0], places[-1]), fitted(quantile, places, values, weigh, ERROR)
+        return (places[0], places[-1]), Fit(quantile, weigh, ERROR).pieces(places, values)
 
     def _first(
         self, quantile: Callable[[np.ndarray], np.ndarray], nearest: np.ndarray

@@ -124,15 +124,10 @@ class Permutations:
         for end in self.rounds:
             values = np.concatenate([values, self._permuted(f, len(values), end)])
             size = max(np.abs(values).max(), abs(observed), self.size)
-            better = np.count_nonzero(values <= observed + TIE * size)
-            if better >= ENOUGH:
+            if np.count_nonzero(values <= observed + TIE * size) >= ENOUGH:
                 break
-        p = (1 + better) / (len(values) + 1)
-        if not better and len(values) >= TAILED:
-            p = min(p, tail(values[None], np.array([observed]), TAIL)[0])
-        deviation = values.std()
-        varies = deviation > TIE * size  # else all orders are as good, but for rounding
-        return p, (values.mean() - observed) / deviation if varies else 0.0
+        p, effect = compared(values[None], np.array([observed]), np.array([size]))
+        return p[0], effect[0]
 
     def _permuted(self, f: np.ndarray, start: int, end: int) -> np.ndarray:
         """Return the ratios of a feature (n,) in the orders from `start` to `end`."""
@@ -209,6 +204,37 @@ def unusual(x: np.ndarray) -> np.ndarray:
 def _usual(f: np.ndarray) -> float:
     """Return the smallest or the largest value of a feature (n,), whichever more samples have."""
     return min((f.min(), f.max()), key=lambda end: np.count_nonzero(f != end))
+
+
+def compared(
+    values: np.ndarray, observed: np.ndarray, size: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Compare ratios, or scores of which smaller ones are better, with permuted ones.
+
+    Parameters
+    ----------
+    values : ndarray, shape (b, count)
+        The permuted ones.
+    observed : ndarray, shape (b,)
+        What is compared with them.
+    size : ndarray, shape (b,)
+        Of what is added up to make them, where that is larger than they are.
+
+    Returns
+    -------
+    p, effect : ndarray, shape (b,)
+        The p-values, and by how many standard deviations of the permuted ones the observed ones are
+        below their mean: 0 where all orders are as good, but for rounding.
+    """
+    allowed = TIE * np.maximum(np.abs(values).max(axis=1), size)
+    better = np.count_nonzero(values <= (observed + allowed)[:, None], axis=1)
+    p = (1 + better) / (values.shape[1] + 1)
+    few = np.flatnonzero(better == 0)
+    if values.shape[1] >= TAILED and len(few):
+        p[few] = np.minimum(p[few], tail(values[few], observed[few], TAIL))
+    spread = values.std(axis=1)
+    below = values.mean(axis=1) - observed
+    return p, np.divide(below, spread, where=spread > allowed, out=np.zeros(len(p)))
 
 
 def tail(values: np.ndarray, observed: np.ndarray, size: int) -> np.ndarray:

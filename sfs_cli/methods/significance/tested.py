@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
+from zlib import crc32
 
 import numpy as np
 
@@ -11,16 +12,16 @@ from sfs_cli.compute.engine import ThreadExecutor
 from sfs_cli.compute.matrix import Block, BlockLike, Span, cut
 from sfs_cli.compute.workspace import Workspace, row_by_row
 from sfs_cli.errors import counted
-from sfs_cli.methods.base import Problem, Scorer
+from sfs_cli.methods.base import Problem, Scorer, Status
 from sfs_cli.methods.blocks import center, pieces
-from sfs_cli.methods.shared import TOGETHER, q_values
+from sfs_cli.methods.mutual_info import MutualInfoScorer
+from sfs_cli.methods.shared import SIGNIFICANT, TOGETHER, least_p_value, q_values
 from sfs_cli.methods.significance.gaussian import RatioDistribution
 from sfs_cli.methods.significance.moments import Powers, RatioMoments
-from sfs_cli.methods.significance.permutation import TAILED, Permutations, unusual
-from sfs_cli.methods.significance.ratios import Ratio, ratio_of
+from sfs_cli.methods.significance.permutation import TAILED, Permutations, compared, unusual
+from sfs_cli.methods.significance.ratios import ratio_of
 from sfs_cli.methods.sparse import NonZeroScorer
 
-DEFAULT_PERMUTATIONS = 1000
 FIRST_PERMUTATIONS = 100
 """Permutations at least of a feature, with ``permutation``."""
 FEW_PERMUTATIONS = 16_000, 250
@@ -37,23 +38,41 @@ FEW_SHARE, HELD_BY_GRAPH = 24, 250_000
 is far out, which four moments do not tell; on graphs of up to so many numbers, which are fast."""
 LEAST_VALUES = 3
 """Features of fewer such samples are warned of."""
-MEASURES = 8
-"""Numbers that `columns` needs of each feature beside the score."""
 ROUNDING = 1e-4
 """Of a sum of powers in float32, with some to spare."""
-STATISTICS, FEWEST = 200_000, 20_000
-"""Permuted ratios from which the rates of small p-values of normal noise are taken, and how few."""
-SURE = 2.5
-"""Standard errors of these rates that are taken for chance."""
-LOOKING, SHUFFLED = 4e9, 20
-"""Multiplications at most, and how many of them the shuffling of a value is worth."""
-HELD = 1_000_000
-"""Numbers of one array at a time."""
-NOISE, OF_ORDERS = 100, 1000
-"""Where moments are used: normal features that others are compared with, and permutations of those
-of few values."""
-SIGNIFICANT = 0.05
-"""Features with a q-value of at most this are counted."""
+HELD, DRAWN = 1_000_000, 32_768
+"""Scores of permuted labels that are held together, and labels that are permuted together: what is
+made of these stays in a cache."""
+
+
+class Measured(NamedTuple):
+    """What p-values of features need beside their scores; NaN, or 1, where it is not needed.
+
+    Attributes
+    ----------
+    share : ndarray, shape (m,)
+        The part of ``f' D f`` that is not the mean's.
+    norm : ndarray, shape (m,)
+        Sums of squares around the mean.
+    powers : ndarray, shape (m, 5)
+        Those of `Powers`.
+    values : ndarray, shape (m,)
+        Numbers of values that are not the usual one, as of `unusual`.
+    permuted : ndarray, shape (m, 2)
+        p-values and effects by permutations; NaN where the moments are to give them.
+    """
+
+    share: np.ndarray
+    norm: np.ndarray
+    powers: np.ndarray
+    values: np.ndarray
+    permuted: np.ndarray
+
+    @classmethod
+    def nothing(cls, m: int) -> Measured:
+        """Return that nothing was measured of m features."""
+        powers, values, permuted = (np.full(shape, np.nan) for shape in ((m, 5), m, (m, 2)))
+        return cls(np.ones(m), np.ones(m), powers, values, permuted)
 
 
 class TestedScorer(Scorer):
@@ -73,7 +92,9 @@ class TestedScorer(Scorer):
     problem : Problem
         What it was made for.
     null : str
-        ``gaussian``, ``moments``, ``permutation`` or ``permutation:B``.
+        ``gaussian``, ``moments`` or ``permutation``.
+    permutations : int
+        Permutations of each feature at most, with ``permutation``.
     least : float
         What no p-value by orders of the samples is below: of a graph of labels alone, 1 over the
         number of different orders of these.
@@ -84,14 +105,21 @@ class TestedScorer(Scorer):
         When the graph has too many samples for what is asked for.
     """
 
-    def __init__(self, scorer: Scorer, problem: Problem, null: str, least: float = 0.0) -> None:
+    def __init__(
+        self,
+        scorer: Scorer,
+        problem: Problem,
+        null: str,
+        permutations: int = 0,
+        least: float = 0.0,
+    ) -> None:
         super().__init__()
         self.scorer = scorer
         self.least = 0.0 if null == "gaussian" else least
         self.dtype, self.larger_is_better = scorer.dtype, scorer.larger_is_better
         self.facts, self.warnings, self.extra = scorer.facts, scorer.warnings, scorer.extra
         self.class_means = scorer.class_means
-        self.null, _, count = null.partition(":")
+        self.null = null
         self.arithmetic, self.work = problem.dtype, Workspace()
         self.threads = problem.engine.executor.nearby
         self.ratio = ratio_of(scorer, problem)
@@ -112,7 +140,6 @@ class TestedScorer(Scorer):
             fast = self.ratio.numerator.entries_held <= HELD_BY_GRAPH
             self.share = FEW_SHARE if fast else FEW_DECIDE
         else:
-            permutations = int(float(count or DEFAULT_PERMUTATIONS))
             self.facts["permutations"] = permutations
             self.permutations = Permutations(self.ratio, permutations, FIRST_PERMUTATIONS, seed)
 
@@ -135,23 +162,18 @@ class TestedScorer(Scorer):
         score, status, *found = self.scorer.score_block(block)
         return score, status, *measured, *found
 
-    def _measure(self, values: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Measure features (b, n): part of the mean, squares (b,), and powers or p-values (b, 8).
-
-        The last are the five of `Powers`, the number of values that are not the usual one, and the
-        p-value and effect by permutations, which are NaN where the moments are to give them.
-        """
-        b, n = values.shape
-        share, norm, found = np.ones(b), np.ones(b), np.full((b, MEASURES), np.nan)
+    def _measure(self, values: np.ndarray) -> Measured:
+        """Measure features (b, n)."""
+        found = Measured.nothing(len(values))
         with np.errstate(all="ignore"):  # features that do not vary have no score
             if self.ratio.over in ("share", "norm"):
-                for part in pieces(b, n):
-                    share[part], norm[part] = self._share_and_norm(values[part])
+                for part in pieces(*values.shape):
+                    found.share[part], found.norm[part] = self._share_and_norm(values[part])
             if self.moments is not None:
-                found[:, :5] = self._powers(values)
+                found.powers[:] = self._powers(values)
             if self.permutations is not None:
                 self._without_formula(values, found)
-        return share, norm, found
+        return found
 
     def _share_and_norm(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the part of ``f' D f`` that is not the mean's, and the squares, each (b,)."""
@@ -193,7 +215,7 @@ class TestedScorer(Scorer):
             sums[:, rows] = Powers.of(_unit(values[rows]))
         return sums.T
 
-    def _without_formula(self, values: np.ndarray, found: np.ndarray) -> None:
+    def _without_formula(self, values: np.ndarray, found: Measured) -> None:
         """Count the values of features (b, n), and permute those that no formula is for.
 
         With moments these have few values, or are decided or shared by so few samples that the best
@@ -201,18 +223,19 @@ class TestedScorer(Scorer):
         """
         assert self.permutations is not None
         n = values.shape[1]
-        found[:, 5] = n
+        found.values[:] = n
         # a feature of few values has a large fourth power: others need not be counted
         few = np.arange(len(values))
         if self.moments is not None:
-            few = np.flatnonzero(found[:, 1] >= min(_least_fourth(n), (1 - ROUNDING) / self.share))
+            least = min(_least_fourth(n), (1 - ROUNDING) / self.share)
+            few = np.flatnonzero(Powers(*found.powers.T).fourth >= least)
         for part in pieces(len(few), n) if len(few) else ():
             rows, chosen = few[part], values[few[part]]
-            found[rows, 5] = counts = unusual(chosen)
+            found.values[rows] = counts = unusual(chosen)
             x = _unit(chosen)
             if self.moments is not None:
-                powers = Powers(*found[rows, :5].T)
-                permuted = _few_valued(counts, powers)
+                powers = Powers(*found.powers[rows].T)
+                permuted = few_valued(counts, powers)
                 decided = np.flatnonzero(~permuted & (powers.fourth > 1 / self.share))
                 if len(decided):
                     t = self.permutations.ratios(x[decided])
@@ -223,24 +246,24 @@ class TestedScorer(Scorer):
                 rows, x = rows[permuted], x[permuted]
             varies = np.isfinite(x).all(axis=1)
             if varies.any():
-                found[rows[varies], 6:] = self.permutations.test(x[varies])
+                found.permuted[rows[varies]] = self.permutations.test(x[varies])
 
     def columns(self, score: np.ndarray, *measured: np.ndarray) -> dict[str, np.ndarray]:
         """Return the p-values, q-values and effects of all features, each shape (m,)."""
-        share, norm, found = measured or (np.ones(1), np.ones(1), np.full((1, MEASURES), np.nan))
-        p, effect = found[:, 6], found[:, 7]
+        found = Measured(*measured) if measured else Measured.nothing(1)
+        p, effect = found.permuted.T
         if self.null != "permutation":
             with np.errstate(all="ignore"):  # NaN where there is no score
-                t = self.ratio.statistic(score, share, norm)
+                t = self.ratio.statistic(score, found.share, found.norm)
             same = effect == 0  # in all orders, but for rounding
-            of_formula, effect = self._tested(t, found)
+            of_formula, effect = self._tested(t, found.powers)
             p, effect = np.where(np.isnan(p), of_formula, p), np.where(same, 0.0, effect)
         p = np.maximum(p, self.least)
         p, effect = (np.where(np.isnan(score), np.nan, each) for each in (p, effect))
         drawn = self.facts.get("permutations")
         columns = told_columns(self, p, effect, drawn)
         if self.permutations is not None:
-            self._note_values(found[~np.isnan(score), 5])
+            self._note_values(found.values[~np.isnan(score)])
         return self.scorer.columns(score) | columns
 
     def effect_of(self, x: np.ndarray) -> float:
@@ -269,8 +292,8 @@ class TestedScorer(Scorer):
                 f"about the feature; --min-samples {LEAST_VALUES} leaves out those of which it is 0"
             )
 
-    def _tested(self, t: np.ndarray, found: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the p-values and effects of ratios, each shape (m,)."""
+    def _tested(self, t: np.ndarray, sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the p-values and effects of ratios, each shape (m,), by `Measured.powers`."""
         if self.moments is None:
             assert self.distribution is not None
             p = self.distribution.interpolated(t, self.threads)
@@ -279,13 +302,97 @@ class TestedScorer(Scorer):
 
         def test(span: Span) -> None:
             part = slice(span.lo, span.hi)
-            powers = Powers(*np.ascontiguousarray(found[part, :5].T))
+            powers = Powers(*np.ascontiguousarray(sums[part].T))
             with np.errstate(all="ignore"):  # NaN where there is no score
                 p[part], effect[part] = moments.tested(t[part], powers)
 
         for _ in self.threads.map(test, cut(len(t), TOGETHER)):
             pass
         return p, effect
+
+
+class LabelPermutations(Scorer):
+    """The mutual information with three more columns: ``p_value``, ``q_value`` and ``effect``.
+
+    The p-value is (1 + number of permutations of the labels that are as good) / (B + 1). Where none
+    of `TAILED` or more is, it is that of the tail of their scores, if that is less
+    (`sfs_cli.methods.significance.permutation.tail`). No p-value is below 1 over the number of
+    different orders of the labels. It is that of the estimate before it is cut
+    at 0: half of the features that have nothing to do with the labels would have p-values of 1. The
+    q-value is that of Benjamini and Hochberg over the features that have a score. The effect says
+    by how many standard deviations of the permuted estimates the own one is above their mean. All
+    features share the permutations, which depend on the seed alone. Of
+    classes, equal values count as such, as in the score. Of an outcome ties are broken by a little
+    noise, in the order of the labels as in the others, so that a permutation is fast. It is that
+    of each feature, made of its values: with the same noise, features of few values would be good,
+    or not, all of them together.
+
+    Parameters
+    ----------
+    scorer : MutualInfoScorer
+        Scores the features.
+    problem : Problem
+        What it was made for.
+    permutations : int
+        B.
+    """
+
+    def __init__(self, scorer: MutualInfoScorer, problem: Problem, permutations: int) -> None:
+        super().__init__()
+        self.scorer = scorer
+        self.dtype, self.facts, self.warnings = scorer.dtype, scorer.facts, scorer.warnings
+        self.count = permutations
+        self.n, self.seed = problem.n_samples, problem.context.seed
+        labels = problem.codes if problem.outcome is None else problem.outcome
+        assert labels is not None
+        self.least = least_p_value(labels)
+        self.facts |= {"pvalues": "permutation", "permutations": self.count}
+
+    def score_block(self, block: BlockLike) -> tuple[np.ndarray, ...]:
+        """Return scores, statuses, and p-values and effects (b, 2); overwrites the block."""
+        tested = np.full((len(block.values), 2), np.nan)
+        rows = max(1, HELD // self.count)
+        for low in range(0, len(tested), rows):
+            noise = self._noise(block.values[low : low + rows])
+            values = block.values[low : low + rows].astype(np.float64)  # a copy
+            with np.errstate(all="ignore"):  # features with missing values have no score
+                centered = center(Block(values))
+                varies = centered.status(centered.square) == Status.OK
+                varies &= np.isfinite(centered.square)
+            usable = np.flatnonzero(varies)
+            tested[low + usable] = self._test(centered.values[usable], noise[usable])
+        return *self.scorer.score_block(block), tested
+
+    def _noise(self, values: np.ndarray) -> np.ndarray:
+        """Return noise of features, made of their values and the seed alone, shape (b, n).
+
+        It is 0 of classes, whose estimate takes ties as they are.
+        """
+        if self.scorer.outcome is None:
+            return np.zeros(values.shape)
+        seeds = [(self.seed, crc32(row.tobytes())) for row in values]
+        return np.array([np.random.default_rng(seed).normal(size=self.n) for seed in seeds])
+
+    def _test(self, values: np.ndarray, noise: np.ndarray) -> np.ndarray:
+        """Return the p-values and effects of features around their means, shape (b, 2)."""
+        own = np.arange(self.n)[None]
+        observed = self.scorer.permuted(values, own, noise)[:, 0]
+        permuted = np.empty((len(values), self.count))
+        step = max(1, DRAWN // self.n)
+        for low in range(0, self.count, step):
+            numbers = range(low, min(low + step, self.count))
+            # a permutation by its own number: the same for whatever block it is made again
+            draws = [np.random.default_rng((self.seed, k)).permutation(self.n) for k in numbers]
+            permuted[:, low : numbers.stop] = self.scorer.permuted(values, np.array(draws), noise)
+        p, effect = compared(-permuted, -observed, np.abs(observed))
+        return np.column_stack([np.maximum(p, self.least), effect])
+
+    def columns(self, score: np.ndarray, *measured: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the p-values, q-values and effects of all features, each shape (m,)."""
+        *of_scorer, tested = measured
+        p, effect = np.where(np.isnan(score), np.nan, tested.T)
+        columns = told_columns(self, p, effect, self.count)
+        return self.scorer.columns(score, *of_scorer) | columns
 
 
 def tested_columns(
@@ -320,12 +427,12 @@ def told_columns(
             scorer.warnings.append(
                 f"{permutations:,} permutations give no p-value below 1/{permutations + 1:,}: no "
                 f"feature has a q-value of {SIGNIFICANT} unless {least:,} of the {tested:,} tested "
-                f"ones have that p-value; give --pvalues permutation:{DEFAULT_PERMUTATIONS} or more"
+                f"ones have that p-value; give --pvalues permutation:{TAILED} or more"
             )
     return columns
 
 
-def _few_valued(values: np.ndarray, powers: Powers) -> np.ndarray:
+def few_valued(values: np.ndarray, powers: Powers) -> np.ndarray:
     """Tell which features are to be permuted where moments are asked for, shape (m,).
 
     `values` are the numbers of samples that have another value than the usual one.
@@ -334,7 +441,7 @@ def _few_valued(values: np.ndarray, powers: Powers) -> np.ndarray:
 
 
 def _least_fourth(n: int) -> float:
-    """Return what ``sum x^4`` is at least in features that `_few_valued` may hold for.
+    """Return what ``sum x^4`` is at least in features that `few_valued` may hold for.
 
     Of k values beside the usual one, which is that of n - k samples, it is least where these k are
     equal: ``((1 - q)^3 + q^3) / (n q (1 - q))`` with q = k / n, which falls up to q = 1/2.
@@ -348,87 +455,3 @@ def _unit(values: np.ndarray) -> np.ndarray:
     """Return features (b, n) around their means, of unit norm, in float64."""
     centered = center(Block(values.astype(np.float64)))
     return centered.values / np.sqrt(centered.square)[:, None]
-
-
-def more_often(
-    distribution: RatioDistribution, ratio: Ratio, values: np.ndarray, levels: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return how many times as often features get small p-values as normal noise would.
-
-    The samples of each feature are permuted: the p-values that normal noise gives to these are
-    counted. Of large dense graphs so many ratios take too long: there the probability in all orders
-    is that of the moments, beside which of normal noise is 1 whatever the graph is; only features
-    of few values are permuted.
-
-    Parameters
-    ----------
-    distribution : RatioDistribution
-        Of normal noise on the graph.
-    ratio : Ratio
-        What is tested.
-    values : ndarray, shape (b, n)
-        Centered features. Those that do not vary are left out.
-    levels : ndarray, shape (k,)
-        The p-values up to which they are called small.
-
-    Returns
-    -------
-    times : ndarray, shape (k,)
-        The mean over the features of the probability, in all orders of their samples, of a ratio
-        that normal noise has with the probability of a level; over that.
-    chance : ndarray, shape (k,)
-        What of this may be chance: `SURE` standard errors for the orders that were drawn, and one
-        for the features. These are most of those that are tested, if not all.
-    """
-    sizes = np.linalg.norm(values, axis=1)
-    x = values[sizes > 0] / sizes[sizes > 0, None]
-    if not len(x):
-        return np.ones(len(levels)), np.zeros(len(levels))
-    cost = len(x) * (ratio.numerator.entries_held + SHUFFLED * ratio.n)
-    orders = int(min(-(-STATISTICS // len(x)), LOOKING // cost))
-    if orders * len(x) >= FEWEST:
-        p = _by_permuting(distribution, ratio, x, levels, orders)
-    else:
-        p = _by_moments(distribution, ratio, x, levels)
-        orders = OF_ORDERS
-    chance = SURE * np.sqrt(levels / (orders * len(x))) + p.std(axis=0) / np.sqrt(len(x))
-    return p.mean(axis=0) / levels, chance / levels
-
-
-def _by_permuting(
-    distribution: RatioDistribution, ratio: Ratio, x: np.ndarray, levels: np.ndarray, orders: int
-) -> np.ndarray:
-    """Return how often the permuted features (b, n) have p-values up to levels (k,), (b, k)."""
-    rng, permutations = np.random.default_rng(0), Permutations(ratio, orders, orders, 0)
-    t, rows = np.empty((len(x), orders)), max(1, HELD // ratio.n)
-    for f, found in zip(x, t):
-        for low in range(0, orders, rows):
-            part = found[low : low + rows]
-            part[:] = permutations.ratios(rng.permuted(np.tile(f, (len(part), 1)), axis=1))
-    p = distribution.interpolated(t.ravel()).reshape(t.shape)
-    return np.array([(p <= level).mean(axis=1) for level in levels]).T
-
-
-def _by_moments(
-    distribution: RatioDistribution, ratio: Ratio, x: np.ndarray, levels: np.ndarray
-) -> np.ndarray:
-    """Return the probabilities of the same by moments over all orders, shape (b, k)."""
-    moments = RatioMoments.of(ratio)
-    noise = np.random.default_rng(0).normal(size=(NOISE, ratio.n))
-    noise -= noise.mean(axis=1, keepdims=True)
-    of_noise = Powers.of(noise / np.linalg.norm(noise, axis=1, keepdims=True))
-    low, high = (np.full(len(levels), end) for end in distribution.ends)
-    for _ in range(60):
-        middle = (low + high) / 2
-        small = distribution.interpolated(middle) <= levels
-        low, high = np.where(small, middle, low), np.where(small, high, middle)
-    powers = Powers.of(x)
-    few = _few_valued(unusual(x), powers)
-    permutations = Permutations(ratio, OF_ORDERS, OF_ORDERS, 0)
-    p = np.empty((len(x), len(levels)))
-    for k, t in enumerate(low.tolist()):
-        usual = moments.tested(np.full(NOISE, t), of_noise)[0].mean()
-        p[:, k] = moments.tested(np.full(len(x), t), powers)[0] * levels[k] / usual
-        if few.any():
-            p[few, k] = permutations.below(x[few], t)
-    return p

@@ -3,16 +3,39 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
+from sfs_cli.features.step import Step
 from sfs_cli.methods.base import Solution
 from sfs_cli.ranking.table import Picked
 from sfs_cli.run.load import Run
+from sfs_cli.run.rank import RankResult
 from sfs_cli.store.transforms import doublings
+from sfs_cli.tables import CHANGES
 
 _UNSAFE = re.compile(r"[^\w.+-]+")
 """What other programs stumble over in the name of a column, such as blanks and line breaks."""
+
+
+class ClassStep(Step):
+    """Compares the means of the classes, where the method knows them."""
+
+    def solved(self, run: Run, solution: Solution) -> Solution:
+        """Return a solution with the columns of `class_columns`."""
+        columns: dict[str, Any] = class_columns(run, solution)
+        return replace(solution, extra=solution.extra | columns) if columns else solution
+
+    def find(self, run: Run, found: RankResult) -> None:
+        """Say which difference the column of changes is."""
+        for name in set(CHANGES) & set(found.ranking.extra):  # one at most
+            first, second = compared_classes(run)
+            found.facts["method"][name] = f"{second} - {first}"
+
+
+STEP = ClassStep
 
 
 def class_columns(run: Run, solution: Solution) -> dict[str, np.ndarray | Picked]:

@@ -9,17 +9,20 @@ and the other is tested.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from sfs_cli.compute.matrix import LeftOut
+from sfs_cli.compute.passes import Pass
 from sfs_cli.errors import InputError, located
 from sfs_cli.methods.base import Solution
+from sfs_cli.methods.significance.tested import tested_columns
+from sfs_cli.options import RankConfig
 from sfs_cli.run.load import Run
-from sfs_cli.run.passes import OF_COUNTS, to_test
+from sfs_cli.run.passes import Shape, fitting, passes_of, passes_of_graph, passes_of_method
 from sfs_cli.run.scoring import Scored, make_graph, score_on
 from sfs_cli.store.copies import digests
 from sfs_cli.store.count_thinning import ThinnedMatrix
@@ -28,14 +31,63 @@ from sfs_cli.store.prepared import PreparedMatrix
 
 FEWEST = 4
 """Features that can be divided into halves that compare samples."""
+HALVES = ", to test the first half of the features", ", to test the other half of the features"
+OF_COUNTS = ", of the counts for the graph", ", of the counts for the scores"
+"""What the passes of these parts of a run are made for, after their purpose."""
+Examine = Callable[[Run, Solution], dict[str, Any]]
+"""What is found out about the scores of a part of the run, as facts."""
 
 
-def rank_split(run: Run) -> Scored:
-    """Score every feature on a graph that was made without what is scored.
+def passes_of_split(config: RankConfig, shape: Shape) -> list[Pass]:
+    """Return the passes until the features have scores."""
+    passes = fitting(config, shape)
+    of_graph, of_method = passes_of_graph(config, shape), passes_of_method(config, shape)
+    if config.split == "features":
+        return passes + [each for half in HALVES for each in passes_of(of_graph + of_method, half)]
+    for_graph, for_scores = OF_COUNTS
+    passes += passes_of(passes, for_graph) + passes_of(passes, for_scores)
+    return passes + passes_of(of_graph, for_graph) + passes_of(of_method, for_scores)
 
-    Raises InputError when there are too few features, or values that are no counts.
+
+def rank_halves(run: Run, examine: Examine) -> tuple[Scored, dict[str, Any]]:
+    """Score each half of the features on a graph of the other half; return the facts, too.
+
+    Raises InputError when there are too few features.
     """
-    return _by_halves(run) if run.config.split == "features" else _by_counts(run)
+    matrix = run.matrix
+    if matrix.n_features < FEWEST:
+        raise InputError(
+            f"--split features cannot divide {matrix.n_features} features",
+            where=run.config.matrix,
+            hint="leave it out",
+            option="split",
+        )
+    first = first_half(run.context.seed, matrix.ids.features)
+    found, examined, halves = [], [], []
+    for whose, tested in zip(HALVES, (first, ~first)):
+        half = run.of(whose)
+        with located(whose.removeprefix(", to test ")):
+            graph = make_graph(_of(half, _only(matrix, ~tested)))
+            part = _of(half, _only(matrix, tested))
+            found.append(score_on(part, graph))
+            examined.append(examine(part, found[-1].solution))
+        halves.append({"features": int(tested.sum()), "graph": found[-1].graph})
+    facts: dict[str, Any] = {"split": {"how": "features", "halves": halves}}
+    depths = [each["depth"] for each in examined if "depth" in each]
+    if depths:
+        facts["depth"] = max(depths, key=lambda depth: (depth["leads"], depth["shift"]))
+    one, two = (scored.solution for scored in found)
+    return replace(found[0], solution=_joined(one, two, first), spectrum=None), facts
+
+
+def rank_counts(run: Run, examine: Examine) -> tuple[Scored, dict[str, Any]]:
+    """Score one part of the counts on a graph of the other part; return the facts, too.
+
+    Raises InputError when values are no counts.
+    """
+    of_graph, of_scores = part_of_counts(run), part_of_counts(run, second=True)
+    scored = score_on(of_scores, make_graph(of_graph))
+    return scored, {"split": {"how": "counts"}} | examine(of_scores, scored.solution)
 
 
 def first_half(seed: int, ids: Sequence[str]) -> np.ndarray:
@@ -48,32 +100,6 @@ def first_half(seed: int, ids: Sequence[str]) -> np.ndarray:
     first = np.zeros(len(ids), bool)
     first[np.argsort(drawn, kind="stable")[: len(ids) // 2]] = True
     return first
-
-
-def _by_halves(run: Run) -> Scored:
-    matrix = run.matrix
-    if matrix.n_features < FEWEST:
-        raise InputError(
-            f"--split features cannot divide {matrix.n_features} features",
-            where=run.config.matrix,
-            hint="leave it out",
-            option="split",
-        )
-    first = first_half(run.context.seed, matrix.ids.features)
-    found = []
-    for name, tested in (("first", first), ("other", ~first)):
-        half = run.of(to_test(name))
-        with located(f"the {name} half of the features"):
-            graph = make_graph(_of(half, _only(matrix, ~tested)))
-            found.append(score_on(_of(half, _only(matrix, tested)), graph))
-    return _joined(found, first)
-
-
-def _by_counts(run: Run) -> Scored:
-    of_graph, of_scores = part_of_counts(run), part_of_counts(run, second=True)
-    scored = score_on(of_scores, make_graph(of_graph))
-    scored.solution.facts["split"] = {"how": "counts"}
-    return scored
 
 
 def part_of_counts(run: Run, *, second: bool = False) -> Run:
@@ -90,37 +116,25 @@ def part_of_counts(run: Run, *, second: bool = False) -> Run:
     return part
 
 
-def _joined(found: list[Scored], first: np.ndarray) -> Scored:
+def _joined(one: Solution, two: Solution, first: np.ndarray) -> Solution:
     """Return the solution of all features, each from the half that it was tested in."""
-    from sfs_cli.methods.significance.tested import tested_columns
-
-    one, two = (scored.solution for scored in found)
 
     def chosen(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         return np.where(first, a, b)
 
     p, effect = (chosen(one.extra[name], two.extra[name]) for name in ("p_value", "effect"))
     columns, counted = tested_columns(p, effect)
-    halves = [
-        {"features": int(inside.sum()), "graph": scored.graph}
-        for inside, scored in ((first, found[0]), (~first, found[1]))
-    ]
-    facts: dict[str, Any] = one.facts | counted | {"split": {"how": "features", "halves": halves}}
-    depths = [half.facts["depth"] for half in (one, two) if "depth" in half.facts]
-    if depths:
-        facts["depth"] = max(depths, key=lambda found: (found["leads"], found["shift"]))
     score = chosen(one.score, two.score)
     # scores on two graphs do not compare, but what they are worth does
     order = np.lexsort((-effect, np.where(np.isnan(p), np.inf, p)))
-    solution = Solution(
+    return Solution(
         score,
         chosen(one.status, two.status),
         one.larger_is_better,
         order=order[~np.isnan(score[order])],
         extra=columns,
-        facts=facts,
+        facts=one.facts | counted,
     )
-    return Scored(solution, found[0].graph, found[0].eigenvalues)
 
 
 def _only(matrix: PreparedMatrix, features: np.ndarray) -> PreparedMatrix:

@@ -1,0 +1,76 @@
+"""``--batch``: the features are ranked within each batch, and the rankings aggregated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from sfs_cli.catalog import ON_SOURCES
+from sfs_cli.features.feature import Feature
+from sfs_cli.options.fields import WHOLE, Config, Refusal, option
+from sfs_cli.options.paths import READS
+
+if TYPE_CHECKING:
+    from sfs_cli.options import RankConfig
+
+DEFAULT_SIZE = 10
+"""Samples of the smallest batch that is ranked: of fewer, rankings are mostly noise."""
+
+_EACH = "one ranking of each batch is aggregated"
+_batches = partial(option, section="Input", verbs=WHOLE)
+
+
+@dataclass(frozen=True, kw_only=True, init=False, eq=False, repr=False)
+class BatchFields(Config):
+    """The options of batches."""
+
+    batch: str | None = _batches(
+        "Rank within each batch, and aggregate the rankings.",
+        metavar="FILE:COLUMN or obs:KEY",
+        column=True,
+        groups="batch",
+        excludes={
+            "source": f"{_EACH}; --adjust takes the batch out of the features instead",
+            "members": f"{_EACH}; --adjust takes the batch out of the features instead",
+            "weights_out": "each batch has coefficients of its own",
+            "pvalues": "an aggregate of rankings has no p-values",
+            "sample_weights": "all samples count alike",
+        },
+        path=READS,
+    )
+    min_batch_size: int | None = _batches(
+        "Leave out batches of fewer samples.",
+        metavar="N",
+        least=4,
+        default_text=str(DEFAULT_SIZE),
+        needs=("batch",),
+    )
+
+    @property
+    def smallest_batch(self) -> int:
+        """Samples of the smallest batch that is ranked."""
+        return DEFAULT_SIZE if self.min_batch_size is None else self.min_batch_size
+
+
+def rules(config: RankConfig) -> Iterator[Refusal]:
+    """Yield what is wrong with the options, beyond what they declare."""
+    if config.batch is not None and config.method in ON_SOURCES:
+        what = f"--batch has no effect with --method {config.method}"
+        hint = f"give --method {config.scorer}; --adjust takes the batch out of the features"
+        yield what, hint, ("batch", "method")
+
+
+FEATURE = Feature(
+    "batches",
+    lambda config: config.batch is not None,
+    BatchFields,
+    rules,
+    orders=True,
+    one_by_one=True,
+    against={
+        "artificial": "has no meaning for an aggregate of rankings",
+        "cv": "has no folds within batches",
+    },
+)

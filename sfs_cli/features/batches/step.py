@@ -1,0 +1,119 @@
+"""The work of ``--batch``: the same method on the samples of each batch, and one list of all lists.
+
+A batch is ranked as a matrix of its samples alone would be: filters, missing values, totals, sample
+graph and method see no other sample. What is asked about the aggregated ranking (pruning, warnings)
+is asked about all samples, without the means of the batches.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from sfs_cli.catalog import Method
+from sfs_cli.compute.passes import Pass
+from sfs_cli.features.batches.choice import choose_batches
+from sfs_cli.features.covariates.explained import Explained, explained_by
+from sfs_cli.features.step import Pairs, Step
+from sfs_cli.logs import Messages
+from sfs_cli.ranking.aggregations import AGGREGATIONS
+from sfs_cli.ranking.agreement import agreement
+from sfs_cli.report.model import Table, agreement_table
+from sfs_cli.run.cohort import Cohort
+from sfs_cli.run.fused_rank import DEFAULT_AGGREGATION, aggregate_solutions
+from sfs_cli.run.load import Run
+from sfs_cli.run.part import run_on
+from sfs_cli.run.passes import Shape, fitting, passes_of, ranking_passes
+from sfs_cli.run.rank import RankResult
+from sfs_cli.run.scoring import Scored, make_graph, score_on
+
+MOST_COMPARED = 20
+"""Largest number of batches whose rankings are compared in pairs."""
+
+
+class BatchStep(Step):
+    """Ranks within batches, and says how much of the best features the batches explain."""
+
+    def prepare(self, cohort: Cohort, memory: int, log: Messages) -> Cohort:
+        """Divide the samples into batches; those of a subset stay where they are."""
+        return choose_batches(self.config.smallest_batch, cohort, log) if cohort.whole else cohort
+
+    def scoring_passes(self, shape: Shape) -> list[Pass]:
+        """Return the passes of the rankings within batches."""
+        config, passes = self.config, fitting(self.config, shape)
+        for title, size in shape.parts.items():
+            part = replace(shape, n=size)
+            own = [*fitting(config, part), *ranking_passes(config, part)]
+            passes += passes_of(own, f" within {title}")
+        return passes
+
+    def score(self, run: Run) -> Scored:
+        """Score every feature in each batch, and aggregate the rankings.
+
+        Of the facts, `left_out` are the batches that were not ranked, with the reason;
+        `kendall_tau` tells how far the rankings agree, where they are few. Raises InputError, which
+        names the batch, when one has no graph or no score at all.
+        """
+        cohort, solutions, ranked = run.cohort, [], []
+        for part in cohort.parts:
+            of_part = run_on(run, part.samples, part.labels, part.design)
+            of_part = of_part.of(f" within {part.title}")
+            with part.located(run.log):
+                of_part.fit_matrix()
+                scored = score_on(of_part, make_graph(of_part))
+            solutions.append(scored.solution)
+            facts: dict[str, Any] = {"name": part.name, "samples": len(part.samples)}
+            if part.labels is not None:
+                facts["classes"] = part.labels.counts()
+            ranked.append(facts | {"graph": scored.graph, "method": scored.solution.facts})
+        how = run.config.how or DEFAULT_AGGREGATION
+        names = [part.name for part in cohort.parts]
+        solution, ranks = aggregate_solutions(how, solutions, names)
+        (column,) = cohort.columns["batch"]
+        found = {"column": column.name, "how": how, "ranked": ranked, "left_out": cohort.left_out}
+        if len(ranked) <= MOST_COMPARED:
+            found["kendall_tau"] = agreement(ranks).kendall
+        return Scored(solution, facts={"batches": found})
+
+    def find(self, run: Run, found: RankResult) -> None:
+        """Find how much of the best features the batches explain."""
+        bare = run.matrix.adjusted(None)
+        explained = explained_by(run.cohort.between, run, found.ranking, bare)
+        found.facts["batches"]["explained"] = explained.to_json()
+        run.log.note(
+            f"the batches explain {explained.words} ({explained.by_chance:.1%} by chance), which "
+            "the rankings within batches do not see"
+        )
+
+    @staticmethod
+    def how(facts: dict[str, Any], method: Method) -> str:
+        """Return what is aggregated, and how to read that."""
+        meaning = AGGREGATIONS[facts["how"]].meaning
+        return f"The features were ranked by {method.title} within each batch. {meaning}"
+
+    @staticmethod
+    def section(facts: dict[str, Any]) -> Pairs:
+        """Return how much they explain."""
+        return Explained(**facts["explained"]).pairs()
+
+    @staticmethod
+    def tables(facts: dict[str, Any]) -> list[Table]:
+        """Return the tables of the batches, and of how far their rankings agree."""
+        ranked = facts["ranked"]
+        rows: list[tuple[object, ...]] = [(b["name"], b["samples"], "ranked") for b in ranked]
+        rows += [(name, None, f"left out: {why}") for name, why in facts["left_out"].items()]
+        tables = [
+            Table(
+                heading="Batches",
+                columns=(facts["column"], "samples", "use"),
+                rows=rows,
+                note="The rankings within batches were made one: "
+                f"{AGGREGATIONS[facts['how']].title}.",
+            )
+        ]
+        if "kendall_tau" in facts:
+            tables.append(agreement_table([b["name"] for b in ranked], facts["kendall_tau"]))
+        return tables
+
+
+STEP = BatchStep

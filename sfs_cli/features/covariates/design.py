@@ -1,0 +1,169 @@
+"""Covariates of the samples become a design, which is taken out of the features."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from sfs_cli.compute.context import Labels
+from sfs_cli.compute.memory import check_memory
+from sfs_cli.errors import InputError, counted, listed
+from sfs_cli.io.knowledge.sample_columns import Covariate
+from sfs_cli.logs import Messages
+from sfs_cli.run.cohort import Design
+from sfs_cli.store.adjust import orthonormal, r_squared
+
+LEAST_LEFT = 3
+"""Directions of the samples that have to be left beside the design, its intercept included."""
+ALL, MUCH = 1 - 1e-8, 0.5
+"""Parts of the differences between classes that covariates explain: as good as all of them, and so
+much that it is told."""
+
+
+def design_of(
+    covariates: Sequence[Covariate],
+    samples: Sequence[str],
+    memory: int,
+    log: Messages,
+    *,
+    lenient: bool = False,
+) -> Design:
+    """Return the design of covariates for some samples, which all have values.
+
+    A covariate is a column of numbers, or a column for each level but the first. A column that is
+    constant, or a combination of those before it, is left out with a warning; within a part of the
+    samples (`lenient`) that is usual, and may be so of all of them.
+
+    Raises
+    ------
+    InputError
+        When nothing is left of the covariates, or of the samples beside them.
+    OutOfMemoryError
+        When the design does not fit `memory` bytes.
+    """
+    n = len(samples)
+    values = [[each.values[sample] for sample in samples] for each in covariates]
+    levels = [
+        None if each.kind == "numeric" else sorted(set(own))
+        for each, own in zip(covariates, values)
+    ]
+    widths = [1 if own is None else len(own) - 1 for own in levels]
+    check_memory(
+        f"a design of {counted(sum(widths), 'column')} for {n:,} samples needs",
+        3 * 8 * n * sum(widths),
+        memory,
+        "raise --memory, or take columns of numbers as such: COLUMN=numeric",
+        "adjust",
+    )
+    basis, added = orthonormal(np.concatenate([_rows(*pair) for pair in zip(values, levels)]))
+    if not len(basis) and not lenient:
+        raise InputError(
+            f"the covariates ({listed([each.name for each in covariates])}) are the same in all "
+            f"{n:,} samples",
+            where=covariates[0].where,
+            hint="leave --adjust out: there is nothing to take out of the features",
+            option="adjust",
+        )
+    if n - len(basis) - 1 < LEAST_LEFT:
+        widest = covariates[int(np.argmax(widths))]
+        raise InputError(
+            f"the design has rank {len(basis) + 1} for {n:,} samples: hardly anything is left of "
+            "the features",
+            where=f"{widest.where}, which makes {counted(max(widths), 'column')} of it",
+            hint="name fewer covariates, join rare levels, or take a column of numbers as such: "
+            + (".astype(float)" if widest.held else f"{widest.name}=numeric"),
+            option="adjust",
+        )
+    columns = []
+    parts = np.split(added, np.cumsum(widths)[:-1])
+    for each, own, found, part in zip(covariates, values, levels, parts):
+        width, used, sizes = len(part), int(part.sum()), Counter(own)
+        if used < width or not width:
+            told = log.detail if lenient else log.warn
+            told(_dropped(each.name, width, used, constant=len(sizes) == 1))
+        single = [level for level in found or () if sizes[level] == 1]
+        if single:
+            log.warn(
+                f"{each.name}: {counted(len(single), 'level')} ({listed(single, 3)}) with one "
+                "sample, of which nothing is left: it lies at the mean of every feature"
+            )
+        if each.codes and used:
+            ways = f"write {each.name}=categorical if they are codes, {each.name}=numeric if they "
+            ways += "are not"
+            if each.held:
+                ways = 'give it as categories, .astype("category"), if they are codes'
+            log.warn(
+                f"{each.name} is taken as numeric, but has only {each.codes} whole numbers: {ways}"
+            )
+        columns.append(
+            {
+                "name": each.name,
+                "from": each.where,
+                "taken_as": each.kind,
+                "levels": found,
+                "columns": width,
+                "used": used,
+            }
+        )
+    return Design(basis, columns)
+
+
+def _rows(values: list[Any], levels: list[str] | None) -> np.ndarray:
+    """Return the columns of a design for one covariate, as rows: (p, n)."""
+    if levels is None:
+        return np.array([values], np.float64)
+    return (np.array(levels[1:], object)[:, None] == np.array(values, object)).astype(np.float64)
+
+
+def _dropped(name: str, width: int, used: int, *, constant: bool) -> str:
+    """Return what is said of a covariate of which only some columns are used."""
+    if used:
+        return (
+            f"{name}: {width - used} of {counted(width, 'column')} of the design follow from "
+            "the covariates before it (they are collinear), and change nothing"
+        )
+    if constant:
+        return f"{name} is the same in all samples: it changes nothing"
+    return f"{name} follows from the covariates before it (collinear): it changes nothing"
+
+
+def check_labels(labels: Labels, design: Design, where: str, log: Messages) -> None:
+    """Refuse covariates that explain the classes completely; warn of those that explain much.
+
+    An outcome takes the place of the classes. Raises InputError when nothing of the differences
+    between the classes is left.
+    """
+    known, kind = labels.known, "classes" if labels.values is None else "labels"
+    codes = labels.codes[known]
+    present = np.unique(codes)
+    classes = (present[:, None] == codes).astype(np.float64)
+    if labels.values is not None:
+        present, classes = present[:0], labels.values[known][None, :]
+    explained = r_squared(classes, orthonormal(design.basis[:, known])[0])
+    total = classes.var(axis=1)
+    share = float((explained * total).sum() / total.sum())
+    names = listed([column["name"] for column in design.columns])
+    if share > ALL:
+        raise InputError(
+            f"the covariates ({names}) explain the {kind} completely: adjusting leaves nothing of "
+            "them",
+            where=where,
+            hint=f"leave out the covariate that tells the {kind} apart; where each batch has one "
+            "class only, batch and class cannot be separated by any method",
+            option=("adjust", "labels"),
+        )
+    gone = [labels.classes[i] for i, part in zip(present, explained) if part > ALL]
+    if gone:
+        log.warn(
+            f"the covariates ({names}) explain {'class' if len(gone) == 1 else 'the classes'} "
+            f"{listed(gone)} completely: no feature can tell {'it' if len(gone) == 1 else 'them'} "
+            "from the others after adjusting"
+        )
+    elif share > MUCH:
+        log.warn(
+            f"the covariates ({names}) explain {share:.0%} of the differences between the {kind} "
+            f"(are {kind} and batches confounded?): adjusting takes that out of the features too"
+        )

@@ -1,0 +1,29 @@
+"""``--donors``: samples of one donor are not independent (pseudoreplication)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sfs_cli.features.feature import Feature
+from sfs_cli.options.fields import RANKING, Config, option
+from sfs_cli.options.paths import READS
+
+
+@dataclass(frozen=True, kw_only=True, init=False, eq=False, repr=False)
+class DonorFields(Config):
+    """The option of donors."""
+
+    donors: str | None = option(
+        "Column of the donor of each sample: subsets and folds take whole donors, and p-values of "
+        "donors with several samples are warned of.",
+        section="Input",
+        verbs=(*RANKING, "compare"),
+        metavar="FILE:COLUMN or obs:KEY",
+        column=True,
+        groups="donor",
+        needs=("labels", "stability", "pvalues"),
+        path=READS,
+    )
+
+
+FEATURE = Feature("donors", lambda config: config.donors is not None, DonorFields)

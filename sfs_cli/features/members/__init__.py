@@ -1,0 +1,84 @@
+"""``--members``: the rankings of several methods, aggregated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from sfs_cli import catalog
+from sfs_cli.catalog import METHODS, ON_SOURCES
+from sfs_cli.features.feature import Feature
+from sfs_cli.features.proposal import SECOND_OPINION, Proposal, Seen
+from sfs_cli.options.fields import RANKING, Config, Refusal, option, split_words
+from sfs_cli.options.graph import GRAPH_FIELDS
+
+if TYPE_CHECKING:
+    from sfs_cli.options import RankConfig
+
+
+@dataclass(frozen=True, kw_only=True, init=False, eq=False, repr=False)
+class MemberFields(Config):
+    """The option of the members of an aggregate."""
+
+    members: tuple[str, ...] = option(
+        "Methods whose rankings are aggregated, such as spec,fisher.",
+        section="Method",
+        verbs=RANKING,
+        takers=catalog.takers,
+        taken_by="method",
+        default=(),
+        metavar="METHODS",
+        words=tuple(name for name in METHODS if name not in ON_SOURCES),
+        items=str,
+        parse=split_words,
+    )
+
+
+def member_configs(config: RankConfig) -> list[RankConfig]:
+    """Return the configuration of each member: with the options that it takes."""
+    configs = []
+    for name in config.members:
+        method = METHODS[name]
+        others = set(catalog.OPTIONS)
+        if "graph" not in method.needed(method.options):
+            others |= {"similarity", "similarity_file", "coordinates", *GRAPH_FIELDS}
+        changes: dict[str, Any] = dict.fromkeys(others - set(method.options))
+        changes |= {"members": (), "source": (), "weights": None, "weights_out": None}
+        configs.append(replace(config, method=name, leave_one_out=True, **changes))
+    return configs
+
+
+def rules(config: RankConfig) -> Iterator[Refusal]:
+    """Yield nothing: each member checks the options that it takes."""
+    member_configs(config)
+    yield from ()
+
+
+def propose(config: RankConfig, made: RankConfig, _seen: Seen) -> Proposal | None:
+    """Propose a second opinion on features that are scored one by one."""
+    method = METHODS[made.ranker]
+    if method.iterative or method.on_sources or config.source or config.batch is not None:
+        return None
+    other = "variance"
+    if made.uses_classes or "labels" in method.needed(made.method_options()):
+        # one that compares means agrees with the F-test but for a factor
+        other = "relieff" if method.compares else "f-test"
+    if method.name == other:
+        return None
+    reason = f"A second opinion: the rankings of {method.name} and {other} are aggregated, and the "
+    changes = {"method": "kogs", "members": (method.name, other)}
+    return Proposal(
+        "agreement", f"{reason}report says how far they agree.", changes, SECOND_OPINION
+    )
+
+
+FEATURE = Feature(
+    "members",
+    lambda config: bool(config.members),
+    MemberFields,
+    rules,
+    orders=True,
+    against={"artificial": "has no meaning for an aggregate of rankings"},
+    propose=propose,
+)

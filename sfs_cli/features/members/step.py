@@ -1,0 +1,50 @@
+"""The work of ``--members``: the ranking of each method, and their aggregate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from sfs_cli.compute.passes import Pass
+from sfs_cli.features.step import Step
+from sfs_cli.options import RankConfig
+from sfs_cli.run.fused_rank import Ranked, aggregate_rankings
+from sfs_cli.run.load import Run
+from sfs_cli.run.passes import Shape, fitting, passes_of, ranking_passes
+from sfs_cli.run.rank import RankResult
+from sfs_cli.run.scoring import Scored, make_graph, solve
+
+
+class MemberStep(Step):
+    """Ranks by each method, and aggregates the rankings."""
+
+    def scoring_passes(self, shape: Shape) -> list[Pass]:
+        """Return the passes of the rankings, once the transformation knows the samples."""
+        passes = fitting(self.config, shape)
+        for member in self.config.each_ranking():
+            passes += passes_of(ranking_passes(member, shape), _whose(member))
+        return passes
+
+    def score(self, run: Run) -> Scored:
+        """Return the aggregate of the rankings."""
+        return aggregate_rankings(run, "members", _rankings(run))
+
+    def find(self, run: Run, found: RankResult) -> None:
+        """Name the members."""
+        found.facts["method"]["members"] = list(run.config.members)
+
+
+STEP = MemberStep
+
+
+def _rankings(run: Run) -> Iterator[Ranked]:
+    for config in run.config.each_ranking():
+        member = replace(run, config=config).of(_whose(config))
+        graph = make_graph(member)
+        solution = solve(member, graph.similarity if graph else None)
+        yield config.ranker, member, solution, {} if graph is None else graph.facts
+
+
+def _whose(config: RankConfig) -> str:
+    """Return whose passes those of a member are."""
+    return f" for {config.ranker}"

@@ -1,0 +1,44 @@
+"""``--sample-weights``: samples that count more or less than others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sfs_cli import catalog
+from sfs_cli.features.feature import Feature
+from sfs_cli.options.fields import WHOLE, Config, option
+from sfs_cli.options.paths import READS
+
+
+@dataclass(frozen=True, kw_only=True, init=False, eq=False, repr=False)
+class WeightFields(Config):
+    """The option of weights."""
+
+    sample_weights: str | None = option(
+        "Weight of each sample, 0 or more: it counts as so many samples. Graph and transformations "
+        "are made without weights.",
+        section="Input",
+        verbs=WHOLE,
+        metavar="FILE[:COLUMN] or obs:KEY",
+        column=True,
+        path=READS,
+        takers=lambda _: catalog.WITH_WEIGHTS,
+        taken_by="method",
+        excludes={
+            "max_correlation": "it takes correlations over all samples alike",
+            "pvalues": "all samples count alike",
+            "ranking=phi3": "it counts clusters; phi2 takes weights",
+        },
+    )
+
+
+FEATURE = Feature(
+    "sample_weights",
+    lambda config: config.sample_weights is not None,
+    WeightFields,
+    orders=True,
+    suits=lambda config, method: config.sample_weights is None or method.weighted,
+    against=dict.fromkeys(("artificial", "cv", "min_redundancy"), "treats all samples alike"),
+    untested="a sample of weight 10 is not 10 independent samples; for p-values, rank without "
+    "weights",
+)

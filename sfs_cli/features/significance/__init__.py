@@ -1,0 +1,118 @@
+"""``--pvalues`` and ``--split``: p-values of scores, and a sample graph of other data for them.
+
+Methods that compare classes have p-values of their own, which the same is looked at for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from sfs_cli import catalog
+from sfs_cli.features.feature import Feature
+from sfs_cli.options.fields import RANKING, Config, Refusal, option
+from sfs_cli.options.graph import LABELS_ALONE
+
+if TYPE_CHECKING:
+    from sfs_cli.catalog import Method
+    from sfs_cli.options import RankConfig
+
+FEWEST_PERMUTATIONS, MOST_PERMUTATIONS = 10, 1_000_000
+DEFAULT_PERMUTATIONS = 1000
+ABLE = (*catalog.WITH_PVALUES, *catalog.PERMUTED)
+"""Methods that ``--pvalues`` is for."""
+
+_method = partial(option, section="Method", verbs=RANKING)
+
+
+@dataclass(frozen=True, kw_only=True, init=False, eq=False, repr=False)
+class SignificanceFields(Config):
+    """The options of p-values."""
+
+    pvalues: str | None = _method(
+        "Add p-values, q-values and effects: of normal noise, from the moments of all permutations "
+        "of the samples, or from so many permutations (by default 1000); mutual-info: "
+        "permutations of the labels.",
+        metavar="[gaussian|moments|permutation[:B]]",
+        words=("gaussian", "moments", "permutation", "permutation:COUNT"),
+        takers=lambda _: ABLE,
+        excludes={
+            "source": "it takes one sample graph; `sfs fuse` makes one of sources, which --method "
+            "spec takes as --similarity-file",
+        },
+    )
+    split: str | None = _method(
+        "Test on a graph that is not made of what is tested: of the other half of the features, or "
+        "of one of two random parts of every count.",
+        words=("features", "counts"),
+        takers=lambda _: catalog.SPLIT,
+        needs=("pvalues",),
+        excludes={"stability": "subsets are ranked by scores, not by p-values"},
+    )
+
+    @property
+    def null(self) -> str | None:
+        """What scores are compared with: ``gaussian``, ``moments`` or ``permutation``."""
+        return None if self.pvalues is None else self.pvalues.partition(":")[0]
+
+    @property
+    def permutations(self) -> int:
+        """Number of permutations that are asked for; 0 without ``--pvalues permutation``."""
+        if self.pvalues is None or self.null != "permutation":
+            return 0
+        count = float(self.pvalues.partition(":")[2] or DEFAULT_PERMUTATIONS)
+        return int(min(count, MOST_PERMUTATIONS + 1))  # more are refused
+
+
+def tests(config: RankConfig) -> bool:
+    """Tell whether the features are tested: by ``--pvalues``, or by the method itself."""
+    return config.pvalues is not None or config.scorer in catalog.SIGNED
+
+
+def _asked(config: RankConfig) -> bool:
+    return tests(config) or config.how == "rra"  # which has p-values, too
+
+
+def _suits(config: RankConfig, method: Method) -> bool:
+    return config.pvalues is None or method.tested
+
+
+def rules(config: RankConfig) -> Iterator[Refusal]:
+    """Yield what is wrong with the options."""
+    if config.split is not None:
+        yield from _split_rules(config)
+    if config.pvalues is None:
+        return
+    pvalues, method = f"--pvalues {config.pvalues}", f"--method {config.ranker}"
+    if config.ranker in catalog.PERMUTED:
+        if config.null != "permutation":
+            what = f"{pvalues} has no formula for {method}"
+            yield what, "give --pvalues permutation", ("pvalues", "method")
+    elif config.ranker not in ABLE:
+        hint = _leave_out(ABLE)
+        if config.ranker in catalog.SIGNED:
+            hint = f"leave it out: {method} has p-values of its own"
+        yield f"--pvalues has no effect with {method}", hint, ("pvalues", "method")
+    least, most = FEWEST_PERMUTATIONS, MOST_PERMUTATIONS
+    if config.null == "permutation" and not least <= config.permutations <= most:
+        hint = f"give {least} to {most:,}, such as permutation:{DEFAULT_PERMUTATIONS}"
+        yield f"{pvalues}: such a number of permutations is not possible", hint, ("pvalues",)
+
+
+def _split_rules(config: RankConfig) -> Iterator[Refusal]:
+    if config.ranker in ABLE and config.ranker not in catalog.SPLIT:
+        what = f"--split has no effect with --method {config.ranker}, which makes no sample graph"
+        yield what, _leave_out(catalog.SPLIT), ("split", "method")
+    given = config.graph in ("file", "obsp", *LABELS_ALONE)
+    if given or config.coordinates_from is not None:
+        what = "--split has no effect on a sample graph that is not made of the features"
+        yield what, "leave out --split", ("split", "similarity")
+
+
+def _leave_out(methods: tuple[str, ...]) -> str:
+    return f"leave it out; it has an effect with --method {', '.join(methods)}"
+
+
+FEATURE = Feature("significance", _asked, SignificanceFields, rules, suits=_suits)

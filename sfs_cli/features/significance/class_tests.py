@@ -1,0 +1,188 @@
+"""Whether tests of class means hold for the values and the classes of a run.
+
+Where they do not, another test may: which one is found on the same values.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sfs_cli.catalog import METHODS, SIGNED
+from sfs_cli.compute.context import Labels
+from sfs_cli.methods.classical import ClassScatter
+from sfs_cli.methods.shared import unit_outcome
+from sfs_cli.methods.significance import class_tests
+from sfs_cli.run.guards import tell
+from sfs_cli.run.load import Run
+from sfs_cli.run.passes import graph_asked
+from sfs_cli.run.top import from_all_over, values_of
+from sfs_cli.store.matrix import LOOK_VALUES
+
+LOOK = 256
+"""Features that are looked at."""
+SMALL_P = 0.001
+"""The p-value at which tests of class means are looked at."""
+TOO_OFTEN = 3
+"""They do not hold where p-values up to `SMALL_P` come up so many times as often: with 6 samples of
+normal values in a class of 36 Welch's test comes near it."""
+SMALL_CLASS = 6
+"""The t-test needs so many samples of each class: with fewer, variances are too small by chance."""
+CONSTANT = 0.1
+"""A class is constant in many features if it is in this part of them."""
+
+
+def label_columns(labels: Labels) -> np.ndarray:
+    """Return orthonormal columns, shape (n, q), each with the sum 0.
+
+    Their span has the class means of centered features, or the line of an outcome.
+    """
+    if labels.values is not None:
+        return unit_outcome(labels.values, "the F-test")[:, None]
+    return ClassScatter(np.unique(labels.codes, return_inverse=True)[1]).columns
+
+
+@dataclass(frozen=True)
+class Inflation:
+    """How many times as often as they should tests of class means have p-values up to `SMALL_P`.
+
+    Attributes
+    ----------
+    shape : float
+        The F-test, by the shape of the values.
+    variances : float
+        The F-test, and tests by orders of the samples, by variances that differ between classes.
+    welch : float
+        Welch's t-test, by the shape of the values and the number of samples; infinite where there
+        are not two classes.
+    """
+
+    shape: float
+    variances: float
+    welch: float
+
+    @classmethod
+    def of(cls, values: np.ndarray, labels: Labels, covariates: int) -> Inflation:
+        """Measure them on features (b, n) around their means."""
+        n, variances, welch = values.shape[1], 1.0, math.inf
+        codes = np.unique(labels.codes, return_inverse=True)[1]  # without empty classes
+        classes = int(codes.max()) + 1
+        columns = label_columns(labels)
+        within = n - (classes if labels.values is None else 2) - covariates
+        shape = class_tests.too_often(values, columns, within, SMALL_P)
+        if 1 < classes < n:  # an outcome that is measured has no classes
+            variances = class_tests.too_often_by_variances(values, codes, SMALL_P)
+        if classes == 2 and np.bincount(codes).min() > 1:
+            welch = class_tests.too_often_by_welch(values, codes, SMALL_P)
+        return cls(shape, variances, welch)
+
+    @property
+    def instead_of_t(self) -> str:
+        """What to do where Welch's t-test does not hold."""
+        if max(self.shape, self.variances) < TOO_OFTEN:
+            return "give --method f-test, for which the classes have one variance, as they do here"
+        return self._by_orders
+
+    @property
+    def instead_of_f(self) -> str:
+        """What to do where the F-test does not hold."""
+        if self.welch < TOO_OFTEN:
+            return (
+                "give --method t-test, which has a variance for each class and errs least here "
+                f"(in a class of fewer than {SMALL_CLASS} samples that variance is rough: add some)"
+            )
+        return self._by_orders
+
+    @property
+    def _by_orders(self) -> str:
+        if self.variances < TOO_OFTEN:
+            return (
+                "give --method hsic --pvalues moments (or permutation:10000), which compares with "
+                "the same values in other orders of the samples"
+            )
+        return (
+            "no other test does better, because the variances of the classes differ too, and "
+            "f-test, fisher and hsic err more: use the order of the features and not their "
+            "p-values, or add samples to the small class"
+        )
+
+
+def guard_class_tests(run: Run, tested: dict[str, Any], scored: np.ndarray) -> None:
+    """Warn of tests of class means that the values, or the sizes of the classes, do not suit.
+
+    `tested` are the facts of the method, and `scored` the features that have a score, ascending.
+    """
+    config, labels = run.config, run.context.labels
+    by_graph, welch = config.pvalues is not None, config.scorer == "t-test"
+    if by_graph:
+        graph = graph_asked(config, run.matrix.n_samples).name
+        tests = config.scorer == "fisher" or graph == "label"
+        tests &= not METHODS[config.scorer].permuted  # which tests dependence of any kind
+    else:
+        tests = config.scorer in SIGNED
+    silent = {"class-tests", *(["small-class"] if welch else [])} <= set(config.accept)
+    if labels is None or not tests or run.cohort.parts or silent:
+        return
+    wanted = min(LOOK, max(1, LOOK_VALUES // run.matrix.n_samples))
+    values = values_of(run, from_all_over(scored, wanted))
+    values -= values.mean(axis=1, keepdims=True)
+    held = Inflation.of(values, labels, run.context.covariates)
+    if welch:
+        counts, constant = labels.counts(), tested["constant_in_a_class"]
+        text = small_class(counts, constant, tested["tested_features"], held)
+        tell(run, "small-class", text)
+        tell(run, "class-tests", None if text else ill_suited_t_test(held))
+    else:
+        tell(run, "class-tests", ill_suited_test(held, by_graph=by_graph))
+
+
+def small_class(counts: dict[str, int], constant: int, tested: int, held: Inflation) -> str | None:
+    """Tell whether a t-test knows the variance of each class too badly.
+
+    In `constant` of the `tested` features a class does not vary.
+    """
+    name, size = min(counts.items(), key=lambda each: each[1])
+    if size < SMALL_CLASS:
+        what = (
+            f"class {name} has {size} samples: the t-test takes the variance of each class from "
+            "its own samples, and of so few it is far too small in some features"
+        )
+    elif constant > CONSTANT * tested:
+        what = (
+            f"in {constant:,} of {tested:,} features one class does not vary: the t-test takes "
+            "its variance for zero, as if its mean were known exactly"
+        )
+    else:
+        return None
+    return f"{what}, so that many p-values are too small; {held.instead_of_t}"
+
+
+def ill_suited_test(held: Inflation, *, by_graph: bool) -> str | None:
+    """Tell whether the F-test, or a test on the graph of the labels, finds too much in noise."""
+    if held.variances >= TOO_OFTEN:
+        what = f"the classes differ in size and in variance: {_often(held.variances)}"
+    elif by_graph or held.shape < TOO_OFTEN:
+        return None
+    else:
+        what = f"{_SKEWED}: {_often(held.shape)}"
+    return f"{what}; {held.instead_of_f}"
+
+
+def ill_suited_t_test(held: Inflation) -> str | None:
+    """Tell whether Welch's t-test finds too much in noise."""
+    if not TOO_OFTEN <= held.welch < math.inf:
+        return None
+    return f"{_SKEWED}: {_often(held.welch)}; {held.instead_of_t}"
+
+
+_SKEWED = "the values are too far from normal for classes of these sizes"
+
+
+def _often(times: float) -> str:
+    return (
+        f"p-values up to {SMALL_P:g} come up {times:.1f} times as often as they should in features "
+        "without a difference"
+    )

@@ -1,0 +1,54 @@
+"""Why the p-values of a ranking are too small, by its record: for warnings, the page, `sfs select`.
+
+The record may be that of another run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from sfs_cli.catalog import METHODS, PERMUTED, SIGNED, WITH_PVALUES
+from sfs_cli.features import doubts_about_samples, untestable
+from sfs_cli.features.significance.depth import TOO_SMALL, led_by_depth
+from sfs_cli.features.significance.graph import circular, without_circle
+from sfs_cli.features.step import Doubt
+from sfs_cli.options.fields import flag
+
+
+def doubts(record: Mapping[str, Any]) -> Iterator[Doubt]:
+    """Yield why the p-values of a ranking, or of an aggregate of lists, are not to be trusted."""
+    graph = record.get("graph", {})
+    if graph.get("of_tested_features"):
+        made = circular(graph)
+        text = f"{made}, which is circular (double dipping): {TOO_SMALL}; {without_circle(graph)}"
+        yield Doubt("tested-graph", text, "the sample graph was made of the tested features")
+    yield from doubts_about_samples(record)
+    transform = record.get("input", {}).get("transform")
+    if led := led_by_depth(record.get("significance", {}).get("depth"), transform):
+        yield Doubt("depth", led, "the test follows the depth of the samples")
+    how = record.get("knowledge", {}).get("aggregation", {}).get("how")
+    if how == "rra" or record.get("of_one_matrix"):
+        yield Doubt("dependent-lists", DEPENDENT, "the lists rank the features of one matrix")
+
+
+DEPENDENT = (
+    "the p-values of rra assume independent lists, and these rank the features of one matrix: they "
+    f"agree even where there is nothing to find: {TOO_SMALL}; use the order, not a cut by q_value"
+)
+
+
+def to_have_q_values(record: Mapping[str, Any]) -> str:
+    """Return what to do about a ranking without q-values, by its record."""
+    name, others = record.get("method", {}).get("name"), "or choose by --top or --stable"
+    tests = "by a method that tests (f-test, t-test, fisher)"
+    if name in METHODS and name not in (*WITH_PVALUES, *PERMUTED, *SIGNED):
+        rules = (
+            "--top or --stable" if METHODS[name].order_blind else "--top, --stable or --artificial"
+        )
+        return f"{name} has none: choose by {rules}, or rank {tests}"
+    if why := record.get("significance", {}).get("none"):
+        return f"{why}, {others}"
+    for option in untestable(record):
+        return f"rank without {flag(option)}, {tests} or with --pvalues; {others}"
+    return f"rank with --pvalues, or {tests}"

@@ -1,0 +1,93 @@
+"""Whether a sample graph was made of the features of the matrix, of which tests are circular."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sfs_cli import provenance
+from sfs_cli.options import RankConfig
+from sfs_cli.options.graph import LABELS_ALONE
+from sfs_cli.options.source import KINDS
+from sfs_cli.run.identity import Identity, any_same, identity_of, matrix_identity, same_matrix
+from sfs_cli.run.passes import graph_asked
+
+OTHER_GRAPH = (
+    "test on a graph of other data: --similarity label, --coordinates, or a --similarity-file of "
+    "another profile"
+)
+_OF_FEATURES = r"obsm:X_.*|obsp:(connectivities|distances)"
+"""What scanpy makes of the matrix itself."""
+
+
+def made_of_features(config: RankConfig, n: int) -> bool | None:
+    """Tell whether the graph of n samples is made of the features; None where that is not known."""
+    name = graph_asked(config, n).name
+    if name in LABELS_ALONE:
+        return False
+    if name == "file":
+        return _fused_from_matrix(config)
+    held = name if name.startswith("obsp:") else config.coordinates_from
+    if held is None:
+        return True
+    if not held.startswith(("obsp:", "obsm:")):
+        return None
+    return re.fullmatch(_OF_FEATURES, held) is not None
+
+
+def circular(graph: Mapping[str, Any]) -> str:
+    """Say that a graph, of these facts, was made of the features."""
+    name = str(graph.get("similarity"))
+    where = name if name.startswith("obsp:") else graph.get("coordinates", graph.get("file"))
+    what = "the sample graph" if where is None else f"the sample graph ({where})"
+    if where is None or "file" in graph:
+        return f"{what} was made of the tested features"
+    return f"{what} is probably made of the tested features, as scanpy makes it"
+
+
+def without_circle(graph: Mapping[str, Any]) -> str:
+    """Return what to do about tests on such a graph; --split takes no graph that is given."""
+    if "file" in graph:
+        return OTHER_GRAPH
+    given = "coordinates" in graph or ":" in str(graph.get("similarity"))
+    without = " without the given --similarity or --coordinates" if given else ""
+    return f"give --split features (of raw counts also --split counts){without}, or {OTHER_GRAPH}"
+
+
+def _fused_from_matrix(config: RankConfig) -> bool | None:
+    """Tell whether `sfs fuse` has made the graph of a file of values of the matrix.
+
+    The record beside the file says of what it was made; None where it does not.
+    """
+    record = _record_of_fuse(config)
+    sources = record.get("sources")
+    if not isinstance(sources, list) or not sources:
+        return None
+    if not all(isinstance(source, dict) for source in sources):
+        return None
+    roles, unknown = set(), False
+    for source in sources:
+        kind, path = source.get("kind"), str(source.get("path"))
+        inside = path.startswith(("obsm:", "obsp:"))
+        if (kind in KINDS and KINDS[kind].of_matrix) or re.fullmatch(_OF_FEATURES, path):
+            roles.add("matrix")  # of that run
+        elif kind == "profile" and not inside:
+            roles.add(f"source.{source.get('name')}.path")
+        elif kind == "similarity" and not inside:
+            unknown = True
+    own = matrix_identity(config.matrix) if roles else Identity()
+    found = [same_matrix(own, identity_of(record.get("inputs"), [role])) for role in roles]
+    return any_same([*found, None] if unknown else found)
+
+
+def _record_of_fuse(config: RankConfig) -> dict[str, Any]:
+    """Return the record beside a similarity; empty where there is none that is of this file."""
+    path = Path(str(config.similarity_file))
+    record = provenance.read_record(path.with_name(path.name + provenance.BESIDE)) or {}
+    try:
+        written = record["outputs"][path.name]["bytes"]
+        return record if written == path.stat().st_size else {}
+    except (KeyError, TypeError, OSError):
+        return {}

@@ -1,0 +1,208 @@
+"""The work of p-values: what scores the features with them, and whether they can be trusted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from sfs_cli.catalog import METHODS
+from sfs_cli.compute.passes import Pass
+from sfs_cli.errors import counted
+from sfs_cli.features import untested
+from sfs_cli.features.significance.class_tests import guard_class_tests
+from sfs_cli.features.significance.depth import depth_of, graph_test
+from sfs_cli.features.significance.doubts import doubts
+from sfs_cli.features.significance.graph import made_of_features
+from sfs_cli.features.step import Pairs, Step
+from sfs_cli.methods.base import Problem, Scorer, Solution
+from sfs_cli.methods.shared import SIGNIFICANT, least_p_value
+from sfs_cli.options.graph import LABELS_ALONE
+from sfs_cli.provenance import RunFacts
+from sfs_cli.run.guards import tell
+from sfs_cli.run.load import Run
+from sfs_cli.run.passes import Shape, graph_asked, needed
+from sfs_cli.run.rank import RankResult
+from sfs_cli.run.scoring import Scored
+from sfs_cli.run.top import from_all_over, stored_of, values_of
+from sfs_cli.store.matrix import LOOK_VALUES
+
+if TYPE_CHECKING:
+    from sfs_cli.methods.significance.tested import TestedScorer
+
+LOOK_NORMAL = 1024
+"""Features that are looked at, of which few may be far from normal noise."""
+NORMAL_AT, TOO_OFTEN = (0.05, 0.01, 0.001, 1e-4), 1.05
+"""They are not if p-values up to one of the first come up so many times as often as they should, by
+more than chance. Some values, or graphs, change one end of the tail only."""
+
+
+class SignificanceStep(Step):
+    """Tests the features while they are scored, and warns of tests that do not hold."""
+
+    imports = ("scipy.special",)
+
+    def scoring_passes(self, shape: Shape) -> list[Pass] | None:
+        """Return the passes of ``--split``."""
+        if self.config.split is None:
+            return None
+        from sfs_cli.features.significance.split import passes_of_split
+
+        return passes_of_split(self.config, shape)
+
+    def score(self, run: Run) -> Scored | None:
+        """Score every feature on a graph that was made without it, with ``--split``."""
+        if run.config.split is None:
+            return None
+        from sfs_cli.features.significance.split import rank_counts, rank_halves
+
+        rank_parts = rank_halves if run.config.split == "features" else rank_counts
+        scored, facts = rank_parts(run, examined)
+        scored.facts["significance"] = facts
+        return scored
+
+    def scorer(self, problem: Problem, scorer: Scorer) -> Scorer:
+        """Return what scores the features with p-values, with ``--pvalues``."""
+        config = self.config
+        if config.null is None:
+            return scorer
+        from sfs_cli.methods.mutual_info import MutualInfoScorer
+        from sfs_cli.methods.significance.tested import LabelPermutations, TestedScorer
+
+        labels = problem.codes if problem.outcome is None else problem.outcome
+        if METHODS[config.scorer].permuted:
+            assert isinstance(scorer, MutualInfoScorer)
+            return LabelPermutations(scorer, problem, config.permutations)
+        least, graph = 0.0, graph_asked(config, problem.n_samples).name
+        if labels is not None and (problem.similarity is None or graph in LABELS_ALONE):
+            least = least_p_value(labels)
+        return TestedScorer(scorer, problem, config.null, config.permutations, least)
+
+    def find(self, run: Run, found: RankResult) -> None:
+        """Say how many features are significant, and warn of p-values that are not to be trusted.
+
+        Where a method that tests has no p-values here, `none` says why.
+        """
+        config, solution, facts = run.config, found.scored.solution, found.facts
+        if "p_value" not in found.ranking.extra:
+            if why := _untested(run):
+                run.log.note(why)
+                facts["significance"] = {"none": why}
+            return
+        if config.pvalues is not None and "graph" in needed(config):
+            own = config.split is None and made_of_features(config, run.matrix.n_samples)
+            facts["graph"]["of_tested_features"] = bool(own)
+            if own is None:
+                what = f"the sample graph of {config.similarity_file or config.coordinates_from}"
+                what = f"if {what} was made of the tested features, the p-values are too small"
+                run.log.note(what)
+        of_scores = facts["significance"] if config.split else examined(run, solution)
+        q = np.asarray(found.ranking.extra["q_value"])
+        counts = {"level": SIGNIFICANT, "features": int(np.count_nonzero(q <= SIGNIFICANT))}
+        facts["significance"] = counts | of_scores
+        for doubt in doubts(cast(dict[str, Any], facts)):
+            tell(run, doubt.guard, doubt.text)
+        scored = np.flatnonzero(~np.isnan(solution.score))
+        if share := missing_share(run, scored):
+            run.log.note(
+                f"{share:.2g} of the values are missing, and are filled by the mean of their "
+                "feature: the test takes them for measured ones, and p-values of features that "
+                "lack many may be wrong: too large, or too small where one class lacks more of "
+                "them than another"
+            )
+        guard_class_tests(run, facts["method"], scored)
+
+    @staticmethod
+    def sentences(facts: RunFacts) -> list[str]:
+        """Say how many features have a small q-value, and whether that can be trusted."""
+        part = facts["significance"]
+        if "features" not in part:
+            return []
+        count, level = part["features"], f"{part['level']:g}"
+        if not count:
+            return [f"No feature has a q-value of {level} or less: none is significant."]
+        has = "has" if count == 1 else "have"
+        words = f"{counted(count, 'feature')} {has} a q-value of {level} or less"
+        if doubt := next(doubts(cast(dict[str, Any], facts)), None):
+            return [f"{words}, but {doubt.short}: even noise would have some."]
+        return [
+            f"{words}. Of such a list {part['level']:.0%} at most are false on average, if the "
+            "samples are independent and the test suits the values."
+        ]
+
+    @staticmethod
+    def section(facts: dict[str, Any]) -> Pairs:
+        """Return what was tested on which graph, and whether the depth of the samples leads."""
+        if "none" in facts:
+            return [("No p-values", facts["none"])]
+        pairs = [(f"q-value of {facts['level']:g} or less", counted(facts["features"], "feature"))]
+        if "split" in facts:
+            of = {"features": "the other half of the features", "counts": "a part of every count"}
+            pairs.append(("Tested on a graph of", of[facts["split"]["how"]]))
+        if "depth" in facts:
+            depth = facts["depth"]
+            text = f"{depth['effect_of_totals']:.2f} standard deviations from chance, for which "
+            text += f"features are better by {depth['shift']:.3f}"
+            pairs.append(("Totals of the samples", text))
+        return pairs
+
+
+STEP = SignificanceStep
+
+
+def examined(run: Run, solution: Solution) -> dict[str, Any]:
+    """Find out whether the scores of a run follow depth; warn of features that are not normal."""
+    scorer, accepted = graph_test(run, solution), "not-normal" in run.config.accept
+    if scorer is not None and scorer.distribution is not None and not accepted:
+        scored = np.flatnonzero(~np.isnan(solution.score))
+        values = values_of(run, from_all_over(scored, LOOK_NORMAL))
+        values -= values.mean(axis=1, keepdims=True)
+        tell(run, "not-normal", not_normal(scorer, values))
+    depth = None if solution.scorer is None else depth_of(run, solution)
+    return {} if depth is None else {"depth": depth.to_json()}
+
+
+def not_normal(scorer: TestedScorer, values: np.ndarray) -> str | None:
+    """Tell whether centered features (b, n) get small p-values more often than normal noise."""
+    from sfs_cli.methods.significance.normality import more_often
+
+    assert scorer.distribution is not None
+    levels = np.array(NORMAL_AT)
+    times, chance = more_often(scorer.distribution, scorer.ratio, values, levels)
+    over = times - chance
+    worst = int(over.argmax())
+    if over[worst] < TOO_OFTEN:
+        return None
+    return (
+        "--pvalues gaussian compares with normal noise, which the features are not like: by the "
+        f"values of {len(values)} of them, p-values up to {levels[worst]:g} come up "
+        f"{times[worst]:.1f} times as often as they should where there is nothing to find; give "
+        "--pvalues moments"
+    )
+
+
+def missing_share(run: Run, scored: np.ndarray) -> float:
+    """Return the share of values that are filled, of the used samples and scored features (m,).
+
+    Of large matrices it is that of features from all over; only where these lack none, all are
+    read.
+    """
+    whole = run.matrix.matrix
+    if run.config.missing != "mean" or not whole.missing.values:
+        return 0.0
+    most = max(1, LOOK_VALUES // run.matrix.n_samples)
+    share = float(np.isnan(stored_of(run, from_all_over(scored, most))).mean())
+    if share:
+        return share
+    parts = np.array_split(scored, -(-len(scored) // most))
+    lacking = [np.isnan(stored_of(run, part)).mean(axis=1) for part in parts]
+    return float(np.concatenate(lacking).mean())
+
+
+def _untested(run: Run) -> str | None:
+    """Return why a method that has p-values of its own has none here."""
+    config = run.config
+    if not METHODS[config.scorer].compares or run.cohort.parts:
+        return None
+    why = untested(config)
+    return None if why is None else f"--method {config.scorer} has no p-values {why}"
