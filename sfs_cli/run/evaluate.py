@@ -1,4 +1,4 @@
-"""``sfs evaluate``: what a list of features is worth; `sfs compare` judges several by the same.
+"""``sfs evaluate``: accuracy, redundancy and enrichment of a list; `sfs compare`: of several.
 
 The matrix is read once. In each fold the features are ranked anew on the training samples alone,
 as a matrix of these samples would be (`sfs_cli.run.part`), and classifiers that were trained on
@@ -560,7 +560,7 @@ class Evaluation(FoldRankings):
                 raise nothing("sets", f"none of {sets} has a feature of")
 
     def _tell_of_leaks(self) -> None:
-        """Say where a measure has seen the samples that it is taken on."""
+        """Warn of leakage: a list that was chosen on the test samples."""
         known = {each.name: matrix_of(each.path) for each in self.given}
         own = matrix_identity(self.config.matrix) if known else Identity()
         self.same_matrix = {name: same_matrix(own, other) for name, other in known.items()}
@@ -568,13 +568,13 @@ class Evaluation(FoldRankings):
             name, instead = str(each.path), "--method in place of --list ranks inside folds"
             if self.same_matrix[each.name]:
                 self.log.warn(
-                    f"{name} was ranked on this very matrix: its accuracy is leaky, because the "
-                    f"list has seen the test samples; {instead}"
+                    f"{name} was ranked on this matrix, test samples included: its accuracy is "
+                    f"leaky; {instead}"
                 )
             elif self.same_matrix[each.name] is None:
                 self.log.warn(
-                    f"if {name} was ranked on samples of this matrix, its accuracy is leaky: the "
-                    f"list has seen the test samples; {instead}"
+                    f"if {name} was ranked on samples of this matrix, its accuracy is leaky, "
+                    f"because the test samples were used; {instead}"
                 )
         if self.folds:
             self.tell_of_lists(self.config)
@@ -583,8 +583,8 @@ class Evaluation(FoldRankings):
                 self.tell_of_leaks(run, self._label(name))
             if self.labels is not None and needed(run.config) & {"labels", "some-labels"}:
                 self.log.note(
-                    f"{name} uses the labels: NMI and ARI of its clusters are those of a list "
-                    "that has seen all of them"
+                    f"{name} uses the labels of all samples: NMI and ARI of its clusters are "
+                    "optimistic"
                 )
 
     def _set_facts(self, once: Sequence[Candidate], variable: np.ndarray) -> None:
@@ -680,7 +680,7 @@ def shown_length(lengths: Sequence[int]) -> int:
 
 
 def log_summary(found: Evaluated, messages: Messages) -> None:
-    """Say what the lists are worth at one length: by a linear SVM, else by their redundancy."""
+    """Log the measure of each list at one length: accuracy of a linear SVM, else redundancy."""
     measure = "balanced_accuracy" if found.folds else "redundancy"
     classifier = CLASSIFIERS[-1] if found.folds else ""
     rows = [m for m in found.measures if (m.measure, m.classifier) == (measure, classifier)]

@@ -229,7 +229,7 @@ class FoldRankings:
         return planned_runs
 
     def tell_of_leaks(self, run: Run, name: str = "") -> None:
-        """Say what a ranking in the folds may have seen of the test samples.
+        """Say what may leak from the test samples into a ranking in the folds.
 
         `name` is that of the ranking, where there are several.
         """
@@ -241,7 +241,7 @@ class FoldRankings:
             if of_file is not None:
                 self.log.note(
                     f"{about}the sample graph in the folds is that of the training samples in "
-                    f"{of_file}, which may have been made from the test samples, too"
+                    f"{of_file}, which may have been built from the test samples, too (leakage)"
                 )
 
     def tell_of_lists(self, config: RankConfig) -> None:
@@ -249,8 +249,8 @@ class FoldRankings:
         files = [text for text in (*config.include, *config.exclude) if names_file(text)]
         if files:
             self.log.note(
-                f"the features are those that {listed(files)} leaves: if that list was made from "
-                "samples of this matrix, it has seen the test samples, and the accuracy is leaky"
+                f"{listed(files)} preselects the features: if that list was made from samples of "
+                "this matrix, the accuracy is leaky, because the test samples were used"
             )
 
     def ranked(self, part: Run, of: str, labels: Labels | None, name: str = "") -> Ranking:

@@ -176,8 +176,7 @@ def load(
         reader.close()
     if built.renamed:
         messages.warn(
-            f"features with the id of an earlier one, to which a suffix (-1, -2, ...) was added: "
-            f"{built.renamed:,}"
+            f"features with a duplicate id, which got a suffix (-1, -2, ...): {built.renamed:,}"
         )
     if built.coarse:
         messages.warn(
