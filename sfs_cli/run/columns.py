@@ -1,8 +1,8 @@
 """Columns of numbers that are no samples: annotations of genes, and results of tests.
 
-They are suspected by name and by scale. A name that no sample has is refused, one that a sample may
-have only where its values are of another kind than those of the samples. A column of another name
-whose values are of another kind is told. ``--accept columns`` takes all as samples.
+They are suspected by name and by scale. A name that no sample has is refused; one that a sample may
+have only if its values are of another kind than those of the samples. A column of another name
+whose values are of another kind triggers a warning. ``--accept columns`` takes all as samples.
 """
 
 from __future__ import annotations

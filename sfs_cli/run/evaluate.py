@@ -485,8 +485,7 @@ class Evaluation(FoldRankings):
         for (name, selection, k), of_list in rows.items():
             if len(of_list) < len(self.folds):
                 self.log.note(
-                    f"{name}: fewer than {k:,} features are ranked in some folds, so that this "
-                    "length is left out"
+                    f"{name}: some folds rank fewer than {k:,} features: this length is left out"
                 )
                 continue
             made = np.array([each.found for each in of_list])
@@ -527,7 +526,7 @@ class Evaluation(FoldRankings):
         if len(found) < len(names):
             self.log.warn(
                 f"{given.path}: {len(names) - len(found):,} of {len(names):,} features are not in "
-                "the matrix, and the list is shorter by them"
+                "the matrix and are left out"
             )
         return np.array(found, np.int64)
 

@@ -134,11 +134,11 @@ def test_record_page_and_selection_say_so(
     assert 0.5 < found["log_total_deviation"] < 0.9
     assert sum("--accept depth" in text for text in record["warnings"]) == 1
     page = (out / "report.html").read_text()
-    assert "the test follows the depth of the samples" in page
+    assert "library size confounds the test" in page
     assert "--accept depth" in page
     chosen = run_here(["select", str(out), "--fdr", "0.05"], capfd)
     assert chosen.code == 0
-    assert "the samples differ in depth" in chosen.err
+    assert "library size (depth) confounds the test" in chosen.err
 
 
 def test_only_what_a_record_of_depth_says_is_told() -> None:

@@ -128,7 +128,7 @@ def values_of_classes(kind: str, first: int, n: int) -> np.ndarray:
         ("lognormal", 50, 100, "t-test", None),
         ("normal", 5, 100, "f-test", None),
         ("normal", 5, 40, "t-test", "--method f-test"),
-        ("unequal", 5, 40, "t-test", "no other test does better"),
+        ("unequal", 5, 40, "t-test", "no other test has a lower rate"),
         ("unequal", 5, 40, "f-test", "--method t-test"),
         ("unequal", 5, 40, "hsic", "--method t-test"),
         ("unequal", 20, 80, "fisher pvalues", "--method t-test"),
@@ -377,7 +377,7 @@ def test_a_graph_that_fuse_has_made_of_the_matrix_is_told_of(
         assert done.code == 0, done.err
         return (
             "--accept tested-graph" in done.err,
-            "was made of the tested features, the" in done.err,
+            "was built from the tested features, the" in done.err,
         )
 
     def of_file(name: str) -> list[str]:
@@ -412,7 +412,7 @@ def test_counts_of_a_source_are_told_of(tmp_path: Path, capfd: pytest.CaptureFix
         ([f"p{i // 2}" for i in range(12)], "of source t have 6 classes for 12 samples"),
         (["tumor"] * 12, "of source t have a single class, 'tumor'"),
         (["tumor", "Tumor ", "normal"] * 4, "the classes 'Tumor' and 'tumor' differ"),
-        (["a\u00a0b", "a b", "normal"] * 4, "differ in their spelling"),
+        (["a\u00a0b", "a b", "normal"] * 4, "differ in spelling"),
         (["tumor", "normal"] * 6, None),
     ],
 )

@@ -104,7 +104,7 @@ class Inflation:
                 "null keeps the values"
             )
         return (
-            "no other test has a lower rate (f-test, fisher and hsic assume equal variances): use "
+            "no other test has a lower rate, because the variances of the classes differ, too: use "
             "the order of the features and not their p-values, or add samples to the small class"
         )
 
