@@ -74,7 +74,7 @@ def artificial(
 
     Returns where the ranking is cut, and what the record says of it.
 
-    The sample graph is made of the real features alone, as that of the ranking was: a copy is a
+    The sample graph is built from the real features alone, as that of the ranking was: a copy is a
     feature that this graph was not made for. The copies are values as they are scored, in another
     order of the samples, so that totals and other sums of the samples are those of the real
     features too. They are made block by block while these are read, so that the features are read

@@ -21,14 +21,13 @@ from sfs_cli.store.matrix import Matrix, look
 FEATURES, LEAST_FEATURES, LEAST_SAMPLES = 512, 30, 4
 """Features that are read; values of fewer features, or of fewer columns, are not enough."""
 FEW, PART = 5, 4
-"""At most so many columns, and one of so many, are of another kind than the others."""
+"""Limits of the columns of another kind than the others: their number, and fraction (1/N)."""
 SHARE = 0.05
 """Values are negative, or zero, often if they are so in this part of the features."""
 RELATIVE = 1e-4
 """Relative rounding error within which sums and means are recognized."""
 TIMES = 1000
-"""A column is of another size if it is so many times as large as the others: deep and shallow
-libraries differ less."""
+"""Factor by which a column of another size is larger than the others: library sizes differ less."""
 AGREE, NEAR, FAR = 0.3, 0.8, 0.5
 """Samples agree if their rank correlation with the others is typically the first; a column is near
 them above the second part of that, and far below the third."""

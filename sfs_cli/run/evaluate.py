@@ -77,13 +77,13 @@ DRAWS = 5
 IN_FOLDS, ONCE, GIVEN = "in folds", "all samples", "given"
 """When the features of a list were chosen: by the training samples of each fold, or before."""
 LEAST_FOUND = 0.1
-"""A list of which less is in the matrix was made from another one."""
+"""Share of a list in the matrix below which the list is of another matrix."""
 FOR_VARIABLE = ", for the most variable features"
 BY_ALL_FEATURES = GRAM.of(" by all features")
 SQUARES = 4
 """Arrays (n, n) of float64 that a thread holds while it judges a list."""
 MEMORY_SHARE = 2
-"""They take at most one part in so many of the memory."""
+"""They take at most this fraction (1/N) of the memory."""
 SHOWN_LENGTH = 50
 """The summary shows the greatest length up to this."""
 _DOUBLE = np.dtype(np.float64)

@@ -1,7 +1,6 @@
 """Rankings in folds: features are ranked on the training samples of each fold, and nothing else.
 
-What judges lists by samples that they have not seen is made of this: `sfs evaluate`, and `sfs
-select --cv`.
+`sfs evaluate` and `sfs select --cv` use it to evaluate lists on held-out samples.
 """
 
 from __future__ import annotations

@@ -84,7 +84,9 @@ def raw_kind(values: np.ndarray, config: RankConfig | None = None) -> Raw | None
     low, high = float(values.min()), float(values.max())
     if is_counts(values):
         zeros = np.count_nonzero(values == 0) / values.size
-        what = f"raw counts (whole numbers, up to {high:,.0f} where looked at, {zeros:.0%} zero)"
+        what = (
+            f"raw counts (whole numbers, up to {high:,.0f} in a sample of values, {zeros:.0%} zero)"
+        )
         return Raw(what, FOR_TESTS if config is not None and tests(config) else FOR_COUNTS)
     if high - low <= LOG_SPAN:
         return None

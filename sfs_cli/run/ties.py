@@ -1,4 +1,4 @@
-"""Ties at the top of a ranking: features in an arbitrary order."""
+"""Ties at the top of a ranking: features whose order is arbitrary."""
 
 from __future__ import annotations
 

@@ -567,7 +567,7 @@ def test_repetition_is_left_out_by_a_run_on_the_same_knowledge(
     rows = "".join(f"s{i}\t{value}\n" for i, value in enumerate(hidden))
     (tmp_path / "n.tsv").write_text("sample\tdose\n" + rows)
     text = told_of("repeats", ["rank", "m.csv", *words], capfd)
-    assert f"{' '.join(instead)} leaves" in text
+    assert f" {' '.join(instead)} avoids" in text
     kept = words[2:] if instead[0] == "--method" else words
     assert run_here(["rank", "m.csv", *kept, *instead], capfd).code == 0
 

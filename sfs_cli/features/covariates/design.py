@@ -17,7 +17,7 @@ from sfs_cli.run.cohort import Design
 from sfs_cli.store.adjust import orthonormal, r_squared
 
 LEAST_LEFT = 3
-"""Directions of the samples that have to be left beside the design, its intercept included."""
+"""Least residual degrees of freedom beside the design, its intercept included."""
 ALL, MUCH = 1 - 1e-8, 0.5
 """Parts of the differences between classes that covariates explain: as good as all of them, and so
 much that it is told."""

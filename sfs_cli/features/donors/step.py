@@ -1,4 +1,4 @@
-"""What ``--donors`` says of a test: whether it takes samples of one donor for independent ones."""
+"""``--donors``: tests that count samples of one donor as independent (pseudoreplication)."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from sfs_cli.ranking.aggregations import AGGREGATIONS
 from sfs_cli.report.model import Table, agreement_table
 
 MUCH, LITTLE = 0.3, 0.1
-"""A source decides if so much of the top changes without it, and so little without any other."""
+"""A source dominates if `MUCH` of the top changes without it, and `LITTLE` without any other."""
 
 Facts = Mapping[str, Any]
 """The part ``knowledge`` of run.json."""

@@ -11,7 +11,7 @@ from sfs_cli.options.fields import Config, option
 
 MOST_FEATURES = 5000
 DEFAULT_FEATURES, DEFAULT_CORRELATION = 200, 0.7
-"""The features that modules are made of, and how similar those of a module are."""
+"""Defaults and limits: the features that are grouped, and their correlation in a module."""
 
 _modules = partial(option, section="Output", verbs=("rank", "shard init"))
 _how = partial(_modules, needs=("modules",))
@@ -55,7 +55,7 @@ class ModuleFields(Config):
 
 
 def propose(config: ModuleFields, _made: ModuleFields, _seen: Seen) -> Proposal | None:
-    """Propose to look at modules."""
+    """Propose to group the first features."""
     reason = "Modules group the first features that vary together, with a representative of each."
     made = Proposal("modules", reason, {"modules": True}, INSIGHT)
     return None if config.modules else made

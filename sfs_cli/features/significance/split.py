@@ -30,12 +30,12 @@ from sfs_cli.store.ids import CHUNK
 from sfs_cli.store.prepared import PreparedMatrix
 
 FEWEST = 4
-"""Features that can be divided into halves that compare samples."""
+"""Least number of features that can be divided into halves."""
 HALVES = ", to test the first half of the features", ", to test the other half of the features"
 OF_COUNTS = ", of the counts for the graph", ", of the counts for the scores"
 """What the passes of these parts of a run are made for, after their purpose."""
 Examine = Callable[[Run, Solution], dict[str, Any]]
-"""What is found out about the scores of a part of the run, as facts."""
+"""Returns facts about the scores of a part of the run."""
 
 
 def passes_of_split(config: RankConfig, shape: Shape) -> list[Pass]:

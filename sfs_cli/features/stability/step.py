@@ -70,14 +70,14 @@ THRESHOLDS = (0.6, 0.75, 0.9)
 ENOUGH = 0.75
 """The one of them that messages name."""
 FEW = 4
-"""Of few features the first one in so many is the list."""
+"""The list is at most this fraction (1/N) of the features."""
 POOR = 0.4
 """Nogueira's measure below this is poor: agreement by chance-corrected measures is poor below 0.4
 (Fleiss), which Nogueira et al. 2018 take over."""
 SLACK = 1e-9
 """Scores that are worse than the last of a list by less than this part may be equal to it."""
 ROUNDING = 4.0
-"""Features that vary by so many units of rounding are looked at closely: may they be constant?"""
+"""Features that vary by fewer units of rounding are checked again: they may be constant."""
 
 
 class StabilityStep(Step):
