@@ -206,7 +206,7 @@ def test_filled_values_and_coarse_permutations_of_a_test_are_told_of(
         assert done.code == 0, done.err
         return done.err
 
-    filled = "0.1 of the values are missing, and are filled"
+    filled = "0.1 of the values are missing and were filled"
     assert filled in told("gaps.csv", "--method", "f-test", "--missing", "mean")
     assert filled not in told("gaps.csv", "--method", "variance", "--missing", "mean")
     assert filled not in told("x.csv", "--method", "f-test", "--missing", "mean")

@@ -19,8 +19,8 @@ from sfs_cli.store.adjust import orthonormal, r_squared
 LEAST_LEFT = 3
 """Least residual degrees of freedom beside the design, its intercept included."""
 ALL, MUCH = 1 - 1e-8, 0.5
-"""Parts of the differences between classes that covariates explain: as good as all of them, and so
-much that it is told."""
+"""Parts of the differences between classes that covariates explain: nearly all, which is an error,
+and so much that a warning says it."""
 
 
 def design_of(

@@ -77,8 +77,8 @@ class CovariateStep(Step):
         if run.config.graph in ("file", "obsp"):
             where = run.config.similarity_file or run.config.similarity
             run.log.warn(
-                f"--adjust takes the covariates out of the features, but not out of the given sample "
-                f"graph of {where}"
+                "--adjust takes the covariates out of the features, but not out of a given graph: "
+                f"the sample graph of {where}"
             )
 
     def find(self, run: Run, found: RankResult) -> None:
