@@ -99,7 +99,7 @@ def artificial(
     with run.progress("ranking with artificial features"):
         run.fit_matrix()
         graph = make_graph(run)
-        warn_of_edge(run, graph)
+        warn_of_null_features(run, graph)
         view = WithCopies(matrix, copies, seed)
         joined = run.on(replace(engine, source=view))
         with run.log.about("among artificial features"):
@@ -120,7 +120,7 @@ def artificial(
         facts["selected_in_shuffles"] = selected_together(
             run, graph, solution, found.selected, seed, max_false
         )
-        _tell_of_dependence(run, facts)
+        _warn_of_correlation(run, facts)
     return found, facts
 
 
@@ -173,7 +173,7 @@ def drawn(
     return found[ascending], np.concatenate(counts_for)[ascending]
 
 
-def _tell_of_dependence(run: Run, facts: ArtificialFacts) -> None:
+def _warn_of_correlation(run: Run, facts: ArtificialFacts) -> None:
     """Warn where correlated features may be selected together by chance."""
     many = np.array(facts["selected_in_shuffles"]) >= MANY * facts["selected"]
     times = int(np.count_nonzero(many))
@@ -213,7 +213,7 @@ def levels(solution: Solution) -> np.ndarray:
     return found
 
 
-def warn_of_edge(run: Run, graph: Graph | None) -> None:
+def warn_of_null_features(run: Run, graph: Graph | None) -> None:
     """Warn where null features are ahead of their artificial copies."""
     config, needs = run.config, needed(run.config)
     if graph is not None:

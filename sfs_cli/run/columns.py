@@ -83,7 +83,7 @@ def check_names(config: RankConfig, matrix: Matrix, log: Messages) -> None:
         check_columns(config, matrix, None, log)
 
 
-def tell_columns(matrix: Matrix, log: Messages) -> None:
+def warn_of_columns(matrix: Matrix, log: Messages) -> None:
     """Warn of columns that seem to be no samples, where nothing is ranked."""
     _, found = _of_matrix(matrix, None)
     if suspects := [*found.none, *found.doubtful]:

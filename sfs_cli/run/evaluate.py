@@ -298,7 +298,7 @@ class Evaluation(FoldRankings):
                 Candidate(each.name, GIVEN, [self._positions(each)], str(each.path))
                 for each in self.given
             ]
-            self._tell_of_leaks()
+            self._warn_of_leakage()
             self._check_sets(variable)
             once = self._candidates(whole, ONCE, given, variable, [self.config.seed])
             self.found.lists = once
@@ -558,7 +558,7 @@ class Evaluation(FoldRankings):
                 sets = counted(len(self.sets), "set")
                 raise nothing("sets", f"none of {sets} has a feature of")
 
-    def _tell_of_leaks(self) -> None:
+    def _warn_of_leakage(self) -> None:
         """Warn of leakage: a list that was chosen on the test samples."""
         known = {each.name: matrix_of(each.path) for each in self.given}
         own = matrix_identity(self.config.matrix) if known else Identity()
@@ -576,10 +576,10 @@ class Evaluation(FoldRankings):
                     f"because the test samples were used; {instead}"
                 )
         if self.folds:
-            self.tell_of_lists(self.config)
+            self.note_leakage_of_lists(self.config)
         for name, run in self.runs.items():
             if self.folds:
-                self.tell_of_leaks(run, self._label(name))
+                self.note_leakage_of_graph(run, self._label(name))
             if self.labels is not None and needed(run.config) & {"labels", "some-labels"}:
                 self.log.note(
                     f"{name} uses the labels of all samples: NMI and ARI of its clusters are "

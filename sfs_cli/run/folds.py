@@ -227,7 +227,7 @@ class FoldRankings:
             planned_runs.append(replace(each.on(engine), plan=plan))
         return planned_runs
 
-    def tell_of_leaks(self, run: Run, name: str = "") -> None:
+    def note_leakage_of_graph(self, run: Run, name: str = "") -> None:
         """Say what may leak from the test samples into a ranking in the folds.
 
         `name` is that of the ranking, where there are several.
@@ -243,7 +243,7 @@ class FoldRankings:
                     f"{of_file}, which may have been built from the test samples, too (leakage)"
                 )
 
-    def tell_of_lists(self, config: RankConfig) -> None:
+    def note_leakage_of_lists(self, config: RankConfig) -> None:
         """Say that lists of features may have been chosen on the test samples."""
         files = [text for text in (*config.include, *config.exclude) if names_file(text)]
         if files:

@@ -454,8 +454,8 @@ def _cross_validated(config: SelectConfig, run: Run, n_ranked: int) -> tuple[Sel
     lengths = lengths_up_to(n_ranked, config, CURVE_LENGTHS, there, matrix)
     folds = stratified_folds(labels, config.folds, config.rounds, config.seed, where, donors)
     inner = FoldRankings(run, folds, whole=False)
-    inner.tell_of_lists(run.config)
-    inner.tell_of_leaks(run)
+    inner.note_leakage_of_lists(run.config)
+    inner.note_leakage_of_graph(run)
     found = np.empty((len(folds), len(lengths), len(CLASSIFIERS)))
     run = inner.run
     with run.progress("ranking in folds"), ThreadPoolExecutor(run.plan.workers) as pool:

@@ -131,7 +131,7 @@ def depth_of(run: Run, solution: Solution) -> Depth | None:
     return Depth(deviation, effect, max(medians, key=abs), tested)
 
 
-def led_by_depth(found: Any, transform: Any) -> str | None:
+def confounded_by_depth(found: Any, transform: Any) -> str | None:
     """Say what to do about a test that depth confounds, by what `Depth.to_json` has; else None.
 
     Both may be of a record of another run, which may hold anything.

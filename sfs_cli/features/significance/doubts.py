@@ -10,8 +10,8 @@ from typing import Any
 
 from sfs_cli.catalog import METHODS, PERMUTED, SIGNED, WITH_PVALUES
 from sfs_cli.features import doubts_about_samples, untestable
-from sfs_cli.features.significance.depth import TOO_SMALL, led_by_depth
-from sfs_cli.features.significance.graph import circular, without_circle
+from sfs_cli.features.significance.depth import TOO_SMALL, confounded_by_depth
+from sfs_cli.features.significance.graph import circular, without_double_dipping
 from sfs_cli.features.step import Doubt
 from sfs_cli.options.fields import flag
 
@@ -21,11 +21,11 @@ def doubts(record: Mapping[str, Any]) -> Iterator[Doubt]:
     graph = record.get("graph", {})
     if graph.get("of_tested_features"):
         made = circular(graph)
-        text = f"{made} (double dipping): {TOO_SMALL}; {without_circle(graph)}"
+        text = f"{made} (double dipping): {TOO_SMALL}; {without_double_dipping(graph)}"
         yield Doubt("tested-graph", text, "the sample graph was built from the tested features")
     yield from doubts_about_samples(record)
     transform = record.get("input", {}).get("transform")
-    if led := led_by_depth(record.get("significance", {}).get("depth"), transform):
+    if led := confounded_by_depth(record.get("significance", {}).get("depth"), transform):
         yield Doubt("depth", led, "library size confounds the test")
     how = record.get("knowledge", {}).get("aggregation", {}).get("how")
     if how == "rra" or record.get("of_one_matrix"):

@@ -47,7 +47,7 @@ def circular(graph: Mapping[str, Any]) -> str:
     return f"{what} was probably built from the tested features, as by scanpy"
 
 
-def without_circle(graph: Mapping[str, Any]) -> str:
+def without_double_dipping(graph: Mapping[str, Any]) -> str:
     """Return what to do about tests on such a graph; --split takes no graph that is given."""
     if "file" in graph:
         return OTHER_GRAPH

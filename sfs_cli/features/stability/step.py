@@ -113,8 +113,8 @@ class StabilityStep(Step):
         candidates = int(np.isin(codes, (Status.OK, Status.NOT_SELECTED)).sum())
         top = _length(run, candidates)
         subsets = draw_subsets(run)
-        _tell_of_graph(run)
-        _tell_of_uneven(run, subsets)
+        _note_default_graph(run)
+        _warn_of_uneven_halves(run, subsets)
         lists = _lists(run, subsets.samples, top)
         frequency = frequencies(lists, m)[ranking.order]
         noise = stability_of_noise(run, subsets, top, candidates)
@@ -199,7 +199,7 @@ def _length(run: Run, candidates: int) -> int:
     return asked
 
 
-def _tell_of_graph(run: Run) -> None:
+def _note_default_graph(run: Run) -> None:
     """Say where the default sample graph of a subset is of another kind."""
     config, n = run.config, run.matrix.n_samples
     if config.source or "graph" not in needed(config):
@@ -213,7 +213,7 @@ def _tell_of_graph(run: Run) -> None:
         )
 
 
-def _tell_of_uneven(run: Run, subsets: Subsets) -> None:
+def _warn_of_uneven_halves(run: Run, subsets: Subsets) -> None:
     """Warn where halves of whole donors are far from halves of the samples."""
     least, n = min(map(len, subsets.samples)), run.matrix.n_samples
     if subsets.donors is not None and run.config.subset_kind == "half" and least < UNEVEN * n:
