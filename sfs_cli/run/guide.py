@@ -79,7 +79,7 @@ def guide(config: RankConfig, messages: Messages) -> str:
     found = next_runs(config, facts, ranked=False)
     runs = [(each["reason"], each["command"]) for each in found]
     result = shlex.split(runs[0][1])[-1] if runs else "results"
-    reason = "Then choose the number of features by a rule:"
+    reason = "Choose the number of features by a rule."
     rule = _rule(config.for_samples(facts.n), facts.n, repeated=repeated)
     runs.append((reason, shlex.join(["sfs", "select", result, *rule])))
     return "\n".join(f"# {why}\n{command}\n" for why, command in runs)

@@ -35,7 +35,7 @@ class ModuleFields(Config):
         default_text=str(DEFAULT_FEATURES),
     )
     module_correlation: float | None = _how(
-        "Least mean absolute correlation of a module, and of an edge.",
+        "Least mean absolute correlation in a module, and absolute correlation of an edge.",
         metavar="R",
         above=0,
         below=1,
