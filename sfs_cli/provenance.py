@@ -1,4 +1,4 @@
-"""The record of a run, ``run.json``: its schema, how it is written, and whether it still holds."""
+"""The record of a run, ``run.json``: its schema, how it is written, and how it is checked."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class OutputFile(TypedDict):
 
 
 class RankingFacts(TypedDict):
-    """A ranking in numbers; `elbow` is where the curve of its scores bends, and no advice.
+    """A ranking in numbers; `elbow` is where the curve of scores bends, not a recommended length.
 
     `columns` says what its table has after the status: ``text``, ``integer`` or ``number``.
     """

@@ -33,18 +33,17 @@ _P_VALUES = "`--pvalues`; `f-test`, `t-test` and `fisher`; `--how rra`"
 RANKING = {
     "rank": Column("1 for the best feature"),
     "feature": Column("the id of the feature, as in the matrix"),
-    "score": Column("the number of the method; `NaN` where there is none (null in JSON)"),
+    "score": Column("the score of the method; `NaN` where there is none (null in JSON)"),
     "status": Column("`ok`, or why there is no score or the feature takes no part"),
     "tied": Column(
         "how many features have this score, up to rounding: 1 where no other has, 0 without a "
-        "score; tied features are in the order of the input, which says nothing",
-        "two or more features have one score",
+        "score; tied features are in the order of the input, which is arbitrary",
+        "two or more features have the same score",
     ),
     "p_value": Column("the p-value of the score", _P_VALUES),
-    "q_value": Column("the p-value corrected by Benjamini and Hochberg over all scored", _P_VALUES),
+    "q_value": Column("the p-value adjusted by Benjamini and Hochberg over all scored", _P_VALUES),
     "effect": Column(
-        "standard deviations by which the score is better than the mean of a feature without "
-        "relation to the graph or the labels",
+        "standard deviations by which the score is better than the mean of null features",
         "`--pvalues`",
     ),
     "direction": Column("the class with the higher mean; empty where both are equal", _BY_CLASSES),
@@ -114,7 +113,7 @@ FILES = {
             "representative": "the best-ranked member",
             "mean_correlation": "mean absolute correlation of pairs of members",
             "members": "ids, best first, with `;` between them",
-            "opposite": "those of them that go the other way than the representative",
+            "opposite": "members with a negative correlation with the representative",
         },
     ),
     "module_profiles.tsv": File(
@@ -131,11 +130,15 @@ FILES = {
             "source": "a feature",
             "target": "another feature",
             "correlation": "their Pearson correlation",
-            "module": "that of both; empty where they are in no common one",
+            "module": "the module of both; empty if they share none",
         },
     ),
-    "evaluation.tsv": File("what lists are worth, by length", ("evaluate",), "", _MEASURED),
-    "curves.tsv": File("what lists are worth, by length", ("compare",), "", _MEASURED),
+    "evaluation.tsv": File(
+        "accuracy, redundancy and other measures of lists, by length", ("evaluate",), "", _MEASURED
+    ),
+    "curves.tsv": File(
+        "accuracy, redundancy and other measures of lists, by length", ("compare",), "", _MEASURED
+    ),
     "folds.tsv": File(
         "accuracy in each fold",
         _JUDGING,
@@ -161,7 +164,7 @@ FILES = {
             "overlap": "number of them among the first features",
             "expected": "the mean overlap of random lists",
             "p_value": "of an overlap as large or larger",
-            "q_value": "corrected by Benjamini and Hochberg over all sets",
+            "q_value": "adjusted by Benjamini and Hochberg over all sets",
             "members": "the genes of the overlap, with `;` between them",
         },
     ),

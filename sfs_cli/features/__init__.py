@@ -93,7 +93,7 @@ def untestable(record: Mapping[str, Any]) -> Iterator[str]:
 
 
 def doubts_about_samples(record: Mapping[str, Any]) -> Iterator[Doubt]:
-    """Yield why samples are not what tests and shuffled copies take them for, by run.json."""
+    """Yield why samples violate the assumptions of tests and shuffled copies, by run.json."""
     for each in FEATURES:
         if each.found(record) and (doubt := each.step.doubt(record)):
             yield doubt

@@ -99,7 +99,7 @@ class Step:
         """Refuse what it cannot do before anything is ranked."""
 
     def independent(self, ids: Ids) -> bool:
-        """Tell whether samples are independent, by what it says of them."""
+        """Tell whether samples are independent, as far as this part knows."""
         return True
 
     def solved(self, run: Run, solution: Solution) -> Solution:
@@ -121,7 +121,7 @@ class Step:
 
     @staticmethod
     def doubt(record: Mapping[str, Any]) -> Doubt | None:
-        """Return why samples are not what a test takes them for, by run.json; None if they are."""
+        """Return why samples violate the assumptions of a test, by run.json; None if not."""
         return None
 
     @staticmethod

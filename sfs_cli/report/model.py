@@ -10,7 +10,7 @@ import numpy as np
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """A small table about what a ranking was made from."""
+    """A small table about the inputs of a ranking."""
 
     heading: str
     columns: Sequence[str]  # the first names the rows

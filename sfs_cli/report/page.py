@@ -117,7 +117,7 @@ def gene_figures(data: ReportData) -> list[Figure]:
 
 
 def evidence_figures(data: ReportData) -> list[Figure]:
-    """Draw what tells how sure the ranking is, where that is known."""
+    """Draw the p-values and the stability of the ranking, where they are known."""
     drawn, evidence = [], data.evidence
     names = [str(row["feature"]) for row in data.top if "feature" in row]
     if evidence.frequency is not None and len(names):
@@ -175,7 +175,7 @@ def score_figures(data: ReportData) -> list[Figure]:
 def best_features(data: ReportData) -> tuple[Grid, list[tuple[str, str]]]:
     """Arrange the table of the best features; return also columns that are the same in every row.
 
-    Those are told of once. Features with one and the same score are marked at their ranks.
+    These are shown once. Features with the same score are marked at their ranks.
     """
     rows = [dict(row) for row in data.top]
     tied = [_number(row.pop("tied", None)) or 0 for row in rows]
@@ -194,7 +194,7 @@ def best_features(data: ReportData) -> tuple[Grid, list[tuple[str, str]]]:
     for cells, size in zip(grid.rows, tied):
         for i, name in enumerate(names):
             if name == "rank" and size > 1:
-                hint = f"{size:,.0f} features have this score: their order says nothing"
+                hint = f"{size:,.0f} features have this score: their order is arbitrary"
                 cells[i] = cells[i]._replace(shown=f"{cells[i].shown} =", hint=hint)
             if name == "feature" and data.gene_links in GENE_PAGES:
                 page = GENE_PAGES[data.gene_links] + quote(cells[i].shown, safe="")

@@ -50,7 +50,7 @@ def is_number(value: object) -> bool:
 
 
 def summary(data: ReportData) -> list[str]:
-    """Tell the result: what was ranked by what, the best features, and how sure that is."""
+    """Summarize the result: what was ranked by what, the best features, and the evidence."""
     scored = data.n_features - data.n_unscored
     features = counted(data.n_features, "feature")
     share = f"{scored:,} of {features}"
@@ -82,7 +82,7 @@ def summary(data: ReportData) -> list[str]:
 def classes_together(found: Heatmap, notes: SampleNotes) -> list[str]:
     """Say how far classes that took no part lie together in the order of the heatmap, if they do.
 
-    It is told where pairs of neighboring columns of one class are more than `MANY` standard
+    It says so where pairs of neighboring columns of one class are more than `MANY` standard
     deviations above their mean over all orders: the runs test, with the moments for several classes
     (D. E. Barton and F. N. David, "Multiple runs", Biometrika 44, 1957).
     """
@@ -108,7 +108,7 @@ def classes_together(found: Heatmap, notes: SampleNotes) -> list[str]:
 
 
 def left_over(data: ReportData) -> list[str]:
-    """Say what became of the features without a score."""
+    """Say why features have no score."""
     sentences = []
     not_selected = data.reasons.get("not selected", 0)
     if not_selected:
@@ -130,8 +130,8 @@ def heatmap_caption(found: Heatmap, notes: SampleNotes) -> str:
     """Explain the heatmap."""
     rows = counted(len(found.features), "feature")
     words = (
-        f"The best {rows}, their ranks beside them; those that vary alike are neighbors. Samples "
-        f"are ordered {found.ordered}. Each row is scaled to mean 0 and standard deviation 1."
+        f"The best {rows} with their ranks; correlated features are neighbors. Samples are ordered "
+        f"{found.ordered}. Each row is scaled to mean 0 and standard deviation 1."
     )
     if found.samples is None:
         largest = int(found.sizes.max())
@@ -142,7 +142,7 @@ def heatmap_caption(found: Heatmap, notes: SampleNotes) -> str:
     if len(notes.classes) > COLORS:
         words += f" Of {len(notes.classes)} classes, those {COLORS} apart have the same color."
     if notes.codes is not None and not notes.used:
-        words += " The labels took no part in the ranking: they are drawn for comparison."
+        words += " The labels were not used in the ranking; they are drawn for comparison."
     return words
 
 
@@ -151,8 +151,8 @@ def plane_caption(found: Plane, notes: SampleNotes) -> str:
     words = f"The samples in {found.where}. Near points are similar samples."
     if "best" in found.where and notes.used:
         words += (
-            " The features were chosen by the labels, so they separate the classes better here "
-            "than they would in new samples."
+            " The features were selected with the labels, so they separate the classes better here "
+            "than in held-out samples."
         )
     return f"{words} {found.drawn}".strip()
 
@@ -179,9 +179,9 @@ def strips_caption(found: Sequence[Strip], notes: SampleNotes) -> str:
 def p_value_caption(p: np.ndarray) -> str:
     """Explain the histogram of the p-values."""
     return (
-        f"{counted(len(p), 'p-value')}. Where there is nothing to find, all bars are as high as "
-        "the dashed line; a peak at the left is what was found, and a peak at the right, or a "
-        "slope upwards, means that the p-values do not fit these data."
+        f"{counted(len(p), 'p-value')}. If all features are null, the bars are as high as the "
+        "dashed line. A peak at the left is signal; a peak at the right, or a slope upwards, means "
+        "that the p-values are not calibrated for these data."
     )
 
 
@@ -198,8 +198,8 @@ def volcano_caption(change: str, count: int, *, log2: bool) -> str:
 def frequency_caption() -> str:
     """Explain the picture of stability."""
     return (
-        "How often a feature was among those selected when the ranking was repeated on subsets of "
-        "the samples. Features near 100 % do not depend on single samples."
+        "The share of the subsets of samples in which the feature is among the first. Features "
+        "near 100 % do not depend on single samples."
     )
 
 
@@ -213,9 +213,9 @@ def curve_caption(data: ReportData) -> str:
     return words + (
         f"The elbow, after {counted(data.elbow, 'feature')}, is the point of the curve that is "
         "farthest from the straight line between the first and the last score"
-        f"{', with ranks counted evenly' if len(data.scores) > LOG_ABOVE else ''}. It describes "
-        "the curve and does not say how many features to take: random features have one, too. "
-        "`sfs select` takes as many as a rule allows."
+        f"{', with ranks counted evenly' if len(data.scores) > LOG_ABOVE else ''}. It is "
+        "not the number of features to take: null features have an elbow, too. `sfs select` "
+        "chooses the number by a rule."
     )
 
 
@@ -223,8 +223,8 @@ def distribution_caption(data: ReportData) -> str:
     """Explain the histogram of the scores."""
     of = "features that pruning kept" if is_pruned(data) else "features with a score"
     return (
-        f"Number of {of} in each range. A thin tail on the better side is a few features "
-        "that stand out."
+        f"Number of {of} in each range. A thin tail on the better side means that a few features "
+        "stand out."
     )
 
 
@@ -246,5 +246,5 @@ def spectrum_caption(data: ReportData) -> str:
         )
     return words + (
         f"This ranking used {counted(data.clusters, 'group')} of samples. A wide gap at the dashed "
-        "line supports this number; without a gap, the number is a choice and not a finding."
+        "line supports this number; without a gap, the number is only a choice."
     )

@@ -65,7 +65,9 @@ def run(config: AggregateConfig, messages: Messages, *, as_json: bool = False) -
         result = aggregate_lists(config, messages)
         ranking, found = result.ranking, None
         if config.out is not None and len(result.lists) > MOST_COMPARED:
-            messages.note(f"more than {MOST_COMPARED} lists: their pairs are not compared")
+            messages.note(
+                f"pairs of lists are not compared: there are more than {MOST_COMPARED} lists"
+            )
         elif config.out is not None:
             found = agreement(result.ranks)
 
@@ -234,7 +236,7 @@ def _tables(config: AggregateConfig, result: Aggregated, found: Agreement | None
         columns=["", *names],
         rows=[[name, *row.tolist()] for name, row in zip(names, found.kendall)],
         note="Kendall's tau-b of each pair of lists, over the features that both rank. Lists that "
-        "agree support each other; a list that agrees with no other adds something new, or noise.",
+        "agree support each other; one that agrees with no other may be new information or noise.",
         digits=DIGITS,
         shade=1.0,
     )
@@ -251,8 +253,8 @@ def _tables(config: AggregateConfig, result: Aggregated, found: Agreement | None
             for i, j in combinations(range(len(names)), 2)
         ],
         note="Spearman's rank correlation over the features that both lists rank, and the share of "
-        "the best 10, 50 and 100 that they have in common. Random short lists of many features "
-        "have almost nothing in common.",
+        "the best 10, 50 and 100 that they have in common; by chance almost none for short lists "
+        "of many features.",
         digits=DIGITS,
     )
     return [lists, matrix, pairs]

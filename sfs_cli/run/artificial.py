@@ -27,26 +27,26 @@ from sfs_cli.run.top import values_of
 from sfs_cli.store.copies import WithCopies
 
 TOGETHER, LOOKED_AT, ALL_OF = 99, 1000, 100
-"""Shuffles that keep features together; features, at most, that are shuffled so; and how many of
-those that were selected are among these whatever part of all they are. More would bias what is
-found: features that vary together are selected in about twice as many shuffles as they are a part
-of `max_false` of the features."""
+"""Shuffles that move whole samples, so that features keep their correlations; the largest number of
+features that are shuffled so; and how many selected features are among these at least. More would
+bias the result: features that vary together are selected in about twice as many shuffles as they
+are a part of `max_false` of the features."""
 SHUFFLED = 100_000_000
-"""Values that are shuffled so, at most."""
+"""Largest number of values that are shuffled so."""
 MANY, AGAIN = 0.5, 5
-"""The competition is not to be trusted where so many of these shuffles, 5 %, select so large a
-part of what was selected."""
+"""The competition does not hold where so many of these shuffles, 5 %, select so large a part of the
+number that was selected."""
 _TAKES_PART = (Status.OK, Status.NOT_SELECTED)
 
 
 def check_artificial(config: RankConfig, where: str) -> None:
-    """Refuse a ranking in which shuffled copies of the features prove nothing.
+    """Refuse a ranking for which shuffled copies are no valid null features.
 
     Raises UsageError where the order of the samples plays no part, samples do not count alike, or
     the ranking is one of several graphs or rankings.
     """
     alike = {
-        "source": "competes on one sample graph; `sfs fuse` makes one of sources, for "
+        "source": "competes on one sample graph; `sfs fuse` builds one from the sources, for "
         "--similarity-file",
     } | against("artificial")
     for name in config.given(*alike):
@@ -59,8 +59,8 @@ def check_artificial(config: RankConfig, where: str) -> None:
         )
     if METHODS[config.ranker].order_blind:
         raise UsageError(
-            f"--artificial says nothing of --method {config.method}: a feature whose samples are "
-            "shuffled has the same score",
+            f"--artificial has no effect with --method {config.method}: a feature with shuffled "
+            "samples has the same score",
             where=where,
             hint="choose by another rule, such as --top",
             option="artificial",
@@ -74,7 +74,7 @@ def artificial(
 
     Returns where the ranking is cut, and what the record says of it.
 
-    The sample graph is made of the real features alone, as that of the ranking was: a copy is a
+    The sample graph is built from the real features alone, as that of the ranking was: a copy is a
     feature that this graph was not made for. The copies are values as they are scored, in another
     order of the samples, so that totals and other sums of the samples are those of the real
     features too. They are made block by block while these are read, so that the features are read
@@ -99,7 +99,7 @@ def artificial(
     with run.progress("ranking with artificial features"):
         run.fit_matrix()
         graph = make_graph(run)
-        warn_of_edge(run, graph)
+        warn_of_null_features(run, graph)
         view = WithCopies(matrix, copies, seed)
         joined = run.on(replace(engine, source=view))
         with run.log.about("among artificial features"):
@@ -120,7 +120,7 @@ def artificial(
         facts["selected_in_shuffles"] = selected_together(
             run, graph, solution, found.selected, seed, max_false
         )
-        _tell_of_dependence(run, facts)
+        _warn_of_correlation(run, facts)
     return found, facts
 
 
@@ -173,22 +173,22 @@ def drawn(
     return found[ascending], np.concatenate(counts_for)[ascending]
 
 
-def _tell_of_dependence(run: Run, facts: ArtificialFacts) -> None:
-    """Warn where features that vary together may be selected together by chance."""
+def _warn_of_correlation(run: Run, facts: ArtificialFacts) -> None:
+    """Warn where correlated features may be selected together by chance."""
     many = np.array(facts["selected_in_shuffles"]) >= MANY * facts["selected"]
     times = int(np.count_nonzero(many))
     what = (
-        f"{times} of {TOGETHER} shuffles of the samples, with features shuffled together and "
-        f"nothing to find, select {MANY:.0%} of that number or more"
+        f"{times} of {TOGETHER} joint permutations of the samples (a null that keeps the "
+        f"correlations) select {MANY:.0%} of that number or more"
     )
     if times < AGAIN:
         run.log.note(what)
         return
     run.log.warn(
-        f"features vary together: {what}. --max-false promises a mean share of false ones among "
-        f"features that are independent of each other; here nearly all of the "
-        f"{facts['selected']:,} may be false at once. Take out what features have in common "
-        "(--adjust), or choose by --fdr or --stable"
+        f"features are correlated: {what}. --max-false limits the expected share of false "
+        f"features if features are independent; here nearly all of the {facts['selected']:,} may "
+        "be false at once. Adjust for what features have in common (--adjust), or choose by --fdr "
+        "or --stable"
     )
 
 
@@ -213,18 +213,19 @@ def levels(solution: Solution) -> np.ndarray:
     return found
 
 
-def warn_of_edge(run: Run, graph: Graph | None) -> None:
-    """Warn where real features are ahead of artificial ones though they tell nothing."""
+def warn_of_null_features(run: Run, graph: Graph | None) -> None:
+    """Warn where null features are ahead of their artificial copies."""
     config, needs = run.config, needed(run.config)
     if graph is not None:
         if made_of_features(config, run.matrix.n_samples):
             run.log.warn(
-                f"{circular(graph.facts)}, which is circular: real features are ahead of their "
-                f"artificial copies, and --max-false promises nothing; {OTHER_GRAPH}"
+                f"{circular(graph.facts)} (double dipping): null features are ahead of their "
+                "artificial copies, and --max-false does not control the share of false features; "
+                f"{OTHER_GRAPH}"
             )
     elif not needs:
         run.log.warn(
-            f"--method {config.method} compares the features with each other: shuffled copies, "
-            "which have nothing in common, are behind real ones that only vary together, and "
-            "--max-false promises nothing; rank by labels, or on a graph of something else"
+            f"--method {config.method} compares the features with each other: null features that "
+            "are correlated are ahead of their shuffled copies, and --max-false does not control "
+            "the share of false features; rank by labels, or on a graph of other data"
         )

@@ -1,8 +1,8 @@
 """Columns of numbers that are no samples: annotations of genes, and results of tests.
 
-They are suspected by name and by scale. A name that no sample has is refused, one that a sample may
-have only where its values are of another kind than those of the samples. A column of another name
-whose values are of another kind is told. ``--accept columns`` takes all as samples.
+They are suspected by name and by scale. A name that no sample has is refused; one that a sample may
+have only if its values are of another kind than those of the samples. A column of another name
+whose values are of another kind triggers a warning. ``--accept columns`` takes all as samples.
 """
 
 from __future__ import annotations
@@ -19,16 +19,15 @@ from sfs_cli.options import RankConfig
 from sfs_cli.store.matrix import Matrix, look
 
 FEATURES, LEAST_FEATURES, LEAST_SAMPLES = 512, 30, 4
-"""So many features are looked at; values of fewer features, or of fewer columns, tell nothing."""
+"""Features that are read; values of fewer features, or of fewer columns, are not enough."""
 FEW, PART = 5, 4
-"""At most so many columns, and one of so many, are of another kind than the others."""
+"""Limits of the columns of another kind than the others: their number, and fraction (1/N)."""
 SHARE = 0.05
 """Values are negative, or zero, often if they are so in this part of the features."""
 RELATIVE = 1e-4
-"""Sums and means are told in spite of rounding to so small a part."""
+"""Relative rounding error within which sums and means are recognized."""
 TIMES = 1000
-"""A column is of another size if it is so many times as large as the others: deep and shallow
-libraries differ less."""
+"""Factor by which a column of another size is larger than the others: library sizes differ less."""
 AGREE, NEAR, FAR = 0.3, 0.8, 0.5
 """Samples agree if their rank correlation with the others is typically the first; a column is near
 them above the second part of that, and far below the third."""
@@ -77,18 +76,20 @@ def check_columns(
 def check_names(config: RankConfig, matrix: Matrix, log: Messages) -> None:
     """Refuse columns with names that no sample has, before samples are matched with anything.
 
-    Else a column would be told as a sample without a label, a weight or the like. With
+    Else a message would call a column a sample without a label, a weight or the like. With
     ``--samples intersect`` it is left out for that, and is not looked at.
     """
     if config.samples != "intersect" and Annotation.SURE in map(annotation_of, matrix.ids.samples):
         check_columns(config, matrix, None, log)
 
 
-def tell_columns(matrix: Matrix, log: Messages) -> None:
+def warn_of_columns(matrix: Matrix, log: Messages) -> None:
     """Warn of columns that seem to be no samples, where nothing is ranked."""
     _, found = _of_matrix(matrix, None)
     if suspects := [*found.none, *found.doubtful]:
-        log.warn(f"{_text(suspects)}; sfs rank refuses what is surely none: {HOW}")
+        log.warn(
+            f"{_text(suspects)}; sfs rank refuses columns that are certainly no samples: {HOW}"
+        )
 
 
 def _of_matrix(matrix: Matrix, chosen: np.ndarray | None) -> tuple[int, Suspects]:
@@ -172,11 +173,11 @@ def _odd(values: np.ndarray, of_samples: np.ndarray, plain: np.ndarray) -> dict[
     parts = ((values > 0) & (values < 1)).mean(axis=0)
     large = size > TIMES * np.median(size[plain & varies])
     kinds = (
-        (whole, ~whole, "has whole numbers alone, and the others have not"),
-        (~whole, whole, "has numbers that are not whole, and the others have none"),
-        (negative > SHARE, negative == 0, "has negative numbers, and the others have none"),
-        (zero == 0, zero > SHARE, "is nowhere zero, and all others are, in many features"),
-        (parts == 1, parts < 0.5, "has numbers between 0 and 1 alone, and the others have not"),
+        (whole, ~whole, "has only whole numbers, unlike the others"),
+        (~whole, whole, "has numbers that are not whole, unlike the others"),
+        (negative > SHARE, negative == 0, "has negative numbers, unlike the others"),
+        (zero == 0, zero > SHARE, "is nowhere zero, unlike the others"),
+        (parts == 1, parts < 0.5, "has only numbers between 0 and 1, unlike the others"),
         (large, ~large, f"has numbers {TIMES:,} times as large as the others"),
     )
     found: dict[int, str] = {}

@@ -213,7 +213,7 @@ def _methods_bytes(found: Evaluated, config: CompareConfig) -> bytes:
 
 
 def _log_summary(found: Evaluated, pairs: list[Pair], messages: Messages) -> None:
-    """Say what the lists are worth at one length, how far they agree, and what they took."""
+    """Log the measure of each list at one length, how far they agree, and their cost."""
     log_summary(found, messages)
     shown = shown_length([k for _, _, k, _ in pairs])
     for a, b, k, each in pairs:

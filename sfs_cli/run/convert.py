@@ -15,7 +15,7 @@ from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.provenance import describe_input
 from sfs_cli.run import inputs
-from sfs_cli.run.columns import tell_columns
+from sfs_cli.run.columns import warn_of_columns
 from sfs_cli.run.memory import memory_budget, thread_count
 from sfs_cli.run.outputs import claimed, tell_up_to_date
 from sfs_cli.store.disk import NAME as MANIFEST
@@ -44,7 +44,7 @@ def convert(config: RankConfig, target: str, messages: Messages) -> None:
             partial.mkdir()
             opened, _ = inputs.load_with_labels(config, memory, partial, messages, source)
     matrix = opened.matrix
-    tell_columns(matrix, messages)
+    warn_of_columns(matrix, messages)
     size = sum(f["bytes"] for f in read_manifest(store).files.values())
     messages.note(
         f"wrote {store}: {matrix.n_samples:,} samples x {matrix.n_features:,} features, "

@@ -2,7 +2,7 @@
 
 Passes and memory are those that the run itself plans. The time is an estimate: a few blocks of the
 matrix (of random values where it is a text file, which is not read before the run) are read and
-multiplied, and every pass is taken for so many products.
+multiplied, and every pass counts as a number of products.
 """
 
 from __future__ import annotations

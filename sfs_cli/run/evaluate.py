@@ -1,4 +1,4 @@
-"""``sfs evaluate``: what a list of features is worth; `sfs compare` judges several by the same.
+"""``sfs evaluate``: accuracy, redundancy and enrichment of a list; `sfs compare`: of several.
 
 The matrix is read once. In each fold the features are ranked anew on the training samples alone,
 as a matrix of these samples would be (`sfs_cli.run.part`), and classifiers that were trained on
@@ -77,13 +77,13 @@ DRAWS = 5
 IN_FOLDS, ONCE, GIVEN = "in folds", "all samples", "given"
 """When the features of a list were chosen: by the training samples of each fold, or before."""
 LEAST_FOUND = 0.1
-"""A list of which less is in the matrix was made from another one."""
+"""Share of a list in the matrix below which the list is of another matrix."""
 FOR_VARIABLE = ", for the most variable features"
 BY_ALL_FEATURES = GRAM.of(" by all features")
 SQUARES = 4
 """Arrays (n, n) of float64 that a thread holds while it judges a list."""
 MEMORY_SHARE = 2
-"""They take at most one part in so many of the memory."""
+"""They take at most this fraction (1/N) of the memory."""
 SHOWN_LENGTH = 50
 """The summary shows the greatest length up to this."""
 _DOUBLE = np.dtype(np.float64)
@@ -298,7 +298,7 @@ class Evaluation(FoldRankings):
                 Candidate(each.name, GIVEN, [self._positions(each)], str(each.path))
                 for each in self.given
             ]
-            self._tell_of_leaks()
+            self._warn_of_leakage()
             self._check_sets(variable)
             once = self._candidates(whole, ONCE, given, variable, [self.config.seed])
             self.found.lists = once
@@ -479,8 +479,7 @@ class Evaluation(FoldRankings):
         for (name, selection, k), of_list in rows.items():
             if len(of_list) < len(self.folds):
                 self.log.note(
-                    f"{name}: fewer than {k:,} features are ranked in some folds, so that this "
-                    "length is left out"
+                    f"{name}: some folds rank fewer than {k:,} features: this length is left out"
                 )
                 continue
             made = np.array([each.found for each in of_list])
@@ -521,7 +520,7 @@ class Evaluation(FoldRankings):
         if len(found) < len(names):
             self.log.warn(
                 f"{given.path}: {len(names) - len(found):,} of {len(names):,} features are not in "
-                "the matrix, and the list is shorter by them"
+                "the matrix and are left out"
             )
         return np.array(found, np.int64)
 
@@ -553,8 +552,8 @@ class Evaluation(FoldRankings):
                 sets = counted(len(self.sets), "set")
                 raise nothing("sets", f"none of {sets} has a feature of")
 
-    def _tell_of_leaks(self) -> None:
-        """Say where a measure has seen the samples that it is taken on."""
+    def _warn_of_leakage(self) -> None:
+        """Warn of leakage: a list that was chosen on the test samples."""
         known = {each.name: matrix_of(each.path) for each in self.given}
         own = matrix_identity(self.config.matrix) if known else Identity()
         self.same_matrix = {name: same_matrix(own, other) for name, other in known.items()}
@@ -562,23 +561,23 @@ class Evaluation(FoldRankings):
             name, instead = str(each.path), "--method in place of --list ranks inside folds"
             if self.same_matrix[each.name]:
                 self.log.warn(
-                    f"{name} was ranked on this very matrix: its accuracy is leaky, because the "
-                    f"list has seen the test samples; {instead}"
+                    f"{name} was ranked on this matrix, test samples included: its accuracy is "
+                    f"leaky; {instead}"
                 )
             elif self.same_matrix[each.name] is None:
                 self.log.warn(
-                    f"if {name} was ranked on samples of this matrix, its accuracy is leaky: the "
-                    f"list has seen the test samples; {instead}"
+                    f"if {name} was ranked on samples of this matrix, its accuracy is leaky, "
+                    f"because the test samples were used; {instead}"
                 )
         if self.folds:
-            self.tell_of_lists(self.config)
+            self.note_leakage_of_lists(self.config)
         for name, run in self.runs.items():
             if self.folds:
-                self.tell_of_leaks(run, self._label(name))
+                self.note_leakage_of_graph(run, self._label(name))
             if self.labels is not None and needed(run.config) & {"labels", "some-labels"}:
                 self.log.note(
-                    f"{name} uses the labels: NMI and ARI of its clusters are those of a list "
-                    "that has seen all of them"
+                    f"{name} uses the labels of all samples: NMI and ARI of its clusters are "
+                    "optimistic"
                 )
 
     def _set_facts(self, once: Sequence[Candidate], variable: np.ndarray) -> None:
@@ -674,7 +673,7 @@ def shown_length(lengths: Sequence[int]) -> int:
 
 
 def log_summary(found: Evaluated, messages: Messages) -> None:
-    """Say what the lists are worth at one length: by a linear SVM, else by their redundancy."""
+    """Log the measure of each list at one length: accuracy of a linear SVM, else redundancy."""
     measure = "balanced_accuracy" if found.folds else "redundancy"
     classifier = CLASSIFIERS[-1] if found.folds else ""
     rows = [m for m in found.measures if (m.measure, m.classifier) == (measure, classifier)]

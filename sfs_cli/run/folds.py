@@ -1,7 +1,6 @@
 """Rankings in folds: features are ranked on the training samples of each fold, and nothing else.
 
-What judges lists by samples that they have not seen is made of this: `sfs evaluate`, and `sfs
-select --cv`.
+`sfs evaluate` and `sfs select --cv` use it to evaluate lists on held-out samples.
 """
 
 from __future__ import annotations
@@ -225,8 +224,8 @@ class FoldRankings:
             planned_runs.append(replace(each.on(engine), plan=plan))
         return planned_runs
 
-    def tell_of_leaks(self, run: Run, name: str = "") -> None:
-        """Say what a ranking in the folds may have seen of the test samples.
+    def note_leakage_of_graph(self, run: Run, name: str = "") -> None:
+        """Say what may leak from the test samples into a ranking in the folds.
 
         `name` is that of the ranking, where there are several.
         """
@@ -238,16 +237,16 @@ class FoldRankings:
             if of_file is not None:
                 self.log.note(
                     f"{about}the sample graph in the folds is that of the training samples in "
-                    f"{of_file}, which may have been made from the test samples, too"
+                    f"{of_file}, which may have been built from the test samples, too (leakage)"
                 )
 
-    def tell_of_lists(self, config: RankConfig) -> None:
+    def note_leakage_of_lists(self, config: RankConfig) -> None:
         """Say that lists of features may have been chosen on the test samples."""
         files = [text for text in (*config.include, *config.exclude) if names_file(text)]
         if files:
             self.log.note(
-                f"the features are those that {listed(files)} leaves: if that list was made from "
-                "samples of this matrix, it has seen the test samples, and the accuracy is leaky"
+                f"{listed(files)} preselects the features: if that list was made from samples of "
+                "this matrix, the accuracy is leaky, because the test samples were used"
             )
 
     def ranked(self, part: Run, of: str, labels: Labels | None, name: str = "") -> Ranking:

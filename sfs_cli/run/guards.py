@@ -1,7 +1,7 @@
-"""Guards against the usual accidents: results without an error that nobody should trust.
+"""Guards against common mistakes: results without an error that nobody should trust.
 
 Each guard is a warning that says what was seen and what to do. ``--accept`` silences it by its name
-in ``sfs_cli.options.guards``. A guard looks at few values, or at what the run has made anyway.
+in ``sfs_cli.options.guards``. A guard reads few values, or what the run has made anyway.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ IDENTITY_MEAN = 0.02
 LOW_DEGREE = 0.15
 """A sample hardly belongs to a graph if its degree is below this part of the median degree."""
 PAIRS = 2_000_000
-"""Pairs of samples that are looked at."""
+"""Pairs of samples that are compared."""
 SPIKE, SPIKES = 0.5, 0.1
-"""A feature is made by a sample that has more than the first part of its squares about the mean;
-the second is the part of the top from which that is told."""
+"""The share of a feature's variation in one sample, and the share of such features at the top, that
+trigger the warning."""
 REPEATS = 0.7
-"""Mean absolute correlation of the pairs of the top from which that is told."""
+"""Mean absolute correlation of pairs at the top that triggers the warning."""
 LOOKED_AT_TOGETHER = 65_536
-"""Names that one thread looks at, at a time."""
+"""Names that one thread checks at a time."""
 _MONTHS = "Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sept?|Oct|Nov|Dec"
 _DECIMAL = r"^\d+\.0$|^\d(?:\.\d+)?[eE]\+\d+$"
 """1017.0, as pandas writes an index of decimal numbers, and 1e+05, as R writes 100000."""
@@ -60,8 +60,8 @@ _NO_GENE = (
     r"|(?:log1p_)?(?:n_counts|total_counts(?:_\w+)?|n_genes(?:_by_counts)?)|pct_counts_\w+"
     r"|percent[._]mt|n(?:Count|Feature)_\w+|doublet_scores?)$"
 )
-"""Reads of no gene, as HTSeq and STAR count them, and measures of cells of scanpy and Seurat."""
-_MEND = "which no source will find; correct them in the table (or name them by --id-map)"
+"""Unassigned reads of HTSeq and STAR, and quality metrics of cells by scanpy and Seurat."""
+_MEND = "and no source will find them; correct the table (or name them by --id-map)"
 SUSPICIOUS = {
     _DATE: (
         "names",
@@ -70,20 +70,20 @@ SUSPICIOUS = {
     ),
     _DECIMAL: (
         "names",
-        "have decimal numbers as names: ids such as 1017 or 100000 were written as numbers, "
+        "have decimal numbers as names: ids such as 1017 or 100000 were stored as numbers, "
         f"{_MEND}",
     ),
     _NO_GENE: (
         "columns",
-        "are no genes but counts of other reads, or measures of whole cells: they are ranked as "
-        "genes, and count for --transform cpm; remove them from the table",
+        "are no genes but counts of unassigned reads, or quality metrics of cells: they are "
+        "ranked as genes and enter the totals of --transform cpm; remove them from the table",
     ),
 }
 """Patterns of names that genes do not have, with the guard and what it says of such features."""
 
 
 def guard_raw(run: Run, of: str = "the ranking") -> Raw | None:
-    """Warn of values that were not transformed, which are returned; they make what `of` says."""
+    """Warn of values that need a transformation, and return it; `of` is what they dominate."""
     asked = run.config.transform
     if "raw-values" in run.config.accept:
         return None
@@ -162,7 +162,7 @@ def _wanted(run: Run, name: str) -> bool:
 
 
 def tell(run: Run, name: str, *texts: str | None) -> None:
-    """Warn of what a guard has seen, if anything, unless its name is accepted."""
+    """Warn of what a guard has found, if anything, unless its name is accepted."""
     assert name in GUARDS
     for text in texts:
         if text is not None and _wanted(run, name):
@@ -197,7 +197,7 @@ def converted(names: Sequence[str], threads: int = 1) -> list[str]:
 
 
 def id_labels(labels: Labels, of: str = "") -> str | None:
-    """Tell whether labels, perhaps `of` a source, have about as many classes as pairs."""
+    """Warn of labels, perhaps `of` a source, with a class for every two samples or more."""
     sizes = np.bincount(labels.codes[labels.codes >= 0], minlength=len(labels.classes))
     used, samples = int(np.count_nonzero(sizes)), int(sizes.sum())
     if used < 3 or 2 * used < samples:
@@ -205,26 +205,27 @@ def id_labels(labels: Labels, of: str = "") -> str | None:
     measured = not of and look_continuous(labels)
     return (
         f"the labels{of} have {used:,} classes for {samples:,} samples: they look like ids of "
-        "patients, pairs or batches, which features are not to be chosen for; give the column of "
-        "the classes" + " (of measurements: --label-type continuous)" * measured
+        "patients, pairs or batches; give the column of the classes"
+        + " (of measurements: --label-type continuous)"
+        * measured
     )
 
 
 def single_class(labels: Labels, source: str) -> str | None:
-    """Tell whether the labels of a source have one class."""
+    """Warn of labels of a source that have one class."""
     if len(labels.classes) > 1:
         return None
     return (
         f"the labels of source {source} have a single class, {labels.classes[0]!r}: all samples "
-        "are equally similar, which says nothing about the features; give labels of two classes "
-        "or more, or leave the source out"
+        "are equally similar, which carries no information; give labels of two classes or more, "
+        "or leave the source out"
     )
 
 
 def spelled_twice(classes: Sequence[str], what: str = "class") -> str | None:
-    """Tell whether two names differ in upper and lower case or in blanks alone, or as numbers.
+    """Warn of names that differ in upper and lower case or in blanks only, or are one number.
 
-    `what` one of them is: a class, or such as a donor.
+    `what` says what they name: a class, or a donor, for example.
     """
     alike: dict[str | float, list[str]] = {}
     for name in classes:
@@ -234,8 +235,8 @@ def spelled_twice(classes: Sequence[str], what: str = "class") -> str | None:
     if twice is None:
         return None
     return (
-        f"the {plural(what)} {' and '.join(map(repr, twice[:3]))} differ in their spelling alone, "
-        f"and count as different: give them one name if they are one {what}"
+        f"the {plural(what)} {' and '.join(map(repr, twice[:3]))} differ in spelling only and "
+        f"count as different: give them one name if they are one {what}"
     )
 
 
@@ -258,17 +259,17 @@ def structureless(similarity: Similarity, *, given: bool = False) -> str | None:
     if float(np.abs(pairs).mean()) < IDENTITY_MEAN * own:
         instead = "give a larger --bandwidth, or --similarity knn"
         return (
-            "in the sample graph hardly any two samples are similar (the mean is "
-            f"{float(pairs.mean()):.2g}, and {own:.2g} of a sample with itself): features that "
-            f"differ in one sample win; {'make it with a wider kernel' if given else instead}"
+            "in the sample graph hardly any two samples are similar (the mean similarity is "
+            f"{float(pairs.mean()):.2g}, that of a sample with itself {own:.2g}): outlier samples "
+            f"dominate the ranking; {'build it with a wider kernel' if given else instead}"
         )
     if low > 0 and high - low < UNIFORM_SPAN * size and high < 2 * low:
         instead = (
-            "keep the nearest neighbors of each sample in it, or make it with a steeper kernel"
+            "keep only the nearest neighbors of each sample, or build it with a steeper kernel"
         )
         return (
             "in the sample graph nearly all pairs are equally similar "
-            f"(9 of 10 lie from {low:.2f} to {high:.2f}): it says little about the features; "
+            f"(9 of 10 lie from {low:.2f} to {high:.2f}), so that it hardly tells features apart; "
             f"{instead if given else 'give --similarity knn'}"
         )
     return None
@@ -283,12 +284,12 @@ def outliers(degrees: np.ndarray, sample_ids: Sequence[str]) -> str | None:
     return (
         f"{len(low):,} of {len(degrees):,} samples {'is' if len(low) == 1 else 'are'} far from all "
         "others in the sample graph "
-        f"({name_samples(low, sample_ids)}): look at them, and leave out what is damaged"
+        f"({name_samples(low, sample_ids)}): check these outliers, and leave out damaged samples"
     )
 
 
 def spikes(values: np.ndarray, sample_ids: Sequence[str]) -> str | None:
-    """Tell whether single samples make top features, centered values (b, n)."""
+    """Warn of single samples that dominate top features, centered values (b, n)."""
     squares = values**2
     made = np.flatnonzero(squares.max(axis=1) > SPIKE * squares.sum(axis=1))
     if len(made) <= SPIKES * len(values):
@@ -297,16 +298,16 @@ def spikes(values: np.ndarray, sample_ids: Sequence[str]) -> str | None:
     first = samples[np.argsort(-times, kind="stable")]
     return (
         f"{len(made)} of the first {len(values)} features differ in one sample only (it has more "
-        f"than half of their variation: {name_samples(first, sample_ids)}): look at these samples"
+        f"than half of their variation: {name_samples(first, sample_ids)}): check these samples"
     )
 
 
 def _against_spikes(run: Run) -> str:
-    """Return what may be done besides looking, as far as it was not: ", or so", or nothing."""
+    """Return what else may be done, and was not yet: ", or so", or nothing."""
     ways = []
     # log1p refuses some negative values
     if run.config.transform is None and not (looked(run) < 0).any():
-        ways.append(", or take logarithms if they are none (--transform log1p)")
+        ways.append(", or take logarithms if the values are not logarithms (--transform log1p)")
     if run.config.similarity in ("rbf", "linear", "correlation"):
         ways.append(", or give --similarity knn")
     return "".join(ways)
@@ -320,22 +321,22 @@ def mean_correlation(values: np.ndarray) -> float:
 
 
 def repeats(values: np.ndarray, instead: str = "--method mrsf") -> str | None:
-    """Tell whether top features, centered values (b, n), are much the same.
+    """Warn of redundant top features, centered values (b, n).
 
-    `instead` are the options of a ranking that leaves repetition out.
+    `instead` are the options of a ranking without redundancy.
     """
     mean = mean_correlation(values)
     if not mean > REPEATS:
         return None
     return (
         f"the first {len(values)} features repeat each other (their mean absolute correlation is "
-        f"{mean:.2f}): the list says one thing many times; --max-correlation 0.7 moves repetition "
-        f"behind, {instead} leaves it out"
+        f"{mean:.2f}): the list is redundant; --max-correlation 0.7 moves redundant features "
+        f"behind, {instead} avoids them"
     )
 
 
 def _without_repeats(config: RankConfig) -> str:
-    """Return the options of a ranking that is made of the same and leaves repetition out."""
+    """Return the options of a ranking of the same data without redundancy."""
     if config.ranker in ON_SOURCES:
         return "--then mrsf"
     if {"labels", "some-labels"} & needed(config):

@@ -79,7 +79,7 @@ def guide(config: RankConfig, messages: Messages) -> str:
     found = next_runs(config, facts, ranked=False)
     runs = [(each["reason"], each["command"]) for each in found]
     result = shlex.split(runs[0][1])[-1] if runs else "results"
-    reason = "How many features to take is a question of its own: this cuts the list by a rule."
+    reason = "Choose the number of features by a rule."
     rule = _rule(config.for_samples(facts.n), facts.n, repeated=repeated)
     runs.append((reason, shlex.join(["sfs", "select", result, *rule])))
     return "\n".join(f"# {why}\n{command}\n" for why, command in runs)
@@ -88,8 +88,8 @@ def guide(config: RankConfig, messages: Messages) -> str:
 def _rule(config: RankConfig, n: int, *, repeated: bool) -> list[str]:
     """Return the rule of `sfs select` that goes with a ranking of n samples.
 
-    A rule that promises something is proposed where the promise holds: where samples are
-    independent (`repeated`: they are not), and the graph is of other features.
+    A rule that controls errors is proposed only where its assumptions hold: the samples are
+    independent (not `repeated`), and the graph is built from other data.
     """
     needs, own = needed(config), False
     if "graph" in needs:
@@ -110,7 +110,7 @@ def _rule(config: RankConfig, n: int, *, repeated: bool) -> list[str]:
 
 
 def after_ranking(run: Run, raw: Raw | None, repeats: float | None) -> list[NextRun]:
-    """Return what is worth doing after a run."""
+    """Return the runs worth making after a run."""
     facts = seen(run.opened, run.labels, raw)
     if repeats is not None and repeats > REPEATS:
         facts = replace(facts, repeats=repeats)
@@ -221,11 +221,11 @@ def _corrected(config: RankConfig, seen: Seen) -> Proposal | None:
     if seen.missing and config.missing == "error":
         changes["missing"] = "mean"
         count = counted(seen.missing, "missing value")
-        reasons.append(f"{count} would be refused, and are filled by the mean of the feature here")
+        reasons.append(f"{count} would be an error: this fills them by the mean of the feature")
     if seen.unlabeled and config.samples == "error" and "labels" in needed(config):
         changes["samples"] = "intersect"
         count = counted(seen.unlabeled, "sample")
-        reasons.append(f"{count} without a label would be refused, and are left out here")
+        reasons.append(f"{count} without a label would be an error: this leaves them out")
     if seen.raw is not None and config.transform is None:
         changes["transform"] = seen.raw.transform
         name = seen.raw.transform.split(",")[-1]
@@ -269,7 +269,7 @@ def _labeled(base: RankConfig, made: RankConfig, seen: Seen) -> Proposal | None:
 
 
 def _weighted(base: RankConfig, _made: RankConfig, seen: Seen) -> Proposal | None:
-    """Propose to weigh sources that count alike."""
+    """Propose to learn the weights of sources."""
     given = base.weights is not None or any(source.weight is not None for source in base.source)
     if len(base.source) < 2 or given or base.method == "kogs":
         return None
@@ -292,7 +292,7 @@ def _together(base: RankConfig, made: RankConfig, seen: Seen) -> Proposal | None
     if by_labels:  # else MRSF follows the graph and not them
         changes |= _defaults(*GRAPH_FIELDS) | {"response": response_of(made)}
     reason = f"{METHODS[made.ranker].title} scores each feature by itself: this selects features "
-    reason += "together, so that none repeats another."
+    reason += "together, without redundancy."
     return Proposal("mrsf", reason, changes, OTHER_METHOD)
 
 

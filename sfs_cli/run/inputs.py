@@ -35,13 +35,13 @@ from sfs_cli.store.disk import is_store, open_store, read_manifest
 from sfs_cli.store.matrix import Matrix
 
 BLOCK_PART = 32
-"""A reader's block takes at most one part in so many of the memory."""
+"""A reader's block takes at most this fraction (1/N) of the memory."""
 DECODE_PART = 4
-"""Columns that are decoded at a time take at most one part in so many of the memory."""
+"""Columns that are decoded at a time take at most this fraction (1/N) of the memory."""
 HELD_PART = 4
-"""A matrix is held in memory if it takes at most one part in so many."""
+"""A matrix is held in memory if it takes at most this fraction (1/N) of it."""
 MANY_SAMPLES, WIDE = 1000, 10
-"""So many samples, and so many times as many as features, may be a matrix that lies on its side."""
+"""Least samples, and samples per feature, of a matrix that may be transposed."""
 FEW_CLASSES = 5
 """Labels of more classes that are all numbers may be measurements."""
 _STORE_HINT = "leave it out, or give it to `sfs convert`, which builds the store"
@@ -173,8 +173,7 @@ def load(
         reader.close()
     if built.renamed:
         messages.warn(
-            f"features with the id of an earlier one, to which a suffix (-1, -2, ...) was added: "
-            f"{built.renamed:,}"
+            f"features with a duplicate id, which got a suffix (-1, -2, ...): {built.renamed:,}"
         )
     if built.coarse:
         messages.warn(

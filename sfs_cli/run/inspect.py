@@ -17,7 +17,7 @@ from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.provenance import dumps
 from sfs_cli.run import inputs
-from sfs_cli.run.columns import tell_columns
+from sfs_cli.run.columns import warn_of_columns
 from sfs_cli.run.memory import memory_budget, thread_count
 from sfs_cli.store.disk import check_store, is_store, read_manifest
 from sfs_cli.store.prepared import PreparedMatrix
@@ -30,7 +30,7 @@ def inspect(config: RankConfig, messages: Messages, as_json: bool) -> str:
     with reading_within(memory), scratch_folder(scratch) as folder:
         opened, table = inputs.load_with_labels(config, memory, folder, messages)
         matrix = opened.matrix
-        tell_columns(matrix, messages)
+        warn_of_columns(matrix, messages)
         labels = inputs.align_labels(config, matrix, table, messages)
         facts: dict[str, Any] = {
             "path": config.matrix,

@@ -89,9 +89,8 @@ def list_of(table: TextTable, config: TableFields, messages: Messages, name: str
     if provenance.is_changed(path):
         messages.warn(
             f"{path} was changed after sfs wrote it: its sha256 is not the one in "
-            f"{provenance.record_beside(path).name} beside it, so that options, warnings and "
-            "p-values told there may not be about this list; rank again, or take the list out of "
-            "that folder"
+            f"{provenance.record_beside(path).name} beside it, whose options, warnings and "
+            "p-values may be of another list; rank again, or move the list to another folder"
         )
     choice = choose_columns(table, config.feature_column, config.rank_column, config.score_column)
     features = feature_ids(table, choice.feature)

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from distributed import Client
 
 ORDERED = 50_000
-"""Up to so many samples are taken in the natural order of their ids, whatever that of the file."""
+"""Up to this number, samples are put in the natural order of their ids."""
 LONG = 20_000_000
 """Values of a matrix whose first pass is long enough to do other things meanwhile."""
 NEEDED_LATER = (

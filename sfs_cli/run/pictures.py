@@ -129,7 +129,7 @@ def layout_of(
     if coordinates is not None and coordinates.shape[1] > 1:
         name = str(run.config.coordinates_from)
         points, axes = coordinates[:, :2], (f"{name}, 1", f"{name}, 2")
-        where = f"the first two coordinates of {name}, which the sample graph was made of"
+        where = f"the first two coordinates of {name}, from which the sample graph was built"
     return Layout(along, along_what, points if points.shape[1] == 2 else None, axes, where)
 
 

@@ -235,7 +235,7 @@ def rank(
 
 
 def _warn(run: Run, found: RankResult, top: TopFeatures | None) -> float | None:
-    """Warn of what not to trust in a ranking; return how far the best repeat each other."""
+    """Warn of an unreliable ranking; return how far the best features repeat each other."""
     solution, ranking = found.scored.solution, found.ranking
     repeated = guards.guard_ranking(run, ranking, top)
     leading = solution.facts.get("response_rank")
@@ -468,7 +468,7 @@ def _log_summary(config: RankConfig, result: RankResult, messages: Messages) -> 
         f"(peak memory {format_size(result.peak_memory)})"
     )
     if chosen := _chosen(config, result):
-        messages.note(f"chosen by default: {' '.join(chosen)}")
+        messages.note(f"defaults: {' '.join(chosen)}")
     log_ranking(ranking, messages)
 
 

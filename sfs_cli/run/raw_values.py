@@ -22,7 +22,7 @@ LOGARITHMS = ("log1p", "log2", "clr")
 TAMING = (*LOGARITHMS, "rank", "pearson-residuals", "deviance")
 """Steps after which large values of counts or intensities do not dominate."""
 FOR_COUNTS, FOR_TESTS = "cpm,log1p", "pearson-residuals"
-"""What raw counts need, and where they are tested: logarithms of few counts follow the depth."""
+"""What raw counts need, and what tests of them need: logarithms of few counts follow depth."""
 
 
 class Raw(NamedTuple):
@@ -61,7 +61,7 @@ def swapped(asked: str | None) -> str | None:
         return None
     others = [step for step in steps if step != "cpm"]
     return (
-        f"--transform {asked} takes counts per million of logarithms, which are no counts; "
+        f"--transform {asked} computes counts per million from logarithms, not from counts; "
         f"give --transform {','.join(['cpm', *others])}"
     )
 
@@ -84,7 +84,9 @@ def raw_kind(values: np.ndarray, config: RankConfig | None = None) -> Raw | None
     low, high = float(values.min()), float(values.max())
     if is_counts(values):
         zeros = np.count_nonzero(values == 0) / values.size
-        what = f"raw counts (whole numbers, up to {high:,.0f} where looked at, {zeros:.0%} zero)"
+        what = (
+            f"raw counts (whole numbers, up to {high:,.0f} in a sample of values, {zeros:.0%} zero)"
+        )
         return Raw(what, FOR_TESTS if config is not None and tests(config) else FOR_COUNTS)
     if high - low <= LOG_SPAN:
         return None

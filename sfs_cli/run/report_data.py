@@ -175,7 +175,7 @@ def _reading(groups: Groups | None, graph: dict[str, Any], knowledge: dict[str, 
     given = any(source["kind"] == "labels" for source in knowledge.get("sources", []))
     labels = " (classes are among the sources)" if given else ""
     if graph.get("similarity") in LABELS_ALONE:
-        return "The graph is made of the labels, so its groups are theirs."
+        return "The graph is built from the labels, so its groups are the classes."
     if groups.count > 1:
         if len(set(groups.sizes)) == 1:
             sizes = f"{groups.sizes[0]:,} samples each"
@@ -185,19 +185,16 @@ def _reading(groups: Groups | None, graph: dict[str, Any], knowledge: dict[str, 
     if groups.gradual:
         directions = counted(groups.gradual, "direction")
         return (
-            "The eigenvalues of the sample graph show no number of groups: "
+            "The eigenvalues of the sample graph show no clear number of groups: "
             f"{directions} stand{'s' if groups.gradual == 1 else ''} out, but the samples change "
             f"gradually along {'it' if groups.gradual == 1 else 'them'}."
         )
     if groups.structured:
         return (
-            "The samples have a structure, but no number of groups stands out: the eigenvalues "
-            "rise without a gap."
+            "The samples have structure, but no clear number of groups: the eigenvalues rise "
+            "without a gap."
         )
-    return (
-        "The eigenvalues of the sample graph show no number of groups: no gap between them stands "
-        "out."
-    )
+    return "The eigenvalues of the sample graph show no clear number of groups: no gap stands out."
 
 
 def _title(method: Method, facts: dict[str, Any]) -> str:

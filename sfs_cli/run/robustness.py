@@ -53,7 +53,7 @@ KINDS = ("graph", "features", "both")
 TOP = 50
 """Features of the short list that is compared."""
 NOISE_FEATURES = 1000
-"""The graph of noise is made of no more features than this."""
+"""Largest number of features from which the graph of noise is built."""
 POOL = 997
 """Rows of noise that features share, one after the other: a feature's noise is then the same
 whatever block it is read in."""
@@ -241,13 +241,13 @@ def _function(run: Run, L: np.ndarray) -> Function:
 
 
 def _is_made(run: Run) -> bool:
-    """Tell whether the graph is made of features or coordinates."""
+    """Tell whether the graph is built from features or coordinates."""
     name = graph_asked(run.config, run.context.n).name
     return name in SIMILARITIES and name not in LABEL_GRAPHS
 
 
 def _noise_graph(run: Run, S: np.ndarray, draw: int) -> np.ndarray:
-    """Return a similarity (n, n) that knows nothing of the samples.
+    """Return a similarity (n, n) that is independent of the samples.
 
     It is made as that of the run, of uniform noise in place of the features. A graph that is given,
     or made of labels, is that of shuffled samples.

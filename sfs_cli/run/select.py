@@ -1,4 +1,4 @@
-"""``sfs select``: how many features of a ranking to take, by one rule, and the list of them.
+"""``sfs select``: how many features of a ranking to take, by one rule, and their list.
 
 Rules that rank again read from ``run.json`` how the ranking was made. The table of the result stays
 what the list is cut from: it says the order, and no rule changes it.
@@ -391,8 +391,8 @@ def _by_matrix(config: SelectConfig, result: Result, run: Run, index: np.ndarray
     if config.artificial:
         for doubt in doubts_about_samples(result.record or {}):
             run.log.warn(
-                f"{doubt.short}: copies are shuffled as if all samples were independent, and "
-                f"--max-false does not control the share of false features; {doubt.remedy}"
+                f"{doubt.short}: shuffled copies assume independent samples, and --max-false does "
+                f"not control the share of false features; {doubt.remedy}"
             )
         found, facts = artificial(run, config.n_copies, config.seed, config.bound)
         chosen = np.zeros(run.matrix.n_features, bool)
@@ -454,8 +454,8 @@ def _cross_validated(config: SelectConfig, run: Run, n_ranked: int) -> tuple[Sel
     lengths = lengths_up_to(n_ranked, config, CURVE_LENGTHS, there, matrix)
     folds = stratified_folds(labels, config.folds, config.rounds, config.seed, where, donors)
     inner = FoldRankings(run, folds, whole=False)
-    inner.tell_of_lists(run.config)
-    inner.tell_of_leaks(run)
+    inner.note_leakage_of_lists(run.config)
+    inner.note_leakage_of_graph(run)
     found = np.empty((len(folds), len(lengths), len(CLASSIFIERS)))
     run = inner.run
     with run.progress("ranking in folds"), ThreadPoolExecutor(run.plan.workers) as pool:
@@ -486,10 +486,9 @@ def _cross_validated(config: SelectConfig, run: Run, n_ranked: int) -> tuple[Sel
     if not above:
         of = "samples" if donors is None else "donors"
         run.log.warn(
-            f"the accuracy is that of guessing: at best {curve.mean[curve.best]:.3f}; guesses "
-            f"have {chance:.3f}, and up to {limit:.3f} with so few {of}; so the number of features "
-            f"says nothing, and the {counted(chosen, 'feature')} may have nothing to do with the "
-            "labels"
+            f"the accuracy is not above chance: the best is {curve.mean[curve.best]:.3f}, guessing "
+            f"has {chance:.3f} on average and up to {limit:.3f} with so few {of}; the number of "
+            f"features is arbitrary, and the {counted(chosen, 'feature')} may be null features"
         )
     facts = {
         "lengths": list(lengths),

@@ -1,4 +1,4 @@
-"""Ties at the top of a ranking: features whose order there says nothing."""
+"""Ties at the top of a ranking: features whose order is arbitrary."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from sfs_cli.errors import counted
 from sfs_cli.ranking.table import Ranking, tie_blocks
 
 TOP = 50
-"""Features at the top that are looked at."""
+"""Features at the top that are checked."""
 TIED = 3
-"""Features of one score that are told of: a pair at the top is common, and changes little."""
+"""Features of one score that trigger the warning: a pair is common, and changes little."""
 
 
 def ties(ranking: Ranking) -> str | None:
-    """Tell which features at the top have one and the same score, so that their order is none."""
+    """Warn of features at the top that have the same score, whose order is arbitrary."""
     if "tied" not in ranking.extra:
         return None
     # of a pruned list, where other features may lie between them, those that were kept
@@ -23,6 +23,6 @@ def ties(ranking: Ranking) -> str | None:
     size, first = max(blocks, key=lambda block: block[0])
     more = f" (and those of {counted(len(blocks) - 1, 'other block')})" if len(blocks) > 1 else ""
     return (
-        f"the {size:,} features of ranks {first:,} to {first + size - 1:,}{more} have one and the "
-        "same score (column tied): their order says nothing; take all of them or none"
+        f"the {size:,} features of ranks {first:,} to {first + size - 1:,}{more} have the same "
+        "score (column tied): their order is arbitrary; take all of them or none"
     )

@@ -11,7 +11,7 @@ from sfs_cli.ranking.table import Ranking
 from sfs_cli.run.load import Run
 
 TOP = 50
-"""Features at the top that are looked at."""
+"""Features at the top whose values are read."""
 LOOKING = ("spikes", "repeats")
 """The warnings that look at them, if there are so many."""
 

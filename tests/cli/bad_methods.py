@@ -98,7 +98,7 @@ METHODS = [
     ),
     option(
         "split: a graph of labels",
-        "not made of the features",
+        "not built from the features",
         *("--similarity", "label", "--labels", "LABELS", "--pvalues", "moments"),
         *("--split", "features"),
         name="--split",

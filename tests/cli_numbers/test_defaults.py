@@ -36,8 +36,8 @@ def table_and_choice(
     with patch("signal.signal"):  # the handlers of the test runner are to stay
         assert run(["rank", str(file), *options]) == 0
     said = capfd.readouterr()
-    lines = [line for line in said.err.splitlines() if "chosen by default" in line]
-    return said.out, shlex.split(lines[0].split("default:", 1)[1]) if lines else []
+    lines = [line for line in said.err.splitlines() if "defaults: --" in line]
+    return said.out, shlex.split(lines[0].split("defaults:", 1)[1]) if lines else []
 
 
 @pytest.mark.parametrize(

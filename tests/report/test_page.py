@@ -123,7 +123,7 @@ def test_the_elbow_is_a_note_of_the_picture_alone(usual: ReportData, elbow: int)
     page = Page(render(replace(usual, elbow=elbow)))
     (caption,) = (words for words in page.words("figcaption") if "elbow" in words)
     assert f"{elbow:,} features" in caption
-    assert "does not say how many features to take" in caption
+    assert "not the number of features to take" in caption
     others = page.words("p") + page.words("dt") + page.words("h2") + page.words("li")
     assert not any("elbow" in words or "bend" in words for words in others)
 

@@ -68,12 +68,12 @@ def test_p_values_of_lists_of_one_matrix_are_warned_of_and_again(tmp_path: Path)
         config = AggregateConfig(rankings, how=how, out=str(out), force=True)
         aggregate.run(config, log)
         record = json.loads((out / "run.json").read_text())
-        told = "agree even where there is nothing" in "".join(log.warnings)
-        assert told == ("agree even where there is nothing" in (out / "report.html").read_text())
+        told = "null features agree" in "".join(log.warnings)
+        assert told == ("null features agree" in (out / "report.html").read_text())
         if how == "rra":
             again = Messages(-1)
             select.run(SelectConfig(str(out), fdr=0.5), again)
-            assert told == ("agree even where there is nothing" in "".join(again.warnings))
+            assert told == ("null features agree" in "".join(again.warnings))
         return told, record["of_one_matrix"]
 
     assert warned(lists["x", "f-test"], lists["x", "relieff"]) == (True, True)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sfs_cli.features.significance.depth import led_by_depth
+from sfs_cli.features.significance.depth import confounded_by_depth
 from tests.cli.running import run_here
 from tests.making import names, write_labels, write_table
 from tests.methods.nulls import classes_of_depth, of_depth
@@ -134,19 +134,19 @@ def test_record_page_and_selection_say_so(
     assert 0.5 < found["log_total_deviation"] < 0.9
     assert sum("--accept depth" in text for text in record["warnings"]) == 1
     page = (out / "report.html").read_text()
-    assert "the test follows the depth of the samples" in page
+    assert "library size confounds the test" in page
     assert "--accept depth" in page
     chosen = run_here(["select", str(out), "--fdr", "0.05"], capfd)
     assert chosen.code == 0
-    assert "the samples differ in depth" in chosen.err
+    assert "library size (depth) confounds the test" in chosen.err
 
 
 def test_only_what_a_record_of_depth_says_is_told() -> None:
     known = {"log_total_deviation": 0.5, "effect_of_totals": 9.0, "correlation_of_features": 0.3}
-    assert "same depth" in str(led_by_depth(known | {"leads": True}, "pearson-residuals"))
-    assert "give --transform pearson" in str(led_by_depth(known | {"leads": True}, None))
+    assert "same depth" in str(confounded_by_depth(known | {"leads": True}, "pearson-residuals"))
+    assert "give --transform pearson" in str(confounded_by_depth(known | {"leads": True}, None))
     for damaged in (None, 3, known, {"leads": True}, known | {"leads": "yes"}):
-        assert led_by_depth(damaged, None) is None
+        assert confounded_by_depth(damaged, None) is None
 
 
 def test_values_that_are_no_counts_are_not_measured(

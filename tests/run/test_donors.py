@@ -116,7 +116,7 @@ def test_p_values_of_samples_that_depend_on_each_other_are_warned_of(tmp_path):
     assert json.loads((Path(result) / "run.json").read_text())["input"]["donors"] == DONORS
     page = (Path(result) / "report.html").read_text()
     assert "not independent" in page
-    assert "false on average" not in page
+    assert "expected share of null features" not in page
     for rule in ({"fdr": 0.05}, {"artificial": True}):
         log = Messages(-1)
         select.run(SelectConfig(result, **rule), log)

@@ -264,7 +264,7 @@ def test_a_list_of_this_matrix_is_called_leaky(tmp_path):
     table = ranked_list(tmp_path, given)
     log, asked = Messages(-1), {"list_": table, "lengths": "5", "repeats": 1}
     rows = rows_of(EvaluateConfig(**given, **asked), log)
-    assert any("on this very matrix" in text and "leaky" in text for text in log.warnings)
+    assert any("ranked on this matrix" in text and "leaky" in text for text in log.warnings)
     assert {row["list"] for row in rows if row["selection"] == "given"} == {"ranked"}
     (tmp_path / "list.txt").write_text("gene\tscore\ng1\t3\ng0\t2\ng2\t1\ng3\t0.5\ng9\t0.1\n")
     log = Messages(-1)
@@ -288,7 +288,7 @@ def test_lists_of_chosen_features_may_leak_and_that_is_said(tmp_path, capfd):
             **given, method="f-test", include=(include,), lengths="5", repeats=1
         )
         evaluate.run(config, Messages(0))
-        assert ("has seen the test samples" in capfd.readouterr().err) == told
+        assert ("the accuracy is leaky" in capfd.readouterr().err) == told
 
 
 def test_a_list_and_a_method_stand_beside_each_other(tmp_path):

@@ -366,7 +366,7 @@ def test_cv_tells_what_may_have_seen_the_test_samples(tmp_path, capfd):
     (tmp_path / "s.tsv").write_text("\t".join(["sample", *ids]) + "\n" + "\n".join(rows) + "\n")
     result = ranked(tmp_path, method="laplacian", similarity_file=str(tmp_path / "s.tsv"))
     names_by(result, Messages(0), cv=True, repeats=1, lengths="5")
-    assert "s.tsv, which may have been made from the test samples" in capfd.readouterr().err
+    assert "s.tsv, which may have been built from the test samples" in capfd.readouterr().err
 
 
 def test_p_values_that_covariates_take_away_are_told_of(tmp_path, capfd):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sfs_cli.options import RankConfig
 
 DEFAULT_SIZE = 10
-"""Samples of the smallest batch that is ranked: of fewer, rankings are mostly noise."""
+"""Samples of the smallest batch that is ranked: rankings of fewer are mostly noise."""
 
 _EACH = "one ranking of each batch is aggregated"
 _batches = partial(option, section="Input", verbs=WHOLE)

@@ -81,8 +81,8 @@ class BatchStep(Step):
         explained = explained_by(run.cohort.between, run, found.ranking, bare)
         found.facts["batches"]["explained"] = explained.to_json()
         run.log.note(
-            f"the batches explain {explained.words} ({explained.by_chance:.1%} by chance), which "
-            "the rankings within batches do not see"
+            f"the batches explain {explained.words} ({explained.by_chance:.1%} by chance); "
+            "rankings within batches exclude these differences"
         )
 
     @staticmethod
@@ -107,7 +107,7 @@ class BatchStep(Step):
                 heading="Batches",
                 columns=(facts["column"], "samples", "use"),
                 rows=rows,
-                note="The rankings within batches were made one: "
+                note="The rankings within batches were aggregated: "
                 f"{AGGREGATIONS[facts['how']].title}.",
             )
         ]

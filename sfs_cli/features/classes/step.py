@@ -17,7 +17,7 @@ from sfs_cli.store.transforms import doublings
 from sfs_cli.tables import CHANGES
 
 _UNSAFE = re.compile(r"[^\w.+-]+")
-"""What other programs stumble over in the name of a column, such as blanks and line breaks."""
+"""Characters of column names that other programs cannot read, such as line breaks."""
 
 
 class ClassStep(Step):

@@ -23,7 +23,7 @@ class CovariateFields(Config):
         metavar="FILE:COLUMNS or obs:KEYS",
         column=True,
         excludes={
-            "pvalues": "features are compared with noise, which adjusted ones are not",
+            "pvalues": "its null distribution does not hold for adjusted features",
             "sample_weights": "covariates are taken out over all samples alike",
         },
         items=str,
@@ -40,9 +40,9 @@ FEATURE = Feature(
     one_by_one=True,
     adjusts=True,
     against={
-        "artificial": "shuffles values, which adjusted ones do not stand",
-        "cv": "has no folds for adjusted values",
+        "artificial": "cannot shuffle adjusted values",
+        "cv": "cannot adjust in folds",
     },
     untested="covariates are taken out of the features and not out of the classes; f-test with "
-    "--label-type ordered takes them out of both, and of two classes is the same test",
+    "--label-type ordered takes them out of both, and for two classes it is the same test",
 )

@@ -17,10 +17,10 @@ from sfs_cli.run.cohort import Design
 from sfs_cli.store.adjust import orthonormal, r_squared
 
 LEAST_LEFT = 3
-"""Directions of the samples that have to be left beside the design, its intercept included."""
+"""Least residual degrees of freedom beside the design, its intercept included."""
 ALL, MUCH = 1 - 1e-8, 0.5
-"""Parts of the differences between classes that covariates explain: as good as all of them, and so
-much that it is told."""
+"""Parts of the differences between classes that covariates explain: nearly all, which is an error,
+and so much that a warning says it."""
 
 
 def design_of(
@@ -55,7 +55,7 @@ def design_of(
         f"a design of {counted(sum(widths), 'column')} for {n:,} samples needs",
         3 * 8 * n * sum(widths),
         memory,
-        "raise --memory, or take columns of numbers as such: COLUMN=numeric",
+        "raise --memory, or declare columns of numbers as numeric: COLUMN=numeric",
         "adjust",
     )
     basis, added = orthonormal(np.concatenate([_rows(*pair) for pair in zip(values, levels)]))
@@ -70,10 +70,10 @@ def design_of(
     if n - len(basis) - 1 < LEAST_LEFT:
         widest = covariates[int(np.argmax(widths))]
         raise InputError(
-            f"the design has rank {len(basis) + 1} for {n:,} samples: hardly anything is left of "
-            "the features",
+            f"the design has rank {len(basis) + 1} for {n:,} samples: adjusting leaves hardly "
+            "anything of the features",
             where=f"{widest.where}, which makes {counted(max(widths), 'column')} of it",
-            hint="name fewer covariates, join rare levels, or take a column of numbers as such: "
+            hint="name fewer covariates, join rare levels, or declare a column of numbers numeric: "
             + (".astype(float)" if widest.held else f"{widest.name}=numeric"),
             option="adjust",
         )
@@ -88,7 +88,7 @@ def design_of(
         if single:
             log.warn(
                 f"{each.name}: {counted(len(single), 'level')} ({listed(single, 3)}) with one "
-                "sample, of which nothing is left: it lies at the mean of every feature"
+                "sample: adjusting sets this sample to the mean of every feature"
             )
         if each.codes and used:
             ways = f"write {each.name}=categorical if they are codes, {each.name}=numeric if they "

@@ -66,20 +66,19 @@ class CovariateStep(Step):
         return prepared
 
     def check(self, run: Run) -> None:
-        """Say which graphs come from other measurements, and stay as they are."""
+        """Say which graphs come from other data and are not adjusted."""
         others = [s.spec.name for s in run.sources if s.spec.kind in ("profile", "similarity")]
         if run.coordinates is not None:
             others.append("the coordinates of the samples")
         if others:
             run.log.note(
-                "--adjust takes the covariates out of the matrix alone, and not out of "
-                f"{listed(others)}"
+                f"--adjust takes the covariates out of the matrix only, not out of {listed(others)}"
             )
         if run.config.graph in ("file", "obsp"):
             where = run.config.similarity_file or run.config.similarity
             run.log.warn(
-                f"the sample graph of {where} is taken as it is: --adjust takes the covariates out "
-                "of the features, but not out of a given graph"
+                "--adjust takes the covariates out of the features, but not out of a given graph: "
+                f"the sample graph of {where}"
             )
 
     def find(self, run: Run, found: RankResult) -> None:

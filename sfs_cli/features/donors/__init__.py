@@ -14,8 +14,8 @@ class DonorFields(Config):
     """The option of donors."""
 
     donors: str | None = option(
-        "Column of the donor of each sample: subsets and folds take whole donors, and p-values of "
-        "donors with several samples are warned of.",
+        "Column of the donor of each sample. Subsets and folds take whole donors; a warning says "
+        "where p-values count several samples of a donor as independent (pseudoreplication).",
         section="Input",
         verbs=(*RANKING, "compare"),
         metavar="FILE:COLUMN or obs:KEY",

@@ -1,4 +1,4 @@
-"""What ``--donors`` says of a test: whether it takes samples of one donor for independent ones."""
+"""``--donors``: tests that count samples of one donor as independent (pseudoreplication)."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ class DonorDesign:
             seen += "samples of one donor are not independent (pseudoreplication)"
             effect = "p-values and q-values can be far too small"
         else:
-            seen += "the classes vary within donors, whose differences the test takes for noise"
+            seen += "the classes vary within donors: the test counts donor differences as noise"
             effect = (
-                "p-values and q-values are too large where donors have the classes alike, as in "
-                "pairs, and may be too small elsewhere"
+                "p-values and q-values are conservative (too large) in balanced designs such as "
+                "pairs, and may be too small in others"
             )
         ways = []
         if not self.of_several_classes:
@@ -89,7 +89,7 @@ def _explains(basis: np.ndarray, groups: np.ndarray) -> bool:
 
 
 class DonorStep(Step):
-    """Counts the donors, and doubts p-values that take their samples for independent ones."""
+    """Counts the donors, and warns of p-values that count their samples as independent."""
 
     def find(self, run: Run, found: RankResult) -> None:
         """Add how the samples are spread."""
@@ -110,7 +110,7 @@ class DonorStep(Step):
 
     @staticmethod
     def doubt(record: Mapping[str, Any]) -> Doubt | None:
-        """Return why a test takes samples of one donor for independent ones, by the facts."""
+        """Return why a test counts samples of one donor as independent, by the facts."""
         facts = record["input"]
         try:
             return DonorDesign(**facts["donor_design"]).doubt(facts["n_samples"])

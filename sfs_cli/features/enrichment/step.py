@@ -16,14 +16,14 @@ from sfs_cli.run.load import Run
 from sfs_cli.run.rank import RankResult
 
 LENGTH, SHARE = 100, 4
-"""The first features that are tested: so many, or at most one in so many of all."""
+"""Number of first features that are tested, and the largest fraction (1/N) of all."""
 FEWEST = 5
-"""Fewer first features are not tested."""
+"""Least number of first features that are tested."""
 SHOWN = 10
 """Sets that ``run.json`` and the report list."""
 MEMBERS = 8
 LEVEL = 0.05
-"""The q-value of a set that the page speaks of."""
+"""The largest q-value of a set that the page mentions."""
 
 
 def source_sets(source: Source) -> dict[str, list[str]]:

@@ -1,4 +1,4 @@
-"""``--given``: features that are already chosen, from which the ranking goes on."""
+"""``--given``: features that are already chosen, from which the ranking starts."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from sfs_cli.ranking.aggregations import AGGREGATIONS
 from sfs_cli.report.model import Table, agreement_table
 
 MUCH, LITTLE = 0.3, 0.1
-"""A source decides if so much of the top changes without it, and so little without any other."""
+"""A source dominates if `MUCH` of the top changes without it, and `LITTLE` without any other."""
 
 Facts = Mapping[str, Any]
 """The part ``knowledge`` of run.json."""
@@ -36,12 +36,10 @@ def changes(facts: Facts) -> str:
     (most, name), (next_most, second), *others = changed
     kind, top = _kind(facts), f"the top {rows[0]['first']}"
     if most < LITTLE:
-        return (
-            f"No {kind} decides alone: without any one of them at most {most:.0%} of {top} changes."
-        )
+        return f"No {kind} dominates: without any one of them at most {most:.0%} of {top} changes."
     if most >= MUCH and next_most <= LITTLE:
         return (
-            f"The ranking is that of {kind} {name}: without it {most:.0%} of {top} changes, "
+            f"The {kind} {name} dominates: without it {most:.0%} of {top} changes, "
             f"without any other {kind} at most {next_most:.0%}."
         )
     rest = f", without {kind} {second} {next_most:.0%}"
@@ -62,7 +60,7 @@ def tables(facts: Facts) -> list[Table]:
 
 
 def _kind(facts: Facts) -> str:
-    """Return what a ranking is made of."""
+    """Return whether methods or sources were combined."""
     return "method" if "members" in facts else "source"
 
 

@@ -11,7 +11,7 @@ from sfs_cli.options.fields import Config, option
 
 MOST_FEATURES = 5000
 DEFAULT_FEATURES, DEFAULT_CORRELATION = 200, 0.7
-"""The features that modules are made of, and how similar those of a module are."""
+"""Defaults and limits: the features that are grouped, and their correlation in a module."""
 
 _modules = partial(option, section="Output", verbs=("rank", "shard init"))
 _how = partial(_modules, needs=("modules",))
@@ -35,7 +35,7 @@ class ModuleFields(Config):
         default_text=str(DEFAULT_FEATURES),
     )
     module_correlation: float | None = _how(
-        "Mean absolute correlation from which --modules joins groups, and that of an edge.",
+        "Least mean absolute correlation in a module, and absolute correlation of an edge.",
         metavar="R",
         above=0,
         below=1,
@@ -44,20 +44,20 @@ class ModuleFields(Config):
 
     @property
     def modules_of(self) -> int:
-        """Number of features that modules are made of at most."""
+        """Largest number of features that are grouped."""
         return DEFAULT_FEATURES if self.module_features is None else self.module_features
 
     @property
     def least_module_correlation(self) -> float:
-        """Mean absolute correlation from which groups are joined."""
+        """Least mean absolute correlation of a module."""
         given = self.module_correlation
         return DEFAULT_CORRELATION if given is None else given
 
 
 def propose(config: ModuleFields, _made: ModuleFields, _seen: Seen) -> Proposal | None:
-    """Propose to look at modules."""
-    reason = "Modules show what the first features have in common, and which one stands for each "
-    made = Proposal("modules", f"{reason}group.", {"modules": True}, INSIGHT)
+    """Propose to group the first features."""
+    reason = "Modules group the first features that vary together, with a representative of each."
+    made = Proposal("modules", reason, {"modules": True}, INSIGHT)
     return None if config.modules else made
 
 

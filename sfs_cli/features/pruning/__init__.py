@@ -10,7 +10,7 @@ from sfs_cli.features.proposal import REPETITION, Proposal, Seen
 from sfs_cli.options.fields import RANKING, Config, option
 
 DEFAULT_KEEP = 1000
-"""Features that pruning keeps before it ends: more than most lists are read to."""
+"""Features at which pruning stops: more than most readers look at."""
 PROPOSED = 0.7
 """The largest correlation that is proposed where the first features repeat each other."""
 
@@ -29,8 +29,7 @@ class PruningFields(Config):
         below=1,
     )
     keep: int | None = _pruning(
-        "Number of features that --max-correlation keeps before it ends; those behind follow in "
-        "their order.",
+        "Number of features at which --max-correlation stops; the others follow in their order.",
         metavar="N",
         least=1,
         default_text=str(DEFAULT_KEEP),

@@ -20,14 +20,14 @@ from sfs_cli.run.passes import Shape
 from sfs_cli.run.rank import RankResult
 
 EXAMINED_FOR_EACH = 2
-"""Features that are examined for each that is kept: what is planned, as it depends on them."""
+"""Planned number of features that are examined for each that is kept; the data decide it."""
 BATCH_BYTES = 16 << 20
 MAX_BATCH = 1024
 """Features that are examined at a time: so many, or fewer that take `BATCH_BYTES` in float64."""
 READ_AT_ONCE = 64
 """Features of a batch that a thread reads."""
 HELD_SHARE = 4
-"""The kept features are held in memory if they take at most one in so many bytes of it."""
+"""The kept features are held in memory if they take at most this fraction (1/N) of it."""
 
 
 class PruningStep(Step):

@@ -15,8 +15,8 @@ class WeightFields(Config):
     """The option of weights."""
 
     sample_weights: str | None = option(
-        "Weight of each sample, 0 or more: it counts as so many samples. Graph and transformations "
-        "are made without weights.",
+        "Weight of each sample, 0 or more: it counts as so many samples. The graph and "
+        "transformations ignore weights.",
         section="Input",
         verbs=WHOLE,
         metavar="FILE[:COLUMN] or obs:KEY",

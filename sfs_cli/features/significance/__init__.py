@@ -1,6 +1,6 @@
 """``--pvalues`` and ``--split``: p-values of scores, and a sample graph of other data for them.
 
-Methods that compare classes have p-values of their own, which the same is looked at for.
+The p-values of methods that compare classes are checked in the same way.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ class SignificanceFields(Config):
     """The options of p-values."""
 
     pvalues: str | None = _method(
-        "Add p-values, q-values and effects: of normal noise, from the moments of all permutations "
-        "of the samples, or from so many permutations (by default 1000); mutual-info: "
-        "permutations of the labels.",
+        "Add p-values, q-values and effects. The null distribution is normal noise (gaussian), the "
+        "moments of all permutations of the samples, or B of these permutations (default 1000); "
+        "mutual-info permutes the labels.",
         metavar="[gaussian|moments|permutation[:B]]",
         words=("gaussian", "moments", "permutation", "permutation:COUNT"),
         takers=lambda _: ABLE,
         excludes={
-            "source": "it takes one sample graph; `sfs fuse` makes one of sources, which --method "
-            "spec takes as --similarity-file",
+            "source": "it takes one sample graph; `sfs fuse` builds one from the sources, for "
+            "--method spec --similarity-file",
         },
     )
     split: str | None = _method(
-        "Test on a graph that is not made of what is tested: of the other half of the features, or "
-        "of one of two random parts of every count.",
+        "Test on a graph built from other data: the other half of the features, or one of two "
+        "random parts of every count (count thinning).",
         words=("features", "counts"),
         takers=lambda _: catalog.SPLIT,
         needs=("pvalues",),
@@ -54,7 +54,7 @@ class SignificanceFields(Config):
 
     @property
     def null(self) -> str | None:
-        """What scores are compared with: ``gaussian``, ``moments`` or ``permutation``."""
+        """The null distribution: ``gaussian``, ``moments`` or ``permutation``."""
         return None if self.pvalues is None else self.pvalues.partition(":")[0]
 
     @property
@@ -98,16 +98,16 @@ def rules(config: RankConfig) -> Iterator[Refusal]:
     least, most = FEWEST_PERMUTATIONS, MOST_PERMUTATIONS
     if config.null == "permutation" and not least <= config.permutations <= most:
         hint = f"give {least} to {most:,}, such as permutation:{DEFAULT_PERMUTATIONS}"
-        yield f"{pvalues}: such a number of permutations is not possible", hint, ("pvalues",)
+        yield f"{pvalues}: the number of permutations is out of range", hint, ("pvalues",)
 
 
 def _split_rules(config: RankConfig) -> Iterator[Refusal]:
     if config.ranker in ABLE and config.ranker not in catalog.SPLIT:
-        what = f"--split has no effect with --method {config.ranker}, which makes no sample graph"
+        what = f"--split has no effect with --method {config.ranker}, which has no sample graph"
         yield what, _leave_out(catalog.SPLIT), ("split", "method")
     given = config.graph in ("file", "obsp", *LABELS_ALONE)
     if given or config.coordinates_from is not None:
-        what = "--split has no effect on a sample graph that is not made of the features"
+        what = "--split has no effect on a sample graph that is not built from the features"
         yield what, "leave out --split", ("split", "similarity")
 
 

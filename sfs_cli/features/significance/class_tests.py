@@ -23,16 +23,16 @@ from sfs_cli.run.top import from_all_over, values_of
 from sfs_cli.store.matrix import LOOK_VALUES
 
 LOOK = 256
-"""Features that are looked at."""
+"""Features on which tests are checked."""
 SMALL_P = 0.001
-"""The p-value at which tests of class means are looked at."""
+"""The nominal false positive rate at which tests of class means are checked."""
 TOO_OFTEN = 3
-"""They do not hold where p-values up to `SMALL_P` come up so many times as often: with 6 samples of
-normal values in a class of 36 Welch's test comes near it."""
+"""They do not hold where the false positive rate at `SMALL_P` is so many times the nominal rate:
+with 6 samples of normal values in a class of 36 Welch's test comes near it."""
 SMALL_CLASS = 6
-"""The t-test needs so many samples of each class: with fewer, variances are too small by chance."""
+"""Samples of each class that the t-test needs: with fewer, variances are too small by chance."""
 CONSTANT = 0.1
-"""A class is constant in many features if it is in this part of them."""
+"""Share of the features in which a class is constant that triggers the warning."""
 
 
 def label_columns(labels: Labels) -> np.ndarray:
@@ -47,14 +47,14 @@ def label_columns(labels: Labels) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Inflation:
-    """How many times as often as they should tests of class means have p-values up to `SMALL_P`.
+    """The false positive rates of tests of class means at `SMALL_P`, over the nominal rate.
 
     Attributes
     ----------
     shape : float
         The F-test, by the shape of the values.
     variances : float
-        The F-test, and tests by orders of the samples, by variances that differ between classes.
+        The F-test, and permutation tests, by variances that differ between classes.
     welch : float
         Welch's t-test, by the shape of the values and the number of samples; infinite where there
         are not two classes.
@@ -83,7 +83,7 @@ class Inflation:
     def instead_of_t(self) -> str:
         """What to do where Welch's t-test does not hold."""
         if max(self.shape, self.variances) < TOO_OFTEN:
-            return "give --method f-test, for which the classes have one variance, as they do here"
+            return "give --method f-test, which assumes equal variances: they are equal enough here"
         return self._by_orders
 
     @property
@@ -91,8 +91,8 @@ class Inflation:
         """What to do where the F-test does not hold."""
         if self.welch < TOO_OFTEN:
             return (
-                "give --method t-test, which has a variance for each class and errs least here "
-                f"(in a class of fewer than {SMALL_CLASS} samples that variance is rough: add some)"
+                "give --method t-test, which estimates a variance for each class and has the "
+                f"lowest rate here (a class needs {SMALL_CLASS} samples or more for that)"
             )
         return self._by_orders
 
@@ -100,18 +100,17 @@ class Inflation:
     def _by_orders(self) -> str:
         if self.variances < TOO_OFTEN:
             return (
-                "give --method hsic --pvalues moments (or permutation:10000), which compares with "
-                "the same values in other orders of the samples"
+                "give --method hsic --pvalues moments (or permutation:10000), whose permutation "
+                "null keeps the values"
             )
         return (
-            "no other test does better, because the variances of the classes differ too, and "
-            "f-test, fisher and hsic err more: use the order of the features and not their "
-            "p-values, or add samples to the small class"
+            "no other test has a lower rate, because the variances of the classes differ, too: use "
+            "the order of the features and not their p-values, or add samples to the small class"
         )
 
 
 def guard_class_tests(run: Run, tested: dict[str, Any], scored: np.ndarray) -> None:
-    """Warn of tests of class means that the values, or the sizes of the classes, do not suit.
+    """Warn of tests of class means whose assumptions the values or class sizes violate.
 
     `tested` are the facts of the method, and `scored` the features that have a score, ascending.
     """
@@ -140,20 +139,20 @@ def guard_class_tests(run: Run, tested: dict[str, Any], scored: np.ndarray) -> N
 
 
 def small_class(counts: dict[str, int], constant: int, tested: int, held: Inflation) -> str | None:
-    """Tell whether a t-test knows the variance of each class too badly.
+    """Warn of a t-test that cannot estimate the variance of each class.
 
     In `constant` of the `tested` features a class does not vary.
     """
     name, size = min(counts.items(), key=lambda each: each[1])
     if size < SMALL_CLASS:
         what = (
-            f"class {name} has {size} samples: the t-test takes the variance of each class from "
-            "its own samples, and of so few it is far too small in some features"
+            f"class {name} has {size} samples: from so few, the t-test estimates a variance of the "
+            "class that is far too small in some features"
         )
     elif constant > CONSTANT * tested:
         what = (
-            f"in {constant:,} of {tested:,} features one class does not vary: the t-test takes "
-            "its variance for zero, as if its mean were known exactly"
+            f"in {constant:,} of {tested:,} features one class does not vary: the t-test assumes "
+            "that its variance is zero and its mean exact"
         )
     else:
         return None
@@ -161,7 +160,7 @@ def small_class(counts: dict[str, int], constant: int, tested: int, held: Inflat
 
 
 def ill_suited_test(held: Inflation, *, by_graph: bool) -> str | None:
-    """Tell whether the F-test, or a test on the graph of the labels, finds too much in noise."""
+    """Warn of too high a false positive rate of the F-test, or on the graph of the labels."""
     if held.variances >= TOO_OFTEN:
         what = f"the classes differ in size and in variance: {_often(held.variances)}"
     elif by_graph or held.shape < TOO_OFTEN:
@@ -172,17 +171,14 @@ def ill_suited_test(held: Inflation, *, by_graph: bool) -> str | None:
 
 
 def ill_suited_t_test(held: Inflation) -> str | None:
-    """Tell whether Welch's t-test finds too much in noise."""
+    """Warn of too high a false positive rate of Welch's t-test."""
     if not TOO_OFTEN <= held.welch < math.inf:
         return None
     return f"{_SKEWED}: {_often(held.welch)}; {held.instead_of_t}"
 
 
-_SKEWED = "the values are too far from normal for classes of these sizes"
+_SKEWED = "the values are too skewed for the sizes of the classes"
 
 
 def _often(times: float) -> str:
-    return (
-        f"p-values up to {SMALL_P:g} come up {times:.1f} times as often as they should in features "
-        "without a difference"
-    )
+    return f"the false positive rate at {SMALL_P:g} is {times:.1f} times the nominal rate"

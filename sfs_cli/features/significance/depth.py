@@ -1,9 +1,9 @@
-"""Whether tests of counts follow the depth of the samples: how many counts each has.
+"""Whether library size (depth) confounds tests of counts.
 
 A test on a sample graph, or of classes, asks whether a feature follows these by more than chance.
 Where the samples differ in depth, the graph (or the classes) may follow their totals, and so may
-every feature that the transformation leaves on a scale that depends on the depth: logarithms of few
-counts per million, for one. All features then pass the test, without any other reason.
+every feature that the transformation leaves on a scale that depends on the depth, such as
+logarithms of few counts per million. Null features then pass the test, too.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ TOO_SMALL = "p-values are too small, and q-values do not control the false disco
 FEWEST = 100
 """Totals of fewer features are their values rather than a depth."""
 BINS = 4
-"""Groups of features of about one mean, which a transformation treats alike."""
+"""Groups of features of similar mean, which a transformation treats alike."""
 EQUAL = 1e-9
 """Totals whose logarithms differ by less are equal."""
 FOLLOWS = 2.0
 SHIFT = {"sample graph": 0.15, "labels": 0.25}
-"""A test is led by depth where the totals of the samples would pass it by so many standard
-deviations, and features by so many for their sake. Labels that follow the totals do so more
-clearly than a sample graph, and the chance in the correlations counts for more.
+"""Depth confounds a test where the totals of the samples would pass it by `FOLLOWS` standard
+deviations, and shift the features by `SHIFT`. Labels that follow the totals do so more clearly than
+a sample graph, so that chance correlations matter more.
 
 Of Poisson counts (60 and 100 samples, deviations of log depth 0.3, 0.5 and 0.7, 300 features;
 classes that follow the depth, and graphs of ``--split``) 82 data sets were not on one scale, as
-after ``cpm,log1p``. Those in which p-values up to 0.05 came up in more than 8 % of the features had
+after ``cpm,log1p``. Those with a false positive rate above 8 % at 0.05 had
 shifts of 0.31 or more on graphs, and 0.68 or more for classes. With shifts from 0.15 to 0.25 the
 mean rate was 5 %, as with smaller ones. Residuals, and counts of equal depth, 126 data sets,
 negative binomial ones too, had at most 0.014 on graphs and 0.17 for classes.
@@ -48,7 +48,7 @@ negative binomial ones too, had at most 0.014 on graphs and 0.17 for classes.
 
 @dataclass(frozen=True)
 class Depth:
-    """How far the depth of the samples leads a test.
+    """How far the depth of the samples confounds a test.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ def graph_test(run: Run, solution: Solution) -> TestedScorer | None:
 
 
 def depth_of(run: Run, solution: Solution) -> Depth | None:
-    """Measure how far the depth of the samples leads the test of the features that have a score.
+    """Measure how far the depth of the samples confounds the test of the scored features.
 
     None where the values are no counts, fewer than `FEWEST` features have a score, the totals of
     all samples are alike, or ``--accept`` has depth.
@@ -131,8 +131,8 @@ def depth_of(run: Run, solution: Solution) -> Depth | None:
     return Depth(deviation, effect, max(medians, key=abs), tested)
 
 
-def led_by_depth(found: Any, transform: Any) -> str | None:
-    """Say what to do about a test that is led by depth, by what `Depth.to_json` has; else None.
+def confounded_by_depth(found: Any, transform: Any) -> str | None:
+    """Say what to do about a test that depth confounds, by what `Depth.to_json` has; else None.
 
     Both may be of a record of another run, which may hold anything.
     """
@@ -146,13 +146,12 @@ def led_by_depth(found: Any, transform: Any) -> str | None:
     what = "labels follow" if found.get("tested") == "labels" else "sample graph follows"
     hint = "compare samples of about the same depth"
     if "pearson-residuals" not in str(transform):
-        hint = "give --transform pearson-residuals, which takes raw counts and leaves features the "
-        hint += "same mean at any depth"
+        hint = "give --transform pearson-residuals, which takes raw counts and corrects for depth"
     return (
-        f"the samples differ in depth (the standard deviation of the logarithms of their totals is "
-        f"{deviation:.2f}), the {what} the totals ({effect:.1f} standard deviations from chance), "
-        f"and so do the features (median correlation {correlation:.2f} among those of about one "
-        f"mean): {TOO_SMALL}; {hint}"
+        "library size (depth) confounds the test: its logarithm has a standard deviation of "
+        f"{deviation:.2f}, the {what} it ({effect:.1f} standard deviations from chance), and so "
+        f"do the features (median correlation {correlation:.2f} among those of similar mean); "
+        f"{TOO_SMALL}; {hint}"
     )
 
 

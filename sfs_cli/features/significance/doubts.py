@@ -10,31 +10,31 @@ from typing import Any
 
 from sfs_cli.catalog import METHODS, PERMUTED, SIGNED, WITH_PVALUES
 from sfs_cli.features import doubts_about_samples, untestable
-from sfs_cli.features.significance.depth import TOO_SMALL, led_by_depth
-from sfs_cli.features.significance.graph import circular, without_circle
+from sfs_cli.features.significance.depth import TOO_SMALL, confounded_by_depth
+from sfs_cli.features.significance.graph import circular, without_double_dipping
 from sfs_cli.features.step import Doubt
 from sfs_cli.options.fields import flag
 
 
 def doubts(record: Mapping[str, Any]) -> Iterator[Doubt]:
-    """Yield why the p-values of a ranking, or of an aggregate of lists, are not to be trusted."""
+    """Yield why the p-values of a ranking, or of an aggregate of lists, are too small."""
     graph = record.get("graph", {})
     if graph.get("of_tested_features"):
         made = circular(graph)
-        text = f"{made}, which is circular (double dipping): {TOO_SMALL}; {without_circle(graph)}"
-        yield Doubt("tested-graph", text, "the sample graph was made of the tested features")
+        text = f"{made} (double dipping): {TOO_SMALL}; {without_double_dipping(graph)}"
+        yield Doubt("tested-graph", text, "the sample graph was built from the tested features")
     yield from doubts_about_samples(record)
     transform = record.get("input", {}).get("transform")
-    if led := led_by_depth(record.get("significance", {}).get("depth"), transform):
-        yield Doubt("depth", led, "the test follows the depth of the samples")
+    if led := confounded_by_depth(record.get("significance", {}).get("depth"), transform):
+        yield Doubt("depth", led, "library size confounds the test")
     how = record.get("knowledge", {}).get("aggregation", {}).get("how")
     if how == "rra" or record.get("of_one_matrix"):
         yield Doubt("dependent-lists", DEPENDENT, "the lists rank the features of one matrix")
 
 
 DEPENDENT = (
-    "the p-values of rra assume independent lists, and these rank the features of one matrix: they "
-    f"agree even where there is nothing to find: {TOO_SMALL}; use the order, not a cut by q_value"
+    "the p-values of rra assume independent lists, and these rank the features of one matrix, so "
+    f"that null features agree, too: {TOO_SMALL}; use the order, not a cut by q_value"
 )
 
 

@@ -1,4 +1,4 @@
-"""Whether a sample graph was made of the features of the matrix, of which tests are circular."""
+"""Whether a sample graph was built from the tested features (double dipping)."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ OTHER_GRAPH = (
     "another profile"
 )
 _OF_FEATURES = r"obsm:X_.*|obsp:(connectivities|distances)"
-"""What scanpy makes of the matrix itself."""
+"""What scanpy computes from the matrix itself."""
 
 
 def made_of_features(config: RankConfig, n: int) -> bool | None:
-    """Tell whether the graph of n samples is made of the features; None where that is not known."""
+    """Tell whether the graph of n samples is built from the features; None if that is unknown."""
     name = graph_asked(config, n).name
     if name in LABELS_ALONE:
         return False
@@ -38,16 +38,16 @@ def made_of_features(config: RankConfig, n: int) -> bool | None:
 
 
 def circular(graph: Mapping[str, Any]) -> str:
-    """Say that a graph, of these facts, was made of the features."""
+    """Say that a graph, of these facts, was built from the features."""
     name = str(graph.get("similarity"))
     where = name if name.startswith("obsp:") else graph.get("coordinates", graph.get("file"))
     what = "the sample graph" if where is None else f"the sample graph ({where})"
     if where is None or "file" in graph:
-        return f"{what} was made of the tested features"
-    return f"{what} is probably made of the tested features, as scanpy makes it"
+        return f"{what} was built from the tested features"
+    return f"{what} was probably built from the tested features, as by scanpy"
 
 
-def without_circle(graph: Mapping[str, Any]) -> str:
+def without_double_dipping(graph: Mapping[str, Any]) -> str:
     """Return what to do about tests on such a graph; --split takes no graph that is given."""
     if "file" in graph:
         return OTHER_GRAPH
@@ -57,9 +57,9 @@ def without_circle(graph: Mapping[str, Any]) -> str:
 
 
 def _fused_from_matrix(config: RankConfig) -> bool | None:
-    """Tell whether `sfs fuse` has made the graph of a file of values of the matrix.
+    """Tell whether `sfs fuse` has built the graph of a file from values of the matrix.
 
-    The record beside the file says of what it was made; None where it does not.
+    The record beside the file says so; None where it does not.
     """
     record = _record_of_fuse(config)
     sources = record.get("sources")

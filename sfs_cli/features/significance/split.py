@@ -1,10 +1,10 @@
-"""Scores and p-values on a graph that was not made of what is tested (``--split``).
+"""Scores and p-values on a graph built from other data than those tested (``--split``).
 
-A sample graph that is made of a matrix follows the features of that matrix, each by itself a
-little, so that scores on it are better than chance even where all is noise. With ``--split
-features`` the graph is made of one half of the features and the other half is tested, and the
-reverse; with ``--split counts`` every count is divided at random, and the graph is made of one part
-and the other is tested.
+A sample graph that is built from a matrix follows each of its features a little, so that scores of
+null features are better than chance (double dipping). With ``--split features`` the graph is built
+from one half of the features and the other half is tested, and the reverse; with ``--split counts``
+every count is divided at random (count thinning), the graph is built from one part, and the other
+is tested.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from sfs_cli.store.ids import CHUNK
 from sfs_cli.store.prepared import PreparedMatrix
 
 FEWEST = 4
-"""Features that can be divided into halves that compare samples."""
+"""Least number of features that can be divided into halves."""
 HALVES = ", to test the first half of the features", ", to test the other half of the features"
 OF_COUNTS = ", of the counts for the graph", ", of the counts for the scores"
 """What the passes of these parts of a run are made for, after their purpose."""
 Examine = Callable[[Run, Solution], dict[str, Any]]
-"""What is found out about the scores of a part of the run, as facts."""
+"""Returns facts about the scores of a part of the run."""
 
 
 def passes_of_split(config: RankConfig, shape: Shape) -> list[Pass]:

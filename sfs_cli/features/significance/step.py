@@ -1,4 +1,4 @@
-"""The work of p-values: what scores the features with them, and whether they can be trusted."""
+"""The work of p-values: tests of the features, and checks of whether these tests hold."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from sfs_cli.methods.significance.tested import TestedScorer
 
 LOOK_NORMAL = 1024
-"""Features that are looked at, of which few may be far from normal noise."""
+"""Features whose values are compared with normal noise."""
 NORMAL_AT, TOO_OFTEN = (0.05, 0.01, 0.001, 1e-4), 1.05
-"""They are not if p-values up to one of the first come up so many times as often as they should, by
-more than chance. Some values, or graphs, change one end of the tail only."""
+"""Levels of p-values, and how many times the nominal level the false positive rate may be, beyond
+chance. Some values, or graphs, change one end of the tail only."""
 
 
 class SignificanceStep(Step):
@@ -79,7 +79,7 @@ class SignificanceStep(Step):
         return TestedScorer(scorer, problem, config.null, config.permutations, least)
 
     def find(self, run: Run, found: RankResult) -> None:
-        """Say how many features are significant, and warn of p-values that are not to be trusted.
+        """Say how many features are significant, and warn of p-values that are not valid.
 
         Where a method that tests has no p-values here, `none` says why.
         """
@@ -94,7 +94,7 @@ class SignificanceStep(Step):
             facts["graph"]["of_tested_features"] = bool(own)
             if own is None:
                 what = f"the sample graph of {config.similarity_file or config.coordinates_from}"
-                what = f"if {what} was made of the tested features, the p-values are too small"
+                what = f"if {what} was built from the tested features, the p-values are too small"
                 run.log.note(what)
         of_scores = facts["significance"] if config.split else examined(run, solution)
         q = np.asarray(found.ranking.extra["q_value"])
@@ -105,10 +105,10 @@ class SignificanceStep(Step):
         scored = np.flatnonzero(~np.isnan(solution.score))
         if share := missing_share(run, scored):
             run.log.note(
-                f"{share:.2g} of the values are missing, and are filled by the mean of their "
-                "feature: the test takes them for measured ones, and p-values of features that "
-                "lack many may be wrong: too large, or too small where one class lacks more of "
-                "them than another"
+                f"{share:.2g} of the values are missing and were filled by the mean of their "
+                "feature; the test treats them as measured. p-values of features with many "
+                "missing values may be too large, or too small where one class lacks more values "
+                "than another"
             )
         guard_class_tests(run, facts["method"], scored)
 
@@ -124,26 +124,26 @@ class SignificanceStep(Step):
         has = "has" if count == 1 else "have"
         words = f"{counted(count, 'feature')} {has} a q-value of {level} or less"
         if doubt := next(doubts(cast(dict[str, Any], facts)), None):
-            return [f"{words}, but {doubt.short}: even noise would have some."]
+            return [f"{words}, but {doubt.short}: null features would have some, too."]
         return [
-            f"{words}. Of such a list {part['level']:.0%} at most are false on average, if the "
-            "samples are independent and the test suits the values."
+            f"{words}. The expected share of null features among these is at most "
+            f"{part['level']:.0%}, if the samples are independent and the test suits the values."
         ]
 
     @staticmethod
     def section(facts: dict[str, Any]) -> Pairs:
-        """Return what was tested on which graph, and whether the depth of the samples leads."""
+        """Return the graph of the test, and how far library size confounds it."""
         if "none" in facts:
             return [("No p-values", facts["none"])]
         pairs = [(f"q-value of {facts['level']:g} or less", counted(facts["features"], "feature"))]
         if "split" in facts:
             of = {"features": "the other half of the features", "counts": "a part of every count"}
-            pairs.append(("Tested on a graph of", of[facts["split"]["how"]]))
+            pairs.append(("Tested on a graph built from", of[facts["split"]["how"]]))
         if "depth" in facts:
             depth = facts["depth"]
-            text = f"{depth['effect_of_totals']:.2f} standard deviations from chance, for which "
-            text += f"features are better by {depth['shift']:.3f}"
-            pairs.append(("Totals of the samples", text))
+            text = f"{depth['effect_of_totals']:.2f} standard deviations from chance; this shifts "
+            text += f"the features by {depth['shift']:.3f}"
+            pairs.append(("Effect of the library size", text))
         return pairs
 
 
@@ -151,7 +151,7 @@ STEP = SignificanceStep
 
 
 def examined(run: Run, solution: Solution) -> dict[str, Any]:
-    """Find out whether the scores of a run follow depth; warn of features that are not normal."""
+    """Measure how far the scores follow depth; warn of features that are not normal."""
     scorer, accepted = graph_test(run, solution), "not-normal" in run.config.accept
     if scorer is not None and scorer.distribution is not None and not accepted:
         scored = np.flatnonzero(~np.isnan(solution.score))
@@ -174,18 +174,16 @@ def not_normal(scorer: TestedScorer, values: np.ndarray) -> str | None:
     if over[worst] < TOO_OFTEN:
         return None
     return (
-        "--pvalues gaussian compares with normal noise, which the features are not like: by the "
-        f"values of {len(values)} of them, p-values up to {levels[worst]:g} come up "
-        f"{times[worst]:.1f} times as often as they should where there is nothing to find; give "
-        "--pvalues moments"
+        "--pvalues gaussian assumes normal values, and the features are far from normal: on "
+        f"{len(values)} of them, the false positive rate at {levels[worst]:g} is "
+        f"{times[worst]:.1f} times the nominal rate; give --pvalues moments"
     )
 
 
 def missing_share(run: Run, scored: np.ndarray) -> float:
     """Return the share of values that are filled, of the used samples and scored features (m,).
 
-    Of large matrices it is that of features from all over; only where these lack none, all are
-    read.
+    In large matrices it is that of evenly spread features; if these lack none, all are read.
     """
     whole = run.matrix.matrix
     if run.config.missing != "mean" or not whole.missing.values:

@@ -33,8 +33,8 @@ class StabilityFields(Config):
         most=10_000,
     )
     stability_how: str | None = _how(
-        "Subsets of --stability: halves of the samples, in pairs that have none in common, or as "
-        "many draws as samples, with replacement, each drawn sample taken once.",
+        "Subsets of --stability: complementary halves of the samples, or bootstrap samples (as "
+        "many draws as samples, with replacement), each drawn sample used once.",
         words=SUBSETS,
         default_text="half",
     )

@@ -10,17 +10,17 @@ from sfs_cli.report.model import Table
 
 
 def stability_pairs(facts: dict[str, Any]) -> Pairs:
-    """Return how the samples were divided, and how stable the list is."""
+    """Return how the subsets were drawn, and how stable the list is."""
     low, high = facts["interval"]
     least, most = facts["samples"]
     kind = "half-samples" if facts["how"] == "half" else "bootstrap samples"
     size = counted(least, "sample") if least == most else f"{least:,} to {most:,} samples"
     pairs = [
-        ("In words", facts["summary"]),
+        ("Summary", facts["summary"]),
         ("Subsets", f"{facts['subsets']:,} {kind} of {size}"),
     ]
     if facts["strata"]:
-        pairs.append(("Shares kept", f"of {' and '.join(facts['strata'])}"))
+        pairs.append(("Stratified by", " and ".join(facts["strata"])))
     if facts["donors"] is not None:
         pairs.append(("Whole donors", f"{facts['donors']:,}"))
     measure = f"{facts['stability']:.3f} (95 % interval {low:.3f} to {high:.3f})"
@@ -52,14 +52,13 @@ def stability_tables(facts: dict[str, Any]) -> list[Table]:
         for row in facts["stable"]
     ]
     note = (
-        "How many features are among the first of that share of the subsets, and how many of those "
-        f"are among the first {facts['top']:,} of the ranking."
+        "Features that are among the first in at least that share of the subsets, and how many of "
+        f"them are among the first {facts['top']:,} of the ranking."
     )
     if bounded:
         note += (
-            " The other columns are upper bounds on the expected number of features selected so "
-            "often that are no likelier in a list than by chance, from the fewest assumptions to "
-            "the most (Shah and Samworth 2013)."
+            " The other columns are upper bounds on the expected number of null features among "
+            "these, from the fewest assumptions to the most (Shah and Samworth 2013)."
         )
     return [
         Table(

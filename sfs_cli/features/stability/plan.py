@@ -29,10 +29,10 @@ from sfs_cli.run.passes import (
 from sfs_cli.store.transforms import before_fitting, parse
 
 TOGETHER_SHARE, TOGETHER_SQUARES = 4, 2
-"""What scores on subsets of the samples takes at most one part in so many of the memory; of a
-sample graph that is so many n x n arrays."""
+"""The fraction (1/N) of the memory for scores on subsets of the samples, and the n x n arrays of a
+sample graph."""
 NOISE_SUBSETS = 10
-"""At most so many subsets of the samples are ranked again with shuffled features."""
+"""Largest number of subsets that are ranked again with shuffled features."""
 OF_NOISE = ", with shuffled features"
 """What the passes of noise are made for, after their purpose."""
 
@@ -122,7 +122,7 @@ def ranks_together(config: RankConfig, n: int, m: int) -> bool:
 
 
 def made_of_distances(config: RankConfig, n: int) -> bool:
-    """Tell whether the sample graphs of subsets of n samples are made of distances."""
+    """Tell whether the sample graphs of subsets of n samples are built from distances."""
     if "graph" not in needed(config):
         return False
     name = graph_asked(config, subset_size(config.subset_kind, n)).name

@@ -64,20 +64,20 @@ from sfs_cli.run.scoring import make_graph, problem_of, scorer_of
 from sfs_cli.store.copies import ShuffledMatrix
 
 UNEVEN = 0.35
-"""A half of whole donors with a smaller part of the samples is warned of."""
+"""The share of the samples in a half of whole donors below which a warning is given."""
 THRESHOLDS = (0.6, 0.75, 0.9)
 """Shares of the subsets from which features are counted as selected."""
 ENOUGH = 0.75
-"""The one of them that is told."""
+"""The one of them that messages name."""
 FEW = 4
-"""Of few features the first one in so many is the list."""
+"""The list is at most this fraction (1/N) of the features."""
 POOR = 0.4
 """Nogueira's measure below this is poor: agreement by chance-corrected measures is poor below 0.4
 (Fleiss), which Nogueira et al. 2018 take over."""
 SLACK = 1e-9
 """Scores that are worse than the last of a list by less than this part may be equal to it."""
 ROUNDING = 4.0
-"""Features that vary by so many units of rounding are looked at closely: may they be constant?"""
+"""Features that vary by fewer units of rounding are checked again: they may be constant."""
 
 
 class StabilityStep(Step):
@@ -113,8 +113,8 @@ class StabilityStep(Step):
         candidates = int(np.isin(codes, (Status.OK, Status.NOT_SELECTED)).sum())
         top = _length(run, candidates)
         subsets = draw_subsets(run)
-        _tell_of_graph(run)
-        _tell_of_uneven(run, subsets)
+        _note_default_graph(run)
+        _warn_of_uneven_halves(run, subsets)
         lists = _lists(run, subsets.samples, top)
         frequency = frequencies(lists, m)[ranking.order]
         noise = stability_of_noise(run, subsets, top, candidates)
@@ -199,8 +199,8 @@ def _length(run: Run, candidates: int) -> int:
     return asked
 
 
-def _tell_of_graph(run: Run) -> None:
-    """Say where the default sample graph of so few samples is another one."""
+def _note_default_graph(run: Run) -> None:
+    """Say where the default sample graph of a subset is of another kind."""
     config, n = run.config, run.matrix.n_samples
     if config.source or "graph" not in needed(config):
         return
@@ -208,19 +208,19 @@ def _tell_of_graph(run: Run) -> None:
     whole, own = graph_asked(config, n), graph_asked(config, size)
     if whole.name != own.name:
         run.log.note(
-            f"the default graph of {n:,} samples is {whole.name}, and of the {size:,} samples of a "
-            f"subset {own.name}; give --similarity for the same one"
+            f"the default graph of all {n:,} samples is {whole.name}, that of a subset of {size:,} "
+            f"samples {own.name}; --similarity gives both the same"
         )
 
 
-def _tell_of_uneven(run: Run, subsets: Subsets) -> None:
+def _warn_of_uneven_halves(run: Run, subsets: Subsets) -> None:
     """Warn where halves of whole donors are far from halves of the samples."""
     least, n = min(map(len, subsets.samples)), run.matrix.n_samples
     if subsets.donors is not None and run.config.subset_kind == "half" and least < UNEVEN * n:
         run.log.warn(
-            f"the smallest half of whole donors has {least:,} of {n:,} samples, because donors "
-            "differ in size: its list differs from others for that reason, too; take fewer "
-            "samples of large donors, or average those of each donor"
+            f"donors differ in their number of samples: the smallest half of whole donors has "
+            f"{least:,} of {n:,} samples, which makes lists look less stable; take fewer samples "
+            "of large donors, or average those of each donor"
         )
 
 
@@ -476,7 +476,7 @@ def _facts(
 
 
 def unstable(found: StabilityFacts, *, known: bool) -> str | None:
-    """Tell whether the first features change with the samples.
+    """Warn of first features that depend on the samples.
 
     `known` says whether labels or sources were used.
     """
@@ -487,14 +487,14 @@ def unstable(found: StabilityFacts, *, known: bool) -> str | None:
     if "noise" in found and low <= found["noise"]["interval"][1]:
         text = (
             f"the first {found['top']:,} features are no more stable than noise: their stability "
-            f"is {measured}, and that of shuffled features {found['noise']['stability']:.2f}; take "
-            "nothing from this list without more samples"
+            f"is {measured}, that of shuffled features {found['noise']['stability']:.2f}; do not "
+            "use this list without more samples"
         )
     else:
         kept = next(each for each in found["stable"] if each["threshold"] == ENOUGH)["features"]
         text = (
-            f"the first {found['top']:,} features change with the samples: their stability is "
-            f"{measured}, and below {POOR} it is poor; report those with a frequency of "
-            f"{ENOUGH:g} or more ({kept:,}) in place of the list, and look for more samples"
+            f"the first {found['top']:,} features depend on the samples: their stability is "
+            f"{measured}, and below {POOR} it is poor; report the {kept:,} with a frequency of "
+            f"{ENOUGH:g} or more instead of the list, and add samples"
         )
-    return text if known else f"{text}, or a method that uses what is known (--labels, --source)"
+    return text if known else f"{text}, or use labels or sources (--labels, --source)"
