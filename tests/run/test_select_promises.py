@@ -108,7 +108,7 @@ def of_shuffles(folder: Path, given: dict[str, Any]) -> tuple[bool, dict[str, An
     log = Messages(-1)
     chosen(folder, given, log, artificial=True, out=str(folder / "s"), force=True)
     facts = json.loads((folder / "s" / "run.json").read_text())["artificial"]
-    return "vary together" in "".join(log.warnings), facts
+    return "joint permutations" in "".join(log.warnings), facts
 
 
 def test_features_that_are_selected_together_by_chance_are_warned_of(tmp_path):
