@@ -281,10 +281,9 @@ def loaded(
             *(engine, cohort.labels, memory, config.seed, log, config.matrix),
             sample_weights=cohort.weights,
             scratch=folder,
+            design=None if cohort.design is None else cohort.design.basis,
             given=given,
         )
-        if cohort.design is not None:
-            context = replace(context, covariates=len(cohort.design.basis))
         stack.enter_context(_none_left(config, prepared))
         yield Run(
             config,

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from sfs_cli.catalog import PERMUTED
 from sfs_cli.features.feature import Feature
-from sfs_cli.options.fields import WHOLE_ON_SOURCE, Config, option, texts_of
+from sfs_cli.options.fields import WHOLE_ON_SOURCE, Config, Refusal, option, texts_of
 from sfs_cli.options.paths import READS
+
+if TYPE_CHECKING:
+    from sfs_cli.options import RankConfig
 
 
 @dataclass(frozen=True, kw_only=True, init=False, eq=False, repr=False)
@@ -23,7 +29,6 @@ class CovariateFields(Config):
         metavar="FILE:COLUMNS or obs:KEYS",
         column=True,
         excludes={
-            "pvalues": "its null distribution does not hold for adjusted features",
             "sample_weights": "covariates are taken out over all samples alike",
         },
         items=str,
@@ -32,10 +37,18 @@ class CovariateFields(Config):
     )
 
 
+def rules(config: RankConfig) -> Iterator[Refusal]:
+    """Yield what is wrong with the option."""
+    if config.adjust and config.pvalues is not None and config.ranker in PERMUTED:
+        what = f"--pvalues of --method {config.ranker} has no null distribution with --adjust"
+        yield what, "leave one of them out, or test by f-test", ("pvalues", "adjust")
+
+
 FEATURE = Feature(
     "covariates",
     lambda config: bool(config.adjust),
     CovariateFields,
+    rules,
     orders=True,
     one_by_one=True,
     adjusts=True,
@@ -43,6 +56,4 @@ FEATURE = Feature(
         "artificial": "cannot shuffle adjusted values",
         "cv": "cannot adjust in folds",
     },
-    untested="covariates are taken out of the features and not out of the classes; f-test with "
-    "--label-type ordered takes them out of both, and for two classes it is the same test",
 )

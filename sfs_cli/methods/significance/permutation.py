@@ -90,7 +90,7 @@ class Permutations:
         full = ratio.numerator.entries_held >= FULL * n * n
         self.ratio = replace(ratio, numerator=dense) if full else ratio
         fast = full or n <= DENSE_ENTRIES
-        self.paired = max(PAIRED, n // PAIRED_DENSE if fast else 0)
+        self.paired = 0 if ratio.adjusted else max(PAIRED, n // PAIRED_DENSE if fast else 0)
         self.size = ratio.numerator.size * (n - 1) / ratio.denominator.trace
         self.count, self.seed = count, seed
         self.rounds = [count]
@@ -182,6 +182,8 @@ class Permutations:
         form = ratio.numerator.form(x)
         if ratio.even:
             return self._over_scatter(form, x)
+        if ratio.adjusted:
+            return form / ratio.denominator.form(x)
         degrees = ratio.degrees
         return form / ((x * x) @ degrees - (x @ degrees) ** 2 / degrees.sum())
 
