@@ -112,6 +112,8 @@ class RunContext:
     design : ndarray, shape (r, n), optional
         Orthonormal rows, each with the sum 0: what covariates say of the samples, which is taken
         out of the features. None without covariates.
+    blocks : ndarray of int, shape (n,), optional
+        Block of each sample, within which its values are permuted. None where all are one block.
     given : tuple of int
         The features that are already chosen, ascending.
     beside : int
@@ -128,6 +130,7 @@ class RunContext:
     scratch: Path | None = None
     sample_weights: np.ndarray | None = None
     design: np.ndarray | None = None
+    blocks: np.ndarray | None = None
     given: tuple[int, ...] = ()
     beside: int = 1
 

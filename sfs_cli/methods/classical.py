@@ -142,7 +142,8 @@ class FisherScorer(CenteredScorer):
         assert problem.codes is not None
         self.threads = problem.engine.executor.nearby.workers
         outcome = problem.outcome
-        self.least = least_p_value(problem.codes if outcome is None else outcome)
+        labels = problem.codes if outcome is None else outcome
+        self.least = least_p_value(labels, problem.context.blocks)
         self.weights = problem.sample_weights
         self.rooted = self.weights is not None
         self.alike = self.weights is None or bool((self.weights == 1).all())

@@ -122,6 +122,7 @@ class Design:
 
     basis: np.ndarray  # (r, n): orthonormal, in the order of the samples
     columns: list[dict[str, Any]] = field(default_factory=list)  # facts of each covariate
+    blocks: np.ndarray | None = None  # (n,): block of each sample, which permutations stay in
 
     @property
     def rank(self) -> int:

@@ -282,6 +282,7 @@ def loaded(
             sample_weights=cohort.weights,
             scratch=folder,
             design=None if cohort.design is None else cohort.design.basis,
+            blocks=None if cohort.design is None else cohort.design.blocks,
             given=given,
         )
         stack.enter_context(_none_left(config, prepared))

@@ -35,6 +35,7 @@ def run_on(
         engine=engine,
         labels=labels,
         design=basis,
+        blocks=None if design is None else design.blocks,
         sample_weights=None if weights is None else weights[samples],
     )
     coordinates = None if run.coordinates is None else run.coordinates[samples]

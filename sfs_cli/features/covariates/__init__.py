@@ -1,4 +1,4 @@
-"""``--adjust``: covariates of the samples whose effect is taken out of the features."""
+"""``--adjust`` and ``--block``: what is taken out of the features, such as batch, age, patient."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, init=False, eq=False, repr=False)
 class CovariateFields(Config):
-    """The option of covariates."""
+    """The options of covariates."""
 
     adjust: tuple[str, ...] = option(
         "Covariates of the samples whose linear effect is taken out of every feature, such as "
@@ -35,18 +35,40 @@ class CovariateFields(Config):
         parse=texts_of,
         path=READS,
     )
+    block: str | None = option(
+        "Column of pairs, patients, litters or other blocks in which samples are compared: the "
+        "differences between blocks are taken out of the features, and permutations stay within "
+        "blocks. (Samples of one donor in one class are replicates: --donors.)",
+        section="Input",
+        verbs=WHOLE_ON_SOURCE,
+        metavar="FILE:COLUMN or obs:KEY",
+        column=True,
+        groups="block",
+        excludes={"sample_weights": "blocks are taken out over all samples alike"},
+        path=READS,
+    )
+
+
+def _asked(config: RankConfig) -> bool:
+    return bool(config.adjust) or config.block is not None
 
 
 def rules(config: RankConfig) -> Iterator[Refusal]:
     """Yield what is wrong with the option."""
-    if config.adjust and config.pvalues is not None and config.ranker in PERMUTED:
-        what = f"--pvalues of --method {config.ranker} has no null distribution with --adjust"
-        yield what, "leave one of them out, or test by f-test", ("pvalues", "adjust")
+    if not _asked(config) or config.pvalues is None:
+        return
+    option = "adjust" if config.adjust else "block"
+    if config.ranker in PERMUTED:
+        what = f"--pvalues of --method {config.ranker} has no null distribution with --{option}"
+        yield what, "leave one of them out, or test by f-test", ("pvalues", option)
+    elif config.block is not None and config.null == "moments":
+        what = "--pvalues moments is of permutations over all samples, and not within --block"
+        yield what, "give --pvalues permutation", ("pvalues", "block")
 
 
 FEATURE = Feature(
     "covariates",
-    lambda config: bool(config.adjust),
+    _asked,
     CovariateFields,
     rules,
     orders=True,
