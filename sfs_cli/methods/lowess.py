@@ -96,14 +96,14 @@ def _windows(x: np.ndarray, span: float, delta: float) -> list[_Window]:
             range(m - size),
             True,
             lo=lo,
-            key=lambda j: not here - values[j] > values[j + size] - here,  # noqa: B023
+            key=lambda j: not here - values[j] > values[j + size] - here,
         )
         bandwidth = max(here - values[lo], values[lo + size - 1] - here)
         far = _FAR * bandwidth
-        hi = bisect_left(values, True, lo=at, key=lambda v: v - here > far)  # noqa: B023
+        hi = bisect_left(values, True, lo=at, key=lambda v: v - here > far)
         windows.append(_Window(at, lo, hi, bandwidth))
-        last = bisect_left(values, True, lo=at, key=lambda v: v > here) - 1  # noqa: B023
-        beyond = bisect_left(values, True, lo=at, key=lambda v: v > here + delta)  # noqa: B023
+        last = bisect_left(values, True, lo=at, key=lambda v: v > here) - 1
+        beyond = bisect_left(values, True, lo=at, key=lambda v: v > here + delta)
         at = max(last + 1, beyond - 1)
     return windows
 

@@ -12,8 +12,9 @@ microarray experiments", Stat. Appl. Genet. Mol. Biol. 3, 2004, section 6.2 (the
 ``log s^2``); B. Phipson, S. Lee, I. J. Majewski, W. S. Alexander and G. K. Smyth, "Robust
 hyperparameter estimation protects against hypervariable genes and improves power to detect
 differential expression", Ann. Appl. Stat. 10, 2016 (`robust`). The numbers are those of
-``squeezeVar`` and ``eBayes`` of limma 3.54.1, before the changes of 2024 to unequal degrees of
-freedom (``legacy=TRUE`` in later versions).
+``squeezeVar`` and ``eBayes`` of limma 3.54.1; since 3.62 these are under ``legacy=TRUE``, for newer
+ones treat unequal degrees of freedom in another way. The robust d0 is a root, found to rounding
+here; limma stops within 1e-8 of ``d0 / (1 + d0)``.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ class Moderated:
         Posterior variance; NaN for a feature without a residual variance.
     df : ndarray, shape (m,)
         Its degrees of freedom, ``d + d0``, but no more than the residual degrees of freedom of all
-        features together.
+        features together; NaN for the same features.
     """
 
     prior: Prior
@@ -131,9 +132,10 @@ def moderate(
     with np.errstate(invalid="ignore", divide="ignore"):
         variance = (freedom * s2 + prior.df * prior.variance) / total
     variance = np.where(np.isinf(prior.df), prior.variance, variance)
-    variance[np.isnan(s2)] = np.nan
-    pooled = freedom[~np.isnan(s2)].sum()
-    return Moderated(prior, variance, np.minimum(total, pooled))
+    scored = ~np.isnan(s2)
+    variance[~scored] = np.nan
+    total = np.where(scored, np.minimum(total, freedom[scored].sum()), np.nan)
+    return Moderated(prior, variance, total)
 
 
 def fit_prior(
@@ -333,7 +335,9 @@ def _fit_robust(
 
     def too_large(share: float) -> float:
         """Return the log ratio of the observed variance to that for ``d0 / (1 + d0)``."""
-        return log_ratio if share == 1 else float(np.log(variance / moments(share / (1 - share))[1]))
+        return (
+            log_ratio if share == 1 else float(np.log(variance / moments(share / (1 - share))[1]))
+        )
 
     start = df / (1 + df)
     if too_large(start) < 0:
@@ -356,9 +360,9 @@ def _equal_freedom(x: np.ndarray, d: np.ndarray, plain: _Fit) -> np.ndarray:
     scale, df = plain.variance[fewer], plain.df_of_most
     f = x[fewer] / scale
     above, below = _log_tail(f, d[fewer], df), _log_tail(f, d[fewer], df, lower=True)
-    f = np.where(
-        above < below, _quantile(above, most, df), _quantile(below, most, df, lower=True)
-    )
+    up = above < below
+    f[up] = _quantile(above[up], most, df)
+    f[~up] = _quantile(below[~up], most, df, lower=True)
     x[fewer] = f * scale
     return x
 
@@ -538,8 +542,7 @@ def _log_of_tiny(f: np.ndarray, a: np.ndarray, b: float, lower: bool) -> np.ndar
 
 def _continued_fraction(term: Callable[[int], np.ndarray], k: int) -> np.ndarray:
     """Return ``1 / (1 + c_1 / (1 + c_2 / ...))``, shape (k,), by Lentz's method."""
-    value = ahead = np.ones(k)
-    behind = np.ones(k)
+    value, ahead, behind = np.ones(k), np.ones(k), np.zeros(k)
     for j in range(1, 10_000):
         c = term(j)
         behind = 1 / _not_zero(1 + c * behind)
@@ -555,21 +558,22 @@ def _not_zero(x: np.ndarray) -> np.ndarray:
     return np.where(x == 0, 1e-300, x)
 
 
-def _quantile(
-    log_p: np.ndarray, d: float, df: float, *, lower: bool = False
-) -> np.ndarray:
+def _quantile(log_p: np.ndarray, d: float, df: float, *, lower: bool = False) -> np.ndarray:
     """Return the f of which `_log_tail` is a given log probability, shape (k,)."""
     from scipy import special
 
     a, b, p = d / 2, df / 2, np.exp(log_p)
+    tiny = p < _UNDERFLOW
+    p[tiny] = 0.5
     if df == np.inf:
         f = (special.gammaincinv if lower else special.gammainccinv)(a, p) / a
-    else:  # F / (1 + F) on the scale of d0 / d, and what is left to 1, so that both have all digits
-        of_share, of_rest = special.betaincinv, special.betainccinv
-        if not lower:
-            of_share, of_rest = of_rest, of_share
-        f = b * of_share(a, b, p) / (a * of_rest(b, a, p))
-    for i in np.flatnonzero(p < _UNDERFLOW):
+    else:  # ``d F / (d F + d0)`` and one minus that, each by itself so that both have all digits
+        if lower:
+            share, rest = special.betaincinv(a, b, p), special.betainccinv(b, a, p)
+        else:
+            share, rest = special.betainccinv(a, b, p), special.betaincinv(b, a, p)
+        f = b * share / (a * rest)
+    for i in np.flatnonzero(tiny):
         f[i] = _far_quantile(float(log_p[i]), d, df, lower)
     return f
 

@@ -10,9 +10,9 @@ folder <- dirname(sub("^--file=", "", grep("^--file=", arguments, value = TRUE))
 
 suppressPackageStartupMessages(library(jsonlite))
 
-# Writes a list with all digits; Inf and NaN become the strings "Inf" and "NaN".
+# Writes a list with 13 significant digits; Inf and NaN become the strings "Inf" and "NaN".
 write_reference <- function(name, values) {
-  text <- toJSON(values, digits = I(17), auto_unbox = TRUE, na = "string", null = "null")
+  text <- toJSON(values, digits = I(13), auto_unbox = TRUE, na = "string", null = "null")
   writeLines(text, file.path(folder, paste0(name, ".json")))
 }
 
