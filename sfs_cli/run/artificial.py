@@ -151,7 +151,7 @@ def selected_together(
     for draw in range(TOGETHER):
         block = Block(np.ascontiguousarray(values[:, rng.permutation(n)]))
         with np.errstate(all="ignore"):
-            level[0] = sign * scorer.score_block(block)[0]
+            level[0] = sign * scores_of(scorer, block)
         found = compete(np.where(np.isnan(level), -np.inf, level), max_false)
         selected[draw] = counts_for[found.selected].sum()
     return np.sort(np.rint(selected).astype(int)).tolist()

@@ -233,6 +233,16 @@ class Cohort:
         return [{"batch": name} | column for name, design in designs for column in design.columns]
 
     @property
+    def freedom(self) -> int | None:
+        """Residual degrees of freedom of a linear model of labels and covariates; None without."""
+        if self.labels is None:
+            return None
+        known = self.labels.known
+        terms = 1 if self.labels.values is not None else len(np.unique(self.labels.codes[known])) - 1
+        rank = 1 if self.design is None else self.design.rank
+        return int(np.count_nonzero(known)) - terms - rank
+
+    @property
     def adjustment(self) -> Adjustment | None:
         """What is taken out of the features of all samples: the means of parts, and covariates."""
         if not self.parts and self.design is None:

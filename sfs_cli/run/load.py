@@ -238,6 +238,8 @@ def loaded(
             cohort = replace(cohort, samples=ids).prepared(config, memory, log)
         if cohort.kept is not None:
             chosen = cohort.kept if chosen is None else chosen[cohort.kept]
+        for each in FEATURES:
+            config = each.resolve(config, cohort)
         adjustment = cohort.adjustment
         looked, features, given = 0, EVERYTHING, tuple[int, ...]()
         if outline is None:

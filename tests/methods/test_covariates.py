@@ -116,7 +116,8 @@ def test_a_class_that_covariates_explain_takes_no_part(tmp_path: Path) -> None:
 
 
 def test_too_few_samples_for_classes_and_covariates(tmp_path: Path) -> None:
-    X, y, batch = study(8, 4, seed=3)[0], np.repeat(np.arange(4), 2), ["b0", "b1", "b2", "b3"] * 2
+    X, y = study(8, 4, seed=3)[0], np.repeat(np.arange(4), 2)
+    batch = ["b0", "b1", "b2", "b3", "b1", "b2", "b3", "b0"]
     with pytest.raises(SfsError, match="degrees of freedom"):
         ranked(tmp_path, X, y, batch, np.arange(8) ** 2.0, method="f-test")
 
@@ -242,9 +243,9 @@ def test_null_features_on_a_graph_that_covariates_shape(null: str, skewed: bool)
 # ---- blocks ------------------------------------------------------------------------------------
 
 
-def paired(tmp_path: Path, seed: int, method: str, **options: Any) -> tuple[Any, np.ndarray]:
+def paired(tmp_path: Path, number: int, method: str, **options: Any) -> tuple[Any, np.ndarray]:
     """Twelve pairs, of large differences between pairs; five features differ within them."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(number)
     n, m = 24, 200
     pair, y = np.repeat(np.arange(12), 2), np.tile([0, 1], 12)
     X = rng.normal(size=(m, n)) + 4 * rng.normal(size=(m, 12)).repeat(2, axis=1)
