@@ -114,7 +114,7 @@ def test_errors_say_what_is_wrong() -> None:
     precision = weigher(CASES["groups"])
     for bad in (-1.0, np.inf):
         with pytest.raises(InputError, match="counts of 0 or more"):
-            precision.measure(np.where(COUNTS == COUNTS[5, 5], bad, COUNTS))
+            precision.measure(np.where(COUNTS[5, 5] == COUNTS, bad, COUNTS))
     with pytest.raises(InputError, match="library sizes above 0"):
         PrecisionWeights(np.ones((2, 1)), np.array([0, 5]))
     with pytest.raises(InputError, match="has no column"):
