@@ -108,12 +108,14 @@ def moderate(
         Residual degrees of freedom. A feature with 0 of its own gets the variance of the prior,
         whatever its `s2`.
     trend : ndarray, shape (m,), optional
-        Mean log expression of each feature, on which the prior variance depends then.
+        Mean log expression of each feature, on which the prior variance depends then, by a natural
+        cubic spline. Features with NaN have no part in it and get NaN; infinite values count as 1
+        beyond the finite ones.
     robust : bool
         Whether a few hypervariable features are kept from determining the prior, and are shrunk
         less.
     tails : tuple of float
-        Parts of the lowest and highest log variances that are winsorized for that.
+        Parts of the lowest and highest log variances that are winsorized for that, above 0.
 
     Returns
     -------
