@@ -33,6 +33,8 @@ _NODES = 128
 """Of the quadrature of moments."""
 _UNDERFLOW = 1e-290
 """Below this probability its logarithm comes from a continued fraction."""
+_LARGEST = 1e250
+"""Of a quantile: beyond it a variance would overflow."""
 
 
 @dataclass(frozen=True)
@@ -106,12 +108,14 @@ def moderate(
         Residual degrees of freedom. A feature with 0 of its own gets the variance of the prior,
         whatever its `s2`.
     trend : ndarray, shape (m,), optional
-        Mean log expression of each feature, on which the prior variance depends then.
+        Mean log expression of each feature, on which the prior variance depends then, by a natural
+        cubic spline. Features with NaN have no part in it and get NaN; infinite values count as 1
+        beyond the finite ones.
     robust : bool
         Whether a few hypervariable features are kept from determining the prior, and are shrunk
         less.
     tails : tuple of float
-        Parts of the lowest and highest log variances that are winsorized for that.
+        Parts of the lowest and highest log variances that are winsorized for that, above 0.
 
     Returns
     -------
@@ -572,7 +576,8 @@ def _quantile(log_p: np.ndarray, d: float, df: float, *, lower: bool = False) ->
             share, rest = special.betaincinv(a, b, p), special.betainccinv(b, a, p)
         else:
             share, rest = special.betainccinv(a, b, p), special.betaincinv(b, a, p)
-        f = b * share / (a * rest)
+        with np.errstate(divide="ignore", over="ignore"):
+            f = np.minimum(b * share / (a * rest), _LARGEST)
     for i in np.flatnonzero(tiny):
         f[i] = _far_quantile(float(log_p[i]), d, df, lower)
     return f
@@ -588,4 +593,6 @@ def _far_quantile(log_p: float, d: float, df: float, lower: bool) -> float:
     near, far = 0.0, -1.0 if lower else 1.0
     while excess(far) > 0:
         near, far = far, 2 * far
+        if far > np.log(_LARGEST):
+            return _LARGEST
     return float(np.exp(brentq(excess, near, far, xtol=1e-14)))
