@@ -22,7 +22,7 @@ from sfs_cli.ranking.table import Picked, rank_features, tie_blocks
 from sfs_cli.run.load import Run
 from sfs_cli.run.memory import memory_plan
 from sfs_cli.run.passes import Shape, needed
-from sfs_cli.run.scoring import make_graph, problem_of, score_on, scorer_of
+from sfs_cli.run.scoring import make_graph, problem_of, score_on, scorer_of, scores_of
 from sfs_cli.run.top import values_of
 from sfs_cli.store.copies import WithCopies
 

@@ -238,7 +238,9 @@ class Cohort:
         if self.labels is None:
             return None
         known = self.labels.known
-        terms = 1 if self.labels.values is not None else len(np.unique(self.labels.codes[known])) - 1
+        terms = (
+            1 if self.labels.values is not None else len(np.unique(self.labels.codes[known])) - 1
+        )
         rank = 1 if self.design is None else self.design.rank
         return int(np.count_nonzero(known)) - terms - rank
 

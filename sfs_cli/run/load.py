@@ -17,7 +17,7 @@ from sfs_cli.compute.context import Labels, RunContext
 from sfs_cli.compute.engine import Engine, Executor, ThreadExecutor
 from sfs_cli.compute.passes import PassList
 from sfs_cli.errors import InputError, SfsError, UsageError, counted, listed, located
-from sfs_cli.features import steps_of
+from sfs_cli.features import FEATURES, steps_of
 from sfs_cli.io.files.read_limits import reading_within
 from sfs_cli.io.files.scratch import made, scratch_folder
 from sfs_cli.io.knowledge.coordinates import INSIDE, Coordinates, open_coordinates
@@ -238,8 +238,8 @@ def loaded(
             cohort = replace(cohort, samples=ids).prepared(config, memory, log)
         if cohort.kept is not None:
             chosen = cohort.kept if chosen is None else chosen[cohort.kept]
-        for each in FEATURES:
-            config = each.resolve(config, cohort)
+        for part in FEATURES:
+            config = part.resolve(config, cohort)
         adjustment = cohort.adjustment
         looked, features, given = 0, EVERYTHING, tuple[int, ...]()
         if outline is None:

@@ -29,8 +29,9 @@ class ModerationFields(Config):
         f"degrees of freedom are {FEW} or fewer.",
         section="Method",
         verbs=RANKING,
+        metavar="[auto|yes|trend|robust|trend,robust|no]",
         default="auto",
-        choices=("auto", "yes", "trend", "robust", "trend,robust", "no"),
+        words=("auto", "yes", "trend", "robust", "trend,robust", "no"),
         takers=lambda _: METHODS,
         excludes={"sample_weights": "weighted samples have no degrees of freedom"},
     )

@@ -72,7 +72,7 @@ class ModeratedScorer(Scorer):
         F = score**2 if self.rooted else score
         prior = self.found.prior
         self.facts["moderated"] = {
-            "prior_degrees_of_freedom": prior.df_of_most,
+            "prior_degrees_of_freedom": prior.df_of_most if np.isfinite(prior.df_of_most) else None,
             "prior_variance": float(np.nanmedian(prior.variance)),
         }
         freedom = np.nan_to_num(self.found.df, nan=1.0)
@@ -96,10 +96,10 @@ class ModerationStep(Step):
     def find(self, run: Run, found: RankResult) -> None:
         """Say that variances are moderated, and by how much."""
         facts = found.facts["method"]
-        df, within = facts["moderated"]["prior_degrees_of_freedom"], facts["degrees_of_freedom"][1]
+        prior, within = _prior(facts["moderated"]), facts["degrees_of_freedom"][1]
         run.log.note(
-            f"variances are moderated: the prior counts as {df:.3g} degrees of freedom beside the "
-            f"{within} of each feature (--moderate no: each feature by its own variance)"
+            f"variances are moderated: the prior has {prior} degrees of freedom, beside {within} "
+            "of each feature (--moderate no: each feature by its own variance)"
         )
         found.facts["moderation"] = {"how": self.config.moderate} | facts.pop("moderated")
 
@@ -108,9 +108,15 @@ class ModerationStep(Step):
         """Return the prior."""
         return [
             ("Variances", f"moderated ({facts['how']})"),
-            ("Prior degrees of freedom", f"{facts['prior_degrees_of_freedom']:.4g}"),
+            ("Prior degrees of freedom", _prior(facts)),
             ("Prior variance", f"{facts['prior_variance']:.4g}"),
         ]
 
 
 STEP = ModerationStep
+
+
+def _prior(facts: dict[str, Any]) -> str:
+    """Return the prior degrees of freedom: infinite where variances differ by chance alone."""
+    df = facts["prior_degrees_of_freedom"]
+    return "infinite" if df is None else f"{df:.3g}"
