@@ -71,7 +71,8 @@ class WelchScorer(Scorer):
         means = np.empty((len(status), len(self.counts)))
         within = np.empty_like(means)
         for code, inside in enumerate(self.members):
-            group = centered.values[:, inside]
+            # row by row in memory, so that sums do not depend on the rows beside
+            group = np.take(centered.values, inside, axis=1)
             means[:, code] = group.mean(axis=1)
             group -= means[:, code, None]
             within[:, code] = np.vecdot(group, group)
