@@ -31,7 +31,7 @@ from sfs_cli.compute.matrix import BlockLike
 from sfs_cli.errors import InputError
 from sfs_cli.methods.base import Scorer, Status
 from sfs_cli.methods.blocks import center, pieces, rows_of
-from sfs_cli.methods.shared import q_values
+from sfs_cli.ranking.false_discovery import q_values
 
 _EPS = float(np.finfo(np.float64).eps)
 

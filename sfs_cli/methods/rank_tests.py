@@ -20,7 +20,8 @@ from sfs_cli.compute.matrix import BlockLike
 from sfs_cli.errors import InputError
 from sfs_cli.methods.base import Problem, Scorer, Status
 from sfs_cli.methods.blocks import center, pieces, rows_of
-from sfs_cli.methods.shared import class_counts, f_tests, least_p_value, q_values, unit_outcome
+from sfs_cli.methods.shared import class_counts, f_tests, least_p_value, unit_outcome
+from sfs_cli.ranking.false_discovery import q_values
 
 _EPS = float(np.finfo(np.float64).eps)
 
