@@ -15,12 +15,13 @@ from sfs_cli.errors import counted
 from sfs_cli.methods.base import Problem, Scorer, Status
 from sfs_cli.methods.blocks import center, pieces
 from sfs_cli.methods.mutual_info import MutualInfoScorer
-from sfs_cli.methods.shared import SIGNIFICANT, TOGETHER, least_p_value, q_values
+from sfs_cli.methods.shared import SIGNIFICANT, TOGETHER, least_p_value
 from sfs_cli.methods.significance.gaussian import RatioDistribution
 from sfs_cli.methods.significance.moments import Powers, RatioMoments
 from sfs_cli.methods.significance.permutation import TAILED, Permutations, compared, unusual
 from sfs_cli.methods.significance.ratios import ratio_of
 from sfs_cli.methods.sparse import NonZeroScorer
+from sfs_cli.ranking.false_discovery import q_values
 
 FIRST_PERMUTATIONS = 100
 """Permutations at least of a feature, with ``permutation``."""
