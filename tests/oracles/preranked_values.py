@@ -47,7 +47,7 @@ def sets() -> dict[str, list[int]]:
         made[f"top {i}"] = {int(x**1.4 / M**0.4) for x in spread}
         made[f"bottom {i}"] = {M - 1 - int(x**1.3 / M**0.3) for x in spread}
         made[f"ends {i}"] = {x if x < M // 4 else M - 1 - x // 3 for x in spread}
-        made[f"middle {i}"] = {M // 3 + x // 3 for x in spread}
+        made[f"middle {i}"] = {M // 3 + 9 + x // 3 for x in spread}
     return {name: sorted(of) for name, of in made.items()}
 
 
