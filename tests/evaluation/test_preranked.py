@@ -106,6 +106,14 @@ def test_random_sets_of_a_size_are_all_equally_likely():
     assert set(np.round(null, 10).tolist()) == set(np.round(every, 10).tolist())
 
 
+def test_random_sets_of_different_sizes_are_independent():
+    ranked, drawn = RankedMetric(data()[0]), draw_genes(M, 40, 2000, [4])
+    of_30, of_31 = (ranked.null(drawn, k, [4]) for k in (30, 31))
+    assert abs(np.corrcoef(of_30, of_31)[0, 1]) < 0.1
+    np.testing.assert_array_equal(ranked.null(drawn, 30, [4]), of_30)
+    assert (ranked.null(drawn, 30, [5]) != of_30).any()
+
+
 @pytest.mark.parametrize("weight", of_gseapy.WEIGHTS)
 def test_it_is_what_gseapy_finds(weight):
     rows = {row.name: row for row in of_gseapy.stored() if row.weight == weight}
@@ -199,7 +207,6 @@ def test_sizes_are_those_in_the_list_and_bounded():
 
 def test_no_p_value_is_zero_and_one_without_a_null_is_one():
     metric = np.linspace(5, 1, 60)
-    # of one gene in 60 with so much weight at the top, hardly any set is at the bottom alone
     found = preranked(metric, {"top": range(20), "bottom": range(40, 60)}, permutations=30)
     for each in found:
         assert 0 < each.p_value <= 1

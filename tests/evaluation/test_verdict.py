@@ -107,7 +107,7 @@ def test_verdicts_in_words():
     assert found.better == ""
     assert found.sentence() == (
         "no difference between t-test and variance is shown: balanced accuracy 0.800 and 0.795, "
-        "difference +0.005 (95% interval -0.010 to +0.020, p = 0.397, 5 splits)"
+        "difference +0.005 (95% interval -0.010 to +0.020, p = 0.399, 5 splits)"
     )
 
 
@@ -141,8 +141,8 @@ def test_nothing_is_shown_where_nothing_varies():
 def test_identical_classifiers_on_noise_rarely_differ():
     """Two nearest-centroid classifiers, each with its own 5 features of noise, 5 x 5 folds.
 
-    By symmetry neither is better. The corrected interval leaves out 0 in about 5% of the data sets,
-    the one that takes splits for independent in far more.
+    By symmetry neither is better. The corrected interval leaves out 0 in 5 to 8% of the data
+    sets, the one that takes splits for independent in far more.
     """
     n, each, sets = 40, 5, 2000
     codes = np.arange(n) % 2
@@ -168,5 +168,5 @@ def test_identical_classifiers_on_noise_rarely_differ():
             )
             wrong[name, kind] = np.mean([i.p_value < 0.05 for i in intervals])
     for name in ("pair", "one"):
-        assert 0.02 < wrong[name, "corrected"] < 0.08
-        assert wrong[name, "naive"] > 0.2
+        assert 0.02 < wrong[name, "corrected"] < 0.09
+        assert wrong[name, "naive"] > 0.3
