@@ -403,7 +403,7 @@ _METHODS = (
     Method(
         name="t-test",
         title="t statistic",
-        module="sfs_cli.methods.classical:TTestScorer",
+        module="sfs_cli.methods.classical:t_test",
         compares=True,
         by_class=True,
         meaning="The larger the score, the further apart the means of the two classes are (Welch).",

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, NotRequired, TypedDict
+from typing import Any, NotRequired, TypedDict, cast
 
 from sfs_cli.display import shown
 
@@ -189,8 +189,8 @@ LabelFacts = TypedDict(
 )
 
 
-class RunFacts(TypedDict):
-    """What a run found out about itself, for ``run.json`` and the report.
+class ScoringFacts(TypedDict):
+    """What was read, and how the features were scored.
 
     The keys of `graph`, `method` and `knowledge` depend on what was asked for. `input` is the
     matrix as it was read and prepared, and what is known of its samples: `orientation` says why
@@ -203,12 +203,28 @@ class RunFacts(TypedDict):
     method: dict[str, Any]
     knowledge: dict[str, Any]
     solver: SolverFacts
-    pruning: dict[str, Any]  # of the rooms of these names in `sfs_cli.features`; empty without
+
+
+class PartFacts(TypedDict):
+    """What optional parts found out, by their rooms in `sfs_cli.features`; empty without them."""
+
+    moderation: dict[str, Any]
+    pruning: dict[str, Any]
     modules: dict[str, Any]
     stability: StabilityFacts
     significance: dict[str, Any]
     covariates: dict[str, Any]
     batches: dict[str, Any]
+
+
+def without_parts() -> PartFacts:
+    """Return the facts of a run that has no optional part."""
+    return cast(PartFacts, {name: {} for name in PartFacts.__annotations__})
+
+
+class RunFacts(ScoringFacts, PartFacts):
+    """What a run found out about itself, for ``run.json`` and the report."""
+
     plan: PlanFacts
     passes: list[PassFacts]
     labels: LabelFacts

@@ -109,8 +109,11 @@ class RunContext:
         Folder for temporary files; None where everything is to stay in memory.
     sample_weights : ndarray, shape (n,), optional
         How many samples each one counts as; positive. 1 by default.
-    covariates : int
-        Number of independent columns that are taken out of the features, besides the mean.
+    design : ndarray, shape (r, n), optional
+        Orthonormal rows, each with the sum 0: what covariates say of the samples, which is taken
+        out of the features. None without covariates.
+    blocks : ndarray of int, shape (n,), optional
+        Block of each sample, within which its values are permuted. None where all are one block.
     given : tuple of int
         The features that are already chosen, ascending.
     beside : int
@@ -126,9 +129,15 @@ class RunContext:
     limits: Limits = LIMITS
     scratch: Path | None = None
     sample_weights: np.ndarray | None = None
-    covariates: int = 0
+    design: np.ndarray | None = None
+    blocks: np.ndarray | None = None
     given: tuple[int, ...] = ()
     beside: int = 1
+
+    @property
+    def covariates(self) -> int:
+        """Number r of independent columns that are taken out of the features, beside the mean."""
+        return 0 if self.design is None else len(self.design)
 
     @property
     def matrix(self) -> MatrixView:

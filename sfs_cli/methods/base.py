@@ -154,6 +154,10 @@ class Scorer(ABC):
         self.warnings: list[str] = []
         self.extra: dict[str, np.ndarray] = {}
 
+    def settled(self, score: np.ndarray, *measured: np.ndarray) -> np.ndarray:
+        """Return the scores to rank by, shape (m,), once all features are measured."""
+        return score
+
     def columns(self, score: np.ndarray, *measured: np.ndarray) -> dict[str, np.ndarray]:
         """Return what follows from all scores, shape (m,), as more columns of the ranking.
 

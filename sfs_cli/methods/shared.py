@@ -99,14 +99,18 @@ def q_values(p: np.ndarray) -> np.ndarray:
     return q
 
 
-def least_p_value(labels: np.ndarray) -> float:
+def least_p_value(labels: np.ndarray, blocks: np.ndarray | None = None) -> float:
     """Return 1 over the number of different orders of labels, shape (n,): ``prod n_l! / n!``.
 
-    No test that compares a feature with its orders has a smaller p-value. It is never 0.
+    Orders are within `blocks` (n,), where there are some. No test that compares a feature with its
+    orders has a smaller p-value. It is never 0.
     """
     # not by scipy.special, which would be imported before the first pass and not beside it
-    counts = np.unique(labels, return_counts=True)[1].tolist()
-    logarithm = sum(lgamma(count + 1) for count in counts) - lgamma(len(labels) + 1)
+    parts = [labels] if blocks is None else [labels[blocks == each] for each in np.unique(blocks)]
+    logarithm = 0.0
+    for part in parts:
+        counts = np.unique(part, return_counts=True)[1].tolist()
+        logarithm += sum(lgamma(count + 1) for count in counts) - lgamma(len(part) + 1)
     return max(exp(logarithm), float_info.min)  # of 1,100 samples and more it may underflow
 
 

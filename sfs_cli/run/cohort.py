@@ -122,6 +122,7 @@ class Design:
 
     basis: np.ndarray  # (r, n): orthonormal, in the order of the samples
     columns: list[dict[str, Any]] = field(default_factory=list)  # facts of each covariate
+    blocks: np.ndarray | None = None  # (n,): block of each sample, which permutations stay in
 
     @property
     def rank(self) -> int:
@@ -230,6 +231,18 @@ class Cohort:
             return self.design.columns
         designs = [(part.name, part.design) for part in self.parts if part.design is not None]
         return [{"batch": name} | column for name, design in designs for column in design.columns]
+
+    @property
+    def freedom(self) -> int | None:
+        """Residual degrees of freedom of a linear model of labels and covariates; None without."""
+        if self.labels is None:
+            return None
+        known = self.labels.known
+        terms = (
+            1 if self.labels.values is not None else len(np.unique(self.labels.codes[known])) - 1
+        )
+        rank = 1 if self.design is None else self.design.rank
+        return int(np.count_nonzero(known)) - terms - rank
 
     @property
     def adjustment(self) -> Adjustment | None:

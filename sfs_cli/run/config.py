@@ -13,7 +13,7 @@ from sfs_cli.io.knowledge.gene_sets import split_set_spec
 from sfs_cli.io.knowledge.sample_columns import is_inside, split_label_spec
 from sfs_cli.options.fields import names_file, options_of
 from sfs_cli.options.files import ConfigFile
-from sfs_cli.options.paths import is_there, split_part
+from sfs_cli.options.paths import READS, is_there, split_part
 from sfs_cli.options.rank import OF_SAMPLES, RankConfig
 from sfs_cli.run.complete import names_inside
 
@@ -79,10 +79,11 @@ def input_files(config: RankConfig) -> Iterator[tuple[str, Path, dict[str, str |
                 refuse_annotation(config)
             path, column = split_label_spec(text)
             yield f"{name}.{i}" if several else name, path, {"column": column}
-    for name in ("similarity_file", "coordinates", "id_map", "given_"):
-        text = getattr(config, name)
-        if text is not None and not text.startswith("obsm:"):
-            yield name.rstrip("_"), Path(text), {}
+    for o in options_of(RankConfig):
+        if o.path == READS and not o.column and not o.argument:
+            text = getattr(config, o.name)
+            if text is not None and not text.startswith(o.parts):
+                yield o.name.rstrip("_"), Path(text), {}
     for option in ("include", "exclude"):
         for i, text in enumerate(getattr(config, option), 1):
             if names_file(text):

@@ -327,9 +327,7 @@ class Evaluation(FoldRankings):
         plain = replace(run.matrix, steps=self.steps, adjustment=None)
         engine = replace(run.context.engine, source=plain)
         config = RankConfig(run.config.matrix, method="variance")
-        base = replace(
-            run, config=config, context=replace(run.context, engine=engine, given=()), sources=[]
-        )
+        base = replace(run, config=config, context=replace(run.context, engine=engine), sources=[])
         part = run_on(base, samples, None).of(in_fold(of)).of(FOR_VARIABLE)
         return _scored(self.ranked(part, of, None))
 

@@ -17,7 +17,7 @@ from sfs_cli.compute.context import Labels, RunContext
 from sfs_cli.compute.engine import Engine, Executor, ThreadExecutor
 from sfs_cli.compute.passes import PassList
 from sfs_cli.errors import InputError, SfsError, UsageError, counted, listed, located
-from sfs_cli.features import steps_of
+from sfs_cli.features import FEATURES, steps_of
 from sfs_cli.io.files.read_limits import reading_within
 from sfs_cli.io.files.scratch import made, scratch_folder
 from sfs_cli.io.knowledge.coordinates import INSIDE, Coordinates, open_coordinates
@@ -238,6 +238,8 @@ def loaded(
             cohort = replace(cohort, samples=ids).prepared(config, memory, log)
         if cohort.kept is not None:
             chosen = cohort.kept if chosen is None else chosen[cohort.kept]
+        for part in FEATURES:
+            config = part.resolve(config, cohort)
         adjustment = cohort.adjustment
         looked, features, given = 0, EVERYTHING, tuple[int, ...]()
         if outline is None:
@@ -281,10 +283,10 @@ def loaded(
             *(engine, cohort.labels, memory, config.seed, log, config.matrix),
             sample_weights=cohort.weights,
             scratch=folder,
+            design=None if cohort.design is None else cohort.design.basis,
+            blocks=None if cohort.design is None else cohort.design.blocks,
             given=given,
         )
-        if cohort.design is not None:
-            context = replace(context, covariates=len(cohort.design.basis))
         stack.enter_context(_none_left(config, prepared))
         yield Run(
             config,

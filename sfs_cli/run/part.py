@@ -22,8 +22,8 @@ def run_on(
     theirs, and a `design` is taken out of their features.
     """
     whole, context = run.matrix, run.context
-    columns = 0 if design is None else len(design.basis)
-    adjustment = Adjustment(design.basis) if design is not None and columns else None
+    basis = design.basis if design is not None and len(design.basis) else None
+    adjustment = None if basis is None else Adjustment(basis)
     among = samples if whole.samples is None else whole.samples[samples]
     matrix = replace(whole, samples=among, adjustment=adjustment)
     # blocks are as large as those of all samples, which are what is read
@@ -34,7 +34,8 @@ def run_on(
         context,
         engine=engine,
         labels=labels,
-        covariates=columns,
+        design=basis,
+        blocks=None if design is None else design.blocks,
         sample_weights=None if weights is None else weights[samples],
     )
     coordinates = None if run.coordinates is None else run.coordinates[samples]

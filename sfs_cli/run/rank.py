@@ -41,6 +41,7 @@ from sfs_cli.provenance import (
     PassFacts,
     RunFacts,
     RunRecord,
+    without_parts,
 )
 from sfs_cli.ranking.table import Ranking, rank_features
 from sfs_cli.report.model import Pictures
@@ -324,12 +325,7 @@ def _facts(run: Run, scored: Scored) -> RunFacts:
         "method": method,
         "knowledge": scored.sources,
         "solver": {},
-        "pruning": {},
-        "modules": {},
-        "stability": {},
-        "significance": {},
-        "covariates": {},
-        "batches": {},
+        **without_parts(),
         "plan": {
             "arithmetic": run.plan.dtype.name,
             "block_size": run.plan.block_size,

@@ -122,7 +122,7 @@ def solve(run: Run, similarity: Similarity | None) -> Solution:
         task = task if means is None else partial(_with_means, scorer, means)
     score, status, *measured = engine.columns(task, reads.dtype)
     class_means = None if means is None else measured.pop()
-    score = score.astype(np.float64, copy=False)
+    score = scorer.settled(score.astype(np.float64, copy=False), *measured)
     return Solution(
         score,
         status.astype(np.int8, copy=False),
@@ -151,6 +151,12 @@ def scorer_of(config: RankConfig, problem: Problem) -> Scorer:
     for step in steps_of(config):
         scorer = step.scorer(problem, scorer)
     return scorer
+
+
+def scores_of(scorer: Scorer, block: BlockLike) -> np.ndarray:
+    """Return the scores of features as those of a whole matrix; may overwrite the block."""
+    score, _, *measured = scorer.score_block(block)
+    return scorer.settled(score, *(measured if scorer.class_means is None else measured[:-1]))
 
 
 def _with_means(scorer: Scorer, means: ClassMeans, block: BlockLike) -> tuple[np.ndarray, ...]:

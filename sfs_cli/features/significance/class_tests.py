@@ -13,7 +13,7 @@ import numpy as np
 
 from sfs_cli.catalog import METHODS, SIGNED
 from sfs_cli.compute.context import Labels
-from sfs_cli.methods.classical import ClassScatter
+from sfs_cli.methods.classical import class_columns
 from sfs_cli.methods.shared import unit_outcome
 from sfs_cli.methods.significance import class_tests
 from sfs_cli.run.guards import tell
@@ -35,14 +35,15 @@ CONSTANT = 0.1
 """Share of the features in which a class is constant that triggers the warning."""
 
 
-def label_columns(labels: Labels) -> np.ndarray:
+def label_columns(labels: Labels, design: np.ndarray | None) -> np.ndarray:
     """Return orthonormal columns, shape (n, q), each with the sum 0.
 
-    Their span has the class means of centered features, or the line of an outcome.
+    Their span has the class means of centered features, or the line of an outcome, beside the
+    `design` of covariates (r, n).
     """
     if labels.values is not None:
         return unit_outcome(labels.values, "the F-test")[:, None]
-    return ClassScatter(np.unique(labels.codes, return_inverse=True)[1]).columns
+    return class_columns(np.unique(labels.codes, return_inverse=True)[1], design)
 
 
 @dataclass(frozen=True)
@@ -65,17 +66,18 @@ class Inflation:
     welch: float
 
     @classmethod
-    def of(cls, values: np.ndarray, labels: Labels, covariates: int) -> Inflation:
-        """Measure them on features (b, n) around their means."""
+    def of(cls, values: np.ndarray, labels: Labels, design: np.ndarray | None) -> Inflation:
+        """Measure them on features (b, n) around their means, beside covariates (r, n)."""
         n, variances, welch = values.shape[1], 1.0, math.inf
+        covariates = 0 if design is None else len(design)
         codes = np.unique(labels.codes, return_inverse=True)[1]  # without empty classes
         classes = int(codes.max()) + 1
-        columns = label_columns(labels)
-        within = n - (classes if labels.values is None else 2) - covariates
+        columns = label_columns(labels, design)
+        within = n - 1 - columns.shape[1] - covariates
         shape = class_tests.too_often(values, columns, within, SMALL_P)
         if 1 < classes < n:  # an outcome that is measured has no classes
             variances = class_tests.too_often_by_variances(values, codes, SMALL_P)
-        if classes == 2 and np.bincount(codes).min() > 1:
+        if classes == 2 and not covariates and np.bincount(codes).min() > 1:
             welch = class_tests.too_often_by_welch(values, codes, SMALL_P)
         return cls(shape, variances, welch)
 
@@ -115,7 +117,8 @@ def guard_class_tests(run: Run, tested: dict[str, Any], scored: np.ndarray) -> N
     `tested` are the facts of the method, and `scored` the features that have a score, ascending.
     """
     config, labels = run.config, run.context.labels
-    by_graph, welch = config.pvalues is not None, config.scorer == "t-test"
+    design = run.context.design
+    by_graph, welch = config.pvalues is not None, config.scorer == "t-test" and design is None
     if by_graph:
         graph = graph_asked(config, run.matrix.n_samples).name
         tests = config.scorer == "fisher" or graph == "label"
@@ -128,7 +131,7 @@ def guard_class_tests(run: Run, tested: dict[str, Any], scored: np.ndarray) -> N
     wanted = min(LOOK, max(1, LOOK_VALUES // run.matrix.n_samples))
     values = values_of(run, from_all_over(scored, wanted))
     values -= values.mean(axis=1, keepdims=True)
-    held = Inflation.of(values, labels, run.context.covariates)
+    held = Inflation.of(values, labels, design)
     if welch:
         counts, constant = labels.counts(), tested["constant_in_a_class"]
         text = small_class(counts, constant, tested["tested_features"], held)

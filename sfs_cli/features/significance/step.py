@@ -75,7 +75,7 @@ class SignificanceStep(Step):
             return LabelPermutations(scorer, problem, config.permutations)
         least, graph = 0.0, graph_asked(config, problem.n_samples).name
         if labels is not None and (problem.similarity is None or graph in LABELS_ALONE):
-            least = least_p_value(labels)
+            least = least_p_value(labels, problem.context.blocks)
         return TestedScorer(scorer, problem, config.null, config.permutations, least)
 
     def find(self, run: Run, found: RankResult) -> None:

@@ -253,6 +253,7 @@ class EdgeFormat(NamedTuple):
     ends: tuple[str, ...] = ()  # its names of the columns of the two ends, in lower case
     mark: str = ""  # what a column, in BioGRID the line of names, is named in such files alone
     quoting: bool = True  # whether fields may stand in double quotes
+    suffix: str = ""  # of its files, where the name alone says that they are of this format
     # whether scores may be missing or negative: they have the units of each experiment, so that
     # they are compared with a least one, and not kept
     signed: bool = False
@@ -267,7 +268,8 @@ BIOGRID = EdgeFormat(
     quoting=False,
     signed=True,
 )
-SIF = EdgeFormat("SIF", quoting=False)
+SIF = EdgeFormat("SIF", quoting=False, suffix=".sif")
+FORMATS = (TABLE, STRING, BIOGRID, SIF)
 
 
 @dataclass(frozen=True)
@@ -305,7 +307,7 @@ def edge_layout(path: Path) -> EdgeLayout:
             break
     if not lines:
         raise InputError("the file has no edges", where=path, hint=_TWO_IDS)
-    if is_sif(path):
+    if text_suffix(path) == SIF.suffix:
         return _sif_layout(path, "\t" if any("\t" in text for _, text in lines) else " ")
     delimiter = sniff_delimiter(lines[0][1], lines[-1][1], text_suffix(path))
     if delimiter is None:
@@ -391,9 +393,9 @@ def _named_layout(
     return EdgeLayout(path, format, delimiter, names, a, b, score, first_line, named=True)
 
 
-def is_sif(path: Path) -> bool:
-    """Tell whether a file is SIF by its name."""
-    return text_suffix(path) == ".sif"
+def is_named_as_edges(path: Path) -> bool:
+    """Tell whether the name of a file alone says that it is a list of edges."""
+    return any(each.suffix and text_suffix(path) == each.suffix for each in FORMATS)
 
 
 def _sif_layout(path: Path, delimiter: str) -> EdgeLayout:

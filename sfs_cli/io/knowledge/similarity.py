@@ -23,7 +23,7 @@ from sfs_cli.io.files.table import NULL_TOKENS, first_rows, is_number, split_fie
 from sfs_cli.io.files.text import arrow_file
 from sfs_cli.io.knowledge.coordinates import read_inside
 from sfs_cli.io.knowledge.edges import (
-    is_sif,
+    is_named_as_edges,
     names_an_edge,
     read_edges,
     refuse_unlimited_score,
@@ -66,7 +66,7 @@ def read_feature_similarity(
     from scipy.sparse import csr_array
 
     path = Path(path)
-    if examine(path).kind is Kind.TEXT and (is_sif(path) or not _is_matrix(path)):
+    if examine(path).kind is Kind.TEXT and (is_named_as_edges(path) or not _is_matrix(path)):
         edges = read_edges(path, min_score)
         ids, facts = edges.ids, edges.facts
         score = np.ones(len(edges.a)) if edges.score is None else edges.score

@@ -141,7 +141,10 @@ class TestedScorer(Scorer):
             self.share = FEW_SHARE if fast else FEW_DECIDE
         else:
             self.facts["permutations"] = permutations
-            self.permutations = Permutations(self.ratio, permutations, FIRST_PERMUTATIONS, seed)
+            blocks = problem.context.blocks
+            self.permutations = Permutations(
+                self.ratio, permutations, FIRST_PERMUTATIONS, seed, blocks
+            )
 
     def __getstate__(self) -> dict[str, Any]:
         # workers measure blocks: the distributions stay with the process that makes the columns
