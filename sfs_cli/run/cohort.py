@@ -44,8 +44,8 @@ class SampleColumns(dict[str, list[Covariate]]):
 
     @property
     def donors(self) -> Covariate | None:
-        """The donor of each sample."""
-        return next(iter(self.get("donors", ())), None)
+        """The donor of each sample, or the block: what subsets and folds take as a whole."""
+        return next(iter(self.get("donors") or self.get("block") or ()), None)
 
     def idle(self, samples: Sequence[str]) -> np.ndarray:
         """Return which samples take no part, shape (n,): those of weight 0."""

@@ -39,10 +39,10 @@ class ModerationFields(Config):
 
 def _resolve(config: RankConfig, cohort: Cohort) -> RankConfig:
     """Return a configuration that says whether variances are moderated for these samples."""
-    if config.moderate != "auto" or config.scorer not in METHODS:
+    if config.moderate != "auto" or config.scorer not in METHODS or cohort.weights is not None:
         return config
-    freedom, able = cohort.freedom, cohort.weights is None and not cohort.parts
-    few = able and freedom is not None and 0 < freedom <= FEW
+    freedom = None if cohort.parts else cohort.freedom
+    few = freedom is not None and 0 < freedom <= FEW
     return replace(config, moderate="yes" if few else "no")
 
 
