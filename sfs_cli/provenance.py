@@ -209,6 +209,7 @@ class PartFacts(TypedDict):
     """What optional parts found out, by their rooms in `sfs_cli.features`; empty without them."""
 
     moderation: dict[str, Any]
+    scales: dict[str, Any]
     pruning: dict[str, Any]
     modules: dict[str, Any]
     stability: StabilityFacts

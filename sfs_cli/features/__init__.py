@@ -26,6 +26,7 @@ from sfs_cli.features import (
     modules,
     pruning,
     sample_weights,
+    scales,
     significance,
     stability,
 )
@@ -41,6 +42,7 @@ FEATURES = (
     donors.FEATURE,
     moderation.FEATURE,
     significance.FEATURE,
+    scales.FEATURE,
     members.FEATURE,
     classes.FEATURE,
     direction.FEATURE,
@@ -64,6 +66,7 @@ class FeatureFields(
     donors.DonorFields,
     sample_weights.WeightFields,
     moderation.ModerationFields,
+    scales.ScaleFields,
     significance.SignificanceFields,
     batches.BatchFields,
     covariates.CovariateFields,

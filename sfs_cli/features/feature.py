@@ -26,6 +26,7 @@ class Feature(NamedTuple):
     # whether a method may be the default one of a configuration that asks for it
     suits: Callable[[Any, Method], bool] = lambda *_: True
     one_by_one: bool = False  # whether subsets of the samples can be ranked one by one only
+    method: Callable[[Any], str] = lambda _: ""  # that it asks for, where none is given; or none
     # the configuration with what it chooses by the samples, once these are known
     resolve: Callable[[Any, Cohort], Any] = lambda config, _: config
     adjusts: bool = False  # whether it changes the values that features are scored by

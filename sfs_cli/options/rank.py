@@ -540,6 +540,7 @@ class RankConfig(FeatureFields, CoreFields):
         names = ["mrsf-rounds", "spec"] if self.graph is None else ["spec"]
         if self._from_labels:
             names.insert(1, "f-test")
+        names = [*filter(None, (each.method(self) for each in FEATURES)), *names]
         given = [name for name in self.given(*catalog.OPTIONS) if name not in GRAPH_FIELDS]
         for name in names:
             takes_all = all(option in METHODS[name].options for option in given)

@@ -114,11 +114,15 @@ def solve(run: Run, similarity: Similarity | None) -> Solution:
         if engine.checkpoints is not None:
             engine.checkpoints.stop_saving()  # its passes cannot be shared
         return solver(problem)
-    scorer = scorer_of(run.config, problem)
-    engine, reads = best_read(engine, scorer, run.log.note)
+    return score_by(run, scorer_of(run.config, problem))
+
+
+def score_by(run: Run, scorer: Scorer) -> Solution:
+    """Score every feature by itself, in one pass of the engine of a run."""
+    engine, reads = best_read(run.context.engine, scorer, run.log.note)
     task, means = reads.score_block, scorer.class_means
     if means is None and run.method.by_class:
-        means = ClassMeans.of(problem)
+        means = ClassMeans.of(Problem(run.context))
         task = task if means is None else partial(_with_means, scorer, means)
     score, status, *measured = engine.columns(task, reads.dtype)
     class_means = None if means is None else measured.pop()

@@ -22,7 +22,7 @@ from sfs_cli.run.top import from_all_over, stored_of, values_of
 from sfs_cli.store.matrix import LOOK_VALUES
 
 if TYPE_CHECKING:
-    from sfs_cli.methods.significance.tested import TestedScorer
+    from sfs_cli.methods.significance.tested import GraphTest
 
 TOO_SMALL = "p-values are too small, and q-values do not control the false discovery rate"
 FEWEST = 100
@@ -87,13 +87,13 @@ class Depth:
         return asdict(self) | {"shift": self.shift, "leads": self.leads}
 
 
-def graph_test(run: Run, solution: Solution) -> TestedScorer | None:
+def graph_test(run: Run, solution: Solution) -> GraphTest | None:
     """Return what has tested the features on a sample graph; None where they were tested else."""
     if run.config.pvalues is None:  # methods with tests of their own do not need its imports
         return None
-    from sfs_cli.methods.significance.tested import TestedScorer
+    from sfs_cli.methods.significance.tested import GraphTest
 
-    return solution.scorer if isinstance(solution.scorer, TestedScorer) else None
+    return solution.scorer if isinstance(solution.scorer, GraphTest) else None
 
 
 def depth_of(run: Run, solution: Solution) -> Depth | None:

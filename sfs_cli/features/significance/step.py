@@ -152,12 +152,12 @@ STEP = SignificanceStep
 
 def examined(run: Run, solution: Solution) -> dict[str, Any]:
     """Measure how far the scores follow depth; warn of features that are not normal."""
-    scorer, accepted = graph_test(run, solution), "not-normal" in run.config.accept
-    if scorer is not None and scorer.distribution is not None and not accepted:
+    scorer = graph_test(run, solution) if run.config.null == "gaussian" else None
+    if scorer is not None and "not-normal" not in run.config.accept:
         scored = np.flatnonzero(~np.isnan(solution.score))
         values = values_of(run, from_all_over(scored, LOOK_NORMAL))
         values -= values.mean(axis=1, keepdims=True)
-        tell(run, "not-normal", not_normal(scorer, values))
+        tell(run, "not-normal", not_normal(cast("TestedScorer", scorer), values))
     depth = None if solution.scorer is None else depth_of(run, solution)
     return {} if depth is None else {"depth": depth.to_json()}
 

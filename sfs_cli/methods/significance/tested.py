@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from typing import Any, NamedTuple
 from zlib import crc32
 
@@ -76,7 +77,15 @@ class Measured(NamedTuple):
         return cls(np.ones(m), np.ones(m), powers, values, permuted)
 
 
-class TestedScorer(Scorer):
+class GraphTest(Scorer):
+    """A test of features on sample graphs."""
+
+    @abstractmethod
+    def effect_of(self, x: np.ndarray) -> float:
+        """Return the effect of one feature around its mean, of unit norm, shape (n,)."""
+
+
+class TestedScorer(GraphTest):
     """A scorer with three more columns: ``p_value``, ``q_value`` and ``effect``.
 
     The p-value is the probability of a score that is as good, if the values of the feature were

@@ -1,0 +1,215 @@
+"""The work of ``--scales``: sample graphs of several widths, in one pass over the features."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfs_cli.compute.matrix import Block, BlockLike
+from sfs_cli.compute.memory import check_memory
+from sfs_cli.compute.passes import Pass
+from sfs_cli.errors import InputError
+from sfs_cli.features import scales
+from sfs_cli.features.step import Pairs, Step
+from sfs_cli.graph.similarity import (
+    DenseSimilarity,
+    FactoredSimilarity,
+    Similarity,
+    SparseSimilarity,
+)
+from sfs_cli.methods.base import Problem
+from sfs_cli.methods.significance.tested import GraphTest, TestedScorer, tested_columns
+from sfs_cli.methods.spectral import HsicScorer
+from sfs_cli.ranking.combine import cauchy
+from sfs_cli.ranking.table import Picked
+from sfs_cli.run.load import Run
+from sfs_cli.run.passes import Shape, fitting, method_pass
+from sfs_cli.run.rank import RankResult
+from sfs_cli.run.scoring import Scored, score_by
+
+if TYPE_CHECKING:
+    from sfs_cli.catalog import Method
+
+FARTHEST = 4.0
+"""Pairs that are farther apart, in widths of the kernel, have a similarity below 0.0004: of sparse
+kernels it is 0."""
+FULL = 0.06
+"""A kernel with a larger part of its entries above 0 is a dense one."""
+
+
+class ScalesScorer(GraphTest):
+    """The smallest combined p-value over several sample graphs; larger scores are better.
+
+    The score is ``-log10`` of the Cauchy combination of the p-values on each graph
+    (`sfs_cli.ranking.combine`). Further columns are this p-value, the q-value, the largest effect,
+    and the graph that has it.
+
+    Parameters
+    ----------
+    names : sequence of str, length k
+        Of the scales.
+    scorers : sequence of TestedScorer, length k
+    each : bool
+        Whether there is a column for the p-value on each scale.
+    """
+
+    def __init__(
+        self, names: Sequence[str], scorers: Sequence[TestedScorer], *, each: bool
+    ) -> None:
+        super().__init__()
+        self.names, self.scorers, self.each = names, scorers, each
+        self.dtype = scorers[0].dtype
+        self.facts, self.warnings = scorers[0].facts, scorers[0].warnings
+
+    def score_block(self, block: BlockLike) -> tuple[np.ndarray, ...]:
+        """Return the scores on the first scale, statuses, and what all scales measure."""
+        found = []
+        for scorer in self.scorers:
+            values = block.values.astype(scorer.dtype)  # a copy: scoring may overwrite it
+            found.append(scorer.score_block(Block(values, block.left_out, block.zero)))
+        (score, status, *measured), *others = found
+        rest = [array for one, _, *more in others for array in (one, *more)]
+        return score, status, *measured, *rest
+
+    def settled(self, score: np.ndarray, *measured: np.ndarray) -> np.ndarray:
+        """Return the scores of all features, shape (m,), by their p-values on each scale."""
+        width = (len(measured) + 1) // len(self.scorers)
+        whole = (score, *measured)
+        parts = [whole[at : at + width] for at in range(0, len(whole), width)]
+        columns = [scorer.columns(*part) for scorer, part in zip(self.scorers, parts)]
+        self.p, self.effect = (
+            np.array([c[name] for c in columns]) for name in ("p_value", "effect")
+        )
+        self.combined = cauchy(self.p)
+        return -np.log10(self.combined)
+
+    def columns(self, score: np.ndarray, *_measured: np.ndarray) -> dict[str, Any]:
+        """Return the p-values, q-values, effects and best scales of all features, each (m,)."""
+        known = ~np.isnan(score)
+        best = np.where(known, np.where(known, self.p, 1).argmin(axis=0), len(self.names))
+        effect = np.where(known, np.where(known, self.effect, 0).max(axis=0), np.nan)
+        tested, counted = tested_columns(self.combined, effect)
+        self.facts |= counted
+        columns: dict[str, Any] = dict(tested)
+        columns["scale"] = Picked([*self.names, ""], best.astype(np.int32))
+        if self.each:
+            columns |= {f"p_value_{name}": p for name, p in zip(self.names, self.p)}
+        return columns
+
+    def effect_of(self, x: np.ndarray) -> float:
+        """Return the largest effect of one feature around its mean, of unit norm, shape (n,)."""
+        return max(scorer.effect_of(x) for scorer in self.scorers)
+
+
+def spacing_of(places: np.ndarray) -> float:
+    """Return the median distance of samples (n, d) to the nearest one at another place."""
+    from scipy.spatial import KDTree
+
+    apart = np.unique(places, axis=0)
+    nearest = KDTree(apart).query(apart, [2])[0]
+    return float(np.median(nearest))
+
+
+def kernel(places: np.ndarray, width: float, memory: int) -> Similarity:
+    """Return the Gaussian kernel ``exp(-d^2 / (2 width^2))`` of samples (n, d).
+
+    Where few pairs are near, similarities of those beyond `FARTHEST` widths are 0.
+    """
+    from scipy.sparse import csr_array
+    from scipy.spatial import KDTree
+    from scipy.spatial.distance import cdist
+
+    n, tree = len(places), KDTree(places)
+    near = int(tree.count_neighbors(tree, FARTHEST * width))
+    hint = "give more --memory, or smaller --scales"
+    check_memory(f"a kernel of {n:,} samples needs", 8 * min(n * n, 4 * near), memory, hint)
+    if near < FULL * n * n:
+        found = tree.sparse_distance_matrix(tree, FARTHEST * width, output_type="coo_matrix")
+        similar = np.exp(-np.square(found.data / width) / 2)
+        return SparseSimilarity(csr_array((similar, (found.row, found.col)), shape=(n, n)))
+    return DenseSimilarity(np.exp(-cdist(places, places, "sqeuclidean") / (2 * width**2)))
+
+
+class ScalesStep(Step):
+    """Tests every feature on each scale, in one pass."""
+
+    imports = ("scipy.spatial", "scipy.special")
+    heading = "Scales"
+
+    def scoring_passes(self, shape: Shape) -> list[Pass]:
+        """Return the passes of the transformation, and of the scores."""
+        made = method_pass(self.config, shape.n, shape.m, shape.memory)
+        count = len(scales.of(self.config))
+        return [*fitting(self.config, shape), replace(made, columns=made.columns * count)]
+
+    def graphs(self, shape: Shape) -> tuple[int, int]:
+        """Return the samples of its kernels, of which it holds as many as there are scales."""
+        return shape.n, 8 * shape.n**2 * len(scales.of(self.config))
+
+    def score(self, run: Run) -> Scored:
+        """Score every feature by its p-values on all scales."""
+        assert run.coordinates is not None
+        places, names = run.coordinates, scales.of(self.config)
+        if len(np.unique(places, axis=0)) < 3:
+            raise InputError(
+                "the coordinates have fewer than 3 different places",
+                where=str(self.config.coordinates_from),
+                hint="check which coordinates these are",
+                option="coordinates",
+            )
+        spacing, scorers = spacing_of(places), []
+        for name in names:
+            if name == scales.LINEAR:
+                centered = places - places.mean(axis=0)
+                similarity: Similarity = FactoredSimilarity(centered / np.abs(centered).max())
+            else:
+                similarity = kernel(places, float(name) * spacing, run.context.memory)
+            problem = Problem(run.context, similarity, run.options)
+            scorer = HsicScorer(problem)
+            scorers.append(
+                TestedScorer(scorer, problem, str(self.config.null), self.config.permutations)
+            )
+        made = ScalesScorer(names, scorers, each=self.config.scale_pvalues)
+        run.log.phase("scores")
+        context = run.context
+        passed = method_pass(run.config, context.n, context.m, context.memory)
+        run = run.on(context.engine.at(passed))
+        facts = {
+            "similarity": "scales",
+            "coordinates": str(self.config.coordinates_from),
+            "dimensions": places.shape[1],
+            "scales": list(names),
+            "spacing": spacing,
+        }
+        return Scored(score_by(run, made), facts)
+
+    def find(self, run: Run, found: RankResult) -> None:
+        """Say on which scales the features were tested."""
+        graph = found.facts["graph"]
+        run.log.note(
+            f"tested on the scales {', '.join(graph['scales'])} (in units of the distance between "
+            f"neighbors, {graph['spacing']:.4g}); p-values are combined"
+        )
+        found.facts["scales"] = {"widths": graph["scales"], "unit": graph["spacing"]}
+
+    @staticmethod
+    def how(facts: dict[str, Any], method: Method) -> str:
+        """Return how to read the scores."""
+        return (
+            "The score is -log10 of the combined p-value: the larger, the clearer the feature "
+            "follows the coordinates on one of the scales."
+        )
+
+    @staticmethod
+    def section(facts: dict[str, Any]) -> Pairs:
+        """Return the scales and their unit."""
+        return [
+            ("Widths of the kernels", ", ".join(facts["widths"])),
+            ("In units of the distance to the nearest sample", f"{facts['unit']:.6g}"),
+        ]
+
+
+STEP = ScalesStep
