@@ -31,8 +31,8 @@ TAILS = (0.05, 0.1)
 """Parts of the lowest and of the highest log variances that `robust` winsorizes."""
 _NODES = 128
 """Of the quadrature of moments."""
-_UNDERFLOW = 1e-290
-"""Below this probability its logarithm comes from a continued fraction."""
+_LEAST = 1e-300
+"""No tail probability is taken to be smaller."""
 _LARGEST = 1e250
 """Of a quantile: beyond it a variance would overflow."""
 
@@ -423,14 +423,11 @@ def _outlier_df(z: np.ndarray, d: float, most: float) -> np.ndarray:
     if not (usual < 0).any():
         return np.full(k, most)
     least = float(tail.min())
-    if least == -np.inf:
-        df = np.exp(usual) * most
-    else:
-        # d0 of an outlier gives the largest variance a tail probability of about 1/2
-        of_outlier = np.log(0.5) / least * most
-        again = float(_log_tail(np.exp(z.max(keepdims=True)), d, of_outlier)[0])
-        of_outlier *= np.log(0.5) / again
-        df = np.exp(usual) * most - np.expm1(usual) * of_outlier
+    # d0 of an outlier gives the largest variance a tail probability of about 1/2
+    of_outlier = np.log(0.5) / least * most
+    again = float(_log_tail(np.exp(z.max(keepdims=True)), d, of_outlier)[0])
+    of_outlier *= np.log(0.5) / again
+    df = np.exp(usual) * most - np.expm1(usual) * of_outlier
     order = np.argsort(tail, kind="stable")
     ordered = df[order]
     # d0 falls with the variance: the most extreme features share their smallest running mean
@@ -450,37 +447,13 @@ def _empirical_tail(z: np.ndarray) -> np.ndarray:
 
 def _log_density(f: np.ndarray, d: float, df: float) -> np.ndarray:
     """Return the log density of F with d and d0 degrees of freedom, d0 infinite or not."""
-    from scipy.special import gammaln
-
-    a = d / 2
-    if df == np.inf:
-        return np.asarray(a * np.log(a) + (a - 1) * np.log(f) - a * f - gammaln(a))
-    b = df / 2
-    density = a * np.log(d / df) + (a - 1) * np.log(f) - (a + b) * np.log1p(d / df * f)
-    return np.asarray(density - _log_beta(a, b))
-
-
-def _log_beta(a: float | np.ndarray, b: float | np.ndarray) -> np.ndarray:
-    """Return ``log B(a, b)``, to rounding also where one of them is large."""
     from scipy.special import betaln, gammaln
 
-    small, large = np.minimum(a, b), np.maximum(a, b)
-
-    def correction(x: np.ndarray) -> np.ndarray:
-        """Return ``log Gamma(x)`` less Stirling's formula (DLMF 5.11.1)."""
-        u = 1 / x**2
-        return (1 / 12 - u * (1 / 360 - u * (1 / 1260 - u * (1 / 1680 - u / 1188)))) / x
-
-    with np.errstate(over="ignore"):
-        by_stirling = (
-            gammaln(small)
-            - (large - 0.5) * np.log1p(small / large)
-            - small * np.log(small + large)
-            + small
-            + correction(large)
-            - correction(small + large)
-        )
-    return np.where(large > 20, by_stirling, betaln(small, large))
+    a, b = d / 2, df / 2
+    if df == np.inf:
+        return np.asarray(a * np.log(a) + (a - 1) * np.log(f) - a * f - gammaln(a))
+    density = a * np.log(d / df) + (a - 1) * np.log(f) - (a + b) * np.log1p(d / df * f)
+    return np.asarray(density - betaln(a, b))
 
 
 def _log_tail(
@@ -488,7 +461,8 @@ def _log_tail(
 ) -> np.ndarray:
     """Return the log probability that F with d and d0 degrees of freedom is at least f.
 
-    With `lower`, that it is at most f. Shape (k,); d0 may be infinite.
+    With `lower`, that it is at most f. Shape (k,); d0 may be infinite. Probabilities below `_LEAST`
+    are taken for it: such a variance is an outlier, whatever its probability is.
     """
     from scipy import special
 
@@ -500,66 +474,7 @@ def _log_tail(
         p = special.betainc(a, b, a * f / (b + a * f))
     else:
         p = special.betainc(b, a, b / (b + a * f))
-    tiny = p < _UNDERFLOW
-    log_p = np.log(np.where(tiny, 1.0, p))
-    if tiny.any():
-        log_p[tiny] = _log_of_tiny(f[tiny], a[tiny], b, lower)
-    return log_p
-
-
-def _log_of_tiny(f: np.ndarray, a: np.ndarray, b: float, lower: bool) -> np.ndarray:
-    """Return the log of tail probabilities that underflow, by their continued fractions.
-
-    DLMF 8.17.22 for the beta distribution, its limit and 8.9.2 for chi-square.
-    """
-    from scipy.special import gammaln
-
-    x = a * f
-    with np.errstate(divide="ignore"):
-        if b == np.inf and lower:
-
-            def term(j: int) -> np.ndarray:
-                m, odd = divmod(j, 2)
-                return (-(a + m) if odd else m) * x / ((a + j - 1) * (a + j))
-
-            front = a * np.log(x) - x - gammaln(a + 1)
-        elif b == np.inf:
-
-            def term(j: int) -> np.ndarray:
-                m, odd = divmod(j, 2)
-                return (m + 1 - a if odd else m) / x
-
-            front = (a - 1) * np.log(x) - x - gammaln(a)
-        else:
-            share = x / (b + x) if lower else b / (b + x)
-            p, q = (a, np.full_like(a, b)) if lower else (np.full_like(a, b), a)
-
-            def term(j: int) -> np.ndarray:
-                m, odd = divmod(j, 2)
-                factor = -(p + m) * (p + q + m) if odd else m * (q - m)
-                return factor * share / ((p + j - 1) * (p + j))
-
-            other = b / (b + x) if lower else x / (b + x)
-            front = p * np.log(share) + q * np.log(other) - np.log(p) - _log_beta(p, q)
-    return np.asarray(front + np.log(_continued_fraction(term, len(f))))
-
-
-def _continued_fraction(term: Callable[[int], np.ndarray], k: int) -> np.ndarray:
-    """Return ``1 / (1 + c_1 / (1 + c_2 / ...))``, shape (k,), by Lentz's method."""
-    value, ahead, behind = np.ones(k), np.ones(k), np.zeros(k)
-    for j in range(1, 10_000):
-        c = term(j)
-        behind = 1 / _not_zero(1 + c * behind)
-        ahead = _not_zero(1 + c / ahead)
-        factor = ahead * behind
-        value = value * factor
-        if (np.abs(factor - 1) < 1e-15).all():
-            break
-    return 1 / value
-
-
-def _not_zero(x: np.ndarray) -> np.ndarray:
-    return np.where(x == 0, 1e-300, x)
+    return np.asarray(np.log(np.maximum(p, _LEAST)))
 
 
 def _quantile(log_p: np.ndarray, d: float, df: float, *, lower: bool = False) -> np.ndarray:
@@ -567,32 +482,12 @@ def _quantile(log_p: np.ndarray, d: float, df: float, *, lower: bool = False) ->
     from scipy import special
 
     a, b, p = d / 2, df / 2, np.exp(log_p)
-    tiny = p < _UNDERFLOW
-    p[tiny] = 0.5
     if df == np.inf:
-        f = (special.gammaincinv if lower else special.gammainccinv)(a, p) / a
-    else:  # ``d F / (d F + d0)`` and one minus that, each by itself so that both have all digits
-        if lower:
-            share, rest = special.betaincinv(a, b, p), special.betainccinv(b, a, p)
-        else:
-            share, rest = special.betainccinv(a, b, p), special.betaincinv(b, a, p)
-        with np.errstate(divide="ignore", over="ignore"):
-            f = np.minimum(b * share / (a * rest), _LARGEST)
-    for i in np.flatnonzero(tiny):
-        f[i] = _far_quantile(float(log_p[i]), d, df, lower)
-    return f
-
-
-def _far_quantile(log_p: float, d: float, df: float, lower: bool) -> float:
-    """Return a quantile whose probability underflows, by a search in ``log f``."""
-    from scipy.optimize import brentq
-
-    def excess(z: float) -> float:
-        return float(_log_tail(np.exp([z]), d, df, lower=lower)[0]) - log_p
-
-    near, far = 0.0, -1.0 if lower else 1.0
-    while excess(far) > 0:
-        near, far = far, 2 * far
-        if far > np.log(_LARGEST):
-            return _LARGEST
-    return float(np.exp(brentq(excess, near, far, xtol=1e-14)))
+        return np.asarray((special.gammaincinv if lower else special.gammainccinv)(a, p) / a)
+    # ``d F / (d F + d0)`` and one minus that, each by itself so that both have all digits
+    if lower:
+        share, rest = special.betaincinv(a, b, p), special.betainccinv(b, a, p)
+    else:
+        share, rest = special.betainccinv(a, b, p), special.betaincinv(b, a, p)
+    with np.errstate(divide="ignore", over="ignore"):
+        return np.asarray(np.minimum(b * share / (a * rest), _LARGEST))
