@@ -33,6 +33,7 @@ class ModerationFields(Config):
         default="auto",
         words=("auto", "yes", "trend", "robust", "trend,robust", "no"),
         takers=lambda _: METHODS,
+        taken_by="method",
         excludes={"sample_weights": "weighted samples have no degrees of freedom"},
     )
 
