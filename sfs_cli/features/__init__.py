@@ -111,6 +111,14 @@ def without_effect_on_order() -> dict[str, Any]:
     return {option.name: option.default for kind in kinds for option in options_of(kind)}
 
 
-def against(name: str) -> dict[str, str]:
-    """Return what is wrong with an option and optional parts, by the option that asks for each."""
-    return {each.option: each.against[name] for each in FEATURES if name in each.against}
+def against(rule: str, config: Any) -> dict[str, str]:
+    """Return what is wrong with an option of `sfs select` and a ranking of this configuration.
+
+    It is by the option that asks for the part which the rule does not go with.
+    """
+    found = {}
+    for each in FEATURES:
+        if rule in each.against and each.fields is not None and each.asked(config):
+            given = config.given(*(option.name for option in options_of(each.fields)))
+            found[next(iter(given), each.option)] = each.against[rule]
+    return found

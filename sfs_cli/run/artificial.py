@@ -48,9 +48,10 @@ def check_artificial(config: RankConfig, where: str) -> None:
     alike = {
         "source": "competes on one sample graph; `sfs fuse` builds one from the sources, for "
         "--similarity-file",
-    } | against("artificial")
-    for name in config.given(*alike):
-        what, _, hint = alike[name].partition("; ")
+    }
+    wrong = {name: alike[name] for name in config.given(*alike)} | against("artificial", config)
+    for name, why in wrong.items():
+        what, _, hint = why.partition("; ")
         raise UsageError(
             f"--artificial {what}: not for a ranking with {flag(name)}",
             where=where,
