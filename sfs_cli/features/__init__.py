@@ -56,6 +56,7 @@ FEATURES = (
 
 @dataclass(frozen=True, kw_only=True, init=False, eq=False, repr=False)
 class FeatureFields(
+    enrichment.EnrichmentFields,
     direction.DirectionFields,
     modules.ModuleFields,
     stability.StabilityFields,

@@ -33,6 +33,13 @@ from sfs_cli.evaluation.measures import (
     redundancy,
 )
 from sfs_cli.evaluation.verdict import corrected_interval
+from sfs_cli.features.enrichment.step import (
+    PRERANKED,
+    name_of_sets,
+    signed_metric,
+    test_made,
+    tested_sets,
+)
 from sfs_cli.graph.distances import GRAM
 from sfs_cli.io.knowledge.gene_sets import read_gene_list, read_sets
 from sfs_cli.io.results.writers import table_bytes
@@ -47,7 +54,7 @@ from sfs_cli.ranking.stability import nogueira
 from sfs_cli.ranking.table import Ranking
 from sfs_cli.run import outputs
 from sfs_cli.run.checkpoints import NO_CHECKPOINTS, RunCheckpoints
-from sfs_cli.run.config import input_files, split_sets
+from sfs_cli.run.config import input_files
 from sfs_cli.run.folds import (
     FoldRankings,
     fold_facts,
@@ -154,6 +161,7 @@ class Evaluated:
     lists: list[Candidate] = field(default_factory=list)  # those of all samples
     costs: dict[str, Cost] = field(default_factory=dict)  # of the rankings that were made
     enriched: list[tuple[str, str, int, Enrichment]] = field(default_factory=list)
+    preranked: list[tuple[Any, ...]] = field(default_factory=list)  # rows of the table
     facts: dict[str, Any] = field(default_factory=dict)
 
 
@@ -183,7 +191,8 @@ def run(config: EvaluateConfig, messages: Messages, *, as_json: bool = False) ->
 def table_names(config: JudgeConfig, first: str) -> list[str]:
     """Return the names of the tables that are written, the first of them with the measures."""
     of_folds = [VERDICTS, FOLDS] if config.labels is not None else []
-    return [first, *of_folds] + [ENRICHMENT] * bool(config.sets)
+    tests = config.sets and config.enrichment != "preranked"
+    return [first, *of_folds] + [ENRICHMENT] * bool(tests)
 
 
 def tables_of(found: Evaluated, config: JudgeConfig, first: str) -> dict[str, bytes]:
@@ -194,7 +203,10 @@ def tables_of(found: Evaluated, config: JudgeConfig, first: str) -> dict[str, by
         FOLDS: _folds_bytes,
         ENRICHMENT: _enrichment_bytes,
     }
-    return {name: make[name](found, config.digits) for name in table_names(config, first)}
+    tables = {name: make[name](found, config.digits) for name in table_names(config, first)}
+    if found.preranked:
+        tables[PRERANKED] = table_bytes(header(PRERANKED), found.preranked, config.digits)
+    return tables
 
 
 def describe_judged(
@@ -206,9 +218,6 @@ def describe_judged(
     named = [*files, *((role, path, dict[str, str | None]()) for role, path in lists)]
     if config.drivers is not None:
         named.append(("drivers", Path(config.drivers), {}))
-    for text in config.sets:
-        path, part = split_sets(text)
-        named.append(("sets", path, {} if part is None else {"part": part}))
     return outputs.describe_files(named)
 
 
@@ -314,6 +323,11 @@ class Evaluation(FoldRankings):
             ]
             self._warn_of_leakage()
             self._check_sets(variable)
+            if self.sets is not None and self.config.enrichment != "preranked":
+                self.log.note(
+                    "--sets: over-representation among the first features of each list "
+                    "(hypergeometric test)"
+                )
             once = self._candidates(whole, ONCE, given, variable, [self.config.seed])
             self.found.lists = once
             self._judge_once(once, variable, values)
@@ -334,6 +348,12 @@ class Evaluation(FoldRankings):
         with memory_of.measured_peak() as peak:
             ranking = self.ranked(self.runs[name], "", self.labels, self._label(name))
             self.found.costs[name] = Cost(time.perf_counter() - started, peak())
+        how, sets = self.config.enrichment, self.sets
+        if sets and how != "overrepresentation" and (how != "auto" or signed_metric(ranking)[1]):
+            of = name_of_sets(self.config.sets)
+            made, rows = tested_sets(ranking, of, sets, "preranked", self.config.seed)
+            self.found.preranked += [(name, *row) for row in rows]
+            self.log.note(f"{name}: {test_made(made)}")
         return _scored(ranking)
 
     def _variable(self, run: Run, samples: np.ndarray, of: str = "") -> np.ndarray:
@@ -445,7 +465,8 @@ class Evaluation(FoldRankings):
                 Measured(each.name, each.selection, k, measure, "", value)
                 for (k, measure), value in sums.items()
             ]
-            if self.sets is not None and each.name not in (VARIABLE, RANDOM):
+            tests = self.sets is not None and self.config.enrichment != "preranked"
+            if self.sets is not None and tests and each.name not in (VARIABLE, RANDOM):
                 names = self._background(each.orders[0], variable)
                 for k in self._lengths_of(each):
                     tested = enrichment(names, k, self.sets)
