@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sfs_cli.options import RankConfig
 
 _sets = partial(
-    option, section="Output", verbs=("rank", "shard init", "evaluate", "compare", "report")
+    option, section="Evaluation", verbs=("rank", "shard init", "evaluate", "compare", "report")
 )
 
 

@@ -118,7 +118,9 @@ def guard_class_tests(run: Run, tested: dict[str, Any], scored: np.ndarray) -> N
     """
     config, labels = run.config, run.context.labels
     design = run.context.design
-    by_graph, welch = config.pvalues is not None, config.scorer == "t-test" and design is None
+    # moderated variances, and those of a design, are pooled: they count no such features
+    welch = config.scorer == "t-test" and "constant_in_a_class" in tested
+    by_graph = config.pvalues is not None
     if by_graph:
         graph = graph_asked(config, run.matrix.n_samples).name
         tests = config.scorer == "fisher" or graph == "label"
