@@ -10,7 +10,8 @@ Frank, PAKDD 2004, use it for repeated cross-validation.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -145,6 +146,10 @@ class Verdict:
         Confidence level of the interval.
     larger_is_better : bool
         Whether larger values of the measure are better; of redundancy smaller ones are.
+    p_adjusted : float, optional
+        The p-value adjusted for the other pairs that were compared (`holm`).
+    pairs : int
+        How many these are, itself included.
     """
 
     a: str
@@ -155,12 +160,19 @@ class Verdict:
     difference: Interval
     level: float = LEVEL
     larger_is_better: bool = True
+    p_adjusted: float | None = None
+    pairs: int = 1
+
+    @property
+    def p_value(self) -> float:
+        """The p-value that decides: the adjusted one, if there is one."""
+        return self.difference.p_value if self.p_adjusted is None else self.p_adjusted
 
     @property
     def better(self) -> str:
         """The name of the better list; empty where no difference is shown."""
         # as far as the p-value is known: NaN shows nothing
-        if not self.difference.p_value <= 1 - self.level:
+        if not self.p_value <= 1 - self.level:
             return ""
         return self.a if (self.difference.mean > 0) == self.larger_is_better else self.b
 
@@ -183,9 +195,10 @@ class Verdict:
         if math.isnan(difference.p_value):
             return f"{said}: {numbers}, the same in all {of_splits}, which tell nothing of chance"
         low, high = sorted((sign * difference.low, sign * difference.high))
+        of_pairs = f" by Holm of {self.pairs} pairs" if self.pairs > 1 else ""
         return (
             f"{said}: {numbers} ({100 * self.level:g}% interval {_signed(low)} to {_signed(high)}, "
-            f"{_p_value(difference.p_value)}, {of_splits})"
+            f"{_p_value(self.p_value)}{of_pairs}, {of_splits})"
         )
 
 
@@ -204,11 +217,26 @@ def verdict(
     """Compare two lists, named a and b, by their values in the same J splits, shape (J,) each.
 
     `test` and `train` are as in `corrected_interval`. Of several pairs each has its own chance of a
-    wrong verdict: nothing is adjusted for their number.
+    wrong verdict; see `holm`.
     """
     difference = paired_interval(of_a, of_b, test, train, level=level)
     means = float(np.mean(of_a)), float(np.mean(of_b))
     return Verdict(a, b, measure, *means, difference, level, larger_is_better)
+
+
+def holm(verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """Return verdicts whose p-values are adjusted for each other: few of them are wrong at all.
+
+    S. Holm, "A simple sequentially rejective multiple test procedure", Scand. J. Stat. 6, 1979: the
+    i-th smallest of c p-values becomes the largest of ``(c - j + 1) p_(j)``, j up to i, at most 1.
+    A pair without a p-value keeps none, and is not counted. Intervals stay those of single pairs.
+    """
+    p = np.array([each.difference.p_value for each in verdicts])
+    count = int(np.isfinite(p).sum())
+    order = np.argsort(p)[:count]  # NaN is last
+    stepped = np.maximum.accumulate(p[order] * np.arange(count, 0, -1))
+    p[order] = np.minimum(stepped, 1)
+    return [replace(e, p_adjusted=x, pairs=count) for e, x in zip(verdicts, p.tolist())]
 
 
 def _signed(value: float) -> str:

@@ -58,6 +58,7 @@ FEATURES = (
 
 @dataclass(frozen=True, kw_only=True, init=False, eq=False, repr=False)
 class FeatureFields(
+    enrichment.EnrichmentFields,
     direction.DirectionFields,
     modules.ModuleFields,
     stability.StabilityFields,

@@ -7,7 +7,13 @@ import pytest
 from scipy.stats import t, ttest_rel
 
 from sfs_cli.evaluation.classify import folds_of
-from sfs_cli.evaluation.verdict import Interval, corrected_interval, paired_interval, verdict
+from sfs_cli.evaluation.verdict import (
+    Interval,
+    corrected_interval,
+    holm,
+    paired_interval,
+    verdict,
+)
 from tests.oracles import verdict as twin
 
 
@@ -170,3 +176,21 @@ def test_identical_classifiers_on_noise_rarely_differ():
     for name in ("pair", "one"):
         assert 0.02 < wrong[name, "corrected"] < 0.09
         assert wrong[name, "naive"] > 0.3
+
+
+def test_holm_adjusts_for_the_number_of_pairs():
+    numbers = {"test": 20, "train": 80, "measure": "balanced accuracy"}
+    pairs = [verdict("a", str(d), *values(d), **numbers) for d in (0.1, 0.02, 0.005)]
+    nothing = verdict("a", "b", np.full(5, 0.9), np.full(5, 0.8), **numbers)
+    assert np.isnan(nothing.difference.p_value)
+    found = holm([*pairs[::-1], nothing])
+    small, middle, large = (each.difference.p_value for each in pairs)
+    expected = [large, 2 * middle, 3 * small]
+    assert [each.p_value for each in found[:3]] == pytest.approx(expected)
+    assert [each.pairs for each in found] == [3] * 4
+    assert np.isnan(found[3].p_value)
+    # 0.02: p = 0.020 alone is shown, 0.039 of three pairs, and not what three such pairs show
+    assert found[1].better == "a"
+    assert "p = 0.039 by Holm of 3 pairs, 5 splits" in found[1].sentence()
+    assert [each.better for each in holm([pairs[1]] * 3)] == [""] * 3
+    assert holm([]) == []
