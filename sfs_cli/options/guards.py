@@ -15,7 +15,8 @@ GUARDS = {
     "tested-graph": "p-values of features from which the sample graph was built (double dipping)",
     "donors": "p-values that count samples of one donor, also in pairs, as independent "
     "(pseudoreplication)",
-    "small-class": "p-values of t-test where a class is small, or constant in many features",
+    "small-class": "p-values of t-test and welch where a class is small, or constant in many "
+    "features",
     "class-tests": "p-values of tests of class means where the values are too skewed for the sizes "
     "of the classes, or the classes differ in size and variance",
     "depth": "p-values of counts where library size (depth) is confounded with the sample graph or "

@@ -130,7 +130,8 @@ def _uses_of_labels(c: RankConfig) -> Iterator[_Use]:
         yield _Use(f"--response {response}", "response", types, alike)
     if scorer.needed(options) & {"labels", "some-labels"}:
         deciding = "".join(f" {flag(name)} {options[name]}" for name in scorer.needs_by)
-        able = [f"--method {', '.join(m.name for m in METHODS.values() if m.numeric)}"]
+        takers = (m.name for m in METHODS.values() if (m.numeric if c.numeric else m.by_class))
+        able = [f"--method {', '.join(takers)}"]
         yield _Use(f"--method {c.ranker}{deciding}", "method", scorer.label_types, able)
 
 

@@ -68,7 +68,7 @@ class SignificanceFields(Config):
 
 def tests(config: RankConfig) -> bool:
     """Tell whether the features are tested: by ``--pvalues``, or by the method itself."""
-    return config.pvalues is not None or config.scorer in catalog.SIGNED
+    return config.pvalues is not None or config.scorer in catalog.TESTING
 
 
 def _asked(config: RankConfig) -> bool:
@@ -92,7 +92,7 @@ def rules(config: RankConfig) -> Iterator[Refusal]:
             yield what, "give --pvalues permutation", ("pvalues", "method")
     elif config.ranker not in ABLE:
         hint = _leave_out(ABLE)
-        if config.ranker in catalog.SIGNED:
+        if config.ranker in catalog.TESTING:
             hint = f"leave it out: {method} has p-values of its own"
         yield f"--pvalues has no effect with {method}", hint, ("pvalues", "method")
     least, most = FEWEST_PERMUTATIONS, MOST_PERMUTATIONS

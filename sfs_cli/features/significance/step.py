@@ -200,7 +200,7 @@ def missing_share(run: Run, scored: np.ndarray) -> float:
 def _untested(run: Run) -> str | None:
     """Return why a method that has p-values of its own has none here."""
     config = run.config
-    if not METHODS[config.scorer].compares or run.cohort.parts:
+    if not METHODS[config.scorer].testing or run.cohort.parts:
         return None
     why = untested(config)
     return None if why is None else f"--method {config.scorer} has no p-values {why}"
