@@ -43,7 +43,10 @@ RANKING = {
         "two or more features have the same score",
     ),
     "p_value": Column("the p-value of the score", _P_VALUES),
-    "q_value": Column("the p-value adjusted by Benjamini and Hochberg over all scored", _P_VALUES),
+    "q_value": Column(
+        "the p-value adjusted by Benjamini and Hochberg, or by `--fdr-method`, over all scored",
+        _P_VALUES,
+    ),
     "effect": Column(
         "standard deviations by which the score is better than the mean of null features",
         "`--pvalues`",

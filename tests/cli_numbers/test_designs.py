@@ -141,6 +141,42 @@ def test_null_features_have_uniform_p_values(method: str, tmp_path: Path) -> Non
 def test_subsets_and_batches_are_ranked_by_these_tests(method: str, study: Path) -> None:
     words = ["--method", method, "--labels", str(study / "dose.tsv")]
     words += ["--label-type", "ordered"] if method == "spearman" else []
-    assert code_of("rank", study / "m.csv", *words, "--stability") == 0
+    assert code_of("rank", study / "m.csv", *words, "--stability", "4") == 0
     batches = write_labels(study / "b.tsv", ["u"] * 20 + ["v"] * 25)
     assert code_of("rank", study / "m.csv", *words, "--batch", batches) == 0
+
+
+@pytest.mark.parametrize("how", ["bh", "by", "storey"])
+def test_q_values_are_made_as_asked_for(how: str, study: Path) -> None:
+    for words in (
+        ("--method", "f-test", "--labels", str(study / "three.tsv")),
+        ("--method", "spec", "--similarity", "knn", "--pvalues", "moments", "--split", "features"),
+        ("--method", "kogs", "--members", "spec,variance", "--how", "rra"),
+    ):
+        found = table_of(study, *words, "--fdr-method", how, "--force")
+        p = found["p_value"].dropna().to_numpy()
+        part = facts(study / "out")["significance"]
+        if how == "bh":
+            continue
+        if how == "by":
+            q = stats.false_discovery_control(p, method="by")
+        else:
+            assert 0 < part["null_share"] <= 1
+            q = stats.false_discovery_control(p) * part["null_share"]
+        np.testing.assert_allclose(found["q_value"].dropna(), np.minimum(q, 1), rtol=1e-12)
+        assert part["fdr_method"] == how
+        assert part["features"] == (found["q_value"] <= 0.05).sum()
+        method = facts(study / "out")["method"]
+        assert method.get("q_value_at_most_0.05", part["features"]) == part["features"]
+
+
+def test_fdr_methods_that_are_wrong_or_idle(study: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    matrix = str(study / "m.csv")
+    done = run_here(["rank", matrix, "--method", "variance", "--fdr-method", "by"], capfd)
+    assert done.code == 2
+    assert "--fdr-method has no effect: --method variance has no p-values here" in done.err
+    assert (
+        run_here(["rank", matrix, "--pvalues", "moments", "--fdr-method", "holm"], capfd).code == 2
+    )
+    words = ("--method", "spec", "--pvalues", "moments", "--fdr-method", "by", "--stability", "4")
+    assert code_of("rank", matrix, *words) == 0
