@@ -486,6 +486,27 @@ _METHODS = (
         reference="Spearman, Am. J. Psychol. 15, 1904",
     ),
     Method(
+        name="cox",
+        title="Cox's score test",
+        module="sfs_cli.methods.cox:cox",
+        testing=True,
+        signed_by=("log_hazard_ratio", 0.0),
+        meaning="The larger the score (chi-square with 1 degree of freedom), the more the feature "
+        "says about the time of the event (proportional hazards).",
+        needs=("labels", "event"),
+        numeric=True,
+        unordered=False,
+        columns={
+            "log_hazard_ratio": "the logarithm of the hazard ratio for one more unit of the "
+            "feature, by one step of Newton's method: positive where large values go with early "
+            "events",
+        },
+        cost="n m, and n m for each covariate",
+        passes="1",
+        when="times of an event that some samples did not have (survival)",
+        reference="Cox, J. R. Stat. Soc. B 34, 1972",
+    ),
+    Method(
         name="mutual-info",
         title="Mutual information",
         module="sfs_cli.methods.mutual_info:MutualInfoScorer",

@@ -28,6 +28,7 @@ from sfs_cli.features import (
     sample_weights,
     significance,
     stability,
+    survival,
 )
 from sfs_cli.options.fields import flag, options_of
 
@@ -48,6 +49,7 @@ FEATURES = (
     modules.FEATURE,
     stability.FEATURE,
     batches.FEATURE,
+    survival.FEATURE,
     covariates.FEATURE,
     enrichment.FEATURE,
 )
@@ -66,6 +68,7 @@ class FeatureFields(
     moderation.ModerationFields,
     significance.SignificanceFields,
     batches.BatchFields,
+    survival.SurvivalFields,
     covariates.CovariateFields,
     members.MemberFields,
 ):

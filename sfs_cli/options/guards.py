@@ -19,6 +19,8 @@ GUARDS = {
     "features",
     "class-tests": "p-values of tests of class means where the values are too skewed for the sizes "
     "of the classes, or the classes differ in size and variance",
+    "survival": "times that are taken as measured beside a column of events, and p-values of cox "
+    "whose values are too skewed for the events",
     "depth": "p-values of counts where library size (depth) is confounded with the sample graph or "
     "the labels",
     "not-normal": "p-values that assume normal values, of features that are far from normal",

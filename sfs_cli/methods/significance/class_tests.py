@@ -58,7 +58,7 @@ def too_often(values: np.ndarray, columns: np.ndarray, within: float, level: flo
         between = np.vecdot(found, found)
         return between > bound * (square[:, None] - between)
 
-    return _times(is_small, n, q, len(x), level)
+    return times_as_often(is_small, n, q, len(x), level)
 
 
 def too_often_by_welch(values: np.ndarray, codes: np.ndarray, level: float) -> float:
@@ -88,10 +88,10 @@ def too_often_by_welch(values: np.ndarray, codes: np.ndarray, level: float) -> f
         p = fdtrc(len(counts) - 1.0, found.freedom, found.statistic)
         return (p <= level).reshape(len(x), len(orders))
 
-    return _times(is_small, n, len(counts) - 1, len(x), level)
+    return times_as_often(is_small, n, len(counts) - 1, len(x), level)
 
 
-def _times(
+def times_as_often(
     is_small: Callable[[np.ndarray], np.ndarray], n: int, q: int, features: int, level: float
 ) -> float:
     """Return how many times as often as `level` p-values are small in random orders of the samples.
