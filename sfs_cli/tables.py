@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from sfs_cli.catalog import TESTING
+
 
 class Column(NamedTuple):
     """A column that a ranking may have."""
@@ -28,7 +30,7 @@ class File(NamedTuple):
 
 
 _BY_CLASSES = "methods that score each feature by the classes"
-_P_VALUES = "`--pvalues`; `f-test`, `t-test` and `fisher`; `--how rra`"
+_P_VALUES = f"`--pvalues`; {', '.join(f'`{name}`' for name in TESTING)}; `--how rra`"
 
 RANKING = {
     "rank": Column("1 for the best feature"),
@@ -41,12 +43,19 @@ RANKING = {
         "two or more features have the same score",
     ),
     "p_value": Column("the p-value of the score", _P_VALUES),
-    "q_value": Column("the p-value adjusted by Benjamini and Hochberg over all scored", _P_VALUES),
+    "q_value": Column(
+        "the p-value adjusted by Benjamini and Hochberg, or by `--fdr-method`, over all scored",
+        _P_VALUES,
+    ),
     "effect": Column(
         "standard deviations by which the score is better than the mean of null features",
         "`--pvalues`",
     ),
-    "direction": Column("the class with the higher mean; empty where both are equal", _BY_CLASSES),
+    "direction": Column(
+        "the class with the higher mean, of `rank-test` that with the higher ranks; empty where "
+        "both are equal",
+        _BY_CLASSES,
+    ),
     "mean_CLASS": Column("the mean of each of two classes, as scored", _BY_CLASSES),
     "log2_fold_change": Column(
         "the mean of the second of two classes less that of the first, in the order of their "

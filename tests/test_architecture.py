@@ -28,7 +28,7 @@ MAY_IMPORT = {
     "errors": (),
     "display": (),
     "logs": ("errors", "display"),
-    "tables": (),
+    "tables": ("catalog",),
     "catalog": ("ranking.aggregations",),
     "options": ("errors", "catalog", "ranking.aggregations", "features", "tables"),
     "features": (  # declarations import options.fields alone, steps the work of a run

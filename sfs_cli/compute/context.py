@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,13 @@ if TYPE_CHECKING:
     from sfs_cli.compute.engine import Engine
     from sfs_cli.compute.matrix import MatrixView
     from sfs_cli.logs import Messages
+
+
+class Survival(NamedTuple):
+    """Times that may be censored."""
+
+    time: np.ndarray  # (n,): of the event, or until which none was seen; 0 or more
+    event: np.ndarray  # (n,) of bool: whether there was an event
 
 
 @dataclass(frozen=True)
@@ -30,11 +37,14 @@ class Labels:
     values : ndarray, shape (n,), optional
         The outcome, NaN where there is none: numbers, or the places 0..c-1 of ordered classes. None
         for classes without an order.
+    survival : Survival, optional
+        The times and events of which the outcome is the martingale residual.
     """
 
     codes: np.ndarray
     classes: list[str]
     values: np.ndarray | None = None
+    survival: Survival | None = None
 
     @property
     def known(self) -> np.ndarray:
@@ -53,7 +63,7 @@ class Labels:
         """
         if self.values is None:
             return self
-        return Labels(self.codes, self.classes, self.values - (basis @ self.values) @ basis)
+        return replace(self, values=self.values - (basis @ self.values) @ basis)
 
     def among(self, used: np.ndarray) -> Labels:
         """Return the labels without those of samples that are not used, of bool, shape (n,).
@@ -82,7 +92,8 @@ class Labels:
         if samples is None:
             return self
         values = None if self.values is None else self.values[samples]
-        return Labels(self.codes[samples], self.classes, values)
+        survival = self.survival and Survival(*(each[samples] for each in self.survival))
+        return Labels(self.codes[samples], self.classes, values, survival)
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ from sfs_cli.features import (
     scales,
     significance,
     stability,
+    survival,
 )
 from sfs_cli.options.fields import flag, options_of
 
@@ -50,6 +51,7 @@ FEATURES = (
     modules.FEATURE,
     stability.FEATURE,
     batches.FEATURE,
+    survival.FEATURE,
     covariates.FEATURE,
     enrichment.FEATURE,
 )
@@ -70,6 +72,7 @@ class FeatureFields(
     scales.ScaleFields,
     significance.SignificanceFields,
     batches.BatchFields,
+    survival.SurvivalFields,
     covariates.CovariateFields,
     members.MemberFields,
 ):

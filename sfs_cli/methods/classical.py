@@ -13,8 +13,8 @@ import numpy as np
 from sfs_cli.compute.matrix import BlockLike
 from sfs_cli.errors import InputError, counted
 from sfs_cli.graph.laplacian import without
-from sfs_cli.methods.base import Problem, Scorer, Status
-from sfs_cli.methods.blocks import CenteredBlock, CenteredScorer, Measured, center
+from sfs_cli.methods.base import Problem, Scorer
+from sfs_cli.methods.blocks import CenteredBlock, CenteredScorer, Measured
 from sfs_cli.methods.class_means import ClassMeans, ProjectedMeans
 from sfs_cli.methods.low_rank import LowRankScores, Sums
 from sfs_cli.methods.shared import (
@@ -26,6 +26,7 @@ from sfs_cli.methods.shared import (
     warn_of_infinite,
 )
 from sfs_cli.methods.sparse import NonZeroScorer, NonZeroVariance
+from sfs_cli.methods.welch import WelchScorer
 
 _EPS = float(np.finfo(np.float64).eps)
 EXPLAINED = 1e-8
@@ -289,13 +290,12 @@ class PooledTTestScorer(FTestScorer):
         return super().columns(score**2, *measured)
 
 
-class TTestScorer(Scorer):
+class TTestScorer(WelchScorer):
     """``|mu_1 - mu_2| / sqrt(s_1^2 / n_1 + s_2^2 / n_2)``; larger is better.
 
-    Variances are unbiased and not pooled. A feature that is constant within both classes but not
-    between them scores infinity. Further columns are the two-sided p-value, of Student's t
-    distribution with Welch's degrees of freedom, and the q-value (Benjamini and Hochberg, over the
-    features that have a score). An infinite score has the least p-value of any order of the labels.
+    Variances are unbiased and not pooled. It is the root of Welch's F of two classes, with the same
+    p-value: of Student's t distribution with Welch's degrees of freedom, two-sided. A feature that
+    is constant within both classes but not between them scores infinity.
 
     Raises
     ------
@@ -304,50 +304,18 @@ class TTestScorer(Scorer):
     """
 
     def __init__(self, problem: Problem) -> None:
-        super().__init__()
         assert problem.codes is not None
-        self.counts = two_classes(problem.codes, each=2)
-        self.members = [np.flatnonzero(problem.codes == code) for code in (0, 1)]
-        self.least = least_p_value(problem.codes)
-        self.threads = problem.engine.executor.nearby.workers
-        self.facts["variances"] = "not pooled"
+        two_classes(problem.codes, each=2)
+        super().__init__(problem)
 
     def score_block(self, block: BlockLike) -> tuple[np.ndarray, ...]:
-        """Return the absolute t statistics, statuses and degrees of freedom; overwrites a block."""
-        centered = center(block)
-        square = centered.square
-        status = centered.status(square)
-        with np.errstate(all="ignore"):  # features that do not vary get NaN below
-            means, errors = [], []  # of both classes: the mean, and the square of its error
-            for inside, count in zip(self.members, self.counts):
-                group = centered.values[:, inside]
-                mean = group.mean(axis=1)
-                group -= mean[:, None]
-                within = np.vecdot(group, group)
-                within[within <= (centered.volume * _EPS) ** 2 * square] = 0  # the mean's rounding
-                means.append(mean)
-                errors.append(within / ((count - 1) * count))
-            both = errors[0] + errors[1]
-            score = np.abs(means[0] - means[1]) / np.sqrt(both)
-            shares = (errors[0] / both) ** 2, (errors[1] / both) ** 2
-            freedom = 1 / (shares[0] / (self.counts[0] - 1) + shares[1] / (self.counts[1] - 1))
-        score[status != Status.OK] = np.nan
-        return score, status, freedom
+        """Return the absolute t statistics, and what `WelchScorer` finds; overwrites a block."""
+        score, *found = super().score_block(block)
+        return np.sqrt(score), *found
 
     def columns(self, score: np.ndarray, *measured: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the p-values and q-values of the scores of all features, each shape (m,).
-
-        `measured` are their degrees of freedom, NaN where both classes are constant.
-        """
-        freedom = measured[0]
-        self.warnings += warn_of_infinite(score, self.least)
-        # those of the other class alone
-        alone = np.isclose(freedom[:, None], self.counts - 1, rtol=1e-9, atol=0).any(axis=1)
-        tested = int(np.count_nonzero(np.isfinite(score)))
-        self.facts["constant_in_a_class"] = int(np.count_nonzero(alone & np.isfinite(score)))
-        self.facts["tested_features"] = tested
-        # t^2 follows F with 1 and these degrees of freedom
-        return f_tests(score**2, 1.0, freedom, self.threads, least=self.least)
+        """Return the p-values and q-values of the scores of all features, each shape (m,)."""
+        return super().columns(score**2, *measured)
 
 
 class VarianceScorer(CenteredScorer):

@@ -29,7 +29,7 @@ import numpy as np
 
 from sfs_cli.compute.matrix import BlockLike
 from sfs_cli.errors import InputError
-from sfs_cli.methods.base import Scorer, Status
+from sfs_cli.methods.base import Problem, Scorer, Status
 from sfs_cli.methods.blocks import center, pieces, rows_of
 from sfs_cli.ranking.false_discovery import q_values
 
@@ -408,3 +408,21 @@ class CoxScorer(Scorer):
         p = np.asarray(erfc(np.sqrt(score / 2)))  # of chi-square with 1 degree, far into the tail
         self.facts["tested_features"] = int(np.count_nonzero(np.isfinite(score)))
         return {"p_value": p, "q_value": q_values(p), "log_hazard_ratio": measured[0]}
+
+
+def cox(problem: Problem) -> CoxScorer:
+    """Return the score test of a problem with covariates in the null model, and blocks as strata.
+
+    What a feature shares with covariates is subtracted by the information on it, so that features
+    of which their linear effect was taken have the same scores and log hazard ratios.
+
+    Raises
+    ------
+    InputError
+        As for `fit_cox`.
+    """
+    labels, context = problem.context.labels, problem.context
+    assert labels is not None
+    assert labels.survival is not None, "checked with the options"
+    covariates = None if context.design is None else context.design.T
+    return CoxScorer(fit_cox(*labels.survival, covariates, context.blocks))

@@ -86,7 +86,7 @@ class RankSumScorer(Scorer):
     features that have a score), and of two classes ``auc``, the common-language effect
     ``U / (n_1 n_2)``: the probability that a sample of the second class has a larger value than one
     of the first, 0.5 where neither is the larger one (K. O. McGraw and S. P. Wong, Psychol. Bull.
-    111, 1992). With covariates there are no p-values, as for the t-test.
+    111, 1992).
 
     The p-value of two classes is
 
@@ -115,10 +115,9 @@ class RankSumScorer(Scorer):
         self.smaller = int(self.counts.min())
         self.n = len(problem.codes)
         self.least = least_p_value(problem.codes)
-        self.exact = not problem.context.covariates
         self.dtype = problem.lossless_dtype  # ranks need no more digits than the values have
         self.untied: np.ndarray | None = None
-        if self.two and self.exact and self.smaller <= SMALL_CLASS:
+        if self.two and self.smaller <= SMALL_CLASS:
             self.untied = untied_p_values(int(self.counts[0]), int(self.counts[1]))
         self.facts["test"] = "mann-whitney" if self.two else "kruskal-wallis"
 
@@ -179,8 +178,6 @@ class RankSumScorer(Scorer):
         from scipy.special import chdtrc, ndtr
 
         effect = {"auc": measured[0]} if self.two else {}
-        if not self.exact:
-            return effect
         if self.two:
             _, spread, exact = measured
             p = np.minimum(2 * ndtr(0.5 / spread - score), 1)
@@ -258,8 +255,7 @@ class SpearmanScorer(Scorer):
     have a score) and ``rho`` with its sign. Of up to 9 samples the p-value is exact, the share of
     all orders of the samples with a correlation as large. Of more it is that of Student's t
     distribution of ``rho ((n - 2) / (1 - rho^2))^1/2`` with n - 2 degrees of freedom, as of
-    ``scipy.stats.spearmanr``, but not below 1 over the number of orders. With covariates there are
-    no p-values.
+    ``scipy.stats.spearmanr``, but not below 1 over the number of orders.
 
     Raises
     ------
@@ -281,10 +277,9 @@ class SpearmanScorer(Scorer):
         self.square = float(self.outcome @ self.outcome)
         self.least = least_p_value(problem.outcome)
         self.threads = problem.engine.executor.nearby.workers
-        self.exact = not problem.context.covariates
         self.dtype = problem.lossless_dtype
         self.in_any_order: np.ndarray | None = None
-        if self.exact and self.n <= SAMPLES_IN_ANY_ORDER:
+        if self.n <= SAMPLES_IN_ANY_ORDER:
             self.in_any_order = all_orders(self.outcome)
         self.facts["p_values"] = "t" if self.in_any_order is None else "exact"
 
@@ -326,8 +321,6 @@ class SpearmanScorer(Scorer):
     def columns(self, score: np.ndarray, *measured: np.ndarray) -> dict[str, np.ndarray]:
         """Return the p-values, q-values and signed correlations of all features, each (m,)."""
         rho, left, exact = measured
-        if not self.exact:
-            return {"rho": rho}
         if self.in_any_order is not None:
             return {"p_value": exact, "q_value": q_values(exact), "rho": rho}
         freedom = self.n - 2

@@ -40,7 +40,7 @@ class WelchScorer(Scorer):
     added to all samples: infinity where constant classes differ in their values or nothing else
     varies, and finite otherwise. Further columns are the p-value and the q-value (Benjamini and
     Hochberg, over the features that have a score). An infinite score has the least p-value of any
-    order of the labels. With covariates there are none, as for the t-test.
+    order of the labels.
 
     Raises
     ------
@@ -56,7 +56,6 @@ class WelchScorer(Scorer):
         self.members = [np.flatnonzero(problem.codes == code) for code in range(len(self.counts))]
         self.least = least_p_value(problem.codes)
         self.threads = problem.engine.executor.nearby.workers
-        self.exact = not problem.context.covariates
         self.facts["variances"] = "not pooled"
         self.facts["between_degrees_of_freedom"] = len(self.counts) - 1
 
@@ -85,8 +84,6 @@ class WelchScorer(Scorer):
 
     def columns(self, score: np.ndarray, *measured: np.ndarray) -> dict[str, np.ndarray]:
         """Return the p-values and q-values of the scores of all features, each shape (m,)."""
-        if not self.exact:
-            return {}
         freedom, constant = measured
         self.warnings += warn_of_infinite(score, self.least)
         finite = np.isfinite(score)

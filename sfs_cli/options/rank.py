@@ -10,6 +10,7 @@ from sfs_cli import catalog
 from sfs_cli.catalog import METHODS, ON_SOURCES
 from sfs_cli.features import FEATURES, FeatureFields
 from sfs_cli.features.members import member_configs
+from sfs_cli.features.survival import beside_labels
 from sfs_cli.options import weightings
 from sfs_cli.options.fields import (
     ON_MATRIX,
@@ -503,6 +504,10 @@ class RankConfig(FeatureFields, CoreFields):
     def __post_init__(self) -> None:
         from sfs_cli.options.rules import refusals  # imported late: help does not need the rules
 
+        if self.event is not None and self.labels is not None:
+            object.__setattr__(self, "event", beside_labels(self.event, self.labels))
+            if self.label_type == "classes":  # which it is by default: times are numbers
+                object.__setattr__(self, "label_type", "continuous")
         self.check_values()
         check_names(self.source)
         self.refuse(refusals(self))

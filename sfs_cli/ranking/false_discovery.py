@@ -80,3 +80,7 @@ def null_share(p: np.ndarray) -> float:
     error = variance + (shares - np.quantile(shares, 0.1)) ** 2
     one_more = (above + 1) / (m * (1 - LAMBDAS))
     return float(min(one_more[error == error.min()].min(), 1))
+
+
+ADJUSTED = {"bh": q_values, "by": q_values_under_dependence, "storey": storey_q_values}
+"""What makes q-values, by the values of ``--fdr-method``."""

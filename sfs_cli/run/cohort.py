@@ -19,6 +19,7 @@ from sfs_cli.errors import UsageError, counted, listed, within
 from sfs_cli.features import steps_of
 from sfs_cli.io.files.text import repeated
 from sfs_cli.io.knowledge.sample_columns import (
+    EVENTS,
     WEIGHTS,
     Covariate,
     is_inside,
@@ -60,6 +61,7 @@ class SampleColumns(dict[str, list[Covariate]]):
         ]
 
 
+_NUMBERS = {"sample_weights": WEIGHTS, "event": EVENTS}
 _OPTIONS = [o for o in options_of(RankConfig) if o.column and o.name != "labels"]
 
 
@@ -73,8 +75,8 @@ def _named(config: RankConfig) -> Iterator[tuple[Option, str]]:
 
 
 def _read(option: Option, spec: str, matrix: str = "", ids: Ids | None = None) -> list[Covariate]:
-    if option.name == "sample_weights":
-        return [Covariate(read_column(spec, WEIGHTS, matrix, ids), option.name, "numeric")]
+    if (wanted := _NUMBERS.get(option.name)) is not None:
+        return [Covariate(read_column(spec, wanted, matrix, ids), option.name, "numeric")]
     return read_covariates(spec, option.name, matrix, ids, option.groups)
 
 

@@ -21,6 +21,7 @@ from sfs_cli.features import FEATURES, steps_of
 from sfs_cli.io.files.read_limits import reading_within
 from sfs_cli.io.files.scratch import made, scratch_folder
 from sfs_cli.io.knowledge.coordinates import INSIDE, Coordinates, open_coordinates
+from sfs_cli.io.knowledge.sample_columns import Column
 from sfs_cli.knowledge.base import Source
 from sfs_cli.logs import Messages
 from sfs_cli.methods.base import Status
@@ -76,6 +77,7 @@ class Run:
     coordinates: np.ndarray | None = None  # of the samples, (n, d), if the graph is made of some
     # columns that were taken without being named, by the option of their file
     taken: Mapping[str, str] = field(default_factory=dict)
+    label_columns: tuple[str, ...] = ()  # that of the labels, and then the others of their table
 
     @property
     def method(self) -> Method:
@@ -299,7 +301,19 @@ def loaded(
             cohort,
             coordinates,
             taken,
+            _label_columns(config, table, opened.matrix),
         )
+
+
+def _label_columns(
+    config: RankConfig, table: Column[inputs.Label] | None, matrix: Matrix
+) -> tuple[str, ...]:
+    """Return the column of the labels, and the others of their table."""
+    if table is not None:
+        return table.name, *table.beside
+    if config.labels is None or matrix.ids.obs is None:
+        return ()
+    return config.labels.removeprefix("obs:"), *matrix.ids.obs.column_names
 
 
 @contextmanager

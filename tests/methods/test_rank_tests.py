@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from sfs_cli.compute.context import Labels
 from sfs_cli.errors import InputError
 from sfs_cli.methods import rank_tests
 from sfs_cli.methods.base import Scorer, Status
@@ -237,17 +235,3 @@ def test_wrong_labels_are_refused() -> None:
         SpearmanScorer(make_problem(X, codes=np.arange(6) % 2))
     with pytest.raises(InputError, match="labels that differ"):
         SpearmanScorer(make_problem(X, outcome=np.ones(6)))
-
-
-def test_with_covariates_there_are_no_p_values() -> None:
-    X, codes = made((6, 9), "continuous")
-    problem = make_problem(X, codes=codes)
-    problem = replace(problem, context=replace(problem.context, covariates=2))
-    test = RankSumScorer(problem)
-    score, _, *more = problem.engine.columns(test.score_block, test.dtype)
-    assert set(test.columns(score, *more)) == {"auc"}
-    labels = Labels(np.full(15, -1), [], np.arange(15.0))
-    problem = replace(problem, context=replace(problem.context, labels=labels))
-    rho = SpearmanScorer(problem)
-    score, _, *more = problem.engine.columns(rho.score_block, rho.dtype)
-    assert set(rho.columns(score, *more)) == {"rho"}

@@ -80,10 +80,10 @@ def test_labels_that_are_ids() -> None:
 
 
 def test_classes_that_are_too_small_for_a_t_test() -> None:
-    held = Inflation(1.0, 1.0, 9.0)
-    assert "class b has 5 samples" in str(small_class({"a": 40, "b": 5}, 0, 100, held))
-    assert small_class({"a": 6, "b": 6}, 10, 100, held) is None
-    assert "in 11 of 100 features" in str(small_class({"a": 6, "b": 900}, 11, 100, held))
+    held = Inflation(1.0, 1.0, 9.0, 1.0, 2)
+    assert "class b has 5 samples" in str(small_class("t-test", {"a": 40, "b": 5}, 0, 100, held))
+    assert small_class("t-test", {"a": 6, "b": 6}, 10, 100, held) is None
+    assert "in 11 of 100 features" in str(small_class("t-test", {"a": 6, "b": 900}, 11, 100, held))
 
 
 def test_p_values_of_a_t_test_of_few_samples(
@@ -121,9 +121,12 @@ def values_of_classes(kind: str, first: int, n: int) -> np.ndarray:
 @pytest.mark.parametrize(
     ("kind", "first", "n", "method", "proposed"),
     [
-        ("lognormal", 5, 100, "f-test", "hsic --pvalues moments"),
-        ("lognormal", 5, 100, "fisher", "hsic --pvalues moments"),
-        ("lognormal", 10, 100, "t-test", "hsic --pvalues moments"),
+        ("lognormal", 5, 100, "f-test", "--method rank-test"),
+        ("lognormal", 5, 100, "fisher", "--method rank-test"),
+        ("lognormal", 10, 100, "t-test", "--method rank-test"),
+        ("lognormal", 10, 100, "welch", "--method rank-test"),
+        ("lognormal", 10, 100, "rank-test", None),
+        ("unequal", 5, 40, "rank-test", None),
         ("lognormal", 50, 100, "f-test", None),
         ("lognormal", 50, 100, "t-test", None),
         ("normal", 5, 100, "f-test", None),

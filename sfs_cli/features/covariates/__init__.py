@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sfs_cli.catalog import PERMUTED
+from sfs_cli.catalog import METHODS, PERMUTED, TESTING, UNADJUSTED
+from sfs_cli.errors import either
 from sfs_cli.features.feature import Feature
 from sfs_cli.options.fields import WHOLE_ON_SOURCE, Config, Refusal, option, texts_of
 from sfs_cli.options.paths import READS
@@ -55,9 +56,20 @@ def _asked(config: RankConfig) -> bool:
 
 def rules(config: RankConfig) -> Iterator[Refusal]:
     """Yield what is wrong with the option."""
-    if not _asked(config) or config.pvalues is None:
+    if not _asked(config):
         return
     option = "adjust" if config.adjust else "block"
+    if config.scorer in UNADJUSTED:
+        label_type = config.label_type
+        takers = [
+            name
+            for name in TESTING
+            if name not in UNADJUSTED and label_type in METHODS[name].label_types
+        ]
+        what = f"--method {config.scorer} does not test what --{option} leaves of the features"
+        yield what, f"give --method {either(takers)}, which test beside it", ("method", option)
+    if config.pvalues is None:
+        return
     if config.ranker in PERMUTED:
         what = f"--pvalues of --method {config.ranker} has no null distribution with --{option}"
         yield what, "leave one of them out, or test by f-test", ("pvalues", option)

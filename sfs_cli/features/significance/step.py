@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -19,6 +20,7 @@ from sfs_cli.methods.base import Problem, Scorer, Solution
 from sfs_cli.methods.shared import SIGNIFICANT, least_p_value
 from sfs_cli.options.graph import LABELS_ALONE
 from sfs_cli.provenance import RunFacts
+from sfs_cli.ranking.false_discovery import ADJUSTED, null_share
 from sfs_cli.run.guards import tell
 from sfs_cli.run.load import Run
 from sfs_cli.run.passes import Shape, graph_asked, needed
@@ -78,6 +80,17 @@ class SignificanceStep(Step):
             least = least_p_value(labels, problem.context.blocks)
         return TestedScorer(scorer, problem, config.null, config.permutations, least)
 
+    def solved(self, run: Run, solution: Solution) -> Solution:
+        """Return the solution with the q-values that ``--fdr-method`` asks for."""
+        p = solution.extra.get("p_value")
+        if p is None or self.config.fdr_method == "bh":  # which they are already
+            return solution
+        q = ADJUSTED[self.config.fdr_method](p)
+        facts, name = solution.facts, f"q_value_at_most_{SIGNIFICANT}"
+        if name in facts:
+            facts = facts | {name: int(np.count_nonzero(q <= SIGNIFICANT))}
+        return replace(solution, extra=solution.extra | {"q_value": q}, facts=facts)
+
     def find(self, run: Run, found: RankResult) -> None:
         """Say how many features are significant, and warn of p-values that are not valid.
 
@@ -98,7 +111,13 @@ class SignificanceStep(Step):
                 run.log.note(what)
         of_scores = facts["significance"] if config.split else examined(run, solution)
         q = np.asarray(found.ranking.extra["q_value"])
-        counts = {"level": SIGNIFICANT, "features": int(np.count_nonzero(q <= SIGNIFICANT))}
+        counts: dict[str, Any] = {
+            "level": SIGNIFICANT,
+            "features": int(np.count_nonzero(q <= SIGNIFICANT)),
+        }
+        counts["fdr_method"] = config.fdr_method
+        if config.fdr_method == "storey":
+            counts["null_share"] = null_share(np.asarray(found.ranking.extra["p_value"]))
         facts["significance"] = counts | of_scores
         for doubt in doubts(cast(dict[str, Any], facts)):
             tell(run, doubt.guard, doubt.text)
@@ -136,6 +155,11 @@ class SignificanceStep(Step):
         if "none" in facts:
             return [("No p-values", facts["none"])]
         pairs = [(f"q-value of {facts['level']:g} or less", counted(facts["features"], "feature"))]
+        if (how := facts.get("fdr_method", "bh")) != "bh":
+            text = {"by": "Benjamini and Yekutieli", "storey": "Storey"}[how]
+            if "null_share" in facts:
+                text += f", share of null features {facts['null_share']:.2f}"
+            pairs.append(("q-values of", text))
         if "split" in facts:
             of = {"features": "the other half of the features", "counts": "a part of every count"}
             pairs.append(("Tested on a graph built from", of[facts["split"]["how"]]))
@@ -200,7 +224,7 @@ def missing_share(run: Run, scored: np.ndarray) -> float:
 def _untested(run: Run) -> str | None:
     """Return why a method that has p-values of its own has none here."""
     config = run.config
-    if not METHODS[config.scorer].compares or run.cohort.parts:
+    if not METHODS[config.scorer].testing or run.cohort.parts:
         return None
     why = untested(config)
     return None if why is None else f"--method {config.scorer} has no p-values {why}"
