@@ -187,7 +187,7 @@ def loaded(
     without values and ids of features: what needs these is left out, the sources included.
     """
     memory = memory_budget(config)
-    steps = parse_transform(config.transform)
+    parse_transform(config.transform)  # refused before anything is read
     with ExitStack() as stack:
         stack.enter_context(reading_within(memory))
         table = inputs.read_label_table(config)
@@ -253,7 +253,7 @@ def loaded(
             samples=chosen,
             missing=cast(Any, config.missing),
             features=features,
-            steps=steps,
+            steps=parse_transform(config.transform),
             adjustment=adjustment,
             where=config.matrix,
         )

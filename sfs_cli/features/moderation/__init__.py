@@ -26,7 +26,7 @@ class ModerationFields(Config):
         "Moderated variances (empirical Bayes, as in limma): the residual variance of each feature "
         "is shrunk towards that of all features (yes), towards the trend of variance and mean "
         "(trend), with hypervariable features set apart (robust). By default where the residual "
-        f"degrees of freedom are {FEW} or fewer.",
+        f"degrees of freedom are {FEW} or fewer, and with --voom.",
         section="Method",
         verbs=RANKING,
         metavar="[auto|yes|trend|robust|trend,robust|no]",
@@ -42,7 +42,7 @@ def _resolve(config: RankConfig, cohort: Cohort) -> RankConfig:
     if config.moderate != "auto" or config.scorer not in METHODS:
         return config
     freedom, able = cohort.freedom, cohort.weights is None and not cohort.parts
-    few = able and freedom is not None and 0 < freedom <= FEW
+    few = (able and freedom is not None and 0 < freedom <= FEW) or config.voom
     return replace(config, moderate="yes" if few else "no")
 
 

@@ -118,7 +118,7 @@ def guard_class_tests(run: Run, tested: dict[str, Any], scored: np.ndarray) -> N
     """
     config, labels = run.config, run.context.labels
     design = run.context.design
-    by_graph, welch = config.pvalues is not None, config.scorer == "t-test" and design is None
+    by_graph, welch = config.pvalues is not None, tested.get("variances") == "not pooled"
     if by_graph:
         graph = graph_asked(config, run.matrix.n_samples).name
         tests = config.scorer == "fisher" or graph == "label"
