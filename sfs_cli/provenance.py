@@ -209,6 +209,7 @@ class PartFacts(TypedDict):
     """What optional parts found out, by their rooms in `sfs_cli.features`; empty without them."""
 
     survival: dict[str, Any]
+    precision: dict[str, Any]
     moderation: dict[str, Any]
     scales: dict[str, Any]
     pruning: dict[str, Any]

@@ -34,6 +34,7 @@ class Status(IntEnum):
     LOW_TOTAL = LeftOut.LOW_TOTAL
     EXPLAINED = LeftOut.EXPLAINED
     GIVEN = 10
+    LOW_COUNTS = LeftOut.LOW_COUNTS
 
     @property
     def text(self) -> str:
@@ -53,6 +54,7 @@ _TEXTS = {
     Status.LOW_TOTAL: "total too low",
     Status.EXPLAINED: "explained by covariates",
     Status.GIVEN: "given",
+    Status.LOW_COUNTS: "counts too low",
 }
 
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfs_cli.compute.matrix import BlockLike
+from sfs_cli.compute.matrix import Block, BlockLike
 from sfs_cli.errors import InputError, counted
 from sfs_cli.graph.laplacian import without
 from sfs_cli.methods.base import Problem, Scorer
-from sfs_cli.methods.blocks import CenteredBlock, CenteredScorer, Measured
+from sfs_cli.methods.blocks import CenteredBlock, CenteredScorer, Measured, center
 from sfs_cli.methods.class_means import ClassMeans, ProjectedMeans
 from sfs_cli.methods.low_rank import LowRankScores, Sums
 from sfs_cli.methods.shared import (
@@ -210,6 +210,9 @@ class FTestScorer(FisherScorer):
         all outcomes are the same, or there are fewer than three.
     """
 
+    of_t = False
+    """Whether the score is the root of the F statistic, an absolute t statistic."""
+
     def __init__(self, problem: Problem) -> None:
         assert problem.codes is not None
         count = problem.n_counted
@@ -245,6 +248,21 @@ class FTestScorer(FisherScorer):
         self.ratio = within / between
         self._record(between, within)
 
+    def with_spread(self, block: BlockLike) -> tuple[np.ndarray, ...]:
+        """Return what `score_block` does, and third and fourth the spread and the mean.
+
+        The spread of a feature is its sum of squares around the mean.
+        """
+        # before the scores, which may overwrite the block
+        centered = center(Block(block.values.astype(np.float64)))
+        square, mean = centered.square * centered.scale**2, centered.offset * centered.scale
+        score, status, *found = self.score_block(block)
+        return score, status, square, mean, *found
+
+    def columns(self, score: np.ndarray, *measured: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the p-values and q-values of the scores of all features, each shape (m,)."""
+        return super().columns(score**2 if self.of_t else score, *measured)
+
 
 def t_test(problem: Problem) -> Scorer:
     """Return the t-test of a problem: Welch's, or with covariates that of a linear model."""
@@ -274,6 +292,8 @@ class PooledTTestScorer(FTestScorer):
         As for `FTestScorer`, and where there are not two classes.
     """
 
+    of_t = True
+
     def __init__(self, problem: Problem) -> None:
         assert problem.codes is not None
         two_classes(problem.codes, each=1)
@@ -284,10 +304,6 @@ class PooledTTestScorer(FTestScorer):
         """Return the absolute t statistics and statuses of a block, and the class means."""
         score, *found = super().score_block(block)
         return np.sqrt(score), *found
-
-    def columns(self, score: np.ndarray, *measured: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the p-values and q-values of the scores of all features, each shape (m,)."""
-        return super().columns(score**2, *measured)
 
 
 class TTestScorer(WelchScorer):

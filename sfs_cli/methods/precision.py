@@ -66,8 +66,8 @@ class MeanVarianceTrend:
 class PrecisionWeights:
     """Finds the weights of counts that come in blocks of features.
 
-    `measure` each block, `fit_trend` once to what this gave of all, then take the `weights` of each
-    block. What a feature gets does not depend on the block that it is in.
+    `measure` each block, `fit_trend` once to what this gave of all, then take each block
+    `weighted`. What a feature gets does not depend on the block that it is in.
 
     Parameters
     ----------
@@ -125,8 +125,10 @@ class PrecisionWeights:
         root_sd[~np.asarray(counts).any(axis=1)] = np.nan
         return log_count, root_sd
 
-    def weights(self, counts: np.ndarray, trend: MeanVarianceTrend | None) -> np.ndarray:
-        """Return the weight of each count, the inverse of the variance of its log2.
+    def weighted(
+        self, counts: np.ndarray, trend: MeanVarianceTrend | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return log2 counts per million and their weights, the inverses of their variances.
 
         Parameters
         ----------
@@ -135,18 +137,18 @@ class PrecisionWeights:
 
         Returns
         -------
-        ndarray, shape (b, n)
-            1 everywhere without a trend; NaN for features with a missing count.
+        y, weights : ndarray, shape (b, n)
+            Weights are 1 everywhere without a trend, and NaN for features with a missing count.
 
         Raises
         ------
         InputError
             If a count is negative or infinite.
         """
-        _, fitted = self._fit(counts)
+        y, fitted = self._fit(counts)
         if trend is None:
-            return np.where(np.isnan(fitted), np.nan, 1.0)
-        return trend(fitted + self._log_sizes - _LOG2_MILLION) ** -4.0
+            return y, np.where(np.isnan(fitted), np.nan, 1.0)
+        return y, trend(fitted + self._log_sizes - _LOG2_MILLION) ** -4.0
 
     def _fit(self, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return log2 counts per million and what the model expects of them, both (b, n)."""

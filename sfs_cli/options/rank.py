@@ -234,6 +234,13 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
     min_total: float | None = _input(
         "Leave out features whose values, without missing ones, have a smaller sum.", metavar="T"
     )
+    min_count: float | None = _input(
+        "Leave out features with too few counts (the rule of filterByExpr of edgeR; 10 is usual): "
+        "in as many samples as the smallest class has, as many counts per million as N are at the "
+        "median library size.",
+        metavar="N",
+        above=0,
+    )
     include: tuple[str, ...] = _named(
         "Use only the features of this list of ids, or those whose id matches this regular "
         "expression (repeatable: of any).",

@@ -189,7 +189,7 @@ def loaded(
     without values and ids of features: what needs these is left out, the sources included.
     """
     memory = memory_budget(config)
-    steps = parse_transform(config.transform)
+    parse_transform(config.transform)  # refused before anything is read
     with ExitStack() as stack:
         stack.enter_context(reading_within(memory))
         table = inputs.read_label_table(config)
@@ -248,14 +248,14 @@ def loaded(
             looked = check_columns(config, opened.matrix, chosen, log)
             n_used = opened.matrix.n_samples if chosen is None else len(chosen)
             fewest = min(cohort.sizes.values(), default=n_used)
-            features = feature_filter(config, opened.matrix, fewest, log)
+            features = feature_filter(config, opened.matrix, fewest, cohort.labels, log)
             given = given_features(config, opened.matrix, log)
         prepared = PreparedMatrix(
             opened.matrix,
             samples=chosen,
             missing=cast(Any, config.missing),
             features=features,
-            steps=steps,
+            steps=parse_transform(config.transform),
             adjustment=adjustment,
             where=config.matrix,
         )
@@ -325,7 +325,7 @@ def _none_left(config: RankConfig, prepared: PreparedMatrix) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        asked = [flag(name) for name in config.given("min_samples", "min_total")]
+        asked = [flag(name) for name in config.given("min_samples", "min_total", "min_count")]
         if not asked and config.missing != "drop":
             raise
         reasons = np.bincount(np.concatenate(list(prepared.left_out())))

@@ -9,6 +9,7 @@ import numpy as np
 from sfs_cli.compute.context import Labels
 from sfs_cli.compute.matrix import arithmetic_dtype
 from sfs_cli.run.cohort import Design
+from sfs_cli.run.features import group_of
 from sfs_cli.run.load import Run
 from sfs_cli.store.adjust import Adjustment
 
@@ -25,7 +26,8 @@ def run_on(
     basis = design.basis if design is not None and len(design.basis) else None
     adjustment = None if basis is None else Adjustment(basis)
     among = samples if whole.samples is None else whole.samples[samples]
-    matrix = replace(whole, samples=among, adjustment=adjustment)
+    features = replace(whole.features, group=group_of(labels, len(samples)))
+    matrix = replace(whole, samples=among, adjustment=adjustment, features=features)
     # blocks are as large as those of all samples, which are what is read
     dtype = arithmetic_dtype(matrix.n_samples, matrix.n_features, matrix.dtype)
     engine = replace(context.engine, source=matrix, dtype=dtype)

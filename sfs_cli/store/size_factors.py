@@ -11,16 +11,25 @@ their share from all others. Factors come from what most features say instead.
 - Features with counts enough: Y. Chen, A. T. L. Lun and G. K. Smyth, "From reads to genes to
   pathways", F1000Research 5, 1438, 2016; those of ``filterByExpr`` of edgeR 3.40.2.
 
-Counts are given feature by feature, shape (m, n).
+A factor of a sample takes all of its features, which no block has: some samples at a time are
+gathered from the blocks.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
+from sfs_cli.compute.engine import Engine
+from sfs_cli.compute.matrix import Span
 from sfs_cli.errors import InputError
+from sfs_cli.store.quantile import each, gathered, sample_groups
+
+Counts = Callable[[Span], np.ndarray]
+"""From a span to its counts (b, n)."""
 
 LOG_RATIO_TRIM, ABUNDANCE_TRIM = 0.3, 0.05
 """Parts of the features that TMM leaves out at each end: of log ratios, and of abundances."""
@@ -32,44 +41,117 @@ _EQUAL = 1e-6
 _ROUNDING = 1e-14
 
 
-def tmm_factors(counts: np.ndarray, library_sizes: np.ndarray | None = None) -> np.ndarray:
-    """Return TMM normalization factors, whose product is 1.
-
-    The effective library size of a sample is its library size times its factor.
+def tmm_factors(passes: Engine, read: Counts, memory: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the total counts of the samples and their TMM factors, whose product is 1.
 
     Parameters
     ----------
-    counts : ndarray, shape (m, n)
-        Not negative, none missing.
-    library_sizes : ndarray, shape (n,), optional
-        The total counts otherwise.
+    passes : Engine
+        Over the m features of n samples, by which some samples at a time are gathered.
+    read : callable
+        From a span to its counts (b, n): not negative, none missing, 0 in features that take no
+        part.
+    memory : int
+        Bytes of the run, of which a part may be used.
 
     Returns
     -------
-    ndarray, shape (n,)
+    totals, factors : ndarray, shape (n,)
+        The factors are 1 if a total is 0. Their bytes depend on neither memory nor threads.
+    """
+    n, groups = _groups(passes, memory)
+    found: list[tuple[float, ...]] = []
+    for group in groups:
+        counts, counted = gathered(passes, partial(_with_counted, read), group)
+        found += each(passes, partial(_measured, counts, counted), len(group))
+    totals, quartiles, roots = np.array(found).T
+    if not totals.all():
+        return totals, np.ones(n)
+    reference = tmm_reference(quartiles, roots, totals)
+    factors: list[float] = []
+    for group in groups:
+        at = reference
+        if len(groups) > 1:  # otherwise the counts of all samples are here still
+            at = len(group)
+            counts, _ = gathered(passes, partial(_with_counted, read), np.append(group, reference))
+        compared = partial(_compared, counts, counts[at], totals[group], float(totals[reference]))
+        factors += each(passes, compared, len(group))
+    return totals, normalized(np.array(factors))
+
+
+def ratio_factors(passes: Engine, read: Counts, memory: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the total counts of the samples and the factors of their medians of ratios.
+
+    A size factor is the median ratio of the counts of a sample to those of a mean one, which has
+    the geometric mean of each feature with a count in every sample. Counts over size factors are
+    proportional to counts over totals times these factors, whose product is 1 like that of
+    `tmm_factors`. Parameters and results are those of that function.
 
     Raises
     ------
     InputError
-        If a count is negative or missing, or a library size is not above 0.
+        If each feature has a count of 0 in some sample.
     """
-    _check(counts)
-    sizes = _sizes(counts, library_sizes)
-    n = counts.shape[1]
-    counted = (counts > 0).any(axis=1)
-    if not counted.any() or n == 1:
-        return np.ones(n)
-    kept = counts[counted]
-    reference = tmm_reference(
-        np.array([np.quantile(sample, UPPER_QUARTILE) for sample in kept.T]),
-        np.array([np.sqrt(sample, dtype=np.float64).sum() for sample in kept.T]),
-        sizes,
-    )
-    factors = [
-        tmm_factor(kept[:, j], kept[:, reference], float(sizes[j]), float(sizes[reference]))
-        for j in range(n)
-    ]
-    return normalized(np.array(factors))
+    _, groups = _groups(passes, memory)
+    found: list[tuple[float, ...]] = []
+    for group in groups:
+        counts, means = gathered(passes, partial(_with_log_means, read), group)
+        everywhere = np.isfinite(means)
+        if not everywhere.any():
+            raise InputError(
+                "--transform with ratios: each feature has a count of 0 in a sample, so that there "
+                "are no ratios to take a median of",
+                hint="use TMM factors (tmm), or leave out samples of few counts",
+                option="transform",
+            )
+        found += each(passes, partial(_median_ratio, counts, everywhere, means), len(group))
+    totals, ratios = np.array(found).T
+    return totals, normalized(ratios / totals)
+
+
+FACTORS = {"tmm": tmm_factors, "ratios": ratio_factors}
+"""Normalization factors of samples: a library size times its factor is an effective one."""
+ROUNDS = {"tmm": 2, "ratios": 1}
+"""How often each group of samples is gathered for them, where there are several groups."""
+
+
+def _groups(passes: Engine, memory: int) -> tuple[int, list[np.ndarray]]:
+    n, m = passes.source.n_samples, passes.source.n_features
+    return n, sample_groups(n, m, memory)
+
+
+def _with_counted(read: Counts, span: Span) -> tuple[np.ndarray, np.ndarray]:
+    """Return counts, and which features have one in any sample."""
+    counts = read(span)
+    return counts, np.asarray((counts > 0).any(axis=1))
+
+
+def _with_log_means(read: Counts, span: Span) -> tuple[np.ndarray, np.ndarray]:
+    """Return counts, and mean logarithms, which are -inf where a sample has no count."""
+    counts = read(span)
+    with np.errstate(divide="ignore"):
+        return counts, np.log(counts).mean(axis=1)
+
+
+def _measured(counts: np.ndarray, counted: np.ndarray, at: int) -> tuple[float, ...]:
+    """Return the total count, the upper quartile and the sum of square roots of a sample."""
+    kept = counts[at, counted]
+    quartile = np.quantile(kept, UPPER_QUARTILE) if len(kept) else 0.0
+    return float(kept.sum()), float(quartile), float(np.sqrt(kept).sum())
+
+
+def _compared(
+    counts: np.ndarray, reference: np.ndarray, totals: np.ndarray, of_reference: float, at: int
+) -> float:
+    return tmm_factor(counts[at], reference, float(totals[at]), of_reference)
+
+
+def _median_ratio(
+    counts: np.ndarray, everywhere: np.ndarray, means: np.ndarray, at: int
+) -> tuple[float, ...]:
+    """Return the total count of a sample and its median ratio."""
+    logs = np.log(counts[at, everywhere]) - means[everywhere]
+    return float(counts[at].sum()), float(np.exp(np.median(logs)))
 
 
 def tmm_reference(
@@ -148,38 +230,6 @@ def _untrimmed(values: np.ndarray, trim: float) -> np.ndarray:
     return np.asarray((ranks >= lowest) & (ranks <= len(values) + 1 - lowest))
 
 
-def median_of_ratios(counts: np.ndarray) -> np.ndarray:
-    """Return the size factor of each sample: the median ratio of its counts to those of a mean one.
-
-    The mean sample has the geometric mean of each feature that has a count in every sample. Counts
-    are divided by the factors; library sizes have no part.
-
-    Parameters
-    ----------
-    counts : ndarray, shape (m, n)
-        Not negative, none missing.
-
-    Returns
-    -------
-    ndarray, shape (n,)
-
-    Raises
-    ------
-    InputError
-        If a count is negative or missing, or each feature has a count of 0.
-    """
-    _check(counts)
-    everywhere = (counts > 0).all(axis=1)
-    if not everywhere.any():
-        raise InputError(
-            "each feature has a count of 0 in a sample: there are no ratios to take a median of",
-            hint="use TMM factors, or leave out samples of few counts",
-        )
-    logs = np.log(counts[everywhere], dtype=np.float64)
-    logs -= logs.mean(axis=1, keepdims=True)
-    return np.asarray(np.exp(np.median(logs, axis=0)))
-
-
 @dataclass(frozen=True)
 class CountRule:
     """Which features have counts enough: the rule can be asked about one block after the other.
@@ -209,9 +259,8 @@ class CountRule:
     def of(
         cls,
         library_sizes: np.ndarray,
+        samples: float,
         *,
-        groups: np.ndarray | None = None,
-        design: np.ndarray | None = None,
         min_count: float = 10.0,
         min_total: float = 15.0,
         large_n: float = 10.0,
@@ -222,46 +271,64 @@ class CountRule:
         Parameters
         ----------
         library_sizes : ndarray, shape (n,)
-            Total counts, times the normalization factors if there are any.
-        groups : ndarray, shape (n,), optional
-            The group of each sample; all are one group without it and without a design.
-        design : ndarray, shape (n, p), optional
-            In place of groups; the smallest group has ``1 / max h`` samples then, with the leverage
-            h of the samples.
+            Total counts, above 0, times the normalization factors if there are any.
+        samples : float
+            Samples of the smallest group (`smallest_group`).
         min_count : float
             The count that is enough in a sample of median library size.
         min_total : float
             The total count that is enough.
         large_n, min_part : float
             Of the samples of the smallest group beyond the first `large_n`, this part is enough.
-
-        Raises
-        ------
-        InputError
-            If a library size is not above 0.
         """
         sizes = np.asarray(library_sizes, np.float64)
-        _check_sizes(sizes)
-        if groups is not None:
-            samples = float(np.unique(groups, return_counts=True)[1].min())
-        elif design is not None:
-            samples = 1 / float(_leverage(np.asarray(design, np.float64)).max())
-        else:
-            samples = float(len(sizes))
         if samples > large_n:
             samples = large_n + (samples - large_n) * min_part
         # multiplied and divided in the order of edgeR, for a count of exactly `min_count` is kept
         # or not by rounding
         return cls(1e6 / sizes, min_count / float(np.median(sizes)) * 1e6, samples, min_total)
 
-    def keeps(self, counts: np.ndarray) -> np.ndarray:
-        """Return which features of a block of counts, shape (b, n), are kept, shape (b,)."""
-        counts = np.asarray(counts, np.float64)
-        enough = (counts * self.per_million >= self.cutoff).sum(axis=1)
-        total = counts.sum(axis=1)
+    def reach(self, counts: np.ndarray, samples: np.ndarray | slice = slice(None)) -> np.ndarray:
+        """Return which counts are enough, of bool and their shape.
+
+        Their last axis is the samples, all or those at the positions that are given.
+        """
+        return np.asarray(counts.astype(np.float64) * self.per_million[samples] >= self.cutoff)
+
+    def keeps(self, enough: np.ndarray, total: np.ndarray) -> np.ndarray:
+        """Return which features are kept, shape (b,).
+
+        Parameters
+        ----------
+        enough : ndarray of int, shape (b,)
+            How many of their counts are enough.
+        total : ndarray, shape (b,)
+            The sum of their counts.
+        """
         return np.asarray(
             (enough >= self.samples - _ROUNDING) & (total >= self.min_total - _ROUNDING)
         )
+
+
+def smallest_group(
+    n: int, *, groups: np.ndarray | None = None, design: np.ndarray | None = None
+) -> float:
+    """Return how many samples the smallest group has: all n without groups and without a design.
+
+    Parameters
+    ----------
+    n : int
+    groups : ndarray, shape (n,), optional
+        The group of each sample.
+    design : ndarray, shape (n, p), optional
+        In place of groups; the smallest one has ``1 / max h`` samples then, with the leverage h of
+        the samples.
+    """
+    if groups is not None:
+        return float(np.unique(groups, return_counts=True)[1].min())
+    if design is not None:
+        return 1 / float(_leverage(np.asarray(design, np.float64)).max())
+    return float(n)
 
 
 def _leverage(design: np.ndarray) -> np.ndarray:
@@ -271,30 +338,3 @@ def _leverage(design: np.ndarray) -> np.ndarray:
     left, singular, _ = np.linalg.svd(columns[:, size > 0] / size[size > 0], full_matrices=False)
     basis = left[:, singular > 1e-7 * singular[0]]
     return np.vecdot(basis, basis)
-
-
-def _sizes(counts: np.ndarray, library_sizes: np.ndarray | None) -> np.ndarray:
-    """Return library sizes, the total counts if none are given."""
-    if library_sizes is None:
-        library_sizes = counts.sum(axis=0, dtype=np.float64)
-    sizes = np.asarray(library_sizes, np.float64)
-    _check_sizes(sizes)
-    return sizes
-
-
-def _check_sizes(sizes: np.ndarray) -> None:
-    if not ((sizes > 0) & np.isfinite(sizes)).all():
-        at = int(np.argmin((sizes > 0) & np.isfinite(sizes)))
-        raise InputError(
-            f"the library size of a sample is {sizes[at]:g}, not a number above 0",
-            where=f"sample at position {at}",
-            hint="leave the sample out",
-        )
-
-
-def _check(counts: np.ndarray) -> None:
-    if not ((counts >= 0) & (counts < np.inf)).all():
-        raise InputError(
-            "size factors need counts of 0 or more, none of them missing",
-            hint="give raw counts, without a transformation",
-        )

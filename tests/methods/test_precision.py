@@ -30,7 +30,7 @@ def test_weights_and_trend_are_those_of_voom(name: str) -> None:
     precision = weigher(case)
     log_count, root_sd = precision.measure(COUNTS)
     trend = fit_trend(log_count, root_sd, case.get("span", 0.5))
-    weights = precision.weights(COUNTS, trend)
+    _, weights = precision.weighted(COUNTS, trend)
     np.testing.assert_allclose(weights[::EVERY], np.array(case["weights"]), rtol=1e-9)
     if name == "saturated":
         assert precision.residual_df == 0
@@ -57,8 +57,8 @@ def test_blocks_give_the_same_bytes(size: int) -> None:
     parts = [np.concatenate(column) for column in zip(*map(precision.measure, blocks))]
     np.testing.assert_array_equal(parts, whole)
     trend = fit_trend(*whole)
-    weights = np.concatenate([precision.weights(block, trend) for block in blocks])
-    np.testing.assert_array_equal(weights, precision.weights(COUNTS, trend))
+    weights = np.concatenate([precision.weighted(block, trend)[1] for block in blocks])
+    np.testing.assert_array_equal(weights, precision.weighted(COUNTS, trend)[1])
 
 
 def test_the_order_of_samples_has_no_part() -> None:
@@ -66,8 +66,8 @@ def test_the_order_of_samples_has_no_part() -> None:
     order = np.random.default_rng(0).permutation(COUNTS.shape[1])
     design, sizes = np.array(case["design"], float), np.array(case["library_sizes"], float)
     plain, moved = PrecisionWeights(design, sizes), PrecisionWeights(design[order], sizes[order])
-    expected = plain.weights(COUNTS, fit_trend(*plain.measure(COUNTS)))[:, order]
-    found = moved.weights(COUNTS[:, order], fit_trend(*moved.measure(COUNTS[:, order])))
+    expected = plain.weighted(COUNTS, fit_trend(*plain.measure(COUNTS)))[1][:, order]
+    found = moved.weighted(COUNTS[:, order], fit_trend(*moved.measure(COUNTS[:, order])))[1]
     np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
@@ -75,7 +75,7 @@ def test_designs_with_the_same_span_give_the_same_weights() -> None:
     weights = []
     for name in ("covariate", "dependent"):
         precision = weigher(CASES[name])
-        weights.append(precision.weights(COUNTS, fit_trend(*precision.measure(COUNTS))))
+        weights.append(precision.weighted(COUNTS, fit_trend(*precision.measure(COUNTS)))[1])
     np.testing.assert_allclose(*weights, rtol=1e-9)
 
 
@@ -83,7 +83,7 @@ def test_larger_counts_weigh_more() -> None:
     rng = np.random.default_rng(4)
     counts = rng.poisson(np.geomspace(2, 5000, 400)[:, None], (400, 10)).astype(float)
     precision = PrecisionWeights(np.ones((10, 1)), counts.sum(axis=0))
-    weights = precision.weights(counts, fit_trend(*precision.measure(counts)))
+    _, weights = precision.weighted(counts, fit_trend(*precision.measure(counts)))
     # log2 of a Poisson count has the variance 1 / (mean ln(2)^2)
     large = np.geomspace(2, 5000, 400) > 50
     expected = np.geomspace(2, 5000, 400) * np.log(2) ** 2
@@ -98,16 +98,16 @@ def test_a_missing_count_leaves_its_feature_out() -> None:
     trend = fit_trend(*precision.measure(hole))
     others = np.arange(len(COUNTS)) != 9
     alone = fit_trend(*precision.measure(COUNTS[others]))
-    weights = precision.weights(hole, trend)
+    _, weights = precision.weighted(hole, trend)
     assert np.isnan(weights[9]).all()
-    np.testing.assert_array_equal(weights[others], precision.weights(COUNTS[others], alone))
+    np.testing.assert_array_equal(weights[others], precision.weighted(COUNTS[others], alone)[1])
 
 
 def test_without_a_trend_all_weights_are_one() -> None:
     precision = weigher(CASES["groups"])
     trend = fit_trend(*precision.measure(COUNTS[5:6]))
     assert trend is None
-    assert (precision.weights(COUNTS, trend) == 1).all()
+    assert (precision.weighted(COUNTS, trend)[1] == 1).all()
 
 
 def test_errors_say_what_is_wrong() -> None:

@@ -26,7 +26,7 @@ class ModerationFields(Config):
         "Moderated variances (empirical Bayes, as in limma): the residual variance of each feature "
         "is shrunk towards that of all features (yes), towards the trend of variance and mean "
         "(trend), with hypervariable features set apart (robust). By default where the residual "
-        f"degrees of freedom are {FEW} or fewer.",
+        f"degrees of freedom are {FEW} or fewer, and with --voom.",
         section="Method",
         verbs=RANKING,
         metavar="[auto|yes|trend|robust|trend,robust|no]",
@@ -43,7 +43,7 @@ def _resolve(config: RankConfig, cohort: Cohort) -> RankConfig:
     if config.moderate != "auto" or config.scorer not in METHODS or cohort.weights is not None:
         return config
     freedom = None if cohort.parts else cohort.freedom
-    few = freedom is not None and 0 < freedom <= FEW
+    few = config.voom or (freedom is not None and 0 < freedom <= FEW)
     return replace(config, moderate="yes" if few else "no")
 
 

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from sfs_cli.compute.matrix import Block, BlockLike
+from sfs_cli.compute.matrix import BlockLike
 from sfs_cli.features.step import Pairs, Step
 from sfs_cli.methods.base import Problem, Scorer
-from sfs_cli.methods.blocks import center
 from sfs_cli.methods.classical import FTestScorer, PooledTTestScorer, TTestScorer
 from sfs_cli.methods.moderated import Moderated, moderate
 from sfs_cli.methods.shared import f_tests
@@ -40,16 +39,12 @@ class ModeratedScorer(Scorer):
         self.trend, self.robust = trend, robust
         self.dtype, self.facts, self.warnings = scorer.dtype, scorer.facts, scorer.warnings
         self.class_means = scorer.class_means
-        self.rooted = isinstance(scorer, PooledTTestScorer)
+        self.rooted = scorer.of_t
         self.found: Moderated | None = None
 
     def score_block(self, block: BlockLike) -> tuple[np.ndarray, ...]:
         """Return statistics, statuses, and the sum of squares and mean of each feature."""
-        # before the scores, which may overwrite the block
-        centered = center(Block(block.values.astype(np.float64)))
-        square, mean = centered.square * centered.scale**2, centered.offset * centered.scale
-        score, status, *found = self.scorer.score_block(block)
-        return score, status, square, mean, *found
+        return self.scorer.with_spread(block)
 
     def settled(self, score: np.ndarray, *measured: np.ndarray) -> np.ndarray:
         """Return the moderated statistics of all features, shape (m,)."""

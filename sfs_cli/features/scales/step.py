@@ -28,7 +28,7 @@ from sfs_cli.ranking.table import Picked
 from sfs_cli.run.load import Run
 from sfs_cli.run.passes import Shape, fitting, method_pass
 from sfs_cli.run.rank import RankResult
-from sfs_cli.run.scoring import Scored, score_by
+from sfs_cli.run.scoring import Scored, score_on
 
 if TYPE_CHECKING:
     from sfs_cli.catalog import Method
@@ -173,10 +173,6 @@ class ScalesStep(Step):
                 TestedScorer(scorer, problem, str(self.config.null), self.config.permutations)
             )
         made = ScalesScorer(names, scorers, each=self.config.scale_pvalues)
-        run.log.phase("scores")
-        context = run.context
-        passed = method_pass(run.config, context.n, context.m, context.memory)
-        run = run.on(context.engine.at(passed))
         facts = {
             "similarity": "scales",
             "coordinates": str(self.config.coordinates_from),
@@ -184,7 +180,7 @@ class ScalesStep(Step):
             "scales": list(names),
             "spacing": spacing,
         }
-        return Scored(score_by(run, made), facts)
+        return replace(score_on(run, None, lambda _: made), graph=facts)
 
     def find(self, run: Run, found: RankResult) -> None:
         """Say on which scales the features were tested."""

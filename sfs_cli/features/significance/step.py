@@ -69,7 +69,14 @@ class SignificanceStep(Step):
         if config.null is None:
             return scorer
         from sfs_cli.methods.mutual_info import MutualInfoScorer
-        from sfs_cli.methods.significance.tested import LabelPermutations, TestedScorer
+        from sfs_cli.methods.significance.tested import (
+            GraphTest,
+            LabelPermutations,
+            TestedScorer,
+        )
+
+        if isinstance(scorer, GraphTest):  # it is tested already
+            return scorer
 
         labels = problem.codes if problem.outcome is None else problem.outcome
         if METHODS[config.scorer].permuted:

@@ -44,13 +44,21 @@ kept <- list(
   cutoff = filterByExpr(same, group = rep(1:2, 3), lib.size = rep(1234567, 6))
 )
 
+# log2 counts per million, of every tenth feature
+ratio <- estimateSizeFactorsForMatrix(composed) / colSums(composed)
+factors <- list(
+  none = rep(1, n), tmm = calcNormFactors(composed), ratios = ratio / exp(mean(log(ratio)))
+)
+log_cpm <- lapply(factors, function(f) {
+  y <- DGEList(composed, norm.factors = f)
+  unname(cpm(y, log = TRUE, prior.count = 2))[seq(1, m, 10), ]
+})
+
 write_reference("size_factors", list(
   versions = versions("edgeR", "DESeq2"),
   matrices = c(matrices, list(wide = wide, same = same)),
   sizes = sizes, groups = groups, batch = batch, many = many,
-  tmm = c(tmm, list(
-    with_sizes = calcNormFactors(plain, lib.size = sizes)
-  )),
+  tmm = tmm, log_cpm = log_cpm,
   pairs = lapply(1:n, function(j) edgeR:::.calcFactorTMM(composed[, j], composed[, 3], Acutoff = -8)),
   ratios = ratios, kept = lapply(kept, as.integer)
 ))
