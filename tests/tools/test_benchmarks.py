@@ -116,7 +116,8 @@ def test_power_is_the_share_of_small_p_values():
         power.Data(np.ones((50, 2)), np.zeros((2, 2)), pattern), power.Test(p, 1.0)
     )
     assert found["gradient"] == found["mean"] == pytest.approx(0.4)
-    assert found["null 0.05"] == 1 and found["null 0.001"] == pytest.approx(0.4)
+    assert found["null 0.05"] == 1
+    assert found["null 0.001"] == pytest.approx(0.4)
 
 
 def test_power_of_small_data_is_reported(tmp_path):
