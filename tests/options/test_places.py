@@ -123,6 +123,8 @@ def test_it_is_complete_and_readable():
         "leave-one-out": True,
         "format": "tsv",
         "modules": False,
+        "moderate": "auto",
+        "voom": False,
         "signed": True,
         "digits": 10,
         "seed": 0,

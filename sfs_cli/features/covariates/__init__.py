@@ -39,7 +39,7 @@ class CovariateFields(Config):
     block: str | None = option(
         "Column of pairs, patients, litters or other blocks in which samples are compared: the "
         "differences between blocks are taken out of the features, and permutations stay within "
-        "blocks. (Samples of one donor in one class are replicates: --donors.)",
+        "blocks. Samples of one donor in one class are replicates: see --donors.",
         section="Input",
         verbs=WHOLE_ON_SOURCE,
         metavar="FILE:COLUMN or obs:KEY",
