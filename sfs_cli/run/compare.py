@@ -7,6 +7,7 @@ each other.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -18,22 +19,28 @@ from typing import Any
 import numpy as np
 
 from sfs_cli.compute.memory import format_size
+from sfs_cli.display import shown
 from sfs_cli.errors import InputError, counted, within
+from sfs_cli.evaluation.classify import CLASSIFIERS
 from sfs_cli.evaluation.measures import Overlap, overlap
 from sfs_cli.io.results.writers import table_bytes
 from sfs_cli.logs import Messages
 from sfs_cli.methods.shared import require_sklearn
 from sfs_cli.options.compare import (
+    ALL,
     RANDOM,
     VARIABLE,
     CompareConfig,
     check_different,
 )
+from sfs_cli.provenance import named, versions
+from sfs_cli.report.model import Table
 from sfs_cli.run import outputs
 from sfs_cli.run.checkpoints import NO_CHECKPOINTS, RunCheckpoints
 from sfs_cli.run.config import input_files
 from sfs_cli.run.evaluate import (
     GIVEN,
+    ONCE,
     Evaluated,
     Evaluation,
     describe_judged,
@@ -45,7 +52,8 @@ from sfs_cli.run.evaluate import (
 from sfs_cli.run.lists import list_names, ranking_at, read_lists
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.part import run_on
-from sfs_cli.tables import header
+from sfs_cli.run.verdicts import CONTROLS, sentences
+from sfs_cli.tables import FILES, header
 
 CURVES, OVERLAP, METHODS = "curves.tsv", "overlap.tsv", "methods.tsv"
 
@@ -64,11 +72,13 @@ def run(config: CompareConfig, messages: Messages, *, as_json: bool = False) -> 
         rows = [(a, b, k, each.shared, each.by_chance, each.jaccard) for a, b, k, each in pairs]
         tables[OVERLAP] = table_bytes(header(OVERLAP), rows, config.digits)
         tables[METHODS] = _methods_bytes(found, config)
+        if config.out is not None:
+            tables[outputs.REPORT] = shown(_page(found, config, messages, list(tables))).encode()
         return outputs.Made.of_tables(
             tables, found.facts, partial(_log_summary, found, pairs, messages)
         )
 
-    names = [*table_names(config, CURVES), OVERLAP, METHODS]
+    names = [*table_names(config, CURVES), OVERLAP, METHODS, outputs.REPORT]
     return outputs.make_result(
         config, messages, names, lambda: _describe(config), make, as_json=as_json
     )
@@ -193,6 +203,51 @@ def overlaps(found: Evaluated) -> list[Pair]:
         for k in found.facts["lengths"]
         if k <= min(a.count, b.count)
     ]
+
+
+def _page(found: Evaluated, config: CompareConfig, messages: Messages, names: list[str]) -> str:
+    """Return the page: what was measured by a linear SVM, or without labels, of each list."""
+    from sfs_cli.report.comparison import Point, render_comparison
+
+    main, judge = ("balanced_accuracy", CLASSIFIERS[-1]) if found.folds else ("redundancy", "")
+    length = shown_length([m.length for m in found.measures if m.name not in CONTROLS])
+    curves: dict[str, dict[int, Point]] = {}
+    for m in found.measures:
+        if (m.measure, m.classifier) == (main, judge) and m.name != ALL and m.value == m.value:
+            name = f"{m.name} (leaky)" if found.folds and m.selection == ONCE else m.name
+            curves.setdefault(name, {})[m.length] = Point(m.value, m.low, m.high)
+    measures = [main, *(("stability", "redundancy") if found.folds else ("jaccard",))]
+    shown_lengths = (length, found.facts["background"])  # all features have one length
+    rows: dict[tuple[str, str], dict[str, float]] = {}
+    for m in found.measures:
+        if m.measure in measures and m.classifier in ("", judge) and m.length in shown_lengths:
+            row = rows.setdefault((m.name, m.selection), {})
+            row |= {m.measure: m.value} | (
+                {} if m.measure != main else {"low": m.low, "high": m.high}
+            )
+    columns = [main, "low", "high", *measures[1:]]
+    of = f" of a {judge}" if judge else ""
+    tables = [
+        Table(
+            heading=f"The lists, with {length:,} features",
+            columns=("list", "chosen on", *(name.replace("_", " ") for name in columns)),
+            rows=[(*key, *(row.get(name) for name in columns)) for key, row in rows.items()],
+            note=f"The {main.replace('_', ' ')}{of}, with its 95% interval.",
+            digits=3,
+        )
+    ]
+    files = [(named(config.prefix, name), FILES[name].meaning) for name in names]
+    return render_comparison(
+        Path(config.matrix).name,
+        sentences(found.verdicts, length),
+        messages.warnings,
+        curves,
+        f"{main.replace('_', ' ')}{of}",
+        tables,
+        shlex.join([*config.command(), "--out", "results"]),
+        files,
+        versions()["sfs"],
+    )
 
 
 def _methods_bytes(found: Evaluated, config: CompareConfig) -> bytes:

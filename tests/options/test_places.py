@@ -124,6 +124,8 @@ def test_it_is_complete_and_readable():
         "format": "tsv",
         "modules": False,
         "signed": True,
+        "moderate": "auto",
+        "enrichment": "auto",
         "digits": 10,
         "seed": 0,
         "on-no-convergence": "warn",

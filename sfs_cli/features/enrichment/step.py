@@ -20,7 +20,6 @@ from sfs_cli.provenance import RunFacts
 from sfs_cli.ranking.evidence import exponential_scores
 from sfs_cli.ranking.table import Picked, Ranking
 from sfs_cli.report.model import Table
-from sfs_cli.report.words import isolated
 from sfs_cli.run.config import split_sets
 from sfs_cli.run.load import Run
 from sfs_cli.run.rank import RankResult
@@ -257,7 +256,7 @@ class EnrichmentStep(Step):
         if "ends" in tested:
             of_end = {t["direction"]: t for t, e in known[::-1] if e is tested}
             return [
-                f"The set with the best p-value {_at(end)} is {isolated(of_end[end]['set'])} "
+                f"The set with the best p-value {_at(end)} is {of_end[end]['set']} "
                 f"(NES {of_end[end]['nes']:.2f}, q-value {of_end[end]['q_value']:.2g})."
                 for end in tested["ends"] or ["top"]
                 if end in of_end
@@ -296,7 +295,7 @@ def test_made(tested: dict[str, Any]) -> str:
 
 
 def _at(end: str) -> str:
-    return "at the top" if end == "top" else f"among features higher in {isolated(end)}"
+    return "at the top" if end == "top" else f"among features higher in {end}"
 
 
 def _tables(tested: dict[str, Any]) -> list[Table]:
