@@ -21,7 +21,6 @@ import numpy as np
 from sfs_cli.compute.memory import format_size
 from sfs_cli.display import shown
 from sfs_cli.errors import InputError, counted, within
-from sfs_cli.evaluation.classify import CLASSIFIERS
 from sfs_cli.evaluation.measures import Overlap, overlap
 from sfs_cli.io.results.writers import table_bytes
 from sfs_cli.logs import Messages
@@ -40,12 +39,12 @@ from sfs_cli.run.checkpoints import NO_CHECKPOINTS, RunCheckpoints
 from sfs_cli.run.config import input_files
 from sfs_cli.run.evaluate import (
     GIVEN,
-    ONCE,
     Evaluated,
     Evaluation,
     describe_judged,
     log_summary,
     shown_length,
+    shown_measure,
     table_names,
     tables_of,
 )
@@ -206,47 +205,40 @@ def overlaps(found: Evaluated) -> list[Pair]:
 
 
 def _page(found: Evaluated, config: CompareConfig, messages: Messages, names: list[str]) -> str:
-    """Return the page: what was measured by a linear SVM, or without labels, of each list."""
-    from sfs_cli.report.comparison import Point, render_comparison
+    """Return the page: the accuracy of a linear SVM, or else the redundancy, of each list."""
+    from sfs_cli.report.comparison import curves_chart
+    from sfs_cli.report.page import Figure, compiled, grids
 
-    main, judge = ("balanced_accuracy", CLASSIFIERS[-1]) if found.folds else ("redundancy", "")
-    length = shown_length([m.length for m in found.measures if m.name not in CONTROLS])
-    curves: dict[str, dict[int, Point]] = {}
-    for m in found.measures:
-        if (m.measure, m.classifier) == (main, judge) and m.name != ALL and m.value == m.value:
-            name = f"{m.name} (leaky)" if found.folds and m.selection == ONCE else m.name
-            curves.setdefault(name, {})[m.length] = Point(m.value, m.low, m.high)
-    measures = [main, *(("stability", "redundancy") if found.folds else ("jaccard",))]
-    shown_lengths = (length, found.facts["background"])  # all features have one length
-    rows: dict[tuple[str, str], dict[str, float]] = {}
-    for m in found.measures:
-        if m.measure in measures and m.classifier in ("", judge) and m.length in shown_lengths:
-            row = rows.setdefault((m.name, m.selection), {})
-            row |= {m.measure: m.value} | (
-                {} if m.measure != main else {"low": m.low, "high": m.high}
-            )
-    columns = [main, "low", "high", *measures[1:]]
-    of = f" of a {judge}" if judge else ""
+    main, judge = shown_measure(found)
+    in_words = f"{main.replace('_', ' ')} of a {judge}" if judge else main
+    own = [m for m in found.measures if m.measure in (main, "stability")]
+    own = [m for m in own if m.classifier in ("", judge) and not np.isnan(m.value)]
     tables = [
         Table(
-            heading=f"The lists, with {length:,} features",
-            columns=("list", "chosen on", *(name.replace("_", " ") for name in columns)),
-            rows=[(*key, *(row.get(name) for name in columns)) for key, row in rows.items()],
-            note=f"The {main.replace('_', ' ')}{of}, with its 95% interval.",
+            heading=heading,
+            columns=("list", "chosen on", "features", "mean", "low", "high"),
+            rows=[(*m[:3], m.value, m.low, m.high) for m in own if m.measure == measure],
+            note=FILES[CURVES].columns["low"] if judge else "",
             digits=3,
         )
+        for measure, heading in ((main, in_words), ("stability", "stability over the folds"))
     ]
-    files = [(named(config.prefix, name), FILES[name].meaning) for name in names]
-    return render_comparison(
-        Path(config.matrix).name,
-        sentences(found.verdicts, length),
-        messages.warnings,
-        curves,
-        f"{main.replace('_', ' ')}{of}",
-        tables,
-        shlex.join([*config.command(), "--out", "results"]),
-        files,
-        versions()["sfs"],
+    curves: dict[str, list[tuple[int, float, float, float]]] = {}
+    for m in own:
+        if m.measure == main and m.name != ALL:
+            curve = curves.setdefault(f"{m.name}, {m.selection}", [])
+            curve.append((m.length, m.value, m.low, m.high))
+    chart = curves_chart(in_words, curves)
+    shown_at = shown_length([m.length for m in own if m.name not in CONTROLS])
+    return compiled("compare.html.j2").render(
+        title=Path(config.matrix).name,
+        sentences=sentences(found.verdicts, shown_at),
+        warnings=messages.warnings,
+        figures=[Figure(f"{in_words} by length", "Means, and 95% intervals where known.", chart)],
+        tables=grids(table for table in tables if table.rows),
+        command=shlex.join([*config.command(), "--out", "results"]),
+        files=[(named(config.prefix, name), FILES[name].meaning) for name in names],
+        version=versions()["sfs"],
     )
 
 

@@ -243,7 +243,7 @@ def test_the_record_is_what_its_schema_says_and_a_second_run_is_up_to_date(tmp_p
     check(record, EvaluateRecord, "run.json")
     before = {path.name: path.stat().st_ino for path in out.iterdir()}
     tables_made = ("curves", "verdicts", "folds", "enrichment", "overlap", "methods")
-    assert set(before) == {*(f"{name}.tsv" for name in tables_made), "run.json"}
+    assert set(before) == {*(f"{name}.tsv" for name in tables_made), "report.html", "run.json"}
     compare.run(config, Messages(-1))
     assert {path.name: path.stat().st_ino for path in out.iterdir()} == before
     other = parse_ranking("rbf=--method spec --similarity rbf --gamma-power 2")
