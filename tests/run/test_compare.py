@@ -84,7 +84,12 @@ def test_redundancy_and_clusters_of_folds_have_a_mean_and_a_standard_error(tmp_p
     given = study(tmp_path, X, y) | {"repeats": 2, "dtype": "float64"}
     found = tables(compared(tmp_path, **given, method_=("f-test",)))
     rows = [r for r in found["curves"] if r["list"] == "f-test" and r["selection"] == "in folds"]
-    assert {r["measure"] for r in rows if not r["classifier"]} == {"redundancy", "nmi", "ari"}
+    assert {r["measure"] for r in rows if not r["classifier"]} == {
+        "redundancy",
+        "nmi",
+        "ari",
+        "stability",
+    }
     from sklearn.feature_selection import f_classif
     from sklearn.model_selection import RepeatedStratifiedKFold
 

@@ -137,9 +137,10 @@ def tested_sets(
     tests: Rows
     columns: tuple[str, ...]
     first_cells: tuple[Any, ...]
-    if how == "preranked" or (how == "auto" and ends):
-        place = {feature: i for i, feature in enumerate(ranked)}
-        places = {name: [place[g] for g in of if g in place] for name, of in sets.items()}
+    place = {feature: i for i, feature in enumerate(ranked)}
+    places = {name: {place[g] for g in of if g in place} for name, of in sets.items()}
+    usual = any(LEAST <= len(of) <= MOST for of in places.values())
+    if how == "preranked" or (how == "auto" and ends and usual):
         tests = [
             (
                 *(each.name, each.size, each.es, each.nes, each.p_value, each.q_value),
