@@ -1046,7 +1046,7 @@ class Evaluated:
     ----------
     table : DataFrame
         A row for each list, length and measure: columns list, selection, length, measure,
-        classifier, value and standard_error.
+        classifier, value, standard_error, low and high (a 95 % interval).
     enrichment : DataFrame
         The sets in the lists, where some were given.
     facts : dict

@@ -112,7 +112,7 @@ FILES = {
     "report.html": File(
         "one page without links to other files: the result in words, figures, tables, what was "
         "read and how",
-        ("rank", "shard merge", "aggregate", "report"),
+        ("rank", "shard merge", "aggregate", "report", "compare"),
     ),
     "run.json": File("options, inputs and outputs with sha256, versions, time and memory", _ALL),
     "sfs_mqc.json": File("a row for MultiQC", ("rank", "shard merge", "aggregate")),

@@ -738,10 +738,14 @@ def shown_length(lengths: Sequence[int]) -> int:
     return max((k for k in lengths if k <= SHOWN_LENGTH), default=min(lengths, default=0))
 
 
+def shown_measure(found: Evaluated) -> tuple[str, str]:
+    """Return the measure that the summary is about, and its classifier: redundancy has none."""
+    return ("balanced_accuracy", CLASSIFIERS[-1]) if found.folds else ("redundancy", "")
+
+
 def log_summary(found: Evaluated, messages: Messages) -> None:
     """Log the measure of each list at one length: accuracy of a linear SVM, else redundancy."""
-    measure = "balanced_accuracy" if found.folds else "redundancy"
-    classifier = CLASSIFIERS[-1] if found.folds else ""
+    measure, classifier = shown_measure(found)
     rows = [m for m in found.measures if (m.measure, m.classifier) == (measure, classifier)]
     shown = shown_length([m.length for m in rows if m.name not in (ALL, RANDOM, VARIABLE)])
     for each in rows:

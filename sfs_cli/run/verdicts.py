@@ -69,14 +69,14 @@ def sentences(found: Sequence[Compared], length: int) -> list[str]:
 
 def below_random(found: Sequence[Compared]) -> list[str]:
     """Name the lists whose accuracy by the last classifier is below that of random features."""
-    below: dict[str, list[tuple[int, Verdict]]] = {}
-    for k, classifier, each in found:
-        if (each.b, classifier) == (RANDOM, CLASSIFIERS[-1]) and each.difference.mean < 0:
-            below.setdefault(each.a, []).append((k, each))
+    below: dict[str, list[str]] = {}
+    for k, classifier, v in found:
+        if (v.b, classifier) == (RANDOM, CLASSIFIERS[-1]) and v.mean_a < v.mean_b:
+            text = f"{v.mean_a:.3f} against {v.mean_b:.3f} with {k:,} features"
+            below.setdefault(v.a, []).append(text)
     return [
-        f"{name} is below {RANDOM}: {MEASURE} of a {CLASSIFIERS[-1]} "
-        + listed([f"{v.mean_a:.3f} against {v.mean_b:.3f} with {k:,} features" for k, v in of])
-        for name, of in below.items()
+        f"{name} is below {RANDOM}: {MEASURE} of a {CLASSIFIERS[-1]} {listed(texts)}"
+        for name, texts in below.items()
     ]
 
 

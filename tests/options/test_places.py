@@ -126,6 +126,8 @@ def test_it_is_complete_and_readable():
         "moderate": "auto",
         "voom": False,
         "signed": True,
+        "moderate": "auto",
+        "enrichment": "auto",
         "digits": 10,
         "seed": 0,
         "on-no-convergence": "warn",

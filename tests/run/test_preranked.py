@@ -159,3 +159,13 @@ def test_what_cannot_be_tested_is_refused(tmp_path, given):
         ranked(tmp_path / "out", given | {"sets": (str(tmp_path / "other.gmt"),)})
     with pytest.raises(UsageError, match="--enrichment has no effect: there are no sets"):
         RankConfig(given["matrix"], enrichment="preranked")
+
+
+def test_small_sets_are_tested_among_the_first(tmp_path, given):
+    few = tmp_path / "few.gmt"
+    few.write_text("small\t\t" + "\t".join(f"g{i}" for i in range(5)) + "\n")
+    out = ranked(tmp_path / "out", given | {"sets": (str(few),)})
+    (row,) = rows_of(out / "enrichment.tsv")
+    assert (row["set"], row["size"], row["overlap"]) == ("small", "5", "5")
+    page = (out / "report.html").read_text()
+    assert "Among the first 100 features are 5 of the 5 features of small" in page

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import csv
+import html
+import re
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -139,3 +142,29 @@ def test_a_list_of_the_same_samples_has_no_verdict(tmp_path, capfd):
     assert "no difference between f-test and all genes is shown: balanced accuracy" in said
     assert "by Holm of 3 pairs, 5 splits)" in said
     assert "stability of the first 5 features over the folds: f-test" in said
+
+
+@pytest.mark.parametrize("labeled", [True, False])
+def test_the_page_has_the_verdicts_and_the_same_bytes(tmp_path, labeled, capfd):
+    given = study(tmp_path, *planted()) | ({} if labeled else {"labels": None})
+    asked: dict[str, Any] = {"method_": ("variance", "laplacian"), "lengths": "5,10"}
+    asked |= {"splits": 3, "repeats": 1, "leaky": True} if labeled else {}
+    pages = []
+    for i, how in enumerate(({"threads": 1}, {"threads": 3}, {"memory": "150M"})):
+        config = CompareConfig(**given, **asked, **how, out=str(tmp_path / str(i)))
+        compare.run(config, Messages(0))
+        pages.append((tmp_path / str(i) / "report.html").read_bytes())
+    assert pages[0] == pages[1] == pages[2]
+    page = pages[0].decode()
+    said = [line for line in capfd.readouterr().err.splitlines() if "95% interval" in line]
+    assert bool(said) == labeled
+    assert all(f"<li>{html.escape(line)}</li>" in page for line in said)
+    (svg,) = re.findall(r"<svg.*?</svg>", page, re.DOTALL)
+    chart = ElementTree.fromstring(svg)
+    assert len(chart.findall("path[@class]")) >= 4
+    numbers = [float(x) for x in re.findall(r'[xy][12]?="([\d.-]+)"', svg)]
+    assert min(numbers) >= 0
+    assert max(numbers) <= 560
+    assert ("stability over the folds" in page) == labeled
+    for name in ("curves.tsv", "methods.tsv", "overlap.tsv"):
+        assert f'<a href="{name}">' in page

@@ -35,7 +35,8 @@ class EnrichmentFields(Config):
     enrichment: str = _sets(
         "How sets are tested: whether the first features have more of their members than by chance "
         "(overrepresentation), or where in the whole ranking they are (preranked, as GSEA does). "
-        "auto: preranked, with a direction, where two classes give the ranking one; sfs evaluate "
+        "auto: preranked, with a direction, where two classes give the ranking one (and a set has "
+        "15 features or more); sfs evaluate "
         "and compare make both tests then.",
         default="auto",
         words=("auto", "overrepresentation", "preranked"),

@@ -20,7 +20,6 @@ from sfs_cli.provenance import RunFacts
 from sfs_cli.ranking.evidence import exponential_scores
 from sfs_cli.ranking.table import Picked, Ranking
 from sfs_cli.report.model import Table
-from sfs_cli.report.words import isolated
 from sfs_cli.run.config import split_sets
 from sfs_cli.run.load import Run
 from sfs_cli.run.rank import RankResult
@@ -120,6 +119,11 @@ def signed_metric(ranking: Ranking) -> tuple[np.ndarray, list[str]]:
     return exponential_scores(ranking), []
 
 
+def tested_length(ranking: Ranking) -> int:
+    """Return how many of the first features are tested; fewer than `FEWEST` are too few."""
+    return min(LENGTH, ranking.n_scored // SHARE)
+
+
 def tested_sets(
     ranking: Ranking, name: str, sets: dict[str, list[str]], how: str, seed: int
 ) -> tuple[dict[str, Any], Rows]:
@@ -128,79 +132,47 @@ def tested_sets(
     `how` is the value of ``--enrichment``. Raises InputError when there are hardly any features.
     """
     metric, ends = signed_metric(ranking)
-    if how == "preranked" or (how == "auto" and ends):
-        return _preranked(ranking, name, sets, metric, ends, seed)
-    if tested_length(ranking) < FEWEST:
-        raise InputError(
-            f"sets of {name}: too few ranked features ({ranking.n_scored:,}) to test sets among "
-            "the first",
-            hint="leave the test out",
-            option="sets",
-        )
-    return _overrepresented(ranking, name, sets)
-
-
-def _preranked(
-    ranking: Ranking,
-    source: str,
-    sets: dict[str, list[str]],
-    metric: np.ndarray,
-    ends: list[str],
-    seed: int,
-) -> tuple[dict[str, Any], Rows]:
-    ranked = ranking.feature[: len(metric)]
+    ranked, length = ranking.feature[: len(metric)], tested_length(ranking)
+    facts: dict[str, Any] = {"source": name, "ranked": len(ranked)}
+    tests: Rows
+    columns: tuple[str, ...]
+    first_cells: tuple[Any, ...]
     place = {feature: i for i, feature in enumerate(ranked)}
-    places = {name: [place[g] for g in of if g in place] for name, of in sets.items()}
-    tests = preranked(metric, places, signed=bool(ends), seed=seed)
-    rows: Rows = []
-    for each in tests:
-        at = "top" if not ends else ends[each.direction == "bottom"]
-        numbers = (each.size, each.es, each.nes, each.p_value, each.q_value)
-        rows.append((each.name, *numbers, at, [ranked[i] for i in each.leading_edge.tolist()]))
-    shown = ("set", "features", "es", "nes", "p_value", "q_value", "direction", "members")
-    return {
-        "source": source,
-        "ends": ends,
-        "ranked": len(ranked),
+    places = {name: {place[g] for g in of if g in place} for name, of in sets.items()}
+    usual = any(LEAST <= len(of) <= MOST for of in places.values())
+    if how == "preranked" or (how == "auto" and ends and usual):
+        tests = [
+            (
+                *(each.name, each.size, each.es, each.nes, each.p_value, each.q_value),
+                ends[each.direction == "bottom"] if ends else "top",
+                [ranked[i] for i in each.leading_edge.tolist()],
+            )
+            for each in preranked(metric, places, signed=bool(ends), seed=seed)
+        ]
+        facts["ends"] = ends
+        best = [row for e in ends or ["top"] for row in [r for r in tests if r[-2] == e][:SHOWN]]
+        columns = ("es", "nes", "p_value", "q_value", "direction")
+        first_cells = (name,)
+    else:
+        from sfs_cli.evaluation.measures import enrichment  # imports SciPy
+
+        if length < FEWEST:
+            raise InputError(
+                f"sets of {name}: too few ranked features ({len(ranked):,}) to test sets among "
+                "the first",
+                hint="leave the test out",
+                option="sets",
+            )
+        tests = list(enrichment(ranked, length, sets))
+        facts["first"], best = length, tests[:SHOWN]
+        columns = ("among_first", "expected", "p_value", "q_value")
+        first_cells = ("all samples", length)
+    names = ("set", "features", *columns, "members")
+    facts |= {
         "tested": len(tests),
-        "best": [
-            dict(zip(shown, (*row[:-1], row[-1][:MEMBERS])))
-            for at in ends or ["top"]
-            for row in [row for row in rows if row[-2] == at][:SHOWN]
-        ],
-    }, [(source, *row[:-1], ";".join(row[-1])) for row in rows]
-
-
-def tested_length(ranking: Ranking) -> int:
-    """Return how many of the first features are tested; fewer than `FEWEST` are too few."""
-    return min(LENGTH, ranking.n_scored // SHARE)
-
-
-def _overrepresented(
-    ranking: Ranking, name: str, sets: dict[str, list[str]]
-) -> tuple[dict[str, Any], Rows]:
-    from sfs_cli.evaluation.measures import enrichment  # imports SciPy
-
-    ranked, length = ranking.feature[: ranking.n_scored], tested_length(ranking)
-    tests = enrichment(ranked, length, sets)
-    return {
-        "source": name,
-        "first": length,
-        "ranked": len(ranked),
-        "tested": len(tests),
-        "best": [
-            {
-                "set": test.name,
-                "features": test.size,
-                "among_first": test.overlap,
-                "expected": test.expected,
-                "p_value": test.p_value,
-                "q_value": test.q_value,
-                "members": test.members[:MEMBERS],
-            }
-            for test in tests[:SHOWN]
-        ],
-    }, [("all samples", length, *test[:-1], ";".join(test.members)) for test in tests]
+        "best": [dict(zip(names, (*row[:-1], row[-1][:MEMBERS]))) for row in best],
+    }
+    return facts, [(*first_cells, *row[:-1], ";".join(row[-1])) for row in tests]
 
 
 class EnrichmentStep(Step):
@@ -257,7 +229,7 @@ class EnrichmentStep(Step):
         if "ends" in tested:
             of_end = {t["direction"]: t for t, e in known[::-1] if e is tested}
             return [
-                f"The set with the best p-value {_at(end)} is {isolated(of_end[end]['set'])} "
+                f"The set with the best p-value {_at(end)} is {of_end[end]['set']} "
                 f"(NES {of_end[end]['nes']:.2f}, q-value {of_end[end]['q_value']:.2g})."
                 for end in tested["ends"] or ["top"]
                 if end in of_end
@@ -296,7 +268,7 @@ def test_made(tested: dict[str, Any]) -> str:
 
 
 def _at(end: str) -> str:
-    return "at the top" if end == "top" else f"among features higher in {isolated(end)}"
+    return "at the top" if end == "top" else f"among features higher in {end}"
 
 
 def _tables(tested: dict[str, Any]) -> list[Table]:
