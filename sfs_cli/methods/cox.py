@@ -261,6 +261,10 @@ def fit_cox(
     scale = np.sqrt((moved * moved).mean(axis=0))
     scale[scale == 0] = 1
     X = np.ascontiguousarray((moved / scale).T)[:, risk.order]
+    for low, high in risk.strata:  # a number added to a stratum changes nothing
+        X[:, low:high] -= X[:, low:high].mean(axis=1, keepdims=True)
+    # what is left of one that the strata determine is rounding
+    X[np.vecdot(X, X) <= n * DEPENDENT**2] = 0
 
     beta = np.zeros(len(X))
     fit = _evaluate(risk, X, beta)
