@@ -312,7 +312,10 @@ def _checked(time: np.ndarray, event: np.ndarray, Z: np.ndarray, strata: np.ndar
     """Return the events (n,) as bool; raise InputError for what cannot be fitted."""
     n = len(time)
     if not (event.shape == strata.shape == time.shape == (n,) and Z.shape[:1] == (n,)):
-        raise InputError("times, events, covariates and strata must be of the same samples")
+        raise InputError(
+            "times, events, covariates and strata are not of the same samples",
+            hint="give as many of each, in the same order",
+        )
     if not (np.isfinite(time).all() and np.isfinite(Z).all()):
         raise InputError(
             "a time or a covariate of a sample is missing or infinite",
