@@ -277,6 +277,7 @@ def fit_cox(
             raise InputError(
                 "the proportional hazards model of the covariates has no finite coefficients",
                 hint="does a covariate tell which samples have an event first? leave it out",
+                option="adjust",
             )
         step = root.T @ (root @ fit.gradient)
         decrement = float(fit.gradient @ step)
