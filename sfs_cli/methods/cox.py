@@ -261,6 +261,10 @@ def fit_cox(
     scale = np.sqrt((moved * moved).mean(axis=0))
     scale[scale == 0] = 1
     X = np.ascontiguousarray((moved / scale).T)[:, risk.order]
+    for low, high in risk.strata:  # a number added to a stratum changes nothing
+        X[:, low:high] -= X[:, low:high].mean(axis=1, keepdims=True)
+    # what is left of one that the strata determine is rounding
+    X[np.vecdot(X, X) <= n * DEPENDENT**2] = 0
 
     beta = np.zeros(len(X))
     fit = _evaluate(risk, X, beta)
@@ -273,6 +277,7 @@ def fit_cox(
             raise InputError(
                 "the proportional hazards model of the covariates has no finite coefficients",
                 hint="does a covariate tell which samples have an event first? leave it out",
+                option="adjust",
             )
         step = root.T @ (root @ fit.gradient)
         decrement = float(fit.gradient @ step)
@@ -308,7 +313,10 @@ def _checked(time: np.ndarray, event: np.ndarray, Z: np.ndarray, strata: np.ndar
     """Return the events (n,) as bool; raise InputError for what cannot be fitted."""
     n = len(time)
     if not (event.shape == strata.shape == time.shape == (n,) and Z.shape[:1] == (n,)):
-        raise InputError("times, events, covariates and strata must be of the same samples")
+        raise InputError(
+            "times, events, covariates and strata are not of the same samples",
+            hint="give as many of each, in the same order",
+        )
     if not (np.isfinite(time).all() and np.isfinite(Z).all()):
         raise InputError(
             "a time or a covariate of a sample is missing or infinite",

@@ -32,6 +32,8 @@ def columns_of(name: str, classes: int) -> list[str]:
         options["source"] = {"expression": "target:", "profile": profile}
     if {"labels", "some-labels"} & {*method.needs} or name == "trace-ratio":
         options["labels"] = np.array([f"class{i * classes // N}" for i in range(N)], object)
+    if name == "cox":
+        options["labels"], options["event"] = np.arange(N), np.arange(N) % 2
     if name == "spearman":
         options["label_order"] = ",".join(f"class{i}" for i in range(classes))
     with warnings.catch_warnings():

@@ -122,6 +122,8 @@ def test_it_is_complete_and_readable():
         "allow-unmatched": False,
         "leave-one-out": True,
         "format": "tsv",
+        "fdr-method": "bh",
+        "moderate": "auto",
         "modules": False,
         "moderate": "auto",
         "voom": False,

@@ -25,7 +25,7 @@ class SurvivalFields(Config):
         "labels the outcome is the martingale residual of the times.",
         section="Input",
         verbs=WHOLE,
-        metavar="COLUMN, FILE:COLUMN or obs:KEY",
+        metavar="FILE:COLUMN, obs:KEY or COLUMN",
         column=True,
         beside_labels=True,
         needs=("labels",),
