@@ -46,6 +46,8 @@ RANKING = {
         "standard deviations by which the score is better than the mean of null features",
         "`--pvalues`",
     ),
+    "scale": Column("the scale with the smallest p-value", "`--scales`, and where it is default"),
+    "p_value_SCALE": Column("the p-value on one scale", "`--scale-pvalues`"),
     "direction": Column("the class with the higher mean; empty where both are equal", _BY_CLASSES),
     "mean_CLASS": Column("the mean of each of two classes, as scored", _BY_CLASSES),
     "log2_fold_change": Column(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -72,7 +71,7 @@ def by_hand(p: np.ndarray) -> np.ndarray:
     return 0.5 - np.arctan(np.mean(np.tan((0.5 - p) * np.pi), axis=0)) / np.pi
 
 
-@pytest.mark.parametrize("adjust", [(), ("--adjust", "obs:slide,obs:depth")])
+@pytest.mark.parametrize("adjust", [(), ("--adjust", "obs:slide", "--adjust", "obs:depth")])
 def test_p_values_are_those_of_each_kernel_combined(adjust, tissue, tmp_path):
     found = read(rank_to(tmp_path / "all", tissue, *SPATIAL, *FEW, *adjust))
     single = {}
@@ -157,9 +156,9 @@ def test_p_values_of_0_have_a_score():
 
 def test_a_sparse_kernel_is_the_dense_one_but_for_far_pairs():
     places = grid(30)
-    made = step.kernel(places, 75.0, 1 << 40)
+    made = step.kernel(places, 40.0, 1 << 40)
     assert isinstance(made, SparseSimilarity)
-    full = np.exp(-(cdist(places, places) ** 2) / (2 * 75.0**2))
+    full = np.exp(-(cdist(places, places) ** 2) / (2 * 40.0**2))
     assert np.abs(made.to_dense() - full).max() < np.exp(-(step.FARTHEST**2) / 2) + 1e-12
     np.testing.assert_allclose(made.to_dense()[full > 1e-3], full[full > 1e-3], rtol=1e-12)
     wide = step.kernel(places, 400.0, 1 << 40)
@@ -246,14 +245,16 @@ def test_scales_need_coordinates_and_permuted_p_values(words, tissue, tmp_path, 
 )
 def test_a_graph_or_method_that_is_asked_for_has_no_scales(words, tissue, tmp_path):
     out = rank_to(tmp_path / "o", tissue, *SPATIAL, *words, "--accept", "graph")
-    assert "scales" not in facts(out)
+    assert not facts(out).get("scales")
     assert "scale" not in read(out)
 
 
 def test_the_plan_has_one_pass_and_its_kernels(tissue, capfd):
-    done = run_here(["plan", str(tissue), *SPATIAL, "--json"], capfd)
+    done = run_here(["plan", str(tissue), *SPATIAL[:4]], capfd)
     assert done.code == 0, done.err
-    assert "scores" in json.dumps(json.loads(done.out))
+    assert [line.split()[1] for line in done.out.splitlines() if line.startswith("pass")] == [
+        "scores:"
+    ]
 
 
 def test_the_forecast_holds_the_kernels():
