@@ -51,6 +51,8 @@ RANKING = {
         "standard deviations by which the score is better than the mean of null features",
         "`--pvalues`",
     ),
+    "scale": Column("the scale with the smallest p-value", "`--scales`, and where it is default"),
+    "p_value_SCALE": Column("the p-value on one scale", "`--scale-pvalues`"),
     "direction": Column(
         "the class with the higher mean, of `rank-test` that with the higher ranks; empty where "
         "both are equal",

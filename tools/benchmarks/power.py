@@ -239,7 +239,7 @@ def report(rows: pd.DataFrame) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--features", type=int, default=300, metavar="M", help="of each pattern")
-    parser.add_argument("--null", type=int, default=4000, metavar="N", help="null genes")
+    parser.add_argument("--null", type=int, default=10000, metavar="N", help="null genes")
     parser.add_argument("--seeds", type=int, default=2, metavar="K", help="tissues")
     split = lambda text: tuple(text.split("=", 1))  # noqa: E731
     parser.add_argument("--add", type=split, action="append", default=[], metavar="NAME=OPTIONS")

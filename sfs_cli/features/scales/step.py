@@ -20,7 +20,6 @@ from sfs_cli.graph.similarity import (
     Similarity,
     SparseSimilarity,
 )
-from sfs_cli.methods.base import Problem
 from sfs_cli.methods.significance.tested import GraphTest, TestedScorer, tested_columns
 from sfs_cli.methods.spectral import HsicScorer
 from sfs_cli.ranking.combine import cauchy
@@ -28,16 +27,26 @@ from sfs_cli.ranking.table import Picked
 from sfs_cli.run.load import Run
 from sfs_cli.run.passes import Shape, fitting, method_pass
 from sfs_cli.run.rank import RankResult
-from sfs_cli.run.scoring import Scored, score_on
+from sfs_cli.run.scoring import Scored, problem_of, score_on
 
 if TYPE_CHECKING:
     from sfs_cli.catalog import Method
+    from sfs_cli.options import RankConfig
 
 FARTHEST = 4.0
 """Pairs that are farther apart, in widths of the kernel, have a similarity below 0.0004: of sparse
 kernels it is 0."""
-FULL = 0.06
-"""A kernel with a larger part of its entries above 0 is a dense one."""
+FULL, DENSE_SAMPLES = 0.06, 8000
+"""A kernel with a larger part of its entries above 0, of up to so many samples, is a dense one."""
+DENSE_BYTES, DENSE_MADE, SPARSE_BYTES = 28, 32, 32
+"""Bytes of an entry: of a dense kernel, with what is made of it; while it is made; of a sparse one.
+"""
+FEWEST = 4
+"""Different places at least."""
+ROUNDING = 1e-10
+"""Coordinates whose variation is this part of that of others, or less, are their sums."""
+FEATURE_BYTES = 104
+"""Bytes of a feature for each scale: what its test measures (`Measured`), p-value and effect."""
 
 
 class ScalesScorer(GraphTest):
@@ -61,7 +70,7 @@ class ScalesScorer(GraphTest):
     ) -> None:
         super().__init__()
         self.names, self.scorers, self.each = names, scorers, each
-        self.dtype = scorers[0].dtype
+        self.dtype = np.result_type(*(scorer.dtype for scorer in scorers))
         self.facts, self.warnings = scorers[0].facts, scorers[0].warnings
 
     def score_block(self, block: BlockLike) -> tuple[np.ndarray, ...]:
@@ -84,13 +93,15 @@ class ScalesScorer(GraphTest):
             np.array([c[name] for c in columns]) for name in ("p_value", "effect")
         )
         self.combined = cauchy(self.p)
-        return -np.log10(self.combined)
+        least = np.finfo(np.float64).tiny  # a p-value of 0 is one that was rounded to it
+        return 0.0 - np.log10(np.maximum(self.combined, least))
 
     def columns(self, score: np.ndarray, *_measured: np.ndarray) -> dict[str, Any]:
         """Return the p-values, q-values, effects and best scales of all features, each (m,)."""
         known = ~np.isnan(score)
-        best = np.where(known, np.where(known, self.p, 1).argmin(axis=0), len(self.names))
-        effect = np.where(known, np.where(known, self.effect, 0).max(axis=0), np.nan)
+        p, found = np.nan_to_num(self.p, nan=np.inf), np.nan_to_num(self.effect, nan=-np.inf)
+        best = np.where(known, p.argmin(axis=0), len(self.names))
+        effect = np.where(known, found.max(axis=0), np.nan)
         tested, counted = tested_columns(self.combined, effect)
         self.facts |= counted
         columns: dict[str, Any] = dict(tested)
@@ -113,6 +124,16 @@ def spacing_of(places: np.ndarray) -> float:
     return float(np.median(nearest))
 
 
+def is_full(n: int, near: float) -> bool:
+    """Tell whether a kernel of n samples with so many entries above 0 is a dense one."""
+    return n <= DENSE_SAMPLES and near >= FULL * n * n
+
+
+def bytes_of(n: int, near: float) -> int:
+    """Return the bytes of a kernel of n samples with so many entries above 0."""
+    return DENSE_BYTES * n * n if is_full(n, near) else int(SPARSE_BYTES * near)
+
+
 def kernel(places: np.ndarray, width: float, memory: int) -> Similarity:
     """Return the Gaussian kernel ``exp(-d^2 / (2 width^2))`` of samples (n, d).
 
@@ -125,12 +146,21 @@ def kernel(places: np.ndarray, width: float, memory: int) -> Similarity:
     n, tree = len(places), KDTree(places)
     near = int(tree.count_neighbors(tree, FARTHEST * width))
     hint = "give more --memory, or smaller --scales"
-    check_memory(f"a kernel of {n:,} samples needs", 8 * min(n * n, 4 * near), memory, hint)
-    if near < FULL * n * n:
+    check_memory(f"a kernel of {n:,} samples needs", bytes_of(n, near), memory, hint)
+    if not is_full(n, near):
         found = tree.sparse_distance_matrix(tree, FARTHEST * width, output_type="coo_matrix")
         similar = np.exp(-np.square(found.data / width) / 2)
         return SparseSimilarity(csr_array((similar, (found.row, found.col)), shape=(n, n)))
     return DenseSimilarity(np.exp(-cdist(places, places, "sqeuclidean") / (2 * width**2)))
+
+
+def projection(places: np.ndarray) -> FactoredSimilarity:
+    """Return the projection ``X (X'X)^-1 X'`` on the coordinates X (n, d) around their means.
+
+    So the unit of a coordinate, and the direction of the axes, do not matter.
+    """
+    U, sizes, _ = np.linalg.svd(places - places.mean(axis=0), full_matrices=False)
+    return FactoredSimilarity(U[:, sizes > ROUNDING * sizes[0]])
 
 
 class ScalesStep(Step):
@@ -139,6 +169,10 @@ class ScalesStep(Step):
     imports = ("scipy.spatial", "scipy.special")
     heading = "Scales"
 
+    def __init__(self, config: RankConfig) -> None:
+        super().__init__(config)
+        self.feature_bytes = FEATURE_BYTES * len(scales.of(config))
+
     def scoring_passes(self, shape: Shape) -> list[Pass]:
         """Return the passes of the transformation, and of the scores."""
         made = method_pass(self.config, shape.n, shape.m, shape.memory)
@@ -146,16 +180,22 @@ class ScalesStep(Step):
         return [*fitting(self.config, shape), replace(made, columns=made.columns * count)]
 
     def graphs(self, shape: Shape) -> tuple[int, int]:
-        """Return the samples of its kernels, of which it holds as many as there are scales."""
-        return shape.n, 8 * shape.n**2 * len(scales.of(self.config))
+        """Return the samples of its kernels, and the bytes of these.
+
+        Their entries are about those of a regular grid in the plane; `kernel` counts them.
+        """
+        n, names = shape.n, set(scales.of(self.config)) - {scales.LINEAR}
+        near = [n * min(n, np.pi * (FARTHEST * float(name)) ** 2) for name in names]
+        made = DENSE_MADE * n * n if any(is_full(n, each) for each in near) else 0
+        return n, made + sum(bytes_of(n, each) for each in near)
 
     def score(self, run: Run) -> Scored:
         """Score every feature by its p-values on all scales."""
         assert run.coordinates is not None
         places, names = run.coordinates, scales.of(self.config)
-        if len(np.unique(places, axis=0)) < 3:
+        if len(np.unique(places, axis=0)) < FEWEST:
             raise InputError(
-                "the coordinates have fewer than 3 different places",
+                f"the coordinates have fewer than {FEWEST} different places",
                 where=str(self.config.coordinates_from),
                 hint="check which coordinates these are",
                 option="coordinates",
@@ -163,12 +203,20 @@ class ScalesStep(Step):
         spacing, scorers = spacing_of(places), []
         for name in names:
             if name == scales.LINEAR:
-                centered = places - places.mean(axis=0)
-                similarity: Similarity = FactoredSimilarity(centered / np.abs(centered).max())
+                similarity: Similarity = projection(places)
             else:
                 similarity = kernel(places, float(name) * spacing, run.context.memory)
-            problem = Problem(run.context, similarity, run.options)
-            scorer = HsicScorer(problem)
+            problem = problem_of(run, similarity)
+            try:
+                scorer = HsicScorer(problem)
+            except InputError as error:
+                raise InputError(
+                    f"at the scale {name} all pairs of samples have the same similarity",
+                    where=str(self.config.coordinates_from),
+                    hint="give --scales from about 1 up to the extent of the samples, in units of "
+                    f"the distance between neighbors, {spacing:.4g}",
+                    option="scales",
+                ) from error
             scorers.append(
                 TestedScorer(scorer, problem, str(self.config.null), self.config.permutations)
             )
