@@ -90,7 +90,10 @@ class PrecisionWeights:
     def __init__(self, design: np.ndarray, library_sizes: np.ndarray) -> None:
         self.library_sizes = np.asarray(library_sizes, np.float64)
         if not ((self.library_sizes > 0) & np.isfinite(self.library_sizes)).all():
-            raise InputError("precision weights need library sizes above 0")
+            raise InputError(
+                "precision weights need library sizes above 0",
+                hint="leave out samples without counts",
+            )
         self._basis = _orthonormal(np.asarray(design, np.float64))
         self.residual_df = len(self.library_sizes) - len(self._basis)
         self._log_sizes = np.log2(self.library_sizes + 1)
@@ -194,6 +197,6 @@ def _orthonormal(design: np.ndarray) -> np.ndarray:
     size = np.linalg.norm(design, axis=0)
     columns = design[:, size > 0] / size[size > 0]
     if not columns.size:
-        raise InputError("the design matrix has no column")
+        raise InputError("the design matrix has no column", hint="add the intercept")
     left, singular, _ = np.linalg.svd(columns, full_matrices=False)
     return np.ascontiguousarray(left[:, singular > _DEPENDENT * singular[0]].T)

@@ -49,9 +49,14 @@ def cauchy(p_values: np.ndarray, weights: np.ndarray | None = None) -> np.ndarra
     p = np.asarray(p_values, np.float64)
     w = np.ones(len(p)) if weights is None else np.asarray(weights, np.float64)
     if w.shape != p.shape[:1]:
-        raise InputError(f"there are {len(p)} p-values of each feature, and {len(w)} weights")
+        raise InputError(
+            f"there are {len(p)} p-values of each feature, and {len(w)} weights",
+            hint="give a weight for each",
+        )
     if not (np.isfinite(w).all() and (w >= 0).all() and w.any()):
-        raise InputError("weights of p-values must not be negative, and not all 0")
+        raise InputError(
+            "weights of p-values must not be negative, and not all 0", hint="give positive weights"
+        )
     if ((p < 0) | (p > 1)).any():
         raise InputError("a p-value is not from 0 to 1", hint="check which column holds them")
     known = ~np.isnan(p) & (w[:, None] > 0)

@@ -32,6 +32,9 @@ from sfs_cli.options.fields import Option, options_of
 from sfs_cli.run.sources import Coverage, coverage_of
 from sfs_cli.store.adjust import Adjustment, orthonormal
 
+SMALL_BLOCK = 4
+"""Samples of a block, in the mean, up to which subsets take whole blocks."""
+
 # ---- columns of the samples ----------------------------------------------------------------------
 
 
@@ -45,8 +48,15 @@ class SampleColumns(dict[str, list[Covariate]]):
 
     @property
     def donors(self) -> Covariate | None:
-        """The donor of each sample, or the block: what subsets and folds take as a whole."""
-        return next(iter(self.get("donors") or self.get("block") or ()), None)
+        """The donor of each sample, or its block if blocks are small, such as pairs.
+
+        Subsets and folds take whole ones.
+        """
+        found = next(iter(self.get("donors") or self.get("block") or ()), None)
+        if found is None or found.option == "donors":
+            return found
+        small = SMALL_BLOCK * len(set(found.values.values())) >= len(found.values)
+        return found if small else None
 
     def idle(self, samples: Sequence[str]) -> np.ndarray:
         """Return which samples take no part, shape (n,): those of weight 0."""
