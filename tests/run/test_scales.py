@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 from scipy.spatial.distance import cdist, pdist, squareform
 
-from sfs_cli.errors import InputError
 from sfs_cli.features.scales import step
 from sfs_cli.graph.similarity import DenseSimilarity, SparseSimilarity
 from tests.cli.running import run_here
