@@ -240,7 +240,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--features", type=int, default=300, metavar="M", help="of each pattern")
     parser.add_argument("--null", type=int, default=10000, metavar="N", help="null genes")
-    parser.add_argument("--seeds", type=int, default=2, metavar="K", help="tissues")
+    parser.add_argument("--seeds", type=int, default=3, metavar="K", help="tissues")
     split = lambda text: tuple(text.split("=", 1))  # noqa: E731
     parser.add_argument("--add", type=split, action="append", default=[], metavar="NAME=OPTIONS")
     parser.add_argument("--peers", type=Path, default=default_folder(), help="environments")
@@ -253,7 +253,10 @@ def main() -> None:
     if given.out is None:
         print(text, end="")
     else:
-        given.out.write_text(f"# Power of spatial tests\n\n{text}", encoding="utf-8")
+        told = " ".join(__doc__.split("\n\n")[2].split())
+        command = "```bash\npython -m tools.benchmarks.power --out docs/power.md\n```"
+        page = f"# Power of spatial tests\n\n{told}\n\n{command}\n\n{text}"
+        given.out.write_text(page, encoding="utf-8")
 
 
 if __name__ == "__main__":
