@@ -132,9 +132,9 @@ def values_of_classes(kind: str, first: int, n: int) -> np.ndarray:
         ("normal", 5, 100, "f-test", None),
         ("normal", 5, 40, "t-test", "--method f-test"),
         ("unequal", 5, 40, "t-test", "no other test has a lower rate"),
-        ("unequal", 5, 40, "f-test", "--method t-test"),
-        ("unequal", 5, 40, "hsic", "--method t-test"),
-        ("unequal", 20, 80, "fisher pvalues", "--method t-test"),
+        ("unequal", 5, 40, "f-test", "--method welch"),
+        ("unequal", 5, 40, "hsic", "--method welch"),
+        ("unequal", 20, 80, "fisher pvalues", "--method welch"),
         ("unequal", 20, 40, "f-test", None),
         ("unequal", 20, 40, "hsic", None),
         ("normal", 5, 40, "hsic", None),
@@ -608,3 +608,14 @@ def test_values_of_samples_that_are_left_out_are_not_looked_at(
     labels = write_labels(tmp_path / "y.tsv", ["a", "b"] * 6)
     words = ["rank", table, "--method", "f-test", "--labels", labels, "--samples", "intersect"]
     assert not told_of("raw-values", words, capfd)
+
+
+def test_a_moderated_t_test_is_checked_as_one_of_equal_variances(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    write_table(tmp_path / "x.csv", values_of_classes("unequal", 5, 40))
+    labels = write_labels(tmp_path / "y.tsv", ["a"] * 5 + ["b"] * 35)
+    words = ["rank", str(tmp_path / "x.csv"), "--labels", labels, "--method", "t-test"]
+    done = run_here([*words, "--moderate", "yes"], capfd)
+    assert done.code == 0
+    assert "--accept class-tests" in done.err

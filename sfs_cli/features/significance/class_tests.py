@@ -105,9 +105,8 @@ class Inflation:
     def instead_of_f(self) -> str:
         """What to do where the F-test does not hold."""
         if self.welch < TOO_OFTEN:
-            name = "t-test" if self.classes == 2 else "welch"
             return (
-                f"give --method {name}, which estimates a variance for each class and has the "
+                "give --method welch, which estimates a variance for each class and has the "
                 f"lowest rate here (a class needs {SMALL_CLASS} samples or more for that)"
             )
         return self._by_orders
@@ -135,7 +134,8 @@ def guard_class_tests(run: Run, tested: dict[str, Any], scored: np.ndarray) -> N
     """
     config, labels = run.config, run.context.labels
     design = run.context.design
-    by_graph, welch = config.pvalues is not None, tested.get("variances") == "not pooled"
+    by_graph = config.pvalues is not None
+    welch = tested.get("variances") == "not pooled"
     if by_graph:
         graph = graph_asked(config, run.matrix.n_samples).name
         tests = config.scorer == "fisher" or graph == "label"
