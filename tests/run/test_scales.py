@@ -258,7 +258,7 @@ def test_the_plan_has_one_pass_and_its_kernels(tissue, capfd):
 
 def test_the_forecast_holds_the_kernels():
     assert step.bytes_of(1000, 1000 * 1000) == 28 * 1000**2
-    assert step.bytes_of(100_000, 1e7) == 32 * 10**7
+    assert step.bytes_of(100_000, 10_000_000) == 140 * 10**7
     assert not step.is_full(20_000, 20_000**2)
 
 

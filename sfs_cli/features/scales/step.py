@@ -39,8 +39,8 @@ below 0.0004 else; of more than `DENSE_SAMPLES` samples, below 0.012: it takes a
 """
 FULL, DENSE_SAMPLES = 0.06, 10_000
 """A kernel with a larger part of its entries above 0, of up to so many samples, is a dense one."""
-DENSE_BYTES, DENSE_MADE, SPARSE_BYTES = 28, 32, 32
-"""Bytes of an entry: of a dense kernel, with what is made of it; while it is made; of a sparse one.
+DENSE_BYTES, DENSE_MADE, SPARSE_BYTES = 28, 32, 140
+"""Bytes of an entry: of a dense kernel with what is made of it; while it is made; of a sparse one.
 """
 FEWEST = 4
 """Different places at least."""
