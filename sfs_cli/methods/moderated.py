@@ -91,12 +91,7 @@ class _Fit:
 
 
 def moderate(
-    s2: np.ndarray,
-    d: float | np.ndarray,
-    *,
-    trend: np.ndarray | None = None,
-    robust: bool = False,
-    tails: tuple[float, float] = TAILS,
+    s2: np.ndarray, d: float, *, trend: np.ndarray | None = None, robust: bool = False
 ) -> Moderated:
     """Shrink residual variances towards a common value, or towards a trend.
 
@@ -104,9 +99,8 @@ def moderate(
     ----------
     s2 : ndarray, shape (m,)
         Residual variances. Features with NaN have no part in the prior and get NaN.
-    d : float or ndarray, shape (m,)
-        Residual degrees of freedom. A feature with 0 of its own gets the variance of the prior,
-        whatever its `s2`.
+    d : float
+        Their residual degrees of freedom, above 0.
     trend : ndarray, shape (m,), optional
         Mean log expression of each feature, on which the prior variance depends then, by a natural
         cubic spline. Features with NaN have no part in it and get NaN; infinite values count as 1
@@ -114,8 +108,6 @@ def moderate(
     robust : bool
         Whether a few hypervariable features are kept from determining the prior, and are shrunk
         less.
-    tails : tuple of float
-        Parts of the lowest and highest log variances that are winsorized for that, above 0.
 
     Returns
     -------
@@ -124,37 +116,25 @@ def moderate(
     Raises
     ------
     InputError
-        If no feature has a residual variance and degrees of freedom, or if most variances are zero
-        with `robust`.
+        If no feature has a residual variance, or if most variances are zero with `robust`.
     """
     s2 = np.asarray(s2, np.float64)
-    freedom = np.broadcast_to(np.asarray(d, np.float64), s2.shape)
-    without = freedom == 0
-    prior = fit_prior(s2, freedom, trend=trend, robust=robust, tails=tails)
-    s2 = np.where(without, 0.0, s2)
-    total = freedom + prior.df
-    with np.errstate(invalid="ignore", divide="ignore"):
-        variance = (freedom * s2 + prior.df * prior.variance) / total
+    prior = fit_prior(s2, d, trend=trend, robust=robust)
+    with np.errstate(invalid="ignore"):
+        variance = (d * s2 + prior.df * prior.variance) / (d + prior.df)
     variance = np.where(np.isinf(prior.df), prior.variance, variance)
-    scored = ~np.isnan(s2)
-    variance[~scored] = np.nan
-    total = np.where(scored, np.minimum(total, freedom[scored].sum()), np.nan)
+    known = ~np.isnan(s2)
+    variance[~known] = np.nan
+    total = np.where(known, np.minimum(d + prior.df, d * known.sum()), np.nan)
     return Moderated(prior, variance, total)
 
 
 def fit_prior(
-    s2: np.ndarray,
-    d: float | np.ndarray,
-    *,
-    trend: np.ndarray | None = None,
-    robust: bool = False,
-    tails: tuple[float, float] = TAILS,
+    s2: np.ndarray, d: float, *, trend: np.ndarray | None = None, robust: bool = False
 ) -> Prior:
     """Find the prior degrees of freedom and variance; parameters and errors as of `moderate`."""
     s2 = np.asarray(s2, np.float64)
-    freedom = np.broadcast_to(np.asarray(d, np.float64), s2.shape)
-    used = np.isfinite(s2) & np.isfinite(freedom) & (freedom > (1e-6 if robust else 1e-15))
-    used &= s2 > -1e-15
+    used = np.isfinite(s2) & (s2 > -1e-15)
     if trend is not None:
         trend = np.asarray(trend, np.float64)
         used &= ~np.isnan(trend)
@@ -169,9 +149,9 @@ def fit_prior(
         return Prior(np.zeros(len(s2)), np.full(len(s2), s2[used][0]), 0.0, 0)
     x = np.maximum(s2[used], 0)
     if robust and k > 2:
-        fit = _fit_robust(x, freedom[used], None if trend is None else trend[used], tails)
+        fit = _fit_robust(x, d, None if trend is None else trend[used])
     else:
-        fit = _fit(x, freedom[used], trend, used)
+        fit = _fit(x, d, trend, used)
     df = np.full(len(s2), fit.df_of_most)
     df[used] = fit.df
     variance = fit.variance
@@ -216,13 +196,15 @@ def _finite(covariate: np.ndarray) -> np.ndarray:
     )
 
 
-def _fit(x: np.ndarray, d: np.ndarray, trend: np.ndarray | None, used: np.ndarray) -> _Fit:
+def _fit(x: np.ndarray, d: float, trend: np.ndarray | None, used: np.ndarray) -> _Fit:
     """Find the prior by the first two moments of log variances (Smyth 2004, section 6.2).
 
     Parameters
     ----------
-    x, d : ndarray, shape (k,)
-        Variances of 0 or more, and their degrees of freedom.
+    x : ndarray, shape (k,)
+        Variances of 0 or more.
+    d : float
+        Their degrees of freedom.
     trend : ndarray, shape (m,), optional
         Of all features.
     used : ndarray of bool, shape (m,)
@@ -247,7 +229,7 @@ def _fit(x: np.ndarray, d: np.ndarray, trend: np.ndarray | None, used: np.ndarra
         coefficients, rank = _least_squares(basis[used], e)
         mean = basis @ coefficients
         spread = float(((e - mean[used]) ** 2).sum() / (k - rank)) if k > rank else 0.0
-    excess = spread - float(polygamma(1, d / 2).mean())  # trigamma(d0 / 2)
+    excess = spread - float(polygamma(1, d / 2))  # trigamma(d0 / 2)
     if excess > 0:
         df = 2 * trigamma_inverse(excess)
         variance = np.exp(mean + digamma(df / 2) - np.log(df / 2))
@@ -290,21 +272,20 @@ def _interpolated(x: np.ndarray, known: np.ndarray, values: np.ndarray) -> np.nd
     return np.interp(x, at, np.bincount(back, values) / times)
 
 
-def _fit_robust(
-    x: np.ndarray, d: np.ndarray, trend: np.ndarray | None, tails: tuple[float, float]
-) -> _Fit:
+def _fit_robust(x: np.ndarray, d: float, trend: np.ndarray | None) -> _Fit:
     """Find the prior by moments of winsorized log variances (Phipson et al. 2016, section 3).
 
     Parameters
     ----------
-    x, d : ndarray, shape (k,)
-        Variances of 0 or more, and their degrees of freedom; k > 2.
+    x : ndarray, shape (k,)
+        Variances of 0 or more, k > 2.
+    d : float
+        Their degrees of freedom.
     trend : ndarray, shape (k,), optional
-    tails : tuple of float
     """
     from scipy.optimize import brentq
 
-    k, lower, upper = len(x), *tails
+    k, lower, upper = len(x), *TAILS
     middle = float(np.median(x))
     if middle <= 0:
         raise InputError(
@@ -315,9 +296,8 @@ def _fit_robust(
     x = np.maximum(x, 1e-12 * middle)
     plain = _fit(x, d, trend, np.ones(k, bool))
     plain = _Fit(plain.df, plain.variance, plain.df_of_most, raised)
-    if max(tails) < 1 / k:
+    if max(TAILS) < 1 / k:
         return plain
-    x, freedom = _equal_freedom(x, d, plain), float(d.max())
     z = np.log(x)
     if trend is None:
         cut = int(k * upper)
@@ -327,12 +307,12 @@ def _fit_robust(
     residual = z - level
     kept = np.clip(residual, *np.quantile(residual, [lower, 1 - upper]))
     mean, variance = float(kept.mean()), float(kept.var(ddof=1))
-    moments = _winsorized_moments(freedom, tails)
+    moments = _winsorized_moments(d)
     expected, at_infinity = moments(np.inf)
     log_ratio = float(np.log(variance / at_infinity)) if variance > 0 else -np.inf
     if log_ratio <= 0:
         center = level + mean - expected
-        return _Fit(_infinite_df(z - center, freedom), np.exp(center), np.inf, raised)
+        return _Fit(_infinite_df(z - center, d), np.exp(center), np.inf, raised)
     df = plain.df_of_most
     if df == np.inf:
         return plain
@@ -348,32 +328,10 @@ def _fit_robust(
         share = float(brentq(too_large, start, 1.0, xtol=1e-15, rtol=4 * np.finfo(float).eps))
         df = share / (1 - share)
     center = level + mean - moments(df)[0]
-    return _Fit(_outlier_df(z - center, freedom, df), np.exp(center), df, raised)
+    return _Fit(_outlier_df(z - center, d, df), np.exp(center), df, raised)
 
 
-def _equal_freedom(x: np.ndarray, d: np.ndarray, plain: _Fit) -> np.ndarray:
-    """Return variances as if each had the largest number of degrees of freedom.
-
-    Those with fewer are replaced by the quantile with the same tail probability.
-    """
-    most = float(d.max())
-    fewer = d < most - 1e-14
-    if not fewer.any():
-        return x
-    x = x.copy()
-    scale, df = plain.variance[fewer], plain.df_of_most
-    f = x[fewer] / scale
-    above, below = _log_tail(f, d[fewer], df), _log_tail(f, d[fewer], df, lower=True)
-    up = above < below
-    f[up] = _quantile(above[up], most, df)
-    f[~up] = _quantile(below[~up], most, df, lower=True)
-    x[fewer] = f * scale
-    return x
-
-
-def _winsorized_moments(
-    d: float, tails: tuple[float, float]
-) -> Callable[[float], tuple[float, float]]:
+def _winsorized_moments(d: float) -> Callable[[float], tuple[float, float]]:
     """Return the function of d0 that gives the mean and variance of ``log F``, winsorized.
 
     F has d and d0 degrees of freedom. The integral between the quantiles is that of Gauss and
@@ -381,7 +339,7 @@ def _winsorized_moments(
     """
     nodes, weights = np.polynomial.legendre.leggauss(_NODES)
     nodes, weights = (nodes + 1) / 2, weights / 2
-    probabilities = np.array(tails)
+    probabilities = np.array(TAILS)
     lower, upper = np.log(probabilities)[:, None]
 
     def moments(df: float) -> tuple[float, float]:

@@ -29,8 +29,6 @@ def arguments(case: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {"robust": case.get("robust", False)}
     if "trend" in case:
         found["trend"] = numbers(case["trend"])
-    if "tails" in case:
-        found["tails"] = tuple(case["tails"])
     return found
 
 
@@ -41,8 +39,7 @@ def drawn(m: int, d: int, d0: float, s02: float = 0.3) -> np.ndarray:
 @pytest.mark.parametrize("name", CASES)
 def test_the_prior_and_the_posterior_are_those_of_limma(name: str) -> None:
     case = CASES[name]
-    s2, d = np.atleast_1d(numbers(case["s2"])), numbers(case["d"])
-    found = moderate(s2, d, **arguments(case))
+    found = moderate(np.atleast_1d(numbers(case["s2"])), case["d"], **arguments(case))
     for ours, key in [
         (found.prior.df, "prior_df"),
         (found.prior.variance, "prior_variance"),
@@ -155,8 +152,6 @@ def test_variances_near_zero_are_counted() -> None:
 def test_errors_say_what_is_missing() -> None:
     with pytest.raises(InputError, match="no feature has a residual variance"):
         moderate(np.full(3, np.nan), 4)
-    with pytest.raises(InputError, match="no feature has a residual variance"):
-        moderate(np.ones(3), 0)
     with pytest.raises(InputError, match="most residual variances are 0"):
         moderate(np.array([0, 0, 0, 1.0]), 4, robust=True)
 
