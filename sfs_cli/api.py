@@ -50,7 +50,17 @@ F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 MATCHED = ("source", "similarity_file", "coordinates")
 """Options that are matched with the samples, by ids or by their number."""
-MEASURES = ("name", "selection", "length", "measure", "classifier", "value", "error")
+MEASURES = {
+    "name": "list",
+    "selection": "selection",
+    "length": "length",
+    "measure": "measure",
+    "classifier": "classifier",
+    "value": "value",
+    "error": "standard_error",
+    "low": "low",
+    "high": "high",
+}
 KEY = "sfs"
 """What names in an AnnData begin with."""
 
@@ -1036,7 +1046,7 @@ class Evaluated:
     ----------
     table : DataFrame
         A row for each list, length and measure: columns list, selection, length, measure,
-        classifier, value and standard_error.
+        classifier, value, standard_error, low and high (a 95 % interval).
     enrichment : DataFrame
         The sets in the lists, where some were given.
     facts : dict
@@ -1170,7 +1180,7 @@ def _judged(
         enriched.append((*place, *each._replace(members=members)))
     of_sets = ["list", "selection", "features", "set", *Enrichment._fields[1:]]
     return Evaluated(
-        pd.DataFrame(measures, columns=["list", *MEASURES[1:-1], "standard_error"]),
+        pd.DataFrame(measures, columns=list(MEASURES.values())),
         pd.DataFrame(enriched, columns=of_sets),
         found.facts,
     )

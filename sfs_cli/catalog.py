@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 from sfs_cli.ranking.aggregations import AGGREGATIONS
 
-Need = Literal["graph", "labels", "some-labels"]
+Need = Literal["graph", "labels", "some-labels", "event"]
 
 
 class Method(NamedTuple):
@@ -32,6 +32,7 @@ class Method(NamedTuple):
     needs: tuple[Need, ...] = ()  # always; `labels` are those of all samples
     needs_by: Mapping[str, Mapping[str, tuple[Need, ...]]] = {}  # also: by option and its value
     numeric: bool = False  # whether labels may be numbers or ordered classes (--label-type)
+    unordered: bool = True  # whether they may be classes without an order
     weighted: bool = False  # whether samples may have weights (--sample-weights)
     tested: bool = False  # whether its score is a ratio of quadratic forms (--pvalues)
     permuted: bool = False  # whether its labels can be permuted (--pvalues permutation)
@@ -40,6 +41,11 @@ class Method(NamedTuple):
     coefficients: bool = False  # whether it has some to write (--weights-out)
     by_class: bool = False  # whether it scores by the classes: which of them is a feature higher in
     compares: bool = False  # by their means: of two classes one mean is the larger
+    testing: bool = False  # whether it has p-values of its own, without --pvalues
+    adjusted: bool = True  # whether it takes features that covariates were taken out of
+    # its column that says the direction of a feature, and the value there that is no direction;
+    # none where the means of two classes say it
+    signed_by: tuple[str, float] | None = None
     order_blind: bool = False  # whether a feature whose samples are shuffled keeps its score
     own_eigenvalues: bool = False  # whether its eigenvalues are not those of the sample graph
     options: Mapping[str, Any] = {}  # its own, with defaults; None: it depends on the data
@@ -62,7 +68,7 @@ class Method(NamedTuple):
         by_value = (needs for by in self.needs_by.values() for needs in by.values())
         if not {"labels", "some-labels"} & {*self.needs, *(n for needs in by_value for n in needs)}:
             return ()
-        return ("classes", "ordered", "continuous") if self.numeric else ("classes",)
+        return ("classes",) * self.unordered + ("ordered", "continuous") * self.numeric
 
     def needed(self, options: Mapping[str, Any]) -> set[Need]:
         """Return what is needed with these options, defaults filled in."""
@@ -70,6 +76,14 @@ class Method(NamedTuple):
         for option, by_value in self.needs_by.items():
             found.update(by_value.get(options[option], ()))
         return found
+
+    def sign(self, columns: Mapping[str, Any], change: Any) -> Any:
+        """Return numbers with the signs of the directions, of the columns that it adds.
+
+        Without `signed_by` these are the signs of `change`, the differences of two means.
+        """
+        column, middle = self.signed_by or ("", 0.0)
+        return columns[column] - middle if column in columns else change
 
     def load(self, function: Literal["prepare", "solve"]) -> Callable[..., Any] | None:
         """Import the method and return its function of that name, None where it has the other."""
@@ -357,6 +371,7 @@ _METHODS = (
         title="Fisher Score",
         module="sfs_cli.methods.classical:FisherScorer",
         compares=True,
+        testing=True,
         by_class=True,
         meaning="The larger the score, the further apart the class means are, relative to the "
         "scatter within the classes.",
@@ -389,6 +404,7 @@ _METHODS = (
         title="F statistic",
         module="sfs_cli.methods.classical:FTestScorer",
         compares=True,
+        testing=True,
         by_class=True,
         meaning="The larger the score, the further apart the class means are (one-way ANOVA), or "
         "the closer the feature follows numeric labels (linear regression).",
@@ -403,8 +419,9 @@ _METHODS = (
     Method(
         name="t-test",
         title="t statistic",
-        module="sfs_cli.methods.classical:TTestScorer",
+        module="sfs_cli.methods.classical:t_test",
         compares=True,
+        testing=True,
         by_class=True,
         meaning="The larger the score, the further apart the means of the two classes are (Welch).",
         needs=("labels",),
@@ -412,6 +429,82 @@ _METHODS = (
         passes="1",
         when="the classical test for two classes",
         reference="Welch, Biometrika 34, 1947",
+    ),
+    Method(
+        name="welch",
+        title="Welch's analysis of variance",
+        module="sfs_cli.methods.welch:WelchScorer",
+        compares=True,
+        testing=True,
+        adjusted=False,
+        by_class=True,
+        meaning="The larger the score, the further apart the class means are, each by the variance "
+        "of its own class.",
+        needs=("labels",),
+        cost="n m",
+        passes="1",
+        when="two classes or more whose variances and sizes differ",
+        reference="Welch, Biometrika 38, 1951",
+    ),
+    Method(
+        name="rank-test",
+        title="Rank test",
+        module="sfs_cli.methods.rank_tests:RankSumScorer",
+        testing=True,
+        adjusted=False,
+        by_class=True,
+        signed_by=("auc", 0.5),
+        meaning="The larger the score, the further apart the ranks of the values are between the "
+        "classes (two: Mann-Whitney; more: Kruskal-Wallis).",
+        needs=("labels",),
+        columns={
+            "auc": "the probability that a sample of the second class has a larger value than one "
+            "of the first, in the order of their names; 0.5 is no difference (two classes)",
+        },
+        cost="n log(n) m",
+        passes="1",
+        when="skewed values, outliers, or few samples; exact p-values where a class is small",
+        reference="Mann and Whitney, Ann. Math. Stat. 18, 1947; Kruskal and Wallis, J. Am. Stat. "
+        "Assoc. 47, 1952",
+    ),
+    Method(
+        name="spearman",
+        title="Spearman's correlation",
+        module="sfs_cli.methods.rank_tests:SpearmanScorer",
+        testing=True,
+        adjusted=False,
+        signed_by=("rho", 0.0),
+        meaning="The larger the score (0 to 1), the more the feature rises, or falls, with the "
+        "labels.",
+        needs=("labels",),
+        numeric=True,
+        unordered=False,
+        columns={"rho": "the correlation of the ranks with its sign, from -1 to 1"},
+        cost="n log(n) m",
+        passes="1",
+        when="a dose, a time or ordered classes; a trend that need not be a line, or outliers",
+        reference="Spearman, Am. J. Psychol. 15, 1904",
+    ),
+    Method(
+        name="cox",
+        title="Cox's score test",
+        module="sfs_cli.methods.cox:cox",
+        testing=True,
+        signed_by=("log_hazard_ratio", 0.0),
+        meaning="The larger the score (chi-square with 1 degree of freedom), the more the feature "
+        "says about the time of the event (proportional hazards).",
+        needs=("labels", "event"),
+        numeric=True,
+        unordered=False,
+        columns={
+            "log_hazard_ratio": "the logarithm of the hazard ratio for one more unit of the "
+            "feature, by one step of Newton's method: positive where large values go with early "
+            "events",
+        },
+        cost="n m, and n m for each covariate",
+        passes="1",
+        when="times of an event that some samples did not have (survival)",
+        reference="Cox, J. R. Stat. Soc. B 34, 1972",
     ),
     Method(
         name="mutual-info",
@@ -517,7 +610,9 @@ WITH_COEFFICIENTS = _with("coefficients")
 WITH_WEIGHTS = _with("weighted")
 WITH_PVALUES = _with("tested")
 PERMUTED = _with("permuted")
-SIGNED = _with("compares")
+TESTING = _with("testing")
+UNADJUSTED = tuple(method.name for method in _METHODS if not method.adjusted)
+SIGNED = tuple(method.name for method in _METHODS if method.compares or method.signed_by)
 GOING_ON = _with("goes_on")
 SPLIT = tuple(method.name for method in _METHODS if method.tested and "graph" in method.needs)
 """Methods that may be tested on a graph of other features or counts, with ``--split``."""

@@ -208,6 +208,10 @@ class ScoringFacts(TypedDict):
 class PartFacts(TypedDict):
     """What optional parts found out, by their rooms in `sfs_cli.features`; empty without them."""
 
+    survival: dict[str, Any]
+    precision: dict[str, Any]
+    moderation: dict[str, Any]
+    scales: dict[str, Any]
     pruning: dict[str, Any]
     modules: dict[str, Any]
     stability: StabilityFacts

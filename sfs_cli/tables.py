@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from sfs_cli.catalog import TESTING
+
 
 class Column(NamedTuple):
     """A column that a ranking may have."""
@@ -28,7 +30,7 @@ class File(NamedTuple):
 
 
 _BY_CLASSES = "methods that score each feature by the classes"
-_P_VALUES = "`--pvalues`; `f-test`, `t-test` and `fisher`; `--how rra`"
+_P_VALUES = f"`--pvalues`; {', '.join(f'`{name}`' for name in TESTING)}; `--how rra`"
 
 RANKING = {
     "rank": Column("1 for the best feature"),
@@ -41,12 +43,21 @@ RANKING = {
         "two or more features have the same score",
     ),
     "p_value": Column("the p-value of the score", _P_VALUES),
-    "q_value": Column("the p-value adjusted by Benjamini and Hochberg over all scored", _P_VALUES),
+    "q_value": Column(
+        "the p-value adjusted by Benjamini and Hochberg, or by `--fdr-method`, over all scored",
+        _P_VALUES,
+    ),
     "effect": Column(
         "standard deviations by which the score is better than the mean of null features",
         "`--pvalues`",
     ),
-    "direction": Column("the class with the higher mean; empty where both are equal", _BY_CLASSES),
+    "scale": Column("the scale with the smallest p-value", "`--scales`, and where it is default"),
+    "p_value_SCALE": Column("the p-value on one scale", "`--scale-pvalues`"),
+    "direction": Column(
+        "the class with the higher mean, of `rank-test` that with the higher ranks; empty where "
+        "both are equal",
+        _BY_CLASSES,
+    ),
     "mean_CLASS": Column("the mean of each of two classes, as scored", _BY_CLASSES),
     "log2_fold_change": Column(
         "the mean of the second of two classes less that of the first, in the order of their "
@@ -81,10 +92,14 @@ _LIST = {
     "features": "the length: how many of its first features are judged",
 }
 _MEASURED = _LIST | {
-    "measure": "accuracy, balanced_accuracy, nmi, ari, redundancy, jaccard or hit_ratio",
+    "measure": "accuracy, balanced_accuracy, stability (Nogueira's, of the lists of the folds: 1 "
+    "for equal ones, 0 is the mean of random ones), nmi, ari, redundancy, jaccard or hit_ratio",
     "classifier": "of an accuracy: 1-NN, 5-NN or linear SVM",
     "value": "the measure; of an accuracy the mean over the folds",
     "standard_error": "over the repeats; empty where there is one value",
+    "low": "of an accuracy on held-out samples the lower limit of its 95 % confidence interval "
+    "over the folds (corrected for their overlap: Nadeau and Bengio, 2003); it may exceed 0 to 1",
+    "high": "the upper limit",
 }
 _JUDGING = ("evaluate", "compare")
 _ALL = ("rank", "shard merge", "aggregate", "evaluate", "compare", "robustness", "select")
@@ -99,7 +114,7 @@ FILES = {
     "report.html": File(
         "one page without links to other files: the result in words, figures, tables, what was "
         "read and how",
-        ("rank", "shard merge", "aggregate", "report"),
+        ("rank", "shard merge", "aggregate", "report", "compare"),
     ),
     "run.json": File("options, inputs and outputs with sha256, versions, time and memory", _ALL),
     "sfs_mqc.json": File("a row for MultiQC", ("rank", "shard merge", "aggregate")),
@@ -153,10 +168,31 @@ FILES = {
             "balanced_accuracy": "mean of this share over the classes",
         },
     ),
+    "verdicts.tsv": File(
+        "which of two lists is better: differences in balanced accuracy on held-out samples",
+        _JUDGING,
+        "`--labels`",
+        {
+            "list": "a ranking or list; none that was made on the test samples",
+            "other": "another one, or a control",
+            "features": "the length of both; all genes are compared with every length",
+            "classifier": "1-NN, 5-NN or linear SVM",
+            "value": "mean balanced accuracy of the list over the folds",
+            "other_value": "that of the other",
+            "difference": "of the list less the other",
+            "low": "lower limit of its 95 % confidence interval (as in evaluation.tsv)",
+            "high": "the upper limit",
+            "p_value": "of no difference (corrected resampled t-test)",
+            "p_adjusted": "by Holm: over all pairs of lists of this length and classifier, or over "
+            "the controls that the list is compared with",
+            "better": "the better one if the adjusted p-value is up to 0.05; empty where no "
+            "difference is shown",
+        },
+    ),
     "enrichment.tsv": File(
         "hypergeometric tests of gene sets among the first features",
-        _JUDGING,
-        "`--sets`",
+        ("rank", "shard merge", *_JUDGING),
+        "`--sets`, or sources with sets, where `preranked.tsv` does not take its place",
         {
             **_LIST,
             "set": "the gene set",
@@ -166,6 +202,24 @@ FILES = {
             "p_value": "of an overlap as large or larger",
             "q_value": "adjusted by Benjamini and Hochberg over all sets",
             "members": "the genes of the overlap, with `;` between them",
+        },
+    ),
+    "preranked.tsv": File(
+        "preranked enrichment (GSEA) of gene sets along the whole ranking",
+        ("rank", "shard merge", *_JUDGING),
+        "`--sets` or sources with sets, where two classes give a direction, or `--enrichment "
+        "preranked`",
+        {
+            "list": "the ranking of all samples",
+            "sets": "the file or the source of the sets",
+            "set": "the gene set",
+            "size": "number of its genes that are ranked",
+            "es": "enrichment score: the largest deviation of the running sum",
+            "nes": "over the mean of random sets of the same size and sign",
+            "p_value": "of a score as far from 0, by random sets of the same size and sign",
+            "q_value": "of the NES, adjusted by Benjamini and Hochberg over all sets",
+            "direction": "the class that its genes are higher in; `top` without a direction",
+            "leading_edge": "the genes up to the largest deviation, best first, with `;` between",
         },
     ),
     "overlap.tsv": File(

@@ -167,6 +167,7 @@ def problem_of(
     codes: np.ndarray | None = None,
     outcome: np.ndarray | None = None,
     weights: np.ndarray | None = None,
+    design: np.ndarray | None = None,
     options: dict[str, Any] | None = None,
     memory: int = HELD,
     seed: int = 0,
@@ -180,7 +181,7 @@ def problem_of(
     if outcome is not None:
         labels = Labels(np.full(len(outcome), -1), [], outcome)
     quiet = Messages(verbosity=-1)
-    context = RunContext(engine, labels, memory, seed, quiet, sample_weights=weights)
+    context = RunContext(engine, labels, memory, seed, quiet, sample_weights=weights, design=design)
     return Problem(context, similarity, options or {})
 
 

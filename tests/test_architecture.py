@@ -28,7 +28,7 @@ MAY_IMPORT = {
     "errors": (),
     "display": (),
     "logs": ("errors", "display"),
-    "tables": (),
+    "tables": ("catalog",),
     "catalog": ("ranking.aggregations",),
     "options": ("errors", "catalog", "ranking.aggregations", "features", "tables"),
     "features": (  # declarations import options.fields alone, steps the work of a run
@@ -77,7 +77,13 @@ MAY_IMPORT = {
         "compute.workspace",
     ),
     "graph": ("errors", "logs", "options", "compute"),
-    "methods": ("errors", "graph", "compute", "ranking.aggregations"),
+    "methods": (
+        "errors",
+        "graph",
+        "compute",
+        "ranking.aggregations",
+        "ranking.false_discovery",
+    ),
     "ranking": ("errors",),
     "evaluation": ("errors", "ranking"),
     "knowledge": ("errors", "logs", "options", "graph", "compute", "store", "io"),

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,13 @@ if TYPE_CHECKING:
     from sfs_cli.compute.engine import Engine
     from sfs_cli.compute.matrix import MatrixView
     from sfs_cli.logs import Messages
+
+
+class Survival(NamedTuple):
+    """Times that may be censored."""
+
+    time: np.ndarray  # (n,): of the event, or until which none was seen; 0 or more
+    event: np.ndarray  # (n,) of bool: whether there was an event
 
 
 @dataclass(frozen=True)
@@ -30,11 +37,14 @@ class Labels:
     values : ndarray, shape (n,), optional
         The outcome, NaN where there is none: numbers, or the places 0..c-1 of ordered classes. None
         for classes without an order.
+    survival : Survival, optional
+        The times and events of which the outcome is the martingale residual.
     """
 
     codes: np.ndarray
     classes: list[str]
     values: np.ndarray | None = None
+    survival: Survival | None = None
 
     @property
     def known(self) -> np.ndarray:
@@ -53,7 +63,7 @@ class Labels:
         """
         if self.values is None:
             return self
-        return Labels(self.codes, self.classes, self.values - (basis @ self.values) @ basis)
+        return replace(self, values=self.values - (basis @ self.values) @ basis)
 
     def among(self, used: np.ndarray) -> Labels:
         """Return the labels without those of samples that are not used, of bool, shape (n,).
@@ -82,7 +92,8 @@ class Labels:
         if samples is None:
             return self
         values = None if self.values is None else self.values[samples]
-        return Labels(self.codes[samples], self.classes, values)
+        survival = self.survival and Survival(*(each[samples] for each in self.survival))
+        return Labels(self.codes[samples], self.classes, values, survival)
 
 
 @dataclass(frozen=True)
@@ -109,8 +120,11 @@ class RunContext:
         Folder for temporary files; None where everything is to stay in memory.
     sample_weights : ndarray, shape (n,), optional
         How many samples each one counts as; positive. 1 by default.
-    covariates : int
-        Number of independent columns that are taken out of the features, besides the mean.
+    design : ndarray, shape (r, n), optional
+        Orthonormal rows, each with the sum 0: what covariates say of the samples, which is taken
+        out of the features. None without covariates.
+    blocks : ndarray of int, shape (n,), optional
+        Block of each sample, within which its values are permuted. None where all are one block.
     given : tuple of int
         The features that are already chosen, ascending.
     beside : int
@@ -126,9 +140,15 @@ class RunContext:
     limits: Limits = LIMITS
     scratch: Path | None = None
     sample_weights: np.ndarray | None = None
-    covariates: int = 0
+    design: np.ndarray | None = None
+    blocks: np.ndarray | None = None
     given: tuple[int, ...] = ()
     beside: int = 1
+
+    @property
+    def covariates(self) -> int:
+        """Number r of independent columns that are taken out of the features, beside the mean."""
+        return 0 if self.design is None else len(self.design)
 
     @property
     def matrix(self) -> MatrixView:

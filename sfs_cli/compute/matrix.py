@@ -85,6 +85,7 @@ class LeftOut(IntEnum):
     FEW_SAMPLES = 7
     LOW_TOTAL = 8
     EXPLAINED = 9
+    LOW_COUNTS = 11
 
 
 @dataclass(frozen=True)

@@ -22,11 +22,15 @@ from sfs_cli.features import (
     given,
     knowledge,
     members,
+    moderation,
     modules,
+    precision,
     pruning,
     sample_weights,
+    scales,
     significance,
     stability,
+    survival,
 )
 from sfs_cli.options.fields import flag, options_of
 
@@ -38,7 +42,10 @@ FEATURES = (
     knowledge.FEATURE,
     sample_weights.FEATURE,
     donors.FEATURE,
+    precision.FEATURE,
+    moderation.FEATURE,
     significance.FEATURE,
+    scales.FEATURE,
     members.FEATURE,
     classes.FEATURE,
     direction.FEATURE,
@@ -46,6 +53,7 @@ FEATURES = (
     modules.FEATURE,
     stability.FEATURE,
     batches.FEATURE,
+    survival.FEATURE,
     covariates.FEATURE,
     enrichment.FEATURE,
 )
@@ -54,6 +62,7 @@ FEATURES = (
 
 @dataclass(frozen=True, kw_only=True, init=False, eq=False, repr=False)
 class FeatureFields(
+    enrichment.EnrichmentFields,
     direction.DirectionFields,
     modules.ModuleFields,
     stability.StabilityFields,
@@ -61,8 +70,12 @@ class FeatureFields(
     given.GivenFields,
     donors.DonorFields,
     sample_weights.WeightFields,
+    precision.PrecisionFields,
+    moderation.ModerationFields,
+    scales.ScaleFields,
     significance.SignificanceFields,
     batches.BatchFields,
+    survival.SurvivalFields,
     covariates.CovariateFields,
     members.MemberFields,
 ):
@@ -105,6 +118,14 @@ def without_effect_on_order() -> dict[str, Any]:
     return {option.name: option.default for kind in kinds for option in options_of(kind)}
 
 
-def against(name: str) -> dict[str, str]:
-    """Return what is wrong with an option and optional parts, by the option that asks for each."""
-    return {each.option: each.against[name] for each in FEATURES if name in each.against}
+def against(rule: str, config: Any) -> dict[str, str]:
+    """Return what is wrong with an option of `sfs select` and a ranking of this configuration.
+
+    It is by the option that asks for the part which the rule does not go with.
+    """
+    found = {}
+    for each in FEATURES:
+        if rule in each.against and each.fields is not None and each.asked(config):
+            given = config.given(*(option.name for option in options_of(each.fields)))
+            found[next(iter(given), each.option)] = each.against[rule]
+    return found

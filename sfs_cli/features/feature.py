@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from sfs_cli.catalog import Method
     from sfs_cli.features.proposal import Proposal, Seen
     from sfs_cli.features.step import Step
+    from sfs_cli.run.cohort import Cohort
 
 
 class Feature(NamedTuple):
@@ -25,6 +26,9 @@ class Feature(NamedTuple):
     # whether a method may be the default one of a configuration that asks for it
     suits: Callable[[Any, Method], bool] = lambda *_: True
     one_by_one: bool = False  # whether subsets of the samples can be ranked one by one only
+    method: Callable[[Any], str] = lambda _: ""  # that it asks for, where none is given; or none
+    # the configuration with what it chooses by the samples, once these are known
+    resolve: Callable[[Any, Cohort], Any] = lambda config, _: config
     adjusts: bool = False  # whether it changes the values that features are scored by
     # options of `sfs select` that it does not go with, and what is wrong: `--cv ...`
     against: Mapping[str, str] = {}

@@ -113,6 +113,11 @@ class Step:
     def find(self, run: Run, found: RankResult) -> None:
         """Do the work: change what was found, and add its facts."""
 
+    @classmethod
+    def files(cls, found: Any) -> tuple[tuple[str, str], ...]:
+        """Return the files beside the page that it has written, by its facts."""
+        return cls.downloads
+
     def writers(self) -> dict[str, Callable[[Path], None]]:
         """Return what writes each of its files, by name, once the work is done."""
         return {}

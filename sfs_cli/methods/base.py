@@ -34,6 +34,7 @@ class Status(IntEnum):
     LOW_TOTAL = LeftOut.LOW_TOTAL
     EXPLAINED = LeftOut.EXPLAINED
     GIVEN = 10
+    LOW_COUNTS = LeftOut.LOW_COUNTS
 
     @property
     def text(self) -> str:
@@ -53,6 +54,7 @@ _TEXTS = {
     Status.LOW_TOTAL: "total too low",
     Status.EXPLAINED: "explained by covariates",
     Status.GIVEN: "given",
+    Status.LOW_COUNTS: "counts too low",
 }
 
 
@@ -153,6 +155,10 @@ class Scorer(ABC):
         self.facts: dict[str, Any] = {}
         self.warnings: list[str] = []
         self.extra: dict[str, np.ndarray] = {}
+
+    def settled(self, score: np.ndarray, *measured: np.ndarray) -> np.ndarray:
+        """Return the scores to rank by, shape (m,), once all features are measured."""
+        return score
 
     def columns(self, score: np.ndarray, *measured: np.ndarray) -> dict[str, np.ndarray]:
         """Return what follows from all scores, shape (m,), as more columns of the ranking.

@@ -23,7 +23,9 @@ class ClassMeans:
     classes : list of str, length c
         Names of the classes, in their order.
     members : ndarray, shape (c, n)
-        Weight of each sample in its own class, 0 in the others.
+        Weight of each sample in its own class, 0 in the others. With covariates, what the least
+        squares fit of classes and covariates makes of a feature: the mean of each class where the
+        covariates have their means over all samples (adjusted means).
     work : Workspace
         Arrays that are used again.
     """
@@ -34,7 +36,10 @@ class ClassMeans:
 
     @classmethod
     def of(cls, problem: Problem) -> ClassMeans | None:
-        """Return the one for the classes of a problem; None with an outcome, or one class."""
+        """Return the one for the classes of a problem; None with an outcome, or one class.
+
+        None, too, where covariates explain a class completely: it has no adjusted mean.
+        """
         labels, weights = problem.context.labels, problem.sample_weights
         if labels is None or labels.values is not None:
             return None
@@ -44,6 +49,13 @@ class ClassMeans:
         members = (labels.codes == used[:, None]).astype(np.float64)
         if weights is not None:
             members *= weights
+        design = problem.context.design
+        if design is not None and len(design):
+            left = members - (members @ design.T) @ design
+            gram = left @ members.T
+            if np.linalg.matrix_rank(gram, hermitian=True) < len(gram):
+                return None
+            members = np.linalg.solve(gram, left)
         return cls([labels.classes[code] for code in used.tolist()], members)
 
     def measure(self, values: np.ndarray) -> np.ndarray:

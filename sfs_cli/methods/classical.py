@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfs_cli.compute.matrix import BlockLike
-from sfs_cli.errors import InputError
+from sfs_cli.compute.matrix import Block, BlockLike
+from sfs_cli.errors import InputError, counted
 from sfs_cli.graph.laplacian import without
-from sfs_cli.methods.base import Problem, Scorer, Status
+from sfs_cli.methods.base import Problem, Scorer
 from sfs_cli.methods.blocks import CenteredBlock, CenteredScorer, Measured, center
 from sfs_cli.methods.class_means import ClassMeans, ProjectedMeans
 from sfs_cli.methods.low_rank import LowRankScores, Sums
@@ -26,8 +26,11 @@ from sfs_cli.methods.shared import (
     warn_of_infinite,
 )
 from sfs_cli.methods.sparse import NonZeroScorer, NonZeroVariance
+from sfs_cli.methods.welch import WelchScorer
 
 _EPS = float(np.finfo(np.float64).eps)
+EXPLAINED = 1e-8
+"""Classes of which covariates leave a smaller part are explained by them."""
 
 
 class ClassScatter:
@@ -68,26 +71,53 @@ class ClassScatter:
         return without(self.members / np.sqrt(self.counts), share)
 
 
-class LineScatter:
-    """The scatter of features along their lines of regression on an outcome, and around them.
+class ColumnScatter:
+    """The scatter of features in the span of some columns, and beside it.
 
     Parameters
     ----------
-    unit : ndarray, shape (n,)
-        The outcome around its mean, of unit norm, as `unit_outcome` gives it.
+    columns : ndarray, shape (n, q)
+        Orthonormal, each with the sum 0: an outcome as `unit_outcome` gives it, or what covariates
+        leave of classes.
     """
 
-    def __init__(self, unit: np.ndarray) -> None:
-        self.columns = unit[:, None]
+    def __init__(self, columns: np.ndarray) -> None:
+        self.columns = columns
 
     def __call__(self, F: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the scatters of centered rows (b, n), as `ClassScatter` does; overwrites them."""
         square = np.vecdot(F, F)
-        slope = F @ self.columns
-        F -= slope * self.columns.T
+        slopes = F @ self.columns
+        for slope, column in zip(slopes.T, self.columns.T):
+            F -= slope[:, None] * column
         within = np.vecdot(F, F)
         within[within <= (F.shape[1] * _EPS) ** 2 * square] = 0  # the rounding of the slopes
-        return square, slope[:, 0] ** 2, within
+        return square, np.vecdot(slopes, slopes), within
+
+
+def class_columns(codes: np.ndarray, design: np.ndarray | None = None) -> np.ndarray:
+    """Return orthonormal columns (n, q), each with the sum 0, of the differences between classes.
+
+    Their span has the class means of centered features; with covariates, whose orthonormal `design`
+    (r, n) is taken out of the features, what these leave of the differences. q is c - 1, less what
+    covariates explain completely.
+    """
+    columns = ClassScatter(codes).columns
+    if design is None:
+        return columns
+    left = columns - design.T @ (design @ columns)
+    left -= design.T @ (design @ left)  # once more, as the rounding of the first may matter
+    vectors, sizes, _ = np.linalg.svd(left, full_matrices=False)
+    return vectors[:, sizes > EXPLAINED]
+
+
+def class_scatter(problem: Problem) -> ClassScatter | ColumnScatter:
+    """Return the scatter between and within the classes of a problem, beside its covariates."""
+    assert problem.codes is not None
+    design = problem.context.design
+    if design is None or not len(design):
+        return ClassScatter(problem.codes, problem.sample_weights)
+    return ColumnScatter(class_columns(problem.codes, design))
 
 
 class FisherScorer(CenteredScorer):
@@ -96,36 +126,42 @@ class FisherScorer(CenteredScorer):
     A feature that is constant within each class but not between them scores infinity. The score is
     ``(c - 1) / (n - c)`` times the F statistic of one-way analysis of variance, so it has the
     p-value of that, or of an infinite score the least one of any order of the labels. There is none
-    where no class has two samples, and none with covariates: they are taken out of the features but
-    not out of the classes, and the ratio follows no F distribution then. With weights other than 1
-    it follows none either: a sample of weight 10 is no 10 independent samples. Further columns are
-    the p-value and the q-value (Benjamini and Hochberg, over the features that have a score).
+    where no class has two samples. With weights other than 1 it follows no F distribution: a sample
+    of weight 10 is no 10 independent samples. Further columns are the p-value and the q-value
+    (Benjamini and Hochberg, over the features that have a score).
+
+    With r covariates the scatter between classes is what they add to the fit of the covariates, of
+    q degrees of freedom, and that within them what both leave, of n - 1 - r - q: the test of nested
+    models, or analysis of covariance.
     """
 
     ratio = 1.0  # score of a feature whose scatters are equal
     freedom: tuple[float, float] | None = None  # degrees of freedom, where there is a test
 
-    def __init__(self, problem: Problem, scatter: LineScatter | None = None) -> None:
+    def __init__(self, problem: Problem, scatter: ColumnScatter | None = None) -> None:
         super().__init__()
         assert problem.codes is not None
         self.threads = problem.engine.executor.nearby.workers
         outcome = problem.outcome
-        self.least = least_p_value(problem.codes if outcome is None else outcome)
+        labels = problem.codes if outcome is None else outcome
+        self.least = least_p_value(labels, problem.context.blocks)
         self.weights = problem.sample_weights
         self.rooted = self.weights is not None
         self.alike = self.weights is None or bool((self.weights == 1).all())
-        self.scatter = scatter or ClassScatter(problem.codes, self.weights)
+        self.scatter = scatter or class_scatter(problem)
         weights = np.ones(problem.n_samples) if self.weights is None else self.weights
         self.low_rank = LowRankScores(weights, self.scatter.columns)
         self.dtype = problem.lossless_dtype
-        if isinstance(self.scatter, ClassScatter):
+        if scatter is None:
+            columns = self.scatter.columns
             self.class_means = ClassMeans.of(problem)
             if self.class_means is not None:
-                self.further = ProjectedMeans(self.class_means, self.scatter.columns, weights)
-            c = len(self.scatter.counts)
-            if problem.n_counted > c and self.alike and not problem.context.covariates:
-                self.freedom = c - 1, problem.n_counted - c
-                self._record(*self.freedom)
+                self.further = ProjectedMeans(self.class_means, columns, weights)
+            between = columns.shape[1]
+            within = problem.n_counted - 1 - between - problem.context.covariates
+            if within > 0 and self.alike:
+                self.freedom = between, within
+                self._record(between, within)
 
     def _record(self, between: int, within: float) -> None:
         freedom = int(within) if within.is_integer() else within
@@ -161,10 +197,11 @@ class FisherScorer(CenteredScorer):
 class FTestScorer(FisherScorer):
     """Mean square between the classes over that within them; larger is better.
 
-    It is the Fisher Score times ``(n - c) / (c - 1)``. Of an outcome it is the F statistic of the
-    linear regression, ``(n - 2) r^2 / (1 - r^2)`` with the Pearson correlation r; q covariates that
-    are taken out of both make it the partial one, with ``n - 2 - q``. p-values and q-values are
-    those of `FisherScorer`; of an outcome there are some with covariates, too.
+    It is the Fisher Score times the ratio of the degrees of freedom, ``(n - c) / (c - 1)`` without
+    covariates. Of an outcome it is the F statistic of the linear regression, ``(n - 2) r^2 /
+    (1 - r^2)`` with the Pearson correlation r; covariates that are taken out of both make it the
+    partial one, with ``n - 2`` less their number. p-values and q-values are those of
+    `FisherScorer`.
 
     Raises
     ------
@@ -172,6 +209,9 @@ class FTestScorer(FisherScorer):
         When a label is missing, there are fewer than two classes, or no class has two samples; when
         all outcomes are the same, or there are fewer than three.
     """
+
+    of_t = False
+    """Whether the score is the root of the F statistic, an absolute t statistic."""
 
     def __init__(self, problem: Problem) -> None:
         assert problem.codes is not None
@@ -181,7 +221,7 @@ class FTestScorer(FisherScorer):
                 require_weight(count, 2, "the F-test")
             weights = problem.sample_weights
             unit = unit_outcome(problem.outcome, "the F-test", 3, weights)
-            super().__init__(problem, LineScatter(unit))
+            super().__init__(problem, ColumnScatter(unit[:, None]))
             # covariates are taken out of the outcome too
             between, within = 1, count - 2 - problem.context.covariates
             self.freedom = (between, within) if self.alike else None
@@ -195,19 +235,83 @@ class FTestScorer(FisherScorer):
                     hint="check which column holds the labels: does it name each sample?",
                 )
             super().__init__(problem)
-            between, within = c - 1, count - c
+            between = self.scatter.columns.shape[1]
+            within = count - 1 - between - problem.context.covariates
+            if within <= 0:
+                columns = counted(problem.context.covariates, "column")
+                raise InputError(
+                    f"{c} classes and {columns} of covariates leave no degrees of freedom of "
+                    f"{n} samples",
+                    hint="name fewer covariates",
+                    option="adjust",
+                )
         self.ratio = within / between
         self._record(between, within)
 
+    def with_spread(self, block: BlockLike) -> tuple[np.ndarray, ...]:
+        """Return what `score_block` does, and third and fourth the spread and the mean.
 
-class TTestScorer(Scorer):
+        The spread of a feature is its sum of squares around the mean.
+        """
+        # before the scores, which may overwrite the block
+        centered = center(Block(block.values.astype(np.float64)))
+        square, mean = centered.square * centered.scale**2, centered.offset * centered.scale
+        score, status, *found = self.score_block(block)
+        return score, status, square, mean, *found
+
+    def columns(self, score: np.ndarray, *measured: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the p-values and q-values of the scores of all features, each shape (m,)."""
+        return super().columns(score**2 if self.of_t else score, *measured)
+
+
+def t_test(problem: Problem) -> Scorer:
+    """Return the t-test of a problem: Welch's, or with covariates that of a linear model."""
+    return PooledTTestScorer(problem) if problem.context.covariates else TTestScorer(problem)
+
+
+def two_classes(codes: np.ndarray, each: int) -> np.ndarray:
+    """Count the samples of both classes (2,); another number of them is an InputError."""
+    counts = class_counts(codes, "the t-test", each=each)
+    if len(counts) != 2:
+        raise InputError(
+            f"the t-test compares two classes, and there are {len(counts)}",
+            hint="use the F-test (f-test), or keep the samples of two classes",
+        )
+    return counts
+
+
+class PooledTTestScorer(FTestScorer):
+    """The absolute t statistic of two classes in a linear model; larger is better.
+
+    It is the root of the F statistic of nested models with and without the classes, so the variance
+    is that of all residuals.
+
+    Raises
+    ------
+    InputError
+        As for `FTestScorer`, and where there are not two classes.
+    """
+
+    of_t = True
+
+    def __init__(self, problem: Problem) -> None:
+        assert problem.codes is not None
+        two_classes(problem.codes, each=1)
+        super().__init__(problem)
+        self.facts["variances"] = "pooled"
+
+    def score_block(self, block: BlockLike) -> tuple[np.ndarray, ...]:
+        """Return the absolute t statistics and statuses of a block, and the class means."""
+        score, *found = super().score_block(block)
+        return np.sqrt(score), *found
+
+
+class TTestScorer(WelchScorer):
     """``|mu_1 - mu_2| / sqrt(s_1^2 / n_1 + s_2^2 / n_2)``; larger is better.
 
-    Variances are unbiased and not pooled. A feature that is constant within both classes but not
-    between them scores infinity. Further columns are the two-sided p-value, of Student's t
-    distribution with Welch's degrees of freedom, and the q-value (Benjamini and Hochberg, over the
-    features that have a score). An infinite score has the least p-value of any order of the labels.
-    With covariates there are none, as for `FisherScorer`.
+    Variances are unbiased and not pooled. It is the root of Welch's F of two classes, with the same
+    p-value: of Student's t distribution with Welch's degrees of freedom, two-sided. A feature that
+    is constant within both classes but not between them scores infinity.
 
     Raises
     ------
@@ -216,58 +320,18 @@ class TTestScorer(Scorer):
     """
 
     def __init__(self, problem: Problem) -> None:
-        super().__init__()
         assert problem.codes is not None
-        self.counts = class_counts(problem.codes, "the t-test", each=2)
-        if len(self.counts) != 2:
-            raise InputError(
-                f"the t-test compares two classes, and there are {len(self.counts)}",
-                hint="use the F-test (f-test), or keep the samples of two classes",
-            )
-        self.members = [np.flatnonzero(problem.codes == code) for code in (0, 1)]
-        self.least = least_p_value(problem.codes)
-        self.threads = problem.engine.executor.nearby.workers
-        self.exact = not problem.context.covariates
-        self.facts["variances"] = "not pooled"
+        two_classes(problem.codes, each=2)
+        super().__init__(problem)
 
     def score_block(self, block: BlockLike) -> tuple[np.ndarray, ...]:
-        """Return the absolute t statistics, statuses and degrees of freedom; overwrites a block."""
-        centered = center(block)
-        square = centered.square
-        status = centered.status(square)
-        with np.errstate(all="ignore"):  # features that do not vary get NaN below
-            means, errors = [], []  # of both classes: the mean, and the square of its error
-            for inside, count in zip(self.members, self.counts):
-                group = centered.values[:, inside]
-                mean = group.mean(axis=1)
-                group -= mean[:, None]
-                within = np.vecdot(group, group)
-                within[within <= (centered.volume * _EPS) ** 2 * square] = 0  # the mean's rounding
-                means.append(mean)
-                errors.append(within / ((count - 1) * count))
-            both = errors[0] + errors[1]
-            score = np.abs(means[0] - means[1]) / np.sqrt(both)
-            shares = (errors[0] / both) ** 2, (errors[1] / both) ** 2
-            freedom = 1 / (shares[0] / (self.counts[0] - 1) + shares[1] / (self.counts[1] - 1))
-        score[status != Status.OK] = np.nan
-        return score, status, freedom
+        """Return the absolute t statistics, and what `WelchScorer` finds; overwrites a block."""
+        score, *found = super().score_block(block)
+        return np.sqrt(score), *found
 
     def columns(self, score: np.ndarray, *measured: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the p-values and q-values of the scores of all features, each shape (m,).
-
-        `measured` are their degrees of freedom, NaN where both classes are constant.
-        """
-        if not self.exact:
-            return {}
-        freedom = measured[0]
-        self.warnings += warn_of_infinite(score, self.least)
-        # those of the other class alone
-        alone = np.isclose(freedom[:, None], self.counts - 1, rtol=1e-9, atol=0).any(axis=1)
-        tested = int(np.count_nonzero(np.isfinite(score)))
-        self.facts["constant_in_a_class"] = int(np.count_nonzero(alone & np.isfinite(score)))
-        self.facts["tested_features"] = tested
-        # t^2 follows F with 1 and these degrees of freedom
-        return f_tests(score**2, 1.0, freedom, self.threads, least=self.least)
+        """Return the p-values and q-values of the scores of all features, each shape (m,)."""
+        return super().columns(score**2, *measured)
 
 
 class VarianceScorer(CenteredScorer):

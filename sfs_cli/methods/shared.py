@@ -14,6 +14,7 @@ from sfs_cli.graph.others import check_labeled
 from sfs_cli.methods.base import BlockLike, Problem, Status
 from sfs_cli.methods.blocks import center
 from sfs_cli.methods.centered_matrix import CenteredMatrix
+from sfs_cli.ranking.false_discovery import q_values
 
 ROUNDING = 1e-12
 """Numbers of two features that differ by this part are the same but for rounding."""
@@ -85,28 +86,18 @@ def require_weight(count: float, above: int, method: str) -> None:
         )
 
 
-def q_values(p: np.ndarray) -> np.ndarray:
-    """Return the q-values of Benjamini and Hochberg for p-values, shape (m,); NaN for NaN.
-
-    Y. Benjamini and Y. Hochberg, J. R. Stat. Soc. B 57, 1995: ``q_(i) = min_{j >= i} p_(j) m / j``.
-    """
-    # not by scipy.stats, which takes longer to import than a typical matrix to rank
-    q = np.full(len(p), np.nan)
-    order = np.argsort(p)  # in any order of equal ones, which get one q-value
-    order = order[: np.count_nonzero(~np.isnan(p))]  # NaN comes last
-    steps = p[order] * len(order) / np.arange(1, len(order) + 1)
-    q[order] = np.minimum.accumulate(steps[::-1])[::-1]
-    return q
-
-
-def least_p_value(labels: np.ndarray) -> float:
+def least_p_value(labels: np.ndarray, blocks: np.ndarray | None = None) -> float:
     """Return 1 over the number of different orders of labels, shape (n,): ``prod n_l! / n!``.
 
-    No test that compares a feature with its orders has a smaller p-value. It is never 0.
+    Orders are within `blocks` (n,), where there are some. No test that compares a feature with its
+    orders has a smaller p-value. It is never 0.
     """
     # not by scipy.special, which would be imported before the first pass and not beside it
-    counts = np.unique(labels, return_counts=True)[1].tolist()
-    logarithm = sum(lgamma(count + 1) for count in counts) - lgamma(len(labels) + 1)
+    parts = [labels] if blocks is None else [labels[blocks == each] for each in np.unique(blocks)]
+    logarithm = 0.0
+    for part in parts:
+        counts = np.unique(part, return_counts=True)[1].tolist()
+        logarithm += sum(lgamma(count + 1) for count in counts) - lgamma(len(part) + 1)
     return max(exp(logarithm), float_info.min)  # of 1,100 samples and more it may underflow
 
 

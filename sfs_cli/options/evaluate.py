@@ -9,7 +9,7 @@ from typing import ClassVar
 from sfs_cli.options.aggregate import TableFields
 from sfs_cli.options.fields import Config, option, options_of, split_words
 from sfs_cli.options.paths import READS
-from sfs_cli.options.rank import RankConfig, texts_of
+from sfs_cli.options.rank import RankConfig
 
 DEFAULT_LENGTHS = (10, 20, 50, 100, 200)
 CURVE_LENGTHS = (1, 2, 3, 5, 7, 10, 14, 20, 28, 40, 57, 80, 113, 160, 226)
@@ -74,23 +74,8 @@ class FoldFields(Config):
         return DEFAULT_REPEATS if self.repeats is None else self.repeats
 
 
-@dataclass(frozen=True, kw_only=True, init=False, eq=False, repr=False)
-class SetFields(Config):
-    """The options of every command that tests sets of features."""
-
-    sets: tuple[str, ...] = _how(
-        "Feature sets (GMT, GMX or GAF) whose over-representation is tested (repeatable: all).",
-        default=(),
-        parse=texts_of,
-        verbs=("evaluate", "compare", "report"),
-        metavar="FILE[:SET,...]",
-        path=READS,
-        for_out=True,
-    )
-
-
 @dataclass(frozen=True, eq=False, repr=False)
-class JudgeConfig(TableFields, FoldFields, SetFields, RankConfig):
+class JudgeConfig(TableFields, FoldFields, RankConfig):
     """The options of every command that judges lists of features of a matrix."""
 
     leaky: bool = _how(

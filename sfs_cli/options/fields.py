@@ -224,6 +224,8 @@ class Option(NamedTuple):
     column: bool = False  # whether it names columns of the samples: FILE:COLUMN or obs:KEY
     # how the names of parts of the matrix itself begin that it takes, besides those of columns
     inside: tuple[str, ...] = ()
+    # whether a word without a colon is a column of the file of --labels
+    beside_labels: bool = False
     groups: str = ""  # what its column puts samples into, such as donor; "" for other columns
     argument: bool = False  # whether the command line takes it by position
     # what the file or folder that it names is used for (`options.paths`); "" where it names none.

@@ -15,9 +15,12 @@ GUARDS = {
     "tested-graph": "p-values of features from which the sample graph was built (double dipping)",
     "donors": "p-values that count samples of one donor, also in pairs, as independent "
     "(pseudoreplication)",
-    "small-class": "p-values of t-test where a class is small, or constant in many features",
+    "small-class": "p-values of t-test and welch where a class is small, or constant in many "
+    "features",
     "class-tests": "p-values of tests of class means where the values are too skewed for the sizes "
     "of the classes, or the classes differ in size and variance",
+    "survival": "times that are taken as measured beside a column of events, and p-values of cox "
+    "whose values are too skewed for the events",
     "depth": "p-values of counts where library size (depth) is confounded with the sample graph or "
     "the labels",
     "not-normal": "p-values that assume normal values, of features that are far from normal",

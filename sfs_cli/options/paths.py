@@ -68,6 +68,8 @@ def moved(option: Option, value: Any, move: Move) -> Any:
         return value.with_paths(lambda n, text: move(option, text, kind if n == "path" else n))
     if value is None or not (option.path or option.patterns):
         return value
+    if option.beside_labels and ":" not in value:
+        return value
     named = names_file(value) if option.patterns else not value.startswith(option.parts)
     return move(option, value, option.name) if named else value
 

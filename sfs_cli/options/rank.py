@@ -10,6 +10,7 @@ from sfs_cli import catalog
 from sfs_cli.catalog import METHODS, ON_SOURCES
 from sfs_cli.features import FEATURES, FeatureFields
 from sfs_cli.features.members import member_configs
+from sfs_cli.features.survival import beside_labels
 from sfs_cli.options import weightings
 from sfs_cli.options.fields import (
     ON_MATRIX,
@@ -232,6 +233,13 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
     )
     min_total: float | None = _input(
         "Leave out features whose values, without missing ones, have a smaller sum.", metavar="T"
+    )
+    min_count: float | None = _input(
+        "Leave out features with too few counts (the rule of filterByExpr of edgeR; 10 is usual): "
+        "in as many samples as the smallest class has, as many counts per million as N are at the "
+        "median library size.",
+        metavar="N",
+        above=0,
     )
     include: tuple[str, ...] = _named(
         "Use only the features of this list of ids, or those whose id matches this regular "
@@ -503,6 +511,10 @@ class RankConfig(FeatureFields, CoreFields):
     def __post_init__(self) -> None:
         from sfs_cli.options.rules import refusals  # imported late: help does not need the rules
 
+        if self.event is not None and self.labels is not None:
+            object.__setattr__(self, "event", beside_labels(self.event, self.labels))
+            if self.label_type == "classes":  # which it is by default: times are numbers
+                object.__setattr__(self, "label_type", "continuous")
         self.check_values()
         check_names(self.source)
         self.refuse(refusals(self))
@@ -540,6 +552,7 @@ class RankConfig(FeatureFields, CoreFields):
         names = ["mrsf-rounds", "spec"] if self.graph is None else ["spec"]
         if self._from_labels:
             names.insert(1, "f-test")
+        names = [*filter(None, (each.method(self) for each in FEATURES)), *names]
         given = [name for name in self.given(*catalog.OPTIONS) if name not in GRAPH_FIELDS]
         for name in names:
             takes_all = all(option in METHODS[name].options for option in given)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
-from sfs_cli.options.evaluate import SetFields
+from sfs_cli.features.enrichment import EnrichmentFields
 from sfs_cli.options.fields import option
 from sfs_cli.options.paths import OPENS, READS, WRITES
 from sfs_cli.options.rank import OutputFields, PageFields, ResourceFields
@@ -15,7 +15,7 @@ _input = partial(option, section="Input", verbs=("report",), in_result=False)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class ReportConfig(PageFields, SetFields, OutputFields, ResourceFields):
+class ReportConfig(PageFields, EnrichmentFields, OutputFields, ResourceFields):
     """The options of `sfs report`; None stands for what the record of the ranking says."""
 
     VERB: ClassVar[str] = "report"

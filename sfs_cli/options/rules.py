@@ -128,9 +128,12 @@ def _uses_of_labels(c: RankConfig) -> Iterator[_Use]:
         alike = ["--response outcome" if c.numeric else "--response lda"]
         types = numbers if response == "outcome" else classes
         yield _Use(f"--response {response}", "response", types, alike)
+    if c.event is None and "event" in scorer.needs:
+        return  # which is said first
     if scorer.needed(options) & {"labels", "some-labels"}:
         deciding = "".join(f" {flag(name)} {options[name]}" for name in scorer.needs_by)
-        able = [f"--method {', '.join(m.name for m in METHODS.values() if m.numeric)}"]
+        takers = (m.name for m in METHODS.values() if (m.numeric if c.numeric else m.by_class))
+        able = [f"--method {', '.join(takers)}"]
         yield _Use(f"--method {c.ranker}{deciding}", "method", scorer.label_types, able)
 
 
@@ -148,6 +151,9 @@ def _label_rules(c: RankConfig) -> Iterator[Refusal]:
             needed, given = ("classes", "numbers") if c.numeric else ("numeric labels", "classes")
             what = f"{use.what} needs {needed}, and --label-type {c.label_type} gives {given}"
             hint = f"give --label-type {either(use.types)}, or {either(use.others)}"
+            if c.event is not None:
+                what = f"{use.what} needs classes, and --event makes times of the labels"
+                hint = f"leave out --event, or give {either(use.others)}"
             yield what, hint, (use.option, "label_type")
 
 

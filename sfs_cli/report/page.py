@@ -88,12 +88,13 @@ def render(data: ReportData) -> str:
         scores=score_figures(data),
         table=table,
         same=same,
-        results=_grids(table for table in data.tables if table.of_best),
-        tables=_grids(table for table in data.tables if not table.of_best),
+        results=grids(table for table in data.tables if table.of_best),
+        tables=grids(table for table in data.tables if not table.of_best),
     )
 
 
-def _grids(tables: Iterable[Table]) -> list[tuple[Table, Grid]]:
+def grids(tables: Iterable[Table]) -> list[tuple[Table, Grid]]:
+    """Return tables, and how each is shown."""
     return [(t, arranged(t.columns, t.rows, t.digits, t.shade)) for t in tables]
 
 
@@ -258,7 +259,8 @@ def broken(name: str) -> Markup:
     return Markup("_<wbr>").join(name.split("_"))
 
 
-def _compiled() -> Template:
+def compiled(name: str) -> Template:
+    """Return a template of the folder beside this module."""
     environment = Environment(
         loader=PackageLoader("sfs_cli.report"),
         autoescape=True,
@@ -271,8 +273,8 @@ def _compiled() -> Template:
     environment.filters["broken"] = broken
     environment.filters["address"] = partial(quote, errors="surrogateescape")
     environment.globals["counted"] = counted
-    return environment.get_template("report.html.j2")
+    return environment.get_template(name)
 
 
 # Compiling takes 0.1 s. Long runs import this module during their first pass.
-TEMPLATE = _compiled()
+TEMPLATE = compiled("report.html.j2")

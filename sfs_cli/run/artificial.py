@@ -22,7 +22,7 @@ from sfs_cli.ranking.table import Picked, rank_features, tie_blocks
 from sfs_cli.run.load import Run
 from sfs_cli.run.memory import memory_plan
 from sfs_cli.run.passes import Shape, needed
-from sfs_cli.run.scoring import make_graph, problem_of, score_on, scorer_of
+from sfs_cli.run.scoring import make_graph, problem_of, score_on, scorer_of, scores_of
 from sfs_cli.run.top import values_of
 from sfs_cli.store.copies import WithCopies
 
@@ -48,9 +48,10 @@ def check_artificial(config: RankConfig, where: str) -> None:
     alike = {
         "source": "competes on one sample graph; `sfs fuse` builds one from the sources, for "
         "--similarity-file",
-    } | against("artificial")
-    for name in config.given(*alike):
-        what, _, hint = alike[name].partition("; ")
+    }
+    wrong = {name: alike[name] for name in config.given(*alike)} | against("artificial", config)
+    for name, why in wrong.items():
+        what, _, hint = why.partition("; ")
         raise UsageError(
             f"--artificial {what}: not for a ranking with {flag(name)}",
             where=where,
@@ -151,7 +152,7 @@ def selected_together(
     for draw in range(TOGETHER):
         block = Block(np.ascontiguousarray(values[:, rng.permutation(n)]))
         with np.errstate(all="ignore"):
-            level[0] = sign * scorer.score_block(block)[0]
+            level[0] = sign * scores_of(scorer, block)
         found = compete(np.where(np.isnan(level), -np.inf, level), max_false)
         selected[draw] = counts_for[found.selected].sum()
     return np.sort(np.rint(selected).astype(int)).tolist()

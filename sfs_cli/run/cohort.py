@@ -19,6 +19,7 @@ from sfs_cli.errors import UsageError, counted, listed, within
 from sfs_cli.features import steps_of
 from sfs_cli.io.files.text import repeated
 from sfs_cli.io.knowledge.sample_columns import (
+    EVENTS,
     WEIGHTS,
     Covariate,
     is_inside,
@@ -30,6 +31,9 @@ from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import Option, options_of
 from sfs_cli.run.sources import Coverage, coverage_of
 from sfs_cli.store.adjust import Adjustment, orthonormal
+
+SMALL_BLOCK = 4
+"""Samples of a block, in the mean, up to which subsets take whole blocks."""
 
 # ---- columns of the samples ----------------------------------------------------------------------
 
@@ -44,8 +48,15 @@ class SampleColumns(dict[str, list[Covariate]]):
 
     @property
     def donors(self) -> Covariate | None:
-        """The donor of each sample."""
-        return next(iter(self.get("donors", ())), None)
+        """The donor of each sample, or its block if blocks are small, such as pairs.
+
+        Subsets and folds take whole ones.
+        """
+        found = next(iter(self.get("donors") or self.get("block") or ()), None)
+        if found is None or found.option == "donors":
+            return found
+        small = SMALL_BLOCK * len(set(found.values.values())) >= len(found.values)
+        return found if small else None
 
     def idle(self, samples: Sequence[str]) -> np.ndarray:
         """Return which samples take no part, shape (n,): those of weight 0."""
@@ -60,6 +71,7 @@ class SampleColumns(dict[str, list[Covariate]]):
         ]
 
 
+_NUMBERS = {"sample_weights": WEIGHTS, "event": EVENTS}
 _OPTIONS = [o for o in options_of(RankConfig) if o.column and o.name != "labels"]
 
 
@@ -73,8 +85,8 @@ def _named(config: RankConfig) -> Iterator[tuple[Option, str]]:
 
 
 def _read(option: Option, spec: str, matrix: str = "", ids: Ids | None = None) -> list[Covariate]:
-    if option.name == "sample_weights":
-        return [Covariate(read_column(spec, WEIGHTS, matrix, ids), option.name, "numeric")]
+    if (wanted := _NUMBERS.get(option.name)) is not None:
+        return [Covariate(read_column(spec, wanted, matrix, ids), option.name, "numeric")]
     return read_covariates(spec, option.name, matrix, ids, option.groups)
 
 
@@ -122,6 +134,7 @@ class Design:
 
     basis: np.ndarray  # (r, n): orthonormal, in the order of the samples
     columns: list[dict[str, Any]] = field(default_factory=list)  # facts of each covariate
+    blocks: np.ndarray | None = None  # (n,): block of each sample, which permutations stay in
 
     @property
     def rank(self) -> int:
@@ -230,6 +243,18 @@ class Cohort:
             return self.design.columns
         designs = [(part.name, part.design) for part in self.parts if part.design is not None]
         return [{"batch": name} | column for name, design in designs for column in design.columns]
+
+    @property
+    def freedom(self) -> int | None:
+        """Residual degrees of freedom of a linear model of labels and covariates; None without."""
+        if self.labels is None:
+            return None
+        known = self.labels.known
+        terms = (
+            1 if self.labels.values is not None else len(np.unique(self.labels.codes[known])) - 1
+        )
+        rank = 1 if self.design is None else self.design.rank
+        return int(np.count_nonzero(known)) - terms - rank
 
     @property
     def adjustment(self) -> Adjustment | None:

@@ -7,6 +7,7 @@ each other.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -18,17 +19,21 @@ from typing import Any
 import numpy as np
 
 from sfs_cli.compute.memory import format_size
+from sfs_cli.display import shown
 from sfs_cli.errors import InputError, counted, within
 from sfs_cli.evaluation.measures import Overlap, overlap
 from sfs_cli.io.results.writers import table_bytes
 from sfs_cli.logs import Messages
 from sfs_cli.methods.shared import require_sklearn
 from sfs_cli.options.compare import (
+    ALL,
     RANDOM,
     VARIABLE,
     CompareConfig,
     check_different,
 )
+from sfs_cli.provenance import named, versions
+from sfs_cli.report.model import Table
 from sfs_cli.run import outputs
 from sfs_cli.run.checkpoints import NO_CHECKPOINTS, RunCheckpoints
 from sfs_cli.run.config import input_files
@@ -39,13 +44,15 @@ from sfs_cli.run.evaluate import (
     describe_judged,
     log_summary,
     shown_length,
+    shown_measure,
     table_names,
     tables_of,
 )
 from sfs_cli.run.lists import list_names, ranking_at, read_lists
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.part import run_on
-from sfs_cli.tables import header
+from sfs_cli.run.verdicts import CONTROLS, sentences
+from sfs_cli.tables import FILES, header
 
 CURVES, OVERLAP, METHODS = "curves.tsv", "overlap.tsv", "methods.tsv"
 
@@ -64,11 +71,13 @@ def run(config: CompareConfig, messages: Messages, *, as_json: bool = False) -> 
         rows = [(a, b, k, each.shared, each.by_chance, each.jaccard) for a, b, k, each in pairs]
         tables[OVERLAP] = table_bytes(header(OVERLAP), rows, config.digits)
         tables[METHODS] = _methods_bytes(found, config)
+        if config.out is not None:
+            tables[outputs.REPORT] = shown(_page(found, config, messages, list(tables))).encode()
         return outputs.Made.of_tables(
             tables, found.facts, partial(_log_summary, found, pairs, messages)
         )
 
-    names = [*table_names(config, CURVES), OVERLAP, METHODS]
+    names = [*table_names(config, CURVES), OVERLAP, METHODS, outputs.REPORT]
     return outputs.make_result(
         config, messages, names, lambda: _describe(config), make, as_json=as_json
     )
@@ -193,6 +202,44 @@ def overlaps(found: Evaluated) -> list[Pair]:
         for k in found.facts["lengths"]
         if k <= min(a.count, b.count)
     ]
+
+
+def _page(found: Evaluated, config: CompareConfig, messages: Messages, names: list[str]) -> str:
+    """Return the page: the accuracy of a linear SVM, or else the redundancy, of each list."""
+    from sfs_cli.report.comparison import curves_chart
+    from sfs_cli.report.page import Figure, compiled, grids
+
+    main, judge = shown_measure(found)
+    in_words = f"{main.replace('_', ' ')} of a {judge}" if judge else main
+    own = [m for m in found.measures if m.measure in (main, "stability")]
+    own = [m for m in own if m.classifier in ("", judge) and not np.isnan(m.value)]
+    tables = [
+        Table(
+            heading=heading,
+            columns=("list", "chosen on", "features", "mean", "low", "high"),
+            rows=[(*m[:3], m.value, m.low, m.high) for m in own if m.measure == measure],
+            note=FILES[CURVES].columns["low"] if judge else "",
+            digits=3,
+        )
+        for measure, heading in ((main, in_words), ("stability", "stability over the folds"))
+    ]
+    curves: dict[str, list[tuple[int, float, float, float]]] = {}
+    for m in own:
+        if m.measure == main and m.name != ALL:
+            curve = curves.setdefault(f"{m.name}, {m.selection}", [])
+            curve.append((m.length, m.value, m.low, m.high))
+    chart = curves_chart(in_words, curves)
+    shown_at = shown_length([m.length for m in own if m.name not in CONTROLS])
+    return compiled("compare.html.j2").render(
+        title=Path(config.matrix).name,
+        sentences=sentences(found.verdicts, shown_at),
+        warnings=messages.warnings,
+        figures=[Figure(f"{in_words} by length", "Means, and 95% intervals where known.", chart)],
+        tables=grids(table for table in tables if table.rows),
+        command=shlex.join([*config.command(), "--out", "results"]),
+        files=[(named(config.prefix, name), FILES[name].meaning) for name in names],
+        version=versions()["sfs"],
+    )
 
 
 def _methods_bytes(found: Evaluated, config: CompareConfig) -> bytes:

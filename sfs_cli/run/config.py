@@ -81,9 +81,11 @@ def input_files(config: RankConfig) -> Iterator[tuple[str, Path, dict[str, str |
             yield f"{name}.{i}" if several else name, path, {"column": column}
     for o in options_of(RankConfig):
         if o.path == READS and not o.column and not o.argument:
-            text = getattr(config, o.name)
-            if text is not None and not text.startswith(o.parts):
-                yield o.name.rstrip("_"), Path(text), {}
+            value = getattr(config, o.name)
+            for text in value if o.repeated else (value,):
+                if text is not None and not text.startswith(o.parts):
+                    path, part = split_sets(text) if o.repeated else (Path(text), None)
+                    yield o.name.rstrip("_"), path, {} if part is None else {"part": part}
     for option in ("include", "exclude"):
         for i, text in enumerate(getattr(config, option), 1):
             if names_file(text):

@@ -32,6 +32,14 @@ from sfs_cli.evaluation.measures import (
     points_of,
     redundancy,
 )
+from sfs_cli.evaluation.verdict import corrected_interval
+from sfs_cli.features.enrichment.step import (
+    PRERANKED,
+    name_of_sets,
+    signed_metric,
+    test_made,
+    tested_sets,
+)
 from sfs_cli.graph.distances import GRAM
 from sfs_cli.io.knowledge.gene_sets import read_gene_list, read_sets
 from sfs_cli.io.results.writers import table_bytes
@@ -42,10 +50,11 @@ from sfs_cli.options.evaluate import DEFAULT_LENGTHS, EvaluateConfig, JudgeConfi
 from sfs_cli.options.fields import flag
 from sfs_cli.options.rank import RankConfig
 from sfs_cli.provenance import EvaluatedList, InputFile
+from sfs_cli.ranking.stability import nogueira
 from sfs_cli.ranking.table import Ranking
 from sfs_cli.run import outputs
 from sfs_cli.run.checkpoints import NO_CHECKPOINTS, RunCheckpoints
-from sfs_cli.run.config import input_files, split_sets
+from sfs_cli.run.config import input_files
 from sfs_cli.run.folds import (
     FoldRankings,
     fold_facts,
@@ -67,11 +76,13 @@ from sfs_cli.run.lists import (
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.part import run_on
 from sfs_cli.run.passes import SCORES, needed
+from sfs_cli.run.verdicts import Compared, below_random, sentences, verdict_bytes, verdicts_of
 from sfs_cli.store.prepared import fitting_passes
 from sfs_cli.store.transforms import before_fitting
 from sfs_cli.tables import header
 
 EVALUATION, FOLDS, ENRICHMENT = "evaluation.tsv", "folds.tsv", "enrichment.tsv"
+VERDICTS = "verdicts.tsv"
 DRAWS = 5
 """Random lists whose mean is shown."""
 IN_FOLDS, ONCE, GIVEN = "in folds", "all samples", "given"
@@ -99,6 +110,8 @@ class Measured(NamedTuple):
     classifier: str
     value: float
     error: float = float("nan")
+    low: float = float("nan")  # 95 % interval of an accuracy of held-out samples
+    high: float = float("nan")
 
 
 class InFold(NamedTuple):
@@ -143,9 +156,12 @@ class Evaluated:
     folds: list[InFold] = field(default_factory=list)
     # of lists of folds, by name, length and measure: a value for each fold
     fold_measures: dict[tuple[str, int, str], list[float]] = field(default_factory=dict)
+    verdicts: list[Compared] = field(default_factory=list)
+    fold_lists: dict[str, list[np.ndarray]] = field(default_factory=dict)  # of each fold, by name
     lists: list[Candidate] = field(default_factory=list)  # those of all samples
     costs: dict[str, Cost] = field(default_factory=dict)  # of the rankings that were made
     enriched: list[tuple[str, str, int, Enrichment]] = field(default_factory=list)
+    preranked: list[tuple[Any, ...]] = field(default_factory=list)  # rows of the table
     facts: dict[str, Any] = field(default_factory=dict)
 
 
@@ -174,13 +190,23 @@ def run(config: EvaluateConfig, messages: Messages, *, as_json: bool = False) ->
 
 def table_names(config: JudgeConfig, first: str) -> list[str]:
     """Return the names of the tables that are written, the first of them with the measures."""
-    return [first] + [FOLDS] * (config.labels is not None) + [ENRICHMENT] * bool(config.sets)
+    of_folds = [VERDICTS, FOLDS] if config.labels is not None else []
+    tests = config.sets and config.enrichment != "preranked"
+    return [first, *of_folds] + [ENRICHMENT] * bool(tests)
 
 
 def tables_of(found: Evaluated, config: JudgeConfig, first: str) -> dict[str, bytes]:
     """Return the tables by their names, as `table_names` has them."""
-    make = {first: _evaluation_bytes, FOLDS: _folds_bytes, ENRICHMENT: _enrichment_bytes}
-    return {name: make[name](found, config.digits) for name in table_names(config, first)}
+    make = {
+        first: _evaluation_bytes,
+        VERDICTS: lambda found, digits: verdict_bytes(found.verdicts, digits),
+        FOLDS: _folds_bytes,
+        ENRICHMENT: _enrichment_bytes,
+    }
+    tables = {name: make[name](found, config.digits) for name in table_names(config, first)}
+    if found.preranked:
+        tables[PRERANKED] = table_bytes(header(PRERANKED), found.preranked, config.digits)
+    return tables
 
 
 def describe_judged(
@@ -192,9 +218,6 @@ def describe_judged(
     named = [*files, *((role, path, dict[str, str | None]()) for role, path in lists)]
     if config.drivers is not None:
         named.append(("drivers", Path(config.drivers), {}))
-    for text in config.sets:
-        path, part = split_sets(text)
-        named.append(("sets", path, {} if part is None else {"part": part}))
     return outputs.describe_files(named)
 
 
@@ -300,6 +323,11 @@ class Evaluation(FoldRankings):
             ]
             self._warn_of_leakage()
             self._check_sets(variable)
+            if self.sets is not None and self.config.enrichment != "preranked":
+                self.log.note(
+                    "--sets: over-representation among the first features of each list "
+                    "(hypergeometric test)"
+                )
             once = self._candidates(whole, ONCE, given, variable, [self.config.seed])
             self.found.lists = once
             self._judge_once(once, variable, values)
@@ -320,6 +348,12 @@ class Evaluation(FoldRankings):
         with memory_of.measured_peak() as peak:
             ranking = self.ranked(self.runs[name], "", self.labels, self._label(name))
             self.found.costs[name] = Cost(time.perf_counter() - started, peak())
+        how, sets = self.config.enrichment, self.sets
+        if sets and how != "overrepresentation" and (how != "auto" or signed_metric(ranking)[1]):
+            of = name_of_sets(self.config.sets)
+            made, rows = tested_sets(ranking, of, sets, "preranked", self.config.seed)
+            self.found.preranked += [(name, *row) for row in rows]
+            self.log.note(f"{name}: {test_made(made)}")
         return _scored(ranking)
 
     def _variable(self, run: Run, samples: np.ndarray, of: str = "") -> np.ndarray:
@@ -407,6 +441,10 @@ class Evaluation(FoldRankings):
             K = _inner_products(values.of(in_fold(of)), variable, fold.train)
             found = accuracies(K, codes, fold.train, fold.test, products=True)
             self.found.folds.append(InFold(fold, ALL, IN_FOLDS, self.background, found))
+        for each in lists:
+            if each.selection == IN_FOLDS and each.name != RANDOM:
+                first = each.orders[0][: self.lengths[-1]]
+                self.found.fold_lists.setdefault(each.name, []).append(first)
         if self.in_folds:
             for each in lists:
                 if each.selection == IN_FOLDS:  # of random lists one: each fold has its own
@@ -427,7 +465,8 @@ class Evaluation(FoldRankings):
                 Measured(each.name, each.selection, k, measure, "", value)
                 for (k, measure), value in sums.items()
             ]
-            if self.sets is not None and each.name not in (VARIABLE, RANDOM):
+            tests = self.sets is not None and self.config.enrichment != "preranked"
+            if self.sets is not None and tests and each.name not in (VARIABLE, RANDOM):
                 names = self._background(each.orders[0], variable)
                 for k in self._lengths_of(each):
                     tested = enrichment(names, k, self.sets)
@@ -468,12 +507,21 @@ class Evaluation(FoldRankings):
         rest = np.setdiff1d(variable, chosen)
         return [self.ids[i] for i in np.concatenate([chosen, rest]).tolist()]
 
+    def _sizes(self) -> np.ndarray:
+        """Return the numbers of test and training samples of the folds, (2, J), or of donors."""
+        donors = self.run.donors
+        units = self.everyone if donors is None else donors
+        return np.array(
+            [[len(np.unique(units[s])) for s in (f.test, f.train)] for f in self.folds]
+        ).T
+
     def _average(self) -> None:
         """Put the accuracy of each list, over the folds and repeats, before the other measures."""
         rows: dict[tuple[str, str, int], list[InFold]] = {}
         for each in self.found.folds:
             rows.setdefault((each.name, each.selection, each.length), []).append(each)
-        found = []
+        found, held_out = [], {}
+        sizes = self._sizes()
         for (name, selection, k), of_list in rows.items():
             if len(of_list) < len(self.folds):
                 self.log.note(
@@ -481,17 +529,37 @@ class Evaluation(FoldRankings):
                 )
                 continue
             made = np.array([each.found for each in of_list])
+            known = selection == GIVEN and self.same_matrix[name]  # the test samples, to the list
+            if is_held_out := selection != ONCE and not known:
+                held_out[name, k] = made
             by_repeat = made.reshape(self.config.rounds, self.config.folds, *made.shape[1:])
             means = by_repeat.mean(axis=1)
             for c, classifier in enumerate(CLASSIFIERS):
                 for j, measure in enumerate(("accuracy", "balanced_accuracy")):
                     value, error = float(means[:, c, j].mean()), error_of(means[:, c, j])
-                    found.append(Measured(name, selection, k, measure, classifier, value, error))
+                    low = high = float("nan")
+                    if is_held_out:
+                        _, low, high, *_ = corrected_interval(made[:, c, j], *sizes)
+                        if low == high:  # equal folds tell nothing of chance
+                            low = high = float("nan")
+                    row = Measured(name, selection, k, measure, classifier, value, error, low, high)
+                    found.append(row)
+        self.found.verdicts = verdicts_of(held_out, sizes)
+        for text in below_random(self.found.verdicts):
+            self.log.warn(text)
         for (name, k, measure), of_measure in self.found.fold_measures.items():
             if len(of_measure) == len(self.folds):
                 means = np.reshape(of_measure, (self.config.rounds, -1)).mean(axis=1)
                 value, error = float(means.mean()), error_of(means)
                 found.append(Measured(name, IN_FOLDS, k, measure, "", value, error))
+        for k in self.lengths:
+            of_lists = [
+                (name, nogueira([each[:k] for each in lists], self.background).value)
+                for name, lists in self.found.fold_lists.items()
+                if min(map(len, lists)) >= k
+            ]
+            of_lists.append((RANDOM, 0.0))  # the measure is made so that this is its mean
+            found += [Measured(n, IN_FOLDS, k, "stability", "", value) for n, value in of_lists]
         self.found.measures = found + self.found.measures
 
     # ---- what does not fit, and what is said ---------------------------------------------------
@@ -644,7 +712,7 @@ def _inner_products(values: Engine, features: np.ndarray, train: np.ndarray) -> 
 
 
 def _evaluation_bytes(found: Evaluated, digits: int) -> bytes:
-    rows = [(*m[:-1], "" if np.isnan(m.error) else m.error) for m in found.measures]
+    rows = [(*m[:6], *("" if np.isnan(x) else x for x in m[6:])) for m in found.measures]
     return table_bytes(header(EVALUATION), rows, digits)
 
 
@@ -670,17 +738,27 @@ def shown_length(lengths: Sequence[int]) -> int:
     return max((k for k in lengths if k <= SHOWN_LENGTH), default=min(lengths, default=0))
 
 
+def shown_measure(found: Evaluated) -> tuple[str, str]:
+    """Return the measure that the summary is about, and its classifier: redundancy has none."""
+    return ("balanced_accuracy", CLASSIFIERS[-1]) if found.folds else ("redundancy", "")
+
+
 def log_summary(found: Evaluated, messages: Messages) -> None:
     """Log the measure of each list at one length: accuracy of a linear SVM, else redundancy."""
-    measure = "balanced_accuracy" if found.folds else "redundancy"
-    classifier = CLASSIFIERS[-1] if found.folds else ""
+    measure, classifier = shown_measure(found)
     rows = [m for m in found.measures if (m.measure, m.classifier) == (measure, classifier)]
     shown = shown_length([m.length for m in rows if m.name not in (ALL, RANDOM, VARIABLE)])
     for each in rows:
         if each.length == shown or each.name == ALL:
             by = f" of a {classifier}" if classifier else ""
-            error = "" if np.isnan(each.error) else f" ± {each.error:.3f}"
+            interval = "" if np.isnan(each.low) else f" (95% {each.low:.3f} to {each.high:.3f})"
             messages.note(
                 f"{each.name} ({each.selection}), {counted(each.length, 'feature')}: "
-                f"{measure.replace('_', ' ')}{by} {each.value:.3f}{error}"
+                f"{measure.replace('_', ' ')}{by} {each.value:.3f}{interval}"
             )
+    for text in sentences(found.verdicts, shown):
+        messages.note(text)
+    stable = [m for m in found.measures if (m.measure, m.length) == ("stability", shown)]
+    if stable:
+        texts = ", ".join(f"{each.name} {each.value:.2f}" for each in stable)
+        messages.note(f"stability of the first {shown:,} features over the folds: {texts}")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from sfs_cli.compute.context import Labels
 from sfs_cli.compute.matrix import LeftOut
 from sfs_cli.errors import InputError, counted, listed
 from sfs_cli.io.files.names import nfc
@@ -18,12 +19,15 @@ from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import flag, names_file
 from sfs_cli.store.filters import FeatureFilter
 from sfs_cli.store.matrix import Matrix
+from sfs_cli.store.size_factors import smallest_group
 
 
 def feature_filter(
-    config: RankConfig, matrix: Matrix, n_samples: int, log: Messages
+    config: RankConfig, matrix: Matrix, n_samples: int, labels: Labels | None, log: Messages
 ) -> FeatureFilter:
     """Return which features of the matrix take part in a run of `n_samples` samples.
+
+    `labels` are theirs, where they are used.
 
     Raises
     ------
@@ -53,7 +57,17 @@ def feature_filter(
                 hint="include more, or exclude less",
                 option=tuple(given),
             )
-    return FeatureFilter(by_id, config.min_samples, config.min_total)
+    group = group_of(labels, n_samples)
+    return FeatureFilter(by_id, config.min_samples, config.min_total, config.min_count, group)
+
+
+def group_of(labels: Labels | None, n_samples: int) -> float:
+    """Return the size of the smallest group of samples: of a class, or for an outcome effective."""
+    if labels is None:
+        return smallest_group(n_samples)
+    if labels.values is not None:
+        return smallest_group(n_samples, design=labels.values[labels.known, None])
+    return smallest_group(n_samples, groups=labels.codes[labels.known])
 
 
 def given_features(config: RankConfig, matrix: Matrix, log: Messages) -> tuple[int, ...]:

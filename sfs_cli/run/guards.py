@@ -61,6 +61,11 @@ _NO_GENE = (
     r"|percent[._]mt|n(?:Count|Feature)_\w+|doublet_scores?)$"
 )
 """Unassigned reads of HTSeq and STAR, and quality metrics of cells by scanpy and Seurat."""
+_TIME = r"time|days|weeks|months|(?<!age[._ -])years|surviv|follow|^(?:os|pfs|dfs|rfs|efs)\b"
+_EVENT = (
+    r"(?:^|[\W_])(?:event|status|censor(?:ed|ing)?|death|dead|died|deceased|vital)s?(?:$|[\W_])"
+)
+"""Names of columns of times, and of those that say what happened then."""
 _MEND = "and no source will find them; correct the table (or name them by --id-map)"
 SUSPICIOUS = {
     _DATE: (
@@ -101,6 +106,8 @@ def guard_labels(run: Run) -> None:
     """Warn of labels that are ids, and of classes and groups with two spellings."""
     if run.labels is not None and run.labels.values is None:
         tell(run, "labels", id_labels(run.labels), spelled_twice(run.labels.classes))
+    if run.config.label_type == "continuous" and run.config.event is None:
+        tell(run, "survival", unused_events(*run.label_columns))
     for column in run.columns.all:
         if column.groups:
             levels = sorted({str(value) for value in column.values.values()})
@@ -208,6 +215,18 @@ def id_labels(labels: Labels, of: str = "") -> str | None:
         "patients, pairs or batches; give the column of the classes"
         + " (of measurements: --label-type continuous)"
         * measured
+    )
+
+
+def unused_events(label: str = "", *others: str) -> str | None:
+    """Warn of labels that are times by their name, beside a column that says who had an event."""
+    events = [name for name in others if re.search(_EVENT, name, re.IGNORECASE)]
+    if not events or not re.search(_TIME, label, re.IGNORECASE):
+        return None
+    return (
+        f"the labels {label} look like times, and column {events[0]} may say which samples had an "
+        "event at that time and which were censored, of whom only a lower bound is known: give "
+        f"--event {events[0]} (and --method cox)"
     )
 
 

@@ -17,10 +17,11 @@ from sfs_cli.compute.context import Labels, RunContext
 from sfs_cli.compute.engine import Engine, Executor, ThreadExecutor
 from sfs_cli.compute.passes import PassList
 from sfs_cli.errors import InputError, SfsError, UsageError, counted, listed, located
-from sfs_cli.features import steps_of
+from sfs_cli.features import FEATURES, steps_of
 from sfs_cli.io.files.read_limits import reading_within
 from sfs_cli.io.files.scratch import made, scratch_folder
 from sfs_cli.io.knowledge.coordinates import INSIDE, Coordinates, open_coordinates
+from sfs_cli.io.knowledge.sample_columns import Column
 from sfs_cli.knowledge.base import Source
 from sfs_cli.logs import Messages
 from sfs_cli.methods.base import Status
@@ -76,6 +77,7 @@ class Run:
     coordinates: np.ndarray | None = None  # of the samples, (n, d), if the graph is made of some
     # columns that were taken without being named, by the option of their file
     taken: Mapping[str, str] = field(default_factory=dict)
+    label_columns: tuple[str, ...] = ()  # that of the labels, and then the others of their table
 
     @property
     def method(self) -> Method:
@@ -187,7 +189,7 @@ def loaded(
     without values and ids of features: what needs these is left out, the sources included.
     """
     memory = memory_budget(config)
-    steps = parse_transform(config.transform)
+    parse_transform(config.transform)  # refused before anything is read
     with ExitStack() as stack:
         stack.enter_context(reading_within(memory))
         table = inputs.read_label_table(config)
@@ -238,20 +240,22 @@ def loaded(
             cohort = replace(cohort, samples=ids).prepared(config, memory, log)
         if cohort.kept is not None:
             chosen = cohort.kept if chosen is None else chosen[cohort.kept]
+        for part in FEATURES:
+            config = part.resolve(config, cohort)
         adjustment = cohort.adjustment
         looked, features, given = 0, EVERYTHING, tuple[int, ...]()
         if outline is None:
             looked = check_columns(config, opened.matrix, chosen, log)
             n_used = opened.matrix.n_samples if chosen is None else len(chosen)
             fewest = min(cohort.sizes.values(), default=n_used)
-            features = feature_filter(config, opened.matrix, fewest, log)
+            features = feature_filter(config, opened.matrix, fewest, cohort.labels, log)
             given = given_features(config, opened.matrix, log)
         prepared = PreparedMatrix(
             opened.matrix,
             samples=chosen,
             missing=cast(Any, config.missing),
             features=features,
-            steps=steps,
+            steps=parse_transform(config.transform),
             adjustment=adjustment,
             where=config.matrix,
         )
@@ -281,10 +285,10 @@ def loaded(
             *(engine, cohort.labels, memory, config.seed, log, config.matrix),
             sample_weights=cohort.weights,
             scratch=folder,
+            design=None if cohort.design is None else cohort.design.basis,
+            blocks=None if cohort.design is None else cohort.design.blocks,
             given=given,
         )
-        if cohort.design is not None:
-            context = replace(context, covariates=len(cohort.design.basis))
         stack.enter_context(_none_left(config, prepared))
         yield Run(
             config,
@@ -297,7 +301,19 @@ def loaded(
             cohort,
             coordinates,
             taken,
+            _label_columns(config, table, opened.matrix),
         )
+
+
+def _label_columns(
+    config: RankConfig, table: Column[inputs.Label] | None, matrix: Matrix
+) -> tuple[str, ...]:
+    """Return the column of the labels, and the others of their table."""
+    if table is not None:
+        return table.name, *table.beside
+    if config.labels is None or matrix.ids.obs is None:
+        return ()
+    return config.labels.removeprefix("obs:"), *matrix.ids.obs.column_names
 
 
 @contextmanager
@@ -309,7 +325,7 @@ def _none_left(config: RankConfig, prepared: PreparedMatrix) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        asked = [flag(name) for name in config.given("min_samples", "min_total")]
+        asked = [flag(name) for name in config.given("min_samples", "min_total", "min_count")]
         if not asked and config.missing != "drop":
             raise
         reasons = np.bincount(np.concatenate(list(prepared.left_out())))

@@ -23,6 +23,7 @@ TITLES = {"label_types": "labels", "weighted": "weights"} | dict.fromkeys(
 )
 """What the text calls a field where the name is too long for its column."""
 NEEDS = {"graph": "a sample graph", "labels": "labels", "some-labels": "labels of some samples"}
+NEEDS["event"] = "events of the samples (--event)"
 TAKES = {
     "weighted": "--sample-weights",
     "tested": "--pvalues",

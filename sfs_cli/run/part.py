@@ -9,6 +9,7 @@ import numpy as np
 from sfs_cli.compute.context import Labels
 from sfs_cli.compute.matrix import arithmetic_dtype
 from sfs_cli.run.cohort import Design
+from sfs_cli.run.features import group_of
 from sfs_cli.run.load import Run
 from sfs_cli.store.adjust import Adjustment
 
@@ -22,10 +23,11 @@ def run_on(
     theirs, and a `design` is taken out of their features.
     """
     whole, context = run.matrix, run.context
-    columns = 0 if design is None else len(design.basis)
-    adjustment = Adjustment(design.basis) if design is not None and columns else None
+    basis = design.basis if design is not None and len(design.basis) else None
+    adjustment = None if basis is None else Adjustment(basis)
     among = samples if whole.samples is None else whole.samples[samples]
-    matrix = replace(whole, samples=among, adjustment=adjustment)
+    features = replace(whole.features, group=group_of(labels, len(samples)))
+    matrix = replace(whole, samples=among, adjustment=adjustment, features=features)
     # blocks are as large as those of all samples, which are what is read
     dtype = arithmetic_dtype(matrix.n_samples, matrix.n_features, matrix.dtype)
     engine = replace(context.engine, source=matrix, dtype=dtype)
@@ -34,7 +36,8 @@ def run_on(
         context,
         engine=engine,
         labels=labels,
-        covariates=columns,
+        design=basis,
+        blocks=None if design is None else design.blocks,
         sample_weights=None if weights is None else weights[samples],
     )
     coordinates = None if run.coordinates is None else run.coordinates[samples]

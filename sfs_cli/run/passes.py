@@ -24,7 +24,7 @@ from sfs_cli.options.graph import (
     GraphOptions,
 )
 from sfs_cli.options.source import KINDS
-from sfs_cli.store.prepared import fitting_passes
+from sfs_cli.store.prepared import COUNTING, fitting_passes
 from sfs_cli.store.transforms import parse
 
 GRAPHS_OF_FILES = ("obsp:connectivities", "obsm:X_pca")
@@ -74,8 +74,9 @@ def scoring_passes(config: RankConfig, shape: Shape) -> list[Pass]:
 
 
 def fitting(config: RankConfig, shape: Shape) -> list[Pass]:
-    """Return the passes for the steps of the transformation that need some of all features."""
-    return fitting_passes(parse(config.transform), shape.n, shape.m, shape.memory)
+    """Return the passes for filters and steps that need some of all features."""
+    steps = fitting_passes(parse(config.transform), shape.n, shape.m, shape.memory)
+    return [COUNTING, *steps] if config.min_count is not None else steps
 
 
 def ranking_passes(config: RankConfig, shape: Shape) -> list[Pass]:

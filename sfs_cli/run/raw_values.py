@@ -10,7 +10,7 @@ from sfs_cli.features.significance import tests
 from sfs_cli.options import RankConfig
 from sfs_cli.run.load import Run
 from sfs_cli.store.matrix import look
-from sfs_cli.store.transforms import parse
+from sfs_cli.store.transforms import kind, parse
 
 COUNTS_ABOVE, SPARSE_COUNTS_ABOVE = 50, 12
 """Whole numbers are counts if they go beyond this, and beyond the second where more than half are
@@ -18,7 +18,7 @@ zero, as in single cells: genotypes and scores do not."""
 LARGEST_EXACT = 2**53
 LOG_SPAN = 64.0
 """Logarithms of base 2 of what is measured do not span more than this."""
-LOGARITHMS = ("log1p", "log2", "clr")
+LOGARITHMS = ("log1p", "log2", "log2cpm", "clr")
 TAMING = (*LOGARITHMS, "rank", "pearson-residuals", "deviance")
 """Steps after which large values of counts or intensities do not dominate."""
 FOR_COUNTS, FOR_TESTS = "cpm,log1p", "pearson-residuals"
@@ -41,7 +41,7 @@ class Raw(NamedTuple):
         """Return the transformation that they need, with the other steps that were asked for."""
         steps = parse(asked)
         if self.transform == FOR_TESTS:  # which takes the counts as they are
-            steps = tuple(s for s in steps if s != "cpm" and not s.startswith("floor:"))
+            steps = tuple(s for s in steps if kind(s) not in ("cpm", "floor"))
         floors = [step for step in steps if step.startswith("floor:")]
         needs = [s for s in self.transform.split(",") if not (floors and s.startswith("floor:"))]
         others = [step for step in steps if step not in (*floors, *needs)]
@@ -50,19 +50,20 @@ class Raw(NamedTuple):
 
 def is_tame(transform: str | None) -> bool:
     """Tell whether a transformation has a step after which large values do not dominate."""
-    return any(step in TAMING for step in parse(transform))
+    return any(kind(step) in TAMING for step in parse(transform))
 
 
 def swapped(asked: str | None) -> str | None:
     """Tell whether a transformation takes counts per million of logarithms."""
     steps = parse(asked)
-    first = next((i for i, step in enumerate(steps) if step in LOGARITHMS), len(steps))
-    if "cpm" not in steps[first:]:
+    first = next((i for i, step in enumerate(steps) if kind(step) in LOGARITHMS), len(steps))
+    after = [step for step in steps[first + 1 :] if kind(step) in ("cpm", "log2cpm")]
+    if not after:
         return None
-    others = [step for step in steps if step != "cpm"]
+    others = [step for step in steps if step not in after]
     return (
         f"--transform {asked} computes counts per million from logarithms, not from counts; "
-        f"give --transform {','.join(['cpm', *others])}"
+        f"give --transform {','.join([*after[:1], *others])}"
     )
 
 

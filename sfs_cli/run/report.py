@@ -24,17 +24,15 @@ from sfs_cli.errors import (
     OutputExistsError,
     SfsError,
     UsageError,
-    counted,
     listed,
 )
-from sfs_cli.features.enrichment.step import FEWEST, tested_length, tested_sets
+from sfs_cli.features.enrichment.step import given_sets, tested_sets
 from sfs_cli.features.significance.split import part_of_counts
 from sfs_cli.graph.groups import read_groups
 from sfs_cli.graph.spectral import Spectrum
 from sfs_cli.io.files.atomic import refuse_special, replacing
 from sfs_cli.io.files.table import NULL_TOKENS, TextTable
 from sfs_cli.io.files.text import text_suffix
-from sfs_cli.io.knowledge.gene_sets import read_sets
 from sfs_cli.io.results.rankings import read_rank_table
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
@@ -47,7 +45,7 @@ from sfs_cli.options.report import ReportConfig
 from sfs_cli.provenance import RunRecord
 from sfs_cli.ranking.table import Picked, Ranking
 from sfs_cli.run import outputs
-from sfs_cli.run.config import input_files, split_sets
+from sfs_cli.run.config import input_files
 from sfs_cli.run.lists import ranking_at
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.pictures import pictures_of
@@ -83,7 +81,7 @@ def run(config: ReportConfig, messages: Messages) -> None:
     made = ranking_config(config, result)
     with outputs.claimed(target, messages):
         _check_target(config, target, result, made)
-        page = shown(page_of(made, result, messages, config.sets)).encode()
+        page = shown(page_of(made, result, messages, config.sets, config.enrichment)).encode()
         if target.is_file() and target.read_bytes() == page:
             outputs.tell_up_to_date(target, messages)
             return
@@ -258,13 +256,16 @@ def _recorded(result: Result) -> Iterator[None]:
 
 
 def page_of(
-    config: RankConfig, result: Result, messages: Messages, sets: Sequence[str] = ()
+    config: RankConfig,
+    result: Result,
+    messages: Messages,
+    sets: Sequence[str] = (),
+    how: str = "auto",
 ) -> str:
     """Return the page of a ranking that was made so, with the tests of further `sets`."""
     from sfs_cli.report.page import render
 
     record = cast(RunRecord, result.record)
-    given = read_sets(sets) if sets else {}
     with loaded(config, messages) as ready:
         index = positions(ready, result)
         with _recorded(result):
@@ -289,40 +290,16 @@ def page_of(
         if top is not None:
             pictures = pictures_of(replace(ready, config=drawn), ranking, top, spectrum, groups)
         config = ready.config
-    tested = [_tested(ranking, sets, given, config.matrix)] if sets else []
+    tested = []
+    if sets:
+        name, given = given_sets(sets, ranking.feature, config.matrix)
+        tested = [tested_sets(ranking, name, given, how, config.seed)[0] | {"given": True}]
     with _recorded(result):
         if tested:
             known = record["knowledge"]
             both = [*known.get("enrichment", []), *tested]
             record = cast(RunRecord, {**record, "knowledge": known | {"enrichment": both}})
         return render(report_data(config, ranking, record, groups=groups, pictures=pictures))
-
-
-def _tested(
-    ranking: Ranking, specs: Sequence[str], sets: dict[str, list[str]], matrix: str
-) -> dict[str, Any]:
-    """Return the tests of sets that took no part in the ranking.
-
-    Raises InputError when none has a feature of the matrix, or hardly any feature is ranked.
-    """
-    spec = " and ".join(specs)
-    if not {name for names in sets.values() for name in names}.intersection(ranking.feature):
-        raise InputError(
-            f"--sets {spec}: none of {counted(len(sets), 'set')} has a feature of the matrix",
-            where=matrix,
-            hint="check that both use the same kind of ids",
-            option="sets",
-        )
-    if tested_length(ranking) < FEWEST:
-        raise InputError(
-            f"--sets {spec}: too few ranked features ({ranking.n_scored:,}) to test sets among the "
-            "first",
-            where=matrix,
-            hint="leave it out",
-            option="sets",
-        )
-    name = " and ".join(split_sets(each)[0].name for each in specs)
-    return tested_sets(ranking, name, sets) | {"given": True}
 
 
 def ranking_of(result: Result, index: np.ndarray, ids: Any) -> Ranking:

@@ -112,7 +112,7 @@ def report_data(
             for name, what in (
                 (f"ranking.{config.format}", "the ranking of all features"),
                 ("run.json", "options, inputs, versions and digests of this run"),
-                *(file for _, step, _ in parts for file in step.downloads),
+                *(file for _, step, of in parts for file in step.files(of)),
             )
         ],
     )

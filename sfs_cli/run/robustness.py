@@ -384,7 +384,11 @@ def _log_summary(found: Found, messages: Messages) -> None:
             tau = float(np.mean([c.kendall for c in own]))
             texts.append(f"{kind} {kept:.0%} (tau {tau:.2f})")
         kept_of = ", ".join(texts)
-        messages.note(f"noise {level:g}: of the first {found.top} features stay {kept_of}")
+        chance = found.top / found.facts["n_scored"]
+        messages.note(
+            f"noise {level:g}: of the first {found.top} features stay {kept_of}; "
+            f"of random lists {chance:.0%} (tau 0)"
+        )
     outside = sum(min(c.within, c.within_sharp) < 1 for c in found.changes)
     if outside:
         messages.warn(f"{outside} of {len(found.changes)} draws have changes above a bound")

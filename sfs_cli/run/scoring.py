@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -82,13 +83,18 @@ def make_graph(run: Run, distances: np.ndarray | None = None) -> Graph | None:
     return graph
 
 
-def score_on(run: Run, graph: Graph | None) -> Scored:
+Prepare = Callable[[Problem], Scorer]
+
+
+def score_on(run: Run, graph: Graph | None, prepare: Prepare | None = None) -> Scored:
     """Score every feature on a sample graph, where the method needs one.
+
+    `prepare` makes the scorer in place of the method.
 
     Raises InputError when nothing can be scored, NotConvergedError when a solver has not converged,
     under ``--on-no-convergence error``.
     """
-    solution = solve(run, graph.similarity if graph else None)
+    solution = solve(run, graph.similarity if graph else None, prepare)
     for warning in solution.warnings:
         run.log.warn(warning)
     check_solution(run, solution)
@@ -101,7 +107,7 @@ def score_on(run: Run, graph: Graph | None) -> Scored:
     return Scored(solution, graph.facts if graph else {}, eigenvalues, spectrum=spectrum)
 
 
-def solve(run: Run, similarity: Similarity | None) -> Solution:
+def solve(run: Run, similarity: Similarity | None, prepare: Prepare | None = None) -> Solution:
     """Score every feature by the method of a run, on a sample graph where it needs one."""
     run.log.phase("scores")
     context = run.context
@@ -114,7 +120,7 @@ def solve(run: Run, similarity: Similarity | None) -> Solution:
         if engine.checkpoints is not None:
             engine.checkpoints.stop_saving()  # its passes cannot be shared
         return solver(problem)
-    scorer = scorer_of(run.config, problem)
+    scorer = scorer_of(run.config, problem, prepare)
     engine, reads = best_read(engine, scorer, run.log.note)
     task, means = reads.score_block, scorer.class_means
     if means is None and run.method.by_class:
@@ -122,7 +128,7 @@ def solve(run: Run, similarity: Similarity | None) -> Solution:
         task = task if means is None else partial(_with_means, scorer, means)
     score, status, *measured = engine.columns(task, reads.dtype)
     class_means = None if means is None else measured.pop()
-    score = score.astype(np.float64, copy=False)
+    score = scorer.settled(score.astype(np.float64, copy=False), *measured)
     return Solution(
         score,
         status.astype(np.int8, copy=False),
@@ -143,14 +149,20 @@ def problem_of(run: Run, similarity: Similarity | None) -> Problem:
     return Problem(run.context, similarity, run.options)
 
 
-def scorer_of(config: RankConfig, problem: Problem) -> Scorer:
+def scorer_of(config: RankConfig, problem: Problem, prepare: Prepare | None = None) -> Scorer:
     """Return what scores blocks by the method of a configuration, and what else is asked for."""
-    prepare = METHODS[config.scorer].load("prepare")
+    prepare = prepare or METHODS[config.scorer].load("prepare")
     assert prepare is not None
     scorer: Scorer = prepare(problem)
     for step in steps_of(config):
         scorer = step.scorer(problem, scorer)
     return scorer
+
+
+def scores_of(scorer: Scorer, block: BlockLike) -> np.ndarray:
+    """Return the scores of features as those of a whole matrix; may overwrite the block."""
+    score, _, *measured = scorer.score_block(block)
+    return scorer.settled(score, *(measured if scorer.class_means is None else measured[:-1]))
 
 
 def _with_means(scorer: Scorer, means: ClassMeans, block: BlockLike) -> tuple[np.ndarray, ...]:

@@ -242,10 +242,9 @@ def to_rank_again(
     if config.cv:
         made = _in_folds(config, made, where)
     for rule in config.given("min_redundancy", "cv"):
-        without = against(rule)
-        for name in made.given(*without):
+        for name, why in against(rule, made).items():
             raise UsageError(
-                f"{flag(rule)} {without[name]}: not for a ranking with {flag(name)}",
+                f"{flag(rule)} {why}: not for a ranking with {flag(name)}",
                 where=where,
                 hint="choose by another rule, such as --top",
                 option=rule,

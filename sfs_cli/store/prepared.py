@@ -33,13 +33,17 @@ from sfs_cli.store.adjust import Adjustment
 from sfs_cli.store.filters import EVERYTHING, FeatureFilter
 from sfs_cli.store.matrix import FeatureView, Matrix, mean_of_known
 from sfs_cli.store.quantile import normalized, reads
+from sfs_cli.store.size_factors import FACTORS, ROUNDS, CountRule
 from sfs_cli.store.transforms import (
     QUANTILE,
     RESIDUALS,
     SAMPLE_STEPS,
     RefusedError,
+    Step,
+    counts,
     feature_step,
     keeps_zeros,
+    kind,
 )
 
 _DOUBLE = np.dtype(np.float64)
@@ -48,17 +52,29 @@ MissingPolicy = Literal["error", "drop", "mean"]
 
 def fitting_passes(steps: tuple[str, ...], n: int, m: int, memory: int) -> list[Pass]:
     """List the passes of `PreparedMatrix.fit`: those of steps that need some of all features."""
-    return [
-        replace(fitting_pass(step), times=reads(n, m, memory) if step == QUANTILE else 1)
-        for step in steps
-        if step in SAMPLE_STEPS or step == QUANTILE
-    ]
+    found = []
+    for step in steps:
+        if step in SAMPLE_STEPS or step == QUANTILE:
+            rounds = _ROUNDS[_gathering(step)]
+            times = reads(n, m, memory, rounds) if rounds else 1
+            found.append(replace(fitting_pass(step), times=times))
+    return found
+
+
+COUNTING = Pass("sums of the samples for --min-count", "sums")
+_ROUNDS = {"": 0, QUANTILE: 2, **ROUNDS}
+"""How often the features are read for each group of samples, where some steps gather these."""
+
+
+def _gathering(step: str) -> str:
+    """Return what samples are gathered for by a step; empty where sums of them are enough."""
+    return QUANTILE if step == QUANTILE else SAMPLE_STEPS[step].scaling
 
 
 def fitting_pass(step: str) -> Pass:
     """Return the passes for one step."""
     of = f"of the samples for --transform {step}"
-    if step == QUANTILE:
+    if _gathering(step):
         return Pass(f"values {of}", "sums", sharing="every")
     return Pass(f"sums {of}", "sums")
 
@@ -100,6 +116,7 @@ class PreparedMatrix:
     # of each step that needs a pass, by its place: the factors of the samples, or for quantile the
     # normalized matrix
     _factors: dict[int, Any] = field(default_factory=dict, init=False, repr=False)
+    _rule: CountRule | None = field(default=None, init=False, repr=False)
     _work: Workspace = field(default_factory=Workspace, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -220,25 +237,26 @@ class PreparedMatrix:
     def fitted_as(self, other: PreparedMatrix) -> PreparedMatrix:
         """Take over what `fit` has found of another view of the same samples; return this one."""
         assert all(at in other._factors for at in other._sample_steps()), "fit comes first"
-        self._factors = other._factors
+        self._factors, self._rule = other._factors, other._rule
         return self
 
     @property
     def totals(self) -> np.ndarray | None:
         """The totals of the samples (n,) that the first step has found; None where it needs none.
 
-        They are those of the features that take part.
+        They are those of the features that take part, times normalization factors where the step
+        has some.
         """
-        first = self.steps[0] if self.steps else ""
+        first = kind(self.steps[0]) if self.steps else ""
         if first == "cpm":
             return 1e6 / self._factors[0]
-        return self._factors[0] if first in RESIDUALS else None
+        return self._factors[0] if first in ("log2cpm", *RESIDUALS) else None
 
     def _sample_steps(self) -> list[int]:
         return [at for at, name in enumerate(self.steps) if name in (*SAMPLE_STEPS, QUANTILE)]
 
     def fit(self, passes: Engine, memory: int = 1 << 62, folder: Path | None = None) -> None:
-        """Find the sample factors that the steps need, by one pass for each such step.
+        """Find the sample factors that the steps and the filter need, by one pass for each.
 
         Those that are known already stay. A quantile normalization takes a part of `memory`, in
         bytes, or is kept in a scratch folder where one is given; it refuses a sparse matrix by an
@@ -251,6 +269,14 @@ class PreparedMatrix:
                 hint="for counts give --transform cpm,log1p, or write the matrix as a dense one",
                 option="transform",
             )
+        least = self.features.min_count
+        if least is not None and self._rule is None:
+            every = replace(self.features, min_count=None)
+            view = replace(self, features=every, steps=(), adjustment=None)
+            terms = partial(counts, asked="--min-count")
+            total, _ = passes.at(COUNTING).total_over(partial(view._sample_sums, terms, 0))
+            self._refuse_empty("--min-count", "counts", total, total > 0)
+            self._rule = CountRule.of(total, self.features.group, min_count=least)
         for at in self._sample_steps():
             if at in self._factors:
                 continue
@@ -260,18 +286,28 @@ class PreparedMatrix:
                 before = partial(self._values_before, at)
                 self._factors[at] = normalized(made, before, self.ids, memory, folder)
                 continue
-            total, used = made.total_over(partial(self._sample_sums, at))
             step = SAMPLE_STEPS[name]
+            if step.scaling:
+                totals, scaling = FACTORS[step.scaling](
+                    made, partial(self._counts_before, at), memory
+                )
+                total, used = totals * scaling, np.array(0)
+            else:
+                total, used = made.total_over(partial(self._sample_sums, step.terms, at))
             factors = step.factors(total, int(used))
             usable = np.isfinite(total) & np.isfinite(factors)
-            if not usable.all():
-                first = int(np.argmin(usable))
-                raise InputError(
-                    f"--transform {name}: the {step.summed} of a sample add up to {total[first]:g}",
-                    where=f"{self.where}: sample {self.ids.samples[first]}",
-                    hint="remove samples whose values are all zero",
-                )
+            self._refuse_empty(f"--transform {name}", step.summed, total, usable)
             self._factors[at] = factors
+
+    def _refuse_empty(self, asked: str, summed: str, total: np.ndarray, usable: np.ndarray) -> None:
+        """Refuse samples whose sums cannot be used, by naming the first."""
+        if not usable.all():
+            first = int(np.argmin(usable))
+            raise InputError(
+                f"{asked}: the {summed} of a sample add up to {total[first]:g}",
+                where=f"{self.where}: sample {self.ids.samples[first]}",
+                hint="remove samples whose values are all zero",
+            )
 
     def _values_before(self, at: int, span: Span) -> tuple[np.ndarray, np.ndarray]:
         """Return the values of a span before step `at`, and which features take part."""
@@ -280,9 +316,14 @@ class PreparedMatrix:
             return block.values, np.ones(span.size, bool)
         return block.values, block.left_out == 0
 
-    def _sample_sums(self, at: int, span: Span) -> tuple[np.ndarray, np.ndarray]:
-        """Return the sums over a span that step `at` needs, and how many features took part."""
-        terms = SAMPLE_STEPS[self.steps[at]].terms
+    def _counts_before(self, at: int, span: Span) -> np.ndarray:
+        """Return the counts of a span before step `at`, 0 of features that take no part."""
+        block = self.read(span, _DOUBLE, at)
+        with self._naming(span):
+            return SAMPLE_STEPS[self.steps[at]].terms(block.values)
+
+    def _sample_sums(self, terms: Step, at: int, span: Span) -> tuple[np.ndarray, np.ndarray]:
+        """Return sums over a span before step `at`, and how many features took part."""
         block: Block | NonZeros
         if self._keeps_zeros(at):
             block = self._prepare_nonzeros(span, at)
@@ -362,10 +403,19 @@ class PreparedMatrix:
     def _leave_out(self, values: np.ndarray, span: Span) -> np.ndarray:
         """Deal with NaN in place; make features that take no part zero, and return why."""
         # gaps are filled last: what was not measured does not count (NaN is not zero for NumPy)
+        rule = self._rule
+
+        def totals() -> np.ndarray:
+            return np.asarray(np.nan_to_num(values).sum(axis=1, dtype=np.float64))
+
+        def counted(rule: CountRule) -> np.ndarray:
+            return rule.keeps(rule.reach(np.nan_to_num(values)).sum(axis=1), totals())
+
         why = self.features.reasons(
             span,
             lambda: np.count_nonzero(values, axis=1) - np.count_nonzero(np.isnan(values), axis=1),
-            lambda: np.nan_to_num(values).sum(axis=1, dtype=np.float64),
+            totals,
+            None if rule is None else partial(counted, rule),
             partial(self._fill, values) if self.matrix.missing.values else None,
         )
         values[why != 0] = 0
@@ -448,10 +498,20 @@ class PreparedMatrix:
     def _without_left_out(self, block: NonZeros, span: Span) -> NonZeros:
         """Deal with NaN in place; store nothing of features that take no part."""
         known = np.nan_to_num(block.data)
+        rule = self._rule
+
+        def totals() -> np.ndarray:
+            return np.bincount(block.rows, known, minlength=span.size)
+
+        def counted(rule: CountRule) -> np.ndarray:
+            enough = rule.reach(known, block.indices)
+            return rule.keeps(np.bincount(block.rows[enough], minlength=span.size), totals())
+
         why = self.features.reasons(
             span,
             lambda: np.bincount(block.rows[known != 0], minlength=span.size),
-            lambda: np.bincount(block.rows, known, minlength=span.size),
+            totals,
+            None if rule is None else partial(counted, rule),
             partial(_fill_stored, block, self.missing) if self.matrix.missing.values else None,
         )
         kept = why[block.rows] == 0

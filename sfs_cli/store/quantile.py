@@ -28,7 +28,8 @@ HELD_PART = 8
 VALUE_BYTES = 8
 """Bytes of a normalized value: the same whether the matrix fits in memory or not."""
 
-# from a span to its values (b, n) and which features take part, of bool, shape (b,)
+# from a span to its values (b, n) and something of each feature, shape (b,), such as whether it
+# takes part
 ReadSpan = Callable[[Span], tuple[np.ndarray, np.ndarray]]
 
 
@@ -37,13 +38,19 @@ def group_size(n: int, m: int, memory: int) -> int:
     return min(n, max(1, memory // HELD_PART // (VALUE_BYTES * m)))
 
 
-def reads(n: int, m: int, memory: int) -> int:
+def sample_groups(n: int, m: int, memory: int) -> list[np.ndarray]:
+    """Return the positions of the samples that are gathered together, group by group."""
+    return [np.arange(*group) for group in cut(n, group_size(n, m, memory))]
+
+
+def reads(n: int, m: int, memory: int, rounds: int = 2) -> int:
     """Return how often the features are read: once if all samples are gathered together.
 
-    Otherwise each group of samples is gathered twice: for the distribution, and to be normalized.
+    Otherwise each group of samples is gathered in each round: for the distribution, and to be
+    normalized.
     """
     groups = -(-n // group_size(n, m, memory))
-    return 1 if groups == 1 else 2 * groups
+    return 1 if groups == 1 else rounds * groups
 
 
 def held(n: int, m: int, memory: int) -> int:
@@ -82,20 +89,20 @@ def normalized(
     """
     n, m = len(ids.samples), len(ids.features)
     limit = memory // HELD_PART
-    groups = cut(n, group_size(n, m, memory))
+    groups = sample_groups(n, m, memory)
     total, taking, values = np.zeros(0), np.zeros(0, bool), np.zeros((0, 0))
     for group in groups:
-        values, taking = _gathered(passes, read, group, m)
+        values, taking = gathered(passes, read, group)
         total = total if total.size else np.zeros(np.count_nonzero(taking))
-        for ordered in _each(passes, partial(_ordered, values, taking), len(values)):
+        for ordered in each(passes, partial(_ordered, values, taking), len(values)):
             total += ordered  # in the order of the samples
     reference = total / n
     place = None if folder is None else folder / f"quantiles-{uuid.uuid4().hex}"
     sink = SampleRows(place or Path(), 1 << 62 if place is None else limit)
     for group in groups:
         if len(groups) > 1:  # a single one is here still
-            values, taking = _gathered(passes, read, group, m)
-        for _ in _each(passes, partial(_replace, values, taking, reference), len(values)):
+            values, taking = gathered(passes, read, group)
+        for _ in each(passes, partial(_replace, values, taking, reference), len(values)):
             pass
         sink.add(values)
     in_memory = sink.finish(to_disk=False)
@@ -106,7 +113,7 @@ def normalized(
     return open_store(place, hint=FAULTY_SCRATCH)
 
 
-def _each(passes: Engine, task: Callable[[int], T], count: int) -> Iterator[T]:
+def each(passes: Engine, task: Callable[[int], T], count: int) -> Iterator[T]:
     """Run a task on each of the samples held here, in their order."""
     return passes.executor.nearby.map(lambda at: task(at.lo), cut(count, 1))
 
@@ -125,18 +132,18 @@ def replaced(values: np.ndarray, reference: np.ndarray) -> np.ndarray:
     return found
 
 
-def _gathered(passes: Engine, read: ReadSpan, group: Span, m: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the values of some samples, shape (samples, m), and which features take part."""
+def gathered(passes: Engine, read: ReadSpan, group: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the values of some samples, shape (samples, m), and what is said of each feature."""
 
     def columns(span: Span) -> tuple[np.ndarray, np.ndarray]:
-        values, taking = read(span)
-        return values[:, group.lo : group.hi].copy(), taking
+        values, of_feature = read(span)
+        return values[:, group], of_feature
 
-    values, taking = np.empty((group.size, m)), np.empty(m, bool)
-    for span, (part, used) in passes.run_over(columns):
+    values, of_features = np.empty((len(group), passes.source.n_features)), []
+    for span, (part, of_feature) in passes.run_over(columns):
         values[:, span.lo : span.hi] = part.T
-        taking[span.lo : span.hi] = used
-    return values, taking
+        of_features.append(of_feature)
+    return values, np.concatenate(of_features)
 
 
 def _ordered(values: np.ndarray, taking: np.ndarray, at: int) -> np.ndarray:

@@ -33,14 +33,14 @@ _ZEROS = (
 
 
 def _log1p(block: np.ndarray) -> np.ndarray:
-    _refuse(block <= -1, block, "log1p", "needs values above -1", _BELOW_ZERO)
+    _refuse(block <= -1, block, "--transform log1p", "needs values above -1", _BELOW_ZERO)
     return np.log1p(block, out=block)
 
 
 def _log2(block: np.ndarray) -> np.ndarray:
     bad = block <= 0
     hint = _BELOW_ZERO if bad.any() and block.min() < 0 else _ZEROS
-    _refuse(bad, block, "log2", "needs positive values", hint)
+    _refuse(bad, block, "--transform log2", "needs positive values", hint)
     return np.log2(block, out=block)
 
 
@@ -86,11 +86,11 @@ class RefusedError(InputError):
 
 
 def _refuse(
-    bad: np.ndarray, block: np.ndarray, step: str, needs: str, hint: str | None = None
+    bad: np.ndarray, block: np.ndarray, asked: str, needs: str, hint: str | None = None
 ) -> None:
     if bad.any():
         row, column = (int(i) for i in np.argwhere(bad)[0])
-        error = RefusedError(f"--transform {step} {needs}; found {block[row, column]:g}", hint=hint)
+        error = RefusedError(f"{asked} {needs}; found {block[row, column]:g}", hint=hint)
         error.row, error.column = row, column
         raise error
 
@@ -120,10 +120,13 @@ class SampleStep:
     factors: Callable[[np.ndarray, int], np.ndarray]
     apply: Callable[[np.ndarray, np.ndarray], np.ndarray]  # from a block and the factors
     summed: str = "values"  # what the terms are, for messages
+    # which normalization factors the sums are multiplied by (`sfs_cli.store.size_factors`)
+    scaling: str = ""
 
 
-def _cpm_terms(block: np.ndarray) -> np.ndarray:
-    _refuse(block < 0, block, "cpm", "needs counts", "give raw counts: negative values are none")
+def counts(block: np.ndarray, *, asked: str) -> np.ndarray:
+    """Return a block as it is; a negative value is a `RefusedError` of what is `asked` for."""
+    _refuse(block < 0, block, asked, "needs counts", "give raw counts: negative values are none")
     return block
 
 
@@ -132,13 +135,32 @@ def _cpm_factors(total: np.ndarray, _n_features: int) -> np.ndarray:
         return 1e6 / total
 
 
+def _log2_cpm(block: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Return log2 counts per million of library sizes (n,), each count with a prior one added.
+
+    It is `PRIOR` in a sample of mean library size, and in others in proportion to theirs, so that
+    no count is no difference between samples (``cpm(log=TRUE)`` of edgeR 3.40.2).
+    """
+    prior = PRIOR / sizes.mean() * sizes
+    block += prior
+    np.log2(block, out=block)
+    block -= np.log2((sizes + 2 * prior) / 1e6)
+    return block
+
+
 def _times(block: np.ndarray, factor: np.ndarray) -> np.ndarray:
     block *= factor
     return block
 
 
 def _clr_terms(block: np.ndarray) -> np.ndarray:
-    _refuse(block < 0, block, "clr", "needs values of 0 or more", "give counts or abundances")
+    _refuse(
+        block < 0,
+        block,
+        "--transform clr",
+        "needs values of 0 or more",
+        "give counts or abundances",
+    )
     return np.log1p(block, out=block)
 
 
@@ -161,6 +183,9 @@ def _inverse_norms(squares: np.ndarray, _n_features: int) -> np.ndarray:
         return 1 / np.sqrt(squares)
 
 
+PRIOR = 2.0
+"""Count that `_log2_cpm` adds."""
+
 # ---- residuals of counts -----------------------------------------------------------------------
 
 THETA = 100.0
@@ -172,10 +197,10 @@ _TEMPORARY = 65_536
 Residuals = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
 
-def _count_terms(block: np.ndarray, *, step: str) -> np.ndarray:
+def _count_terms(block: np.ndarray, *, asked: str) -> np.ndarray:
     hint = "give raw counts; those that were estimated (by Salmon, say) have to be rounded first"
-    _refuse(block < 0, block, step, "needs counts", hint)
-    _refuse(block != np.floor(block), block, step, "needs whole numbers", hint)
+    _refuse(block < 0, block, asked, "needs counts", hint)
+    _refuse(block != np.floor(block), block, asked, "needs whole numbers", hint)
     return block
 
 
@@ -229,25 +254,42 @@ def _divergence(x: np.ndarray, mu: np.ndarray) -> np.ndarray:
 
 
 def _residual_step(step: str, formula: Residuals) -> SampleStep:
-    terms = partial(_count_terms, step=step)
+    terms = partial(_count_terms, asked=f"--transform {step}")
     return SampleStep(terms, _totals, partial(_residuals, formula=formula), "counts")
 
 
+def _per_million(
+    step: str,
+    factors: Callable[[np.ndarray, int], np.ndarray],
+    apply: Callable[[np.ndarray, np.ndarray], np.ndarray],
+) -> dict[str, SampleStep]:
+    """Return a step by library sizes, and by those times either kind of factors."""
+    return {
+        name: SampleStep(
+            partial(counts, asked=f"--transform {name}"), factors, apply, scaling=scaling
+        )
+        for scaling in ("", "tmm", "ratios")
+        for name in (f"{step}:{scaling}".rstrip(":"),)
+    }
+
+
 SAMPLE_STEPS = {
-    "cpm": SampleStep(_cpm_terms, _cpm_factors, _times),
+    **_per_million("cpm", _cpm_factors, _times),
+    **_per_million("log2cpm", _totals, _log2_cpm),
     "clr": SampleStep(_clr_terms, _clr_factors, _clr_apply),
     "unit-samples": SampleStep(_squares, _inverse_norms, _times, "squares"),
     "pearson-residuals": _residual_step("pearson-residuals", _pearson),
     "deviance": _residual_step("deviance", _deviance),
 }
-"""Counts per million; centered log-ratio of x + 1, as zeros have no logarithm; samples of norm 1;
-Pearson residuals of a negative binomial model; deviance residuals of a binomial model."""
+"""Counts per million, and log2 of them; centered log-ratio of x + 1, as zeros have no logarithm;
+samples of norm 1; Pearson residuals of a negative binomial model; deviance residuals of a binomial
+model."""
 
 RESIDUALS = ("pearson-residuals", "deviance")
 """Steps whose factors are the totals of the samples."""
 QUANTILE = "quantile"
 """A step on all values of a sample, which makes the matrix anew (``sfs_cli.store.quantile``)."""
-_KEEP_ZEROS = ("log1p", "cpm", "unit", "unit-samples")
+_KEEP_ZEROS = ("log1p", "cpm", "cpm:tmm", "cpm:ratios", "unit", "unit-samples")
 NAMES = (*FEATURE_STEPS, f"{_FLOOR}V", *SAMPLE_STEPS, QUANTILE)
 """The steps as people write them; V stands for a number."""
 
@@ -257,6 +299,11 @@ def feature_step(step: str) -> Step:
     if step.startswith(_FLOOR):
         return partial(_floor, least=float(step.removeprefix(_FLOOR)))
     return FEATURE_STEPS[step]
+
+
+def kind(step: str) -> str:
+    """Return a step without what stands after its colon, which says how it is made."""
+    return step.partition(":")[0]
 
 
 def keeps_zeros(step: str) -> bool:
@@ -280,20 +327,20 @@ def doublings(steps: tuple[str, ...]) -> float | None:
     """Return how many doublings a difference of 1 between transformed values is.
 
     It is known of the last step that takes a logarithm, of values that are proportional to those of
-    the matrix, if what follows keeps differences: 1 after ``log2``, 1 / ln 2 after ``log1p`` and
-    ``clr`` (of x + 1, in a feature or relative to the mean of the sample). None otherwise: without
-    a logarithm among the steps nobody has said what the values are.
+    the matrix, if what follows keeps differences: 1 after ``log2`` and ``log2cpm``, 1 / ln 2 after
+    ``log1p`` and ``clr`` (of x + 1, in a feature or relative to the mean of the sample). None
+    otherwise: without a logarithm among the steps nobody has said what the values are.
     """
     found = None
-    for step in steps:
+    for step in map(kind, steps):
         if found is None:
-            if step == "log2":
+            if step in ("log2", "log2cpm"):
                 found = 1.0
             elif step in ("log1p", "clr"):
                 found = 1 / math.log(2)
-            elif step not in ("cpm", QUANTILE) and not step.startswith(_FLOOR):
+            elif step not in ("cpm", "floor", QUANTILE):
                 return None
-        elif step not in ("center", QUANTILE) and not step.startswith(_FLOOR):
+        elif step not in ("center", "floor", QUANTILE):
             return None
     return found
 

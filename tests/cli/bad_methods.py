@@ -126,7 +126,8 @@ METHODS = [
     option(
         "pvalues: adjusted features",
         "--adjust",
-        *("--method", "spec", "--pvalues", "moments", "--adjust", "LABELS"),
+        *("--method", "mutual-info", "--labels", "LABELS", "--pvalues", "permutation"),
+        *("--adjust", "LABELS"),
     ),
     option(
         "pvalues: within batches",

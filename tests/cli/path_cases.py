@@ -55,9 +55,14 @@ TAKEN = [
 ]
 """All paths of all commands."""
 
-FORMS = {"source": "a=profile:{}", "ranking_of": "a=--method spec --source b=profile:{}"}
+FORMS = {
+    "event": "{}:tissue",
+    "source": "a=profile:{}",
+    "ranking_of": "a=--method spec --source b=profile:{}",
+}
 """How a path is written where it is only a part of the value."""
 NEEDS = {
+    "event": ["--labels", "LABELS"],
     "given_": ["--method", "mrsf"],
     "weights_out": ["--method", "mrsf"],
     "donors": ["--labels", "LABELS"],

@@ -13,7 +13,7 @@ from tests.cli.making import AB, good, labels
 from tests.cli.running import run_here
 
 LISTS = {
-    *("--adjust", "--transform", "--include", "--exclude", "--label-order", "--source"),
+    *("--adjust", "--transform", "--include", "--exclude", "--label-order", "--source", "--scales"),
     *("--members", "--accept", "--sets", "--list", "--ranking-of", "--method"),
 }
 """Options of which all values are taken; ``--list`` and ``--method`` in `sfs compare` only."""

@@ -22,7 +22,10 @@ OPTIONS = {
     "msfs": ["--source", "p=profile:PROFILE", "--source", "t=target:"],
     "kogs": ["--members", "spec,variance"],
     "l21": ["--lambda", "1"],
+    "spearman": ["--label-type", "ordered"],
+    "cox": ["--event", "alive"],
 }
+NUMBERS = {"spearman": "time", "cox": "time"}
 
 
 @pytest.fixture(scope="module")
@@ -35,12 +38,16 @@ def folder(tmp_path_factory) -> Path:
     (home / "m.csv").write_text(table_text(X, names("g", M), samples, ","))
     (home / "p.csv").write_text(table_text(X[:50] ** 2, names("p", 50), samples, ","))
     write_labels(home / "l.tsv", ["a"] * (N // 2) + ["b"] * (N // 2), samples)
+    lines = [f"{s}\t{i % 7}\t{i % 2}\n" for i, s in enumerate(samples)]
+    (home / "numbers.tsv").write_text("sample\ttime\talive\n" + "".join(lines))
     return home
 
 
 def ranking(folder: Path, method: str, size: int | None) -> tuple[list[str], np.ndarray]:
     out = folder / f"{method}-{size}"
     words = ["rank", str(folder / "m.csv"), "--method", method, "--labels", str(folder / "l.tsv")]
+    if name := NUMBERS.get(method):
+        words[-1] = f"{folder / 'numbers.tsv'}:{name}"
     words += [w.replace("PROFILE", str(folder / "p.csv")) for w in OPTIONS.get(method, [])]
     words += [] if size is None else ["--block-size", str(size)]
     assert run([*words, "--out", str(out), "--digits", "17", "-q"]) == 0

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from sfs_cli.catalog import METHODS, ON_SOURCES
+from sfs_cli.compute.context import Labels, Survival
 from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.matrix import Span
 from sfs_cli.compute.passes import PassList
@@ -34,8 +35,12 @@ SCORERS = [
 
 def context_of(name: str) -> Problem:
     S = np.exp(-((X[:, None, :] - X[None, :, :]) ** 2).sum(axis=2) / 100)
-    options = METHODS[name].options
-    return make_problem(X, codes=CODES, S=DenseSimilarity(S), block_size=7, **options)
+    options, method = METHODS[name].options, METHODS[name]
+    problem = make_problem(X, codes=CODES, S=DenseSimilarity(S), block_size=7, **options)
+    if method.unordered:
+        return problem
+    labels = Labels(CODES, [], X[:, 0], Survival(X[:, 0], CODES == 1))
+    return replace(problem, context=replace(problem.context, labels=labels))
 
 
 def opened(task: object) -> object:

@@ -84,7 +84,12 @@ def test_redundancy_and_clusters_of_folds_have_a_mean_and_a_standard_error(tmp_p
     given = study(tmp_path, X, y) | {"repeats": 2, "dtype": "float64"}
     found = tables(compared(tmp_path, **given, method_=("f-test",)))
     rows = [r for r in found["curves"] if r["list"] == "f-test" and r["selection"] == "in folds"]
-    assert {r["measure"] for r in rows if not r["classifier"]} == {"redundancy", "nmi", "ari"}
+    assert {r["measure"] for r in rows if not r["classifier"]} == {
+        "redundancy",
+        "nmi",
+        "ari",
+        "stability",
+    }
     from sklearn.feature_selection import f_classif
     from sklearn.model_selection import RepeatedStratifiedKFold
 
@@ -242,8 +247,8 @@ def test_the_record_is_what_its_schema_says_and_a_second_run_is_up_to_date(tmp_p
     assert printed == record
     check(record, EvaluateRecord, "run.json")
     before = {path.name: path.stat().st_ino for path in out.iterdir()}
-    tables_made = ("curves", "folds", "enrichment", "overlap", "methods")
-    assert set(before) == {*(f"{name}.tsv" for name in tables_made), "run.json"}
+    tables_made = ("curves", "verdicts", "folds", "enrichment", "overlap", "methods")
+    assert set(before) == {*(f"{name}.tsv" for name in tables_made), "report.html", "run.json"}
     compare.run(config, Messages(-1))
     assert {path.name: path.stat().st_ino for path in out.iterdir()} == before
     other = parse_ranking("rbf=--method spec --similarity rbf --gamma-power 2")

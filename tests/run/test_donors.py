@@ -136,7 +136,6 @@ def test_one_sample_of_each_donor_is_no_reason_to_warn(tmp_path):
 
 
 PATIENTS, GENES = 12, 400
-WITHIN: dict[str, Any] = {"label_type": "ordered", "label_order": "n,t"}
 
 
 def pairs(folder: Path, each: int = 1, effect: float = 0.0) -> dict[str, Any]:
@@ -167,10 +166,10 @@ def test_pairs_are_compared_within_donors(tmp_path):
     """What is proposed is the paired test, finds what the other test does not, and is silent."""
     options = pairs(tmp_path, effect=2.5)
     text, plain = told(tmp_path, **options)
-    assert "--adjust" in text
+    assert "--block" in text
     assert "average" not in text
     assert plain.facts["input"]["donor_design"]["of_several_classes"] == PATIENTS
-    within = WITHIN | {"adjust": (f"{options['donors']}:tissue",)}
+    within = {"block": f"{options['donors']}:tissue", "moderate": "no"}
     text, paired = told(tmp_path, **options | within)
     assert not text
     assert paired.facts["input"]["donor_design"]["adjusted"]
@@ -187,11 +186,11 @@ def test_replicates_within_pairs_are_averaged_by_class(tmp_path):
     options = pairs(tmp_path, each=3)
     text, _ = told(tmp_path, **options)
     assert "each donor and class" in text
-    assert "--adjust" in text
-    within = WITHIN | {"adjust": (f"{options['donors']}:tissue",)}
+    assert "--block" in text
+    within = {"block": f"{options['donors']}:tissue", "moderate": "no"}
     text, _ = told(tmp_path, **options | within)
     assert "each donor and class" in text
-    assert "--adjust" not in text
+    assert "--block" not in text
 
 
 def test_pairs_are_told_of_where_a_list_is_cut(tmp_path):
@@ -202,7 +201,7 @@ def test_pairs_are_told_of_where_a_list_is_cut(tmp_path):
     for rule in ({"fdr": 0.05}, {"artificial": True}):
         log = Messages(-1)
         select.run(SelectConfig(out, **rule), log)
-        assert "--label-type ordered" in "".join(log.warnings)
+        assert "--block" in "".join(log.warnings)
         assert "average" not in "".join(log.warnings)
 
 
@@ -220,8 +219,7 @@ def test_a_real_paired_study(tmp_path, shared_data):
         "donors": f"{tmp_path / 'd.tsv'}:patient",
     }
     text, _ = told(tmp_path, **options)
-    assert "--adjust" in text
+    assert "--block" in text
     assert "average" not in text
-    within = {"adjust": (options["donors"],), "label_order": "normal,tumour"}
-    within["label_type"] = "ordered"
+    within = {"block": options["donors"]}
     assert not told(tmp_path, **options | within)[0]

@@ -80,10 +80,10 @@ def test_labels_that_are_ids() -> None:
 
 
 def test_classes_that_are_too_small_for_a_t_test() -> None:
-    held = Inflation(1.0, 1.0, 9.0)
-    assert "class b has 5 samples" in str(small_class({"a": 40, "b": 5}, 0, 100, held))
-    assert small_class({"a": 6, "b": 6}, 10, 100, held) is None
-    assert "in 11 of 100 features" in str(small_class({"a": 6, "b": 900}, 11, 100, held))
+    held = Inflation(1.0, 1.0, 9.0, 1.0, 2)
+    assert "class b has 5 samples" in str(small_class("t-test", {"a": 40, "b": 5}, 0, 100, held))
+    assert small_class("t-test", {"a": 6, "b": 6}, 10, 100, held) is None
+    assert "in 11 of 100 features" in str(small_class("t-test", {"a": 6, "b": 900}, 11, 100, held))
 
 
 def test_p_values_of_a_t_test_of_few_samples(
@@ -121,17 +121,20 @@ def values_of_classes(kind: str, first: int, n: int) -> np.ndarray:
 @pytest.mark.parametrize(
     ("kind", "first", "n", "method", "proposed"),
     [
-        ("lognormal", 5, 100, "f-test", "hsic --pvalues moments"),
-        ("lognormal", 5, 100, "fisher", "hsic --pvalues moments"),
-        ("lognormal", 10, 100, "t-test", "hsic --pvalues moments"),
+        ("lognormal", 5, 100, "f-test", "--method rank-test"),
+        ("lognormal", 5, 100, "fisher", "--method rank-test"),
+        ("lognormal", 10, 100, "t-test", "--method rank-test"),
+        ("lognormal", 10, 100, "welch", "--method rank-test"),
+        ("lognormal", 10, 100, "rank-test", None),
+        ("unequal", 5, 40, "rank-test", None),
         ("lognormal", 50, 100, "f-test", None),
         ("lognormal", 50, 100, "t-test", None),
         ("normal", 5, 100, "f-test", None),
         ("normal", 5, 40, "t-test", "--method f-test"),
         ("unequal", 5, 40, "t-test", "no other test has a lower rate"),
-        ("unequal", 5, 40, "f-test", "--method t-test"),
-        ("unequal", 5, 40, "hsic", "--method t-test"),
-        ("unequal", 20, 80, "fisher pvalues", "--method t-test"),
+        ("unequal", 5, 40, "f-test", "--method welch"),
+        ("unequal", 5, 40, "hsic", "--method welch"),
+        ("unequal", 20, 80, "fisher pvalues", "--method welch"),
         ("unequal", 20, 40, "f-test", None),
         ("unequal", 20, 40, "hsic", None),
         ("normal", 5, 40, "hsic", None),
@@ -605,3 +608,14 @@ def test_values_of_samples_that_are_left_out_are_not_looked_at(
     labels = write_labels(tmp_path / "y.tsv", ["a", "b"] * 6)
     words = ["rank", table, "--method", "f-test", "--labels", labels, "--samples", "intersect"]
     assert not told_of("raw-values", words, capfd)
+
+
+def test_a_moderated_t_test_is_checked_as_one_of_equal_variances(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    write_table(tmp_path / "x.csv", values_of_classes("unequal", 5, 40))
+    labels = write_labels(tmp_path / "y.tsv", ["a"] * 5 + ["b"] * 35)
+    words = ["rank", str(tmp_path / "x.csv"), "--labels", labels, "--method", "t-test"]
+    done = run_here([*words, "--moderate", "yes"], capfd)
+    assert done.code == 0
+    assert "--accept class-tests" in done.err

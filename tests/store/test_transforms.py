@@ -15,8 +15,11 @@ from sfs_cli.store.transforms import NAMES, parse
 from tests.making import fit
 from tests.oracles.preparation import (
     binomial_deviance_residuals,
+    log2_cpm,
     pearson_residuals,
     quantile_normalized,
+    ratio_sizes,
+    tmm_sizes,
     unit_samples,
 )
 
@@ -37,6 +40,11 @@ OBVIOUS = {
     "log1p": lambda X: np.log(1 + X),
     "log2": np.log2,
     "cpm": lambda X: X / X.sum(axis=0) * 1_000_000,
+    "cpm:tmm": lambda X: X / tmm_sizes(X) * 1_000_000,
+    "cpm:ratios": lambda X: X / ratio_sizes(X) * 1_000_000,
+    "log2cpm": lambda X: log2_cpm(X, X.sum(axis=0)),
+    "log2cpm:tmm": lambda X: log2_cpm(X, tmm_sizes(X)),
+    "log2cpm:ratios": lambda X: log2_cpm(X, ratio_sizes(X)),
     "zscore": zscore,
     "center": lambda X: X - X.mean(axis=1, keepdims=True),
     "unit": unit,
@@ -74,7 +82,7 @@ def test_every_step_has_its_formula_here():
 def test_a_step_is_its_formula(built, counts, step, form):
     if step == "quantile" and "sparse" in form:
         pytest.skip("a sparse matrix is refused: tests/store/test_quantile.py")
-    X = counts + 1 if step == "log2" else counts
+    X = counts + 1 if step == "log2" or "ratios" in step else counts
     matrix = built(X, sparse="sparse" in form, keep="store" in form).matrix
     np.testing.assert_allclose(
         transformed(matrix, (step,)), expected(X, (step,)), rtol=1e-12, atol=1e-12

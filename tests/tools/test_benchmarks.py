@@ -109,23 +109,32 @@ def test_sigterm_ends_the_job_and_removes_the_stores(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_power_is_of_the_longest_list_at_the_rate():
-    planted = [True, True, False, True] + 96 * [False]
-    data = power.Data(np.zeros((100, 2)), np.zeros((2, 2)), np.where(planted, "gradient", ""))
-    p = np.linspace(0.001, 0.9, 100)
-    found = {rate: power.measure(data, power.Test(p, p, 1.0), rate) for rate in (0.05, 0.25)}
-    assert found[0.05]["gradient"] == pytest.approx(2 / 3)
-    assert found[0.25]["all patterns"] == 1
-    assert found[0.05]["rate at 0.01"] == 0
+def test_power_is_the_share_of_small_p_values():
+    pattern = np.repeat([*power.EFFECTS, power.NULL], 10)
+    p = np.where(np.arange(50) % 10 < 4, 1e-4, 0.02)
+    found = power.measure(
+        power.Data(np.ones((50, 2)), np.zeros((2, 2)), pattern), power.Test(p, 1.0)
+    )
+    assert found["gradient"] == found["mean"] == pytest.approx(0.4)
+    assert found["null 0.05"] == 1
+    assert found["null 0.001"] == pytest.approx(0.4)
 
 
 def test_power_of_small_data_is_reported(tmp_path):
-    data = power.simulate(60, 50, 0)
-    assert (data.pattern != "").sum() == 5
-    rows = [{"samples": 60, "seed": seed, "tool": "sfs"} for seed in (0, 1)]
-    test = power.of_sfs(data, {"neighbors": 6}, tmp_path)
-    rows = [row | power.measure(data, test, 0.05) for row in rows]
-    assert "| sfs | " in power.report(power.pd.DataFrame(rows), 0.05)
+    data = power.simulate(3, 20, 0, side=12)
+    assert set(data.pattern) == {*power.EFFECTS, power.NULL}
+    rows = []
+    for tool, options in power.OURS.items():
+        test = power.of_sfs(data, options, tmp_path)
+        rows.append({"tool": tool, "seed": 0, "zeros": 0.8} | power.measure(data, test))
+    text = power.report(power.pd.DataFrame(rows))
+    assert all(f"| {tool} | " in text for tool in power.OURS)
+
+
+def test_null_p_values_of_spark_x_are_uniform():
+    data = power.simulate(1, 500, 0)
+    p = power.spark_x(data.counts, data.coordinates)[data.pattern == power.NULL]
+    assert 0.02 < (p <= 0.05).mean() < 0.08
 
 
 def of_matrix(**given):

@@ -41,7 +41,8 @@ STEP = ClassStep
 def class_columns(run: Run, solution: Solution) -> dict[str, np.ndarray | Picked]:
     """Return columns about the class means that a solution holds, in the order of the input.
 
-    Of two classes: ``direction``, the class with the higher mean; the mean of each class,
+    Of two classes: ``direction``, the class with the higher mean, or with the larger values where
+    the method says so (`Method.signed_by`); the mean of each class,
     ``mean_NAME``; and the mean of the second class less that of the first, in the order of their
     names: as ``log2_fold_change`` where the steps say of which base the logarithms are
     (`doublings`), else as ``mean_difference``. Of more classes: ``highest_class``. Means and
@@ -57,7 +58,8 @@ def class_columns(run: Run, solution: Solution) -> dict[str, np.ndarray | Picked
         return {"highest_class": Picked(names, np.where(unscored, none, found).astype(np.int32))}
     columns = np.where(unscored, np.nan, found.T)
     change = columns[2]
-    higher = np.select([change > 0, change < 0], [1, 0], none).astype(np.int32)
+    sign = run.method.sign(solution.extra, change)
+    higher = np.select([sign > 0, sign < 0], [1, 0], none).astype(np.int32)
     means = dict(zip(mean_columns(classes), columns[:2]))
     unit = doublings(run.matrix.steps)
     compared = {"mean_difference": change} if unit is None else {"log2_fold_change": change * unit}

@@ -1,17 +1,24 @@
-"""``--adjust``: covariates of the samples whose effect is taken out of the features."""
+"""``--adjust`` and ``--block``: what is taken out of the features, such as batch, age, patient."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from sfs_cli.catalog import METHODS, PERMUTED, TESTING, UNADJUSTED
+from sfs_cli.errors import either
 from sfs_cli.features.feature import Feature
-from sfs_cli.options.fields import WHOLE_ON_SOURCE, Config, option, texts_of
+from sfs_cli.options.fields import WHOLE_ON_SOURCE, Config, Refusal, option, texts_of
 from sfs_cli.options.paths import READS
+
+if TYPE_CHECKING:
+    from sfs_cli.options import RankConfig
 
 
 @dataclass(frozen=True, kw_only=True, init=False, eq=False, repr=False)
 class CovariateFields(Config):
-    """The option of covariates."""
+    """The options of covariates."""
 
     adjust: tuple[str, ...] = option(
         "Covariates of the samples whose linear effect is taken out of every feature, such as "
@@ -23,19 +30,59 @@ class CovariateFields(Config):
         metavar="FILE:COLUMNS or obs:KEYS",
         column=True,
         excludes={
-            "pvalues": "its null distribution does not hold for adjusted features",
             "sample_weights": "covariates are taken out over all samples alike",
         },
         items=str,
         parse=texts_of,
         path=READS,
     )
+    block: str | None = option(
+        "Column of pairs, patients, litters or other blocks in which samples are compared: the "
+        "differences between blocks are taken out of the features, and permutations stay within "
+        "blocks. Samples of one donor in one class are replicates: see --donors.",
+        section="Input",
+        verbs=WHOLE_ON_SOURCE,
+        metavar="FILE:COLUMN or obs:KEY",
+        column=True,
+        groups="block",
+        excludes={"sample_weights": "blocks are taken out over all samples alike"},
+        path=READS,
+    )
+
+
+def _asked(config: RankConfig) -> bool:
+    return bool(config.adjust) or config.block is not None
+
+
+def rules(config: RankConfig) -> Iterator[Refusal]:
+    """Yield what is wrong with the option."""
+    if not _asked(config):
+        return
+    option = "adjust" if config.adjust else "block"
+    if config.scorer in UNADJUSTED:
+        label_type = config.label_type
+        takers = [
+            name
+            for name in TESTING
+            if name not in UNADJUSTED and label_type in METHODS[name].label_types
+        ]
+        what = f"--method {config.scorer} does not test what --{option} leaves of the features"
+        yield what, f"give --method {either(takers)}, which test beside it", ("method", option)
+    if config.pvalues is None:
+        return
+    if config.ranker in PERMUTED:
+        what = f"--pvalues of --method {config.ranker} has no null distribution with --{option}"
+        yield what, "leave one of them out, or test by f-test", ("pvalues", option)
+    elif config.block is not None and config.null == "moments":
+        what = "--pvalues moments is of permutations over all samples, and not within --block"
+        yield what, "give --pvalues permutation", ("pvalues", "block")
 
 
 FEATURE = Feature(
     "covariates",
-    lambda config: bool(config.adjust),
+    _asked,
     CovariateFields,
+    rules,
     orders=True,
     one_by_one=True,
     adjusts=True,
@@ -43,6 +90,4 @@ FEATURE = Feature(
         "artificial": "cannot shuffle adjusted values",
         "cv": "cannot adjust in folds",
     },
-    untested="covariates are taken out of the features and not out of the classes; f-test with "
-    "--label-type ordered takes them out of both, and for two classes it is the same test",
 )

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from sfs_cli.compute.context import Labels
 from sfs_cli.errors import InputError, listed
 from sfs_cli.features.covariates.design import check_labels, design_of
@@ -32,7 +34,8 @@ class CovariateStep(Step):
         InputError
             When that is so in every part, or the covariates explain the classes.
         """
-        covariates = cohort.columns["adjust"]
+        blocks = cohort.columns.get("block", [])
+        covariates = cohort.columns.get("adjust", []) + blocks
 
         def designed(
             samples: Sequence[str], labels: Labels | None, *, lenient: bool
@@ -40,6 +43,9 @@ class CovariateStep(Step):
             design = design_of(covariates, samples, memory, log, lenient=lenient)
             what = f"{taken_as(design.columns)}: a design of rank {design.rank}"
             log.note(f"adjusting for {what}, with the intercept")
+            if blocks:
+                levels = [blocks[0].values[sample] for sample in samples]
+                design = replace(design, blocks=np.unique(levels, return_inverse=True)[1])
             if labels is not None:
                 check_labels(labels, design, covariates[0].where, log)
                 labels = labels.adjusted(design.basis)

@@ -1,4 +1,4 @@
-"""``--signed``: the sign of the metric of ``--format rnk``, between two classes."""
+"""``--signed``: the sign of the metric of ``--format rnk``, by two classes or along labels."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class DirectionFields(Config):
     """The option of the sign."""
 
     signed: bool = option(
-        f"With --format rnk, two classes and {', '.join(catalog.SIGNED)}: give the metric the sign "
-        "of the difference between the means of the classes.",
+        f"With --format rnk and {', '.join(catalog.SIGNED)}: give the metric the sign of the "
+        "difference between two classes, or of the slope along numeric labels.",
         section="Output",
         verbs=("rank", "shard init"),
         default=True,

@@ -26,7 +26,7 @@ DIRECTION = Pass(
 
 
 class DirectionStep(Step):
-    """Finds which of two classes is higher in each feature, by the values as they were scored."""
+    """Finds the direction of each feature: the higher of two classes, or along the labels."""
 
     def passes(self, shape: Shape) -> list[Pass]:
         """Return the pass over all samples, after rankings within batches; else scores know."""
@@ -36,24 +36,33 @@ class DirectionStep(Step):
         """Give the ranking 1 or -1 for every feature, and say which difference it is the sign of.
 
         It is 1 where the mean of the second class is not below that of the first, in the order of
-        their names; where there are not two classes there is no sign.
+        their names, or where the column of the method that says the direction is not below its
+        middle. Of three classes or more there is no sign.
         """
         means = ClassMeans.of(Problem(run.context))
-        if means is None or len(means.classes) != 2:
+        column, middle = run.method.signed_by or ("", 0)
+        extra, hint = found.scored.solution.extra, "(--no-signed: positive for all)"
+        if means is not None and len(means.classes) == 2:
+            measured = found.scored.solution.class_means
+            if measured is None:
+                # neither shards nor checkpoints know of this pass: it comes when the scores are
+                # there
+                engine = replace(run.context.engine.at(DIRECTION), checkpoints=None)
+                (measured,) = engine.columns(partial(_measured, means), run.matrix.lossless_dtype)
+            change = run.method.sign(extra, measured[:, 2])
+            first, second = compared_classes(run)
+            what = f"for features that are higher in {second} than in {first}, negative for those "
+            what += f"that are lower {hint}"
+            of = f"{second} - {first}"
+        elif column in extra and means is None:
+            change = run.method.sign(extra, None)
+            what, of = f"where {column} is above {middle:g}, negative below {hint}", column
+        else:
             return
-        measured = found.scored.solution.class_means
-        if measured is None:
-            # neither shards nor checkpoints know of this pass: it comes when the scores are there
-            engine = replace(run.context.engine.at(DIRECTION), checkpoints=None)
-            (measured,) = engine.columns(partial(_measured, means), run.matrix.lossless_dtype)
-        first, second = compared_classes(run)
-        run.log.note(
-            f"rnk: the metric is positive for features that are higher in {second} than in {first},"
-            " negative for those that are lower (--no-signed: positive for all)"
-        )
-        sign = np.where(measured[:, 2] < 0, -1.0, 1.0)
+        run.log.note(f"rnk: the metric is positive {what}")
+        sign = np.where(change < 0, -1.0, 1.0)
         found.ranking = replace(found.ranking, direction=sign[found.ranking.order])
-        found.facts["method"]["direction"] = f"{second} - {first}"
+        found.facts["method"]["direction"] = of
 
 
 STEP = DirectionStep

@@ -45,6 +45,7 @@ def member_configs(config: RankConfig) -> list[RankConfig]:
             others |= {"similarity", "similarity_file", "coordinates", *GRAPH_FIELDS}
         changes: dict[str, Any] = dict.fromkeys(others - set(method.options))
         changes |= {"members": (), "source": (), "weights": None, "weights_out": None}
+        changes["fdr_method"] = "bh"  # members are ranked by their scores
         configs.append(replace(config, method=name, leave_one_out=True, **changes))
     return configs
 

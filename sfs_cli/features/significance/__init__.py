@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from sfs_cli import catalog
 from sfs_cli.features.feature import Feature
-from sfs_cli.options.fields import RANKING, Config, Refusal, option
+from sfs_cli.options.fields import RANKING, WHOLE, Config, Refusal, option
 from sfs_cli.options.graph import LABELS_ALONE
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 FEWEST_PERMUTATIONS, MOST_PERMUTATIONS = 10, 1_000_000
 DEFAULT_PERMUTATIONS = 1000
+FDR_METHODS = ("bh", "by", "storey")
 ABLE = (*catalog.WITH_PVALUES, *catalog.PERMUTED)
 """Methods that ``--pvalues`` is for."""
 
@@ -52,6 +53,16 @@ class SignificanceFields(Config):
         excludes={"stability": "subsets are ranked by scores, not by p-values"},
     )
 
+    fdr_method: str = option(
+        "How q-values are made: Benjamini and Hochberg (bh), Benjamini and Yekutieli, valid under "
+        "any dependence of the features (by), or Storey, which estimates the share of null "
+        "features (storey).",
+        section="Method",
+        verbs=WHOLE,
+        default="bh",
+        words=FDR_METHODS,
+    )
+
     @property
     def null(self) -> str | None:
         """The null distribution: ``gaussian``, ``moments`` or ``permutation``."""
@@ -68,7 +79,7 @@ class SignificanceFields(Config):
 
 def tests(config: RankConfig) -> bool:
     """Tell whether the features are tested: by ``--pvalues``, or by the method itself."""
-    return config.pvalues is not None or config.scorer in catalog.SIGNED
+    return config.pvalues is not None or config.scorer in catalog.TESTING
 
 
 def _asked(config: RankConfig) -> bool:
@@ -83,6 +94,10 @@ def rules(config: RankConfig) -> Iterator[Refusal]:
     """Yield what is wrong with the options."""
     if config.split is not None:
         yield from _split_rules(config)
+    if config.fdr_method != "bh" and not _asked(config):
+        what = f"--fdr-method has no effect: --method {config.ranker} has no p-values here"
+        hint = f"give --pvalues, or --method {', '.join(catalog.TESTING)}"
+        yield what, hint, ("fdr_method", "method")
     if config.pvalues is None:
         return
     pvalues, method = f"--pvalues {config.pvalues}", f"--method {config.ranker}"
@@ -92,7 +107,7 @@ def rules(config: RankConfig) -> Iterator[Refusal]:
             yield what, "give --pvalues permutation", ("pvalues", "method")
     elif config.ranker not in ABLE:
         hint = _leave_out(ABLE)
-        if config.ranker in catalog.SIGNED:
+        if config.ranker in catalog.TESTING:
             hint = f"leave it out: {method} has p-values of its own"
         yield f"--pvalues has no effect with {method}", hint, ("pvalues", "method")
     least, most = FEWEST_PERMUTATIONS, MOST_PERMUTATIONS

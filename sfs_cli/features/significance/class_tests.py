@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from sfs_cli.catalog import METHODS, SIGNED
+from sfs_cli.catalog import METHODS
 from sfs_cli.compute.context import Labels
-from sfs_cli.methods.classical import ClassScatter
+from sfs_cli.methods.classical import class_columns
+from sfs_cli.methods.rank_tests import rank_rows
 from sfs_cli.methods.shared import unit_outcome
 from sfs_cli.methods.significance import class_tests
 from sfs_cli.run.guards import tell
@@ -30,24 +31,25 @@ TOO_OFTEN = 3
 """They do not hold where the false positive rate at `SMALL_P` is so many times the nominal rate:
 with 6 samples of normal values in a class of 36 Welch's test comes near it."""
 SMALL_CLASS = 6
-"""Samples of each class that the t-test needs: with fewer, variances are too small by chance."""
+"""Samples of each class that Welch's test needs: with fewer, variances are too small by chance."""
 CONSTANT = 0.1
 """Share of the features in which a class is constant that triggers the warning."""
 
 
-def label_columns(labels: Labels) -> np.ndarray:
+def label_columns(labels: Labels, design: np.ndarray | None) -> np.ndarray:
     """Return orthonormal columns, shape (n, q), each with the sum 0.
 
-    Their span has the class means of centered features, or the line of an outcome.
+    Their span has the class means of centered features, or the line of an outcome, beside the
+    `design` of covariates (r, n).
     """
     if labels.values is not None:
         return unit_outcome(labels.values, "the F-test")[:, None]
-    return ClassScatter(np.unique(labels.codes, return_inverse=True)[1]).columns
+    return class_columns(np.unique(labels.codes, return_inverse=True)[1], design)
 
 
 @dataclass(frozen=True)
 class Inflation:
-    """The false positive rates of tests of class means at `SMALL_P`, over the nominal rate.
+    """The false positive rates of tests of classes at `SMALL_P`, over the nominal rate.
 
     Attributes
     ----------
@@ -56,32 +58,45 @@ class Inflation:
     variances : float
         The F-test, and permutation tests, by variances that differ between classes.
     welch : float
-        Welch's t-test, by the shape of the values and the number of samples; infinite where there
-        are not two classes.
+        Welch's test, by the shape of the values and the number of samples; infinite where there are
+        no classes that it can compare.
+    ranks : float
+        Tests of ranks, by variances of the ranks that differ between classes; the shape of the
+        values does not matter to them. Infinite beside covariates, which they do not take.
+    classes : int
+        Number of classes; 0 of an outcome.
     """
 
     shape: float
     variances: float
     welch: float
+    ranks: float
+    classes: int
 
     @classmethod
-    def of(cls, values: np.ndarray, labels: Labels, covariates: int) -> Inflation:
-        """Measure them on features (b, n) around their means."""
-        n, variances, welch = values.shape[1], 1.0, math.inf
+    def of(cls, values: np.ndarray, labels: Labels, design: np.ndarray | None) -> Inflation:
+        """Measure them on features (b, n) around their means, beside covariates (r, n)."""
+        n, variances, welch, ranks = values.shape[1], 1.0, math.inf, 1.0
+        covariates = 0 if design is None else len(design)
         codes = np.unique(labels.codes, return_inverse=True)[1]  # without empty classes
         classes = int(codes.max()) + 1
-        columns = label_columns(labels)
-        within = n - (classes if labels.values is None else 2) - covariates
+        columns = label_columns(labels, design)
+        within = n - 1 - columns.shape[1] - covariates
         shape = class_tests.too_often(values, columns, within, SMALL_P)
+        outcome = labels.values is not None
         if 1 < classes < n:  # an outcome that is measured has no classes
             variances = class_tests.too_often_by_variances(values, codes, SMALL_P)
-        if classes == 2 and np.bincount(codes).min() > 1:
+            if not covariates:
+                ranked = rank_rows(values).doubled - (n + 1.0)
+                ranks = class_tests.too_often_by_variances(ranked, codes, SMALL_P)
+        if classes > 1 and not covariates and not outcome and np.bincount(codes).min() > 1:
             welch = class_tests.too_often_by_welch(values, codes, SMALL_P)
-        return cls(shape, variances, welch)
+        ranks = math.inf if covariates else ranks
+        return cls(shape, variances, welch, ranks, 0 if outcome else classes)
 
     @property
-    def instead_of_t(self) -> str:
-        """What to do where Welch's t-test does not hold."""
+    def instead_of_welch(self) -> str:
+        """What to do where Welch's test does not hold."""
         if max(self.shape, self.variances) < TOO_OFTEN:
             return "give --method f-test, which assumes equal variances: they are equal enough here"
         return self._by_orders
@@ -91,13 +106,16 @@ class Inflation:
         """What to do where the F-test does not hold."""
         if self.welch < TOO_OFTEN:
             return (
-                "give --method t-test, which estimates a variance for each class and has the "
+                "give --method welch, which estimates a variance for each class and has the "
                 f"lowest rate here (a class needs {SMALL_CLASS} samples or more for that)"
             )
         return self._by_orders
 
     @property
     def _by_orders(self) -> str:
+        if self.ranks < TOO_OFTEN:
+            name = "rank-test" if self.classes else "spearman"
+            return f"give --method {name}, which compares ranks and holds for these values"
         if self.variances < TOO_OFTEN:
             return (
                 "give --method hsic --pvalues moments (or permutation:10000), whose permutation "
@@ -115,48 +133,52 @@ def guard_class_tests(run: Run, tested: dict[str, Any], scored: np.ndarray) -> N
     `tested` are the facts of the method, and `scored` the features that have a score, ascending.
     """
     config, labels = run.config, run.context.labels
-    by_graph, welch = config.pvalues is not None, config.scorer == "t-test"
+    design = run.context.design
+    by_graph = config.pvalues is not None
+    welch = tested.get("variances") == "not pooled"
     if by_graph:
         graph = graph_asked(config, run.matrix.n_samples).name
         tests = config.scorer == "fisher" or graph == "label"
         tests &= not METHODS[config.scorer].permuted  # which tests dependence of any kind
     else:
-        tests = config.scorer in SIGNED
+        tests = METHODS[config.scorer].compares
     silent = {"class-tests", *(["small-class"] if welch else [])} <= set(config.accept)
     if labels is None or not tests or run.cohort.parts or silent:
         return
     wanted = min(LOOK, max(1, LOOK_VALUES // run.matrix.n_samples))
     values = values_of(run, from_all_over(scored, wanted))
     values -= values.mean(axis=1, keepdims=True)
-    held = Inflation.of(values, labels, run.context.covariates)
+    held = Inflation.of(values, labels, design)
     if welch:
         counts, constant = labels.counts(), tested["constant_in_a_class"]
-        text = small_class(counts, constant, tested["tested_features"], held)
+        text = small_class(config.scorer, counts, constant, tested["tested_features"], held)
         tell(run, "small-class", text)
-        tell(run, "class-tests", None if text else ill_suited_t_test(held))
+        tell(run, "class-tests", None if text else ill_suited_welch_test(held))
     else:
         tell(run, "class-tests", ill_suited_test(held, by_graph=by_graph))
 
 
-def small_class(counts: dict[str, int], constant: int, tested: int, held: Inflation) -> str | None:
-    """Warn of a t-test that cannot estimate the variance of each class.
+def small_class(
+    method: str, counts: dict[str, int], constant: int, tested: int, held: Inflation
+) -> str | None:
+    """Warn of a t-test, or Welch's, that cannot estimate the variance of each class.
 
     In `constant` of the `tested` features a class does not vary.
     """
     name, size = min(counts.items(), key=lambda each: each[1])
     if size < SMALL_CLASS:
         what = (
-            f"class {name} has {size} samples: from so few, the t-test estimates a variance of the "
+            f"class {name} has {size} samples: from so few, {method} estimates a variance of the "
             "class that is far too small in some features"
         )
     elif constant > CONSTANT * tested:
         what = (
-            f"in {constant:,} of {tested:,} features one class does not vary: the t-test assumes "
+            f"in {constant:,} of {tested:,} features one class does not vary: {method} assumes "
             "that its variance is zero and its mean exact"
         )
     else:
         return None
-    return f"{what}, so that many p-values are too small; {held.instead_of_t}"
+    return f"{what}, so that many p-values are too small; {held.instead_of_welch}"
 
 
 def ill_suited_test(held: Inflation, *, by_graph: bool) -> str | None:
@@ -170,11 +192,11 @@ def ill_suited_test(held: Inflation, *, by_graph: bool) -> str | None:
     return f"{what}; {held.instead_of_f}"
 
 
-def ill_suited_t_test(held: Inflation) -> str | None:
-    """Warn of too high a false positive rate of Welch's t-test."""
+def ill_suited_welch_test(held: Inflation) -> str | None:
+    """Warn of too high a false positive rate of Welch's test."""
     if not TOO_OFTEN <= held.welch < math.inf:
         return None
-    return f"{_SKEWED}: {_often(held.welch)}; {held.instead_of_t}"
+    return f"{_SKEWED}: {_often(held.welch)}; {held.instead_of_welch}"
 
 
 _SKEWED = "the values are too skewed for the sizes of the classes"

@@ -22,7 +22,7 @@ from sfs_cli.run.top import from_all_over, stored_of, values_of
 from sfs_cli.store.matrix import LOOK_VALUES
 
 if TYPE_CHECKING:
-    from sfs_cli.methods.significance.tested import TestedScorer
+    from sfs_cli.methods.significance.tested import GraphTest
 
 TOO_SMALL = "p-values are too small, and q-values do not control the false discovery rate"
 FEWEST = 100
@@ -87,13 +87,13 @@ class Depth:
         return asdict(self) | {"shift": self.shift, "leads": self.leads}
 
 
-def graph_test(run: Run, solution: Solution) -> TestedScorer | None:
+def graph_test(run: Run, solution: Solution) -> GraphTest | None:
     """Return what has tested the features on a sample graph; None where they were tested else."""
     if run.config.pvalues is None:  # methods with tests of their own do not need its imports
         return None
-    from sfs_cli.methods.significance.tested import TestedScorer
+    from sfs_cli.methods.significance.tested import GraphTest
 
-    return solution.scorer if isinstance(solution.scorer, TestedScorer) else None
+    return solution.scorer if isinstance(solution.scorer, GraphTest) else None
 
 
 def depth_of(run: Run, solution: Solution) -> Depth | None:
@@ -119,8 +119,11 @@ def depth_of(run: Run, solution: Solution) -> Depth | None:
     deviation = float(logarithm.std())
     if not deviation > EQUAL:
         return None
-    u = standardized(logarithm[None])
-    beside = u if others is None else standardized(np.log(np.maximum(others, 1)))
+    design = run.context.design
+    u = standardized(_left(logarithm[None], design))
+    beside = u
+    if others is not None:
+        beside = standardized(_left(np.log(np.maximum(others, 1)), design))
     r = np.vecdot(standardized(values_of(run, features)), beside)
     order = np.argsort(np.nanmean(counts, axis=1), kind="stable")
     medians = [float(np.median(r[part])) for part in np.array_split(order, BINS)]
@@ -155,11 +158,17 @@ def confounded_by_depth(found: Any, transform: Any) -> str | None:
     )
 
 
+def _left(values: np.ndarray, design: np.ndarray | None) -> np.ndarray:
+    """Return what covariates (r, n) leave of values (b, n)."""
+    return values if design is None else values - (values @ design.T) @ design
+
+
 def _effect_on_labels(run: Run, u: np.ndarray) -> float:
     """Return by how many standard deviations the labels explain u (n,), of norm 1, above chance."""
     assert run.context.labels is not None
-    columns = label_columns(run.context.labels)
+    columns = label_columns(run.context.labels, run.context.design)
     n, q = columns.shape
+    n -= run.context.covariates
     # the share of the squares of a random u that is in the span has a beta distribution
     deviation = np.sqrt(2 * q * (n - 1 - q) / (n + 1)) / (n - 1)
     share = float(np.square(u @ columns).sum())

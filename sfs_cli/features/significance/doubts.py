@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from sfs_cli.catalog import METHODS, PERMUTED, SIGNED, WITH_PVALUES
+from sfs_cli.catalog import METHODS, PERMUTED, TESTING, WITH_PVALUES
 from sfs_cli.features import doubts_about_samples, untestable
 from sfs_cli.features.significance.depth import TOO_SMALL, confounded_by_depth
 from sfs_cli.features.significance.graph import circular, without_double_dipping
@@ -41,8 +41,8 @@ DEPENDENT = (
 def to_have_q_values(record: Mapping[str, Any]) -> str:
     """Return what to do about a ranking without q-values, by its record."""
     name, others = record.get("method", {}).get("name"), "or choose by --top or --stable"
-    tests = "by a method that tests (f-test, t-test, fisher)"
-    if name in METHODS and name not in (*WITH_PVALUES, *PERMUTED, *SIGNED):
+    tests = f"by a method that tests ({', '.join(TESTING)})"
+    if name in METHODS and name not in (*WITH_PVALUES, *PERMUTED, *TESTING):
         rules = (
             "--top or --stable" if METHODS[name].order_blind else "--top, --stable or --artificial"
         )

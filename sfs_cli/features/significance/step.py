@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -19,6 +20,7 @@ from sfs_cli.methods.base import Problem, Scorer, Solution
 from sfs_cli.methods.shared import SIGNIFICANT, least_p_value
 from sfs_cli.options.graph import LABELS_ALONE
 from sfs_cli.provenance import RunFacts
+from sfs_cli.ranking.false_discovery import ADJUSTED, null_share
 from sfs_cli.run.guards import tell
 from sfs_cli.run.load import Run
 from sfs_cli.run.passes import Shape, graph_asked, needed
@@ -67,7 +69,14 @@ class SignificanceStep(Step):
         if config.null is None:
             return scorer
         from sfs_cli.methods.mutual_info import MutualInfoScorer
-        from sfs_cli.methods.significance.tested import LabelPermutations, TestedScorer
+        from sfs_cli.methods.significance.tested import (
+            GraphTest,
+            LabelPermutations,
+            TestedScorer,
+        )
+
+        if isinstance(scorer, GraphTest):  # it is tested already
+            return scorer
 
         labels = problem.codes if problem.outcome is None else problem.outcome
         if METHODS[config.scorer].permuted:
@@ -75,8 +84,19 @@ class SignificanceStep(Step):
             return LabelPermutations(scorer, problem, config.permutations)
         least, graph = 0.0, graph_asked(config, problem.n_samples).name
         if labels is not None and (problem.similarity is None or graph in LABELS_ALONE):
-            least = least_p_value(labels)
+            least = least_p_value(labels, problem.context.blocks)
         return TestedScorer(scorer, problem, config.null, config.permutations, least)
+
+    def solved(self, run: Run, solution: Solution) -> Solution:
+        """Return the solution with the q-values that ``--fdr-method`` asks for."""
+        p = solution.extra.get("p_value")
+        if p is None or self.config.fdr_method == "bh":  # which they are already
+            return solution
+        q = ADJUSTED[self.config.fdr_method](p)
+        facts, name = solution.facts, f"q_value_at_most_{SIGNIFICANT}"
+        if name in facts:
+            facts = facts | {name: int(np.count_nonzero(q <= SIGNIFICANT))}
+        return replace(solution, extra=solution.extra | {"q_value": q}, facts=facts)
 
     def find(self, run: Run, found: RankResult) -> None:
         """Say how many features are significant, and warn of p-values that are not valid.
@@ -98,7 +118,13 @@ class SignificanceStep(Step):
                 run.log.note(what)
         of_scores = facts["significance"] if config.split else examined(run, solution)
         q = np.asarray(found.ranking.extra["q_value"])
-        counts = {"level": SIGNIFICANT, "features": int(np.count_nonzero(q <= SIGNIFICANT))}
+        counts: dict[str, Any] = {
+            "level": SIGNIFICANT,
+            "features": int(np.count_nonzero(q <= SIGNIFICANT)),
+        }
+        counts["fdr_method"] = config.fdr_method
+        if config.fdr_method == "storey":
+            counts["null_share"] = null_share(np.asarray(found.ranking.extra["p_value"]))
         facts["significance"] = counts | of_scores
         for doubt in doubts(cast(dict[str, Any], facts)):
             tell(run, doubt.guard, doubt.text)
@@ -136,6 +162,11 @@ class SignificanceStep(Step):
         if "none" in facts:
             return [("No p-values", facts["none"])]
         pairs = [(f"q-value of {facts['level']:g} or less", counted(facts["features"], "feature"))]
+        if (how := facts.get("fdr_method", "bh")) != "bh":
+            text = {"by": "Benjamini and Yekutieli", "storey": "Storey"}[how]
+            if "null_share" in facts:
+                text += f", share of null features {facts['null_share']:.2f}"
+            pairs.append(("q-values of", text))
         if "split" in facts:
             of = {"features": "the other half of the features", "counts": "a part of every count"}
             pairs.append(("Tested on a graph built from", of[facts["split"]["how"]]))
@@ -152,12 +183,12 @@ STEP = SignificanceStep
 
 def examined(run: Run, solution: Solution) -> dict[str, Any]:
     """Measure how far the scores follow depth; warn of features that are not normal."""
-    scorer, accepted = graph_test(run, solution), "not-normal" in run.config.accept
-    if scorer is not None and scorer.distribution is not None and not accepted:
+    scorer = graph_test(run, solution) if run.config.null == "gaussian" else None
+    if scorer is not None and "not-normal" not in run.config.accept:
         scored = np.flatnonzero(~np.isnan(solution.score))
         values = values_of(run, from_all_over(scored, LOOK_NORMAL))
         values -= values.mean(axis=1, keepdims=True)
-        tell(run, "not-normal", not_normal(scorer, values))
+        tell(run, "not-normal", not_normal(cast("TestedScorer", scorer), values))
     depth = None if solution.scorer is None else depth_of(run, solution)
     return {} if depth is None else {"depth": depth.to_json()}
 
@@ -200,7 +231,7 @@ def missing_share(run: Run, scored: np.ndarray) -> float:
 def _untested(run: Run) -> str | None:
     """Return why a method that has p-values of its own has none here."""
     config = run.config
-    if not METHODS[config.scorer].compares or run.cohort.parts:
+    if not METHODS[config.scorer].testing or run.cohort.parts:
         return None
     why = untested(config)
     return None if why is None else f"--method {config.scorer} has no p-values {why}"

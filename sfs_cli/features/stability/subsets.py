@@ -11,6 +11,7 @@ from sfs_cli.errors import InputError, counted, listed
 from sfs_cli.evaluation.donor_folds import classes_of, with_every_class
 from sfs_cli.features.stability.plan import on_subsets
 from sfs_cli.logs import Messages
+from sfs_cli.options.fields import flag
 from sfs_cli.run.cohort import compressed
 from sfs_cli.run.load import Run
 from sfs_cli.run.part import run_on
@@ -68,8 +69,8 @@ def draw_subsets(run: Run) -> Subsets:
             f"--stability divides {what}, and there are only {count}",
             where=config.matrix if column is None else column.where,
             hint=f"it needs {FEWEST} or more; leave out --stability"
-            + ("" if column is None else ", or --donors"),
-            option=("stability",) if column is None else ("donors", "stability"),
+            + ("" if column is None else f", or {flag(column.option)}"),
+            option=("stability",) if column is None else (column.option, "stability"),
         )
     halves = config.subset_kind == "half"
     by_class = run.context.labels is not None and not config.numeric
@@ -103,7 +104,7 @@ def _check_classes(run: Run, refused: np.ndarray, why: str) -> None:
             where=f"{run.config.labels}, {run.columns.donors.where}",
             hint="each half needs a donor of each class: merge small classes, leave their samples "
             "out of the labels (--samples intersect), or give --stability-how bootstrap",
-            option=("donors", "stability", "labels"),
+            option=(run.columns.donors.option, "stability", "labels"),
         )
 
 
@@ -201,7 +202,7 @@ def run_on_subset(run: Run, samples: np.ndarray, log: Messages) -> Run:
     Labels, batches, covariates and weights are theirs; `log` receives its messages. What does not
     change the order of the features is left out.
     """
-    config = replace(run.config, pvalues=None)
+    config = replace(run.config, pvalues=None, fdr_method="bh")
     if config.source or config.method == "kogs":  # what each source changes is not asked
         config = replace(config, leave_one_out=False)
     labels = None

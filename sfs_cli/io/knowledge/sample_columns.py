@@ -75,6 +75,8 @@ class Column(dict[str, T]):
     others : list of str
         The columns that it was chosen from, by a usual name; empty where the user named it, or
         there was no choice.
+    beside : list of str
+        All other columns but that of the sample ids.
     missing : Counter
         The texts that stood for missing values, but for empty ones, and how often.
     """
@@ -83,6 +85,7 @@ class Column(dict[str, T]):
         super().__init__()
         self.name, self.where, self.others = name, table.place(name), list(others)
         self.path, self.ids_name = table.path, next(iter(table.columns))
+        self.beside = [other for other in table.columns if other not in (self.ids_name, name)]
         self.missing: Counter[str] = Counter()
 
 
@@ -244,6 +247,29 @@ def parse_weight(text: str) -> float:
 
 WEIGHTS = Wanted("sample-weights", "weight", parse_weight, ("weight", "weights", "sample_weight"))
 """The weights of samples."""
+
+
+def parse_event(text: str) -> float:
+    """Return 1 for an event and 0 for a censored sample; raise an InputError for other text."""
+    word = text.strip().casefold()
+    if is_number(word):
+        word = f"{float(word):g}"
+    found = [word in words for words in (_CENSORED, _EVENT)]
+    if not any(found):
+        raise InputError(
+            f"{text!r} does not say whether there was an event",
+            hint=f"write 1 for an event and 0 for a censored sample, or {'/'.join(_EVENT[1:])} and "
+            f"{'/'.join(_CENSORED[1:])}"
+            + " (R's survival has 2 for an event and 1 for none)"
+            * (word == "2"),
+        )
+    return float(found[1])
+
+
+_EVENT = ("1", "true", "yes", "dead", "deceased", "event")
+_CENSORED = ("0", "false", "no", "alive", "living", "censored")
+EVENTS = Wanted("event", "event", parse_event)
+"""Whether there was an event, in each sample."""
 
 
 def parse_number(text: str, hint: str) -> float:

@@ -12,6 +12,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from sfs_cli.methods.welch import welch
+
 TESTS = 50_000
 """Statistics of permuted values from which the rate of small p-values is taken."""
 FEWEST = 5_000
@@ -56,41 +58,40 @@ def too_often(values: np.ndarray, columns: np.ndarray, within: float, level: flo
         between = np.vecdot(found, found)
         return between > bound * (square[:, None] - between)
 
-    return _times(is_small, n, q, len(x), level)
+    return times_as_often(is_small, n, q, len(x), level)
 
 
 def too_often_by_welch(values: np.ndarray, codes: np.ndarray, level: float) -> float:
-    """Return the same of Welch's t-test of two classes, given by codes 0 and 1, shape (n,)."""
+    """Return the same of Welch's test of the classes, given by codes 0..c-1, shape (n,)."""
     from scipy.special import fdtrc
 
     n, counts = len(codes), np.bincount(codes)
+    own = [codes == code for code in range(len(counts))]
     x = values.copy()
-    for code in (0, 1):
-        x[:, codes == code] -= x[:, codes == code].mean(axis=1, keepdims=True)
+    for inside in own:
+        x[:, inside] -= x[:, inside].mean(axis=1, keepdims=True)
     x = x[np.vecdot(x, x) > 0]
-    sums, squares = x.sum(axis=1)[:, None], np.vecdot(x, x)[:, None]
+    squares = x * x
 
     def is_small(orders: np.ndarray) -> np.ndarray:
-        first = (codes[orders] == 0).T.astype(np.float64)  # (n, orders)
-        own, own_squares = x @ first, (x * x) @ first
-        errors, means = [], []
-        for total, square, count in (
-            (own, own_squares, counts[0]),
-            (sums - own, squares - own_squares, counts[1]),
-        ):
-            spread = np.maximum(square - total**2 / count, 0)
-            errors.append(spread / (count - 1) / count)
-            means.append(total / count)
-        with np.errstate(all="ignore"):
-            both = errors[0] + errors[1]
-            shares = [(each / both) ** 2 / (c - 1) for each, c in zip(errors, counts)]
-            p = fdtrc(1.0, 1 / (shares[0] + shares[1]), (means[0] - means[1]) ** 2 / both)
-        return p <= level
+        placed = codes[orders].T  # (n, orders)
+        sums, within = [], []
+        for code, count in enumerate(counts.tolist()):
+            inside = (placed == code).astype(np.float64)
+            total = x @ inside
+            sums.append(total / count)
+            within.append(np.maximum(squares @ inside - total**2 / count, 0))
+        means, spread = (
+            np.stack(each, axis=-1).reshape(-1, len(counts)) for each in (sums, within)
+        )
+        found = welch(means, spread, counts, np.zeros(len(means)))
+        p = fdtrc(len(counts) - 1.0, found.freedom, found.statistic)
+        return (p <= level).reshape(len(x), len(orders))
 
-    return _times(is_small, n, 1, len(x), level)
+    return times_as_often(is_small, n, len(counts) - 1, len(x), level)
 
 
-def _times(
+def times_as_often(
     is_small: Callable[[np.ndarray], np.ndarray], n: int, q: int, features: int, level: float
 ) -> float:
     """Return how many times as often as `level` p-values are small in random orders of the samples.

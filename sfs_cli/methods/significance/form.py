@@ -59,6 +59,15 @@ class Form:
         core = self.core if isinstance(self.core, np.ndarray) else self.core.toarray()
         return core + self.columns @ self.weights @ self.columns.T if self.weights.size else core
 
+    def beside(self, Q: np.ndarray) -> Form:
+        """Return ``(I - Q Q') M (I - Q Q')`` for orthonormal columns Q (n, r)."""
+        image = self.core @ Q + self.columns @ (self.weights @ (self.columns.T @ Q))
+        k, r = self.columns.shape[1], Q.shape[1]
+        W = np.zeros((k + 2 * r, k + 2 * r))
+        W[:k, :k], W[k : k + r, k : k + r] = self.weights, Q.T @ image
+        W[k : k + r, k + r :] = W[k + r :, k : k + r] = -np.eye(r)
+        return Form.of(self.core, np.column_stack([self.columns, Q, image]), W)
+
     def form(self, G: np.ndarray) -> np.ndarray:
         """Return ``g M g'`` for every row g of G (b, n), shape (b,)."""
         if isinstance(self.core, np.ndarray):

@@ -183,7 +183,7 @@ class RatioDistribution:
     """
 
     def __init__(self, ratio: Ratio, memory: int) -> None:
-        n, even = ratio.n, ratio.even
+        n, free = ratio.n, ratio.free
         if n > MOST_SAMPLES:
             raise InputError(
                 "--pvalues gaussian decomposes the sample graph, which is done for up to "
@@ -194,27 +194,29 @@ class RatioDistribution:
         what = f"the eigenvalues of the {n:,} x {n:,} sample graph need"
         check_memory(what, 6 * 8 * n * n, memory, "give more --memory, or --pvalues moments")
         self.at_once = max(1, (memory // (8 * n * n) - 3) // 3)  # decompositions
-        basis = _complement(np.ones(n))
-        self.A = _within(ratio.numerator.dense(), basis)
+        taken = np.column_stack([np.ones(n), ratio.design.reshape(n, -1)])
+        self.A = _within(ratio.numerator.dense(), taken)
         self.B: np.ndarray | None = None
-        if even:  # the eigenvectors of A are those of A - tB
-            values = np.linalg.eigvalsh(self.A) / (ratio.denominator.trace / (n - 1))
+        if ratio.regular:  # the eigenvectors of A are those of A - tB
+            values = np.linalg.eigvalsh(self.A) / (ratio.denominator.trace / free)
             self.values, self.counts = _grouped(values)
             self.ends = float(self.values[0]), float(self.values[-1])
         else:
-            self.B = _within(ratio.denominator.dense(), basis)
-            self.counts = np.ones(n - 1)
+            self.B = _within(ratio.denominator.dense(), taken)
+            self.counts = np.ones(free)
             # of the pencil, with unit degrees: samples of nearly no degree are no harm
             root = np.sqrt(ratio.degrees)
             unit = ratio.numerator.dense() / root / root[:, None]
-            ends = np.linalg.eigvalsh(_within(unit, _complement(root)))
+            # residuals are orthogonal to the covariates, and their roots to the rooted ones
+            also = np.column_stack([root, ratio.design.reshape(n, -1) / root[:, None]])
+            ends = np.linalg.eigvalsh(_within(unit, also))
             self.ends = float(ends[0]), float(ends[-1])
         # of directions that are uniform on the sphere: the ratio to the first order in z'Bz, which
         # is all of it where the degrees are equal
         self.mean = ratio.numerator.trace / ratio.denominator.trace
-        around = self.A - self.mean * _within(ratio.denominator.dense(), basis)
-        squares = 2 * float(np.vdot(around, around)) / ((n - 1) * (n + 1))
-        self.deviation = squares**0.5 * (n - 1) / ratio.denominator.trace
+        around = self.A - self.mean * _within(ratio.denominator.dense(), taken)
+        squares = 2 * float(np.vdot(around, around)) / (free * (free + 2))
+        self.deviation = squares**0.5 * free / ratio.denominator.trace
         self.fit: tuple[tuple[float, float], list[Piece]] | None = None  # made when it is needed
 
     @property
@@ -364,18 +366,21 @@ class RatioDistribution:
         return np.where(place < 0, up, high - down)
 
 
-def _complement(w: np.ndarray) -> np.ndarray:
-    """Return v of the reflection ``I - v v'`` that takes w (n,) > 0 to the first unit vector."""
-    v = w / np.linalg.norm(w)
-    v[0] += 1.0
-    return v * np.sqrt(2 / (v @ v))
+def _within(M: np.ndarray, taken: np.ndarray) -> np.ndarray:
+    """Return a symmetric matrix on the complement of columns (n, k), shape (n - k, n - k).
 
-
-def _within(M: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Return a symmetric matrix on the complement of what v takes away, shape (n - 1, n - 1)."""
-    image = M @ v
-    reflected = M - np.outer(v, image) - np.outer(image, v) + (v @ image) * np.outer(v, v)
-    return reflected[1:, 1:]
+    Reflections ``I - v v'`` take the columns to unit vectors, one after the other.
+    """
+    columns = taken.copy()
+    for _ in range(taken.shape[1]):
+        v = columns[:, 0] / np.linalg.norm(columns[:, 0])
+        v[0] += 1.0 if v[0] >= 0 else -1.0
+        v *= np.sqrt(2 / (v @ v))
+        image = M @ v
+        M = M - np.outer(v, image) - np.outer(image, v) + (v @ image) * np.outer(v, v)
+        columns = columns - np.outer(v, v @ columns)
+        M, columns = M[1:, 1:], columns[1:, 1:]
+    return M
 
 
 def _grouped(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

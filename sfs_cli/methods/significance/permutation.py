@@ -81,16 +81,20 @@ class Permutations:
         The least permutations of a feature, unless `count` is less.
     seed : int
         Random seed.
+    blocks : ndarray of int, shape (n,), optional
+        Block of each sample; values are permuted within blocks.
     """
 
-    def __init__(self, ratio: Ratio, count: int, first: int, seed: int) -> None:
+    def __init__(
+        self, ratio: Ratio, count: int, first: int, seed: int, blocks: np.ndarray | None = None
+    ) -> None:
         n = ratio.n
         dense = Form.of(ratio.numerator.dense()) if n <= DENSE_ENTRIES else ratio.numerator
         self.matrix = dense
         full = ratio.numerator.entries_held >= FULL * n * n
         self.ratio = replace(ratio, numerator=dense) if full else ratio
         fast = full or n <= DENSE_ENTRIES
-        self.paired = max(PAIRED, n // PAIRED_DENSE if fast else 0)
+        self.paired = 0 if ratio.adjusted else max(PAIRED, n // PAIRED_DENSE if fast else 0)
         self.size = ratio.numerator.size * (n - 1) / ratio.denominator.trace
         self.count, self.seed = count, seed
         self.rounds = [count]
@@ -98,6 +102,12 @@ class Permutations:
             self.rounds.insert(0, self.rounds[0] // GROWTH)
         self.marks = np.random.default_rng(0).integers(1 << 40, size=n)
         self.kept: dict[int, np.ndarray] = {}
+        codes = np.zeros(n, np.int64) if blocks is None else blocks
+        self.members = [
+            members
+            for code in np.unique(codes)
+            if len(members := np.flatnonzero(codes == code).astype(np.int32)) > 1
+        ]
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"kept": {}}
@@ -132,7 +142,8 @@ class Permutations:
     def _permuted(self, f: np.ndarray, start: int, end: int) -> np.ndarray:
         """Return the ratios of a feature (n,) in the orders from `start` to `end`."""
         n, y = len(f), f - _usual(f)
-        shuffle = np.random.default_rng((self.seed, int(self.marks[f > 0].sum()))).permutation(n)
+        rng = np.random.default_rng((self.seed, int(self.marks[f > 0].sum())))
+        shuffle = self._drawn(rng, 1)[0]
         at = np.flatnonzero(y)
         paired = len(at) <= self.paired
         one, two = np.triu_indices(len(at)) if paired else (at, at)
@@ -167,8 +178,7 @@ class Permutations:
         for number in range(start // DRAWN, -(-end // DRAWN)):
             both = self.kept.get(number)
             if both is None:
-                rng = np.random.default_rng((self.seed, number))
-                orders = rng.permuted(np.tile(np.arange(n, dtype=np.int32), (DRAWN, 1)), axis=1)
+                orders = self._drawn(np.random.default_rng((self.seed, number)), DRAWN)
                 both = np.array([orders, np.argsort(orders, axis=1)], np.min_scalar_type(n - 1))
                 if (len(self.kept) + 1) * both.nbytes <= KEPT:
                     self.kept[number] = both
@@ -176,12 +186,21 @@ class Permutations:
             orders, inverse = both[:, low - number * DRAWN : end - number * DRAWN]
             yield orders, inverse, low
 
+    def _drawn(self, rng: np.random.Generator, count: int) -> np.ndarray:
+        """Return random orders of the samples, shape (count, n), which stay within blocks."""
+        orders = np.tile(np.arange(self.ratio.n, dtype=np.int32), (count, 1))
+        for members in self.members:
+            orders[:, members] = rng.permuted(orders[:, members], axis=1)
+        return orders
+
     def ratios(self, x: np.ndarray) -> np.ndarray:
         """Return the ratios of features (b, n), shape (b,)."""
         ratio = self.ratio
         form = ratio.numerator.form(x)
         if ratio.even:
             return self._over_scatter(form, x)
+        if ratio.adjusted:
+            return form / ratio.denominator.form(x)
         degrees = ratio.degrees
         return form / ((x * x) @ degrees - (x @ degrees) ** 2 / degrees.sum())
 

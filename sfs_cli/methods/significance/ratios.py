@@ -13,11 +13,17 @@ for better features.
   its variance: as ``f' A f`` over the sum of squares around the mean.
 - The Fisher Score s is the ratio of the scatter between classes to that within them. Its place has
   ``s / (1 + s)``, the part of the total scatter that is between them.
+
+Features from which covariates are taken out are residuals, ``M f`` with ``M = I - Q Q'`` and Q an
+orthonormal basis of the covariates. Their null distribution is that of residuals of permuted
+residuals: ``M P M f`` for a permutation P (D. Freedman and D. Lane, "A nonstochastic interpretation
+of reported significance levels", J. Bus. Econ. Stat. 1, 1983). So the forms are ``M A M`` and
+``M B M``.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -58,6 +64,8 @@ class Ratio:
         And what it is divided by: ``share``, ``norm`` or nothing; ``rest`` of the Fisher Score.
     at_zero : float
         The score of a feature that is its mean alone.
+    design : ndarray, shape (n, r)
+        Q; A and B are those of residuals.
     """
 
     numerator: Form
@@ -66,6 +74,7 @@ class Ratio:
     factor: float = 1.0
     over: str = ""
     at_zero: float = 0.0
+    design: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
 
     @property
     def n(self) -> int:
@@ -73,9 +82,24 @@ class Ratio:
         return len(self.degrees)
 
     @property
+    def adjusted(self) -> bool:
+        """Whether covariates are taken out of the features."""
+        return bool(self.design.size)
+
+    @property
+    def free(self) -> int:
+        """Number of dimensions beside the mean and the covariates: n - 1 - r."""
+        return self.n - 1 - self.design.shape[1]
+
+    @property
+    def regular(self) -> bool:
+        """Whether all samples have the same degree, so that residuals have B as a constant."""
+        return bool(np.ptp(self.degrees) <= EVEN * self.degrees.max())
+
+    @property
     def even(self) -> bool:
         """Whether B is a multiple of the centering matrix."""
-        return bool(np.ptp(self.degrees) <= EVEN * self.degrees.max())
+        return self.regular and not self.adjusted
 
     def statistic(self, score: np.ndarray, share: np.ndarray, norm: np.ndarray) -> np.ndarray:
         """Return the ratios ``f' A f / f' B f`` from the scores, shape (m,).
@@ -100,6 +124,19 @@ def ratio_of(scorer: Scorer, problem: Problem) -> Ratio:
     Raises InputError where a graph that is not dense has too many samples for the matrices that the
     options of the method need.
     """
+    ratio, design = _ratio_of(scorer, problem), problem.context.design
+    if design is None or not len(design):
+        return ratio
+    Q = design.T
+    return replace(
+        ratio,
+        numerator=ratio.numerator.beside(Q),
+        denominator=ratio.denominator.beside(Q),
+        design=Q,
+    )
+
+
+def _ratio_of(scorer: Scorer, problem: Problem) -> Ratio:
     n, S = problem.n_samples, problem.similarity
     if isinstance(scorer, FisherScorer):
         columns = scorer.scatter.columns

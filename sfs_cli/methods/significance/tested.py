@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from typing import Any, NamedTuple
 from zlib import crc32
 
@@ -15,12 +16,13 @@ from sfs_cli.errors import counted
 from sfs_cli.methods.base import Problem, Scorer, Status
 from sfs_cli.methods.blocks import center, pieces
 from sfs_cli.methods.mutual_info import MutualInfoScorer
-from sfs_cli.methods.shared import SIGNIFICANT, TOGETHER, least_p_value, q_values
+from sfs_cli.methods.shared import SIGNIFICANT, TOGETHER, least_p_value
 from sfs_cli.methods.significance.gaussian import RatioDistribution
 from sfs_cli.methods.significance.moments import Powers, RatioMoments
 from sfs_cli.methods.significance.permutation import TAILED, Permutations, compared, unusual
 from sfs_cli.methods.significance.ratios import ratio_of
 from sfs_cli.methods.sparse import NonZeroScorer
+from sfs_cli.ranking.false_discovery import q_values
 
 FIRST_PERMUTATIONS = 100
 """Permutations at least of a feature, with ``permutation``."""
@@ -75,7 +77,15 @@ class Measured(NamedTuple):
         return cls(np.ones(m), np.ones(m), powers, values, permuted)
 
 
-class TestedScorer(Scorer):
+class GraphTest(Scorer):
+    """A test of features on sample graphs."""
+
+    @abstractmethod
+    def effect_of(self, x: np.ndarray) -> float:
+        """Return the effect of one feature around its mean, of unit norm, shape (n,)."""
+
+
+class TestedScorer(GraphTest):
     """A scorer with three more columns: ``p_value``, ``q_value`` and ``effect``.
 
     The p-value is the probability of a score that is as good, if the values of the feature were
@@ -141,7 +151,10 @@ class TestedScorer(Scorer):
             self.share = FEW_SHARE if fast else FEW_DECIDE
         else:
             self.facts["permutations"] = permutations
-            self.permutations = Permutations(self.ratio, permutations, FIRST_PERMUTATIONS, seed)
+            blocks = problem.context.blocks
+            self.permutations = Permutations(
+                self.ratio, permutations, FIRST_PERMUTATIONS, seed, blocks
+            )
 
     def __getstate__(self) -> dict[str, Any]:
         # workers measure blocks: the distributions stay with the process that makes the columns

@@ -1,0 +1,117 @@
+"""The work of ``--moderate``: the F-test and the t-test with moderated variances."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sfs_cli.compute.matrix import BlockLike
+from sfs_cli.features.step import Pairs, Step
+from sfs_cli.methods.base import Problem, Scorer
+from sfs_cli.methods.classical import FTestScorer, PooledTTestScorer, TTestScorer
+from sfs_cli.methods.moderated import Moderated, moderate
+from sfs_cli.methods.shared import f_tests
+from sfs_cli.run.load import Run
+from sfs_cli.run.rank import RankResult
+
+
+class ModeratedScorer(Scorer):
+    """The F statistic, or absolute t statistic, over moderated variances; larger is better.
+
+    The variance of each feature is the posterior one of `sfs_cli.methods.moderated`. Its degrees of
+    freedom are those of the residuals and of the prior. Further columns are the p-value and the
+    q-value (Benjamini and Hochberg, over the features that have a score).
+
+    Parameters
+    ----------
+    scorer : FTestScorer
+        What it moderates.
+    trend, robust : bool
+        Whether the prior variance follows the mean of a feature, and hypervariable features are
+        kept from determining it.
+    """
+
+    def __init__(self, scorer: FTestScorer, *, trend: bool, robust: bool) -> None:
+        super().__init__()
+        assert scorer.freedom is not None
+        self.scorer, self.freedom = scorer, scorer.freedom
+        self.trend, self.robust = trend, robust
+        self.dtype, self.facts, self.warnings = scorer.dtype, scorer.facts, scorer.warnings
+        self.class_means = scorer.class_means
+        self.rooted = scorer.of_t
+        self.found: Moderated | None = None
+
+    def score_block(self, block: BlockLike) -> tuple[np.ndarray, ...]:
+        """Return statistics, statuses, and the sum of squares and mean of each feature."""
+        return self.scorer.with_spread(block)
+
+    def settled(self, score: np.ndarray, *measured: np.ndarray) -> np.ndarray:
+        """Return the moderated statistics of all features, shape (m,)."""
+        square, mean = measured[:2]
+        between, within = self.freedom
+        F = score**2 if self.rooted else score
+        with np.errstate(all="ignore"):  # NaN where there is no score, infinite without noise
+            s2 = square / (within + between * F)
+            added = np.where(np.isinf(F), square / between, F * s2)
+            s2 = np.where(np.isnan(score), np.nan, s2)
+            self.found = moderate(
+                s2, within, trend=mean if self.trend else None, robust=self.robust
+            )
+            F = added / self.found.variance
+        return np.sqrt(F) if self.rooted else F
+
+    def columns(self, score: np.ndarray, *_measured: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the p-values and q-values of the moderated statistics, each shape (m,)."""
+        assert self.found is not None
+        F = score**2 if self.rooted else score
+        prior = self.found.prior
+        self.facts["moderated"] = {
+            "prior_degrees_of_freedom": prior.df_of_most if np.isfinite(prior.df_of_most) else None,
+            "prior_variance": float(np.nanmedian(prior.variance)),
+        }
+        freedom = np.nan_to_num(self.found.df, nan=1.0)
+        threads = self.scorer.threads
+        return f_tests(F, self.freedom[0], freedom, threads, least=self.scorer.least)
+
+
+class ModerationStep(Step):
+    """Moderates the variances of the F-test and the t-test."""
+
+    imports = ("scipy.special", "scipy.interpolate")
+
+    def scorer(self, problem: Problem, scorer: Scorer) -> Scorer:
+        """Return the scorer with moderated variances; those of a t-test are pooled first."""
+        asked = self.config.moderate.split(",")
+        if isinstance(scorer, TTestScorer):
+            scorer = PooledTTestScorer(problem)
+        assert isinstance(scorer, FTestScorer)
+        return ModeratedScorer(scorer, trend="trend" in asked, robust="robust" in asked)
+
+    def find(self, run: Run, found: RankResult) -> None:
+        """Say that variances are moderated, and by how much."""
+        facts = found.facts["method"]
+        prior, within = _prior(facts["moderated"]), facts["degrees_of_freedom"][1]
+        run.log.note(
+            f"variances are moderated: the prior has {prior} degrees of freedom, beside {within} "
+            "of each feature (--moderate no: each feature by its own variance)"
+        )
+        found.facts["moderation"] = {"how": self.config.moderate} | facts.pop("moderated")
+
+    @staticmethod
+    def section(facts: dict[str, Any]) -> Pairs:
+        """Return the prior."""
+        return [
+            ("Variances", f"moderated ({facts['how']})"),
+            ("Prior degrees of freedom", _prior(facts)),
+            ("Prior variance", f"{facts['prior_variance']:.4g}"),
+        ]
+
+
+STEP = ModerationStep
+
+
+def _prior(facts: dict[str, Any]) -> str:
+    """Return the prior degrees of freedom: infinite where variances differ by chance alone."""
+    df = facts["prior_degrees_of_freedom"]
+    return "infinite" if df is None else f"{df:.3g}"

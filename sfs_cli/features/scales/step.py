@@ -1,0 +1,266 @@
+"""The work of ``--scales``: sample graphs of several widths, in one pass over the features."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfs_cli.compute.matrix import Block, BlockLike
+from sfs_cli.compute.memory import check_memory
+from sfs_cli.compute.passes import Pass
+from sfs_cli.errors import InputError
+from sfs_cli.features import scales
+from sfs_cli.features.step import Pairs, Step
+from sfs_cli.graph.similarity import (
+    DenseSimilarity,
+    FactoredSimilarity,
+    Similarity,
+    SparseSimilarity,
+)
+from sfs_cli.methods.significance.tested import GraphTest, TestedScorer, tested_columns
+from sfs_cli.methods.spectral import HsicScorer
+from sfs_cli.ranking.combine import cauchy
+from sfs_cli.ranking.table import Picked
+from sfs_cli.run.load import Run
+from sfs_cli.run.passes import Shape, fitting, method_pass
+from sfs_cli.run.rank import RankResult
+from sfs_cli.run.scoring import Scored, problem_of, score_on
+
+if TYPE_CHECKING:
+    from sfs_cli.catalog import Method
+    from sfs_cli.options import RankConfig
+
+FARTHEST, NEARER = 4.0, 3.0
+"""Pairs that are farther apart, in widths of the kernel, have similarities of 0 in sparse kernels,
+below 0.0004 else; of more than `DENSE_SAMPLES` samples, below 0.012: it takes a third of the time.
+"""
+FULL, DENSE_SAMPLES = 0.06, 10_000
+"""A kernel with a larger part of its entries above 0, of up to so many samples, is a dense one."""
+DENSE_BYTES, DENSE_MADE, SPARSE_BYTES = 28, 32, 140
+"""Bytes of an entry: of a dense kernel with what is made of it; while it is made; of a sparse one.
+"""
+FEWEST = 4
+"""Different places at least."""
+ROUNDING = 1e-10
+"""Coordinates whose variation is this part of that of others, or less, are their sums."""
+FEATURE_BYTES = 104
+"""Bytes of a feature for each scale: what its test measures (`Measured`), p-value and effect."""
+
+
+class ScalesScorer(GraphTest):
+    """The smallest combined p-value over several sample graphs; larger scores are better.
+
+    The score is ``-log10`` of the Cauchy combination of the p-values on each graph
+    (`sfs_cli.ranking.combine`). Further columns are this p-value, the q-value, the largest effect,
+    and the graph that has it.
+
+    Parameters
+    ----------
+    names : sequence of str, length k
+        Of the scales.
+    scorers : sequence of TestedScorer, length k
+    each : bool
+        Whether there is a column for the p-value on each scale.
+    """
+
+    def __init__(
+        self, names: Sequence[str], scorers: Sequence[TestedScorer], *, each: bool
+    ) -> None:
+        super().__init__()
+        self.names, self.scorers, self.each = names, scorers, each
+        self.dtype = np.result_type(*(scorer.dtype for scorer in scorers))
+        self.facts, self.warnings = scorers[0].facts, scorers[0].warnings
+
+    def score_block(self, block: BlockLike) -> tuple[np.ndarray, ...]:
+        """Return the scores on the first scale, statuses, and what all scales measure."""
+        found = []
+        for scorer in self.scorers:
+            values = block.values.astype(scorer.dtype)  # a copy: scoring may overwrite it
+            found.append(scorer.score_block(Block(values, block.left_out, block.zero)))
+        (score, status, *measured), *others = found
+        rest = [array for one, _, *more in others for array in (one, *more)]
+        return score, status, *measured, *rest
+
+    def settled(self, score: np.ndarray, *measured: np.ndarray) -> np.ndarray:
+        """Return the scores of all features, shape (m,), by their p-values on each scale."""
+        width = (len(measured) + 1) // len(self.scorers)
+        whole = (score, *measured)
+        parts = [whole[at : at + width] for at in range(0, len(whole), width)]
+        columns = [scorer.columns(*part) for scorer, part in zip(self.scorers, parts)]
+        self.p, self.effect = (
+            np.array([c[name] for c in columns]) for name in ("p_value", "effect")
+        )
+        self.combined = cauchy(self.p)
+        least = np.finfo(np.float64).tiny  # a p-value of 0 is one that was rounded to it
+        return 0.0 - np.log10(np.maximum(self.combined, least))
+
+    def columns(self, score: np.ndarray, *_measured: np.ndarray) -> dict[str, Any]:
+        """Return the p-values, q-values, effects and best scales of all features, each (m,)."""
+        known = ~np.isnan(score)
+        p, found = np.nan_to_num(self.p, nan=np.inf), np.nan_to_num(self.effect, nan=-np.inf)
+        best = np.where(known, p.argmin(axis=0), len(self.names))
+        effect = np.where(known, found.max(axis=0), np.nan)
+        tested, counted = tested_columns(self.combined, effect)
+        self.facts |= counted
+        columns: dict[str, Any] = dict(tested)
+        columns["scale"] = Picked([*self.names, ""], best.astype(np.int32))
+        if self.each:
+            columns |= {f"p_value_{name}": p for name, p in zip(self.names, self.p)}
+        return columns
+
+    def effect_of(self, x: np.ndarray) -> float:
+        """Return the largest effect of one feature around its mean, of unit norm, shape (n,)."""
+        return max(scorer.effect_of(x) for scorer in self.scorers)
+
+
+def spacing_of(places: np.ndarray) -> float:
+    """Return the median distance of samples (n, d) to the nearest one at another place."""
+    from scipy.spatial import KDTree
+
+    apart = np.unique(places, axis=0)
+    nearest = KDTree(apart).query(apart, [2])[0]
+    return float(np.median(nearest))
+
+
+def reach_of(n: int, width: float) -> float:
+    """Return the distance beyond which similarities of a sparse kernel of n samples are 0."""
+    return width * (FARTHEST if n <= DENSE_SAMPLES else NEARER)
+
+
+def is_full(n: int, near: float) -> bool:
+    """Tell whether a kernel of n samples with so many entries above 0 is a dense one."""
+    return n <= DENSE_SAMPLES and near >= FULL * n * n
+
+
+def bytes_of(n: int, near: float) -> int:
+    """Return the bytes of a kernel of n samples with so many entries above 0."""
+    return DENSE_BYTES * n * n if is_full(n, near) else int(SPARSE_BYTES * near)
+
+
+def kernel(places: np.ndarray, width: float, memory: int) -> Similarity:
+    """Return the Gaussian kernel ``exp(-d^2 / (2 width^2))`` of samples (n, d).
+
+    Where few pairs are near, similarities of those beyond `reach_of` are 0.
+    """
+    from scipy.sparse import csr_array
+    from scipy.spatial import KDTree
+    from scipy.spatial.distance import cdist
+
+    n, tree = len(places), KDTree(places)
+    reach = reach_of(n, width)
+    near = int(tree.count_neighbors(tree, reach))
+    hint = "give more --memory, or smaller --scales"
+    check_memory(f"a kernel of {n:,} samples needs", bytes_of(n, near), memory, hint)
+    if not is_full(n, near):
+        found = tree.sparse_distance_matrix(tree, reach, output_type="coo_matrix")
+        similar = np.exp(-np.square(found.data / width) / 2)
+        return SparseSimilarity(csr_array((similar, (found.row, found.col)), shape=(n, n)))
+    return DenseSimilarity(np.exp(-cdist(places, places, "sqeuclidean") / (2 * width**2)))
+
+
+def projection(places: np.ndarray) -> FactoredSimilarity:
+    """Return the projection ``X (X'X)^-1 X'`` on the coordinates X (n, d) around their means.
+
+    So the unit of a coordinate, and the direction of the axes, do not matter.
+    """
+    U, sizes, _ = np.linalg.svd(places - places.mean(axis=0), full_matrices=False)
+    return FactoredSimilarity(U[:, sizes > ROUNDING * sizes[0]])
+
+
+class ScalesStep(Step):
+    """Tests every feature on each scale, in one pass."""
+
+    imports = ("scipy.spatial", "scipy.special")
+    heading = "Scales"
+
+    def __init__(self, config: RankConfig) -> None:
+        super().__init__(config)
+        self.feature_bytes = FEATURE_BYTES * len(scales.of(config))
+
+    def scoring_passes(self, shape: Shape) -> list[Pass]:
+        """Return the passes of the transformation, and of the scores."""
+        made = method_pass(self.config, shape.n, shape.m, shape.memory)
+        count = len(scales.of(self.config))
+        return [*fitting(self.config, shape), replace(made, columns=made.columns * count)]
+
+    def graphs(self, shape: Shape) -> tuple[int, int]:
+        """Return the samples of its kernels, and the bytes of these.
+
+        Their entries are about those of a regular grid in the plane; `kernel` counts them.
+        """
+        n, names = shape.n, set(scales.of(self.config)) - {scales.LINEAR}
+        near = [n * min(n, np.pi * reach_of(n, float(name)) ** 2) for name in names]
+        made = DENSE_MADE * n * n if any(is_full(n, each) for each in near) else 0
+        return n, made + sum(bytes_of(n, each) for each in near)
+
+    def score(self, run: Run) -> Scored:
+        """Score every feature by its p-values on all scales."""
+        assert run.coordinates is not None
+        places, names = run.coordinates, scales.of(self.config)
+        if len(np.unique(places, axis=0)) < FEWEST:
+            raise InputError(
+                f"the coordinates have fewer than {FEWEST} different places",
+                where=str(self.config.coordinates_from),
+                hint="check which coordinates these are",
+                option="coordinates",
+            )
+        spacing, scorers = spacing_of(places), []
+        for name in names:
+            if name == scales.LINEAR:
+                similarity: Similarity = projection(places)
+            else:
+                similarity = kernel(places, float(name) * spacing, run.context.memory)
+            problem = problem_of(run, similarity)
+            try:
+                scorer = HsicScorer(problem)
+            except InputError as error:
+                raise InputError(
+                    f"at the scale {name} all pairs of samples have the same similarity",
+                    where=str(self.config.coordinates_from),
+                    hint="give --scales from about 1 up to the extent of the samples, in units of "
+                    f"the distance between neighbors, {spacing:.4g}",
+                    option="scales",
+                ) from error
+            scorers.append(
+                TestedScorer(scorer, problem, str(self.config.null), self.config.permutations)
+            )
+        made = ScalesScorer(names, scorers, each=self.config.scale_pvalues)
+        facts = {
+            "similarity": "scales",
+            "coordinates": str(self.config.coordinates_from),
+            "dimensions": places.shape[1],
+            "scales": list(names),
+            "spacing": spacing,
+        }
+        return replace(score_on(run, None, lambda _: made), graph=facts)
+
+    def find(self, run: Run, found: RankResult) -> None:
+        """Say on which scales the features were tested."""
+        graph = found.facts["graph"]
+        run.log.note(
+            f"tested on the scales {', '.join(graph['scales'])} (in units of the distance between "
+            f"neighbors, {graph['spacing']:.4g}); p-values are combined"
+        )
+        found.facts["scales"] = {"widths": graph["scales"], "unit": graph["spacing"]}
+
+    @staticmethod
+    def how(facts: dict[str, Any], method: Method) -> str:
+        """Return how to read the scores."""
+        return (
+            "The score is -log10 of the combined p-value: the larger, the clearer the feature "
+            "follows the coordinates on one of the scales."
+        )
+
+    @staticmethod
+    def section(facts: dict[str, Any]) -> Pairs:
+        """Return the scales and their unit."""
+        return [
+            ("Widths of the kernels", ", ".join(facts["widths"])),
+            ("In units of the distance to the nearest sample", f"{facts['unit']:.6g}"),
+        ]
+
+
+STEP = ScalesStep

@@ -1,0 +1,140 @@
+"""The work of ``--event``: martingale residuals of the times, and the test of proportional hazards.
+
+The residuals are those of T. M. Therneau, P. M. Grambsch and T. R. Fleming, "Martingale-based
+residuals for survival models", Biometrika 77, 1990.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from sfs_cli.compute.context import Labels, Survival
+from sfs_cli.compute.matrix import Block
+from sfs_cli.errors import InputError, counted
+from sfs_cli.features.significance.class_tests import LOOK, SMALL_P, TOO_OFTEN
+from sfs_cli.features.step import Pairs, Step
+from sfs_cli.logs import Messages
+from sfs_cli.methods.cox import CoxScorer, fit_cox
+from sfs_cli.methods.significance.class_tests import times_as_often
+from sfs_cli.run.cohort import Cohort
+from sfs_cli.run.guards import tell
+from sfs_cli.run.load import Run
+from sfs_cli.run.rank import RankResult
+from sfs_cli.run.top import from_all_over, values_of
+from sfs_cli.store.matrix import LOOK_VALUES
+
+
+class SurvivalStep(Step):
+    """Gives samples their times and events, and the martingale residuals as the outcome."""
+
+    def prepare(self, cohort: Cohort, memory: int, log: Messages) -> Cohort:
+        """Make the outcome of all samples, or of each part of them.
+
+        Residuals are those of a model without features and covariates, in which every block has a
+        hazard of its own. Raises InputError for a negative time, or where there is no event.
+        """
+        if cohort.labels is None:
+            return cohort
+        (column,), blocks = cohort.columns["event"], cohort.columns.get("block")
+        events = np.array([column.values[sample] == 1 for sample in cohort.samples])
+        strata = np.zeros(len(events), np.int64)
+        if blocks:
+            levels = [blocks[0].values[sample] for sample in cohort.samples]
+            strata = np.unique(levels, return_inverse=True)[1]
+
+        def outcome(labels: Labels, samples: np.ndarray) -> Labels:
+            assert labels.values is not None
+            time = labels.values
+            if (time < 0).any():
+                first = cohort.samples[int(samples[np.argmax(time < 0)])]
+                raise InputError(
+                    f"{counted(int((time < 0).sum()), 'time')} below zero, such as that of sample "
+                    f"{first}",
+                    where=str(self.config.labels),
+                    hint="give times since the start of the observation",
+                    option="labels",
+                )
+            survival = Survival(time, events[samples])
+            try:
+                model = fit_cox(*survival, strata=strata[samples])
+            except InputError as error:
+                error.where, error.options = column.where, ("event",)
+                raise
+            return replace(labels, values=model.residuals, survival=survival)
+
+        everyone = np.arange(len(events))
+        labels, parts = outcome(cohort.labels, everyone), []
+        for part in cohort.parts:
+            assert part.labels is not None
+            with part.located(log):
+                parts.append(replace(part, labels=outcome(part.labels, part.samples)))
+        return replace(cohort, labels=labels, parts=parts)
+
+    def find(self, run: Run, found: RankResult) -> None:
+        """Say what the outcome was, and warn of values that the test does not suit."""
+        labels = run.context.labels
+        if labels is None or labels.survival is None:
+            return
+        events, tested = int(labels.survival.event.sum()), "event" in run.method.needs
+        strata = 1 if run.context.blocks is None else len(np.unique(run.context.blocks))
+        found.facts["survival"] = {
+            "from": self.config.event,
+            "events": events,
+            "strata": strata,
+            "outcome": "times" if tested else "martingale residuals",
+        }
+        of = f"{counted(events, 'event')} in {counted(len(labels.codes), 'sample')}"
+        if strata > 1:
+            of += f", {strata:,} blocks with a baseline hazard each"
+        run.log.note(
+            f"cox: {of}"
+            if tested
+            else f"the outcome is the martingale residual of the times (1 for an event, less the "
+            f"number of events that was expected until then): {of}"
+        )
+        if tested and not run.cohort.parts and "survival" not in run.config.accept:
+            tell(run, "survival", _skewed(run, found))
+
+    @staticmethod
+    def section(facts: dict[str, Any]) -> Pairs:
+        """Return where the events are from, and how many."""
+        pairs = [("Events", f"{facts['events']:,}, {facts['from']}"), ("Outcome", facts["outcome"])]
+        if facts["strata"] > 1:
+            pairs.append(("Blocks with a baseline hazard each", f"{facts['strata']:,}"))
+        return pairs
+
+
+STEP = SurvivalStep
+
+
+def _skewed(run: Run, found: RankResult) -> str | None:
+    """Warn of values that are too skewed for the chi-square distribution of the score test.
+
+    Of normal values it is a good one with 5 events, and of lognormal ones a rough one with 30.
+    """
+    solution = found.scored.solution
+    scorer = solution.scorer
+    assert isinstance(scorer, CoxScorer)
+    scored = np.flatnonzero(~np.isnan(solution.score))
+    wanted = min(LOOK, max(1, LOOK_VALUES // run.matrix.n_samples))
+    values = values_of(run, from_all_over(scored, wanted))
+
+    def is_small(orders: np.ndarray) -> np.ndarray:
+        p = [
+            scorer.columns(*scorer.score_block(Block(values[:, order]))[::2])["p_value"]
+            for order in orders
+        ]
+        return np.array(p) <= SMALL_P
+
+    times = times_as_often(is_small, values.shape[1], 1, len(values), SMALL_P)
+    if times < TOO_OFTEN:
+        return None
+    return (
+        f"the values are too skewed for {counted(scorer.model.events, 'event')}: the false "
+        f"positive rate of cox at {SMALL_P:g} is {times:.1f} times the nominal rate; give "
+        "--transform log1p or rank, or --method spearman, which takes ranks of the martingale "
+        "residuals, too"
+    )

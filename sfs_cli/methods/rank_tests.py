@@ -1,0 +1,339 @@
+"""Tests of ranks: Mann-Whitney, Kruskal-Wallis and Spearman. Only the order of the values matters.
+
+H. B. Mann and D. R. Whitney, "On a test of whether one of two random variables is stochastically
+larger than the other", Ann. Math. Stat. 18, 1947; W. H. Kruskal and W. A. Wallis, "Use of ranks in
+one-criterion variance analysis", J. Am. Stat. Assoc. 47, 1952; C. Spearman, "The proof and
+measurement of association between two things", Am. J. Psychol. 15, 1904.
+
+Equal values have the mean of their ranks. Twice such a rank is an integer, so sums of ranks are
+exact, and the number of orders of the labels with some sum can be counted.
+"""
+
+from __future__ import annotations
+
+from math import comb
+from typing import NamedTuple
+
+import numpy as np
+
+from sfs_cli.compute.matrix import BlockLike
+from sfs_cli.errors import InputError
+from sfs_cli.methods.base import Problem, Scorer, Status
+from sfs_cli.methods.blocks import center, pieces, rows_of
+from sfs_cli.methods.shared import class_counts, f_tests, least_p_value, unit_outcome
+from sfs_cli.ranking.false_discovery import q_values
+
+_EPS = float(np.finfo(np.float64).eps)
+
+SMALL_CLASS = 8
+"""Samples of the smaller class up to which p-values of two classes are exact, as in SciPy."""
+WORK_WITH_TIES = 50_000
+"""Additions up to which the orders of a feature with equal values are counted."""
+SAMPLES_IN_ANY_ORDER = 9
+"""Samples up to which every order of them is tried for Spearman's correlation: 9! = 362,880."""
+
+
+class Ranks(NamedTuple):
+    """Ranks of the values of each feature, doubled so that they are integers.
+
+    Attributes
+    ----------
+    doubled : ndarray of int64, shape (b, n)
+        Twice the rank of each sample, from 2 to 2 n; equal values have their mean rank.
+    ordered : ndarray of int64, shape (b, n)
+        The same, ascending.
+    ties : ndarray of int64, shape (b,)
+        ``sum (t^3 - t)`` over the groups of t equal values.
+    """
+
+    doubled: np.ndarray
+    ordered: np.ndarray
+    ties: np.ndarray
+
+
+def rank_rows(values: np.ndarray) -> Ranks:
+    """Rank the values of each row of (b, n), which are finite."""
+    b, n = values.shape
+    order = np.argsort(values, axis=1)
+    sorted_values = np.take_along_axis(values, order, axis=1)
+    begins = np.ones((b, n + 1), bool)  # of each group of equal values; the last column ends one
+    np.not_equal(sorted_values[:, 1:], sorted_values[:, :-1], out=begins[:, 1:n])
+    at = np.arange(n)
+    first = np.maximum.accumulate(np.where(begins[:, :n], at, 0), axis=1)
+    last = np.where(begins[:, 1:], at, n)[:, ::-1]
+    last = np.minimum.accumulate(last, axis=1)[:, ::-1]
+    size = last - first + 1
+    ordered = first + last + 2
+    doubled = np.empty_like(ordered)
+    np.put_along_axis(doubled, order, ordered, axis=1)
+    # each of the t values of a group adds t^2 - 1
+    return Ranks(doubled, ordered, (size * size - 1).sum(axis=1))
+
+
+class RankSumScorer(Scorer):
+    """Mann-Whitney test of two classes, Kruskal-Wallis test of more; larger is better.
+
+    Of two classes with n_1 and n_2 samples, U counts the pairs of samples in which that of the
+    second class has the larger value, a tie as one half. The score is the standardized
+    ``|U - n_1 n_2 / 2| / s`` with ``s^2 = n_1 n_2 / 12 (n + 1 - sum (t^3 - t) / (n (n - 1)))`` for
+    groups of t equal values. Of more classes it is
+
+    ``H = 12 / (n (n + 1)) sum_l n_l (mean rank of l - (n + 1) / 2)^2``,
+
+    divided by ``1 - sum (t^3 - t) / (n^3 - n)``; of two it would be the square of the other one.
+
+    Further columns are the two-sided p-value and the q-value (Benjamini and Hochberg, over the
+    features that have a score), and of two classes ``auc``, the common-language effect
+    ``U / (n_1 n_2)``: the probability that a sample of the second class has a larger value than one
+    of the first, 0.5 where neither is the larger one (K. O. McGraw and S. P. Wong, Psychol. Bull.
+    111, 1992).
+
+    The p-value of two classes is
+
+    - exact where one class has at most 8 samples and no values are equal, which is the rule of
+      ``scipy.stats.mannwhitneyu``;
+    - exact, too, with equal values, where the orders of the labels are counted in few steps: it is
+      the share of orders with a score as large. Many zeros are such a case;
+    - that of the normal distribution with a correction for continuity of 1/2 otherwise.
+
+    That of more classes is of the chi-square distribution with c - 1 degrees of freedom. None is
+    smaller than 1 over the number of orders of the labels.
+
+    Raises
+    ------
+    InputError
+        When a label is missing, or there are fewer than two classes.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__()
+        assert problem.codes is not None
+        self.counts = class_counts(problem.codes, "the rank-sum test")
+        classes = np.arange(len(self.counts))
+        self.members = (problem.codes[:, None] == classes).astype(np.float64)  # (n, c)
+        self.two = len(classes) == 2
+        self.smaller = int(self.counts.min())
+        self.n = len(problem.codes)
+        self.least = least_p_value(problem.codes)
+        self.dtype = problem.lossless_dtype  # ranks need no more digits than the values have
+        self.untied: np.ndarray | None = None
+        if self.two and self.smaller <= SMALL_CLASS:
+            self.untied = untied_p_values(int(self.counts[0]), int(self.counts[1]))
+        self.facts["test"] = "mann-whitney" if self.two else "kruskal-wallis"
+
+    def score_block(self, block: BlockLike) -> tuple[np.ndarray, ...]:
+        """Return the scores and statuses of a block; overwrites it.
+
+        Of two classes three arrays (b,) follow: ``auc``, the standard deviation s of U, and the
+        exact p-value, NaN where there is none.
+        """
+        found = [self._score(rows_of(block, part)) for part in pieces(*block.values.shape)]
+        return tuple(np.concatenate(column) for column in zip(*found))
+
+    def _score(self, block: BlockLike) -> tuple[np.ndarray, ...]:
+        ranks = rank_rows(block.values)
+        centered = center(block)
+        status = centered.status(centered.square)
+        n = self.n
+        # sums of integers: exact, and so the same whatever rows are beside
+        sums = ranks.doubled.astype(np.float64) @ self.members
+        away = sums - self.counts * (n + 1)
+        with np.errstate(all="ignore"):  # features that do not vary get NaN below
+            if not self.two:
+                score = 3 / (n * (n + 1.0)) * (away * away / self.counts).sum(axis=1)
+                score /= 1 - ranks.ties / (n**3 - float(n))
+                score[status != Status.OK] = np.nan
+                return score, status
+            pairs = float(np.prod(self.counts))
+            spread = np.sqrt(pairs / 12 * (n + 1 - ranks.ties / (n * (n - 1.0))))
+            score = np.abs(away[:, 1]) / 2 / spread  # 2 (U - pairs / 2) is what the sum is away
+        auc = 0.5 + away[:, 1] / (2 * pairs)
+        p = self._exact_p_values(ranks, np.abs(away[:, 1]).astype(np.int64), status)
+        for array in (score, auc, spread):
+            array[status != Status.OK] = np.nan
+        return score, status, auc, spread, p
+
+    def _exact_p_values(self, ranks: Ranks, away: np.ndarray, status: np.ndarray) -> np.ndarray:
+        """Return the exact p-values (b,), NaN where there is none, of sums `away` of their mean."""
+        p = np.full(len(away), np.nan)
+        if self.untied is None:
+            return p
+        usable, k = status == Status.OK, self.smaller
+        rows = np.flatnonzero(usable & (ranks.ties == 0))
+        p[rows] = self.untied[(len(self.untied) - 1) - away[rows] // 2]
+        # those above the smallest value, which zeros often are
+        above = self.n - np.count_nonzero(ranks.ordered == ranks.ordered[:, :1], axis=1)
+        cheap = usable & (ranks.ties > 0) & (above * k * 2 * above * k <= WORK_WITH_TIES)
+        rows = np.flatnonzero(cheap)
+        patterns, which = np.unique(ranks.ordered[rows], axis=0, return_inverse=True)
+        which = which.ravel()
+        order = np.argsort(which, kind="stable")
+        groups = np.split(rows[order], np.cumsum(np.bincount(which, minlength=len(patterns)))[:-1])
+        for pattern, members in zip(patterns, groups):
+            p[members] = tied_p_values(pattern, k, away[members])
+        return p
+
+    def columns(self, score: np.ndarray, *measured: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the p-values, q-values and, of two classes, effects of all features, each (m,)."""
+        from scipy.special import chdtrc, ndtr
+
+        effect = {"auc": measured[0]} if self.two else {}
+        if self.two:
+            _, spread, exact = measured
+            p = np.minimum(2 * ndtr(0.5 / spread - score), 1)
+            p = np.where(np.isnan(exact), p, exact)
+            tested = np.isfinite(score)
+            self.facts["exact_p_values"] = int(np.count_nonzero(tested & ~np.isnan(exact)))
+            self.facts["tested_features"] = int(np.count_nonzero(tested))
+        else:
+            p = np.asarray(chdtrc(len(self.counts) - 1, score))
+        p = np.maximum(p, self.least)  # NaN stays
+        return {"p_value": p, "q_value": q_values(p), **effect}
+
+
+def untied_p_values(n_1: int, n_2: int) -> np.ndarray:
+    """Return the exact two-sided p-value of each ``u <= n_1 n_2 / 2`` where no values are equal.
+
+    The smaller of U and ``n_1 n_2 - U`` is the index of the array. The number of orders of the
+    labels with ``U = u`` is the coefficient of q^u in the Gaussian binomial coefficient
+    ``prod_{i=1..k} (1 - q^(l + i)) / (1 - q^i)``, where k is the size of the smaller class and l
+    that of the other one (Mann and Whitney 1947).
+    """
+    k, other = sorted((n_1, n_2))
+    ways = np.zeros(n_1 * n_2 // 2 + 1)
+    ways[0] = 1
+    for i in range(1, k + 1):
+        shift = other + i
+        if shift < len(ways):
+            ways[shift:] -= ways[:-shift].copy()
+        for residue in range(i):
+            ways[residue::i] = np.cumsum(ways[residue::i])
+    return np.minimum(2 * np.cumsum(ways) / comb(n_1 + n_2, k), 1)
+
+
+def tied_p_values(ordered: np.ndarray, k: int, away: np.ndarray) -> np.ndarray:
+    """Return the exact p-values (r,) of rank sums of k samples, for one pattern of equal values.
+
+    It is the share of all choices of k of the n samples whose sum is as far from its mean.
+
+    Parameters
+    ----------
+    ordered : ndarray of int, shape (n,)
+        Twice the ranks, ascending.
+    k : int
+        Size of one class.
+    away : ndarray of int, shape (r,)
+        ``|sum of the doubled ranks of the class - k (n + 1)|`` of each feature.
+    """
+    n = len(ordered)
+    lowest = int(np.count_nonzero(ordered == ordered[0]))
+    # ranks among the values above the smallest one: sums stay short however many zeros there are
+    above = (ordered[lowest:] - 2 * lowest).tolist()
+    most = min(k, len(above))
+    top = sum(above[len(above) - most :])
+    ways = np.zeros((most + 1, top + 1))  # of choosing j samples with a sum
+    ways[0, 0] = 1
+    for rank in above:
+        ways[1:, rank:] += ways[:-1, : top + 1 - rank].copy()
+    distances, chances = [], []
+    for j in range(most + 1):
+        rest = comb(lowest, k - j)  # ways of choosing the others among the smallest values
+        sums = np.flatnonzero(ways[j]) if rest else np.empty(0, np.int64)
+        distances.append(np.abs(sums + 2 * lowest * j + (k - j) * (lowest + 1) - k * (n + 1)))
+        chances.append(ways[j, sums] * (rest / comb(n, k)))
+    distance, chance = np.concatenate(distances), np.concatenate(chances)
+    order = np.argsort(distance, kind="stable")
+    tail = np.cumsum(chance[order][::-1])[::-1]  # from the far end: small ones keep their digits
+    return np.minimum(tail[np.searchsorted(distance[order], away)], 1)
+
+
+class SpearmanScorer(Scorer):
+    """``|rho|`` of Spearman's correlation with an outcome; larger is better.
+
+    rho is the correlation of the ranks, from -1 to 1, with mean ranks for equal values. Further
+    columns are the two-sided p-value, the q-value (Benjamini and Hochberg, over the features that
+    have a score) and ``rho`` with its sign. Of up to 9 samples the p-value is exact, the share of
+    all orders of the samples with a correlation as large. Of more it is that of Student's t
+    distribution of ``rho ((n - 2) / (1 - rho^2))^1/2`` with n - 2 degrees of freedom, as of
+    ``scipy.stats.spearmanr``, but not below 1 over the number of orders.
+
+    Raises
+    ------
+    InputError
+        When an outcome is missing, all are the same, or there are fewer than three.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__()
+        if problem.outcome is None:
+            raise InputError(
+                "Spearman's correlation needs labels that are numbers",
+                hint="use the rank-sum test for classes",
+            )
+        unit_outcome(problem.outcome, "Spearman's correlation", 3)  # refuses wrong outcomes
+        self.n = len(problem.outcome)
+        ranks = rank_rows(np.asarray(problem.outcome, np.float64)[None])
+        self.outcome = (ranks.doubled[0] - (self.n + 1)).astype(np.float64)  # with the sum 0
+        self.square = float(self.outcome @ self.outcome)
+        self.least = least_p_value(problem.outcome)
+        self.threads = problem.engine.executor.nearby.workers
+        self.dtype = problem.lossless_dtype
+        self.in_any_order: np.ndarray | None = None
+        if self.n <= SAMPLES_IN_ANY_ORDER:
+            self.in_any_order = all_orders(self.outcome)
+        self.facts["p_values"] = "t" if self.in_any_order is None else "exact"
+
+    def score_block(self, block: BlockLike) -> tuple[np.ndarray, ...]:
+        """Return the scores and statuses of a block, rho, ``1 - rho^2`` and the exact p-value.
+
+        Each is (b,); the last one is NaN where there is none. The block is overwritten.
+        """
+        found = [self._score(rows_of(block, part)) for part in pieces(*block.values.shape)]
+        return tuple(np.concatenate(column) for column in zip(*found))
+
+    def _score(self, block: BlockLike) -> tuple[np.ndarray, ...]:
+        ranks = rank_rows(block.values)
+        centered = center(block)
+        status = centered.status(centered.square)
+        x = (ranks.doubled - (self.n + 1)).astype(np.float64)
+        square, product = np.vecdot(x, x), np.vecdot(x, self.outcome)  # of integers: exact
+        x -= (product / self.square)[:, None] * self.outcome
+        within = np.vecdot(x, x)  # it has the digits that 1 - rho^2 would lose near 1
+        within[within <= (self.n * _EPS) ** 2 * square] = 0
+        with np.errstate(all="ignore"):  # features that do not vary get NaN below
+            rho = np.clip(product / np.sqrt(square * self.square), -1, 1)
+            left = within / square
+        p = np.full(len(rho), np.nan)
+        if self.in_any_order is not None:
+            usable = np.flatnonzero(status == Status.OK)
+            patterns, which = np.unique(ranks.ordered[usable], axis=0, return_inverse=True)
+            for at, pattern in enumerate(patterns):
+                members = usable[which.ravel() == at]
+                sums = np.abs(self.in_any_order @ (pattern - (self.n + 1.0)))
+                sums.sort()
+                as_large = len(sums) - np.searchsorted(sums, np.abs(product[members]))
+                p[members] = as_large / len(sums)
+        score = np.abs(rho)
+        for array in (score, rho, left):
+            array[status != Status.OK] = np.nan
+        return score, status, rho, left, p
+
+    def columns(self, score: np.ndarray, *measured: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the p-values, q-values and signed correlations of all features, each (m,)."""
+        rho, left, exact = measured
+        if self.in_any_order is not None:
+            return {"p_value": exact, "q_value": q_values(exact), "rho": rho}
+        freedom = self.n - 2
+        with np.errstate(divide="ignore"):
+            statistic = rho * rho / left * freedom
+        tests = f_tests(statistic, 1.0, freedom, self.threads, least=self.least)
+        p = np.maximum(tests["p_value"], self.least)
+        return {"p_value": p, "q_value": q_values(p), "rho": rho}
+
+
+def all_orders(values: np.ndarray) -> np.ndarray:
+    """Return every order of few values (n,), shape (n!, n)."""
+    orders = np.zeros((1, 0), np.int8)
+    for i in range(len(values)):
+        orders = np.concatenate([np.insert(orders, at, i, axis=1) for at in range(i + 1)])
+    return values[orders]

@@ -1,0 +1,340 @@
+"""Size factors of samples, and which features have counts enough, from a matrix of counts.
+
+Library sizes do not tell samples apart that differ in a few features of large counts: these take
+their share from all others. Factors come from what most features say instead.
+
+- Trimmed mean of M-values (TMM): M. D. Robinson and A. Oshlack, "A scaling normalization method for
+  differential expression analysis of RNA-seq data", Genome Biol. 11, R25, 2010; the numbers are
+  those of ``calcNormFactors`` of edgeR 3.40.2.
+- Median of ratios: S. Anders and W. Huber, "Differential expression analysis for sequence count
+  data", Genome Biol. 11, R106, 2010, equation 5; those of ``estimateSizeFactors`` of DESeq2 1.38.3.
+- Features with counts enough: Y. Chen, A. T. L. Lun and G. K. Smyth, "From reads to genes to
+  pathways", F1000Research 5, 1438, 2016; those of ``filterByExpr`` of edgeR 3.40.2.
+
+A factor of a sample takes all of its features, which no block has: some samples at a time are
+gathered from the blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from sfs_cli.compute.engine import Engine
+from sfs_cli.compute.matrix import Span
+from sfs_cli.errors import InputError
+from sfs_cli.store.quantile import each, gathered, sample_groups
+
+Counts = Callable[[Span], np.ndarray]
+"""From a span to its counts (b, n)."""
+
+LOG_RATIO_TRIM, ABUNDANCE_TRIM = 0.3, 0.05
+"""Parts of the features that TMM leaves out at each end: of log ratios, and of abundances."""
+ABUNDANCE_CUTOFF = -1e10
+"""TMM leaves out features whose mean log2 share of the library is not above this."""
+UPPER_QUARTILE = 0.75
+_EQUAL = 1e-6
+"""If no log ratio is larger, two samples are the same up to their library sizes."""
+_ROUNDING = 1e-14
+
+
+def tmm_factors(passes: Engine, read: Counts, memory: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the total counts of the samples and their TMM factors, whose product is 1.
+
+    Parameters
+    ----------
+    passes : Engine
+        Over the m features of n samples, by which some samples at a time are gathered.
+    read : callable
+        From a span to its counts (b, n): not negative, none missing, 0 in features that take no
+        part.
+    memory : int
+        Bytes of the run, of which a part may be used.
+
+    Returns
+    -------
+    totals, factors : ndarray, shape (n,)
+        The factors are 1 if a total is 0. Their bytes depend on neither memory nor threads.
+    """
+    n, groups = _groups(passes, memory)
+    found: list[tuple[float, ...]] = []
+    for group in groups:
+        counts, counted = gathered(passes, partial(_with_counted, read), group)
+        found += each(passes, partial(_measured, counts, counted), len(group))
+    totals, quartiles, roots = np.array(found).T
+    if not totals.all():
+        return totals, np.ones(n)
+    reference = tmm_reference(quartiles, roots, totals)
+    factors: list[float] = []
+    for group in groups:
+        at = reference
+        if len(groups) > 1:  # otherwise the counts of all samples are here still
+            at = len(group)
+            counts, _ = gathered(passes, partial(_with_counted, read), np.append(group, reference))
+        compared = partial(_compared, counts, counts[at], totals[group], float(totals[reference]))
+        factors += each(passes, compared, len(group))
+    return totals, normalized(np.array(factors))
+
+
+def ratio_factors(passes: Engine, read: Counts, memory: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the total counts of the samples and the factors of their medians of ratios.
+
+    A size factor is the median ratio of the counts of a sample to those of a mean one, which has
+    the geometric mean of each feature with a count in every sample. Counts over size factors are
+    proportional to counts over totals times these factors, whose product is 1 like that of
+    `tmm_factors`. Parameters and results are those of that function.
+
+    Raises
+    ------
+    InputError
+        If each feature has a count of 0 in some sample.
+    """
+    _, groups = _groups(passes, memory)
+    found: list[tuple[float, ...]] = []
+    for group in groups:
+        counts, means = gathered(passes, partial(_with_log_means, read), group)
+        everywhere = np.isfinite(means)
+        if not everywhere.any():
+            raise InputError(
+                "--transform with ratios: each feature has a count of 0 in a sample, so that there "
+                "are no ratios to take a median of",
+                hint="use TMM factors (tmm), or leave out samples of few counts",
+                option="transform",
+            )
+        found += each(passes, partial(_median_ratio, counts, everywhere, means), len(group))
+    totals, ratios = np.array(found).T
+    return totals, normalized(ratios / totals)
+
+
+FACTORS = {"tmm": tmm_factors, "ratios": ratio_factors}
+"""Normalization factors of samples: a library size times its factor is an effective one."""
+ROUNDS = {"tmm": 2, "ratios": 1}
+"""How often each group of samples is gathered for them, where there are several groups."""
+
+
+def _groups(passes: Engine, memory: int) -> tuple[int, list[np.ndarray]]:
+    n, m = passes.source.n_samples, passes.source.n_features
+    return n, sample_groups(n, m, memory)
+
+
+def _with_counted(read: Counts, span: Span) -> tuple[np.ndarray, np.ndarray]:
+    """Return counts, and which features have one in any sample."""
+    counts = read(span)
+    return counts, np.asarray((counts > 0).any(axis=1))
+
+
+def _with_log_means(read: Counts, span: Span) -> tuple[np.ndarray, np.ndarray]:
+    """Return counts, and mean logarithms, which are -inf where a sample has no count."""
+    counts = read(span)
+    with np.errstate(divide="ignore"):
+        return counts, np.log(counts).mean(axis=1)
+
+
+def _measured(counts: np.ndarray, counted: np.ndarray, at: int) -> tuple[float, ...]:
+    """Return the total count, the upper quartile and the sum of square roots of a sample."""
+    kept = counts[at, counted]
+    quartile = np.quantile(kept, UPPER_QUARTILE) if len(kept) else 0.0
+    return float(kept.sum()), float(quartile), float(np.sqrt(kept).sum())
+
+
+def _compared(
+    counts: np.ndarray, reference: np.ndarray, totals: np.ndarray, of_reference: float, at: int
+) -> float:
+    return tmm_factor(counts[at], reference, float(totals[at]), of_reference)
+
+
+def _median_ratio(
+    counts: np.ndarray, everywhere: np.ndarray, means: np.ndarray, at: int
+) -> tuple[float, ...]:
+    """Return the total count of a sample and its median ratio."""
+    logs = np.log(counts[at, everywhere]) - means[everywhere]
+    return float(counts[at].sum()), float(np.exp(np.median(logs)))
+
+
+def tmm_reference(
+    upper_quartiles: np.ndarray, root_sums: np.ndarray, library_sizes: np.ndarray
+) -> int:
+    """Return the sample that others are compared with.
+
+    It is the one whose upper quartile, as a share of its library, is nearest to the mean of all
+    samples; where most upper quartiles are 0, the one with the largest sum of square roots.
+
+    Parameters
+    ----------
+    upper_quartiles : ndarray, shape (n,)
+        Of the counts of each sample, over the features that have a count in any.
+    root_sums : ndarray, shape (n,)
+        Sums of the square roots of the counts.
+    library_sizes : ndarray, shape (n,)
+    """
+    shares = upper_quartiles / library_sizes
+    if np.median(shares) < 1e-20:
+        return int(root_sums.argmax())
+    return int(np.abs(shares - shares.mean()).argmin())
+
+
+def tmm_factor(
+    sample: np.ndarray,
+    reference: np.ndarray,
+    library_size: float,
+    reference_size: float,
+    *,
+    log_ratio_trim: float = LOG_RATIO_TRIM,
+    abundance_trim: float = ABUNDANCE_TRIM,
+    abundance_cutoff: float = ABUNDANCE_CUTOFF,
+) -> float:
+    """Return the factor of one sample against the reference (Robinson and Oshlack 2010, Methods).
+
+    It is 2 to the mean log ratio of the features that both have, less the extreme ones, with the
+    inverse of the approximate variances as weights.
+
+    Parameters
+    ----------
+    sample, reference : ndarray, shape (m,)
+        Counts.
+    library_size, reference_size : float
+    log_ratio_trim, abundance_trim : float
+        Parts of the features that are left out at each end.
+    abundance_cutoff : float
+        Mean log2 share of the library above which features are used.
+    """
+    both = (sample > 0) & (reference > 0)
+    y, r = sample[both].astype(np.float64), reference[both].astype(np.float64)
+    ratio = np.log2((y / library_size) / (r / reference_size))
+    abundance = (np.log2(y / library_size) + np.log2(r / reference_size)) / 2
+    variance = (library_size - y) / library_size / y + (reference_size - r) / reference_size / r
+    used = abundance > abundance_cutoff
+    ratio, abundance, variance = ratio[used], abundance[used], variance[used]
+    if not len(ratio) or np.abs(ratio).max() < _EQUAL:
+        return 1.0
+    kept = _untrimmed(ratio, log_ratio_trim) & _untrimmed(abundance, abundance_trim)
+    with np.errstate(divide="ignore", invalid="ignore"):  # a variance of 0: one feature has it all
+        mean = np.nansum(ratio[kept] / variance[kept]) / np.nansum(1 / variance[kept])
+    return 1.0 if np.isnan(mean) else float(2**mean)
+
+
+def normalized(factors: np.ndarray) -> np.ndarray:
+    """Return factors divided by their geometric mean, so that their product is 1."""
+    return np.asarray(factors / np.exp(np.log(factors).mean()))
+
+
+def _untrimmed(values: np.ndarray, trim: float) -> np.ndarray:
+    """Return which values have a rank, the mean rank if tied, that is not at an end."""
+    from scipy.stats import rankdata
+
+    lowest = np.floor(len(values) * trim) + 1
+    ranks = rankdata(values)
+    return np.asarray((ranks >= lowest) & (ranks <= len(values) + 1 - lowest))
+
+
+@dataclass(frozen=True)
+class CountRule:
+    """Which features have counts enough: the rule can be asked about one block after the other.
+
+    A feature is kept if as many samples as the smallest group has are above a number of counts per
+    million, and if its total count is not too small. The groups are not looked at, so that the
+    choice does not depend on a difference between them.
+
+    Attributes
+    ----------
+    per_million : ndarray, shape (n,)
+        ``10^6`` over the library size of each sample.
+    cutoff : float
+        Counts per million to reach: `min_count` at the median library size.
+    samples : float
+        How many samples have to.
+    min_total : float
+        Total count to reach.
+    """
+
+    per_million: np.ndarray
+    cutoff: float
+    samples: float
+    min_total: float
+
+    @classmethod
+    def of(
+        cls,
+        library_sizes: np.ndarray,
+        samples: float,
+        *,
+        min_count: float = 10.0,
+        min_total: float = 15.0,
+        large_n: float = 10.0,
+        min_part: float = 0.7,
+    ) -> CountRule:
+        """Return the rule for samples.
+
+        Parameters
+        ----------
+        library_sizes : ndarray, shape (n,)
+            Total counts, above 0, times the normalization factors if there are any.
+        samples : float
+            Samples of the smallest group (`smallest_group`).
+        min_count : float
+            The count that is enough in a sample of median library size.
+        min_total : float
+            The total count that is enough.
+        large_n, min_part : float
+            Of the samples of the smallest group beyond the first `large_n`, this part is enough.
+        """
+        sizes = np.asarray(library_sizes, np.float64)
+        if samples > large_n:
+            samples = large_n + (samples - large_n) * min_part
+        # multiplied and divided in the order of edgeR, for a count of exactly `min_count` is kept
+        # or not by rounding
+        return cls(1e6 / sizes, min_count / float(np.median(sizes)) * 1e6, samples, min_total)
+
+    def reach(self, counts: np.ndarray, samples: np.ndarray | slice = slice(None)) -> np.ndarray:
+        """Return which counts are enough, of bool and their shape.
+
+        Their last axis is the samples, all or those at the positions that are given.
+        """
+        return np.asarray(counts.astype(np.float64) * self.per_million[samples] >= self.cutoff)
+
+    def keeps(self, enough: np.ndarray, total: np.ndarray) -> np.ndarray:
+        """Return which features are kept, shape (b,).
+
+        Parameters
+        ----------
+        enough : ndarray of int, shape (b,)
+            How many of their counts are enough.
+        total : ndarray, shape (b,)
+            The sum of their counts.
+        """
+        return np.asarray(
+            (enough >= self.samples - _ROUNDING) & (total >= self.min_total - _ROUNDING)
+        )
+
+
+def smallest_group(
+    n: int, *, groups: np.ndarray | None = None, design: np.ndarray | None = None
+) -> float:
+    """Return how many samples the smallest group has: all n without groups and without a design.
+
+    Parameters
+    ----------
+    n : int
+    groups : ndarray, shape (n,), optional
+        The group of each sample.
+    design : ndarray, shape (n, p), optional
+        In place of groups; the smallest one has ``1 / max h`` samples then, with the leverage h of
+        the samples.
+    """
+    if groups is not None:
+        return float(np.unique(groups, return_counts=True)[1].min())
+    if design is not None:
+        return 1 / float(_leverage(np.asarray(design, np.float64)).max())
+    return float(n)
+
+
+def _leverage(design: np.ndarray) -> np.ndarray:
+    """Return the leverage of samples in a regression on a design (n, p) and an intercept."""
+    columns = np.column_stack([np.ones(len(design)), design])
+    size = np.linalg.norm(columns, axis=0)
+    left, singular, _ = np.linalg.svd(columns[:, size > 0] / size[size > 0], full_matrices=False)
+    basis = left[:, singular > 1e-7 * singular[0]]
+    return np.vecdot(basis, basis)

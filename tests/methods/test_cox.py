@@ -1,0 +1,223 @@
+"""Score tests of proportional hazards: R, statsmodels, lifelines, the definition, invariances."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from sfs_cli.errors import InputError
+from sfs_cli.methods.base import Status
+from sfs_cli.methods.cox import CoxModel, CoxScorer, Ties, fit_cox
+from tests.making import make_engine
+from tests.oracles import survival as twin
+from tests.oracles.cox_values import FEATURES, VALUES
+
+STORED = json.loads(VALUES.read_text())
+DATA = {name: np.array(column) for name, column in STORED["data"].items()}
+CASES = [
+    (ties, covariates, strata)
+    for ties in ("efron", "breslow")
+    for covariates in ("none", "covariates")
+    for strata in ("one", "strata")
+]
+
+
+def columns_of(model: CoxModel, X: np.ndarray, block_size: int = 3) -> dict[str, np.ndarray]:
+    """The columns, scores and statuses of samples x features."""
+    engine, test = make_engine(X, block_size=block_size), CoxScorer(model)
+    score, status, *more = engine.columns(test.score_block, test.dtype)
+    return {"score": score, "status": status} | test.columns(score, *more)
+
+
+def made(n: int, m: int, seed: int = 0, *, whole: bool = True) -> dict[str, Any]:
+    """Times, equal ones where they are whole numbers, events, covariates, strata and features."""
+    rng = np.random.default_rng(seed)
+    Z, X = rng.normal(size=(n, 2)), rng.normal(size=(n, m))
+    X[:, : m // 2] = rng.poisson(0.4, (n, m // 2))
+    time = rng.exponential(size=n) / np.exp(Z[:, 0] + 0.4 * X[:, -1])
+    return {
+        "time": np.ceil(6 * time) if whole else time,
+        "event": (rng.random(n) < 0.6).astype(int),
+        "covariates": Z,
+        "strata": rng.integers(0, 4, n),
+        "X": X,
+    }
+
+
+@pytest.mark.parametrize(("ties", "covariates", "strata"), CASES)
+def test_it_agrees_with_r(ties: Ties, covariates: str, strata: str) -> None:
+    Z = np.column_stack([DATA["z0"], DATA["z1"]]) if covariates == "covariates" else None
+    s = DATA["s"].astype(int) if strata == "strata" else None
+    model = fit_cox(DATA["time"], DATA["event"], Z, s, ties)
+    columns = columns_of(model, np.column_stack([DATA[name] for name in FEATURES]))
+    key = f"{ties}/{covariates}/{strata}"
+    r = STORED["r"]
+    np.testing.assert_allclose(columns["score"], r[f"{key} score"], rtol=1e-9)
+    np.testing.assert_allclose(model.residuals, r[f"{key} residuals"], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(model.log_likelihood, r[f"{key} likelihood"][0], rtol=1e-13)
+    if Z is not None:
+        np.testing.assert_allclose(model.coefficients, r[f"{key} coefficients"], rtol=1e-9)
+        np.testing.assert_allclose(np.diag(model.covariance), r[f"{key} variances"], rtol=1e-9)
+        other = STORED["statsmodels"]
+        np.testing.assert_allclose(columns["score"], other[f"{key} score"], rtol=1e-9)
+        np.testing.assert_allclose(model.coefficients, other[f"{key} coefficients"], rtol=1e-9)
+    if f"{key} coefficients" in STORED["lifelines"]:
+        expected = STORED["lifelines"][f"{key} coefficients"]
+        np.testing.assert_allclose(model.coefficients, expected, rtol=1e-8)
+    expected = stats.chi2.sf(columns["score"], 1)
+    np.testing.assert_allclose(columns["p_value"], expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize(("ties", "covariates", "strata"), CASES)
+def test_it_is_its_twin(ties: Ties, covariates: str, strata: str, whole: bool) -> None:
+    d = made(37, 8, 1, whole=whole)
+    Z = d["covariates"] if covariates == "covariates" else None
+    s = d["strata"] if strata == "strata" else None
+    model = fit_cox(d["time"], d["event"], Z, s, ties)
+    columns = columns_of(model, d["X"])
+    Z_ = np.empty((37, 0)) if Z is None else Z
+    s_ = np.zeros(37, int) if s is None else s
+    expected = [twin.score_test(d["time"], d["event"], f, Z_, s_, ties) for f in d["X"].T]
+    score, slope = np.transpose(expected)
+    np.testing.assert_allclose(columns["score"], score, rtol=1e-8)
+    np.testing.assert_allclose(columns["log_hazard_ratio"], slope, rtol=1e-8)
+    at = (d["time"], d["event"], Z_, model.coefficients, s_, ties)
+    value, gradient, _, residuals = twin.derivatives(*at)
+    np.testing.assert_allclose(model.log_likelihood, value, rtol=1e-12)
+    np.testing.assert_allclose(model.residuals, residuals, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(gradient, 0, atol=1e-9)
+    for stratum in np.unique(s_):
+        assert model.residuals[s_ == stratum].sum() == pytest.approx(0, abs=1e-12)
+
+
+def test_of_two_groups_it_is_the_log_rank_test() -> None:
+    d = made(80, 2, 3, whole=False)
+    group = np.arange(80) % 2
+    time, event = d["time"], d["event"] == 1
+    columns = columns_of(fit_cox(time, event), group[:, None].astype(float))
+    samples = [
+        stats.CensoredData(time[(group == g) & event], right=time[(group == g) & ~event])
+        for g in (0, 1)
+    ]
+    result = stats.logrank(*samples)
+    np.testing.assert_allclose(columns["score"], result.statistic**2, rtol=1e-10)
+    np.testing.assert_allclose(columns["p_value"], result.pvalue, rtol=1e-9)
+
+
+def test_units_order_and_blocks_do_not_matter() -> None:
+    d = made(60, 9, 4)
+    Z, s, X = d["covariates"], d["strata"], d["X"]
+    columns = columns_of(fit_cox(d["time"], d["event"], Z, s), X)
+    order = np.random.default_rng(0).permutation(60)
+    time = np.exp(d["time"][order] / 10)  # only the order of the times matters
+    other = Z[order] @ np.array([[2.0, 1.0], [0.0, -300.0]]) + 7  # and what covariates span
+    again = columns_of(fit_cox(time, d["event"][order], other, 10 - s[order]), 5 - 8 * X[order], 60)
+    for name in ("score", "p_value", "q_value"):
+        np.testing.assert_allclose(again[name], columns[name], rtol=1e-9)
+    slopes = again["log_hazard_ratio"] * -8
+    np.testing.assert_allclose(slopes, columns["log_hazard_ratio"], rtol=1e-9)
+    # a large number added to a stratum costs digits of the values, and no more
+    apart = columns_of(fit_cox(d["time"], d["event"], Z, s), X + 1e6 * s[:, None])
+    np.testing.assert_allclose(apart["score"], columns["score"], rtol=1e-6)
+    for size in (1, 4):
+        same = columns_of(fit_cox(d["time"], d["event"], Z, s), X, size)
+        for name, values in columns.items():
+            np.testing.assert_array_equal(same[name], values)
+
+
+def test_dependent_covariates_and_those_of_strata_add_nothing() -> None:
+    d = made(60, 5, 5)
+    Z, s = d["covariates"], d["strata"]
+    more = np.column_stack([Z, Z.sum(axis=1), np.ones(60), s])
+    one = columns_of(fit_cox(d["time"], d["event"], Z, s), d["X"])
+    two = columns_of(fit_cox(d["time"], d["event"], more, s), d["X"])
+    np.testing.assert_allclose(two["score"], one["score"], rtol=1e-8)
+
+
+def test_features_without_information_have_no_score() -> None:
+    d = made(60, 4, 6)
+    Z, s = d["covariates"], d["strata"]
+    time = d["time"].copy()
+    time[:3], event = 0.5, d["event"].copy()
+    event[:3] = 0  # censored before the first event
+    X = np.column_stack([np.zeros(60), np.full(60, 3.7), Z @ [2, -1] + 9, s, np.arange(60) < 2])
+    ok = Status.OK
+    expected = [Status.ALL_ZERO, Status.CONSTANT, Status.EXPLAINED, ok, Status.CONSTANT]
+    assert columns_of(fit_cox(time, event, Z), X)["status"].tolist() == expected
+    in_strata = [*expected[:3], Status.EXPLAINED, Status.EXPLAINED]
+    columns = columns_of(fit_cox(time, event, Z, s), X)
+    assert columns["status"].tolist() == in_strata
+    for name in ("score", "p_value", "q_value", "log_hazard_ratio"):
+        assert np.isnan(columns[name]).all()
+
+
+def test_the_tail_has_its_digits() -> None:
+    n = 400
+    time = np.arange(n, dtype=float)
+    columns = columns_of(fit_cox(time, np.ones(n)), -time[:, None])
+    assert 0 < columns["p_value"][0] < 1e-150
+    expected = stats.norm.logsf(np.sqrt(columns["score"][0])) + np.log(2)
+    assert np.log(columns["p_value"][0]) == pytest.approx(expected, rel=1e-12)
+
+
+def test_p_values_of_unrelated_features_are_uniform() -> None:
+    rng = np.random.default_rng(0)
+    d = made(300, 2, 7)
+    columns = columns_of(
+        fit_cox(d["time"], d["event"], d["covariates"]), rng.normal(size=(300, 2000))
+    )
+    assert stats.kstest(columns["p_value"], "uniform").pvalue > 0.01
+
+
+def test_huge_coefficients_are_refused() -> None:
+    time = np.arange(1.0, 31)
+    with pytest.raises(InputError, match="no finite coefficients"):
+        fit_cox(time, np.ones(30), (time < 15)[:, None])
+    with pytest.raises(InputError, match="no finite coefficients"):
+        fit_cox(time, np.ones(30), time[:, None])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"event": np.zeros(20)}, "no event"),
+        ({"event": np.full(20, 2)}, "must be 1, or 0"),
+        ({"time": np.append(np.nan, np.ones(19))}, "missing or infinite"),
+        ({"covariates": np.full((20, 1), np.inf)}, "missing or infinite"),
+        ({"strata": np.zeros(19, int)}, "same samples"),
+    ],
+)
+def test_wrong_samples_are_refused(change: dict[str, Any], message: str) -> None:
+    right = {"time": np.arange(20.0), "event": np.ones(20)}
+    with pytest.raises(InputError, match=message):
+        fit_cox(**(right | change))
+
+
+def test_a_strong_covariate_is_fitted() -> None:
+    """Steps of Newton's method from 0 are too long here."""
+    rng = np.random.default_rng(0)
+    z = rng.exponential(size=(400, 1)) ** 3
+    time = rng.exponential(size=400) / np.exp(np.minimum(2 * z[:, 0], 300))
+    model = fit_cox(time, np.ones(400), z)
+    _, gradient, _, residuals = twin.derivatives(
+        time, np.ones(400), z, model.coefficients, np.zeros(400), "efron"
+    )
+    np.testing.assert_allclose(gradient, 0, atol=1e-6)
+    np.testing.assert_allclose(model.residuals, residuals, rtol=1e-6, atol=1e-9)
+
+
+def test_covariates_that_the_strata_determine_add_nothing() -> None:
+    """Their columns may be any basis of the strata; what is left of them is not even rounding."""
+    for seed in range(20):
+        data = made(40, 2, seed)
+        strata = data["strata"]
+        D = (strata[:, None] == np.unique(strata)) @ np.random.default_rng(seed).normal(size=(4, 4))
+        model = fit_cox(data["time"], data["event"], D[:, :3], strata)
+        bare = fit_cox(data["time"], data["event"], None, strata)
+        assert model.iterations == 0
+        np.testing.assert_allclose(model.residuals, bare.residuals, atol=1e-12)

@@ -1,0 +1,237 @@
+"""Rank tests: SciPy's, all orders of the labels, and what only the order of the values decides."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from sfs_cli.errors import InputError
+from sfs_cli.methods import rank_tests
+from sfs_cli.methods.base import Scorer, Status
+from sfs_cli.methods.rank_tests import RankSumScorer, SpearmanScorer
+from tests.making import make_problem
+from tests.oracles import ranks as twin
+
+KINDS = ["continuous", "ties", "zeros"]
+
+
+def made(sizes: tuple[int, ...], kind: str, m: int = 50) -> tuple[np.ndarray, np.ndarray]:
+    """Features that differ by more and more, of values without and with ties, or mostly zeros."""
+    rng = np.random.default_rng(sum(sizes))
+    codes = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
+    X = rng.normal(size=(len(codes), m)) + np.linspace(0, 6, m) * codes[:, None]
+    if kind == "ties":
+        X = np.round(X)
+    if kind == "zeros":
+        X = np.round(np.maximum(X - 1.2, 0), 1) * (rng.random(X.shape) < 0.5)
+    return X[:, np.ptp(X, axis=0) > 0], codes
+
+
+def found(
+    scorer: Any, X: np.ndarray, block_size: int | None = 7, **labels: Any
+) -> tuple[Scorer, dict[str, np.ndarray]]:
+    """The scorer, its columns, and the scores and statuses among them."""
+    problem = make_problem(X, block_size=block_size, **labels)
+    test = scorer(problem)
+    score, status, *more = problem.engine.columns(test.score_block, test.dtype)
+    return test, {"score": score, "status": status} | test.columns(score, *more)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_ranks_are_scipys(kind: str) -> None:
+    X, _ = made((9, 14), kind)
+    ranks = rank_tests.rank_rows(X.T.copy())
+    expected = stats.rankdata(X.T, axis=1)
+    np.testing.assert_array_equal(ranks.doubled, 2 * expected)
+    np.testing.assert_array_equal(ranks.ordered, np.sort(2 * expected, axis=1))
+    sizes = [np.unique(f, return_counts=True)[1] for f in X.T]
+    np.testing.assert_array_equal(ranks.ties, [(t**3 - t).sum() for t in sizes])
+
+
+def test_both_zeros_are_equal() -> None:
+    ranks = rank_tests.rank_rows(np.array([[0.0, -0.0, 1.0]]))
+    assert ranks.doubled.tolist() == [[3, 3, 6]]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("sizes", [(10, 25), (2, 3), (8, 60), (1, 12), (60, 140), (9, 9)])
+def test_two_classes_are_scipys(sizes: tuple[int, ...], kind: str) -> None:
+    X, codes = made(sizes, kind)
+    test, columns = found(RankSumScorer, X, codes=codes)
+    tied = np.array([len(np.unique(f)) < len(f) for f in X.T])
+    for method in ("exact", "asymptotic"):
+        result = stats.mannwhitneyu(X[codes == 1], X[codes == 0], method=method)
+        np.testing.assert_allclose(columns["auc"], result.statistic / np.prod(sizes), rtol=1e-14)
+        chosen = tied if method == "asymptotic" else ~tied
+        if min(sizes) > 8:
+            chosen = np.full(len(tied), method == "asymptotic")
+        elif method == "asymptotic":
+            continue  # the tests of all orders are about these
+        expected = np.maximum(result.pvalue, test.least)
+        np.testing.assert_allclose(columns["p_value"][chosen], expected[chosen], rtol=1e-11)
+    np.testing.assert_allclose(columns["auc"], [twin.auc(f, codes) for f in X.T], rtol=1e-13)
+    # the square is the statistic of Kruskal and Wallis
+    h = stats.kruskal(X[codes == 0], X[codes == 1]).statistic
+    np.testing.assert_allclose(columns["score"] ** 2, h, rtol=1e-9, atol=1e-12)
+    q = stats.false_discovery_control(columns["p_value"])
+    np.testing.assert_allclose(columns["q_value"], q, rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("sizes", [(4, 6), (7, 2), (5, 5), (1, 4), (3, 30), (18, 2)])
+def test_p_is_the_share_of_the_orders_of_the_labels(sizes: tuple[int, ...], kind: str) -> None:
+    X, codes = made(sizes, kind, 30)
+    _, columns = found(RankSumScorer, X, codes=codes)
+    expected = [twin.rank_sum_p(f, codes) for f in X.T]
+    np.testing.assert_allclose(columns["p_value"], expected, rtol=1e-12)
+
+
+def test_counts_with_and_without_ties_agree() -> None:
+    for n_1, n_2 in [(1, 5), (3, 9), (8, 8), (6, 13)]:
+        pairs, n = n_1 * n_2, n_1 + n_2
+        u = np.arange(pairs // 2 + 1)
+        away = pairs - 2 * u
+        p = rank_tests.tied_p_values(2 * np.arange(1, n + 1), min(n_1, n_2), away)
+        np.testing.assert_allclose(rank_tests.untied_p_values(n_1, n_2), p, rtol=1e-13)
+
+
+def test_the_exact_tail_of_a_large_class_has_its_digits() -> None:
+    p = rank_tests.untied_p_values(8, 2000)
+    expected = [stats.mannwhitneyu(np.arange(8) - 0.5 + shift, np.arange(2000)).pvalue
+                for shift in (0, 40, 300, 700)]  # fmt: skip
+    u = [sum(range(8)) + 8 * shift for shift in (0, 40, 300, 700)]
+    np.testing.assert_allclose(p[u], expected, rtol=1e-10)
+    assert p[0] < 1e-20
+
+
+def test_few_samples_that_are_not_zero_have_exact_p_values() -> None:
+    """The normal distribution would say 1e-23: all three values are in a class of three."""
+    X = np.zeros((103, 1))
+    X[:3, 0] = [1, 2, 3]
+    codes = np.repeat([0, 1], [3, 100])
+    test, columns = found(RankSumScorer, X, codes=codes)
+    expected = 1 / (103 * 102 * 101 / 6)
+    np.testing.assert_allclose(columns["p_value"], expected, rtol=1e-12)
+    assert test.facts == {"test": "mann-whitney", "exact_p_values": 1, "tested_features": 1}
+
+
+def test_no_p_value_is_below_that_of_the_best_order() -> None:
+    X = (np.arange(4000) < 30).astype(float)[:, None]
+    codes = (np.arange(4000) >= 10).astype(int)
+    test, columns = found(RankSumScorer, X, codes=codes)
+    assert columns["p_value"][0] == test.least > 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("sizes", [(8, 9, 20), (1, 1, 3), (40, 30, 60, 50)])
+def test_more_classes_are_scipys(sizes: tuple[int, ...], kind: str) -> None:
+    X, codes = made(sizes, kind)
+    test, columns = found(RankSumScorer, X, codes=codes)
+    result = stats.kruskal(*(X[codes == c] for c in range(len(sizes))))
+    np.testing.assert_allclose(columns["score"], result.statistic, rtol=1e-9, atol=1e-12)
+    expected = np.maximum(result.pvalue, test.least)
+    np.testing.assert_allclose(columns["p_value"], expected, rtol=1e-8)
+    assert set(columns) == {"score", "status", "p_value", "q_value"}
+
+
+@pytest.mark.parametrize("sizes", [(5, 7), (30, 45), (9, 10, 11)])
+def test_only_the_order_of_the_values_matters(sizes: tuple[int, ...]) -> None:
+    X, codes = made(sizes, "ties")
+    _, columns = found(RankSumScorer, X, codes=codes)
+    for other in (np.exp(X), X**3, np.arctan(X) * 1e-9):
+        _, again = found(RankSumScorer, other, block_size=3, codes=codes)
+        for name, values in columns.items():
+            np.testing.assert_array_equal(again[name], values)
+    # the opposite order, and the classes swapped
+    for X_, y in ((-X, codes), (X, codes.max() - codes)):
+        _, again = found(RankSumScorer, X_, codes=y)
+        for name in ("score", "p_value"):
+            np.testing.assert_allclose(again[name], columns[name], rtol=1e-13)
+        if len(sizes) == 2:
+            np.testing.assert_allclose(again["auc"], 1 - columns["auc"], rtol=1e-13, atol=1e-15)
+
+
+def test_the_order_of_the_samples_does_not_matter() -> None:
+    X, codes = made((6, 30), "zeros")
+    order = np.random.default_rng(5).permutation(len(X))
+    _, columns = found(RankSumScorer, X, codes=codes)
+    _, again = found(RankSumScorer, X[order], codes=codes[order])
+    for name, values in columns.items():
+        np.testing.assert_array_equal(again[name], values)
+
+
+@pytest.mark.parametrize("scorer", [RankSumScorer, SpearmanScorer])
+def test_features_that_do_not_vary_have_no_score(scorer: Any) -> None:
+    X = np.zeros((12, 4))
+    X[:, 1], X[:, 2], X[3, 3] = 7, np.arange(12), 1
+    y: dict[str, Any] = {"codes": np.arange(12) % 2}
+    if scorer is SpearmanScorer:
+        y = {"outcome": np.arange(12.0) ** 2}
+    _, columns = found(scorer, X, **y)
+    assert columns["status"].tolist() == [Status.ALL_ZERO, Status.CONSTANT, Status.OK, Status.OK]
+    for name in set(columns) - {"status"}:
+        assert np.isnan(columns[name]).tolist() == [True, True, False, False]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("n", [12, 60, 300])
+def test_spearman_is_scipys(n: int, kind: str) -> None:
+    X, codes = made((n // 2, n - n // 2), kind)
+    y = np.round(np.random.default_rng(1).normal(size=n) + codes, 1)
+    test, columns = found(SpearmanScorer, X, outcome=y)
+    for j, f in enumerate(X.T):
+        result = stats.spearmanr(f, y)
+        np.testing.assert_allclose(columns["rho"][j], result.statistic, rtol=1e-12, atol=1e-15)
+        expected = max(result.pvalue, test.least)
+        np.testing.assert_allclose(columns["p_value"][j], expected, rtol=1e-9)
+    np.testing.assert_array_equal(columns["score"], np.abs(columns["rho"]))
+
+
+@pytest.mark.parametrize("tied", [False, True])
+@pytest.mark.parametrize("n", [3, 5, 7])
+def test_spearmans_p_of_few_samples_is_exact(n: int, tied: bool) -> None:
+    rng = np.random.default_rng(n)
+    X = rng.normal(size=(n, 25))
+    y = np.floor(rng.normal(size=n) * 2) if tied else rng.normal(size=n)
+    X[:, 0] = y
+    if tied:
+        X[:, 1:] = np.floor(X[:, 1:])
+    X = X[:, np.ptp(X, axis=0) > 0]
+    _, columns = found(SpearmanScorer, X, outcome=y)
+    np.testing.assert_allclose(columns["p_value"], [twin.spearman_p(f, y) for f in X.T], rtol=1e-12)
+    assert columns["score"][0] == pytest.approx(1)
+
+
+@pytest.mark.parametrize("n", [8, 40])
+def test_spearman_sees_the_order_alone(n: int) -> None:
+    rng = np.random.default_rng(2)
+    X, y = np.round(rng.normal(size=(n, 30)), 1), rng.normal(size=n)
+    _, columns = found(SpearmanScorer, X, outcome=y)
+    _, again = found(SpearmanScorer, np.exp(X), outcome=y**3)
+    for name, values in columns.items():
+        np.testing.assert_array_equal(again[name], values)
+    _, other = found(SpearmanScorer, X, outcome=-y)
+    np.testing.assert_allclose(other["rho"], -columns["rho"], rtol=1e-14)
+    np.testing.assert_allclose(other["p_value"], columns["p_value"], rtol=1e-12)
+
+
+def test_a_perfect_order_has_the_least_p_value() -> None:
+    y = np.arange(15.0)
+    test, columns = found(SpearmanScorer, np.stack([np.exp(y), -y], axis=1), outcome=y)
+    np.testing.assert_array_equal(columns["rho"], [1, -1])
+    np.testing.assert_array_equal(columns["p_value"], test.least)
+
+
+def test_wrong_labels_are_refused() -> None:
+    X = np.arange(12.0).reshape(6, 2)
+    with pytest.raises(InputError, match="at least two classes"):
+        RankSumScorer(make_problem(X, codes=np.zeros(6, int)))
+    with pytest.raises(InputError, match="have no label"):
+        RankSumScorer(make_problem(X, codes=np.array([0, 1, -1, 0, 1, 0])))
+    with pytest.raises(InputError, match="numbers"):
+        SpearmanScorer(make_problem(X, codes=np.arange(6) % 2))
+    with pytest.raises(InputError, match="labels that differ"):
+        SpearmanScorer(make_problem(X, outcome=np.ones(6)))

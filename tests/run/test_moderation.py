@@ -1,0 +1,98 @@
+"""Moderated variances through whole runs: as limma has them, by default where samples are few."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sfs_cli.errors import UsageError
+from sfs_cli.logs import Messages
+from sfs_cli.options import RankConfig
+from sfs_cli.run.rank import rank
+from tests.making import write_labels, write_parquet
+
+REFERENCE = Path(__file__).parents[1] / "oracles" / "r" / "moderated.json"
+ANALYSIS = json.loads(REFERENCE.read_text(encoding="utf-8"))["analysis"]
+
+
+def of_limma(folder: Path) -> dict[str, Any]:
+    """The values that limma's numbers are of, in files."""
+    y, groups = (np.array(ANALYSIS[name], np.float64) for name in ("y", "groups"))
+    return {
+        "matrix": write_parquet(folder / "x.parquet", y),
+        "labels": write_labels(folder / "y.tsv", groups.astype(int).tolist()),
+        "dtype": "float64",
+    }
+
+
+def columns(config: RankConfig, log: Messages | None = None) -> dict[str, np.ndarray]:
+    """The columns of a run in the order of the input."""
+    found = rank(config, log or Messages(-1))
+    back = np.argsort(found.ranking.order)
+    extra = {name: np.asarray(each)[back] for name, each in found.ranking.extra.items()}
+    return extra | {"score": found.ranking.score[back]}
+
+
+@pytest.mark.parametrize("method", ["t-test", "f-test"])
+@pytest.mark.parametrize(("how", "asked"), [("plain", "yes"), ("robust_trend", "trend,robust")])
+def test_statistics_and_p_values_are_those_of_limma(
+    tmp_path: Path, method: str, how: str, asked: str
+) -> None:
+    found = columns(RankConfig(**of_limma(tmp_path), method=method, moderate=asked))
+    t = np.array(ANALYSIS[how]["t"], np.float64)
+    expected = np.abs(t) if method == "t-test" else t**2
+    np.testing.assert_allclose(found["score"], expected, rtol=1e-7)
+    np.testing.assert_allclose(found["p_value"], np.array(ANALYSIS[how]["p"], float), rtol=1e-6)
+    np.testing.assert_array_equal(np.sign(found["mean_difference"]), np.sign(t))
+
+
+def test_few_samples_are_moderated_by_default_and_told(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 40))
+    y = np.arange(40) % 2
+    for n, moderated in ((10, True), (12, True), (14, False), (40, False)):
+        options = {
+            "matrix": write_parquet(tmp_path / "x.parquet", X[:, :n]),
+            "labels": write_labels(tmp_path / "y.tsv", y[:n].tolist()),
+        }
+        log = Messages(-1)
+        found = rank(RankConfig(**options, method="f-test"), log)
+        assert bool(found.facts["moderation"]) == moderated
+        assert found.config.moderate == ("yes" if moderated else "no")
+
+
+def test_the_same_values_over_threads_blocks_and_the_order_of_features(tmp_path: Path) -> None:
+    options = of_limma(tmp_path) | {"method": "t-test", "moderate": "trend"}
+    one = columns(RankConfig(**options, threads=1, block_size=7))
+    other = columns(RankConfig(**options, threads=2, block_size=64))
+    for name in ("score", "p_value", "q_value"):
+        np.testing.assert_allclose(one[name], other[name], rtol=1e-10)
+
+
+def test_null_features_of_unequal_variances_have_uniform_p_values(tmp_path: Path) -> None:
+    """Three samples of each class; the variances of features are scaled inverse chi-squares."""
+    from scipy import stats
+
+    rng = np.random.default_rng(3)
+    spread = np.sqrt(4 / rng.chisquare(4, size=(4000, 1)))
+    options = {
+        "matrix": write_parquet(tmp_path / "x.parquet", spread * rng.normal(size=(4000, 6))),
+        "labels": write_labels(tmp_path / "y.tsv", [0, 1] * 3),
+    }
+    p = columns(RankConfig(**options, method="t-test"))["p_value"]
+    assert stats.kstest(p, "uniform").pvalue > 0.01
+    assert (p < 0.001).mean() < 0.0025
+
+
+def test_moderation_needs_unweighted_samples_and_a_test(tmp_path: Path) -> None:
+    options = of_limma(tmp_path)
+    with pytest.raises(UsageError, match="--moderate"):
+        RankConfig(**options, method="fisher", moderate="yes")
+    with pytest.raises(UsageError, match="--moderate"):
+        RankConfig(**options, method="f-test", moderate="yes", sample_weights="w.tsv")
+    with pytest.raises(UsageError, match="unknown value"):
+        RankConfig(**options, method="f-test", moderate="twice")
