@@ -140,7 +140,7 @@ def test_a_list_of_the_same_samples_has_no_verdict(tmp_path, capfd):
     assert {r["low"] for r in leaky} == {""}
     said = capfd.readouterr().err
     assert "no difference between f-test and all genes is shown: balanced accuracy" in said
-    assert "by Holm of 3 pairs, 5 splits)" in said
+    assert "adjusted for 3 pairs (Holm), 5 splits)" in said
     assert "stability of the first 5 features over the folds: f-test" in said
 
 
