@@ -117,8 +117,8 @@ Groups may be batches: compare them with what you know of the samples.
         """\
 With labels, these tests have p-values and q-values of their own: t-test and f-test (--block for
 pairs, --adjust for covariates), welch (unequal variances), rank-test (Mann-Whitney and
-Kruskal-Wallis), spearman (a dose or an age) and cox (survival). Scores on a sample graph get them by
-permutations of the samples.
+Kruskal-Wallis), spearman (a dose or an age) and cox (survival). Scores on a sample graph get them
+by permutations of the samples.
 
     sfs rank expression.csv --method f-test --labels labels.tsv:tissue --out by-class
     sfs rank expression.csv --method spec --pvalues moments --split features --out honest
