@@ -423,7 +423,7 @@ _METHODS = (
         compares=True,
         testing=True,
         by_class=True,
-        meaning="The larger the score, the further apart the means of the two classes are (Welch).",
+        meaning="The larger the score, the further apart the means of the two classes are.",
         needs=("labels",),
         cost="n m",
         passes="1",
@@ -598,6 +598,19 @@ _METHODS = (
 
 METHODS: dict[str, Method] = {method.name: method for method in _METHODS}
 """The methods by name, in the order in which they are listed."""
+KNOWN_AS = {
+    "wilcoxon": "rank-test",
+    "mann-whitney": "rank-test",
+    "mannwhitneyu": "rank-test",
+    "kruskal": "rank-test",
+    "kruskal-wallis": "rank-test",
+    "anova": "f-test",
+    "limma": "t-test",
+    "student": "t-test",
+    "coxph": "cox",
+    "hvg": "variance",
+}
+"""From names that other programs use to those of the methods, for a value that is not known."""
 
 
 def _with(fact: str) -> tuple[str, ...]:

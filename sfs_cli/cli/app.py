@@ -182,7 +182,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except Interrupted as stop:
         return _end_interrupted(stop)
     except click.ClickException as error:
-        return _explain(_usage_error(error), context)
+        words = sys.argv[1:] if arguments is None else arguments
+        return _explain(_usage_error(error, words[0] if words else ""), context)
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except BrokenPipeError:
@@ -246,10 +247,12 @@ def _refuse_empty(arguments: Sequence[str]) -> None:
 _MORE_MEMORY = "give the job more memory, lower --memory, or use fewer --threads"
 
 
-def _usage_error(error: click.ClickException) -> UsageError:
-    """Return an error of click in the form of all others."""
+def _usage_error(error: click.ClickException, first: str) -> UsageError:
+    """Return an error of click in the form of all others; `first` is the first argument."""
     ctx = getattr(error, "ctx", None)
-    command = ctx.command_path if ctx is not None else "sfs COMMAND"
+    command = (
+        ctx.command_path if ctx is not None else f"sfs {first if first in VERBS else 'COMMAND'}"
+    )
     what = error.format_message().rstrip(".")
     hint = f"`{command} --help` lists the arguments and options"
     if isinstance(error, click.NoSuchOption):

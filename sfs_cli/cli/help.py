@@ -59,8 +59,13 @@ logarithms of counts) need nothing. If you do not know what a file holds, look f
 
     sfs inspect counts.csv
 
-Bulk RNA-seq: counts per million, then logarithms. For p-values, and for single cells: Pearson
-residuals, because logarithms of few counts follow the depth of the samples.
+Bulk RNA-seq, which genes differ between classes: --voom (the linear models of limma).
+
+    sfs rank counts.csv --labels labels.tsv:status --method t-test --voom --min-count 10 --out voom
+
+Bulk RNA-seq without a test: counts per million, then logarithms. Single cells, and p-values of
+genes with few counts: Pearson residuals, because logarithms of few counts follow the depth of the
+samples.
 
     sfs rank counts.csv --transform cpm,log1p --out results
     sfs rank counts.csv --transform pearson-residuals --out residuals
@@ -108,10 +113,12 @@ Groups may be batches: compare them with what you know of the samples.
     ),
     "p-values": Topic(
         "When p-values can be had, and when they can be trusted.",
-        "how-many-genes.md",
+        "which-test.md, docs/guides/how-many-genes.md",
         """\
-With classes, the F-test and the t-test have p-values and q-values (Benjamini and Hochberg) of their
-own. Scores on a sample graph get them by permutations of the samples.
+With labels, these tests have p-values and q-values of their own: t-test and f-test (--block for
+pairs, --adjust for covariates), welch (unequal variances), rank-test (Mann-Whitney and
+Kruskal-Wallis), spearman (a dose or an age) and cox (survival). Scores on a sample graph get them
+by permutations of the samples.
 
     sfs rank expression.csv --method f-test --labels labels.tsv:tissue --out by-class
     sfs rank expression.csv --method spec --pvalues moments --split features --out honest

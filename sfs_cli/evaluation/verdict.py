@@ -195,7 +195,7 @@ class Verdict:
         if math.isnan(difference.p_value):
             return f"{said}: {numbers}, the same in all {of_splits}, which tell nothing of chance"
         low, high = sorted((sign * difference.low, sign * difference.high))
-        of_pairs = f" by Holm of {self.pairs} pairs" if self.pairs > 1 else ""
+        of_pairs = f" adjusted for {self.pairs} pairs (Holm)" if self.pairs > 1 else ""
         return (
             f"{said}: {numbers} ({100 * self.level:g}% interval {_signed(low)} to {_signed(high)}, "
             f"{_p_value(self.p_value)}{of_pairs}, {of_splits})"

@@ -206,6 +206,7 @@ class Option(NamedTuple):
     verbs: tuple[str, ...] = ()  # the commands that take it
     metavar: str = ""  # what help shows for the value, where it is not one of a few words
     words: tuple[str, ...] = ()  # the values that it takes, as words and `FORMS`; empty for any
+    also: Mapping[str, str] = {}  # from what others call a value, in lower case, to the value
     least: float | None = None
     most: float | None = None
     above: float | None = None  # what a number must exceed
@@ -291,7 +292,8 @@ class Option(NamedTuple):
         if known:
             wrong = [v for v in _listed(value) if not matches(str(v), known)]
             if wrong:
-                hint = nearest(str(wrong[0]), spelled(known))
+                word = str(wrong[0])
+                hint = nearest(self.also.get(word.lower(), word), spelled(known))
                 return f"unknown value {listed([repr(str(wrong[0]))])} of {label}", hint
         if self.type not in (int, float):
             return None

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 from sfs_cli import catalog
-from sfs_cli.catalog import METHODS, ON_SOURCES
+from sfs_cli.catalog import KNOWN_AS, METHODS, ON_SOURCES
 from sfs_cli.features import FEATURES, FeatureFields
 from sfs_cli.features.members import member_configs
 from sfs_cli.features.survival import beside_labels
@@ -202,6 +202,7 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         f"Ranking method: {', '.join(METHODS)}. `sfs methods` describes them.",
         metavar="NAME",
         words=tuple(METHODS),
+        also=KNOWN_AS,
         default_text="mrsf-rounds; spec on a graph that is asked for, and above "
         f"{TOGETHER:,} samples (f-test with --labels)",
     )
@@ -235,9 +236,9 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         "Leave out features whose values, without missing ones, have a smaller sum.", metavar="T"
     )
     min_count: float | None = _input(
-        "Leave out features with too few counts (the rule of filterByExpr of edgeR; 10 is usual): "
-        "in as many samples as the smallest class has, as many counts per million as N are at the "
-        "median library size.",
+        "Leave out features with too few raw counts (the rule of filterByExpr of edgeR; 10 is "
+        "usual). A feature needs about N counts, in proportion to the library size, in as many "
+        "samples as the smallest class has.",
         metavar="N",
         above=0,
     )

@@ -256,6 +256,7 @@ def _text(facts: dict[str, Any]) -> str:
     about = "" if facts["shape_is_exact"] else "about "
     name, _, address = facts["executor"].partition(":")
     workers = "threads" if name == "local" else "processes of a Dask cluster"
+    workers = "thread" if name == "local" and facts["workers"] == 1 else workers
     workers = f"threads, and the Dask cluster at {address}" if address else workers
     size = format_size(facts["matrix_bytes"])
     lines = [

@@ -542,6 +542,7 @@ class Evaluation(FoldRankings):
                         _, low, high, *_ = corrected_interval(made[:, c, j], *sizes)
                         if low == high:  # equal folds tell nothing of chance
                             low = high = float("nan")
+                        low, high = np.clip((low, high), 0, 1).tolist()  # as accuracies are
                     row = Measured(name, selection, k, measure, classifier, value, error, low, high)
                     found.append(row)
         self.found.verdicts = verdicts_of(held_out, sizes)

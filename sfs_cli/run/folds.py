@@ -31,7 +31,7 @@ from sfs_cli.run.rank import ranked
 from sfs_cli.store.filters import FeatureFilter
 from sfs_cli.store.matrix import FilledMatrix, Matrix
 from sfs_cli.store.prepared import fitting_passes
-from sfs_cli.store.transforms import before_fitting
+from sfs_cli.store.transforms import before_fitting, kind
 
 READ_AT_ONCE = 64
 """Features of a list that are read at a time."""
@@ -168,9 +168,12 @@ class FoldRankings:
         self.steps = before_fitting(run.matrix.steps)
         rest = run.matrix.steps[len(self.steps) :]
         if any(step not in _SCALING for step in rest):
+            of_counts = not self.steps and kind(rest[0]) in ("cpm", "log2cpm")
             run.log.note(
                 f"--transform {','.join(rest)} compares samples with each other: features are "
                 "ranked with it inside each fold, and judged by their values before it"
+                + ", which are raw counts (--transform log2cpm judges by logarithms)"
+                * of_counts
             )
         self._warned: set[str] = set()  # kinds of warnings that were given
         asked = [run] if rankings is None else list(rankings)

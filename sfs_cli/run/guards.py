@@ -16,6 +16,7 @@ from sfs_cli.compute.context import Labels
 from sfs_cli.compute.engine import ThreadExecutor
 from sfs_cli.compute.matrix import Span, cut
 from sfs_cli.errors import counted, listed, plural
+from sfs_cli.features.moderation import METHODS as MODERATED
 from sfs_cli.graph.similarity import DenseSimilarity, Similarity, has_zero_degrees, name_samples
 from sfs_cli.io.files.table import is_number
 from sfs_cli.knowledge.samples import Classes, Profile
@@ -25,7 +26,15 @@ from sfs_cli.ranking.table import Ranking
 from sfs_cli.run.inputs import look_continuous
 from sfs_cli.run.load import Run
 from sfs_cli.run.passes import needed
-from sfs_cli.run.raw_values import Raw, is_tame, looked, raw_kind, swapped
+from sfs_cli.run.raw_values import (
+    FOR_TESTS,
+    Raw,
+    is_tame,
+    looked,
+    raw_kind,
+    refuse_logarithms,
+    swapped,
+)
 from sfs_cli.run.ties import ties
 from sfs_cli.run.top import LOOKING, TOP, TopFeatures
 from sfs_cli.store.ids import FeatureIds
@@ -90,6 +99,8 @@ SUSPICIOUS = {
 def guard_raw(run: Run, of: str = "the ranking") -> Raw | None:
     """Warn of values that need a transformation, and return it; `of` is what they dominate."""
     asked = run.config.transform
+    if run.config.min_count is not None:
+        refuse_logarithms(run, "min_count")
     if "raw-values" in run.config.accept:
         return None
     if is_tame(asked):
@@ -98,6 +109,8 @@ def guard_raw(run: Run, of: str = "the ranking") -> Raw | None:
     raw = raw_kind(looked(run), run.config)
     if raw is not None:
         instead = f"give --transform {raw.after(asked)}"
+        if raw.transform == FOR_TESTS and run.config.scorer in MODERATED:
+            instead += ", or --voom for bulk RNA-seq"
         tell(run, "raw-values", f"{raw.warning('the values', of)}; {instead}")
     return raw
 

@@ -6,8 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sfs_cli.errors import InputError
 from sfs_cli.features.significance import tests
 from sfs_cli.options import RankConfig
+from sfs_cli.options.fields import flag
 from sfs_cli.run.load import Run
 from sfs_cli.store.matrix import look
 from sfs_cli.store.transforms import kind, parse
@@ -72,6 +74,20 @@ def looked(run: Run) -> np.ndarray:
     values, used = look(run.opened.matrix), run.matrix.samples
     run.passes.look(len(values))
     return values if used is None else values[:, used]
+
+
+def refuse_logarithms(run: Run, option: str) -> None:
+    """Raise an InputError if values look like logarithms, where an option needs raw counts."""
+    values = looked(run)
+    values = values[np.isfinite(values)]
+    if raw_kind(values) is None and (values != np.rint(values)).any():
+        raise InputError(
+            f"{flag(option)} needs raw counts; the values look like logarithms, or are "
+            "standardized",
+            where=run.config.matrix,
+            hint=f"give the counts, or leave {flag(option)} out",
+            option=option,
+        )
 
 
 def raw_kind(values: np.ndarray, config: RankConfig | None = None) -> Raw | None:

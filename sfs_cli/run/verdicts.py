@@ -73,6 +73,7 @@ def below_random(found: Sequence[Compared]) -> list[str]:
     for k, classifier, v in found:
         if (v.b, classifier) == (RANDOM, CLASSIFIERS[-1]) and v.mean_a < v.mean_b:
             text = f"{v.mean_a:.3f} against {v.mean_b:.3f} with {k:,} features"
+            text += "" if v.better else " (this may be chance)"
             below.setdefault(v.a, []).append(text)
     return [
         f"{name} is below {RANDOM}: {MEASURE} of a {CLASSIFIERS[-1]} {listed(texts)}"

@@ -67,6 +67,18 @@ def distinct(rows: list[list[str]]) -> None:
         row[1] = row[0]
 
 
+def blocks(change: Callable[[list[list[str]]], object] = lambda rows: None) -> Make:
+    """Return what makes a command with blocks that cannot be compared within."""
+
+    def make(folder: Path) -> list[str]:
+        rows = usual(folder)
+        change(rows)
+        given = ["--method", "f-test", "--labels", labels(folder, AB)]
+        return ["rank", good(folder), *given, "--block", f"{covariates(folder, rows)}:batch"]
+
+    return make
+
+
 def confounded(folder: Path) -> list[str]:
     path = covariates(folder, usual(folder))
     given = ["--method", "fisher", "--labels", labels(folder, AB)]
@@ -179,6 +191,9 @@ COVARIATES: list[Bad] = [
         "c.csv",
         "batch; explain the classes completely; no; method|leave out",
     ),
+    bad("one block", blocks(constant), "c.csv", "the block (batch); same; leave --block out"),
+    bad("a block for each sample", blocks(distinct), "c.csv", "6 blocks of 6; belong together"),
+    bad("blocks that are the classes", blocks(), "c.csv", "block (batch) explains; each block"),
     bad(
         "--adjust of no annotation",
         of_obs("sex"),

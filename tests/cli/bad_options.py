@@ -8,6 +8,7 @@ CHOICES = [
     option(f"unknown value of {flag}", f"'{wrong}'; did you mean {near}", flag, wrong)
     for flag, wrong, near in (
         ("--method", "fischer", "fisher"),
+        ("--method", "Wilcoxon", "rank-test"),
         ("--rows", "sample", "samples"),
         ("--missing", "dropp", "drop"),
         ("--samples", "intersection", "intersect"),

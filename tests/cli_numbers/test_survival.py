@@ -46,6 +46,7 @@ def study(tmp_path: Path) -> Path:
             "status": event.astype(int),
             "vital": np.where(event, "Dead", "alive"),
             "r": event + 1,
+            "portal": np.where(event, "1:DECEASED", "0:LIVING"),
             "none": np.zeros(N, int),
             "age": age,
             "site": [f"c{s}" for s in site],
@@ -126,7 +127,7 @@ def test_the_outcome_of_other_methods_is_rs_martingale_residual(
 def test_ways_to_name_the_events_are_the_same(study: Path) -> None:
     y, rank = study / "y.tsv", ("--method", "cox")
     first = ranking_bytes(study / "a", *words_of(study, "--event", "status", *rank))
-    for k, event in enumerate(["vital", f"{y}:status", f"{y}:vital"]):
+    for k, event in enumerate(["vital", "portal", f"{y}:status", f"{y}:vital"]):
         words = words_of(study, "--event", event, *rank)
         assert ranking_bytes(study / str(k), *words) == first
     (study / "run.json").write_text(

@@ -178,6 +178,7 @@ def test_values_that_are_no_counts_are_refused(tmp_path: Path) -> None:
     labels = ("--labels", f"{tmp_path / 'samples.csv'}:kind", "--method", "t-test")
     study = write_study(tmp_path, np.log2(COUNTS + 1), kind=REFERENCE["class"])
     assert code_of("rank", study[0], *labels, "--voom") == 3
+    assert code_of("rank", study[0], *labels, "--min-count", "10") == 3
     values = COUNTS.copy()
     values[3, 4] = -2
     study = write_study(tmp_path, values, kind=REFERENCE["class"])

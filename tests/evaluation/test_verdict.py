@@ -191,6 +191,6 @@ def test_holm_adjusts_for_the_number_of_pairs():
     assert np.isnan(found[3].p_value)
     # 0.02: p = 0.020 alone is shown, 0.039 of three pairs, and not what three such pairs show
     assert found[1].better == "a"
-    assert "p = 0.039 by Holm of 3 pairs, 5 splits" in found[1].sentence()
+    assert "p = 0.039 adjusted for 3 pairs (Holm), 5 splits" in found[1].sentence()
     assert [each.better for each in holm([pairs[1]] * 3)] == [""] * 3
     assert holm([]) == []

@@ -66,8 +66,9 @@ def rules(config: RankConfig) -> Iterator[Refusal]:
             for name in TESTING
             if name not in UNADJUSTED and label_type in METHODS[name].label_types
         ]
-        what = f"--method {config.scorer} does not test what --{option} leaves of the features"
-        yield what, f"give --method {either(takers)}, which test beside it", ("method", option)
+        what = f"--method {config.scorer} does not take --{option}"
+        hint = f"leave --{option} out, or give --method {either(takers)}, which test with it"
+        yield what, hint, ("method", option)
     if config.pvalues is None:
         return
     if config.ranker in PERMUTED:
@@ -88,6 +89,6 @@ FEATURE = Feature(
     adjusts=True,
     against={
         "artificial": "cannot shuffle adjusted values",
-        "cv": "cannot adjust in folds",
+        "cv": "cannot take the effect of covariates or blocks out in each fold",
     },
 )

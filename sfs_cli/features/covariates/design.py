@@ -13,6 +13,7 @@ from sfs_cli.compute.memory import check_memory
 from sfs_cli.errors import InputError, counted, listed
 from sfs_cli.io.knowledge.sample_columns import Covariate
 from sfs_cli.logs import Messages
+from sfs_cli.options.fields import flag
 from sfs_cli.run.cohort import Design
 from sfs_cli.store.adjust import orthonormal, r_squared
 
@@ -61,14 +62,23 @@ def design_of(
     basis, added = orthonormal(np.concatenate([_rows(*pair) for pair in zip(values, levels)]))
     if not len(basis) and not lenient:
         raise InputError(
-            f"the covariates ({listed([each.name for each in covariates])}) are the same in all "
-            f"{n:,} samples",
+            f"{_called(covariates)} the same in all {n:,} samples",
             where=covariates[0].where,
-            hint="leave --adjust out: there is nothing to take out of the features",
-            option="adjust",
+            hint=f"leave {flag(covariates[0].option)} out: there is nothing to take out of the "
+            "features",
+            option=covariates[0].option,
         )
     if n - len(basis) - 1 < LEAST_LEFT:
         widest = covariates[int(np.argmax(widths))]
+        if widest.option == "block":
+            raise InputError(
+                f"{counted(max(widths) + 1, 'block')} of {n:,} samples leave hardly anything to "
+                "compare within them",
+                where=widest.where,
+                hint="name the column that says which samples belong together, such as the patient "
+                "of a pair, or leave --block out",
+                option="block",
+            )
         raise InputError(
             f"the design has rank {len(basis) + 1} for {n:,} samples: adjusting leaves hardly "
             "anything of the features",
@@ -111,6 +121,13 @@ def design_of(
     return Design(basis, columns)
 
 
+def _called(covariates: Sequence[Covariate]) -> str:
+    """Name covariates, or the blocks if these are all, as the subject of a sentence."""
+    if covariates[0].option == "block":
+        return f"the block ({covariates[0].name}) is"
+    return f"the covariates ({listed([each.name for each in covariates])}) are"
+
+
 def _rows(values: list[Any], levels: list[str] | None) -> np.ndarray:
     """Return the columns of a design for one covariate, as rows: (p, n)."""
     if levels is None:
@@ -130,11 +147,13 @@ def _dropped(name: str, width: int, used: int, *, constant: bool) -> str:
     return f"{name} follows from the covariates before it (collinear): it changes nothing"
 
 
-def check_labels(labels: Labels, design: Design, where: str, log: Messages) -> None:
+def check_labels(
+    labels: Labels, design: Design, where: str, log: Messages, option: str = "adjust"
+) -> None:
     """Refuse covariates that explain the classes completely; warn of those that explain much.
 
-    An outcome takes the place of the classes. Raises InputError when nothing of the differences
-    between the classes is left.
+    An outcome takes the place of the classes; `option` named the first covariate. Raises
+    InputError when nothing of the differences between the classes is left.
     """
     known, kind = labels.known, "classes" if labels.values is None else "labels"
     codes = labels.codes[known]
@@ -146,24 +165,28 @@ def check_labels(labels: Labels, design: Design, where: str, log: Messages) -> N
     total = classes.var(axis=1)
     share = float((explained * total).sum() / total.sum())
     names = listed([column["name"] for column in design.columns])
+    names = f"the block ({names})" if option == "block" else f"the covariates ({names})"
+    explain = "explains" if option == "block" else "explain"
     if share > ALL:
         raise InputError(
-            f"the covariates ({names}) explain the {kind} completely: adjusting leaves nothing of "
-            "them",
+            f"{names} {explain} the {kind} completely: adjusting leaves nothing of them",
             where=where,
-            hint=f"leave out the covariate that tells the {kind} apart; where each batch has one "
+            hint="name the column of the samples that belong together, such as the patient of a "
+            "pair: each block needs samples of two classes"
+            if option == "block"
+            else f"leave out the covariate that tells the {kind} apart; where each batch has one "
             "class only, batch and class cannot be separated by any method",
-            option=("adjust", "labels"),
+            option=(option, "labels"),
         )
     gone = [labels.classes[i] for i, part in zip(present, explained) if part > ALL]
     if gone:
         log.warn(
-            f"the covariates ({names}) explain {'class' if len(gone) == 1 else 'the classes'} "
+            f"{names} {explain} {'class' if len(gone) == 1 else 'the classes'} "
             f"{listed(gone)} completely: no feature can tell {'it' if len(gone) == 1 else 'them'} "
             "from the others after adjusting"
         )
     elif share > MUCH:
         log.warn(
-            f"the covariates ({names}) explain {share:.0%} of the differences between the {kind} "
+            f"{names} {explain} {share:.0%} of the differences between the {kind} "
             f"(are {kind} and batches confounded?): adjusting takes that out of the features too"
         )

@@ -47,7 +47,7 @@ class CovariateStep(Step):
                 levels = [blocks[0].values[sample] for sample in samples]
                 design = replace(design, blocks=np.unique(levels, return_inverse=True)[1])
             if labels is not None:
-                check_labels(labels, design, covariates[0].where, log)
+                check_labels(labels, design, covariates[0].where, log, covariates[0].option)
                 labels = labels.adjusted(design.basis)
             return design, labels
 
@@ -104,8 +104,9 @@ class CovariateStep(Step):
         }
         within = " within batches" if cohort.parts else ""
         run.log.note(
-            f"the covariates explain {explained.words}{within} before adjusting, "
-            f"{explained.after:.1%} after ({explained.by_chance:.1%} by chance)"
+            f"{'the covariates' if run.config.adjust else 'the blocks'} explain {explained.words}"
+            f"{within} before adjusting, {explained.after:.1%} after (as many random columns: "
+            f"{explained.by_chance:.1%})"
         )
 
     @staticmethod

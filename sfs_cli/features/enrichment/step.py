@@ -199,6 +199,9 @@ class EnrichmentStep(Step):
             facts.append(made | {"given": True} if name in self.given else made)
             own = self.rows.setdefault(PRERANKED if "ends" in made else OVERREPRESENTED, [])
             own += [(config.ranker, *row) for row in rows]
+            if not made["tested"]:
+                run.log.warn(f"sets of {name}: {_none_tested(made)}")
+                continue
             run.log.note(f"sets of {name}: {test_made(made)}")
         if facts:
             found.facts["knowledge"]["enrichment"] = facts
@@ -264,6 +267,16 @@ def test_made(tested: dict[str, Any]) -> str:
         f"of the {tested['ranked']:,} ranked features, by {metric}; p-values by random sets, which "
         "are too small where the features of a set are correlated; q-values of Benjamini and "
         "Hochberg over all sets"
+    )
+
+
+def _none_tested(tested: dict[str, Any]) -> str:
+    """Say in words why no set was tested, by the facts."""
+    if "ends" not in tested:
+        return "no set has ranked features, so none is tested"
+    return (
+        f"none has {LEAST} to {MOST} of the {tested['ranked']:,} ranked features, so none is "
+        "tested; --enrichment overrepresentation takes smaller sets"
     )
 
 

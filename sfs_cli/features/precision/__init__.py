@@ -44,8 +44,9 @@ class PrecisionFields(Config):
 def _rules(config: RankConfig) -> Iterator[Refusal]:
     """Yield what is wrong with the transformation."""
     if config.voom and config.transform is not None and config.transform not in TRANSFORMS:
-        what = f"--voom takes raw counts and their logarithms, not --transform {config.transform}"
-        hint = f"leave the transformation out, or give one of {', '.join(TRANSFORMS)}"
+        what = "--voom takes the logarithms of raw counts itself, and does not go with --transform "
+        what += config.transform
+        hint = f"leave --transform out, or choose the library sizes by it: {', '.join(TRANSFORMS)}"
         yield what, hint, ("transform", "voom")
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from sfs_cli.catalog import Method
 from sfs_cli.compute.matrix import BlockLike
 from sfs_cli.compute.passes import Pass
-from sfs_cli.errors import InputError
 from sfs_cli.features.step import Pairs, Step
 from sfs_cli.methods.base import Problem, Scorer, Status
 from sfs_cli.methods.blocks import pieces
@@ -18,7 +18,7 @@ from sfs_cli.methods.precision import MeanVarianceTrend, PrecisionWeights, fit_t
 from sfs_cli.run.load import Run
 from sfs_cli.run.passes import Shape, fitting, passes_of_method
 from sfs_cli.run.rank import RankResult
-from sfs_cli.run.raw_values import looked, raw_kind
+from sfs_cli.run.raw_values import refuse_logarithms
 from sfs_cli.run.scoring import Scored, score_on
 
 _EPS = float(np.finfo(np.float64).eps)
@@ -125,14 +125,15 @@ class PrecisionStep(Step):
 
     def check(self, run: Run) -> None:
         """Refuse values that look like logarithms."""
-        values = looked(run)
-        if raw_kind(values) is None and (values != np.rint(values)).any():
-            raise InputError(
-                "--voom needs raw counts; the values look like logarithms, or are standardized",
-                where=run.config.matrix,
-                hint="give the counts, or leave --voom out",
-                option="voom",
-            )
+        refuse_logarithms(run, "voom")
+
+    @staticmethod
+    def how(facts: dict[str, Any], method: Method) -> str:
+        """Return how to read the scores, and what to cite for the weights."""
+        weights = (
+            "Each count has the weight of its mean (voom; Law et al., Genome Biology 15, 2014)."
+        )
+        return f"{method.how({})} {weights}"
 
     def scoring_passes(self, shape: Shape) -> list[Pass] | None:
         """Return the passes for library sizes, for the trend, and for the scores."""

@@ -29,10 +29,11 @@ class ScaleFields(Config):
     """The options of scales."""
 
     scales: tuple[str, ...] = _scales(
-        "Test on several scales of the --coordinates: Gaussian kernels, whose widths are multiples "
-        "of the distance to the nearest sample, and the projection on the coordinates (linear). "
+        "Test on several scales of the --coordinates: Gaussian kernels of these widths, which are "
+        "multiples of the distance to the nearest sample, and the projection on the coordinates "
+        "(linear), such as 1.5,3,6,linear. "
         "The p-values of a feature are combined (Cauchy combination).",
-        metavar="NUMBERS and linear",
+        metavar="WIDTH,...,linear",
         words=("NUMBER", LINEAR),
         items=str,
         parse=split_words,

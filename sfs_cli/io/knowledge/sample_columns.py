@@ -252,6 +252,8 @@ WEIGHTS = Wanted("sample-weights", "weight", parse_weight, ("weight", "weights",
 def parse_event(text: str) -> float:
     """Return 1 for an event and 0 for a censored sample; raise an InputError for other text."""
     word = text.strip().casefold()
+    if word[:2] in ("0:", "1:"):  # 1:DECEASED and 0:LIVING, as cBioPortal writes them
+        word = word[0]
     if is_number(word):
         word = f"{float(word):g}"
     found = [word in words for words in (_CENSORED, _EVENT)]
@@ -345,12 +347,13 @@ def read_covariates(
         When the file cannot be read, has no such column, or a value is not what it should be.
     """
     table, columns = _table_of(spec, option, matrix, ids)
+    what = f"{groups} of each sample" if groups else "covariates"
     if columns is None:
-        columns = _choose(table, None, option, "covariates")
+        columns = _choose(table, None, option, what)
     held = not is_inside(spec) and sniff.recognize(table.path).kind is sniff.Kind.OBJECT
     found = []
     for asked, kind in _split_columns(columns, list(table.columns)[1:], option, groups):
-        name = _choose(table, asked, option, "covariates")
+        name = _choose(table, asked, option, what)
         values: Column[Any] = _column(table, name, "value", str)
         number = name not in table.categories and all(map(is_number, values.values()))
         taken = kind or ("numeric" if number else "categorical")
