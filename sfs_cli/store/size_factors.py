@@ -147,11 +147,12 @@ def common_dispersion(passes: Engine, read: Counts, inverse: np.ndarray) -> floa
     n = len(inverse)
 
     def estimates(span: Span) -> list[np.ndarray]:
-        normalized_counts = read(span) * inverse
-        mean = normalized_counts.mean(axis=1)
-        used = mean >= COUNTED
-        u, w = mean[used], normalized_counts[used].var(axis=1, ddof=1)
-        return [(w * (n - 1) / chdtri(n - 1, 0.5) - u * inverse.mean()) / u**2]
+        q = read(span) * inverse
+        mean = q.mean(axis=1, keepdims=True)
+        used = mean[:, 0] >= COUNTED
+        u = mean[used]
+        w = (q[used] / u).var(axis=1, ddof=1)  # of q / u: squares of large counts overflow
+        return [w * (n - 1) / chdtri(n - 1, 0.5) - inverse.mean() / u[:, 0]]
 
     found = passes.joined(estimates, passes.spans())[0] if n > 1 else np.zeros(0)
     if not len(found):
