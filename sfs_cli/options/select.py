@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
+from sfs_cli.features.enrichment import EnrichmentFields
 from sfs_cli.options.aggregate import TableFields
 from sfs_cli.options.evaluate import FoldFields
 from sfs_cli.options.fields import flag, option
@@ -31,7 +32,7 @@ _input = partial(option, section="Input", verbs=("select",))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SelectConfig(TableFields, FoldFields, OutputFields, ResourceFields):
+class SelectConfig(TableFields, FoldFields, EnrichmentFields, OutputFields, ResourceFields):
     """The options of `sfs select`."""
 
     VERB: ClassVar[str] = "select"

@@ -21,6 +21,13 @@ from sfs_cli.errors import InputError, UsageError, counted, listed
 from sfs_cli.evaluation.classify import CLASSIFIERS, Fold, accuracies, standardized
 from sfs_cli.evaluation.curve import Curve, chance_accuracy, curve_of
 from sfs_cli.features import against, doubts_about_samples, without_effect_on_order
+from sfs_cli.features.enrichment.step import (
+    OVERREPRESENTED,
+    PRERANKED,
+    given_sets,
+    signed_metric,
+    tested_sets,
+)
 from sfs_cli.features.pruning.step import PruningStep
 from sfs_cli.features.significance.doubts import doubts, to_have_q_values
 from sfs_cli.io.files.text import text_suffix
@@ -39,6 +46,7 @@ from sfs_cli.ranking.table import Picked, Ranking
 from sfs_cli.run import outputs
 from sfs_cli.run.artificial import artificial, check_artificial
 from sfs_cli.run.checkpoints import NO_CHECKPOINTS, RunCheckpoints
+from sfs_cli.run.config import split_sets
 from sfs_cli.run.folds import (
     FoldRankings,
     class_sizes,
@@ -63,6 +71,8 @@ from sfs_cli.tables import header
 IDS, ROWS, CURVE = "selected.txt", "selected.tsv", "curve.tsv"
 Q_VALUE, FREQUENCY = "q_value", "frequency"
 """The columns that --fdr and --stable read."""
+BEST = 5
+"""Sets of each test that messages name."""
 _WITHOUT: dict[str, Any] = {"format": "tsv"} | without_effect_on_order()
 """What a ranking is made again without: what does not change the order of the features."""
 
@@ -73,7 +83,7 @@ class Selected:
 
     rows: np.ndarray
     facts: dict[str, Any] = field(default_factory=dict)
-    curve: bytes = b""
+    tables: dict[str, bytes] = field(default_factory=dict)  # beside those of the rows
 
 
 def run(config: SelectConfig, messages: Messages, *, as_json: bool = False) -> bytes:
@@ -99,7 +109,10 @@ def run(config: SelectConfig, messages: Messages, *, as_json: bool = False) -> b
             )
 
     def describe() -> list[InputFile]:
-        found = outputs.describe_files([("result", result.path, {})])
+        files: list[tuple[str, Path, dict[str, str | None]]] = [("result", result.path, {})]
+        for path, part in map(split_sets, config.sets):
+            files.append(("sets", path, {"part": part} if part else {}))
+        found = outputs.describe_files(files)
         return found if ranking is None else [*found, *outputs.describe_inputs(ranking)]
 
     def make(kept: RunCheckpoints) -> outputs.Made:
@@ -110,9 +123,8 @@ def run(config: SelectConfig, messages: Messages, *, as_json: bool = False) -> b
         tables = {
             IDS: "".join(f"{result.features[row]}\n" for row in rows).encode(),
             ROWS: table_bytes(list(columns), cells, config.digits),
+            **found.tables,
         }
-        if config.cv:
-            tables[CURVE] = found.curve
         facts = {
             "rule": config.rule,
             "ranking": str(result.path),
@@ -309,6 +321,9 @@ def select(
         When the ranking lacks a column, or features, that the rule asks for, or is not of the
         matrix.
     """
+    name, sets = "", dict[str, list[str]]()
+    if config.sets:
+        name, sets = given_sets(config.sets, result.features, str(result.path))
     if config.cv:
         require_sklearn("the accuracy of classifiers")
     if ranking is None:
@@ -334,7 +349,56 @@ def select(
         messages.note(f"selected {chosen:,} of {of} ({_said(config)})")
     else:
         messages.warn(f"none of {of} is selected ({_said(config)})")
+    if sets:
+        _test_sets(config, result, found, name, sets, messages)
     return found
+
+
+def _test_sets(
+    config: SelectConfig,
+    result: Result,
+    found: Selected,
+    name: str,
+    sets: dict[str, list[str]],
+    messages: Messages,
+) -> None:
+    """Test sets among the selected rows, and of two directions also apart and preranked."""
+    ranking, how = _ranking_of(result), config.enrichment
+    ends, chosen = signed_metric(ranking)[1], np.isin(ranking.order, found.rows)
+    parts = {"selected": chosen}
+    if ends:
+        higher = np.array(ranking.extra["direction"][:])
+        parts |= {f"selected, higher in {end}": chosen & (higher == end) for end in ends}
+    tests = []
+    for part, first in parts.items() if how != "preranked" else ():
+        ahead = ranking.reordered(np.argsort(~first, kind="stable"))
+        made = tested_sets(ahead, name, sets, "overrepresentation", config.seed, int(first.sum()))
+        tests.append((OVERREPRESENTED, part, made))
+    if how == "preranked" or (how == "auto" and ends):
+        made = tested_sets(ranking, name, sets, "preranked", config.seed)
+        tests.append((PRERANKED, "ranking", made))
+    rows: dict[str, list[tuple[Any, ...]]] = {table: [] for table, _, _ in tests}
+    for table, part, (facts, cells) in tests:
+        rows[table] += [(part, *row) for row in cells]
+        found.facts.setdefault("enrichment", []).append({"list": part} | facts)
+        best = [f"{each['set']} (q-value {each['q_value']:.2g})" for each in facts["best"][:BEST]]
+        messages.note(f"sets of {name}, {table}, {part}: best {'; '.join(best) or 'none'}")
+    for table, of_table in rows.items():
+        found.tables[table] = table_bytes(header(table), of_table, config.digits)
+
+
+def _ranking_of(result: Result) -> Ranking:
+    """Return the ranked features, best first, with scores where those are sizes of effects."""
+    order, columns = result.order, result.table.columns
+    score, extra = np.arange(len(order), dtype=np.float64), dict[str, np.ndarray | Picked]()
+    if "score" in columns:
+        known = np.array(parse_numbers(result.table, "score"))[order]
+        score = known if (known >= 0).all() else score
+    if "direction" in columns:
+        names, codes = np.unique(np.array(columns["direction"])[order], return_inverse=True)
+        extra["direction"] = Picked(names.tolist(), codes)
+    ok, larger = Picked(["ok"], np.zeros(len(order), np.int8)), bool(score[0] > score[-1])
+    return Ranking(Picked(result.features, order), score, ok, larger, order, extra)
 
 
 def _said(config: SelectConfig) -> str:
@@ -501,7 +565,7 @@ def _cross_validated(config: SelectConfig, run: Run, n_ranked: int) -> tuple[Sel
         "above_chance": above,
     }
     table = _curve_bytes(lengths, curve, found.mean(axis=0), config.digits)
-    return Selected(np.empty(0, np.int64), {"cv": facts}, table), chosen
+    return Selected(np.empty(0, np.int64), {"cv": facts}, {CURVE: table}), chosen
 
 
 def _balanced(Z: np.ndarray, codes: np.ndarray, fold: Fold, length: int) -> np.ndarray:
