@@ -377,7 +377,6 @@ class SelectRecord(CommonRecord):
     cv: NotRequired[CurveFacts]
     redundancy: NotRequired[dict[str, Any]]
     matrix: NotRequired[str]
-    enrichment: NotRequired[list[dict[str, Any]]]
 
 
 def versions() -> dict[str, str]:

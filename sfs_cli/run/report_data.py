@@ -231,8 +231,6 @@ def _input_pairs(run: RunFacts) -> Pairs:
         pairs.append(("Features left out", reasons))
     if facts["transform"]:
         pairs.append(("Transformation", ", ".join(facts["transform"])))
-    if "dispersion" in facts:
-        pairs.append(("Dispersion of the counts", f"{facts['dispersion']:.3g}"))
     if labels.get("used") and "smallest" in labels:
         low, high = labels["smallest"], labels["largest"]
         pairs.append(("Outcome", f"{labels['from']}, from {low:.6g} to {high:.6g}"))

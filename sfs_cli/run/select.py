@@ -109,10 +109,8 @@ def run(config: SelectConfig, messages: Messages, *, as_json: bool = False) -> b
             )
 
     def describe() -> list[InputFile]:
-        files: list[tuple[str, Path, dict[str, str | None]]] = [("result", result.path, {})]
-        for path, part in map(split_sets, config.sets):
-            files.append(("sets", path, {"part": part} if part else {}))
-        found = outputs.describe_files(files)
+        sets = [("sets", path, {"part": part}) for path, part in map(split_sets, config.sets)]
+        found = outputs.describe_files([("result", result.path, {}), *sets])
         return found if ranking is None else [*found, *outputs.describe_inputs(ranking)]
 
     def make(kept: RunCheckpoints) -> outputs.Made:
@@ -321,9 +319,8 @@ def select(
         When the ranking lacks a column, or features, that the rule asks for, or is not of the
         matrix.
     """
-    name, sets = "", dict[str, list[str]]()
-    if config.sets:
-        name, sets = given_sets(config.sets, result.features, str(result.path))
+    # read first: they may be refused
+    sets = config.sets and given_sets(config.sets, result.features, str(result.path))
     if config.cv:
         require_sklearn("the accuracy of classifiers")
     if ranking is None:
@@ -350,55 +347,49 @@ def select(
     else:
         messages.warn(f"none of {of} is selected ({_said(config)})")
     if sets:
-        _test_sets(config, result, found, name, sets, messages)
+        found.tables |= _test_sets(config, result, found.rows, *sets, messages)
     return found
 
 
 def _test_sets(
-    config: SelectConfig,
-    result: Result,
-    found: Selected,
-    name: str,
-    sets: dict[str, list[str]],
-    messages: Messages,
-) -> None:
-    """Test sets among the selected rows, and of two directions also apart and preranked."""
-    ranking, how = _ranking_of(result), config.enrichment
-    ends, chosen = signed_metric(ranking)[1], np.isin(ranking.order, found.rows)
+    config: SelectConfig, result: Result, rows: np.ndarray, name: str, sets: Any, log: Messages
+) -> dict[str, bytes]:
+    """Test sets among the selected rows, of two directions also apart, and along the ranking.
+
+    Return the tables by their names.
+    """
+    order, columns, how = result.order, result.table.columns, config.enrichment
+    ranking = _ranking(result.features, order, np.arange(len(order)))
+    if "score" in columns:
+        score = np.array(parse_numbers(result.table, "score"))[order]
+        ranking = replace(ranking, score=score, larger_is_better=bool(score[0] > score[-1]))
+    higher = np.array(columns.get("direction", [""] * len(result.features)))[order]
+    names, codes = np.unique(higher, return_inverse=True)
+    ranking.extra["direction"] = Picked(names.tolist(), codes)
+    ends, chosen = signed_metric(ranking)[1], np.isin(order, rows)
     parts = {"selected": chosen}
-    if ends:
-        higher = np.array(ranking.extra["direction"][:])
-        parts |= {f"selected, higher in {end}": chosen & (higher == end) for end in ends}
-    tests = []
+    parts |= {f"selected, higher in {end}": chosen & (higher == end) for end in ends}
+    tests = {}
     for part, first in parts.items() if how != "preranked" else ():
         ahead = ranking.reordered(np.argsort(~first, kind="stable"))
-        made = tested_sets(ahead, name, sets, "overrepresentation", config.seed, int(first.sum()))
-        tests.append((OVERREPRESENTED, part, made))
+        found = tested_sets(ahead, name, sets, "overrepresentation", config.seed, int(first.sum()))
+        tests[part] = found
     if how == "preranked" or (how == "auto" and ends):
-        made = tested_sets(ranking, name, sets, "preranked", config.seed)
-        tests.append((PRERANKED, "ranking", made))
-    rows: dict[str, list[tuple[Any, ...]]] = {table: [] for table, _, _ in tests}
-    for table, part, (facts, cells) in tests:
-        rows[table] += [(part, *row) for row in cells]
-        found.facts.setdefault("enrichment", []).append({"list": part} | facts)
+        tests["ranking"] = tested_sets(ranking, name, sets, "preranked", config.seed, None)
+    tables: dict[str, list[tuple[Any, ...]]] = {}
+    for part, (facts, cells) in tests.items():
+        table = PRERANKED if part == "ranking" else OVERREPRESENTED
+        tables.setdefault(table, []).extend((part, *row) for row in cells)
         best = [f"{each['set']} (q-value {each['q_value']:.2g})" for each in facts["best"][:BEST]]
-        messages.note(f"sets of {name}, {table}, {part}: best {'; '.join(best) or 'none'}")
-    for table, of_table in rows.items():
-        found.tables[table] = table_bytes(header(table), of_table, config.digits)
+        log.note(f"sets of {name}, {table}, {part}: best {'; '.join(best) or 'none'}")
+    digits = config.digits
+    return {table: table_bytes(header(table), cells, digits) for table, cells in tables.items()}
 
 
-def _ranking_of(result: Result) -> Ranking:
-    """Return the ranked features, best first, with scores where those are sizes of effects."""
-    order, columns = result.order, result.table.columns
-    score, extra = np.arange(len(order), dtype=np.float64), dict[str, np.ndarray | Picked]()
-    if "score" in columns:
-        known = np.array(parse_numbers(result.table, "score"))[order]
-        score = known if (known >= 0).all() else score
-    if "direction" in columns:
-        names, codes = np.unique(np.array(columns["direction"])[order], return_inverse=True)
-        extra["direction"] = Picked(names.tolist(), codes)
-    ok, larger = Picked(["ok"], np.zeros(len(order), np.int8)), bool(score[0] > score[-1])
-    return Ranking(Picked(result.features, order), score, ok, larger, order, extra)
+def _ranking(names: Sequence[str], features: np.ndarray, score: np.ndarray) -> Ranking:
+    """Return features, best first, as a ranking; smaller scores are better."""
+    ok = Picked(["ok"], np.zeros(len(features), np.int8))
+    return Ranking(Picked(names, features), score, ok, False, features)
 
 
 def _said(config: SelectConfig) -> str:
@@ -489,13 +480,7 @@ def _prune(max_correlation: float, run: Run, made: Selected, index: np.ndarray, 
     """Leave out rows whose features repeat a better one, until enough are kept."""
     run.fit_matrix()
     features = index[made.rows]
-    ranking = Ranking(
-        Picked(run.matrix.ids.features, features),
-        np.zeros(len(features)),
-        Picked(["ok"], np.zeros(len(features), np.int8)),
-        True,
-        features,
-    )
+    ranking = _ranking(run.matrix.ids.features, features, np.zeros(len(features)))
     asked = replace(run.config, max_correlation=max_correlation, keep=keep)
     pruned, facts = PruningStep(asked).order(replace(run, config=asked), ranking)
     row = dict(zip(features.tolist(), made.rows.tolist()))

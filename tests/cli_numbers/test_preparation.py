@@ -132,7 +132,6 @@ def test_the_dispersion_is_said_and_recorded(
     alpha = dispersion(values, ratio_sizes(values))
     assert facts(out)["input"]["dispersion"] == pytest.approx(alpha, rel=1e-5)
     assert f"common dispersion of {alpha:.3g}" in capsys.readouterr().err
-    assert "Dispersion of the counts" in (out / "report.html").read_text()
 
 
 def test_flags_replace_the_steps_of_a_file(tmp_path: Path) -> None:
