@@ -190,8 +190,8 @@ FILES = {
         },
     ),
     "enrichment.tsv": File(
-        "hypergeometric tests of gene sets among the first features",
-        ("rank", "shard merge", *_JUDGING),
+        "hypergeometric tests of gene sets among the first or the selected features",
+        ("rank", "shard merge", *_JUDGING, "select"),
         "`--sets`, or sources with sets, where `preranked.tsv` does not take its place",
         {
             **_LIST,
@@ -206,7 +206,7 @@ FILES = {
     ),
     "preranked.tsv": File(
         "preranked enrichment (GSEA) of gene sets along the whole ranking",
-        ("rank", "shard merge", *_JUDGING),
+        ("rank", "shard merge", *_JUDGING, "select"),
         "`--sets` or sources with sets, where two classes give a direction, or `--enrichment "
         "preranked`",
         {

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
+from sfs_cli.features.enrichment import EnrichmentFields
 from sfs_cli.options.aggregate import TableFields
 from sfs_cli.options.evaluate import FoldFields
 from sfs_cli.options.fields import flag, option
@@ -31,7 +32,7 @@ _input = partial(option, section="Input", verbs=("select",))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SelectConfig(TableFields, FoldFields, OutputFields, ResourceFields):
+class SelectConfig(TableFields, FoldFields, EnrichmentFields, OutputFields, ResourceFields):
     """The options of `sfs select`."""
 
     VERB: ClassVar[str] = "select"
@@ -124,6 +125,9 @@ class SelectConfig(TableFields, FoldFields, OutputFields, ResourceFields):
             what = f"{given} are {len(rules)} rules" if rules else "no rule says how many to take"
             choices = ", ".join(RULES.values())
             raise self.error(what, f"give exactly one of {choices}", *(rules or RULES))
+        if self.enrichment != "auto" and not self.sets:
+            what = "--enrichment has no effect: there are no sets"
+            raise self.error(what, "give --sets FILE", "enrichment", "sets")
 
     @property
     def rule(self) -> str:

@@ -351,7 +351,7 @@ class Evaluation(FoldRankings):
         how, sets = self.config.enrichment, self.sets
         if sets and how != "overrepresentation" and (how != "auto" or signed_metric(ranking)[1]):
             of = name_of_sets(self.config.sets)
-            made, rows = tested_sets(ranking, of, sets, "preranked", self.config.seed)
+            made, rows = tested_sets(ranking, of, sets, "preranked", self.config.seed, None)
             self.found.preranked += [(name, *row) for row in rows]
             self.log.note(f"{name}: {test_made(made)}")
         return _scored(ranking)

@@ -168,6 +168,8 @@ class Run:
         """Make the passes for what the transformation needs of each sample."""
         run = self.context
         self.matrix.fit(run.engine, run.memory, run.scratch)
+        if (alpha := self.matrix.dispersion) is not None:
+            run.log.note(f"--transform vst: the counts have a common dispersion of {alpha:.3g}")
 
 
 @contextmanager

@@ -312,6 +312,8 @@ def _facts(run: Run, scored: Scored) -> RunFacts:
         },
         "transform": list(matrix.steps),
     }
+    if matrix.dispersion is not None:
+        read["dispersion"] = matrix.dispersion
     method: dict[str, Any] = {"name": config.method}
     if config.method == "kogs":
         method["how"] = scored.sources["aggregation"]["how"]

@@ -20,7 +20,7 @@ zero, as in single cells: genotypes and scores do not."""
 LARGEST_EXACT = 2**53
 LOG_SPAN = 64.0
 """Logarithms of base 2 of what is measured do not span more than this."""
-LOGARITHMS = ("log1p", "log2", "log2cpm", "clr")
+LOGARITHMS = ("log1p", "log2", "log2cpm", "vst", "clr")
 TAMING = (*LOGARITHMS, "rank", "pearson-residuals", "deviance")
 """Steps after which large values of counts or intensities do not dominate."""
 FOR_COUNTS, FOR_TESTS = "cpm,log1p", "pearson-residuals"

@@ -293,7 +293,7 @@ def page_of(
     tested = []
     if sets:
         name, given = given_sets(sets, ranking.feature, config.matrix)
-        tested = [tested_sets(ranking, name, given, how, config.seed)[0] | {"given": True}]
+        tested = [tested_sets(ranking, name, given, how, config.seed, None)[0] | {"given": True}]
     with _recorded(result):
         if tested:
             known = record["knowledge"]

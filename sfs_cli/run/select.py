@@ -21,6 +21,13 @@ from sfs_cli.errors import InputError, UsageError, counted, listed
 from sfs_cli.evaluation.classify import CLASSIFIERS, Fold, accuracies, standardized
 from sfs_cli.evaluation.curve import Curve, chance_accuracy, curve_of
 from sfs_cli.features import against, doubts_about_samples, without_effect_on_order
+from sfs_cli.features.enrichment.step import (
+    OVERREPRESENTED,
+    PRERANKED,
+    given_sets,
+    signed_metric,
+    tested_sets,
+)
 from sfs_cli.features.pruning.step import PruningStep
 from sfs_cli.features.significance.doubts import doubts, to_have_q_values
 from sfs_cli.io.files.text import text_suffix
@@ -39,6 +46,7 @@ from sfs_cli.ranking.table import Picked, Ranking
 from sfs_cli.run import outputs
 from sfs_cli.run.artificial import artificial, check_artificial
 from sfs_cli.run.checkpoints import NO_CHECKPOINTS, RunCheckpoints
+from sfs_cli.run.config import split_sets
 from sfs_cli.run.folds import (
     FoldRankings,
     class_sizes,
@@ -63,6 +71,8 @@ from sfs_cli.tables import header
 IDS, ROWS, CURVE = "selected.txt", "selected.tsv", "curve.tsv"
 Q_VALUE, FREQUENCY = "q_value", "frequency"
 """The columns that --fdr and --stable read."""
+BEST = 5
+"""Sets of each test that messages name."""
 _WITHOUT: dict[str, Any] = {"format": "tsv"} | without_effect_on_order()
 """What a ranking is made again without: what does not change the order of the features."""
 
@@ -73,7 +83,7 @@ class Selected:
 
     rows: np.ndarray
     facts: dict[str, Any] = field(default_factory=dict)
-    curve: bytes = b""
+    tables: dict[str, bytes] = field(default_factory=dict)  # beside those of the rows
 
 
 def run(config: SelectConfig, messages: Messages, *, as_json: bool = False) -> bytes:
@@ -99,7 +109,8 @@ def run(config: SelectConfig, messages: Messages, *, as_json: bool = False) -> b
             )
 
     def describe() -> list[InputFile]:
-        found = outputs.describe_files([("result", result.path, {})])
+        sets = [("sets", path, {"part": part}) for path, part in map(split_sets, config.sets)]
+        found = outputs.describe_files([("result", result.path, {}), *sets])
         return found if ranking is None else [*found, *outputs.describe_inputs(ranking)]
 
     def make(kept: RunCheckpoints) -> outputs.Made:
@@ -110,9 +121,8 @@ def run(config: SelectConfig, messages: Messages, *, as_json: bool = False) -> b
         tables = {
             IDS: "".join(f"{result.features[row]}\n" for row in rows).encode(),
             ROWS: table_bytes(list(columns), cells, config.digits),
+            **found.tables,
         }
-        if config.cv:
-            tables[CURVE] = found.curve
         facts = {
             "rule": config.rule,
             "ranking": str(result.path),
@@ -309,6 +319,8 @@ def select(
         When the ranking lacks a column, or features, that the rule asks for, or is not of the
         matrix.
     """
+    # read first: they may be refused
+    sets = config.sets and given_sets(config.sets, result.features, str(result.path))
     if config.cv:
         require_sklearn("the accuracy of classifiers")
     if ranking is None:
@@ -334,7 +346,50 @@ def select(
         messages.note(f"selected {chosen:,} of {of} ({_said(config)})")
     else:
         messages.warn(f"none of {of} is selected ({_said(config)})")
+    if sets:
+        found.tables |= _test_sets(config, result, found.rows, *sets, messages)
     return found
+
+
+def _test_sets(
+    config: SelectConfig, result: Result, rows: np.ndarray, name: str, sets: Any, log: Messages
+) -> dict[str, bytes]:
+    """Test sets among the selected rows, of two directions also apart, and along the ranking.
+
+    Return the tables by their names.
+    """
+    order, columns, how = result.order, result.table.columns, config.enrichment
+    ranking = _ranking(result.features, order, np.arange(len(order)))
+    if "score" in columns:
+        score = np.array(parse_numbers(result.table, "score"))[order]
+        ranking = replace(ranking, score=score, larger_is_better=bool(score[0] > score[-1]))
+    higher = np.array(columns.get("direction", [""] * len(result.features)))[order]
+    names, codes = np.unique(higher, return_inverse=True)
+    ranking.extra["direction"] = Picked(names.tolist(), codes)
+    ends, chosen = signed_metric(ranking)[1], np.isin(order, rows)
+    parts = {"selected": chosen}
+    parts |= {f"selected, higher in {end}": chosen & (higher == end) for end in ends}
+    tests = {}
+    for part, first in parts.items() if how != "preranked" else ():
+        ahead = ranking.reordered(np.argsort(~first, kind="stable"))
+        found = tested_sets(ahead, name, sets, "overrepresentation", config.seed, int(first.sum()))
+        tests[part] = found
+    if how == "preranked" or (how == "auto" and ends):
+        tests["ranking"] = tested_sets(ranking, name, sets, "preranked", config.seed, None)
+    tables: dict[str, list[tuple[Any, ...]]] = {}
+    for part, (facts, cells) in tests.items():
+        table = PRERANKED if part == "ranking" else OVERREPRESENTED
+        tables.setdefault(table, []).extend((part, *row) for row in cells)
+        best = [f"{each['set']} (q-value {each['q_value']:.2g})" for each in facts["best"][:BEST]]
+        log.note(f"sets of {name}, {table}, {part}: best {'; '.join(best) or 'none'}")
+    digits = config.digits
+    return {table: table_bytes(header(table), cells, digits) for table, cells in tables.items()}
+
+
+def _ranking(names: Sequence[str], features: np.ndarray, score: np.ndarray) -> Ranking:
+    """Return features, best first, as a ranking; smaller scores are better."""
+    ok = Picked(["ok"], np.zeros(len(features), np.int8))
+    return Ranking(Picked(names, features), score, ok, False, features)
 
 
 def _said(config: SelectConfig) -> str:
@@ -425,13 +480,7 @@ def _prune(max_correlation: float, run: Run, made: Selected, index: np.ndarray, 
     """Leave out rows whose features repeat a better one, until enough are kept."""
     run.fit_matrix()
     features = index[made.rows]
-    ranking = Ranking(
-        Picked(run.matrix.ids.features, features),
-        np.zeros(len(features)),
-        Picked(["ok"], np.zeros(len(features), np.int8)),
-        True,
-        features,
-    )
+    ranking = _ranking(run.matrix.ids.features, features, np.zeros(len(features)))
     asked = replace(run.config, max_correlation=max_correlation, keep=keep)
     pruned, facts = PruningStep(asked).order(replace(run, config=asked), ranking)
     row = dict(zip(features.tolist(), made.rows.tolist()))
@@ -501,7 +550,7 @@ def _cross_validated(config: SelectConfig, run: Run, n_ranked: int) -> tuple[Sel
         "above_chance": above,
     }
     table = _curve_bytes(lengths, curve, found.mean(axis=0), config.digits)
-    return Selected(np.empty(0, np.int64), {"cv": facts}, table), chosen
+    return Selected(np.empty(0, np.int64), {"cv": facts}, {CURVE: table}), chosen
 
 
 def _balanced(Z: np.ndarray, codes: np.ndarray, fold: Fold, length: int) -> np.ndarray:

@@ -33,7 +33,7 @@ from sfs_cli.store.adjust import Adjustment
 from sfs_cli.store.filters import EVERYTHING, FeatureFilter
 from sfs_cli.store.matrix import FeatureView, Matrix, mean_of_known
 from sfs_cli.store.quantile import normalized, reads
-from sfs_cli.store.size_factors import FACTORS, ROUNDS, CountRule
+from sfs_cli.store.size_factors import FACTORS, ROUNDS, CountRule, common_dispersion
 from sfs_cli.store.transforms import (
     QUANTILE,
     RESIDUALS,
@@ -41,6 +41,7 @@ from sfs_cli.store.transforms import (
     RefusedError,
     Step,
     counts,
+    dispersion_in,
     feature_step,
     keeps_zeros,
     kind,
@@ -58,9 +59,12 @@ def fitting_passes(steps: tuple[str, ...], n: int, m: int, memory: int) -> list[
             rounds = _ROUNDS[_gathering(step)]
             times = reads(n, m, memory, rounds) if rounds else 1
             found.append(replace(fitting_pass(step), times=times))
+        if step in SAMPLE_STEPS and SAMPLE_STEPS[step].dispersed:
+            found.append(_DISPERSION)
     return found
 
 
+_DISPERSION = Pass("dispersion of the counts for --transform vst", "sums")
 COUNTING = Pass("sums of the samples for --min-count", "sums")
 _ROUNDS = {"": 0, QUANTILE: 2, **ROUNDS}
 """How often the features are read for each group of samples, where some steps gather these."""
@@ -252,6 +256,14 @@ class PreparedMatrix:
             return 1e6 / self._factors[0]
         return self._factors[0] if first in ("log2cpm", *RESIDUALS) else None
 
+    @property
+    def dispersion(self) -> float | None:
+        """The dispersion that ``vst`` has found; None where it is no step, or not fitted."""
+        for at, factors in self._factors.items():
+            if kind(self.steps[at]) == "vst":
+                return dispersion_in(factors)
+        return None
+
     def _sample_steps(self) -> list[int]:
         return [at for at, name in enumerate(self.steps) if name in (*SAMPLE_STEPS, QUANTILE)]
 
@@ -297,6 +309,9 @@ class PreparedMatrix:
             factors = step.factors(total, int(used))
             usable = np.isfinite(total) & np.isfinite(factors)
             self._refuse_empty(f"--transform {name}", step.summed, total, usable)
+            if step.dispersed:
+                read = partial(self._counts_before, at)
+                factors = factors * common_dispersion(passes.at(_DISPERSION), read, factors)
             self._factors[at] = factors
 
     def _refuse_empty(self, asked: str, summed: str, total: np.ndarray, usable: np.ndarray) -> None:

@@ -1,4 +1,4 @@
-"""Size factors of samples, and which features have counts enough, from a matrix of counts.
+"""What a matrix of counts says: size factors, the dispersion, which features have counts enough.
 
 Library sizes do not tell samples apart that differ in a few features of large counts: these take
 their share from all others. Factors come from what most features say instead.
@@ -8,6 +8,7 @@ their share from all others. Factors come from what most features say instead.
   those of ``calcNormFactors`` of edgeR 3.40.2.
 - Median of ratios: S. Anders and W. Huber, "Differential expression analysis for sequence count
   data", Genome Biol. 11, R106, 2010, equation 5; those of ``estimateSizeFactors`` of DESeq2 1.38.3.
+- Common dispersion: median of the moment estimates of features by equations 7 and 8 there.
 - Features with counts enough: Y. Chen, A. T. L. Lun and G. K. Smyth, "From reads to genes to
   pathways", F1000Research 5, 1438, 2016; those of ``filterByExpr`` of edgeR 3.40.2.
 
@@ -36,6 +37,10 @@ LOG_RATIO_TRIM, ABUNDANCE_TRIM = 0.3, 0.05
 ABUNDANCE_CUTOFF = -1e10
 """TMM leaves out features whose mean log2 share of the library is not above this."""
 UPPER_QUARTILE = 0.75
+COUNTED = 5.0
+"""Mean normalized count of a feature that has a part in the dispersion."""
+LEAST_DISPERSION = 1e-4
+"""Counts that vary less are taken as this: of none, values would be square roots far from log2."""
 _EQUAL = 1e-6
 """If no log ratio is larger, two samples are the same up to their library sizes."""
 _ROUNDING = 1e-14
@@ -99,14 +104,65 @@ def ratio_factors(passes: Engine, read: Counts, memory: int) -> tuple[np.ndarray
         everywhere = np.isfinite(means)
         if not everywhere.any():
             raise InputError(
-                "--transform with ratios: each feature has a count of 0 in a sample, so that there "
-                "are no ratios to take a median of",
+                "--transform by medians of ratios: each feature has a count of 0 in a sample, so "
+                "that there are no ratios to take a median of",
                 hint="use TMM factors (tmm), or leave out samples of few counts",
                 option="transform",
             )
         found += each(passes, partial(_median_ratio, counts, everywhere, means), len(group))
     totals, ratios = np.array(found).T
     return totals, normalized(ratios / totals)
+
+
+def common_dispersion(passes: Engine, read: Counts, inverse: np.ndarray) -> float:
+    """Return a dispersion alpha for all features: counts have variance ``mu + alpha mu^2``.
+
+    Of each feature with a mean normalized count of `COUNTED` or more, w is the variance and u the
+    mean of its normalized counts, and ``z = u mean(1 / s)`` what Poisson counts of these size
+    factors s would have. Its estimate is ``(w / c - z) / u^2``. c is the median of chi-square over
+    its n - 1 degrees of freedom: without it most estimates from a few samples are too small. The
+    median over features is not changed by some that differ between groups of samples.
+
+    Parameters
+    ----------
+    passes : Engine
+        Over the m features of n samples.
+    read : callable
+        From a span to its counts (b, n), 0 in features that take no part.
+    inverse : ndarray, shape (n,)
+        1 over the size factors.
+
+    Returns
+    -------
+    float
+        `LEAST_DISPERSION` or more. Its bytes depend on neither blocks nor threads.
+
+    Raises
+    ------
+    InputError
+        If there is one sample, or no feature has counts enough.
+    """
+    from scipy.special import chdtri
+
+    n = len(inverse)
+
+    def estimates(span: Span) -> list[np.ndarray]:
+        q = read(span) * inverse
+        mean = q.mean(axis=1, keepdims=True)
+        used = mean[:, 0] >= COUNTED
+        u = mean[used]
+        w = (q[used] / u).var(axis=1, ddof=1)  # of q / u: squares of large counts overflow
+        return [w * (n - 1) / chdtri(n - 1, 0.5) - inverse.mean() / u[:, 0]]
+
+    found = passes.joined(estimates, passes.spans())[0] if n > 1 else np.zeros(0)
+    if not len(found):
+        raise InputError(
+            "--transform vst: no dispersion can be estimated: no feature has a mean count of "
+            f"{COUNTED:g} or more in two samples or more",
+            hint="use log2cpm:tmm or pearson-residuals, which estimate none",
+            option="transform",
+        )
+    return max(LEAST_DISPERSION, float(np.median(found)))
 
 
 FACTORS = {"tmm": tmm_factors, "ratios": ratio_factors}

@@ -122,6 +122,8 @@ class SampleStep:
     summed: str = "values"  # what the terms are, for messages
     # which normalization factors the sums are multiplied by (`sfs_cli.store.size_factors`)
     scaling: str = ""
+    # whether the factors are multiplied by the common dispersion, for which there is another pass
+    dispersed: bool = False
 
 
 def counts(block: np.ndarray, *, asked: str) -> np.ndarray:
@@ -185,6 +187,33 @@ def _inverse_norms(squares: np.ndarray, _n_features: int) -> np.ndarray:
 
 PRIOR = 2.0
 """Count that `_log2_cpm` adds."""
+
+
+def _inverse_sizes(total: np.ndarray, _n_features: int) -> np.ndarray:
+    """Return 1 over the size factors, which are in proportion to `total` and have product 1."""
+    with np.errstate(divide="ignore", invalid="ignore"):  # such samples are refused
+        return np.exp(np.log(total).mean()) / total
+
+
+def dispersion_in(factors: np.ndarray) -> float:
+    """Return the dispersion alpha from the factors of ``vst``: alpha over size factors, (n,)."""
+    return math.exp(float(np.log(factors).mean()))  # as the product of size factors is 1
+
+
+def _stabilized(block: np.ndarray, factors: np.ndarray) -> np.ndarray:
+    """Return ``(2 asinh(sqrt(alpha q)) - log(4 alpha)) / log 2`` of counts q over size factors.
+
+    F. J. Anscombe, "The transformation of Poisson, binomial and negative-binomial data", Biometrika
+    35, 1948: the integral of ``1 / sqrt(q + alpha q^2)``, the inverse of the standard deviation of
+    negative binomial counts. Scale and offset make it log2 q where alpha q is large.
+    """
+    block *= factors
+    np.sqrt(block, out=block)
+    np.arcsinh(block, out=block)
+    block -= math.log(4 * dispersion_in(factors)) / 2
+    block *= 2 / math.log(2)
+    return block
+
 
 # ---- residuals of counts -----------------------------------------------------------------------
 
@@ -276,14 +305,24 @@ def _per_million(
 SAMPLE_STEPS = {
     **_per_million("cpm", _cpm_factors, _times),
     **_per_million("log2cpm", _totals, _log2_cpm),
+    **{
+        name: SampleStep(
+            partial(_count_terms, asked=f"--transform {name}"),
+            _inverse_sizes,
+            _stabilized,
+            scaling=scaling,
+            dispersed=True,
+        )
+        for name, scaling in (("vst", "ratios"), ("vst:tmm", "tmm"))
+    },
     "clr": SampleStep(_clr_terms, _clr_factors, _clr_apply),
     "unit-samples": SampleStep(_squares, _inverse_norms, _times, "squares"),
     "pearson-residuals": _residual_step("pearson-residuals", _pearson),
     "deviance": _residual_step("deviance", _deviance),
 }
-"""Counts per million, and log2 of them; centered log-ratio of x + 1, as zeros have no logarithm;
-samples of norm 1; Pearson residuals of a negative binomial model; deviance residuals of a binomial
-model."""
+"""Counts per million, and log2 of them; a variance-stabilizing transformation of negative binomial
+counts; centered log-ratio of x + 1, as zeros have no logarithm; samples of norm 1; Pearson
+residuals of a negative binomial model; deviance residuals of a binomial model."""
 
 RESIDUALS = ("pearson-residuals", "deviance")
 """Steps whose factors are the totals of the samples."""
@@ -329,7 +368,8 @@ def doublings(steps: tuple[str, ...]) -> float | None:
     It is known of the last step that takes a logarithm, of values that are proportional to those of
     the matrix, if what follows keeps differences: 1 after ``log2`` and ``log2cpm``, 1 / ln 2 after
     ``log1p`` and ``clr`` (of x + 1, in a feature or relative to the mean of the sample). None
-    otherwise: without a logarithm among the steps nobody has said what the values are.
+    otherwise: without a logarithm among the steps nobody has said what the values are, and
+    differences after ``vst`` are doublings of large counts alone.
     """
     found = None
     for step in map(kind, steps):

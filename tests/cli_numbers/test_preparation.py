@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 
+from sfs_cli.cli.app import run
 from sfs_cli.store import build
 from tests.cli_numbers.commands import facts, ranked, ranking_bytes, sfs
 from tests.making import write_parquet, write_table
-from tests.oracles.preparation import binomial_deviance_residuals, pearson_residuals
+from tests.oracles.preparation import (
+    binomial_deviance_residuals,
+    dispersion,
+    pearson_residuals,
+    ratio_sizes,
+)
 
 LARGE = (30_000, 150)
 """Features and samples: 18 MB in float32, more than a quarter of 64 MiB."""
@@ -60,7 +67,7 @@ def test_threads_memory_and_stores_do_not_change_a_byte(
 
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize(
-    "steps", ["pearson-residuals", "deviance", "unit-samples", "cpm,quantile,log1p"]
+    "steps", ["pearson-residuals", "deviance", "unit-samples", "cpm,quantile,log1p", "vst:tmm"]
 )
 def test_shards_give_the_bytes_of_one_run(steps: str, tmp_path: Path) -> None:
     matrix = write_table(tmp_path / "m.csv", counts(60, 12))
@@ -115,6 +122,18 @@ def test_a_repeated_option_adds_steps_in_order(tmp_path: Path) -> None:
     assert other != once
 
 
+def test_the_dispersion_is_said_and_recorded(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    values = counts(60, 12) + 1
+    out, path = tmp_path / "out", write_table(tmp_path / "m.csv", values)
+    with patch("signal.signal"):
+        run(["rank", str(path), "--method", "variance", "--transform", "vst", "--out", str(out)])
+    alpha = dispersion(values, ratio_sizes(values))
+    assert facts(out)["input"]["dispersion"] == pytest.approx(alpha, rel=1e-5)
+    assert f"common dispersion of {alpha:.3g}" in capsys.readouterr().err
+
+
 def test_flags_replace_the_steps_of_a_file(tmp_path: Path) -> None:
     path = write_table(tmp_path / "m.csv", counts(50, 12))
     (tmp_path / "run.yaml").write_text("transform: [log1p, 'floor:1']\n")
@@ -126,7 +145,7 @@ def test_flags_replace_the_steps_of_a_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "steps", ["deviance", "pearson-residuals", "floor:1,log2", "unit-samples", "quantile"]
+    "steps", ["deviance", "pearson-residuals", "floor:1,log2", "unit-samples", "quantile", "vst"]
 )
 def test_a_plan_is_made_for_a_table_that_is_not_read(steps: str, tmp_path: Path) -> None:
     path = write_table(tmp_path / "m.csv", counts(50, 12))

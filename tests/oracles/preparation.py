@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import log, sqrt
 
 import numpy as np
-from scipy.stats import rankdata
+from scipy.stats import chi2, rankdata
 
 
 def unit_samples(X: np.ndarray) -> np.ndarray:
@@ -93,6 +93,32 @@ def ratio_sizes(counts: np.ndarray) -> np.ndarray:
     ratios = [np.median([y / g for y, g in zip(sample, mean) if g > 0]) for sample in counts.T]
     factors = ratios / counts.sum(axis=0)
     return counts.sum(axis=0) * factors / np.prod(factors) ** (1 / len(factors))
+
+
+def variance_stabilized(counts: np.ndarray, size: np.ndarray) -> np.ndarray:
+    """Return counts of library sizes by the arsinh of negative binomial ones (Anscombe 1948)."""
+    alpha, factor = dispersion(counts, size), size / np.prod(size ** (1 / len(size)))
+    found = np.zeros(counts.shape)
+    for (i, j), count in np.ndenumerate(counts):
+        root = sqrt(alpha * count / factor[j])
+        found[i, j] = (2 * log(root + sqrt(root**2 + 1)) - log(alpha) - log(4)) / log(2)
+    return found
+
+
+def dispersion(counts: np.ndarray, size: np.ndarray) -> float:
+    """Return the median dispersion of the features with 5 normalized counts on average.
+
+    A variance is divided by the median that sample variances have whose mean is 1.
+    """
+    factor, found = size / np.prod(size ** (1 / len(size))), []
+    n = len(factor)
+    for row in counts:
+        mean = sum(row / factor) / n
+        if mean >= 5:
+            variance = sum((row / factor - mean) ** 2) / (n - 1)
+            variance /= chi2.median(n - 1) / (n - 1)
+            found.append((variance - mean * sum(1 / factor) / n) / mean**2)
+    return max(1e-4, float(np.median(found)))
 
 
 def log2_cpm(counts: np.ndarray, size: np.ndarray) -> np.ndarray:

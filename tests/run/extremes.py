@@ -139,7 +139,7 @@ TRANSFORMS = (
     *("log1p", "log2", "zscore", "center", "unit", "rank", "cpm", "clr", "unit-samples"),
     *("pearson-residuals", "deviance", "quantile", "cpm,log1p", "cpm,log1p,zscore", "cpm,log2"),
     *("floor:1e-300,log2", "unit,unit-samples", "quantile,log1p", "zscore,rank", "center,unit"),
-    *("cpm,cpm", "pearson-residuals,zscore", "unit-samples,zscore"),
+    *("cpm,cpm", "pearson-residuals,zscore", "unit-samples,zscore", "vst", "vst:tmm"),
 )
 COMMANDS = (
     "robustness MATRIX --draws 2",

@@ -499,6 +499,7 @@ def proposed(text: str, option: str) -> list[str]:
         ("rank", None),
         ("pearson-residuals", None),
         ("clr", None),
+        ("vst", None),
     ],
 )
 def test_a_transformation_without_logarithms_leaves_values_raw(

@@ -6,6 +6,7 @@ import csv
 import gzip
 import json
 import shutil
+from math import comb
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -702,3 +703,71 @@ def test_a_damaged_record_is_refused(tmp_path, part, value):
     path.write_text(json.dumps(record))
     with pytest.raises(InputError, match="record of the ranking is damaged"):
         names_by(result, top=3)
+
+
+# ---- sets of features ----------------------------------------------------------------------------
+
+
+def with_sets(folder: Path, **options: Any) -> tuple[str, str]:
+    """Rank by two classes; return the output folder and a file of three sets."""
+    write_labels(folder / "two.tsv", [f"c{i % 3 // 2}" for i in range(N)])
+    sets = folder / "sets.gmt"
+    members = {"planted": range(12), "others": range(20, 40), "mixed": range(6, 30)}
+    lines = ["\t".join([name, "", *(f"g{i}" for i in of)]) for name, of in members.items()]
+    sets.write_text("\n".join(lines) + "\n")
+    given = {"labels": str(folder / "two.tsv"), "sets": (str(sets),), "enrichment": "preranked"}
+    return ranked(folder, **given | options), str(sets)
+
+
+def test_sets_are_tested_among_the_selected_features_and_those_of_each_direction(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    result, sets = with_sets(tmp_path)
+    select.run(SelectConfig(result, top=14, sets=(sets,), out=str(tmp_path / "s")), Messages())
+    rows, chosen = rows_of(tmp_path / "s/enrichment.tsv"), rows_of(tmp_path / "s/selected.tsv")
+    direction = {row["feature"]: row["direction"] for row in chosen}
+    lists = {"selected": list(direction)} | {
+        f"selected, higher in {end}": [f for f, to in direction.items() if to == end]
+        for end in ("c1", "c0")
+    }
+    assert [row["list"] for row in rows] == [name for name in lists for _ in range(3)]
+    lines = [line.split("\t") for line in Path(sets).read_text().splitlines()]
+    known = {name: members for name, _, *members in lines}
+    for row in rows:
+        of, first = known[row["set"]], lists[row["list"]]
+        both = [feature for feature in first if feature in of]
+        more = range(len(both), len(first) + 1)
+        ways = sum(comb(len(of), k) * comb(M - len(of), len(first) - k) for k in more)
+        assert row["features"] == str(len(first))
+        assert row["members"] == ";".join(both)
+        assert float(row["p_value"]) == pytest.approx(ways / comb(M, len(first)), rel=1e-8)
+    assert min(rows, key=lambda row: float(row["p_value"]))["set"] == "planted"
+    own = rows_of(Path(result) / "preranked.tsv")
+    for one, other in zip(rows_of(tmp_path / "s/preranked.tsv"), own, strict=True):
+        assert one["list"] == "ranking"
+        for name in ("set", "size", "p_value", "q_value", "direction", "leading_edge"):
+            assert one[name] == other[name]
+        assert float(one["nes"]) == pytest.approx(float(other["nes"]), rel=1e-8)
+    said = "sets of sets.gmt, enrichment.tsv, selected: best planted (q-value "
+    assert said in capfd.readouterr().err
+    roles = {each["role"] for each in json.loads((tmp_path / "s/run.json").read_text())["inputs"]}
+    assert roles == {"result", "sets"}
+
+
+def test_sets_of_a_list_without_directions(tmp_path: Path) -> None:
+    _, sets = with_sets(tmp_path)
+    plain = tmp_path / "plain.txt"
+    plain.write_text("".join(f"g{i}\n" for i in range(M)))
+    given: dict[str, Any] = {"top": 3, "sets": (sets,), "out": str(tmp_path / "s")}
+    select.run(SelectConfig(str(plain), **given), Messages(-1))
+    assert {row["list"] for row in rows_of(tmp_path / "s/enrichment.tsv")} == {"selected"}
+    assert not (tmp_path / "s/preranked.tsv").exists()
+    asked = SelectConfig(str(plain), **given | {"enrichment": "preranked", "force": True})
+    select.run(asked, Messages(-1))
+    assert {row["direction"] for row in rows_of(tmp_path / "s/preranked.tsv")} == {"top"}
+    assert not (tmp_path / "s/enrichment.tsv").exists()
+    with pytest.raises(UsageError, match="there are no sets"):
+        SelectConfig(str(plain), top=3, enrichment="preranked")
+    (tmp_path / "else.gmt").write_text("a\t\tx\ty\n")
+    with pytest.raises(InputError, match="none of 1 set has a feature"):
+        names_by(str(plain), top=3, sets=(str(tmp_path / "else.gmt"),))

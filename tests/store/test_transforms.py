@@ -21,6 +21,7 @@ from tests.oracles.preparation import (
     ratio_sizes,
     tmm_sizes,
     unit_samples,
+    variance_stabilized,
 )
 
 
@@ -42,6 +43,8 @@ OBVIOUS = {
     "cpm": lambda X: X / X.sum(axis=0) * 1_000_000,
     "cpm:tmm": lambda X: X / tmm_sizes(X) * 1_000_000,
     "cpm:ratios": lambda X: X / ratio_sizes(X) * 1_000_000,
+    "vst": lambda X: variance_stabilized(X, ratio_sizes(X)),
+    "vst:tmm": lambda X: variance_stabilized(X, tmm_sizes(X)),
     "log2cpm": lambda X: log2_cpm(X, X.sum(axis=0)),
     "log2cpm:tmm": lambda X: log2_cpm(X, tmm_sizes(X)),
     "log2cpm:ratios": lambda X: log2_cpm(X, ratio_sizes(X)),
@@ -82,7 +85,7 @@ def test_every_step_has_its_formula_here():
 def test_a_step_is_its_formula(built, counts, step, form):
     if step == "quantile" and "sparse" in form:
         pytest.skip("a sparse matrix is refused: tests/store/test_quantile.py")
-    X = counts + 1 if step == "log2" or "ratios" in step else counts
+    X = counts + 1 if step in ("log2", "vst") or "ratios" in step else counts
     matrix = built(X, sparse="sparse" in form, keep="store" in form).matrix
     np.testing.assert_allclose(
         transformed(matrix, (step,)), expected(X, (step,)), rtol=1e-12, atol=1e-12

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from sfs_cli.options import RankConfig
 
 _sets = partial(
-    option, section="Evaluation", verbs=("rank", "shard init", "evaluate", "compare", "report")
+    option,
+    section="Evaluation",
+    verbs=("rank", "shard init", "evaluate", "compare", "report", "select"),
 )
 
 
@@ -36,8 +38,8 @@ class EnrichmentFields(Config):
         "How sets are tested: whether the first features have more of their members than by chance "
         "(overrepresentation), or where in the whole ranking they are (preranked, as GSEA does). "
         "auto: preranked, with a direction, where two classes give the ranking one (and a set has "
-        "15 features or more); sfs evaluate "
-        "and compare make both tests then.",
+        "15 features or more); sfs evaluate, "
+        "compare and select make both tests then.",
         default="auto",
         words=("auto", "overrepresentation", "preranked"),
     )

@@ -125,14 +125,21 @@ def tested_length(ranking: Ranking) -> int:
 
 
 def tested_sets(
-    ranking: Ranking, name: str, sets: dict[str, list[str]], how: str, seed: int
+    ranking: Ranking,
+    name: str,
+    sets: dict[str, list[str]],
+    how: str,
+    seed: int,
+    length: int | None,
 ) -> tuple[dict[str, Any], Rows]:
     """Test the sets of a name; return the numbers with the best tests, and the rows of the table.
 
-    `how` is the value of ``--enrichment``. Raises InputError when there are hardly any features.
+    `how` is the value of ``--enrichment``, and `length` the number of first features, None for
+    `tested_length`. Raises InputError when there are hardly any features.
     """
     metric, ends = signed_metric(ranking)
-    ranked, length = ranking.feature[: len(metric)], tested_length(ranking)
+    ranked, enough = ranking.feature[: len(metric)], length is not None
+    length = tested_length(ranking) if length is None else length
     facts: dict[str, Any] = {"source": name, "ranked": len(ranked)}
     tests: Rows
     columns: tuple[str, ...]
@@ -156,7 +163,7 @@ def tested_sets(
     else:
         from sfs_cli.evaluation.measures import enrichment  # imports SciPy
 
-        if length < FEWEST:
+        if length < FEWEST and not enough:
             raise InputError(
                 f"sets of {name}: too few ranked features ({len(ranked):,}) to test sets among "
                 "the first",
@@ -195,7 +202,9 @@ class EnrichmentStep(Step):
         for name, sets in (sets_of_sources(run) | self.given).items():
             if name not in self.given and tested_length(found.ranking) < FEWEST:
                 continue
-            made, rows = tested_sets(found.ranking, name, sets, config.enrichment, config.seed)
+            made, rows = tested_sets(
+                found.ranking, name, sets, config.enrichment, config.seed, None
+            )
             facts.append(made | {"given": True} if name in self.given else made)
             own = self.rows.setdefault(PRERANKED if "ends" in made else OVERREPRESENTED, [])
             own += [(config.ranker, *row) for row in rows]
