@@ -126,6 +126,8 @@ class SignificanceStep(Step):
         if config.fdr_method == "storey":
             counts["null_share"] = null_share(np.asarray(found.ranking.extra["p_value"]))
         facts["significance"] = counts | of_scores
+        what = counted(counts["features"], "feature")
+        run.log.note(f"q-value of {SIGNIFICANT:g} or less: {what} of {np.count_nonzero(q == q):,}")
         for doubt in doubts(cast(dict[str, Any], facts)):
             tell(run, doubt.guard, doubt.text)
         scored = np.flatnonzero(~np.isnan(solution.score))
