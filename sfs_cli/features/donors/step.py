@@ -71,8 +71,8 @@ class DonorDesign:
             ways.append("add up or average those of each donor and class (not across classes)")
         if self.of_several_classes and not self.adjusted:
             ways.append(
-                "compare within donors: --block with the column of the donors and --method t-test or "
-                "f-test, which of two classes is the paired test"
+                "compare within donors: --block with the column of the donors and --method t-test "
+                "or f-test, which of two classes is the paired test"
             )
         remedy = ", and ".join(ways)
         return Doubt("donors", f"{seen}: {effect}; {remedy}", seen, remedy)
