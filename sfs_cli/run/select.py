@@ -380,7 +380,8 @@ def _test_sets(
     for part, (facts, cells) in tests.items():
         table = PRERANKED if part == "ranking" else OVERREPRESENTED
         tables.setdefault(table, []).extend((part, *row) for row in cells)
-        best = [f"{each['set']} (q-value {each['q_value']:.2g})" for each in facts["best"][:BEST]]
+        ordered = sorted(facts["best"], key=lambda each: each["p_value"])[:BEST]  # of both ends
+        best = [f"{each['set']} (q-value {each['q_value']:.2g})" for each in ordered]
         log.note(f"sets of {name}, {table}, {part}: best {'; '.join(best) or 'none'}")
     digits = config.digits
     return {table: table_bytes(header(table), cells, digits) for table, cells in tables.items()}

@@ -748,8 +748,10 @@ def test_sets_are_tested_among_the_selected_features_and_those_of_each_direction
         for name in ("set", "size", "p_value", "q_value", "direction", "leading_edge"):
             assert one[name] == other[name]
         assert float(one["nes"]) == pytest.approx(float(other["nes"]), rel=1e-8)
-    said = "sets of sets.gmt, enrichment.tsv, selected: best planted (q-value "
-    assert said in capfd.readouterr().err
+    said = capfd.readouterr().err
+    assert "sets of sets.gmt, enrichment.tsv, selected: best planted (q-value " in said
+    best = min(own, key=lambda row: float(row["p_value"]))
+    assert f"preranked.tsv, ranking: best {best['set']} (q-value " in said
     roles = {each["role"] for each in json.loads((tmp_path / "s/run.json").read_text())["inputs"]}
     assert roles == {"result", "sets"}
 
