@@ -96,3 +96,33 @@ def test_moderation_needs_unweighted_samples_and_a_test(tmp_path: Path) -> None:
         RankConfig(**options, method="f-test", moderate="yes", sample_weights="w.tsv")
     with pytest.raises(UsageError, match="unknown value"):
         RankConfig(**options, method="f-test", moderate="twice")
+
+
+def test_each_batch_has_its_own_prior(tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    options = {
+        "matrix": write_parquet(tmp_path / "x.parquet", rng.normal(size=(60, 24))),
+        "labels": write_labels(tmp_path / "y.tsv", [0, 1] * 12),
+        "batch": str(write_labels(tmp_path / "b.tsv", [0] * 12 + [1] * 12)),
+    }
+    found = rank(RankConfig(**options, method="f-test", moderate="yes"), Messages(-1))
+    assert found.facts["moderation"] == {"how": "yes"}
+    ranked = found.facts["batches"]["ranked"]
+    priors = [batch["method"]["moderated"]["prior_variance"] for batch in ranked]
+    assert priors[0] != priors[1]
+    assert all(0.5 < prior < 2 for prior in priors)
+
+
+def test_variances_of_zero_in_most_features_are_told(tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    y = np.repeat([0, 1], 4)
+    X = rng.normal(size=(20, 8))
+    for still, told in ((12, True), (10, True), (9, False), (0, False)):
+        values = np.where(np.arange(20)[:, None] < still, np.outer(np.arange(1, 21), y), X)
+        options = {
+            "matrix": write_parquet(tmp_path / "x.parquet", values),
+            "labels": write_labels(tmp_path / "y.tsv", y.tolist()),
+        }
+        found = rank(RankConfig(**options, method="t-test", moderate="yes"), Messages(-1))
+        text = f"{still} of 20 features vary by the labels alone"
+        assert any(text in each for each in found.warnings) == told
