@@ -126,3 +126,15 @@ def test_variances_of_zero_in_most_features_are_told(tmp_path: Path) -> None:
         found = rank(RankConfig(**options, method="t-test", moderate="yes"), Messages(-1))
         text = f"{still} of 20 features vary by the labels alone"
         assert any(text in each for each in found.warnings) == told
+
+
+def test_a_member_ranks_as_it_does_alone(tmp_path: Path) -> None:
+    options = of_limma(tmp_path)
+    alone = rank(RankConfig(**options, method="t-test"), Messages(-1))
+    assert alone.config.moderate == "yes"  # the samples are few
+    both = RankConfig(**options, method="kogs", members=("t-test", "variance"))
+    found = rank(both, Messages(-1))
+    place = np.empty(len(alone.ranking.order), int)
+    place[alone.ranking.order] = np.arange(1, len(place) + 1)
+    of_member = np.asarray(found.ranking.extra["rank_t-test"])
+    np.testing.assert_array_equal(of_member, place[found.ranking.order])
