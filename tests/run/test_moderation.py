@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sfs_cli.errors import UsageError
+from sfs_cli.errors import InputError, UsageError
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.run.rank import rank
@@ -138,3 +138,12 @@ def test_a_member_ranks_as_it_does_alone(tmp_path: Path) -> None:
     place[alone.ranking.order] = np.arange(1, len(place) + 1)
     of_member = np.asarray(found.ranking.extra["rank_t-test"])
     np.testing.assert_array_equal(of_member, place[found.ranking.order])
+
+
+def test_features_that_are_all_constant_are_refused_as_such(tmp_path: Path) -> None:
+    options = {
+        "matrix": write_parquet(tmp_path / "x.parquet", np.tile([1.0, 2.0, 3.0], (8, 1))),
+        "labels": write_labels(tmp_path / "y.tsv", [0, 1] * 4),
+    }
+    with pytest.raises(InputError, match="no feature can be scored: 3 constant"):
+        rank(RankConfig(**options, method="f-test", moderate="yes"), Messages(-1))

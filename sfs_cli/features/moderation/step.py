@@ -48,6 +48,8 @@ class ModeratedScorer(Scorer):
 
     def settled(self, score: np.ndarray, *measured: np.ndarray) -> np.ndarray:
         """Return the moderated statistics of all features, shape (m,)."""
+        if np.isnan(score).all():  # which is refused as without moderation
+            return score
         square, mean = measured[:2]
         between, within = self.freedom
         F = score**2 if self.rooted else score
@@ -63,7 +65,8 @@ class ModeratedScorer(Scorer):
 
     def columns(self, score: np.ndarray, *_measured: np.ndarray) -> dict[str, np.ndarray]:
         """Return the p-values and q-values of the moderated statistics, each shape (m,)."""
-        assert self.found is not None
+        if self.found is None:
+            return {}
         F = score**2 if self.rooted else score
         prior = self.found.prior
         self.facts["moderated"] = {
