@@ -142,8 +142,26 @@ def test_a_member_ranks_as_it_does_alone(tmp_path: Path) -> None:
 
 def test_features_that_are_all_constant_are_refused_as_such(tmp_path: Path) -> None:
     options = {
-        "matrix": write_parquet(tmp_path / "x.parquet", np.tile([1.0, 2.0, 3.0], (8, 1))),
+        "matrix": write_parquet(
+            tmp_path / "x.parquet", np.repeat([[1.0], [2.0], [3.0]], 8, axis=1)
+        ),
         "labels": write_labels(tmp_path / "y.tsv", [0, 1] * 4),
     }
-    with pytest.raises(InputError, match="no feature can be scored: 3 constant"):
-        rank(RankConfig(**options, method="f-test", moderate="yes"), Messages(-1))
+    for voom in (False, True):
+        config = RankConfig(**options, method="f-test", moderate="yes", voom=voom)
+        with pytest.raises(InputError, match="no feature can be scored: 3 constant"):
+            rank(config, Messages(-1))
+
+
+def test_the_rate_of_false_positives_is_that_of_the_moderated_test(tmp_path: Path) -> None:
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(1000, 4)) * np.sqrt(6 / rng.chisquare(6, 1000))[:, None]
+    options = {
+        "matrix": write_parquet(tmp_path / "x.parquet", X),
+        "labels": write_labels(tmp_path / "y.tsv", [0, 0, 1, 1]),
+    }
+    found = rank(RankConfig(**options, method="f-test"), Messages(-1))
+    assert found.config.moderate == "yes"
+    p = np.asarray(found.ranking.extra["p_value"])
+    assert (p < 0.01).mean() < 0.015
+    assert not any("false positive rate" in each for each in found.warnings)
