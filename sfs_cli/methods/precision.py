@@ -22,6 +22,8 @@ SPAN = 0.5
 """Part of the features that the line at a point is fitted to."""
 _DEPENDENT = 1e-7
 """A direction of the design matrix with less than this part of the largest one is none."""
+_LEAST_SD = 1e-3
+"""A smaller part of the largest value of the line is none: weights would be infinite."""
 _LOG2_MILLION = float(np.log2(1e6))
 
 
@@ -182,14 +184,19 @@ def fit_trend(
     Returns
     -------
     MeanVarianceTrend or None
-        None if fewer than two features have a standard deviation: all weights are 1 then.
+        None if fewer than two features have a standard deviation, or all are 0: all weights are 1
+        then. Where the line falls below a thousandth of its largest value, it is that.
     """
     used = ~(np.isnan(log_count) | np.isnan(root_sd))
     if used.sum() < 2:
         return None
     x, y = log_count[used], root_sd[used]
     at, first = np.unique(x, return_index=True)
-    return MeanVarianceTrend(at, lowess(x, y, span)[first])
+    line = lowess(x, y, span)[first]
+    largest = float(line.max())
+    if not largest > 0:
+        return None
+    return MeanVarianceTrend(at, np.maximum(line, _LEAST_SD * largest))
 
 
 def _orthonormal(design: np.ndarray) -> np.ndarray:

@@ -178,5 +178,11 @@ def test_fdr_methods_that_are_wrong_or_idle(study: Path, capfd: pytest.CaptureFi
     assert (
         run_here(["rank", matrix, "--pvalues", "moments", "--fdr-method", "holm"], capfd).code == 2
     )
+    of_test = ["rank", matrix, "--labels", str(study / "three.tsv"), "--method", "f-test"]
+    for option in ("--batch", "--sample-weights"):
+        words = [*of_test, option, str(study / "three.tsv"), "--fdr-method", "by"]
+        done = run_here(words, capfd)
+        assert done.code == 2
+        assert f"has no p-values here, with {option}" in done.err
     words = ("--method", "spec", "--pvalues", "moments", "--fdr-method", "by", "--stability", "4")
     assert code_of("rank", matrix, *words) == 0

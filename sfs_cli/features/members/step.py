@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from sfs_cli.compute.passes import Pass
+from sfs_cli.features import FEATURES
 from sfs_cli.features.step import Step
 from sfs_cli.options import RankConfig
 from sfs_cli.run.fused_rank import Ranked, aggregate_rankings
@@ -39,6 +40,8 @@ STEP = MemberStep
 
 def _rankings(run: Run) -> Iterator[Ranked]:
     for config in run.config.each_ranking():
+        for part in FEATURES:  # as where the member ranks alone
+            config = part.resolve(config, run.cohort)
         member = replace(run, config=config).of(_whose(config))
         graph = make_graph(member)
         solution = solve(member, graph.similarity if graph else None)

@@ -10,8 +10,8 @@ from sfs_cli.compute.matrix import BlockLike
 from sfs_cli.features.step import Pairs, Step
 from sfs_cli.methods.base import Problem, Scorer
 from sfs_cli.methods.classical import FTestScorer, PooledTTestScorer, TTestScorer
-from sfs_cli.methods.moderated import Moderated, moderate
-from sfs_cli.methods.shared import f_tests
+from sfs_cli.methods.moderated import Moderated, Prior, moderate
+from sfs_cli.methods.shared import f_tests, warn_of_infinite
 from sfs_cli.run.load import Run
 from sfs_cli.run.rank import RankResult
 
@@ -48,6 +48,8 @@ class ModeratedScorer(Scorer):
 
     def settled(self, score: np.ndarray, *measured: np.ndarray) -> np.ndarray:
         """Return the moderated statistics of all features, shape (m,)."""
+        if np.isnan(score).all():  # which is refused as without moderation
+            return score
         square, mean = measured[:2]
         between, within = self.freedom
         F = score**2 if self.rooted else score
@@ -63,7 +65,8 @@ class ModeratedScorer(Scorer):
 
     def columns(self, score: np.ndarray, *_measured: np.ndarray) -> dict[str, np.ndarray]:
         """Return the p-values and q-values of the moderated statistics, each shape (m,)."""
-        assert self.found is not None
+        if self.found is None:
+            return {}
         F = score**2 if self.rooted else score
         prior = self.found.prior
         self.facts["moderated"] = {
@@ -72,6 +75,7 @@ class ModeratedScorer(Scorer):
         }
         freedom = np.nan_to_num(self.found.df, nan=1.0)
         threads = self.scorer.threads
+        self.warnings += [*warn_of_infinite(score, self.scorer.least), *_warn_of_still(prior, F)]
         return f_tests(F, self.freedom[0], freedom, threads, least=self.scorer.least)
 
 
@@ -90,22 +94,25 @@ class ModerationStep(Step):
 
     def find(self, run: Run, found: RankResult) -> None:
         """Say that variances are moderated, and by how much."""
-        facts = found.facts["method"]
+        facts, how = found.facts["method"], {"how": self.config.moderate}
+        if run.cohort.parts:  # each batch has a prior, which is among its facts
+            found.facts["moderation"] = how
+            return
         prior, within = _prior(facts["moderated"]), facts["degrees_of_freedom"][1]
         run.log.note(
             f"variances are moderated: the prior has {prior} degrees of freedom, beside {within} "
             "of each feature (--moderate no: each feature by its own variance)"
         )
-        found.facts["moderation"] = {"how": self.config.moderate} | facts.pop("moderated")
+        found.facts["moderation"] = how | facts.pop("moderated")
 
     @staticmethod
     def section(facts: dict[str, Any]) -> Pairs:
-        """Return the prior."""
-        return [
-            ("Variances", f"moderated ({facts['how']})"),
-            ("Prior degrees of freedom", _prior(facts)),
-            ("Prior variance", f"{facts['prior_variance']:.4g}"),
-        ]
+        """Return the prior; within batches each has its own."""
+        pairs: Pairs = [("Variances", f"moderated ({facts['how']})")]
+        if "prior_variance" in facts:
+            pairs.append(("Prior degrees of freedom", _prior(facts)))
+            pairs.append(("Prior variance", f"{facts['prior_variance']:.4g}"))
+        return pairs
 
 
 STEP = ModerationStep
@@ -115,3 +122,19 @@ def _prior(facts: dict[str, Any]) -> str:
     """Return the prior degrees of freedom: infinite where variances differ by chance alone."""
     df = facts["prior_degrees_of_freedom"]
     return "infinite" if df is None else f"{df:.3g}"
+
+
+def _warn_of_still(prior: Prior, statistic: np.ndarray) -> list[str]:
+    """Return the warning, if any, that the prior is that of features which vary by labels alone.
+
+    Their variances of 0 are raised to a constant, so that p-values depend on the unit of the values
+    where half of them are such; `statistic` (m,) is NaN for features without a variance.
+    """
+    scored = int(np.count_nonzero(~np.isnan(statistic)))
+    if 2 * prior.raised < scored or not prior.raised:
+        return []
+    return [
+        f"{prior.raised:,} of {scored:,} features vary by the labels alone, so that moderated "
+        "variances, and their p-values, depend on the unit of the values (are the values rounded, "
+        "or the samples few?); give --moderate no"
+    ]

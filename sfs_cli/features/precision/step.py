@@ -100,6 +100,7 @@ class PrecisionScorer(FTestScorer):
             np.copyto(status, block.left_out, where=block.left_out != 0)
         with np.errstate(divide="ignore", invalid="ignore"):
             score = self.ratio * between / within
+        status[np.isnan(score) & (status == Status.OK)] = Status.CONSTANT
         score[status != Status.OK] = np.nan
         means = [] if self.class_means is None else [self.class_means.measure(fitted)]
         return np.sqrt(score) if self.of_t else score, status, square, mean, *means

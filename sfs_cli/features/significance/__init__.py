@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from sfs_cli import catalog
 from sfs_cli.features.feature import Feature
-from sfs_cli.options.fields import RANKING, WHOLE, Config, Refusal, option
+from sfs_cli.options.fields import RANKING, WHOLE, Config, Refusal, flag, option
 from sfs_cli.options.graph import LABELS_ALONE
 
 if TYPE_CHECKING:
@@ -86,6 +86,12 @@ def _asked(config: RankConfig) -> bool:
     return tests(config) or config.how == "rra"  # which has p-values, too
 
 
+def _has_p_values(config: RankConfig) -> bool:
+    """Tell whether the ranking has p-values: only those of rra are of an aggregate of batches."""
+    alone = config.batch is None and config.sample_weights is None
+    return config.how == "rra" or (alone and tests(config))
+
+
 def _suits(config: RankConfig, method: Method) -> bool:
     return config.pvalues is None or method.tested
 
@@ -94,10 +100,14 @@ def rules(config: RankConfig) -> Iterator[Refusal]:
     """Yield what is wrong with the options."""
     if config.split is not None:
         yield from _split_rules(config)
-    if config.fdr_method != "bh" and not _asked(config):
+    if config.fdr_method != "bh" and not _has_p_values(config):
         what = f"--fdr-method has no effect: --method {config.ranker} has no p-values here"
         hint = f"give --pvalues, or --method {', '.join(catalog.TESTING)}"
-        yield what, hint, ("fdr_method", "method")
+        against = [name for name in ("batch", "sample_weights") if config.given(name)]
+        if against and tests(config):
+            what += f", with {flag(against[0])}"
+            hint = "leave one of them out" + ", or give --how rra" * (against[0] == "batch")
+        yield what, hint, ("fdr_method", *(against or ["method"]))
     if config.pvalues is None:
         return
     pvalues, method = f"--pvalues {config.pvalues}", f"--method {config.ranker}"

@@ -74,15 +74,25 @@ class Inflation:
     classes: int
 
     @classmethod
-    def of(cls, values: np.ndarray, labels: Labels, design: np.ndarray | None) -> Inflation:
-        """Measure them on features (b, n) around their means, beside covariates (r, n)."""
+    def of(
+        cls,
+        values: np.ndarray,
+        labels: Labels,
+        design: np.ndarray | None,
+        *,
+        moderated: bool = False,
+    ) -> Inflation:
+        """Measure them on features (b, n) around their means, beside covariates (r, n).
+
+        With `moderated`, the F-test is that of moderated variances.
+        """
         n, variances, welch, ranks = values.shape[1], 1.0, math.inf, 1.0
         covariates = 0 if design is None else len(design)
         codes = np.unique(labels.codes, return_inverse=True)[1]  # without empty classes
         classes = int(codes.max()) + 1
         columns = label_columns(labels, design)
         within = n - 1 - columns.shape[1] - covariates
-        shape = class_tests.too_often(values, columns, within, SMALL_P)
+        shape = class_tests.too_often(values, columns, within, SMALL_P, moderated=moderated)
         outcome = labels.values is not None
         if 1 < classes < n:  # an outcome that is measured has no classes
             variances = class_tests.too_often_by_variances(values, codes, SMALL_P)
@@ -148,7 +158,8 @@ def guard_class_tests(run: Run, tested: dict[str, Any], scored: np.ndarray) -> N
     wanted = min(LOOK, max(1, LOOK_VALUES // run.matrix.n_samples))
     values = values_of(run, from_all_over(scored, wanted))
     values -= values.mean(axis=1, keepdims=True)
-    held = Inflation.of(values, labels, design)
+    moderated = not by_graph and config.moderate not in ("auto", "no")
+    held = Inflation.of(values, labels, design, moderated=moderated)
     if welch:
         counts, constant = labels.counts(), tested["constant_in_a_class"]
         text = small_class(config.scorer, counts, constant, tested["tested_features"], held)

@@ -12,17 +12,22 @@ from collections.abc import Callable
 
 import numpy as np
 
+from sfs_cli.methods.moderated import fit_prior
 from sfs_cli.methods.welch import welch
 
 TESTS = 50_000
 """Statistics of permuted values from which the rate of small p-values is taken."""
+INFINITE = 1e9
+"""Degrees of freedom of a prior that are as good as infinite ones."""
 FEWEST = 5_000
 """With fewer the rate is not known."""
 WORK, HELD = 1e9, 1_000_000
 """Multiplications at most, and numbers of one array at a time."""
 
 
-def too_often(values: np.ndarray, columns: np.ndarray, within: float, level: float) -> float:
+def too_often(
+    values: np.ndarray, columns: np.ndarray, within: float, level: float, *, moderated: bool = False
+) -> float:
     """Return how many times as often as `level` the F-test has such p-values of unrelated features.
 
     What the groups, or the outcome, leave of the features is shuffled: it is as skewed as they are.
@@ -38,6 +43,8 @@ def too_often(values: np.ndarray, columns: np.ndarray, within: float, level: flo
         Degrees of freedom of the noise.
     level : float
         The p-value that is called small.
+    moderated : bool
+        Whether variances are shrunk towards a prior, which is that of these features.
 
     Returns
     -------
@@ -50,13 +57,19 @@ def too_often(values: np.ndarray, columns: np.ndarray, within: float, level: flo
     square = np.vecdot(x, x)
     x, square = x[square > 0], square[square > 0]
     n, q = columns.shape
-    bound = q / within * fdtri(q, within, 1 - level)  # of between / within sums of squares
+    added = freedom = 0.0  # to the sum of squares within, and to its degrees of freedom
+    if moderated and len(x):
+        prior = fit_prior(square / within, within)
+        freedom = min(prior.df_of_most, INFINITE)
+        added = freedom * float(prior.variance[0])
+    total = within + freedom
+    bound = q / total * fdtri(q, total, 1 - level)  # of between / within sums of squares
 
     def is_small(orders: np.ndarray) -> np.ndarray:
         shuffled = np.moveaxis(columns[orders], 0, 1).reshape(n, -1)  # (n, orders q)
         found = (x @ shuffled).reshape(len(x), len(orders), q)
         between = np.vecdot(found, found)
-        return between > bound * (square[:, None] - between)
+        return between > bound * (added + square[:, None] - between)
 
     return times_as_often(is_small, n, q, len(x), level)
 
