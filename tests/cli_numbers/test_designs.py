@@ -178,5 +178,13 @@ def test_fdr_methods_that_are_wrong_or_idle(study: Path, capfd: pytest.CaptureFi
     assert (
         run_here(["rank", matrix, "--pvalues", "moments", "--fdr-method", "holm"], capfd).code == 2
     )
+    tested = ("rank", matrix, "--labels", "s.tsv:y", "--method", "f-test", "--fdr-method", "by")
+    for other, why in (
+        ("--batch", "an aggregate of rankings has no p-values"),
+        ("--sample-weights", "weighted samples have no p-values"),
+    ):
+        done = run_here([*tested, other, "s.tsv:b"], capfd)
+        assert done.code == 2
+        assert f"has no effect with {other}: {why}" in done.err
     words = ("--method", "spec", "--pvalues", "moments", "--fdr-method", "by", "--stability", "4")
     assert code_of("rank", matrix, *words) == 0

@@ -192,8 +192,8 @@ class EnrichmentStep(Step):
         """Add the tests to the facts of the sources; keep their tables.
 
         ``enrichment`` has for each source with sets its name, the numbers of ranked features and
-        tested sets, the ``ends`` of a preranked test and its ``metric``, or the number of ``first`` features, and the
-        best of the tests.
+        tested sets, the ``ends`` of a preranked test and its ``metric``, or the number of ``first``
+        features, and the best of the tests.
         """
         config, facts = run.config, []
         for name, sets in (sets_of_sources(run) | self.given).items():

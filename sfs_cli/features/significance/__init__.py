@@ -61,6 +61,7 @@ class SignificanceFields(Config):
         verbs=WHOLE,
         default="bh",
         words=FDR_METHODS,
+        excludes={"sample_weights": "weighted samples have no p-values"},
     )
 
     @property
@@ -98,6 +99,9 @@ def rules(config: RankConfig) -> Iterator[Refusal]:
         what = f"--fdr-method has no effect: --method {config.ranker} has no p-values here"
         hint = f"give --pvalues, or --method {', '.join(catalog.TESTING)}"
         yield what, hint, ("fdr_method", "method")
+    if config.fdr_method != "bh" and config.batch is not None and config.how != "rra":
+        what = "--fdr-method has no effect with --batch: an aggregate of rankings has no p-values"
+        yield what, "give --how rra, or leave one of them out", ("fdr_method", "batch")
     if config.pvalues is None:
         return
     pvalues, method = f"--pvalues {config.pvalues}", f"--method {config.ranker}"
