@@ -338,7 +338,8 @@ def _value(name: str, value: Any, default: Any) -> Any:
     if not one and not (several and getattr(value, "ndim", 1) == 1):
         raise _refused(name, value, "a text, a number, or a list of them")
     if repeated:
-        return tuple(str(v) if isinstance(v, Path) else v for v in ([value] if one else value))
+        items = [value] if one else value
+        return tuple(str(v) if isinstance(v, Path | Number) else v for v in items)
     return value if one else ",".join(map(str, value))  # as the command line has it
 
 

@@ -228,13 +228,17 @@ def _page(found: Evaluated, config: CompareConfig, messages: Messages, names: li
         if m.measure == main and m.name != ALL:
             curve = curves.setdefault(f"{m.name}, {m.selection}", [])
             curve.append((m.length, m.value, m.low, m.high))
-    chart = curves_chart(in_words, curves)
+    figures = []
+    if curves:  # of single features no redundancy is known
+        chart = curves_chart(in_words, curves)
+        caption = "Means, and 95% intervals where known."
+        figures = [Figure(f"{in_words} by length", caption, chart)]
     shown_at = shown_length([m.length for m in own if m.name not in CONTROLS])
     return compiled("compare.html.j2").render(
         title=Path(config.matrix).name,
         sentences=sentences(found.verdicts, shown_at),
         warnings=messages.warnings,
-        figures=[Figure(f"{in_words} by length", "Means, and 95% intervals where known.", chart)],
+        figures=figures,
         tables=grids(table for table in tables if table.rows),
         command=shlex.join([*config.command(), "--out", "results"]),
         files=[(named(config.prefix, name), FILES[name].meaning) for name in names],

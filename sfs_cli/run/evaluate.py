@@ -559,7 +559,8 @@ class Evaluation(FoldRankings):
                 for name, lists in self.found.fold_lists.items()
                 if min(map(len, lists)) >= k
             ]
-            of_lists.append((RANDOM, 0.0))  # the measure is made so that this is its mean
+            # the measure is made so that this is its mean; of lists of all features it has none
+            of_lists.append((RANDOM, 0.0 if k < self.background else float("nan")))
             found += [Measured(n, IN_FOLDS, k, "stability", "", value) for n, value in of_lists]
         self.found.measures = found + self.found.measures
 
@@ -759,7 +760,8 @@ def log_summary(found: Evaluated, messages: Messages) -> None:
             )
     for text in sentences(found.verdicts, shown):
         messages.note(text)
-    stable = [m for m in found.measures if (m.measure, m.length) == ("stability", shown)]
+    of_shown = [m for m in found.measures if (m.measure, m.length) == ("stability", shown)]
+    stable = [m for m in of_shown if not np.isnan(m.value)]
     if stable:
         texts = ", ".join(f"{each.name} {each.value:.2f}" for each in stable)
         messages.note(f"stability of the first {shown:,} features over the folds: {texts}")

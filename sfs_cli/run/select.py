@@ -244,15 +244,18 @@ def to_rank_again(
     made = made.for_samples(int(record["input"]["n_samples_in_file"]))
     if config.labels is not None:
         made = _judged_by(config.labels, made, record.get("graph", {}))
+    # by the whole configuration: without p-values it no longer asks for all parts of it
+    wrong = {rule: against(rule, made) for rule in config.given("min_redundancy", "cv")}
+    if config.artificial:
+        check_artificial(made, where)
     donors = None if made.labels is None else made.donors  # folds take whole ones
     made = replace(made, **_WITHOUT | {"donors": donors})
     if config.artificial:
-        check_artificial(made, where)
         made = replace(made, max_correlation=None, keep=None)
     if config.cv:
         made = _in_folds(config, made, where)
-    for rule in config.given("min_redundancy", "cv"):
-        for name, why in against(rule, made).items():
+    for rule, reasons in wrong.items():
+        for name, why in reasons.items():
             raise UsageError(
                 f"{flag(rule)} {why}: not for a ranking with {flag(name)}",
                 where=where,

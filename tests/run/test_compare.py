@@ -209,6 +209,25 @@ def test_lists_alone_are_compared_without_labels(tmp_path):
     assert {r["kind"] for r in found["methods"]} == {"given", "control"}
 
 
+def test_measures_that_are_not_known_are_left_out_of_the_page(tmp_path):
+    given = {k: v for k, v in study(tmp_path, *planted()).items() if k != "labels"}
+    asked = {"lengths": "1", "repeats": None, "splits": None}
+    found = tables(compared(tmp_path, **given | asked, method_=("variance", "spec")))
+    assert {row["value"] for row in found["curves"] if row["measure"] == "redundancy"} == {"NaN"}
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "redundancy by length" not in page
+
+
+def test_lists_of_all_features_have_no_stability(tmp_path):
+    given = study(tmp_path, *planted())
+    every = len((tmp_path / Path(given["matrix"]).name).read_text().splitlines()) - 1
+    asked = given | {"lengths": f"5,{every}"}
+    found = tables(compared(tmp_path, **asked, method_=("f-test", "fisher")))
+    rows = [row for row in found["curves"] if row["measure"] == "stability"]
+    assert {row["value"] == "NaN" for row in rows if row["features"] == "5"} == {False}
+    assert {row["value"] for row in rows if row["features"] == str(every)} == {"NaN"}
+
+
 def test_without_out_the_curves_are_on_stdout(tmp_path):
     matrix = study(tmp_path, *planted())["matrix"]
     config = CompareConfig(matrix, method_=("variance", "spec"), lengths="5")

@@ -12,9 +12,11 @@ import pytest
 from sfs_cli import RankConfig
 from sfs_cli.api import rank as rank_in_python
 from sfs_cli.errors import InputError, UsageError
+from sfs_cli.features.enrichment.step import signed_metric
 from sfs_cli.logs import Messages
 from sfs_cli.options.evaluate import EvaluateConfig
 from sfs_cli.options.report import ReportConfig
+from sfs_cli.ranking.table import Picked, Ranking
 from sfs_cli.run import evaluate, rank, report
 from tests.making import table_text, write_labels
 from tests.oracles import preranked_values as of_gseapy
@@ -159,6 +161,22 @@ def test_what_cannot_be_tested_is_refused(tmp_path, given):
         ranked(tmp_path / "out", given | {"sets": (str(tmp_path / "other.gmt"),)})
     with pytest.raises(UsageError, match="--enrichment has no effect: there are no sets"):
         RankConfig(given["matrix"], enrichment="preranked")
+
+
+def test_a_negative_score_is_no_strong_one_of_the_other_class():
+    """ReliefF has some: the last features of the list are not those of an end."""
+    ranking = Ranking(
+        feature=[f"g{i}" for i in range(4)],
+        score=np.array([0.3, 0.1, -0.1, -0.4]),
+        status=["ok"] * 4,
+        larger_is_better=True,
+        order=np.arange(4),
+        extra={"direction": Picked(["a", "b"], np.array([1, 0, 1, 0], np.int32))},
+    )
+    metric, ends, made_of = signed_metric(ranking)
+    assert (ends, made_of) == (["b", "a"], "ranks")
+    assert np.sign(metric).tolist() == [1, -1, 1, -1]
+    assert np.abs(metric).tolist() == sorted(np.abs(metric).tolist(), reverse=True)
 
 
 def test_small_sets_are_tested_among_the_first(tmp_path, given):

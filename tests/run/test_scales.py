@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from scipy.spatial.distance import cdist, pdist, squareform
 
+from sfs_cli.api import rank as rank_in_python
 from sfs_cli.features.scales import step
 from sfs_cli.graph.similarity import DenseSimilarity, SparseSimilarity
 from tests.cli.running import run_here
@@ -246,6 +247,23 @@ def test_a_graph_or_method_that_is_asked_for_has_no_scales(words, tissue, tmp_pa
     out = rank_to(tmp_path / "o", tissue, *SPATIAL, *words, "--accept", "graph")
     assert not facts(out).get("scales")
     assert "scale" not in read(out)
+
+
+@pytest.mark.parametrize("rule", ["--artificial", "--cv"])
+@pytest.mark.parametrize("words", [(), FEW])
+def test_select_does_not_rank_again_on_one_scale(words, rule, tissue, tmp_path, capfd):
+    labels = ("--labels", "obs:slide", "--accept", "labels")
+    out = rank_to(tmp_path / "o", tissue, *SPATIAL, *words, *labels)
+    done = run_here(["select", str(out), rule], capfd)
+    assert done.code == 2
+    assert f"{rule} tests on several scales at once" in done.err
+
+
+def test_scales_are_numbers_in_python():
+    adata = annotated(counts(), obsm={"spatial": grid()})
+    asked = {"coordinates": "obsm:spatial", "pvalues": "moments", "accept": ("raw-values", "ties")}
+    made = rank_in_python(adata, scales=(1, np.float64(2.5), "linear"), **asked)
+    assert made.facts["scales"]["widths"] == ["1", "2.5", "linear"]
 
 
 def test_the_plan_has_one_pass_and_its_kernels(tissue, capfd):

@@ -100,23 +100,27 @@ def name_of_sets(specs: Sequence[str]) -> str:
     return " and ".join(split_sets(each)[0].name for each in specs)
 
 
-def signed_metric(ranking: Ranking) -> tuple[np.ndarray, list[str]]:
-    """Return a number of each feature with a score, the larger the nearer to the top, and the ends.
+def signed_metric(ranking: Ranking) -> tuple[np.ndarray, list[str], str]:
+    """Return a number of each feature with a score, the ends of the list, and what it is made of.
+
+    The larger the number, the nearer is the feature to the top.
 
     Where the ranking says in which of two classes a feature is higher, it is the score with a sign:
     positive for the class whose name is last. The ends are these classes then, top first. Else, or
-    where scores are infinite, it has the size of `exponential_scores`, and no end without a sign.
+    where scores are infinite or negative (a feature that ReliefF finds worse than chance is no
+    strong one of the other class), it has the size of `exponential_scores`, and no end without a
+    sign.
     """
     n, column = ranking.n_scored, ranking.extra.get("direction")
-    score = ranking.score[:n]
-    if not ranking.larger_is_better or not np.isfinite(score).all():
-        score = exponential_scores(ranking)
+    score, of = ranking.score[:n], "the score"
+    if not ranking.larger_is_better or not (np.isfinite(score) & (score >= 0)).all():
+        score, of = exponential_scores(ranking), "ranks"
     if isinstance(column, Picked):
         higher = np.array(column[:n])
         ends = sorted({*higher.tolist()} - {""}, reverse=True)
         if len(ends) == 2:
-            return score * np.select([higher == ends[0], higher == ends[1]], [1.0, -1.0]), ends
-    return exponential_scores(ranking), []
+            return score * np.select([higher == ends[0], higher == ends[1]], [1.0, -1.0]), ends, of
+    return exponential_scores(ranking), [], "ranks"
 
 
 def tested_length(ranking: Ranking) -> int:
@@ -137,7 +141,7 @@ def tested_sets(
     `how` is the value of ``--enrichment``, and `length` the number of first features, None for
     `tested_length`. Raises InputError when there are hardly any features.
     """
-    metric, ends = signed_metric(ranking)
+    metric, ends, made_of = signed_metric(ranking)
     ranked, enough = ranking.feature[: len(metric)], length is not None
     length = tested_length(ranking) if length is None else length
     facts: dict[str, Any] = {"source": name, "ranked": len(ranked)}
@@ -156,7 +160,7 @@ def tested_sets(
             )
             for each in preranked(metric, places, signed=bool(ends), seed=seed)
         ]
-        facts["ends"] = ends
+        facts |= {"ends": ends, "metric": made_of}
         best = [row for e in ends or ["top"] for row in [r for r in tests if r[-2] == e][:SHOWN]]
         columns = ("es", "nes", "p_value", "q_value", "direction")
         first_cells = (name,)
@@ -195,8 +199,8 @@ class EnrichmentStep(Step):
         """Add the tests to the facts of the sources; keep their tables.
 
         ``enrichment`` has for each source with sets its name, the numbers of ranked features and
-        tested sets, the ``ends`` of a preranked test or the number of ``first`` features, and the
-        best of the tests.
+        tested sets, the ``ends`` of a preranked test and its ``metric``, or the number of ``first``
+        features, and the best of the tests.
         """
         config, facts = run.config, []
         for name, sets in (sets_of_sources(run) | self.given).items():
@@ -270,7 +274,9 @@ def test_made(tested: dict[str, Any]) -> str:
             "q-values of Benjamini and Hochberg)"
         )
     ends = tested["ends"]
-    metric = f"the score with a sign, positive for {ends[0]}" if ends else "ranks, without a sign"
+    metric = "ranks, without a sign"
+    if ends:
+        metric = f"{tested['metric']} with a sign, positive for {ends[0]}"
     return (
         f"preranked enrichment (GSEA) of {counted(tested['tested'], 'set')} with {LEAST} to {MOST} "
         f"of the {tested['ranked']:,} ranked features, by {metric}; p-values by random sets, which "

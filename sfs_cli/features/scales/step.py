@@ -54,8 +54,8 @@ class ScalesScorer(GraphTest):
     """The smallest combined p-value over several sample graphs; larger scores are better.
 
     The score is ``-log10`` of the Cauchy combination of the p-values on each graph
-    (`sfs_cli.ranking.combine`). Further columns are this p-value, the q-value, the largest effect,
-    and the graph that has it.
+    (`sfs_cli.ranking.combine`). Further columns are this p-value, the q-value, the largest effect
+    on any of them, and the graph of the smallest p-value, which may be another one.
 
     Parameters
     ----------

@@ -61,6 +61,7 @@ class SignificanceFields(Config):
         verbs=WHOLE,
         default="bh",
         words=FDR_METHODS,
+        excludes={"sample_weights": "weighted samples have no p-values"},
     )
 
     @property
