@@ -183,6 +183,6 @@ def test_fdr_methods_that_are_wrong_or_idle(study: Path, capfd: pytest.CaptureFi
         words = [*of_test, option, str(study / "three.tsv"), "--fdr-method", "by"]
         done = run_here(words, capfd)
         assert done.code == 2
-        assert f"has no p-values here, with {option}" in done.err
+        assert option in done.err
     words = ("--method", "spec", "--pvalues", "moments", "--fdr-method", "by", "--stability", "4")
     assert code_of("rank", matrix, *words) == 0
