@@ -138,9 +138,11 @@ def command(taken: Taken, path: str, files: dict[str, str], folder: Path) -> lis
         words[places[taken.name]] = path
     else:
         words += [taken.flag, FORMS.get(taken.name, "{}").format(path)]
+    # a plan has no output yet: sets are for that of `sfs shard merge`
+    needs = [] if (taken.verb, taken.name) == ("shard init", "sets") else NEEDS.get(taken.name, [])
     words += [
         w.replace("OUT", out).replace("GENES", files["genes"]).replace("LABELS", files["labels"])
-        for w in NEEDS.get(taken.name, [])
+        for w in needs
     ]
     if taken.verb == "compare" and taken.name not in ("list_", "ranking_of"):
         words += ["--method", "variance"]
