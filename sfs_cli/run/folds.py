@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -16,8 +16,10 @@ from sfs_cli.compute.context import Labels
 from sfs_cli.compute.engine import Engine, ThreadExecutor
 from sfs_cli.compute.matrix import cut
 from sfs_cli.compute.passes import Pass, PassList
-from sfs_cli.errors import InputError, listed, within
+from sfs_cli.errors import InputError, counted, listed, within
 from sfs_cli.evaluation.classify import Fold, folds_of
+from sfs_cli.evaluation.concordance import concordance_index
+from sfs_cli.features.covariates.design import basis_by
 from sfs_cli.logs import Messages
 from sfs_cli.options.evaluate import FoldFields
 from sfs_cli.options.fields import names_file
@@ -25,12 +27,13 @@ from sfs_cli.options.rank import RankConfig
 from sfs_cli.ranking.table import Ranking
 from sfs_cli.run.load import Run
 from sfs_cli.run.memory import memory_plan
-from sfs_cli.run.part import run_on
+from sfs_cli.run.part import prepared_on
 from sfs_cli.run.passes import WITHOUT_EACH, Shape, needed, pass_list
 from sfs_cli.run.rank import ranked
+from sfs_cli.store.adjust import Adjustment
 from sfs_cli.store.filters import FeatureFilter
 from sfs_cli.store.matrix import FilledMatrix, Matrix
-from sfs_cli.store.prepared import fitting_passes
+from sfs_cli.store.prepared import PreparedMatrix, fitting_passes
 from sfs_cli.store.transforms import before_fitting
 
 READ_AT_ONCE = 64
@@ -99,9 +102,70 @@ def stratified_folds(
     return folds
 
 
+def outcome_folds(
+    labels: Labels,
+    splits: int,
+    repeats: int,
+    seed: int,
+    where: str,
+    donors: np.ndarray | None = None,
+    blocks: np.ndarray | None = None,
+) -> list[Fold]:
+    """Return the folds of numbers or times, of whole donors (n,) where these are known.
+
+    Samples are dealt out at random, of times those with an event apart from the censored ones.
+    `blocks` (n,) are those that times are compared within. Raises InputError where there are too
+    few samples, or the test samples of a fold have no order.
+    """
+    n = len(labels.codes)
+    units = np.arange(n) if donors is None else donors
+    kinds, noun, least = np.zeros(n, np.int64), "sample" if donors is None else "donor", 2
+    counts = [len(np.unique(units))]
+    if labels.survival is not None:
+        event = labels.survival.event
+        noun, least = f"{noun} with an event", 1
+        counts = [len(np.unique(units[event == which])) for which in (True, False)]
+        if min(counts) >= splits:
+            kinds = event.astype(np.int64)
+    option = ("splits", "labels") if donors is None else ("splits", "donors", "labels")
+    fewer = "leave --labels out: its order is not known well enough to test a list by it"
+    if counts[0] < least * splits:
+        if counts[0] >= 2 * least:
+            fewer = f"give --splits {counts[0] // least}"
+        raise InputError(
+            f"{counted(counts[0], noun)}: too few for the {splits} folds of --splits",
+            where=where,
+            hint=fewer,
+            option=option,
+        )
+    folds = list(folds_of(kinds, splits, repeats, seed, donors))
+    for fold in folds:
+        test = fold.test
+        if labels.survival is None:
+            assert labels.values is not None
+            ordered = np.ptp(labels.values[test]) > 0
+        else:
+            time, event = (each[test] for each in labels.survival)
+            strata = None if blocks is None else blocks[test]
+            ordered = not np.isnan(concordance_index(time, event, np.zeros(len(test)), strata))
+        if not ordered:
+            why = "have the same label" if labels.survival is None else "have no comparable times"
+            raise InputError(
+                f"all test samples of {place(fold)} {why}, so that nothing is known of their order",
+                where=where,
+                hint="give fewer --splits" if splits > 2 else fewer,
+                option=option,
+            )
+    return folds
+
+
 def fold_facts(config: FoldFields, labels: Labels, donors: np.ndarray | None) -> dict[str, Any]:
     """Return what the record says of the folds."""
-    facts = {"splits": config.folds, "repeats": config.rounds, "classes": labels.counts()}
+    facts: dict[str, Any] = {"splits": config.folds, "repeats": config.rounds}
+    if labels.survival is not None:
+        facts["events"] = int(labels.survival.event.sum())
+    elif labels.classes:
+        facts["classes"] = labels.counts()
     return facts if donors is None else facts | {"donors": int(donors.max()) + 1}
 
 
@@ -206,8 +270,10 @@ class FoldRankings:
         parts: list[dict[str, int]] = [{}]
         if self.folds:  # a sparse graph of all samples may be a dense one of fewer
             parts.append({"training samples": len(self.folds[0].train)})
+        adjustment = runs[0].cohort.adjustment
+        held = 0 if adjustment is None else 2 * adjustment.basis.nbytes
         plans = [
-            memory_plan(each.config, replace(shape_of(each, n), parts=sizes), passes)
+            memory_plan(each.config, replace(shape_of(each, n), parts=sizes), passes, held)
             for each in runs
             for sizes in parts
         ]
@@ -270,16 +336,23 @@ class FoldRankings:
                 self._warned.add(kind)
         return ranking
 
-    def ranked_in(
-        self, fold: Fold, labels: Labels, run: Run | None = None, name: str = ""
-    ) -> Ranking:
-        """Rank the features on the training samples of a fold; `labels` are of all samples.
+    def part_in(self, fold: Fold, run: Run | None = None, name: str = "") -> Run:
+        """Return the run of the training samples of a fold, with their own outcome and covariates.
 
         `run` is one of `rankings`, by default the one that all is about, and `name` its name.
         """
-        known = labels.take(fold.train)
-        part = run_on(run or self.run, fold.train, known).of(in_fold(place(fold)))
-        return self.ranked(part, place(fold), known, name)
+        quiet = Messages(verbosity=-1)
+        of = ", ".join(filter(None, (name and f"ranking {name}", place(fold))))
+        with within(of):
+            part = prepared_on(run or self.run, fold.train, quiet)
+        for warning in quiet.warnings:  # that of all samples was given
+            self.log.detail(f"{of}: {warning}")
+        return part.of(in_fold(place(fold)))
+
+    def ranked_in(self, fold: Fold, run: Run | None = None, name: str = "") -> Ranking:
+        """Rank the features on the training samples of a fold; see `part_in`."""
+        part = self.part_in(fold, run, name)
+        return self.ranked(part, place(fold), part.context.labels, name)
 
     def values(self, train: np.ndarray) -> Engine:
         """Return passes over the values that are judged; gaps are filled by training samples."""
@@ -297,11 +370,45 @@ class FoldRankings:
         )
         engine = replace(run.context.engine, source=view, dtype=_DOUBLE)
         view.fit(engine, run.context.memory, run.context.scratch)
-        return engine
+        return replace(engine, source=view.adjusted(run.cohort.adjustment))
 
     def values_in(self, fold: Fold, values: Engine) -> Engine:
-        """Return the values that are judged in a fold: those of all samples, but for gaps."""
-        return self.values(fold.train) if self.run.matrix.matrix.missing.values else values
+        """Return the values that are judged in a fold: those of all samples, but for gaps.
+
+        Covariates are taken out by the coefficients of the training samples.
+        """
+        if self.run.matrix.matrix.missing.values:
+            values = self.values(fold.train)
+        view = cast(PreparedMatrix, values.source)
+        if view.adjustment is None:
+            return values
+        return replace(values, source=view.adjusted(self._adjustment_in(fold)))
+
+    def _adjustment_in(self, fold: Fold) -> Adjustment | None:
+        """Return what is taken out of all samples, as the training samples of a fold know it.
+
+        Raises InputError for blocks of test samples that no training sample has.
+        """
+        columns = self.run.columns
+        covariates = [*columns.get("adjust", []), *columns.get("block", [])]
+        basis, unseen = basis_by(covariates, self.run.cohort.samples, fold.train)
+        for each, levels in unseen:
+            what = f"no training sample of {place(fold)} is of {each.name} {listed(levels, 3)}"
+            if each.option == "block":
+                raise InputError(
+                    f"{what}, so that nothing is known of the effect on its test samples",
+                    where=each.where,
+                    hint="leave --block out, and keep the samples of a pair or patient in one fold "
+                    "by --donors; --block of an evaluation is for blocks of many samples",
+                    option="block",
+                )
+            if each.where not in self._warned:
+                self.log.warn(
+                    f"{what}: its effect is not known there, and is not taken out of the test "
+                    "samples; this may be so in other folds, too"
+                )
+                self._warned.add(each.where)
+        return Adjustment(basis, fold.train) if len(basis) else None
 
 
 def in_fold(of: str) -> str:
