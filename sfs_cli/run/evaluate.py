@@ -322,6 +322,8 @@ class Evaluation(FoldRankings):
         run = self.run
         guard_raw(run, "what is ranked and judged")
         guard_labels(run)
+        if run.design is not None:
+            self.check_levels()
         with run.progress("evaluating"):
             values = self.values(self.everyone)
             whole = {name: self._rank_once(name) for name in self.runs}

@@ -119,11 +119,11 @@ def outcome_folds(
     """
     n = len(labels.codes)
     units = np.arange(n) if donors is None else donors
-    kinds, noun, least = np.zeros(n, np.int64), "sample" if donors is None else "donor", 2
+    kinds, least, what = np.zeros(n, np.int64), 2, ""
     counts = [len(np.unique(units))]
     if labels.survival is not None:
         event = labels.survival.event
-        noun, least = f"{noun} with an event", 1
+        least, what = 1, " with an event"
         counts = [len(np.unique(units[event == which])) for which in (True, False)]
         if min(counts) >= splits:
             kinds = event.astype(np.int64)
@@ -132,8 +132,9 @@ def outcome_folds(
     if counts[0] < least * splits:
         if counts[0] >= 2 * least:
             fewer = f"give --splits {counts[0] // least}"
+        noun = "sample" if donors is None else "donor"
         raise InputError(
-            f"{counted(counts[0], noun)}: too few for the {splits} folds of --splits",
+            f"{counted(counts[0], noun)}{what}: too few for the {splits} folds of --splits",
             where=where,
             hint=fewer,
             option=option,
@@ -383,6 +384,11 @@ class FoldRankings:
         if view.adjustment is None:
             return values
         return replace(values, source=view.adjusted(self._adjustment_in(fold)))
+
+    def check_levels(self) -> None:
+        """Warn of levels of covariates that the training samples of a fold lack; refuse blocks."""
+        for fold in self.folds:
+            self._adjustment_in(fold)
 
     def _adjustment_in(self, fold: Fold) -> Adjustment | None:
         """Return what is taken out of all samples, as the training samples of a fold know it.
