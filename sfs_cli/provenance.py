@@ -280,10 +280,10 @@ class EvaluatedList(TypedDict):
 class EvaluateRecord(CommonRecord):
     """``run.json`` of `sfs evaluate` and `sfs compare`.
 
-    `background` is the number of features that take part; `splits`, `repeats` and `classes`, or
-    the number of `events`, are those of the folds, where there are labels, and `donors` counts them
-    where folds take whole ones; `covariates` are what is taken out of the features; `drivers` and
-    `sets` count what was found.
+    `background` is the number of features that take part; `splits`, `repeats` and `classes` are
+    those of the folds, where there are labels, and `donors` counts them where folds take whole
+    ones; `covariates` are what is taken out of the features; `drivers` and `sets` count what was
+    found.
     """
 
     n_samples: int
@@ -295,7 +295,6 @@ class EvaluateRecord(CommonRecord):
     splits: NotRequired[int]
     repeats: NotRequired[int]
     classes: NotRequired[dict[str, int]]
-    events: NotRequired[int]
     donors: NotRequired[int]
     covariates: NotRequired[list[dict[str, Any]]]
     drivers: NotRequired[dict[str, int]]

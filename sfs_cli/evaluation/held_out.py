@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sfs_cli.evaluation.classify import CLASSIFIERS
+from sfs_cli.evaluation.measures import points_of
 
 RIDGE = "ridge regression"
 PENALTIES = 10.0 ** np.arange(-5, 3)
@@ -49,7 +50,7 @@ def ridge(
     samples. Of `PENALTIES` times ``||Z||^2`` the penalty a is that of the smallest sum of squared
     leave-one-out errors ``(y_i - yhat_i) / (1 - h_i)`` of the training samples, where h is the
     diagonal of the hat matrix with its intercept (G. H. Golub, M. Heath and G. Wahba, Technometrics
-    21, 1979).
+    21, 1979): scikit-learn's `RidgeCV`.
 
     Parameters
     ----------
@@ -63,34 +64,12 @@ def ridge(
     products : bool
         What `samples` holds.
     """
-    known, asked = samples[train], samples[test]
-    primal = not products and samples.shape[1] < len(train)
-    if primal:
-        squares, vectors = np.linalg.eigh(known.T @ known)
-    elif products:
-        squares, vectors = np.linalg.eigh(known[:, train])
-    else:
-        squares, vectors = np.linalg.eigh(known @ known.T)
-        asked = asked @ known.T
-    if products:
-        asked = asked[:, train]
-    mean = outcome.mean()
-    kept = squares > len(squares) * np.finfo(np.float64).eps * squares.max(initial=0)
-    if not kept.any():
-        return np.full(len(test), mean)
-    squares, U = squares[kept], vectors[:, kept]
-    T = asked @ U
-    if primal:  # singular vectors of the samples, as those of their inner products
-        T *= np.sqrt(squares)
-        U = known @ U / np.sqrt(squares)
-    y = outcome - mean
-    target = U.T @ y
-    penalties = PENALTIES * squares.sum()
-    shrunk = squares / (squares + penalties[:, None])
-    leverage = 1 / len(train) + (U * U) @ shrunk.T
-    errors = (y[:, None] - U @ (shrunk * target).T) / (1 - leverage)
-    penalty = penalties[(errors * errors).sum(axis=0).argmin()]
-    return np.asarray(mean + T @ (target / (squares + penalty)))
+    from sklearn.linear_model import RidgeCV
+
+    points = points_of(samples) if products else samples
+    known = points[train]
+    model = RidgeCV(PENALTIES * ((known**2).sum() or 1)).fit(known, outcome)
+    return np.asarray(model.predict(points[test]))
 
 
 def fit_of(truth: np.ndarray, guess: np.ndarray, baseline: float) -> np.ndarray:
@@ -98,14 +77,10 @@ def fit_of(truth: np.ndarray, guess: np.ndarray, baseline: float) -> np.ndarray:
 
     R2 is ``1 - sum (y - guess)^2 / sum (y - baseline)^2``, the baseline being the mean of the
     training samples: 0 for predictions as good as that, below 0 for worse ones. Equal predictions
-    have the correlation 0. Both are NaN where all true numbers are the same.
+    have the correlation 0.
     """
     from scipy.stats import rankdata
 
-    if np.ptp(truth) == 0:
-        return np.full(2, np.nan)
-    a, b = (rankdata(each) - (len(truth) + 1) / 2 for each in (truth, guess))
-    norm = float(np.sqrt((a @ a) * (b @ b)))
-    spearman = float(a @ b) / norm if norm else 0.0
-    error, total = truth - guess, truth - baseline
-    return np.array([spearman, 1 - float(error @ error) / float(total @ total)])
+    a, b = rankdata([truth, guess], axis=1) - (len(truth) + 1) / 2
+    spearman = a @ b / (np.sqrt((a @ a) * (b @ b)) or 1)
+    return np.array([spearman, 1 - ((truth - guess) ** 2).sum() / ((truth - baseline) ** 2).sum()])

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -58,7 +58,6 @@ from sfs_cli.ranking.stability import nogueira
 from sfs_cli.ranking.table import Ranking
 from sfs_cli.run import outputs
 from sfs_cli.run.checkpoints import NO_CHECKPOINTS, RunCheckpoints
-from sfs_cli.run.cohort import Design
 from sfs_cli.run.config import input_files
 from sfs_cli.run.folds import (
     FoldRankings,
@@ -80,10 +79,9 @@ from sfs_cli.run.lists import (
     read_lists,
 )
 from sfs_cli.run.load import Run, loaded
-from sfs_cli.run.part import run_on
 from sfs_cli.run.passes import SCORES, needed
 from sfs_cli.run.verdicts import Compared, below_random, sentences, verdict_bytes, verdicts_of
-from sfs_cli.store.prepared import PreparedMatrix, fitting_passes
+from sfs_cli.store.prepared import fitting_passes
 from sfs_cli.store.transforms import before_fitting
 from sfs_cli.tables import header
 
@@ -284,13 +282,15 @@ class Evaluation(FoldRankings):
         self.lengths = lengths or (max(1, m // 2),)
         self.labels, self.everyone = run.context.labels, np.arange(run.matrix.n_samples)
         self.found, folds = Evaluated(), list[Fold]()
+        blocks = run.context.blocks
+        self.strata = np.zeros(run.matrix.n_samples) if blocks is None else blocks
         if self.labels is not None:
             how = (config.folds, config.rounds, config.seed, str(config.labels), run.donors)
             if self.labels.values is None:
                 folds = stratified_folds(self.labels, *how)
             else:
                 self.found.task = NUMBERS if self.labels.survival is None else TIMES
-                folds = outcome_folds(self.labels, *how, run.context.blocks)
+                folds = outcome_folds(self.labels, *how, self.strata)
         self.by_class = self.labels is not None and self.labels.values is None
         n, memory = run.matrix.n_samples, run.context.memory
         judges = memory // MEMORY_SHARE // (SQUARES * 8 * n * n)
@@ -322,12 +322,12 @@ class Evaluation(FoldRankings):
         run = self.run
         guard_raw(run, "what is ranked and judged")
         guard_labels(run)
-        if run.design is not None:
-            self.check_levels()
+        for fold in self.folds:
+            self.adjustment_in(fold)  # which says what is wrong before anything is ranked
         with run.progress("evaluating"):
             values = self.values(self.everyone)
             whole = {name: self._rank_once(name) for name in self.runs}
-            variable = self._variable(run, self.everyone, run.design)
+            variable = self._variable(run)
             given = [
                 Candidate(each.name, GIVEN, [self._positions(each)], str(each.path))
                 for each in self.given
@@ -367,19 +367,12 @@ class Evaluation(FoldRankings):
             self.log.note(f"{name}: {test_made(made)}")
         return _scored(ranking)
 
-    def _variable(
-        self, run: Run, samples: np.ndarray, design: Design | None, of: str = ""
-    ) -> np.ndarray:
-        """Return the features that vary among some samples, the most variable first.
-
-        The design is taken out of them before.
-        """
-        plain = replace(run.matrix, steps=self.steps, adjustment=None)
-        engine = replace(run.context.engine, source=plain)
+    def _variable(self, run: Run, of: str = "") -> np.ndarray:
+        """Return the features that vary among the samples of a run, the most variable first."""
+        plain = replace(run.matrix, steps=self.steps)
         config = RankConfig(run.config.matrix, method="variance")
-        base = replace(run, config=config, context=replace(run.context, engine=engine), sources=[])
-        part = run_on(base, samples, None, design).of(in_fold(of)).of(FOR_VARIABLE)
-        return _scored(self.ranked(part, of, None))
+        part = replace(run.on(replace(run.context.engine, source=plain)), config=config, sources=[])
+        return _scored(self.ranked(part.of(FOR_VARIABLE), of, None))
 
     def _candidates(
         self,
@@ -421,14 +414,14 @@ class Evaluation(FoldRankings):
         run, of = self.run, place(fold)
         part = self.part_in(fold)
         values = self.values_in(fold, values)
-        tested = self._tested_in(fold, part, values)
+        tested = self._tested_in(fold, part)
         orders = {}
         for name, ranker in self.runs.items():
             started = time.perf_counter()
             ranking = self.ranked_in(fold, ranker, self._label(name))
             orders[name] = _scored(ranking)
             self.found.costs[name].fold_seconds.append(time.perf_counter() - started)
-        variable = self._variable(run, fold.train, part.design, of)
+        variable = self._variable(part, of)
         seed = [self.config.seed, fold.repeat, fold.number]
         lists = self._candidates(orders, IN_FOLDS, given, variable, seed)
         if self.config.leaky:
@@ -469,41 +462,33 @@ class Evaluation(FoldRankings):
                     for at, value in measures:
                         self.found.fold_measures.setdefault((each.name, *at), []).append(value)
 
-    def _tested_in(self, fold: Fold, part: Run, values: Engine) -> Callable[..., np.ndarray]:
+    def _tested_in(self, fold: Fold, part: Run) -> Callable[..., np.ndarray]:
         """Return what measures how well samples are predicted in a fold, (models, measures).
 
         It takes standardized samples (n, k), or their inner products, as `accuracies` does. The
         outcome that it learns is that of the training samples by themselves, less their covariates;
         of the test samples it is less the covariates by the coefficients of the training samples.
         """
-        train, test, labels = fold.train, fold.test, self.labels
+        run, train, test = self.run, fold.train, fold.test
+        labels, learned = self.labels, part.context.labels
         assert labels is not None
         if self.by_class:
             return partial(accuracies, codes=labels.codes, train=train, test=test)
-        assert part.context.labels is not None
-        assert part.context.labels.values is not None
-        outcome: np.ndarray = part.context.labels.values
+        assert learned
+        assert run.labels
+        outcome = learned.numbers
         measured: Callable[[np.ndarray], Any]
         if labels.survival is not None:
             time, event = (each[test] for each in labels.survival)
-            blocks = self.run.context.blocks
-            strata = None if blocks is None else blocks[test]
-            measured = partial(concordance_index, time, event, strata=strata)
+            measured = partial(concordance_index, time, event, strata=self.strata[test])
         else:
-            assert self.run.labels is not None
-            truth = self.run.labels.take(self.run.matrix.samples).values
-            assert truth is not None
-            adjustment = cast(PreparedMatrix, values.source).adjustment
-            if adjustment is not None:
-                basis = adjustment.basis
-                truth = truth - (basis[:, train] @ truth[train]) @ basis
-            measured = partial(fit_of, truth[test], baseline=float(outcome.mean()))
-
-        def tested(samples: np.ndarray, *, products: bool = False) -> np.ndarray:
-            guess = ridge(samples, outcome, train, test, products=products)
-            return np.atleast_1d(measured(guess))[None]
-
-        return tested
+            truth = run.labels.take(run.matrix.samples).numbers[None].copy()
+            if adjustment := self.adjustment_in(fold):
+                adjustment.residuals(truth, 0)
+            measured = partial(fit_of, truth[0, test], baseline=outcome.mean())
+        return lambda samples, **how: np.atleast_2d(
+            measured(ridge(samples, outcome, train, test, **how))
+        )
 
     def _judge_once(self, lists: list[Candidate], variable: np.ndarray, values: Engine) -> None:
         """Take the measures that need no test samples, of lists that all samples have made."""

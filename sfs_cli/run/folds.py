@@ -16,7 +16,7 @@ from sfs_cli.compute.context import Labels
 from sfs_cli.compute.engine import Engine, ThreadExecutor
 from sfs_cli.compute.matrix import cut
 from sfs_cli.compute.passes import Pass, PassList
-from sfs_cli.errors import InputError, counted, listed, within
+from sfs_cli.errors import InputError, listed, within
 from sfs_cli.evaluation.classify import Fold, folds_of
 from sfs_cli.evaluation.concordance import concordance_index
 from sfs_cli.features.covariates.design import basis_by
@@ -108,65 +108,39 @@ def outcome_folds(
     repeats: int,
     seed: int,
     where: str,
-    donors: np.ndarray | None = None,
-    blocks: np.ndarray | None = None,
+    donors: np.ndarray | None,
+    strata: np.ndarray,
 ) -> list[Fold]:
     """Return the folds of numbers or times, of whole donors (n,) where these are known.
 
     Samples are dealt out at random, of times those with an event apart from the censored ones.
-    `blocks` (n,) are those that times are compared within. Raises InputError where there are too
-    few samples, or the test samples of a fold have no order.
+    Times are compared within `strata` (n,). Raises InputError where the labels of the test samples
+    of a fold have no known order.
     """
     n = len(labels.codes)
-    units = np.arange(n) if donors is None else donors
-    kinds, least, what = np.zeros(n, np.int64), 2, ""
-    counts = [len(np.unique(units))]
-    if labels.survival is not None:
-        event = labels.survival.event
-        least, what = 1, " with an event"
-        counts = [len(np.unique(units[event == which])) for which in (True, False)]
-        if min(counts) >= splits:
-            kinds = event.astype(np.int64)
-    option = ("splits", "labels") if donors is None else ("splits", "donors", "labels")
-    fewer = "leave --labels out: its order is not known well enough to test a list by it"
-    if counts[0] < least * splits:
-        if counts[0] >= 2 * least:
-            fewer = f"give --splits {counts[0] // least}"
-        noun = "sample" if donors is None else "donor"
+    time, event = labels.survival or (labels.numbers, np.ones(n, bool))
+    kinds = event.astype(np.int64)
+    counts = class_sizes(Labels(kinds, ["censored", "event"]), donors)
+    if min(counts.values()) < splits:
+        kinds[:] = 0
+    folds = []
+    if counts.get("event", 0) >= splits:
+        folds = list(folds_of(kinds, splits, repeats, seed, donors))
+    data = np.stack([time, event, strata, strata])
+    if not folds or np.isnan([concordance_index(*data[:, fold.test]) for fold in folds]).any():
         raise InputError(
-            f"{counted(counts[0], noun)}{what}: too few for the {splits} folds of --splits",
+            f"--splits {splits} is too large: in some fold, no two test samples have labels whose "
+            "order is known",
             where=where,
-            hint=fewer,
-            option=option,
+            hint="give fewer --splits, or labels of more samples, of times more with an event",
+            option=("splits", "labels"),
         )
-    folds = list(folds_of(kinds, splits, repeats, seed, donors))
-    for fold in folds:
-        test = fold.test
-        if labels.survival is None:
-            assert labels.values is not None
-            ordered = np.ptp(labels.values[test]) > 0
-        else:
-            time, event = (each[test] for each in labels.survival)
-            strata = None if blocks is None else blocks[test]
-            ordered = not np.isnan(concordance_index(time, event, np.zeros(len(test)), strata))
-        if not ordered:
-            why = "have the same label" if labels.survival is None else "have no comparable times"
-            raise InputError(
-                f"all test samples of {place(fold)} {why}, so that nothing is known of their order",
-                where=where,
-                hint="give fewer --splits" if splits > 2 else fewer,
-                option=option,
-            )
     return folds
 
 
 def fold_facts(config: FoldFields, labels: Labels, donors: np.ndarray | None) -> dict[str, Any]:
     """Return what the record says of the folds."""
-    facts: dict[str, Any] = {"splits": config.folds, "repeats": config.rounds}
-    if labels.survival is not None:
-        facts["events"] = int(labels.survival.event.sum())
-    elif labels.classes:
-        facts["classes"] = labels.counts()
+    facts = {"splits": config.folds, "repeats": config.rounds, "classes": labels.counts()}
     return facts if donors is None else facts | {"donors": int(donors.max()) + 1}
 
 
@@ -271,8 +245,7 @@ class FoldRankings:
         parts: list[dict[str, int]] = [{}]
         if self.folds:  # a sparse graph of all samples may be a dense one of fewer
             parts.append({"training samples": len(self.folds[0].train)})
-        adjustment = runs[0].cohort.adjustment
-        held = 0 if adjustment is None else 2 * adjustment.basis.nbytes
+        held = 16 * n * runs[0].context.covariates  # bases of all samples, and of a fold
         plans = [
             memory_plan(each.config, replace(shape_of(each, n), parts=sizes), passes, held)
             for each in runs
@@ -337,22 +310,18 @@ class FoldRankings:
                 self._warned.add(kind)
         return ranking
 
-    def part_in(self, fold: Fold, run: Run | None = None, name: str = "") -> Run:
+    def part_in(self, fold: Fold, run: Run | None = None) -> Run:
         """Return the run of the training samples of a fold, with their own outcome and covariates.
 
-        `run` is one of `rankings`, by default the one that all is about, and `name` its name.
+        `run` is one of `rankings`, by default the one that all is about.
         """
-        quiet = Messages(verbosity=-1)
-        of = ", ".join(filter(None, (name and f"ranking {name}", place(fold))))
-        with within(of):
-            part = prepared_on(run or self.run, fold.train, quiet)
-        for warning in quiet.warnings:  # that of all samples was given
-            self.log.detail(f"{of}: {warning}")
+        with within(place(fold)):  # what is said of their columns was said of all samples
+            part = prepared_on(run or self.run, fold.train, Messages(verbosity=-1))
         return part.of(in_fold(place(fold)))
 
     def ranked_in(self, fold: Fold, run: Run | None = None, name: str = "") -> Ranking:
-        """Rank the features on the training samples of a fold; see `part_in`."""
-        part = self.part_in(fold, run, name)
+        """Rank the features on the training samples of a fold; `name` is that of the ranking."""
+        part = self.part_in(fold, run)
         return self.ranked(part, place(fold), part.context.labels, name)
 
     def values(self, train: np.ndarray) -> Engine:
@@ -381,38 +350,27 @@ class FoldRankings:
         if self.run.matrix.matrix.missing.values:
             values = self.values(fold.train)
         view = cast(PreparedMatrix, values.source)
-        if view.adjustment is None:
-            return values
-        return replace(values, source=view.adjusted(self._adjustment_in(fold)))
+        return replace(values, source=view.adjusted(self.adjustment_in(fold)))
 
-    def check_levels(self) -> None:
-        """Warn of levels of covariates that the training samples of a fold lack; refuse blocks."""
-        for fold in self.folds:
-            self._adjustment_in(fold)
-
-    def _adjustment_in(self, fold: Fold) -> Adjustment | None:
+    def adjustment_in(self, fold: Fold) -> Adjustment | None:
         """Return what is taken out of all samples, as the training samples of a fold know it.
 
         Raises InputError for blocks of test samples that no training sample has.
         """
-        columns = self.run.columns
-        covariates = [*columns.get("adjust", []), *columns.get("block", [])]
-        basis, unseen = basis_by(covariates, self.run.cohort.samples, fold.train)
+        basis, unseen = basis_by(self.run.columns.covariates, self.run.cohort.samples, fold.train)
         for each, levels in unseen:
-            what = f"no training sample of {place(fold)} is of {each.name} {listed(levels, 3)}"
+            what = f"no training sample of {place(fold)} is of {each.name} {listed(levels, 3)}, so "
+            what += "that the effect on its test samples is not known"
             if each.option == "block":
                 raise InputError(
-                    f"{what}, so that nothing is known of the effect on its test samples",
+                    what,
                     where=each.where,
                     hint="leave --block out, and keep the samples of a pair or patient in one fold "
                     "by --donors; --block of an evaluation is for blocks of many samples",
                     option="block",
                 )
             if each.where not in self._warned:
-                self.log.warn(
-                    f"{what}: its effect is not known there, and is not taken out of the test "
-                    "samples; this may be so in other folds, too"
-                )
+                self.log.warn(f"{what}, and stays; other folds may lack levels, too")
                 self._warned.add(each.where)
         return Adjustment(basis, fold.train) if len(basis) else None
 

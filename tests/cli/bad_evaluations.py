@@ -119,13 +119,13 @@ EVALUATIONS = [
         "numbers of too few samples for the folds",
         asked("--labels", "LABELS", "--label-type", "continuous", classes=[*"123456"]),
         "labels.tsv",
-        "6 samples; too few; 5 folds; give --splits 3",
+        "--splits 5 is too large; give fewer",
     ),
     bad(
         "numbers of which a fold has one value",
         asked(*NUMBERS, "--splits", "2", "--method", "f-test", classes=[*"111112"]),
         "labels.tsv",
-        "the same label",
+        "--splits 2 is too large; no two test samples",
     ),
     bad(
         "words as numbers to predict",
@@ -143,7 +143,7 @@ EVALUATIONS = [
         "times without events for the folds",
         asked("--labels", "TIMES", "--event", "dead", "--method", "cox", "--splits", "3"),
         "times.tsv",
-        "2 samples with an event; 3 folds; give --splits 2",
+        "--splits 3 is too large; with an event",
     ),
     bad(
         "classes of times to evaluate",

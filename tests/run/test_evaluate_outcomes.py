@@ -5,12 +5,13 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import spearmanr
+from scipy.stats import spearmanr, t
 from sklearn.feature_selection import f_regression
 from sklearn.linear_model import LinearRegression, RidgeCV
 from sklearn.metrics import balanced_accuracy_score
@@ -19,6 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 import sfs_cli as sfs
+from sfs_cli.compute.context import Labels, Survival
 from sfs_cli.errors import InputError, UsageError
 from sfs_cli.evaluation.held_out import PENALTIES
 from sfs_cli.logs import Messages
@@ -26,8 +28,9 @@ from sfs_cli.options.compare import CompareConfig, parse_rankings
 from sfs_cli.options.evaluate import EvaluateConfig
 from sfs_cli.provenance import EvaluateRecord
 from sfs_cli.run import compare, evaluate
+from sfs_cli.run.folds import outcome_folds
 from tests.making import table_text
-from tests.oracles import covariates, survival
+from tests.oracles import covariates, survival, verdict
 from tests.run.test_record import check
 
 RIDGE = "ridge regression"
@@ -180,7 +183,6 @@ def test_concordance_is_that_of_the_twin(tmp_path):
     assert {row["measure"] for row in found["verdicts"]} == {"concordance"}
     record = json.loads((tmp_path / "out" / "run.json").read_text())
     check(record, EvaluateRecord, "run.json")
-    assert record["events"] == event.sum()
 
 
 def test_blocks_are_strata_of_times(tmp_path):
@@ -210,6 +212,31 @@ def test_noise_has_no_concordance_and_hazards_do(tmp_path):
     error = np.std(means[0.0], ddof=1) / np.sqrt(5)
     assert abs(np.mean(means[0.0]) - 0.5) < 3 * error + 0.02
     assert min(means[1.0]) > 0.7
+
+
+@pytest.mark.parametrize("kind", ["numbers", "times"])
+def test_donors_stay_in_one_fold_and_count_in_intervals(tmp_path, kind):
+    X, time, event = times(3)
+    donor = np.arange(N) // 3
+    table = write(tmp_path, X, time=time, dead=event, donor=[f"d{d}" for d in donor])
+    labels = Labels(np.full(N, -1), [], time)
+    how: dict[str, Any] = {"label_type": "continuous"}
+    if kind == "times":
+        labels, how = replace(labels, survival=Survival(time, event == 1)), {"event": "dead"}
+    folds = outcome_folds(labels, 3, 2, 0, "y", donor, np.zeros(N))
+    for fold in folds:
+        assert not np.intersect1d(donor[fold.train], donor[fold.test]).size
+        assert sorted([*fold.train, *fold.test]) == list(range(N))
+    given = {"labels": f"{table}:time", "donors": f"{table}:donor", "method": "f-test"}
+    found = judged(tmp_path, **given, **how)
+    measure = {"numbers": "r2", "times": "concordance"}[kind]
+    values = in_folds(found["folds"], "f-test", 3, measure)
+    tested = [int(r["test_samples"]) for r in found["folds"] if r["list"] == "all genes"]
+    assert tested == [len(fold.test) for fold in folds]
+    low, high = verdict.interval(values, 5 * 6, 10 * 6, float(t.ppf(0.975, 5)))[1:3]
+    own = {"list": "f-test", "features": "3", "measure": measure}
+    (row,) = [r for r in found["evaluation"] if own.items() <= r.items()]
+    assert [float(row["low"]), float(row["high"])] == pytest.approx([low, high], rel=1e-6)
 
 
 # ---- adjusted values -----------------------------------------------------------------------------
@@ -441,10 +468,14 @@ def test_python_takes_columns_of_frames(tmp_path):
 @pytest.mark.parametrize(
     ("options", "error", "said"),
     [
-        ({"label_type": "continuous", "splits": 23}, InputError, "45 samples: too few for the 23"),
-        ({"event": "dead", "splits": 20}, InputError, "with an event: too few for the 20 folds"),
+        (
+            {"label_type": "continuous", "splits": 23},
+            InputError,
+            "--splits 23 is too large: in some fold",
+        ),
+        ({"event": "dead", "splits": 20}, InputError, "no two test samples"),
         ({"event": "dead", "method": "t-test"}, UsageError, "needs classes"),
-        ({"label_type": "continuous", "column": "few"}, InputError, "have the same label"),
+        ({"label_type": "continuous", "column": "few"}, InputError, "whose order is known"),
     ],
 )
 def test_folds_that_tell_nothing_are_refused(tmp_path, options, error, said):

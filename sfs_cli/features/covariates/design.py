@@ -137,12 +137,10 @@ def basis_by(
     rows, unseen = [np.empty((0, len(samples)))], []
     for each in covariates:
         values = [each.values[sample] for sample in samples]
-        levels = None
-        if each.kind != "numeric":
-            levels = sorted({values[i] for i in train.tolist()})
+        levels = None if each.kind == "numeric" else sorted({values[i] for i in train.tolist()})
         own = _rows(values, levels)
-        if levels is not None and (new := set(values).difference(levels)):
-            unseen.append((each, sorted(new)))
+        if new := sorted(set(values).difference(levels or values)):
+            unseen.append((each, new))
             own[:, [value in new for value in values]] = own[:, train].mean(axis=1, keepdims=True)
         rows.append(own)
     return orthonormal(np.concatenate(rows), train)[0], unseen

@@ -204,7 +204,7 @@ def run_on_subset(run: Run, samples: np.ndarray, log: Messages) -> Run:
     config = replace(run.config, pvalues=None, fdr_method="bh")
     if config.source or config.method == "kogs":  # what each source changes is not asked
         config = replace(config, leave_one_out=False)
-    part = prepared_on(run, samples, log, config)
+    part = prepared_on(replace(run, config=config), samples, log)
     context = replace(part.context, log=log)
     engine = context.engine.of(on_subsets(run.config))
     engine = replace(engine, checkpoints=None)  # a few of its passes are kept by none
