@@ -1077,7 +1077,8 @@ def evaluate(
     list : Ranked, DataFrame, sequence of str or path, optional
         The ranking, or the features best first.
     **options
-        The options of ``sfs evaluate``: method, labels, lengths, splits, repeats, sets, drivers.
+        The options of ``sfs evaluate``: method, labels, label_type, event, adjust, lengths, splits,
+        repeats, sets, drivers.
 
     Returns
     -------
@@ -1117,7 +1118,7 @@ def compare(
     lists : dict, optional
         Names of rankings that are there already, each as of `aggregate`.
     **options
-        The options of ``sfs compare``: labels, lengths, splits, sets and more.
+        The options of ``sfs compare``: labels, event, adjust, lengths, splits, sets and more.
 
     Returns
     -------

@@ -281,8 +281,9 @@ class EvaluateRecord(CommonRecord):
     """``run.json`` of `sfs evaluate` and `sfs compare`.
 
     `background` is the number of features that take part; `splits`, `repeats` and `classes` are
-    those of the accuracy, where there are labels, and `donors` counts them where folds take whole
-    ones; `drivers` and `sets` count what was found.
+    those of the folds, where there are labels, and `donors` counts them where folds take whole
+    ones; `covariates` are what is taken out of the features; `drivers` and `sets` count what was
+    found.
     """
 
     n_samples: int
@@ -295,6 +296,7 @@ class EvaluateRecord(CommonRecord):
     repeats: NotRequired[int]
     classes: NotRequired[dict[str, int]]
     donors: NotRequired[int]
+    covariates: NotRequired[list[dict[str, Any]]]
     drivers: NotRequired[dict[str, int]]
     sets: NotRequired[dict[str, int]]
     threads: int

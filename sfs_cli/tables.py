@@ -91,14 +91,21 @@ _LIST = {
     "selection": "when its features were chosen: `in folds`, on `all samples`, or `given`",
     "features": "the length: how many of its first features are judged",
 }
+_MODELS = "1-NN, 5-NN or linear SVM; ridge regression of numbers and times"
+_OF_TASKS = (
+    "accuracy and balanced_accuracy; of numbers spearman (the correlation of predicted and true "
+    "ones) and r2 (1 less the squared errors over those of the training mean); of times "
+    "concordance (Harrell's)"
+)
 _MEASURED = _LIST | {
-    "measure": "accuracy, balanced_accuracy, stability (Nogueira's, of the lists of the folds: 1 "
-    "for equal ones, 0 is the mean of random ones), nmi, ari, redundancy, jaccard or hit_ratio",
-    "classifier": "of an accuracy: 1-NN, 5-NN or linear SVM",
-    "value": "the measure; of an accuracy the mean over the folds",
+    "measure": f"of held-out samples {_OF_TASKS}; stability (Nogueira's, of the lists of the "
+    "folds: 1 for equal ones, 0 is the mean of random ones), nmi, ari, redundancy, jaccard or "
+    "hit_ratio",
+    "classifier": f"of measures of held-out samples: {_MODELS}",
+    "value": "the measure; of held-out samples the mean over the folds",
     "standard_error": "over the repeats; empty where there is one value",
-    "low": "of an accuracy on held-out samples the lower limit of its 95 % confidence interval "
-    "over the folds (corrected for their overlap: Nadeau and Bengio, 2003); it may exceed 0 to 1",
+    "low": "of a measure of held-out samples the lower limit of its 95 % confidence interval over "
+    "the folds (corrected for their overlap: Nadeau and Bengio, 2003); it may exceed 0 to 1",
     "high": "the upper limit",
 }
 _JUDGING = ("evaluate", "compare")
@@ -155,7 +162,7 @@ FILES = {
         "accuracy, redundancy and other measures of lists, by length", ("compare",), "", _MEASURED
     ),
     "folds.tsv": File(
-        "accuracy in each fold",
+        "the measures of held-out samples in each fold",
         _JUDGING,
         "`--labels`",
         {
@@ -163,21 +170,21 @@ FILES = {
             "fold": "number of the fold",
             "test_samples": "number of samples that are tested",
             **_LIST,
-            "classifier": "1-NN, 5-NN or linear SVM",
-            "accuracy": "share of the test samples whose class is right",
-            "balanced_accuracy": "mean of this share over the classes",
+            "classifier": _MODELS,
+            "MEASURE": f"{_OF_TASKS}, a column each",
         },
     ),
     "verdicts.tsv": File(
-        "which of two lists is better: differences in balanced accuracy on held-out samples",
+        "which of two lists is better: differences of a measure on held-out samples",
         _JUDGING,
         "`--labels`",
         {
             "list": "a ranking or list; none that was made on the test samples",
             "other": "another one, or a control",
             "features": "the length of both; all genes are compared with every length",
-            "classifier": "1-NN, 5-NN or linear SVM",
-            "value": "mean balanced accuracy of the list over the folds",
+            "measure": "what they are compared by: balanced_accuracy, r2 or concordance",
+            "classifier": _MODELS,
+            "value": "mean of the measure of the list over the folds",
             "other_value": "that of the other",
             "difference": "of the list less the other",
             "low": "lower limit of its 95 % confidence interval (as in evaluation.tsv)",

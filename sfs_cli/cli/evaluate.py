@@ -17,10 +17,12 @@ def command(config: EvaluateConfig, messages: Messages, as_json: bool) -> None:
     """Measure what a ranking of the features of MATRIX is worth.
 
     With --labels: the accuracy of classifiers on samples that they have not seen, by repeated
-    splits. The features are ranked again inside each fold, by the method and the options of `sfs
-    rank`; a ranking that is there already is given by --list. Random, most variable and all
-    features stand beside it. Without --labels: redundancy, and how well the first features keep
-    the neighbors of the samples. Without --out the table goes to stdout.
+    splits; of numbers (--label-type continuous) R2 and the rank correlation of their predictions,
+    of times (--event) the concordance. The features are ranked again inside each fold, by the
+    method and the options of `sfs rank`; a ranking that is there already is given by --list.
+    Random, most variable and all features stand beside it. Without --labels: redundancy, and how
+    well the first features keep the neighbors of the samples. Without --out the table goes to
+    stdout.
 
     \b
     sfs evaluate expression.csv --labels labels.tsv:tissue --method f-test

@@ -51,6 +51,12 @@ class Labels:
         """Which samples have a label, of bool, shape (n,)."""
         return self.codes >= 0 if self.values is None else np.isfinite(self.values)
 
+    @property
+    def numbers(self) -> np.ndarray:
+        """The outcome, where there is one."""
+        assert self.values is not None
+        return self.values
+
     def counts(self) -> dict[str, int]:
         """Return how many samples each class has."""
         sizes = np.bincount(self.codes[self.codes >= 0], minlength=len(self.classes))
@@ -79,8 +85,7 @@ class Labels:
 
     def range(self) -> dict[str, float]:
         """Return the smallest and the largest outcome."""
-        assert self.values is not None
-        known = self.values[self.known]
+        known = self.numbers[self.known]
         return {"smallest": float(known.min()), "largest": float(known.max())}
 
     def of(self, samples: Sequence[str]) -> dict[str, str]:

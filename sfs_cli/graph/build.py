@@ -193,10 +193,9 @@ def _label(_options: GraphOptions, samples: Samples) -> Graph:
 def _outcome(options: GraphOptions, samples: Samples) -> Graph:
     labels, run, n = samples.run.labels, samples.run, samples.n
     assert labels is not None
-    assert labels.values is not None, "the options ask for an outcome"
     hint = "raise --memory, or use --method f-test, which needs no graph"
     check_memory(f"the differences between {n:,} samples need", 3 * 8 * n * n, run.memory, hint)
-    d2 = outcome_distances(labels.values)
+    d2 = outcome_distances(labels.numbers)
     if options.bandwidth in (None, "median"):
         bandwidth: float | np.ndarray = outcome_bandwidth(d2)
     else:

@@ -42,7 +42,6 @@ RANKING = (*WHOLE, "evaluate")
 ON_SOURCE = (*RANKING, "fuse")
 ON_MATRIX = (*ON_SOURCE, "compare", "robustness")
 READING = (*ON_MATRIX, "convert", "inspect")
-WHOLE_ON_SOURCE = (*WHOLE, "fuse")
 
 
 # ---- values that are not single words ----------------------------------------------------------

@@ -66,11 +66,6 @@ _TABLES = {
     "select": "selected.tsv",
 }
 """Those that write other tables than a ranking, and such a table."""
-_FOR_CLASSIFIERS = {
-    "help": "What labels are: classes, or ordered classes (an outcome that is the place of the "
-    "class).",
-    "words": LABEL_TYPES[:2],
-}
 _EACH_BATCH = "one ranking of each batch is aggregated"
 _BEGIN = "Begin the names of the files in --out with this and a dot: PREFIX.{}."
 _SHARDS = ("shard run", "shard merge")
@@ -262,7 +257,6 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         default="classes",
         words=LABEL_TYPES,
         needs=("labels",),
-        by_verb=dict.fromkeys(("evaluate", "compare"), _FOR_CLASSIFIERS),
     )
     label_order: str | None = _labels(
         "Ordered classes from the lowest to the highest, such as low,mid,high.",

@@ -47,6 +47,11 @@ class SampleColumns(dict[str, list[Covariate]]):
         return [each for columns in self.values() for each in columns]
 
     @property
+    def covariates(self) -> list[Covariate]:
+        """Those that are taken out of the features."""
+        return self.get("adjust", []) + self.get("block", [])
+
+    @property
     def donors(self) -> Covariate | None:
         """The donor of each sample, or its block if blocks are small, such as pairs.
 

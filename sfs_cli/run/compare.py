@@ -50,7 +50,7 @@ from sfs_cli.run.evaluate import (
 )
 from sfs_cli.run.lists import list_names, ranking_at, read_lists
 from sfs_cli.run.load import Run, loaded
-from sfs_cli.run.part import run_on
+from sfs_cli.run.part import prepared_on
 from sfs_cli.run.verdicts import CONTROLS, sentences
 from sfs_cli.tables import FILES, header
 
@@ -175,8 +175,8 @@ def _on_common_samples(
     found = {}
     for name, run in runs.items():
         places = np.searchsorted(samples[name], wanted, sorter=orders[name])
-        chosen, labels = orders[name][places], run.context.labels
-        found[name] = run_on(run, chosen, None if labels is None else labels.take(chosen))
+        chosen = orders[name][places]
+        found[name] = prepared_on(run, chosen, Messages(verbosity=-1))
     return found
 
 
@@ -205,12 +205,12 @@ def overlaps(found: Evaluated) -> list[Pair]:
 
 
 def _page(found: Evaluated, config: CompareConfig, messages: Messages, names: list[str]) -> str:
-    """Return the page: the accuracy of a linear SVM, or else the redundancy, of each list."""
+    """Return the page: what held-out samples tell of each list, or else its redundancy."""
     from sfs_cli.report.comparison import curves_chart
     from sfs_cli.report.page import Figure, compiled, grids
 
     main, judge = shown_measure(found)
-    in_words = f"{main.replace('_', ' ')} of a {judge}" if judge else main
+    in_words = found.task.best_known if judge else main
     own = [m for m in found.measures if m.measure in (main, "stability")]
     own = [m for m in own if m.classifier in ("", judge) and not np.isnan(m.value)]
     tables = [
@@ -236,7 +236,7 @@ def _page(found: Evaluated, config: CompareConfig, messages: Messages, names: li
     shown_at = shown_length([m.length for m in own if m.name not in CONTROLS])
     return compiled("compare.html.j2").render(
         title=Path(config.matrix).name,
-        sentences=sentences(found.verdicts, shown_at),
+        sentences=sentences(found.verdicts, shown_at, found.task),
         warnings=messages.warnings,
         figures=figures,
         tables=grids(table for table in tables if table.rows),

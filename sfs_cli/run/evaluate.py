@@ -2,13 +2,14 @@
 
 The matrix is read once. In each fold the features are ranked anew on the training samples alone,
 as a matrix of these samples would be (`sfs_cli.run.part`), and classifiers that were trained on
-them are asked about the others. Once on all samples come the measures that need no test samples.
+them are asked about the others, or a ridge regression where labels are numbers or times. Once on
+all samples come the measures that need no test samples.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -22,8 +23,10 @@ from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.matrix import Span
 from sfs_cli.compute.memory import format_size
 from sfs_cli.errors import InputError, OutOfMemoryError, counted, listed
-from sfs_cli.evaluation.classify import CLASSIFIERS, Fold, accuracies, standardized
+from sfs_cli.evaluation.classify import Fold, accuracies, standardized
 from sfs_cli.evaluation.classify import standard_error as error_of
+from sfs_cli.evaluation.concordance import concordance_index
+from sfs_cli.evaluation.held_out import CLASSES, NUMBERS, TIMES, Task, fit_of, ridge
 from sfs_cli.evaluation.measures import (
     Enrichment,
     clustering,
@@ -33,6 +36,7 @@ from sfs_cli.evaluation.measures import (
     redundancy,
 )
 from sfs_cli.evaluation.verdict import corrected_interval
+from sfs_cli.features.covariates.step import CovariateStep
 from sfs_cli.features.enrichment.step import (
     PRERANKED,
     name_of_sets,
@@ -60,6 +64,7 @@ from sfs_cli.run.folds import (
     fold_facts,
     in_fold,
     lengths_up_to,
+    outcome_folds,
     place,
     read_features,
     stratified_folds,
@@ -74,7 +79,6 @@ from sfs_cli.run.lists import (
     read_lists,
 )
 from sfs_cli.run.load import Run, loaded
-from sfs_cli.run.part import run_on
 from sfs_cli.run.passes import SCORES, needed
 from sfs_cli.run.verdicts import Compared, below_random, sentences, verdict_bytes, verdicts_of
 from sfs_cli.store.prepared import fitting_passes
@@ -110,18 +114,18 @@ class Measured(NamedTuple):
     classifier: str
     value: float
     error: float = float("nan")
-    low: float = float("nan")  # 95 % interval of an accuracy of held-out samples
+    low: float = float("nan")  # 95 % interval of a measure of held-out samples
     high: float = float("nan")
 
 
 class InFold(NamedTuple):
-    """The accuracy of the first features of a list in one fold."""
+    """What the first features of a list tell of the test samples of one fold."""
 
     fold: Fold
     name: str
     selection: str
     length: int
-    found: np.ndarray  # (classifiers, 2): accuracy and balanced accuracy
+    found: np.ndarray  # (models, measures), as the task has them
 
 
 @dataclass(frozen=True)
@@ -152,6 +156,7 @@ class Cost:
 class Evaluated:
     """All that was found."""
 
+    task: Task = CLASSES  # of the folds
     measures: list[Measured] = field(default_factory=list)
     folds: list[InFold] = field(default_factory=list)
     # of lists of folds, by name, length and measure: a value for each fold
@@ -199,7 +204,7 @@ def tables_of(found: Evaluated, config: JudgeConfig, first: str) -> dict[str, by
     """Return the tables by their names, as `table_names` has them."""
     make = {
         first: _evaluation_bytes,
-        VERDICTS: lambda found, digits: verdict_bytes(found.verdicts, digits),
+        VERDICTS: lambda found, digits: verdict_bytes(found.verdicts, found.task, digits),
         FOLDS: _folds_bytes,
         ENRICHMENT: _enrichment_bytes,
     }
@@ -276,12 +281,17 @@ class Evaluation(FoldRankings):
         lengths = lengths_up_to(m, config, DEFAULT_LENGTHS, there, config.matrix)
         self.lengths = lengths or (max(1, m // 2),)
         self.labels, self.everyone = run.context.labels, np.arange(run.matrix.n_samples)
-        folds: list[Fold] = []
+        self.found, folds = Evaluated(), list[Fold]()
+        blocks = run.context.blocks
+        self.strata = np.zeros(run.matrix.n_samples) if blocks is None else blocks
         if self.labels is not None:
-            where = str(config.labels)
-            folds = stratified_folds(
-                self.labels, config.folds, config.rounds, config.seed, where, run.donors
-            )
+            how = (config.folds, config.rounds, config.seed, str(config.labels), run.donors)
+            if self.labels.values is None:
+                folds = stratified_folds(self.labels, *how)
+            else:
+                self.found.task = NUMBERS if self.labels.survival is None else TIMES
+                folds = outcome_folds(self.labels, *how, self.strata)
+        self.by_class = self.labels is not None and self.labels.values is None
         n, memory = run.matrix.n_samples, run.context.memory
         judges = memory // MEMORY_SHARE // (SQUARES * 8 * n * n)
         self.squares, self.judges = judges > 0, max(1, judges)
@@ -298,7 +308,6 @@ class Evaluation(FoldRankings):
                 f"the Jaccard index is left out: the inner products of {n:,} samples do not fit in "
                 "a half of --memory"
             )
-        self.found = Evaluated()
         fitting = fitting_passes(before_fitting(run.matrix.steps), n, m, memory)
         judging = [each.of(FOR_VARIABLE) for each in (*fitting, SCORES)]
         if self.squares:
@@ -313,10 +322,12 @@ class Evaluation(FoldRankings):
         run = self.run
         guard_raw(run, "what is ranked and judged")
         guard_labels(run)
+        for fold in self.folds:
+            self.adjustment_in(fold)  # which says what is wrong before anything is ranked
         with run.progress("evaluating"):
             values = self.values(self.everyone)
             whole = {name: self._rank_once(name) for name in self.runs}
-            variable = self._variable(run, self.everyone)
+            variable = self._variable(run)
             given = [
                 Candidate(each.name, GIVEN, [self._positions(each)], str(each.path))
                 for each in self.given
@@ -356,14 +367,12 @@ class Evaluation(FoldRankings):
             self.log.note(f"{name}: {test_made(made)}")
         return _scored(ranking)
 
-    def _variable(self, run: Run, samples: np.ndarray, of: str = "") -> np.ndarray:
-        """Return the features that vary among some samples, the most variable first."""
-        plain = replace(run.matrix, steps=self.steps, adjustment=None)
-        engine = replace(run.context.engine, source=plain)
+    def _variable(self, run: Run, of: str = "") -> np.ndarray:
+        """Return the features that vary among the samples of a run, the most variable first."""
+        plain = replace(run.matrix, steps=self.steps)
         config = RankConfig(run.config.matrix, method="variance")
-        base = replace(run, config=config, context=replace(run.context, engine=engine), sources=[])
-        part = run_on(base, samples, None).of(in_fold(of)).of(FOR_VARIABLE)
-        return _scored(self.ranked(part, of, None))
+        part = replace(run.on(replace(run.context.engine, source=plain)), config=config, sources=[])
+        return _scored(self.ranked(part.of(FOR_VARIABLE), of, None))
 
     def _candidates(
         self,
@@ -403,16 +412,16 @@ class Evaluation(FoldRankings):
     ) -> None:
         """Rank on the training samples of a fold, and test every list on the others."""
         run, of = self.run, place(fold)
-        assert self.labels is not None
-        codes = self.labels.codes
+        part = self.part_in(fold)
         values = self.values_in(fold, values)
+        tested = self._tested_in(fold, part)
         orders = {}
         for name, ranker in self.runs.items():
             started = time.perf_counter()
-            ranking = self.ranked_in(fold, self.labels, ranker, self._label(name))
+            ranking = self.ranked_in(fold, ranker, self._label(name))
             orders[name] = _scored(ranking)
             self.found.costs[name].fold_seconds.append(time.perf_counter() - started)
-        variable = self._variable(run, fold.train, of)
+        variable = self._variable(part, of)
         seed = [self.config.seed, fold.repeat, fold.number]
         lists = self._candidates(orders, IN_FOLDS, given, variable, seed)
         if self.config.leaky:
@@ -421,13 +430,14 @@ class Evaluation(FoldRankings):
 
         def judge(each: Candidate) -> list[InFold]:
             lengths = self._lengths_of(each, of)
-            found = np.zeros((len(lengths), len(CLASSIFIERS), 2))
+            task = self.found.task
+            found = np.zeros((len(lengths), len(task.models), len(task.measures)))
             for chosen in each.orders:
                 Z = standardized(
                     read_features(values, chosen[: max(lengths, default=0)]), fold.train
                 )
                 for i, k in enumerate(lengths):
-                    found[i] += accuracies(Z[:k].T, codes, fold.train, fold.test)
+                    found[i] += tested(Z[:k].T)
             found /= len(each.orders)
             return [
                 InFold(fold, each.name, each.selection, k, of_length)
@@ -439,7 +449,7 @@ class Evaluation(FoldRankings):
                 self.found.folds += rows
         if self.squares:
             K = _inner_products(values.of(in_fold(of)), variable, fold.train)
-            found = accuracies(K, codes, fold.train, fold.test, products=True)
+            found = tested(K, products=True)
             self.found.folds.append(InFold(fold, ALL, IN_FOLDS, self.background, found))
         for each in lists:
             if each.selection == IN_FOLDS and each.name != RANDOM:
@@ -451,6 +461,34 @@ class Evaluation(FoldRankings):
                     measures = self._measures(each, each.orders[0], values, None)
                     for at, value in measures:
                         self.found.fold_measures.setdefault((each.name, *at), []).append(value)
+
+    def _tested_in(self, fold: Fold, part: Run) -> Callable[..., np.ndarray]:
+        """Return what measures how well samples are predicted in a fold, (models, measures).
+
+        It takes standardized samples (n, k), or their inner products, as `accuracies` does. The
+        outcome that it learns is that of the training samples by themselves, less their covariates;
+        of the test samples it is less the covariates by the coefficients of the training samples.
+        """
+        run, train, test = self.run, fold.train, fold.test
+        labels, learned = self.labels, part.context.labels
+        assert labels is not None
+        if self.by_class:
+            return partial(accuracies, codes=labels.codes, train=train, test=test)
+        assert learned
+        assert run.labels
+        outcome = learned.numbers
+        measured: Callable[[np.ndarray], Any]
+        if labels.survival is not None:
+            time, event = (each[test] for each in labels.survival)
+            measured = partial(concordance_index, time, event, strata=self.strata[test])
+        else:
+            truth = run.labels.take(run.matrix.samples).numbers[None].copy()
+            if adjustment := self.adjustment_in(fold):
+                adjustment.residuals(truth, 0)
+            measured = partial(fit_of, truth[0, test], baseline=outcome.mean())
+        return lambda samples, **how: np.atleast_2d(
+            measured(ridge(samples, outcome, train, test, **how))
+        )
 
     def _judge_once(self, lists: list[Candidate], variable: np.ndarray, values: Engine) -> None:
         """Take the measures that need no test samples, of lists that all samples have made."""
@@ -471,7 +509,7 @@ class Evaluation(FoldRankings):
                 for k in self._lengths_of(each):
                     tested = enrichment(names, k, self.sets)
                     self.found.enriched += [(each.name, each.selection, k, t) for t in tested]
-        if K is not None and self.labels is not None:
+        if K is not None and self.labels is not None and self.by_class:
             agreement = clustering(points_of(K), self.labels.codes, self.config.seed)
             self.found.measures += [
                 Measured(ALL, ONCE, self.background, name, "", value)
@@ -493,7 +531,7 @@ class Evaluation(FoldRankings):
             yield (k, "redundancy"), redundancy(top)
             if whole is not None:
                 yield (k, "jaccard"), jaccard(top.T @ top, whole)
-            if self.labels is not None:
+            if self.labels is not None and self.by_class:
                 nmi, ari = clustering(top.T, self.labels.codes, self.config.seed)
                 yield (k, "nmi"), nmi
                 yield (k, "ari"), ari
@@ -516,7 +554,8 @@ class Evaluation(FoldRankings):
         ).T
 
     def _average(self) -> None:
-        """Put the accuracy of each list, over the folds and repeats, before the other measures."""
+        """Put what the folds tell of each list, over all of them, before the other measures."""
+        task = self.found.task
         rows: dict[tuple[str, str, int], list[InFold]] = {}
         for each in self.found.folds:
             rows.setdefault((each.name, each.selection, each.length), []).append(each)
@@ -534,8 +573,8 @@ class Evaluation(FoldRankings):
                 held_out[name, k] = made
             by_repeat = made.reshape(self.config.rounds, self.config.folds, *made.shape[1:])
             means = by_repeat.mean(axis=1)
-            for c, classifier in enumerate(CLASSIFIERS):
-                for j, measure in enumerate(("accuracy", "balanced_accuracy")):
+            for c, classifier in enumerate(task.models):
+                for j, measure in enumerate(task.measures):
                     value, error = float(means[:, c, j].mean()), error_of(means[:, c, j])
                     low = high = float("nan")
                     if is_held_out:
@@ -545,8 +584,8 @@ class Evaluation(FoldRankings):
                         low, high = np.clip((low, high), 0, 1).tolist()  # as accuracies are
                     row = Measured(name, selection, k, measure, classifier, value, error, low, high)
                     found.append(row)
-        self.found.verdicts = verdicts_of(held_out, sizes)
-        for text in below_random(self.found.verdicts):
+        self.found.verdicts = verdicts_of(held_out, sizes, task)
+        for text in below_random(self.found.verdicts, task):
             self.log.warn(text)
         for (name, k, measure), of_measure in self.found.fold_measures.items():
             if len(of_measure) == len(self.folds):
@@ -642,7 +681,9 @@ class Evaluation(FoldRankings):
         for name, run in self.runs.items():
             if self.folds:
                 self.note_leakage_of_graph(run, self._label(name))
-            if self.labels is not None and needed(run.config) & {"labels", "some-labels"}:
+            if run.design is not None:
+                CovariateStep(run.config).check(run)
+            if self.by_class and needed(run.config) & {"labels", "some-labels"}:
                 self.log.note(
                     f"{name} uses the labels of all samples: NMI and ARI of its clusters are "
                     "optimistic"
@@ -685,6 +726,8 @@ class Evaluation(FoldRankings):
             facts |= fold_facts(self.config, self.labels, self.run.donors)
             if "labels" in self.run.taken:
                 facts["label_column"] = self.run.taken["labels"]
+        if self.run.design is not None:
+            facts["covariates"] = self.run.cohort.covariates
         if self.drivers is not None:
             facts["drivers"] = {"listed": len(self.drivers), "found": len(self.known_drivers)}
         if self.sets is not None:
@@ -720,11 +763,11 @@ def _evaluation_bytes(found: Evaluated, digits: int) -> bytes:
 
 def _folds_bytes(found: Evaluated, digits: int) -> bytes:
     rows = [
-        (each.fold.repeat, each.fold.number, len(each.fold.test), *each[1:-1], classifier, *both)
+        (each.fold.repeat, each.fold.number, len(each.fold.test), *each[1:-1], model, *measured)
         for each in found.folds
-        for classifier, both in zip(CLASSIFIERS, each.found.tolist())
+        for model, measured in zip(found.task.models, each.found.tolist())
     ]
-    return table_bytes(header(FOLDS), rows, digits)
+    return table_bytes((*header(FOLDS)[:-1], *found.task.measures), rows, digits)
 
 
 def _enrichment_bytes(found: Evaluated, digits: int) -> bytes:
@@ -741,24 +784,25 @@ def shown_length(lengths: Sequence[int]) -> int:
 
 
 def shown_measure(found: Evaluated) -> tuple[str, str]:
-    """Return the measure that the summary is about, and its classifier: redundancy has none."""
-    return ("balanced_accuracy", CLASSIFIERS[-1]) if found.folds else ("redundancy", "")
+    """Return the measure that the summary is about, and its model: redundancy has none."""
+    task = found.task
+    return (task.measures[-1], task.models[-1]) if found.folds else ("redundancy", "")
 
 
 def log_summary(found: Evaluated, messages: Messages) -> None:
-    """Log the measure of each list at one length: accuracy of a linear SVM, else redundancy."""
+    """Log one measure of each list at one length: of held-out samples, else redundancy."""
     measure, classifier = shown_measure(found)
     rows = [m for m in found.measures if (m.measure, m.classifier) == (measure, classifier)]
     shown = shown_length([m.length for m in rows if m.name not in (ALL, RANDOM, VARIABLE)])
     for each in rows:
         if each.length == shown or each.name == ALL:
-            by = f" of a {classifier}" if classifier else ""
+            by = found.task.best_known if classifier else measure
             interval = "" if np.isnan(each.low) else f" (95% {each.low:.3f} to {each.high:.3f})"
             messages.note(
                 f"{each.name} ({each.selection}), {counted(each.length, 'feature')}: "
-                f"{measure.replace('_', ' ')}{by} {each.value:.3f}{interval}"
+                f"{by} {each.value:.3f}{interval}"
             )
-    for text in sentences(found.verdicts, shown):
+    for text in sentences(found.verdicts, shown, found.task):
         messages.note(text)
     of_shown = [m for m in found.measures if (m.measure, m.length) == ("stability", shown)]
     stable = [m for m in of_shown if not np.isnan(m.value)]

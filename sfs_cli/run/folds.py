@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from sfs_cli.compute.matrix import cut
 from sfs_cli.compute.passes import Pass, PassList
 from sfs_cli.errors import InputError, listed, within
 from sfs_cli.evaluation.classify import Fold, folds_of
+from sfs_cli.evaluation.concordance import concordance_index
+from sfs_cli.features.covariates.design import basis_by
 from sfs_cli.logs import Messages
 from sfs_cli.options.evaluate import FoldFields
 from sfs_cli.options.fields import names_file
@@ -25,12 +27,13 @@ from sfs_cli.options.rank import RankConfig
 from sfs_cli.ranking.table import Ranking
 from sfs_cli.run.load import Run
 from sfs_cli.run.memory import memory_plan
-from sfs_cli.run.part import run_on
+from sfs_cli.run.part import prepared_on
 from sfs_cli.run.passes import WITHOUT_EACH, Shape, needed, pass_list
 from sfs_cli.run.rank import ranked
+from sfs_cli.store.adjust import Adjustment
 from sfs_cli.store.filters import FeatureFilter
 from sfs_cli.store.matrix import FilledMatrix, Matrix
-from sfs_cli.store.prepared import fitting_passes
+from sfs_cli.store.prepared import PreparedMatrix, fitting_passes
 from sfs_cli.store.transforms import before_fitting, kind
 
 READ_AT_ONCE = 64
@@ -96,6 +99,42 @@ def stratified_folds(
                 "(--samples intersect)",
                 option=("splits", "donors", "labels"),
             )
+    return folds
+
+
+def outcome_folds(
+    labels: Labels,
+    splits: int,
+    repeats: int,
+    seed: int,
+    where: str,
+    donors: np.ndarray | None,
+    strata: np.ndarray,
+) -> list[Fold]:
+    """Return the folds of numbers or times, of whole donors (n,) where these are known.
+
+    Samples are dealt out at random, of times those with an event apart from the censored ones.
+    Times are compared within `strata` (n,). Raises InputError where the labels of the test samples
+    of a fold have no known order.
+    """
+    n = len(labels.codes)
+    time, event = labels.survival or (labels.numbers, np.ones(n, bool))
+    kinds = event.astype(np.int64)
+    counts = class_sizes(Labels(kinds, ["censored", "event"]), donors)
+    if min(counts.values()) < splits:
+        kinds[:] = 0
+    folds = []
+    if counts.get("event", 0) >= splits:
+        folds = list(folds_of(kinds, splits, repeats, seed, donors))
+    data = np.stack([time, event, strata, strata])
+    if not folds or np.isnan([concordance_index(*data[:, fold.test]) for fold in folds]).any():
+        raise InputError(
+            f"--splits {splits} is too large: in some fold, no two test samples have labels whose "
+            "order is known",
+            where=where,
+            hint="give fewer --splits, or labels of more samples, of times more with an event",
+            option=("splits", "labels"),
+        )
     return folds
 
 
@@ -209,8 +248,9 @@ class FoldRankings:
         parts: list[dict[str, int]] = [{}]
         if self.folds:  # a sparse graph of all samples may be a dense one of fewer
             parts.append({"training samples": len(self.folds[0].train)})
+        held = 16 * n * runs[0].context.covariates  # bases of all samples, and of a fold
         plans = [
-            memory_plan(each.config, replace(shape_of(each, n), parts=sizes), passes)
+            memory_plan(each.config, replace(shape_of(each, n), parts=sizes), passes, held)
             for each in runs
             for sizes in parts
         ]
@@ -273,16 +313,19 @@ class FoldRankings:
                 self._warned.add(kind)
         return ranking
 
-    def ranked_in(
-        self, fold: Fold, labels: Labels, run: Run | None = None, name: str = ""
-    ) -> Ranking:
-        """Rank the features on the training samples of a fold; `labels` are of all samples.
+    def part_in(self, fold: Fold, run: Run | None = None) -> Run:
+        """Return the run of the training samples of a fold, with their own outcome and covariates.
 
-        `run` is one of `rankings`, by default the one that all is about, and `name` its name.
+        `run` is one of `rankings`, by default the one that all is about.
         """
-        known = labels.take(fold.train)
-        part = run_on(run or self.run, fold.train, known).of(in_fold(place(fold)))
-        return self.ranked(part, place(fold), known, name)
+        with within(place(fold)):  # what is said of their columns was said of all samples
+            part = prepared_on(run or self.run, fold.train, Messages(verbosity=-1))
+        return part.of(in_fold(place(fold)))
+
+    def ranked_in(self, fold: Fold, run: Run | None = None, name: str = "") -> Ranking:
+        """Rank the features on the training samples of a fold; `name` is that of the ranking."""
+        part = self.part_in(fold, run)
+        return self.ranked(part, place(fold), part.context.labels, name)
 
     def values(self, train: np.ndarray) -> Engine:
         """Return passes over the values that are judged; gaps are filled by training samples."""
@@ -300,11 +343,39 @@ class FoldRankings:
         )
         engine = replace(run.context.engine, source=view, dtype=_DOUBLE)
         view.fit(engine, run.context.memory, run.context.scratch)
-        return engine
+        return replace(engine, source=view.adjusted(run.cohort.adjustment))
 
     def values_in(self, fold: Fold, values: Engine) -> Engine:
-        """Return the values that are judged in a fold: those of all samples, but for gaps."""
-        return self.values(fold.train) if self.run.matrix.matrix.missing.values else values
+        """Return the values that are judged in a fold: those of all samples, but for gaps.
+
+        Covariates are taken out by the coefficients of the training samples.
+        """
+        if self.run.matrix.matrix.missing.values:
+            values = self.values(fold.train)
+        view = cast(PreparedMatrix, values.source)
+        return replace(values, source=view.adjusted(self.adjustment_in(fold)))
+
+    def adjustment_in(self, fold: Fold) -> Adjustment | None:
+        """Return what is taken out of all samples, as the training samples of a fold know it.
+
+        Raises InputError for blocks of test samples that no training sample has.
+        """
+        basis, unseen = basis_by(self.run.columns.covariates, self.run.cohort.samples, fold.train)
+        for each, levels in unseen:
+            what = f"no training sample of {place(fold)} is of {each.name} {listed(levels, 3)}, so "
+            what += "that the effect on its test samples is not known"
+            if each.option == "block":
+                raise InputError(
+                    what,
+                    where=each.where,
+                    hint="leave --block out, and keep the samples of a pair or patient in one fold "
+                    "by --donors; --block of an evaluation is for blocks of many samples",
+                    option="block",
+                )
+            if each.where not in self._warned:
+                self.log.warn(f"{what}, and stays; other folds may lack levels, too")
+                self._warned.add(each.where)
+        return Adjustment(basis, fold.train) if len(basis) else None
 
 
 def in_fold(of: str) -> str:

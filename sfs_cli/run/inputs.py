@@ -338,8 +338,7 @@ def tell_column(column: Column[Any], what: str, messages: Messages) -> None:
 
 def check_outcome(labels: Labels, where: str) -> None:
     """Refuse an outcome that is the same in all samples."""
-    assert labels.values is not None
-    values = labels.values[labels.known]
+    values = labels.numbers[labels.known]
     if np.ptp(values) == 0:
         same = labels.classes[int(values[0])] if labels.classes else f"{values[0]:g}"
         raise InputError(

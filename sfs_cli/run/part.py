@@ -8,10 +8,25 @@ import numpy as np
 
 from sfs_cli.compute.context import Labels
 from sfs_cli.compute.matrix import arithmetic_dtype
-from sfs_cli.run.cohort import Design
+from sfs_cli.logs import Messages
+from sfs_cli.run.cohort import Design, compressed
 from sfs_cli.run.features import group_of
 from sfs_cli.run.load import Run
 from sfs_cli.store.adjust import Adjustment
+
+
+def prepared_on(run: Run, samples: np.ndarray, log: Messages) -> Run:
+    """Return the run of some samples, as a matrix of these alone would be ranked.
+
+    Labels, batches, covariates and weights are theirs, found from nothing but what the columns of
+    these samples say; `log` receives what is said of them.
+    """
+    labels = None
+    if run.context.labels is not None:
+        assert run.labels is not None
+        labels = compressed(run.labels.take(run.matrix.samples), samples)
+    cohort = run.cohort.subset(samples, labels).prepared(run.config, run.context.memory, log)
+    return replace(run_on(run, samples, cohort.labels, cohort.design), cohort=cohort)
 
 
 def run_on(

@@ -514,7 +514,7 @@ def _cross_validated(config: SelectConfig, run: Run, n_ranked: int) -> tuple[Sel
         values = inner.values(np.arange(run.matrix.n_samples))
         for at, fold in enumerate(folds):
             of_fold = inner.values_in(fold, values)
-            ranking = inner.ranked_in(fold, labels)
+            ranking = inner.ranked_in(fold)
             kept = ranking.n_scored if ranking.n_kept is None else ranking.n_kept
             first = np.asarray(ranking.order[: min(kept, lengths[-1])], np.int64)
             if len(first) < lengths[-1]:

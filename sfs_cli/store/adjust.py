@@ -23,7 +23,9 @@ _TEMPORARY = 32_768
 """Values whose residuals are found at a time, so that they stay in a cache."""
 
 
-def orthonormal(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def orthonormal(
+    columns: np.ndarray, known: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Return an orthonormal basis of columns, beside the mean, and which columns added to it.
 
     Gram-Schmidt in the order of the columns, with each projection made twice, which keeps the basis
@@ -33,29 +35,34 @@ def orthonormal(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     ----------
     columns : ndarray, shape (p, n)
         A row for each column of the design matrix, without the intercept.
+    known : ndarray of int, optional
+        The samples that decide: means, products and norms are theirs alone, and the rows are
+        orthonormal among them. By default all.
 
     Returns
     -------
     basis : ndarray, shape (r, n)
-        Orthonormal rows, each with the sum 0.
+        Orthonormal rows, each with the sum 0 over the samples that decide.
     added : ndarray of bool, shape (p,)
         False for a column that is constant, or a combination of those before it.
     """
-    n = columns.shape[1]
-    basis, added = np.empty((min(len(columns), n - 1), n)), np.zeros(len(columns), bool)
+    mine = slice(None) if known is None else known
+    n = columns.shape[1] if known is None else len(known)
+    basis = np.empty((min(len(columns), n - 1), columns.shape[1]))
+    added = np.zeros(len(columns), bool)
     r = 0
     for at, column in enumerate(np.asarray(columns, np.float64)):
-        v = column - column[0]
-        spread = float(np.abs(v).max())
-        if spread <= CONSTANT * float(np.abs(column).max()) or r == n - 1:
+        v = column - column[mine][0]
+        spread = float(np.abs(v[mine]).max())
+        if spread <= CONSTANT * float(np.abs(column[mine]).max()) or r == n - 1:
             continue
         v /= spread  # squares of large numbers would overflow
-        v -= v.mean()
-        v /= np.linalg.norm(v)
+        v -= v[mine].mean()
+        v /= np.linalg.norm(v[mine])
         for _ in range(2):
-            v -= (basis[:r] @ v) @ basis[:r]
-            v -= v.mean()
-        left = float(np.linalg.norm(v))
+            v -= (basis[:r, mine] @ v[mine]) @ basis[:r]
+            v -= v[mine].mean()
+        left = float(np.linalg.norm(v[mine]))
         if left > COLLINEAR:
             basis[r] = v / left
             r += 1
@@ -84,9 +91,14 @@ class Adjustment(Shared):
     ----------
     basis : ndarray, shape (r, n)
         Orthonormal rows of float64, each with the sum 0 (`orthonormal`).
+    known : ndarray of int, optional
+        The samples whose values the coefficients and means are found from, and among which the rows
+        are orthonormal: those of a training set, whose coefficients the others are adjusted by.
+        By default all.
     """
 
     basis: np.ndarray
+    known: np.ndarray | None = None
 
     def residuals(self, block: np.ndarray, resolution: float) -> np.ndarray:
         """Replace features by their residuals, with their means; return which are explained.
@@ -106,22 +118,26 @@ class Adjustment(Shared):
         ndarray of bool, shape (b,)
             Features whose residual is no more than rounding.
         """
-        b, n = block.shape
+        mine = slice(None) if self.known is None else self.known
+        decides = self.basis[:, mine]
+        (b, n), known = block.shape, decides.shape[1]
         explained = np.zeros(b, bool)
         step = max(1, _TEMPORARY // n)
         for lo in range(0, b, step):
             x = block[lo : lo + step]
-            largest = np.abs(x).max(axis=1)
-            first = x[:, :1].copy()
+            largest = np.abs(x[:, mine]).max(axis=1)
+            first = x[:, mine][:, :1].copy()
             x -= first  # so that rounding is relative to the spread, and a constant stays exact
-            mean = x.mean(axis=1, keepdims=True)
+            own = x[:, mine]
+            mean = own.mean(axis=1, keepdims=True)
             with np.errstate(over="ignore"):
-                total = np.vecdot(x - mean, x - mean)
-            coefficients = np.matmul(self.basis[None], x[:, :, None])
+                total = np.vecdot(own - mean, own - mean)
+            coefficients = np.matmul(decides[None], own[:, :, None])
             x -= np.matmul(coefficients.transpose(0, 2, 1), self.basis[None])[:, 0]
+            own = x[:, mine]
             with np.errstate(over="ignore"):
-                left = np.vecdot(x - mean, x - mean)
-                rounding = n * (resolution * largest) ** 2
+                left = np.vecdot(own - mean, own - mean)
+                rounding = known * (resolution * largest) ** 2
             explained[lo : lo + step] = (left <= rounding) & (left < EXPLAINED * total)
             x += first
         return explained

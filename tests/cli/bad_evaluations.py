@@ -9,6 +9,9 @@ from tests.cli.making import AB, USAGE, Make, bad, good, labels, text
 
 RANKED = "gene\trank\n" + "".join(f"gene{i}\t{i}\n" for i in range(1, 6))
 OTHERS = "gene\trank\n" + "".join(f"ENSG{i}\t{i}\n" for i in range(1, 6))
+PAIRS = "sample\tpair\n" + "".join(f"s{i}\tp{i % 3}\n" for i in range(1, 7))
+TIMES = "sample\ttime\tdead\n" + "".join(f"s{i}\t{i}\t{int(i < 3)}\n" for i in range(1, 7))
+NUMBERS = ("--labels", "LABELS", "--label-type", "continuous")
 
 
 def asked(
@@ -26,6 +29,8 @@ def asked(
             "OTHERS": lambda: text(folder, OTHERS, "others.tsv"),
             "GENES": lambda: text(folder, "ENSG1\nENSG2\n", "genes.txt"),
             "SETS": lambda: text(folder, "one\t\tENSG1\tENSG2\n", "sets.gmt"),
+            "PAIRS": lambda: text(folder, PAIRS, "pairs.tsv") + ":pair",
+            "TIMES": lambda: text(folder, TIMES, "times.tsv") + ":time",
             "OUT": lambda: str(folder.parent / "out"),
         }
         words = [files[word]() if word in files else word for word in options]
@@ -111,10 +116,40 @@ EVALUATIONS = [
         USAGE,
     ),
     bad(
-        "numbers to classify",
+        "numbers of too few samples for the folds",
+        asked("--labels", "LABELS", "--label-type", "continuous", classes=[*"123456"]),
+        "labels.tsv",
+        "--splits 5 is too large; give fewer",
+    ),
+    bad(
+        "numbers of which a fold has one value",
+        asked(*NUMBERS, "--splits", "2", "--method", "f-test", classes=[*"111112"]),
+        "labels.tsv",
+        "--splits 2 is too large; no two test samples",
+    ),
+    bad(
+        "words as numbers to predict",
         asked("--labels", "LABELS", "--label-type", "continuous"),
-        "--label-type",
-        "classes",
+        "labels.tsv",
+        "not a finite number",
+    ),
+    bad(
+        "pairs that folds separate from their training samples",
+        asked("--labels", "LABELS", "--method", "f-test", "--splits", "3", "--block", "PAIRS"),
+        "--block",
+        "no training sample; --donors",
+    ),
+    bad(
+        "times without events for the folds",
+        asked("--labels", "TIMES", "--event", "dead", "--method", "cox", "--splits", "3"),
+        "times.tsv",
+        "--splits 3 is too large; with an event",
+    ),
+    bad(
+        "classes of times to evaluate",
+        asked("--labels", "TIMES", "--event", "dead", "--method", "t-test"),
+        "--event",
+        "--method t-test needs classes",
         USAGE,
     ),
     bad("a batch to evaluate", asked("--batch", "x.tsv:b"), "--batch", "unknown option", USAGE),

@@ -40,6 +40,13 @@ for (ties in c("efron", "breslow")) for (z in c(FALSE, TRUE)) for (s in c(FALSE,
   })
   say(paste0(case, " score"), score)
 }
+for (f in c("f0", "f3")) {
+  say(paste0("concordance/one ", f),
+      concordance(as.formula(paste("Surv(time, event) ~", f)), d, reverse = TRUE)$concordance)
+  say(paste0("concordance/strata ", f),
+      concordance(as.formula(paste("Surv(time, event) ~", f, "+ strata(s)")), d,
+                  reverse = TRUE)$concordance)
+}
 """
 
 
@@ -108,18 +115,23 @@ def of_statsmodels(columns: dict[str, list[float]]) -> dict[str, Any]:
 
 
 def of_lifelines(columns: dict[str, list[float]]) -> dict[str, Any]:
-    """Coefficients by Efron."""
+    """Coefficients by Efron, and concordance."""
     import lifelines
     import pandas as pd
+    from lifelines.utils import concordance_index
 
     d = pd.DataFrame(columns)
     model = lifelines.CoxPHFitter()
     options = {"precision": 1e-14}
     model.fit(d[["time", "event", "z0", "z1"]], "time", "event", fit_options=options)
-    return {
+    found = {
         "version": f"lifelines {lifelines.__version__}",
         "efron/covariates/one coefficients": model.params_.tolist(),
     }
+    for name in ("f0", "f3"):
+        value = concordance_index(d["time"], -d[name], d["event"])
+        found[f"concordance/one {name}"] = [float(value)]
+    return found
 
 
 def main() -> None:

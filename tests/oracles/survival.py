@@ -74,3 +74,15 @@ def score_test(
     _, gradient, information, _ = derivatives(time, event, both, beta, strata, ties)
     step = np.linalg.solve(information, gradient)
     return float(gradient @ step), float(step[-1])
+
+
+def concordance(time: np.ndarray, event: np.ndarray, risk: np.ndarray, strata: np.ndarray) -> float:
+    """The share of pairs in the order of the events."""
+    agree, pairs = 0.0, 0
+    for i in range(len(time)):
+        for j in range(len(time)):
+            later = time[j] > time[i] or (time[j] == time[i] and not event[j])
+            if i != j and event[i] and later and strata[i] == strata[j]:
+                pairs += 1
+                agree += (risk[i] > risk[j]) + (risk[i] == risk[j]) / 2
+    return agree / pairs

@@ -176,3 +176,24 @@ def test_zeros_do_not_stay_and_views_say_so(X, adjustment):
 def test_the_part_that_is_explained_is_that_of_a_regression(X, adjustment):
     found = r_squared(X.T.copy(), adjustment.basis)
     np.testing.assert_allclose(found, [oracle.r_squared(f, D) for f in X.T], atol=1e-13)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_samples_are_adjusted_by_the_coefficients_of_others(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    known = np.sort(rng.permutation(20)[:12])
+    Z = rng.normal(50, 9, (3, 20))
+    Z[2, known] = 2 * Z[0, known] - 7  # collinear among those that decide, and not elsewhere
+    basis, added = orthonormal(Z, known)
+    assert added.tolist() == [True, True, False]
+    np.testing.assert_allclose(basis[:, known] @ basis[:, known].T, np.eye(2), atol=1e-12)
+    X = rng.normal(8, 2, (5, 20))
+    found = X.copy()
+    Adjustment(basis, known).residuals(found, 0)
+    D = np.column_stack([np.ones(20), Z[:2].T])
+    for f, left in zip(X, found):
+        slopes = np.linalg.lstsq(D[known], f[known], rcond=None)[0]
+        np.testing.assert_allclose(left, f - D @ slopes + f[known].mean(), rtol=1e-9)
+    everyone = np.arange(20)
+    for a, b in zip(orthonormal(Z, everyone), orthonormal(Z)):
+        np.testing.assert_allclose(a, b, atol=1e-12)

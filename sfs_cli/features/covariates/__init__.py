@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sfs_cli.catalog import METHODS, PERMUTED, TESTING, UNADJUSTED
 from sfs_cli.errors import either
 from sfs_cli.features.feature import Feature
-from sfs_cli.options.fields import WHOLE_ON_SOURCE, Config, Refusal, option, texts_of
+from sfs_cli.options.fields import ON_SOURCE, Config, Refusal, option, texts_of
 from sfs_cli.options.paths import READS
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class CovariateFields(Config):
         "batch,age (repeatable). Text is categorical and numbers are numeric, unless a column is "
         "written COLUMN=categorical or COLUMN=numeric.",
         section="Input",
-        verbs=WHOLE_ON_SOURCE,
+        verbs=(*ON_SOURCE, "compare"),
         default=(),
         metavar="FILE:COLUMNS or obs:KEYS",
         column=True,
@@ -41,7 +41,7 @@ class CovariateFields(Config):
         "differences between blocks are taken out of the features, and permutations stay within "
         "blocks. Samples of one donor in one class are replicates: see --donors.",
         section="Input",
-        verbs=WHOLE_ON_SOURCE,
+        verbs=(*ON_SOURCE, "compare"),
         metavar="FILE:COLUMN or obs:KEY",
         column=True,
         groups="block",

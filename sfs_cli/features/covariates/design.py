@@ -128,6 +128,41 @@ def _called(covariates: Sequence[Covariate]) -> str:
     return f"the covariates ({listed([each.name for each in covariates])}) are"
 
 
+def basis_by(
+    covariates: Sequence[Covariate], samples: Sequence[str], train: np.ndarray
+) -> tuple[np.ndarray, list[tuple[Covariate, list[str]]]]:
+    """Return the basis of the design of training samples, with the other samples in it.
+
+    Parameters
+    ----------
+    covariates : sequence of Covariate
+        They have values of all samples.
+    samples : sequence of str, length n
+        Ids.
+    train : ndarray of int
+        Which of them are training samples.
+
+    Returns
+    -------
+    basis : ndarray, shape (r, n)
+        Of the training samples that of `design_of`: the residuals of a feature f are ``f - (f_t
+        Q_t') Q``, so that the others' are by the coefficients of the training samples.
+    unseen : list of pairs
+        Covariates, and their levels of other samples that no training sample has. Nothing is known
+        of their effect: these samples are at the mean of the covariate.
+    """
+    rows, unseen = [np.empty((0, len(samples)))], []
+    for each in covariates:
+        values = [each.values[sample] for sample in samples]
+        levels = None if each.kind == "numeric" else sorted({values[i] for i in train.tolist()})
+        own = _rows(values, levels)
+        if new := sorted(set(values).difference(levels or values)):
+            unseen.append((each, new))
+            own[:, [value in new for value in values]] = own[:, train].mean(axis=1, keepdims=True)
+        rows.append(own)
+    return orthonormal(np.concatenate(rows), train)[0], unseen
+
+
 def _rows(values: list[Any], levels: list[str] | None) -> np.ndarray:
     """Return the columns of a design for one covariate, as rows: (p, n)."""
     if levels is None:

@@ -35,7 +35,7 @@ class CovariateStep(Step):
             When that is so in every part, or the covariates explain the classes.
         """
         blocks = cohort.columns.get("block", [])
-        covariates = cohort.columns.get("adjust", []) + blocks
+        covariates = cohort.columns.covariates
 
         def designed(
             samples: Sequence[str], labels: Labels | None, *, lenient: bool

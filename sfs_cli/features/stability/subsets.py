@@ -12,9 +12,8 @@ from sfs_cli.evaluation.donor_folds import classes_of, with_every_class
 from sfs_cli.features.stability.plan import on_subsets
 from sfs_cli.logs import Messages
 from sfs_cli.options.fields import flag
-from sfs_cli.run.cohort import compressed
 from sfs_cli.run.load import Run
-from sfs_cli.run.part import run_on
+from sfs_cli.run.part import prepared_on
 
 FEWEST = 4
 """Units (donors, or samples) that are divided: of fewer, there are hardly two ways to do it."""
@@ -205,13 +204,8 @@ def run_on_subset(run: Run, samples: np.ndarray, log: Messages) -> Run:
     config = replace(run.config, pvalues=None, fdr_method="bh")
     if config.source or config.method == "kogs":  # what each source changes is not asked
         config = replace(config, leave_one_out=False)
-    labels = None
-    if run.context.labels is not None:
-        assert run.labels is not None
-        labels = compressed(run.labels.take(run.matrix.samples), samples)
-    cohort = run.cohort.subset(samples, labels).prepared(config, run.context.memory, log)
-    part = run_on(run, samples, cohort.labels, cohort.design)
+    part = prepared_on(replace(run, config=config), samples, log)
     context = replace(part.context, log=log)
     engine = context.engine.of(on_subsets(run.config))
     engine = replace(engine, checkpoints=None)  # a few of its passes are kept by none
-    return replace(part, config=config, context=replace(context, engine=engine), cohort=cohort)
+    return replace(part, context=replace(context, engine=engine))

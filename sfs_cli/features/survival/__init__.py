@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sfs_cli.catalog import METHODS
 from sfs_cli.features.feature import Feature
-from sfs_cli.options.fields import WHOLE, Config, Refusal, option
+from sfs_cli.options.fields import RANKING, Config, Refusal, option
 from sfs_cli.options.paths import READS, split_part
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class SurvivalFields(Config):
         "was censored then (0, false, no, alive): for --method cox. Of others that take numeric "
         "labels the outcome is the martingale residual of the times.",
         section="Input",
-        verbs=WHOLE,
+        verbs=(*RANKING, "compare"),
         metavar="FILE:COLUMN, obs:KEY or COLUMN",
         column=True,
         beside_labels=True,

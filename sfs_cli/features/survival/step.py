@@ -46,8 +46,7 @@ class SurvivalStep(Step):
             strata = np.unique(levels, return_inverse=True)[1]
 
         def outcome(labels: Labels, samples: np.ndarray) -> Labels:
-            assert labels.values is not None
-            time = labels.values
+            time = labels.numbers
             if (time < 0).any():
                 first = cohort.samples[int(samples[np.argmax(time < 0)])]
                 raise InputError(
