@@ -6,6 +6,7 @@ Numbers and times are predicted by ridge regression (A. E. Hoerl and R. W. Kenna
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -29,6 +30,11 @@ class Task(NamedTuple):
     def best_known(self) -> str:
         """What messages are about: the last measure of the last model."""
         return f"{self.words} of a {self.models[-1]}"
+
+
+def least_of(measure: str) -> float:
+    """Return the smallest value that a measure can have; the largest one of all is 1."""
+    return {"r2": -math.inf, "spearman": -1.0}.get(measure, 0.0)
 
 
 CLASSES = Task(CLASSIFIERS, ("accuracy", "balanced_accuracy"), "balanced accuracy")

@@ -26,7 +26,7 @@ from sfs_cli.errors import InputError, OutOfMemoryError, counted, listed
 from sfs_cli.evaluation.classify import Fold, accuracies, standardized
 from sfs_cli.evaluation.classify import standard_error as error_of
 from sfs_cli.evaluation.concordance import concordance_index
-from sfs_cli.evaluation.held_out import CLASSES, NUMBERS, TIMES, Task, fit_of, ridge
+from sfs_cli.evaluation.held_out import CLASSES, NUMBERS, TIMES, Task, fit_of, least_of, ridge
 from sfs_cli.evaluation.measures import (
     Enrichment,
     clustering,
@@ -581,7 +581,7 @@ class Evaluation(FoldRankings):
                         _, low, high, *_ = corrected_interval(made[:, c, j], *sizes)
                         if low == high:  # equal folds tell nothing of chance
                             low = high = float("nan")
-                        low, high = np.clip((low, high), 0, 1).tolist()  # as accuracies are
+                        low, high = max(low, least_of(measure)), min(high, 1.0)
                     row = Measured(name, selection, k, measure, classifier, value, error, low, high)
                     found.append(row)
         self.found.verdicts = verdicts_of(held_out, sizes, task)
