@@ -34,11 +34,12 @@ from sfs_cli.store.adjust import Adjustment
 from sfs_cli.store.filters import FeatureFilter
 from sfs_cli.store.matrix import FilledMatrix, Matrix
 from sfs_cli.store.prepared import PreparedMatrix, fitting_passes
-from sfs_cli.store.transforms import before_fitting, kind
+from sfs_cli.store.transforms import RESIDUALS, before_fitting, kind
 
 READ_AT_ONCE = 64
 """Features of a list that are read at a time."""
 _SCALING = ("zscore", "center", "unit")
+_OF_COUNTS = ("cpm", "log2cpm", "vst", *RESIDUALS)
 _DOUBLE = np.dtype(np.float64)
 
 
@@ -207,11 +208,11 @@ class FoldRankings:
         self.steps = before_fitting(run.matrix.steps)
         rest = run.matrix.steps[len(self.steps) :]
         if any(step not in _SCALING for step in rest):
-            of_counts = not self.steps and kind(rest[0]) in ("cpm", "log2cpm")
+            of_counts = not self.steps and kind(rest[0]) in _OF_COUNTS
             run.log.note(
                 f"--transform {','.join(rest)} compares samples with each other: features are "
                 "ranked with it inside each fold, and judged by their values before it"
-                + ", which are raw counts (--transform log2cpm judges by logarithms)"
+                + ", which are raw counts (--transform cpm,log1p judges by logarithms)"
                 * of_counts
             )
         self._warned: set[str] = set()  # kinds of warnings that were given

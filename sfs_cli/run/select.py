@@ -365,7 +365,8 @@ def _test_sets(
     ranking = _ranking(result.features, order, np.arange(len(order)))
     if "score" in columns:
         score = np.array(parse_numbers(result.table, "score"))[order]
-        ranking = replace(ranking, score=score, larger_is_better=bool(score[0] > score[-1]))
+        # not by the last one, which may be a repetition of the best that was moved there
+        ranking = replace(ranking, score=score, larger_is_better=bool(score[0] > score.min()))
     higher = np.array(columns.get("direction", [""] * len(result.features)))[order]
     names, codes = np.unique(higher, return_inverse=True)
     ranking.extra["direction"] = Picked(names.tolist(), codes)

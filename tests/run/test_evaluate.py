@@ -383,16 +383,19 @@ def test_the_record_is_what_its_schema_says_and_a_second_run_is_up_to_date(tmp_p
 # ---- what it says --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("transform", ["log1p,rank", "log1p,zscore", "quantile,log1p", "deviance"])
+@pytest.mark.parametrize(
+    "transform", ["log1p,rank", "log1p,zscore", "quantile,log1p", "deviance", "vst"]
+)
 def test_steps_that_compare_samples_act_on_the_ranking_alone(tmp_path, transform, capfd):
     _, y = planted()
     X = np.random.default_rng(0).poisson(30 + 20 * (y == 1), (40, 36)).astype(float)
     asked = {"method": "f-test", "lengths": "5", "repeats": 1, "splits": 3}
     config = EvaluateConfig(**study(tmp_path, X, y), **asked, transform=transform)
     rows = rows_of(config, Messages(0))
-    assert ("judged by their values before it" in capfd.readouterr().err) == (
-        transform != "log1p,zscore"
-    )
+    said = capfd.readouterr().err
+    assert ("judged by their values before it" in said) == (transform != "log1p,zscore")
+    raw = "raw counts (--transform cpm,log1p judges by logarithms)"
+    assert (raw in said) == (transform in ("deviance", "vst"))
     assert value(rows, list="f-test", measure="accuracy", classifier="5-NN") > 0.5
 
 

@@ -401,6 +401,13 @@ def test_levels_without_a_training_sample_are_named_and_blocks_refused(tmp_path)
     judged(tmp_path, log, **given, adjust=(f"{table}:batch",))
     (said,) = [text for text in log.warnings if "no training sample" in text]
     assert "is of batch odd" in said
+    # a number that all training samples have alike says as little as a level that they lack
+    rare_number = (np.arange(N) == 7) * 2.5
+    write(tmp_path, X, kind=y, dose=rare_number, pair=np.arange(N) // 3)
+    log = Messages(-1)
+    judged(tmp_path, log, **given, adjust=(f"{table}:dose",))
+    (said,) = [text for text in log.warnings if "no training sample" in text]
+    assert "is of dose 2.5, so that the effect" in said
     with pytest.raises(InputError, match="no training sample of fold 1 of repeat 1 is of pair"):
         judged(tmp_path, **given, block=f"{table}:pair")
 

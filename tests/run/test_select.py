@@ -756,6 +756,23 @@ def test_sets_are_tested_among_the_selected_features_and_those_of_each_direction
     assert roles == {"result", "sets"}
 
 
+def test_scores_count_where_the_last_one_repeats_the_best(tmp_path: Path) -> None:
+    result, sets = with_sets(tmp_path)
+    header, *lines = (Path(result) / "ranking.tsv").read_text().splitlines()
+    rank, name = (header.split("\t").index(each) for each in ("rank", "feature"))
+    again = lines[0].split("\t")  # as --max-correlation moves it
+    again[rank], again[name] = str(len(lines) + 1), "repetition"
+    found = {}
+    for kind, last in (("plain", []), ("repeated", ["\t".join(again)])):
+        table = tmp_path / f"{kind}.tsv"
+        table.write_text("\n".join([header, *lines, *last]) + "\n")
+        asked = SelectConfig(str(table), top=3, sets=(sets,), out=str(tmp_path / kind))
+        select.run(asked, Messages(-1))
+        found[kind] = {r["set"]: float(r["es"]) for r in rows_of(tmp_path / kind / "preranked.tsv")}
+    # one more feature that is in no set changes little; ranks in place of scores would
+    assert found["repeated"] == pytest.approx(found["plain"], abs=2 / M)
+
+
 def test_sets_of_a_list_without_directions(tmp_path: Path) -> None:
     _, sets = with_sets(tmp_path)
     plain = tmp_path / "plain.txt"

@@ -148,16 +148,19 @@ def basis_by(
         Of the training samples that of `design_of`: the residuals of a feature f are ``f - (f_t
         Q_t') Q``, so that the others' are by the coefficients of the training samples.
     unseen : list of pairs
-        Covariates, and their levels of other samples that no training sample has. Nothing is known
-        of their effect: these samples are at the mean of the covariate.
+        Covariates, and their levels of other samples that no training sample has, or numbers where
+        those of all training samples are equal. Nothing is known of their effect: these samples are
+        at the mean of the covariate.
     """
     rows, unseen = [np.empty((0, len(samples)))], []
     for each in covariates:
         values = [each.values[sample] for sample in samples]
         levels = None if each.kind == "numeric" else sorted({values[i] for i in train.tolist()})
         own = _rows(values, levels)
-        if new := sorted(set(values).difference(levels or values)):
-            unseen.append((each, new))
+        known = levels or sorted({values[i] for i in train.tolist()})
+        new = sorted(set(values).difference(known)) if levels or len(known) == 1 else []
+        if new:
+            unseen.append((each, [x if levels else f"{x:g}" for x in new]))
             own[:, [value in new for value in values]] = own[:, train].mean(axis=1, keepdims=True)
         rows.append(own)
     return orthonormal(np.concatenate(rows), train)[0], unseen
