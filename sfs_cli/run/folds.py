@@ -365,7 +365,10 @@ class FoldRankings:
         for each, levels in unseen:
             what = f"no training sample of {place(fold)} is of {each.name} {listed(levels, 3)}, so "
             what += "that the effect on its test samples is not known"
-            if each.option == "block":
+            if not levels:
+                what = f"the training samples of {place(fold)} do not tell {each.name} from the "
+                what += "covariates before it, so that the effect on its test samples is not known"
+            if each.option == "block" and levels:
                 raise InputError(
                     what,
                     where=each.where,

@@ -17,6 +17,8 @@ from sfs_cli.options.fields import flag
 from sfs_cli.run.cohort import Design
 from sfs_cli.store.adjust import orthonormal, r_squared
 
+OTHERWISE = 1e-6
+"""A column is not what those before it say where it differs from that by this part of its size."""
 LEAST_LEFT = 3
 """Least residual degrees of freedom beside the design, its intercept included."""
 ALL, MUCH = 1 - 1e-8, 0.5
@@ -150,9 +152,10 @@ def basis_by(
     unseen : list of pairs
         Covariates, and their levels of other samples that no training sample has, or numbers where
         those of all training samples are equal. Nothing is known of their effect: these samples are
-        at the mean of the covariate.
+        at the mean of the covariate. Without levels: covariates that follow from those before them
+        among the training samples, but not among the others.
     """
-    rows, unseen = [np.empty((0, len(samples)))], []
+    rows, unseen = [np.empty((0, len(samples)))], list[tuple[Covariate, list[str]]]()
     for each in covariates:
         values = [each.values[sample] for sample in samples]
         levels = None if each.kind == "numeric" else sorted({values[i] for i in train.tolist()})
@@ -163,7 +166,15 @@ def basis_by(
             unseen.append((each, [x if levels else f"{x:g}" for x in new]))
             own[:, [value in new for value in values]] = own[:, train].mean(axis=1, keepdims=True)
         rows.append(own)
-    return orthonormal(np.concatenate(rows), train)[0], unseen
+    columns = np.concatenate(rows)
+    basis, added = orthonormal(columns, train)
+    rest = columns - columns[:, train].mean(axis=1, keepdims=True)
+    rest -= (rest[:, train] @ basis[:, train].T) @ basis
+    size = np.abs(columns).max(axis=1, initial=0)
+    other = ~added & (np.abs(rest).max(axis=1, initial=0) > OTHERWISE * size)
+    named = [each for each, own in zip(covariates, rows[1:]) for _ in own]
+    found = dict.fromkeys(each.where for each, odd in zip(named, other) if odd)
+    return basis, unseen + [(each, []) for each in covariates if each.where in found]
 
 
 def _rows(values: list[Any], levels: list[str] | None) -> np.ndarray:
