@@ -168,6 +168,8 @@ def basis_by(
         rows.append(own)
     columns = np.concatenate(rows)
     basis, added = orthonormal(columns, train)
+    if added.all():
+        return basis, unseen
     rest = columns - columns[:, train].mean(axis=1, keepdims=True)
     rest -= (rest[:, train] @ basis[:, train].T) @ basis
     size = np.abs(columns).max(axis=1, initial=0)
