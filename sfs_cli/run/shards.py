@@ -21,6 +21,7 @@ from typing import Any
 from sfs_cli import provenance
 from sfs_cli.compute.checkpoints import IncompletePassError, ShardCheckpoints, ShardDoneError
 from sfs_cli.errors import InputError, OutputExistsError, SfsError, UsageError, counted
+from sfs_cli.features import steps_of
 from sfs_cli.io.files.atomic import refuse_dangling, replacing
 from sfs_cli.io.files.lock import Lock
 from sfs_cli.io.matrix.base import is_anndata
@@ -246,6 +247,8 @@ def _rehearse(plan: ShardPlan, folder: Path, lock: Lock, messages: Messages) -> 
     try:
         with loaded(plan.config, messages, RunCheckpoints(passes, matrix, lock.leaves)) as ready:
             shared = ready.passes.shared
+            for step in steps_of(ready.config):
+                step.check(ready)
             score(ready)
     except IncompletePassError:
         return replace(plan, passes=shared)

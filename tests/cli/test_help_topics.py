@@ -52,7 +52,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rng = np.random.default_rng(1)
     n = len(lines[0].split(",")) - 1
     genes = ["MT-CO1", "RPS6", "RPL11", *(row.split(",")[0] for row in lines[1:121])]
-    rows = [f"{gene},{','.join(map(str, rng.poisson(5, n)))}" for gene in genes]
+    rows = [f"{gene},{','.join(map(str, rng.poisson(25, n)))}" for gene in genes]
     (folder / "counts.csv").write_text("\n".join([lines[0], *rows]) + "\n")
     make = [sys.executable, SAMPLE_DATA / "make_h5ad.py", folder / "cells.h5ad"]
     subprocess.run(make, check=True, capture_output=True)

@@ -862,7 +862,7 @@ def test_features_far_from_normal_are_told(
         words = ["rank", str(tmp_path / "counts.csv"), "--method", "spec", "--similarity", "knn"]
         done = run_here([*words, "--pvalues", "gaussian", *more], capfd)
         assert done.code == 0, done.err
-        assert ("normal noise" in done.err) == told
+        assert ("assumes normal values" in done.err) == told
 
 
 @pytest.mark.parametrize(

@@ -220,7 +220,7 @@ class Seed:
             warned = not_normal(scorer, values) is not None
             if not warned and graph.codes is not None:
                 others = others - others.mean(axis=1, keepdims=True)
-                held = Inflation.of(others, Labels(graph.codes, ["a", "b"]), 0)
+                held = Inflation.of(others, Labels(graph.codes, ["a", "b"]), None)
                 warned = ill_suited_test(held, by_graph=True) is not None
         return Found(
             np.array([np.count_nonzero(p <= level) for level in LEVELS]),

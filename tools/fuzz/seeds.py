@@ -460,8 +460,8 @@ def _of_samples() -> list[tuple]:
     return [
         (
             *("labels", "l.csv", labels),
-            (f"{RANK_ALL} f-test --labels FILE:tissue", "f-test"),
-            (f"{RANK_ALL} f-test --labels FILE:tissue --out out", "f-test"),
+            (f"{RANK_ALL} f-test --moderate no --labels FILE:tissue", "f-test"),
+            (f"{RANK_ALL} f-test --moderate no --labels FILE:tissue --out out", "f-test"),
             f"{RANK_ALL} f-test --label-type continuous --labels FILE:age",
             f"{RANK_ALL} variance --adjust FILE:batch,age",
             f"{RANK_ALL} variance --batch FILE:batch --min-batch-size 4",
@@ -471,7 +471,7 @@ def _of_samples() -> list[tuple]:
         ),
         (
             *("labels", "l.parquet", _table_parquet(table)),
-            (f"{RANK_ALL} f-test --labels FILE:tissue", "f-test"),
+            (f"{RANK_ALL} f-test --moderate no --labels FILE:tissue", "f-test"),
         ),
         (
             *("weights", "w.tsv", _rows(("sample", "weight"), *zip(SAMPLES, [1, 2, 0.5] * 4))),
