@@ -7,6 +7,7 @@ usage: python docs/make_reference.py [--check]
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -24,7 +25,7 @@ from sfs_cli.methods.base import Status
 from sfs_cli.options.fields import flag, spelled
 from sfs_cli.options.graph import GRAPHS
 from sfs_cli.options.guards import GUARDS
-from sfs_cli.options.schema import markdown, reference
+from sfs_cli.options.schema import markdown, reference, value_schema
 from sfs_cli.options.source import KINDS
 from sfs_cli.options.weightings import WEIGHTINGS
 from sfs_cli.ranking.aggregations import AGGREGATIONS
@@ -33,6 +34,18 @@ from sfs_cli.tables import FILES, RANKING
 
 FOLDER = Path(__file__).resolve().parent / "reference"
 NOTE = "% made by docs/make_reference.py: do not edit\n\n"
+SHEETS = (
+    "../../workflows/nextflow/assets/schema_options.json",
+    "../../workflows/snakemake/workflow/schemas/options.json",
+)
+SHEET_VERBS = ("shard init", "select", "evaluate", "fuse", "report")
+GIVEN_BY_WORKFLOWS = {
+    *("--memory", "--threads", "--shards", "--out", "--prefix", "--force", "--matrix", "--list"),
+    *("--log-file", "--scratch", "--json", "--dry-run", "--help-all", "--strict-inputs"),
+    *("--write-matrix", "--figures", "--figure-format"),
+}
+"""Options that are no part of what a row asks for, or write files that no rule or task hands on."""
+CHECKED = ("enum", "type", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
 RECORDS = {
     "rank": provenance.RunRecord,
     "aggregate": provenance.AggregateRecord,
@@ -45,7 +58,36 @@ RECORDS = {
 def pages() -> dict[str, str]:
     """Return the pages by the names of their files."""
     made = {"options.md": options(), "methods.md": methods(), "files.md": files()}
-    return {name: f"{NOTE}{text.strip()}\n" for name, text in made.items()}
+    found = {name: f"{NOTE}{text.strip()}\n" for name, text in made.items()}
+    return found | dict.fromkeys(SHEETS, sheet_options())
+
+
+def sheet_options() -> str:
+    """Return what a row of a workflow's sheet may say, by command and flag, as JSON.
+
+    Workflows check their sheets with it before any task runs. A flag has what a value of it has to
+    be: ``null`` takes none.
+    """
+    found: dict[str, dict[str, object]] = {}
+    with click.Context(app) as ctx:
+        for verb, command in commands_of(app, ctx):
+            declared = getattr(command, "declared", {})
+            for each in command.params if verb in SHEET_VERBS else ():
+                if not isinstance(each, click.Option) or {*each.opts} & GIVEN_BY_WORKFLOWS:
+                    continue
+                value = value_schema(declared[each.name]) if each.name in declared else {}
+                short = {key: value[key] for key in CHECKED if key in value}
+                if short.get("type") not in (None, "integer", "number"):
+                    short = {}
+                for flag_ in (*each.opts, *each.secondary_opts):
+                    found.setdefault(verb, {})[flag_] = None if each.is_flag else short
+    rows = [
+        f'  "{verb}": {{\n'
+        + ",\n".join(f'    "{name}": {json.dumps(each)}' for name, each in sorted(flags_.items()))
+        + "\n  }"
+        for verb, flags_ in found.items()
+    ]
+    return "{\n" + ",\n".join(rows) + "\n}\n"
 
 
 def options() -> str:
@@ -61,7 +103,7 @@ def options() -> str:
     return "\n\n".join(
         [
             title,
-            "`sfs COMMAND --help` prints the options of a command, `sfs config reference` this "
+            "`sfs COMMAND --help-all` prints the options of a command, `sfs config reference` this "
             "reference, and `sfs config schema` a JSON Schema of configuration files.",
             "## Commands",
             commands,
@@ -184,8 +226,9 @@ def files() -> str:
     parts += [markdown(("command", "keys"), rows)]
     parts += [
         "## Warnings",
-        "`--accept NAME` silences one that is intended.",
-        markdown(("name", "what it warns of"), [(f"`{n}`", t) for n, t in GUARDS.items()]),
+        "The most important are first: a command shows three at most. `--accept NAME` silences one "
+        "that is intended.",
+        markdown(("name", "what it warns of"), [(f"`{n}`", g.meaning) for n, g in GUARDS.items()]),
         "## Exit codes",
         markdown(("code", "name"), [(str(int(code)), CODES[code]) for code in ExitCode]),
         "## Formats of a matrix",
@@ -233,11 +276,13 @@ def main(words: Sequence[str]) -> int:
     ]
     if "--check" in words:
         for name in stale:
-            print(f"docs/reference/{name} is not up to date: run python docs/make_reference.py")
+            print(
+                f"{(FOLDER / name).resolve()} is not up to date: run python docs/make_reference.py"
+            )
         return bool(stale)
     for name in stale:
         (FOLDER / name).write_text(made[name], "utf-8")
-        print(f"wrote docs/reference/{name}")
+        print(f"wrote {(FOLDER / name).resolve()}")
     return 0
 
 

@@ -17,6 +17,7 @@ TISSUES = ("colon", "pancreas", "kidney", "uterus")
 LINEAGE = ("endoderm", "endoderm", "mesoderm", "mesoderm")
 STATUSES = ("normal", "tumour")
 LABELED_PER_TISSUE = 5
+SERIES_SAMPLES, SERIES_NOISE = 24, 90
 
 
 def write_table(path: Path, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -63,6 +64,37 @@ def write_knowledge(out: Path, genes: Genes) -> None:
     write_table(out / "interactions.tsv", ["gene_a", "gene_b", "score"], edges)
 
 
+def write_series(out: Path, samples: Samples, genes: Genes) -> None:
+    """Write two probes of some genes, as GEO has a series of arrays and their platform."""
+    draws, used = Draws(8), np.arange(SERIES_SAMPLES)
+    known = genes.having("tissue", "tumour")
+    chosen = np.sort(np.append(known, draws.pick(genes.having("noise"), SERIES_NOISE)))
+    spread = np.tile((0.1, 0.6), len(chosen))[:, None]  # the second probe is the worse one
+    values = np.repeat(genes.values[chosen][:, used] + 2, 2, axis=0)
+    values = values + spread * draws.normal(values.shape)
+    symbols = [genes.ids[g] for g in np.repeat(chosen, 2)]
+    symbols[5] += f" /// {genes.ids[0]}"  # a probe of two genes, and two of none
+    symbols[8] = symbols[9] = "---"
+    probes = [f"{1000 + i}_at" for i in range(len(symbols))]
+    rows = [
+        ("!Series_title", ["A simulated study"]),
+        ("!Sample_title", [f"patient {samples.ids[i]}" for i in used]),
+        ("!Sample_geo_accession", accessions := [f"GSM{i + 1}" for i in used]),
+        ("!Sample_characteristics_ch1", [f"tissue: {TISSUES[samples.tissue[i]]}" for i in used]),
+        ("!Sample_characteristics_ch1", [f"status: {STATUSES[samples.tumour[i]]}" for i in used]),
+        ("!Sample_characteristics_ch1", [f"batch: {'AB'[samples.batch[i]]}" for i in used]),
+    ]
+    lines = ["\t".join([name, *(f'"{field}"' for field in fields)]) for name, fields in rows]
+    header = "\t".join(f'"{name}"' for name in ("ID_REF", *accessions))
+    lines += ["!series_matrix_table_begin", header]
+    lines += ["\t".join([f'"{p}"', *(f"{v:.3f}" for v in row)]) for p, row in zip(probes, values)]
+    text = "\n".join([*lines, "!series_matrix_table_end", ""])
+    (out / "simulated_series_matrix.txt").write_bytes(text.encode("ascii"))
+    table = [f"{probe}\tnone\t{symbol}" for probe, symbol in zip(probes, symbols)]
+    lines = ["#ID = the probe", "#Gene Symbol = its gene", "ID\tSpecies\tGene Symbol", *table, ""]
+    (out / "simulated_platform.txt").write_bytes("\n".join(lines).encode("ascii"))
+
+
 def main(out: Path) -> None:
     """Write every file into a folder, which is made if need be."""
     out.mkdir(parents=True, exist_ok=True)
@@ -73,6 +105,7 @@ def main(out: Path) -> None:
     write_matrix(out / "mirna.csv", "mirna", [samples.ids[c] for c in columns], ids, values)
     write_samples(out, samples)
     write_knowledge(out, genes)
+    write_series(out, samples, genes)
     strength = [f"{s:.3f}" for s in genes.strength]
     truth = zip(genes.ids, genes.role, strength, genes.block, strict=True)
     write_table(out / "truth.tsv", ["gene", "role", "strength", "block"], truth)

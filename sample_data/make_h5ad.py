@@ -42,7 +42,9 @@ def main() -> None:
     mirna = pd.read_csv(HERE / "mirna.csv", index_col=0).T.loc[expression.index]
     cells.obsp["connectivities"] = neighbors(mirna.to_numpy())
     cells.obsm["X_pca"] = components(mirna.to_numpy())
-    cells.write_h5ad(sys.argv[1])
+    path = Path(sys.argv[1])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    cells.write_h5ad(path)
 
 
 if __name__ == "__main__":

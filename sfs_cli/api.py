@@ -19,23 +19,26 @@ from difflib import get_close_matches
 from functools import cached_property, wraps
 from numbers import Integral, Number
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
-from sfs_cli import provenance
 from sfs_cli.errors import InputError, UsageError, counted, listed, nearest
 from sfs_cli.io.files.names import nfc
 from sfs_cli.io.given import giving, named
 from sfs_cli.io.matrix.base import cast_values
 from sfs_cli.io.matrix.memory import Table, check_held, is_sparse, real, table_of
 from sfs_cli.io.matrix.stored import check_sparse
+from sfs_cli.io.results.additions import KEY
+from sfs_cli.io.results.highly_variable import MARK
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
-from sfs_cli.options.fields import options_of
-from sfs_cli.options.guards import GUARDS
+from sfs_cli.options.fields import options_of, stated
+from sfs_cli.options.guards import accepted_again
 from sfs_cli.options.rank import OF_SAMPLES, texts_of
 from sfs_cli.options.source import SourceSpec, parse_sources
+from sfs_cli.ranking.table import Picked
 from sfs_cli.run import rank as of_rank
 from sfs_cli.run.inputs import on_its_side
 from sfs_cli.store.ids import unique_features
@@ -50,19 +53,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 MATCHED = ("source", "similarity_file", "coordinates")
 """Options that are matched with the samples, by ids or by their number."""
-MEASURES = {
-    "name": "list",
-    "selection": "selection",
-    "length": "length",
-    "measure": "measure",
-    "classifier": "classifier",
-    "value": "value",
-    "error": "standard_error",
-    "low": "low",
-    "high": "high",
-}
-KEY = "sfs"
-"""What names in an AnnData begin with."""
+Spelling = dict[str, str]
+"""From ids in the form in which they are read (`nfc`) to what a user writes, where that differs."""
+MEASURES = (
+    *("list", "selection", "length", "measure", "classifier"),
+    *("value", "standard_error", "low", "high"),
+)
+"""The columns of what lists are measured by, as of evaluation.tsv."""
 
 
 class WrongInputError(InputError, ValueError):
@@ -103,7 +100,7 @@ def _in_python(text: str | None) -> str | None:
             return f"{name} {value}"  # a word of the sentence
         return f"{name}={value}" if value.replace(".", "").isdigit() else f'{name}="{value}"'
 
-    return re.sub(r"(?<![\w-])(--(?!help)[a-z][a-z\d-]*)(?: (?!-)([\w.,:-]*\w))?", argument, text)
+    return re.sub(r"(?<![\w-])(--(?!help)[a-z][a-z\d-]*)(?: (?!-)([\w.,:=-]*\w))?", argument, text)
 
 
 class SfsWarning(UserWarning):
@@ -123,8 +120,8 @@ class Ranked:
     warnings : list of str
         Warnings, which were given as `SfsWarning` too, or shown with `verbose`.
     adata : AnnData, optional
-        Where the ranking was written; None where it was not: of files, of arrays, and of a view
-        of a backed AnnData, which cannot be written to.
+        Where the ranking was written; None where it was not: of files, of arrays, with
+        ``inplace=False``, and of a view of a backed AnnData, which cannot be written to.
     ranking : Ranking
         The same as `table`, as arrays.
 
@@ -140,11 +137,29 @@ class Ranked:
     adata: AnnData | None
     ranking: Ranking = field(repr=False)
     _inputs: Inputs = field(repr=False)
+    _steps: list[Any] = field(default_factory=list, repr=False)
+
+    @property
+    def markers(self) -> pd.DataFrame | None:
+        """The markers of each class, as in markers.tsv; None without ``markers``."""
+        import pandas as pd
+
+        found = [
+            each for step in self._steps if hasattr(step, "written") for each in step.written()
+        ]
+        return pd.concat(found, ignore_index=True) if found else None
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """The ranking, best first: columns rank, score, status and more; features are the index."""
+        """The ranking, best first: columns rank, score, status and more; features are the index.
+
+        With ``top`` it has so many rows; `ranking` and all functions have the whole ranking.
+        """
         return table_of_ranking(self.ranking)
+
+    @cached_property
+    def _whole(self) -> pd.DataFrame:
+        return table_of_ranking(replace(self.ranking, top=None))
 
     @property
     def order(self) -> np.ndarray:
@@ -159,8 +174,9 @@ class Ranked:
         return len(self.ranking)
 
     def __repr__(self) -> str:
-        best = listed(self.top(5), 5)
-        return f"Ranked({len(self):,} features by {self.config.method}: {best}, ...)"
+        return (
+            f"Ranked({len(self):,} features by {self.config.method}: {listed(self.top(5), 5)}, ...)"
+        )
 
 
 @_for_python
@@ -174,9 +190,11 @@ def rank(
     modality: str | None = None,
     key_added: str = KEY,
     copy: bool = False,
+    subset: bool = False,
+    inplace: bool = True,
     verbose: bool = False,
     **options: Any,
-) -> Ranked:
+) -> Any:
     """Rank features, as ``sfs rank`` does.
 
     Parameters
@@ -185,7 +203,8 @@ def rank(
         The matrix. Rows of a data frame or an array are samples, as everywhere in Python, unless
         ``rows="features"`` (a command takes the rows of a file for features). A warning tells of a
         matrix with many more rows than columns where neither ``rows`` nor labels or the like say
-        that these are samples. Arrays have no ids: features are x0, x1, ...
+        that these are samples. Arrays have no ids: features are x0, x1, ... Into an AnnData, also
+        the modality of a MuData, the ranking is written (Notes).
     labels : str, Series, array or dict, optional
         A column of ``obs``, ``FILE[:COLUMN]``, or a label for each sample: in the order of the
         samples, or by their ids (a Series or dict). Samples of an array have no ids: there a Series
@@ -200,45 +219,85 @@ def rank(
         matrix of other features of the samples (a profile), or a dict of gene sets (kind genes).
         Of a MuData the name of another modality is enough.
     top : int, optional
-        Mark so many genes as ``highly_variable`` in ``var``. ``means``, ``dispersions`` and
-        ``dispersions_norm`` of the matrix, which ``scanpy.pl.highly_variable_genes`` plots, are
-        added where they are not there and no value is below zero.
+        Give ``table`` so many rows. In an AnnData all genes have their scores, and these are marked
+        as ``highly_variable`` in ``var``. ``n_top_genes``, as scanpy calls it, is the same.
     modality : str, optional
         The modality of a MuData that is ranked.
     key_added : str
         Names in ``var`` and ``uns`` begin so: ``sfs_score``, ``sfs_rank``, ``sfs``.
     copy : bool
-        Write into a copy of the AnnData, ``adata`` of the result, and leave the one given as it is.
+        Write into a copy of the AnnData, which is returned, and leave the one given as it is.
+    subset : bool
+        Keep the `top` genes of the AnnData alone.
+    inplace : bool
+        Write into the AnnData. With False nothing is written; the result has the ranking.
     verbose : bool
         Show what the command shows.
     **options
-        The other options of ``sfs rank``, with ``_`` for ``-`` (`RankConfig`).
+        The other options of ``sfs rank``, with ``_`` for ``-`` (`RankConfig`); ``batch_key`` is
+        ``batch``.
 
     Returns
     -------
-    Ranked
-        Its ``table`` is the ranking.
+    Ranked or AnnData
+        A ranking, whose ``table`` has the features best first; with `copy` the copy.
+
+    Notes
+    -----
+    ``var`` gets the columns of the ranking, as ``sfs_rank``, ``sfs_score``, ``sfs_status``, and
+    where there are some ``sfs_p_value``, ``sfs_q_value``, ``sfs_effect``, ``sfs_frequency``,
+    ``sfs_highest_class``, ``sfs_log2_fold_change`` and others. A gene without a score has no rank.
+    Those of an earlier ranking, and its marks, go. ``uns["sfs"]`` has ``table``, the whole ranking
+    as a data frame, best first; ``params``, the options that were given; and ``record``, all that
+    is known of the run, as JSON. With `top`, ``uns["hvg"]`` says that the marks are of ``sfs``, and
+    ``means``, ``dispersions`` and ``dispersions_norm`` of the matrix, which
+    ``scanpy.pl.highly_variable_genes`` plots, are added where they are not there and no value is
+    below zero.
 
     Raises
     ------
     SfsError
         For anything the user can correct; wrong options and data are a ValueError too.
     """
+    top = _of_scanpy(options, "n_top_genes", "top", top)
+    options["batch"] = _of_scanpy(options, "batch_key", "batch", options.get("batch"))
     asked = {"labels": labels, "similarity": similarity, "source": source, **options}
     if isinstance(data, RankConfig):
-        others = {"modality": modality, "top": top, "copy": copy, **asked}
-        given = [name for name, value in others.items() if not _is_unset(value)]
-        if given:
+        others = {"modality": modality, "top": top, "copy": copy, "subset": subset, **asked}
+        if given := [name for name, value in others.items() if not _is_unset(value)]:
             what = f"a RankConfig holds all options; beside it there is {listed(given)}"
             hint = "put it into the RankConfig, or give the matrix in its place"
             raise UsageError(what, hint=hint, option=given[0])
         return _rank(data, Inputs(data.matrix), verbose)
     inputs = Inputs(data, modality, asked.get("rows"))
-    _check_marks(inputs.adata, top, copy)
+    _check_marks(inputs.adata if inplace else None, top, copy, subset)
+    if inputs.adata is not None and asked.get("collapse"):
+        what = "collapse makes other features than the AnnData has, to which scores are written"
+        raise UsageError(what, hint="give adata.to_df()", option="collapse")
     result = _rank(inputs.config(RankConfig, asked), inputs, verbose)
-    if inputs.adata is not None:
-        result.adata = _written(inputs, result, top, key_added, copy)
-    return result
+    result.ranking = replace(result.ranking, top=top)
+    if inputs.adata is None or not inplace:
+        return result
+    result.adata = adata = _written(inputs, result, top, key_added, copy)
+    if subset:
+        adata._inplace_subset_var(adata.var[MARK].to_numpy())
+    return adata if copy else result
+
+
+_SCANPY = {
+    "flavor": 'it is of scanpy; give method, such as method="variance"',
+    "groupby": "give the column of obs as labels",
+}
+"""Arguments of scanpy that have another name here, or none."""
+
+
+def _of_scanpy(options: dict[str, Any], theirs: str, ours: str, value: Any) -> Any:
+    """Return an option that may have its name of scanpy, which is taken out."""
+    other = options.pop(theirs, None)
+    if value is not None and other is not None:
+        what = f"{theirs} and {ours} are one option, and both are given"
+        raise UsageError(what, hint=f"give {ours} alone", option=ours)
+    return value if other is None else other
 
 
 def _is_unset(value: Any) -> bool:
@@ -246,15 +305,23 @@ def _is_unset(value: Any) -> bool:
     return value is None or value is False or (isinstance(value, tuple) and not value)
 
 
-def _check_marks(adata: Any, top: Any, copy: bool) -> None:
-    """Refuse marks for genes, or a copy, where there is no AnnData to write to."""
+def _check_marks(adata: Any, top: Any, copy: bool, subset: bool) -> None:
+    """Refuse marks for genes, a copy or a part, where there is no AnnData to write to."""
     if top is not None and (isinstance(top, bool) or not isinstance(top, Integral) or top < 1):
         what = f"top={top!r} is not a number of genes"
         raise UsageError(what, hint="give a whole number from 1 on", option="top")
-    if adata is None and (top is not None or copy):
-        what = "top marks genes in an AnnData" if top is not None else "copy is of an AnnData"
-        raise UsageError(f"{what}, and this is none", hint="leave it out", option="top")
-    if top is not None and not copy and adata.isbacked and adata.is_view:
+    if adata is None and (copy or subset):
+        name = "copy" if copy else "subset"
+        what = f"{name} is of an AnnData that is written to, and there is none"
+        raise UsageError(what, hint="leave it out", option=name)
+    if subset and top is None:
+        hint = "give top, the number of genes to keep"
+        what = "subset keeps the first genes, and top does not say how many"
+        raise UsageError(what, hint=hint, option="top")
+    if subset and adata.isbacked and not copy:
+        what = "subset takes genes out, which a backed AnnData does not allow"
+        raise UsageError(what, hint="give copy=True, or adata.to_memory()", option="subset")
+    if adata is not None and top is not None and not copy and adata.isbacked and adata.is_view:
         what = "top marks genes in an AnnData, and a view of a backed one cannot be written to"
         raise UsageError(what, hint="give copy=True, or the AnnData itself", option="top")
 
@@ -263,11 +330,11 @@ def _rank(config: RankConfig, inputs: Inputs, verbose: bool) -> Ranked:
     found = inputs.run(of_rank.rank, config, verbose)
     told = [str(_in_python(text)) for text in found.warnings]
     ranking = _as_spelled(found.ranking, inputs.spelling(found.config))
-    return Ranked(found.config, dict(found.facts), told, None, ranking, inputs)
+    return Ranked(found.config, dict(found.facts), told, None, ranking, inputs, found.steps)
 
 
-def _spelling(ids: Iterable[Any]) -> dict[str, str]:
-    """Return how a user writes ids that are read in another form (`nfc`), by that form."""
+def _spelling(ids: Iterable[Any]) -> Spelling:
+    """Return how a user writes ids."""
     first: dict[str, str] = {}  # the others of one form have suffixes
     for name in map(str, ids):
         if not name.isascii():
@@ -275,11 +342,10 @@ def _spelling(ids: Iterable[Any]) -> dict[str, str]:
     return {form: name for form, name in first.items() if form != name}
 
 
-def _as_spelled(ranking: Ranking, spelling: Mapping[str, str]) -> Ranking:
+def _as_spelled(ranking: Ranking, spelling: Spelling) -> Ranking:
     """Return a ranking whose ids are keys of the user's data, in the form that they have there."""
     if not spelling:
         return ranking
-    from sfs_cli.ranking.table import Picked
 
     def spelled(names: Picked) -> Picked:
         return Picked([spelling.get(name, name) for name in names], np.arange(len(names)))
@@ -304,7 +370,7 @@ def _outside() -> int:
     return level
 
 
-def _options(kind: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+def options_for(kind: Any, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return options as a configuration holds them.
 
     UsageError for one that it does not have, or that is about files.
@@ -315,8 +381,9 @@ def _options(kind: Any, options: Mapping[str, Any]) -> dict[str, Any]:
         asked = name if name in known else f"{name}_"  # such as given_, as the commands have it
         if asked not in known:
             taken = [o.name.rstrip("_") for o in known.values() if not _is_of_files(o)]
-            close = get_close_matches(name, taken, 1)
+            close = get_close_matches(name, taken, 1, 0.7)
             hint = f"did you mean {close[0]}?" if close else f"see `sfs {kind.VERB} --help`"
+            hint = _SCANPY.get(name, hint)
             raise UsageError(f"there is no option {name!r}", hint=hint, option=name)
         if _is_of_files(known[asked]):
             what = f"{name!r} is about the command and its files, and a function writes none"
@@ -344,8 +411,7 @@ def _value(name: str, value: Any, default: Any) -> Any:
 
 
 def _is_of_files(option: Field[Any]) -> bool:
-    section = option.metadata["option"].section
-    return option.name in ("resume", "time_limit") or section == "Output"
+    return option.name in ("resume", "time_limit") or option.metadata["option"].section == "Output"
 
 
 class Inputs:
@@ -374,6 +440,7 @@ class Inputs:
         self.objects: dict[str, Any] = {}
         self.adata: AnnData | None = None
         self.modalities: dict[str, Any] = {}
+        self.of_mudata = ""  # the modality
         self.columns: list[str] = []
         self.samples: list[str] | None = None
         self.have_ids = True  # whether they are those of the data, not numbers that stand for them
@@ -384,8 +451,9 @@ class Inputs:
             self.matrix = str(data) if modality is None else f"{data}:{modality}"
             return
         self.matrix = named("matrix")
-        if hasattr(data, "n_mod"):
-            data = self._chosen(data, modality)
+        whole = data if hasattr(data, "n_mod") else None
+        if whole is not None:
+            data = self._chosen(whole, modality)
         elif modality is not None:
             what = "modality is of MuData, and this is none"
             raise UsageError(what, hint="leave it out", option="modality")
@@ -394,8 +462,9 @@ class Inputs:
                 check_held(each, named(name))
             self.adata = data
             self.samples = list(map(str, data.obs_names))
-            self.columns += map(str, data.obs.columns)
-            self.objects[self.matrix] = data
+            held = data if whole is None else _with_whole(data, whole, self.of_mudata)
+            self.columns = list(map(str, held.obs.columns))
+            self.objects[self.matrix] = held
             return
         if rows not in (None, "auto", "samples", "features"):
             hint = 'give "samples" or "features"'
@@ -419,14 +488,10 @@ class Inputs:
             what = f"there is no modality {name!r}"
             raise UsageError(what, hint=nearest(name, names), option="modality")
         self.modalities = dict(data.mod)
-        chosen = self.modalities.pop(name)
-        # annotations of the whole, for the samples of the modality
-        self.columns = [c for c in map(str, data.obs.columns) if c not in chosen.obs.columns]
-        for column in self.columns:
-            self.objects[named(f"obs {column}")] = data.obs[[column]].dropna()
-        return chosen
+        self.of_mudata = name
+        return self.modalities.pop(name)
 
-    def spelling(self, config: Any, *, samples: bool = False) -> dict[str, str]:
+    def spelling(self, config: Any, *, samples: bool = False) -> Spelling:
         """Return how the matrix writes ids, of features or samples, read in another form."""
         held = self.objects.get(self.matrix)
         if held is None:
@@ -436,14 +501,13 @@ class Inputs:
             return _spelling(held.obs_names if samples else of_features.var_names)
         return _spelling(held.row_ids if held.samples_are_rows == samples else held.column_ids)
 
-    def config(self, kind: type, asked: Mapping[str, Any]) -> Any:
+    def config(self, kind: Any, asked: Mapping[str, Any]) -> Any:
         """Return a configuration of a command on the matrix, in which names stand for objects."""
-        of_kind: Any = kind
-        return of_kind(self.matrix, **_options(kind, self.options(asked)))
+        return kind(self.matrix, **options_for(kind, self.options(asked)))
 
     def options(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """Return options of the command, in which names stand for the objects."""
-        made = {name: value for name, value in asked.items() if value is not None}
+        made = stated(asked)
         if self.path:
             pass  # rows of a file are what the command takes them for
         elif made.pop("rows", None) == "features" and self.adata is not None:  # a table says it
@@ -455,13 +519,12 @@ class Inputs:
         for name in ("similarity", "similarity_file"):
             if not isinstance(made.get(name), str | Path | None):
                 made["similarity_file"] = self.hold("similarity", self._graph(made.pop(name)))
-        for name, as_held in (
-            ("coordinates", lambda places: replace(self._of_rows(places), samples_are_rows=None)),
-            ("given", lambda genes: _texts(genes, "given", _GENES_TAKEN)),
-            ("drivers", lambda genes: _texts(genes, "drivers", _GENES_TAKEN)),
-        ):
-            if not isinstance(made.get(name), str | Path | None):
-                made[name] = self.hold(name, as_held(made[name]))
+        if not isinstance(places := made.get("coordinates"), str | Path | None):
+            held = replace(self._of_rows(places), samples_are_rows=None)
+            made["coordinates"] = self.hold("coordinates", held)
+        for name in ("given", "drivers"):
+            if not isinstance(genes := made.get(name), str | Path | None):
+                made[name] = self.hold(name, _texts(genes, name, _GENES_TAKEN))
         if isinstance(made.get("sets"), Mapping):
             made["sets"] = self.hold("sets", _sets(made["sets"], "sets"), ".gmt")
         made["source"] = self._sources(made.get("source", ()))
@@ -516,10 +579,9 @@ class Inputs:
         if not isinstance(value, str | Path):
             return self.hold(option, self._frame(value, option))
         name = str(value)
-        if (whole := named(f"obs {name}")) in self.objects:
-            return whole
         # a name that is neither a column nor a file: the error lists the columns
-        none = bool(self.columns) and ":" not in name and not Path(name).exists()
+        alone = ":" not in name or name.partition(":")[0] in (self.of_mudata, *self.modalities)
+        none = bool(self.columns) and alone and not Path(name).exists()
         return f"obs:{name}" if name in self.columns or none else name
 
     def _frame(self, value: Any, option: str) -> Any:
@@ -623,8 +685,7 @@ class Inputs:
         table = self._of_rows(graph, "similarity")
         if table.row_ids is self.samples:
             table = replace(table, column_ids=table.row_ids)
-        values = real(table.values, named("similarity"))
-        return replace(table, values=values, samples_are_rows=None)
+        return replace(table, values=real(table.values, named("similarity")), samples_are_rows=None)
 
     def _sources(self, given: Any) -> tuple[SourceSpec, ...]:
         if isinstance(given, Mapping):
@@ -657,6 +718,38 @@ class Inputs:
             table = table_of(value)
             value = replace(table, row_ids=self._ids(len(table.row_ids), name))
         return SourceSpec(name, "profile", self.hold(name, value))
+
+
+def _with_whole(adata: AnnData, whole: Any, own: str) -> SimpleNamespace:
+    """Return a modality with what its MuData has of its samples: obs, obsm and obsp.
+
+    A column of ``obs`` is that of the modality where both have it, and ``MODALITY:COLUMN`` names
+    that of any modality. A graph or coordinates are those of the whole, such as muon's weighted
+    nearest neighbors, where both have them, and ``MODALITY:KEY`` names those of the modality.
+    """
+    parts = ("X", "raw", "layers", "obs_names", "var_names", "uns")
+    held = SimpleNamespace(**{part: getattr(adata, part) for part in parts})
+    columns = {
+        f"{name}:{key}": each.obs[key] for name, each in whole.mod.items() for key in each.obs
+    }
+    columns |= dict(whole.obs.items())
+    held.obs = adata.obs.assign(
+        **{k: each.reindex(adata.obs_names) for k, each in columns.items() if k not in adata.obs}
+    )
+    at = whole.obs.index.get_indexer(adata.obs_names)
+    for part, rows in (("obsm", (at,)), ("obsp", (at[:, None], at))):
+        found = dict(getattr(adata, part))
+        for key, values in dict(getattr(whole, part, {})).items():
+            if getattr(values, "ndim", 2) != 2:
+                continue  # which samples a modality has
+            if is_sparse(values):
+                check_sparse(values, f"{named('matrix')}, {part}[{key!r}]")
+            if key in found:
+                found[f"{own}:{key}"] = found[key]
+            values = values.iloc if hasattr(values, "iloc") else values
+            found[key] = values.tocsr()[at][:, at] if is_sparse(values) else values[rows]
+        setattr(held, part, found)
+    return held
 
 
 def _is_anndata(value: Any) -> bool:
@@ -754,8 +847,7 @@ def array_of(value: Any, what: str, axes: int, taken: str) -> np.ndarray:
 
 def _refused(what: str, value: Any, taken: str, reason: str = "") -> InputError:
     """Return the error for an object that is not taken, with its type."""
-    kind = type(value).__name__
-    told = f"{what} is of type {kind}, which is not taken"
+    told = f"{what} is of type {type(value).__name__}, which is not taken"
     return InputError(f"{told}: {reason}" if reason else told, hint=f"give {taken}")
 
 
@@ -805,39 +897,38 @@ def _numbers_of(frame: pd.DataFrame, what: str) -> np.ndarray:
     return frame.to_numpy(np.float64, na_value=np.nan)
 
 
-def _written(
-    inputs: Inputs, ranked: Ranked, top: int | None, key: str, copy: bool
-) -> AnnData | None:
+def _written(inputs: Inputs, ranked: Ranked, top: int | None, key: str, copy: bool) -> Any:
     """Write a ranking into ``var`` and ``uns``, and return the AnnData; None where it cannot be."""
-    from sfs_cli.io.results.highly_variable import FLAVOR, MARK, is_plotted, plotted_columns
+    from sfs_cli.io.matrix.h5ad_copy import Inside
+    from sfs_cli.io.results.additions import additions
+    from sfs_cli.io.results.highly_variable import plotted_columns
 
     adata: Any = inputs.adata
     if not copy and adata.isbacked and adata.is_view:
         return None  # which anndata cannot write to
     if copy:
         adata = adata.to_memory() if adata.isbacked else adata.copy()
-    # repeated names have a suffix in a ranking
-    table = ranked.table.set_axis([nfc(name) for name in ranked.table.index])
-    table = table.reindex(list(unique_features(list(map(str, adata.var_names)))[0]))
-    table.index = adata.var_names
-    adata.var[f"{key}_rank"] = table["rank"]
-    adata.var[f"{key}_score"] = table["score"]
-    options = {"config": ranked.config.result_options(), **ranked.facts}
-    adata.uns[key] = provenance.dumps(options)
-    if top is None:
-        return adata
-    if MARK in adata.var:
-        _warn([f"{MARK} was there, and is replaced"], False)
-    adata.var[MARK] = ((table["rank"] <= top) & table["score"].notna()).to_numpy(bool)
-    flavor = dict(adata.uns.get("hvg", {})).get("flavor")
-    plotted = is_plotted(adata.var.columns, flavor)
-    if not plotted and not ranked.config.use_raw:
+    config, names = ranked.config, unique_features(list(map(str, adata.var_names)))[0]
+    spelling = inputs.spelling(config)  # in which form the ranking has them
+
+    def plotted() -> dict[str, np.ndarray]:
         with giving(inputs.objects):
-            made = plotted_columns(Path(inputs.matrix), ranked.config.layer)
-        for name, values in made.items():
-            adata.var[name] = values
-    if flavor is None or not plotted:
-        adata.uns["hvg"] = {"flavor": FLAVOR}
+            return plotted_columns(Path(inputs.matrix), config.layer)
+
+    added = additions(
+        ranked.ranking,
+        Inside([], list(adata.var.columns), dict(adata.uns.get("hvg", {}))),
+        [spelling.get(name, name) for name in names],
+        of_rank.about_ranking(config, ranked.facts, top),
+        None if config.use_raw else plotted,
+        top=top,
+        key=key,
+    )
+    of_features = adata.raw if config.use_raw else adata
+    for step in ranked._steps:
+        added.members |= step.members(list(of_features.var_names))
+    added.write_to(adata)
+    _warn(added.notes, False)
     return adata
 
 
@@ -874,19 +965,15 @@ def fuse(
     """
     import pandas as pd
 
-    from sfs_cli.run.fuse import in_order_of_file
-    from sfs_cli.run.fused_rank import fuse as fuse_sources
+    from sfs_cli.run.fuse import fuse_sources
     from sfs_cli.run.load import loaded
 
     inputs = Inputs(data, modality, options.get("rows"))
-    config = inputs.config(RankConfig, {"source": source, **options})
-    if not config.source:
-        raise UsageError("no knowledge source is given", hint="give one or more", option="source")
+    config = inputs.config(RankConfig, {"method": "msfs", "source": source, **options})
 
     def fused(config: RankConfig, messages: Messages) -> Any:
         with loaded(config, messages) as run:
-            run.fit()
-            return in_order_of_file(fuse_sources(run).similarity, run.matrix)
+            return fuse_sources(run)[1:]
 
     made, samples = inputs.run(fused, config, verbose)
     of_pandas: Any = pd.DataFrame
@@ -944,13 +1031,13 @@ def aggregate(rankings: Any, *, verbose: bool = False, **options: Any) -> pd.Dat
             hint = f"give a weight for each of {listed([str(name) for name in rankings])}"
             raise UsageError(what, hint=hint, option="list_weights")
         options["list_weights"] = [weights[name] for name in rankings]
-    config = AggregateConfig(tuple(paths), **_options(AggregateConfig, options))
+    config = AggregateConfig(tuple(paths), **options_for(AggregateConfig, options))
     found = inputs.run(aggregate_lists, config, verbose)
     spelling = _spelling_of_lists(inputs.objects.values())
     return table_of_ranking(_as_spelled(found.ranking, spelling))
 
 
-def _spelling_of_lists(frames: Iterable[pd.DataFrame]) -> dict[str, str]:
+def _spelling_of_lists(frames: Iterable[pd.DataFrame]) -> Spelling:
     """Do what `_spelling` does for rankings, whose features are the index or a column."""
     parts = (
         part
@@ -965,7 +1052,7 @@ def _frame_of_list(value: Any) -> pd.DataFrame:
     import pandas as pd
 
     if isinstance(value, Ranked):
-        frame = value.table
+        frame = value._whole
     elif isinstance(value, pd.DataFrame):
         frame = value
     elif isinstance(value, pd.Series):
@@ -986,7 +1073,7 @@ def table_of_ranking(ranking: Ranking) -> pd.DataFrame:
     """Return a ranking as a data frame, best first, with features as the index."""
     import pandas as pd
 
-    columns = ranking.columns(0, len(ranking))
+    columns = ranking.columns(0, ranking.n_written)
     made = {k: v if isinstance(v, np.ndarray) else list(v) for k, v in columns.items()}
     return pd.DataFrame(made).set_index("feature")
 
@@ -1026,14 +1113,14 @@ def select(ranked: Any, *, verbose: bool = False, **options: Any) -> list[str]:
         result = of_select.read_result(config, messages)
         again = None
         if config.reads_matrix and own:
-            made = replace(ranked.config, accept=tuple(GUARDS))
+            made = replace(ranked.config, accept=accepted_again(ranked.config.accept))
             again = of_select.to_rank_again(config, made, ranked.facts, place)
         elif config.reads_matrix:
             again = of_select.ranking_config(config, result)
         rows = of_select.select(config, result, again, messages).rows
         return [result.features[row] for row in rows.tolist()]
 
-    config = SelectConfig(place, **_options(SelectConfig, options))
+    config = SelectConfig(place, **options_for(SelectConfig, options))
     names = inputs.run(chosen, config, verbose)
     spelling = _spelling_of_lists([inputs.objects[place]]) if place in inputs.objects else {}
     return [spelling.get(name, name) for name in names]
@@ -1143,7 +1230,7 @@ def compare(
     for name, each in (rankings or {}).items():
         if not isinstance(each, Mapping):
             raise _refused(f"the ranking {name!r}", each, "a dict of options of rank")
-        own = _options(RankConfig, inputs.options(each))
+        own = options_for(RankConfig, inputs.options(each))
         own = {option: value for option, value in own.items() if value != ()}
         if others := [option for option in own if option not in taken]:
             what = f"{others[0]!r} is not an option of one ranking ({name})"
@@ -1174,7 +1261,6 @@ def _judged(
 
     config = inputs.config(kind, options)
     found = inputs.run(judge, config, verbose)
-    measures = [[getattr(row, name) for name in MEASURES] for row in found.measures]
     spelling = inputs.spelling(config)
     enriched = []
     for *place, each in found.enriched:
@@ -1182,7 +1268,7 @@ def _judged(
         enriched.append((*place, *each._replace(members=members)))
     of_sets = ["list", "selection", "features", "set", *Enrichment._fields[1:]]
     return Evaluated(
-        pd.DataFrame(measures, columns=list(MEASURES.values())),
+        pd.DataFrame(found.measures, columns=MEASURES),
         pd.DataFrame(enriched, columns=of_sets),
         found.facts,
     )

@@ -94,7 +94,7 @@ class Method(NamedTuple):
 
 
 _GDCOV_GAMMAS = ("one-minus", "inverse", "heat:T")
-_SCORERS_ON_SOURCES = ("spec", "gdcov", "mrsf", "mrsf-rounds")
+_SCORERS_ON_SOURCES = ("spec", "laplacian", "gdcov", "hsic", "mrsf", "mrsf-rounds")
 _RESPONSES = ("similarity", "lda", "svm", "outcome", "pca")
 _RESPONSE_NEEDS: dict[str, dict[str, tuple[Need, ...]]] = {
     "response": {
@@ -273,7 +273,8 @@ _METHODS = (
         numeric=True,
         columns={
             "row_norm": "norm of its coefficients at the end of the path",
-            "lambda": "the penalty at which it enters",
+            "lambda": "the penalty at which it enters: the larger, the earlier (of mrsf-rounds in "
+            "a round); NaN where it is not selected",
         },
         cost="n^2 m, and l^3 for each entry",
         passes="few: screening skips inactive features",
@@ -299,8 +300,9 @@ _METHODS = (
         iterative=True,
         numeric=True,
         columns={
-            "round": "the round that selects it, from 1",
-            "lambda": "the penalty at which it enters in this round",
+            "round": "the round that selects it, from 1; NaN where it is not selected",
+            "lambda": "the penalty at which it enters: the larger, the earlier in its round; NaN "
+            "where it is not selected",
         },
         cost="as mrsf",
         passes="few for each round",
@@ -428,7 +430,7 @@ _METHODS = (
         cost="n m",
         passes="1",
         when="the classical test for two classes",
-        reference="Welch, Biometrika 34, 1947",
+        reference="Welch, Biometrika 34, 1947; with covariates: Student, Biometrika 6, 1908",
     ),
     Method(
         name="welch",
@@ -606,6 +608,9 @@ KNOWN_AS = {
     "kruskal-wallis": "rank-test",
     "anova": "f-test",
     "limma": "t-test",
+    "deseq": "f-test with --voom",
+    "deseq2": "f-test with --voom",
+    "edger": "f-test with --voom",
     "student": "t-test",
     "coxph": "cox",
     "hvg": "variance",

@@ -11,10 +11,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
 from functools import cache
+from importlib.util import find_spec
 from typing import Any
 
 LONGEST_ITEM = 300
 """Characters of a name in a list of names in a message; a name may have 32,767."""
+
+
+Options = str | tuple[str, ...]
+"""The options that an error is about, by their attributes; the one to change first is the first."""
 
 
 class ExitCode(IntEnum):
@@ -60,7 +65,7 @@ class SfsError(Exception):
         *,
         where: object = None,
         hint: str | None = None,
-        option: str | tuple[str, ...] = (),
+        option: Options = (),
     ) -> None:
         super().__init__(what)
         self.what = what
@@ -124,6 +129,16 @@ class MissingExtraError(SfsError):
     exit_code = ExitCode.MISSING_EXTRA
 
 
+def need_extra(module: str, extra: str, what: str, otherwise: str = "") -> None:
+    """Raise a `MissingExtraError` if a module that an extra installs is not there.
+
+    `what` says what needs which package; `otherwise` ends the hint.
+    """
+    if find_spec(module) is None:
+        hint = f"pip install 'sfs-cli[{extra}]'{otherwise}"
+        raise MissingExtraError(f"{what}, which is not installed", hint=hint)
+
+
 class TimeLimitError(SfsError):
     """The time limit was reached."""
 
@@ -158,6 +173,11 @@ def _escapes(kept: str) -> dict[int, str]:
     return {code: ascii(chr(code))[1:-1] for code in codes if chr(code) not in kept}
 
 
+def reason_of(error: OSError) -> str:
+    """Return the reason for an error of the system, as a part of a sentence."""
+    return (error.strerror or str(error)).lower()
+
+
 def is_full(error: OSError) -> bool:
     """Tell whether the disk, or the user's quota, is full."""
     return error.errno in (errno.ENOSPC, errno.EDQUOT)
@@ -176,6 +196,7 @@ def unwritable(target: object, error: OSError, option: str = "path") -> InputErr
         What the user can change, for the hint.
     """
     where = str(error.filename2 or error.filename or target)  # the second is what was written to
+    place = where if where in str(target) else str(target)
     if is_full(error):
         return InputError(
             "there is no space left on the disk",
@@ -183,30 +204,34 @@ def unwritable(target: object, error: OSError, option: str = "path") -> InputErr
             hint="free some space, or write elsewhere (--out, --scratch); no partial output was "
             "left",
         )
+    reason, hint = reason_of(error), f"give another {option}, or make that folder writable"
     if error.errno == errno.EFBIG:
-        return InputError(
-            f"{target} cannot be written: it is larger than a file may be",
-            where=where if where in str(target) else str(target),
-            hint="raise the limit (ulimit -f), or write to another file system; no partial output "
-            "was left",
-        )
-    reason = (error.strerror or str(error)).lower()
-    if isinstance(error, FileExistsError | NotADirectoryError):
+        reason = "it is larger than a file may be"
+        hint = "raise the limit (ulimit -f), or write to another file system; no partial output "
+        hint += "was left"
+    elif isinstance(error, FileExistsError | NotADirectoryError):
         reason = "a part of this path is a file, not a folder"
-    return InputError(
-        f"{target} cannot be written: {reason}",
-        where=where if where in str(target) else str(target),
-        hint=f"give another {option}, or make that folder writable",
-    )
+    return InputError(f"{target} cannot be written: {reason}", where=place, hint=hint)
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
-    """Return the hint for an unknown word: the most similar of the known ones, and all of them."""
+def nearest(word: str, known: Iterable[str], meant: str | None = None) -> str:
+    """Return the hint for an unknown word: the most similar of the known ones, and all of them.
+
+    `meant` is what it means, where that is known.
+    """
+    known = list(known)
+    return f"{near(meant or word, [meant] if meant else known)}choose from {', '.join(known)}"
+
+
+def near(word: str, known: Sequence[str], prefix: str = "") -> str:
+    """Return the question whether the most similar of the known words is meant; "" if none is.
+
+    It is to be written with the prefix.
+    """
     from difflib import get_close_matches
 
-    known = list(known)
     close = get_close_matches(word, known, 1)
-    return (f"did you mean {close[0]}? " if close else "") + f"choose from {', '.join(known)}"
+    return f"did you mean {prefix}{close[0]}? " if close else ""
 
 
 @contextmanager
@@ -248,6 +273,11 @@ def either(words: Sequence[str]) -> str:
 
 def _cut(text: str) -> str:
     return text if len(text) <= LONGEST_ITEM else f"{text[:LONGEST_ITEM]}..."
+
+
+def counts_text(facts: dict[str, int]) -> str:
+    """Return numbers with what they count, for people."""
+    return ", ".join(f"{count:,} {what.replace('_', ' ')}" for what, count in facts.items())
 
 
 def listed(items: list[str] | tuple[str, ...], limit: int = 5) -> str:

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Literal
 
 from sfs_cli.display import shown
-from sfs_cli.errors import escaped
+from sfs_cli.errors import counted, escaped, unwritable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,6 +20,14 @@ if TYPE_CHECKING:
     from sfs_cli.errors import SfsError
 
 QUIET, NORMAL, VERBOSE = -1, 0, 1
+SHOWN = 3
+"""Warnings of a command that are shown, unless it fails or is verbose: more are not read."""
+AT_ONCE, FIRST, ORDINARY, LAST = range(4)
+"""Weights of warnings: what a user would stop the run for, what makes the result invalid, most of
+them, and what is about a few features or samples."""
+
+Warnings = list[tuple[int, str]]
+"""Weights and texts of warnings."""
 
 
 def clean(text: str) -> str:
@@ -34,23 +42,19 @@ class Messages:
     ----------
     verbosity : int
         Below 0 only errors are shown; above 0 details are shown too.
-    log_file : Path, optional
-        A file that gets every message, details included.
 
     Attributes
     ----------
-    warnings : list of str
-        All warnings so far, for the report and ``run.json``.
-
-    Raises
-    ------
-    InputError
-        When the log file cannot be written.
+    kept_in : str
+        Where those can be read that are not shown.
     """
 
-    def __init__(self, verbosity: int = NORMAL, log_file: Path | None = None) -> None:
+    def __init__(self, verbosity: int = NORMAL) -> None:
         self.verbosity = verbosity
-        self.warnings: list[str] = []
+        self.kept_in = "-v shows all"
+        self._warned: Warnings = []
+        self._held: Warnings | None = None  # those to show at the end
+        self._shown = 0
         self._about = ""
         self._title = ""
         self._step = ""
@@ -59,11 +63,9 @@ class Messages:
         self._update_bar: Callable[[], None] = _no_bar
         self._console: Console | None = None
         self._log_file: Path | None = None
-        if log_file is not None:
-            self.log_to(log_file)
 
     def log_to(self, log_file: Path, folders: Sequence[Path] = ()) -> None:
-        """Append every message from now on to a file; an InputError where that cannot be.
+        """Append every message from now on, with details, to a file; InputError where it cannot be.
 
         It may be in one of the `folders` that the run will make, which is then made now.
         """
@@ -102,15 +104,46 @@ class Messages:
         if self.verbosity >= NORMAL:
             self.console.print(text, markup=False)
 
-    def warn(self, text: str) -> None:
-        """Log a warning, and keep it for the report."""
-        text = self._about + text
-        self.warnings.append(text)
-        text = clean(text)
-        self._write("warning: ", text)
+    def warn(self, text: str, weight: int = ORDINARY) -> None:
+        """Log a warning of this weight, and keep it for the report."""
+        text = shown(self._about + text)  # now: the names of copies are forgotten before the end
+        self._warned.append((weight, text))
+        self._write("warning: ", clean(text))
+        at_once = weight == AT_ONCE and self._shown < SHOWN
+        if self._held is None or self.verbosity >= VERBOSE or at_once:
+            self._show(text)
+        else:
+            self._held.append((weight, text))
+
+    @property
+    def warnings(self) -> list[str]:
+        """All warnings so far, for the report and ``run.json``, the most important first."""
+        return _by_weight(self._warned)
+
+    def _show(self, text: str) -> None:
+        self._shown += 1
         if self.verbosity >= NORMAL:
             self.console.print("[bold yellow]warning:[/] ", end="")
-            self.console.print(text, markup=False)
+            self.console.print(clean(text), markup=False)
+
+    @contextmanager
+    def few_warnings(self) -> Iterator[None]:
+        """Hold warnings back until the end of a command, and show the most important `SHOWN` then.
+
+        The others are counted. Those of weight `AT_ONCE` are not held back; where the command
+        fails, all are shown.
+        """
+        self._held, most = [], None
+        try:
+            yield
+            most = max(0, SHOWN - self._shown)
+        finally:
+            held, self._held = _by_weight(self._held), None
+            for text in held[:most]:
+                self._show(text)
+            if most is not None and len(held) > most and self.verbosity >= NORMAL:
+                more = counted(len(held) - most, "more warning")
+                self.console.print(f"{more}: {self.kept_in}", markup=False)
 
     @contextmanager
     def about(self, part: str) -> Iterator[None]:
@@ -139,8 +172,11 @@ class Messages:
             return
         from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-        text = TextColumn("{task.description}", markup=False)
-        columns = (text, BarColumn(), TimeRemainingColumn())
+        columns = (
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            TimeRemainingColumn(),
+        )
         with Progress(*columns, console=self.console, transient=True) as bar:
             task = bar.add_task(clean(title), total=total)
 
@@ -187,13 +223,16 @@ class Messages:
             self.warn(f"{path} cannot be written any more: {error.strerror or error}")
 
 
+def _by_weight(warnings: Warnings) -> list[str]:
+    """Return texts by their weights, and those of one weight as they were given."""
+    return [text for _, text in sorted(warnings, key=lambda each: each[0])]
+
+
 def _no_bar() -> None:
     """Update no bar, where none is shown."""
 
 
-def _check_log_file(path: Path, folders: Sequence[Path] = ()) -> None:
-    from sfs_cli.errors import unwritable
-
+def _check_log_file(path: Path, folders: Sequence[Path]) -> None:
     inside = path.parent in (folder.absolute() for folder in folders)
     made = [folder for folder in path.parents if inside and not folder.exists()]
     try:

@@ -56,7 +56,8 @@ class OutputFile(TypedDict):
 class RankingFacts(TypedDict):
     """A ranking in numbers; `elbow` is where the curve of scores bends, not a recommended length.
 
-    `columns` says what its table has after the status: ``text``, ``integer`` or ``number``.
+    `columns` says what its table has after the status: ``text``, ``integer`` or ``number``. A
+    table that ``--top`` has cut has the first `n_written` features.
     """
 
     n_features: int
@@ -66,6 +67,7 @@ class RankingFacts(TypedDict):
     elbow: int | None
     top: list[str]
     columns: dict[str, str]
+    n_written: NotRequired[int]
     eigenvalues: NotRequired[Any]
 
 
@@ -78,6 +80,7 @@ class CommonRecord(TypedDict):
     inputs: list[InputFile]
     warnings: list[str]
     versions: dict[str, str]
+    started: str  # UTC, ISO 8601
     finished: str
     seconds: float
     peak_memory_bytes: int
@@ -213,9 +216,11 @@ class PartFacts(TypedDict):
     moderation: dict[str, Any]
     scales: dict[str, Any]
     pruning: dict[str, Any]
+    joint: dict[str, Any]
     modules: dict[str, Any]
     stability: StabilityFacts
     significance: dict[str, Any]
+    markers: dict[str, Any]
     covariates: dict[str, Any]
     batches: dict[str, Any]
 
@@ -277,13 +282,10 @@ class EvaluatedList(TypedDict):
     made_from_this_matrix: NotRequired[bool | None]
 
 
-class EvaluateRecord(CommonRecord):
-    """``run.json`` of `sfs evaluate` and `sfs compare`.
+class JudgedRecord(CommonRecord):
+    """What each ``run.json`` of `sfs evaluate` and `sfs compare` has.
 
-    `background` is the number of features that take part; `splits`, `repeats` and `classes` are
-    those of the folds, where there are labels, and `donors` counts them where folds take whole
-    ones; `covariates` are what is taken out of the features; `drivers` and `sets` count what was
-    found.
+    `background` is the number of features that take part.
     """
 
     n_samples: int
@@ -292,38 +294,53 @@ class EvaluateRecord(CommonRecord):
     lengths: list[int]
     classifier_steps: list[str]
     lists: list[EvaluatedList]
-    splits: NotRequired[int]
-    repeats: NotRequired[int]
-    classes: NotRequired[dict[str, int]]
-    donors: NotRequired[int]
-    covariates: NotRequired[list[dict[str, Any]]]
-    drivers: NotRequired[dict[str, int]]
-    sets: NotRequired[dict[str, int]]
     threads: int
     passes: int
 
 
-class RobustnessRecord(CommonRecord):
+class EvaluateRecord(JudgedRecord, total=False):
+    """``run.json`` of `sfs evaluate` and `sfs compare`.
+
+    `splits`, `repeats` and `classes` are those of the folds, where there are labels, and `donors`
+    counts them where folds take whole ones; `covariates` are what is taken out of the features;
+    `drivers` and `sets` count what was found.
+    """
+
+    splits: int
+    repeats: int
+    classes: dict[str, int]
+    donors: int
+    covariates: list[dict[str, Any]]
+    drivers: dict[str, int]
+    sets: dict[str, int]
+
+
+class NoiseRecord(CommonRecord):
+    """What each ``run.json`` of `sfs robustness` has: the levels of noise and their draws."""
+
+    levels: list[float]
+    draws: int
+
+
+class RobustnessRecord(NoiseRecord, total=False):
     """``run.json`` of `sfs robustness`; with ``--example`` only levels, draws and claims.
 
     `noise_graph` says what the graph of noise is made of; `claims` is the part of the samples that
     each claim of the figure holds for.
     """
 
-    n_samples: NotRequired[int]
-    n_features: NotRequired[int]
-    n_scored: NotRequired[int]
-    graph: NotRequired[dict[str, Any]]
-    ranking: NotRequired[str]
-    gamma: NotRequired[str]
-    gamma_power: NotRequired[int]
-    clusters: NotRequired[int | None]
-    levels: list[float]
-    draws: int
-    noise_graph: NotRequired[str]
-    threads: NotRequired[int]
-    passes: NotRequired[int]
-    claims: NotRequired[dict[str, float]]
+    n_samples: int
+    n_features: int
+    n_scored: int
+    graph: dict[str, Any]
+    ranking: str
+    gamma: str
+    gamma_power: int
+    clusters: int | None
+    noise_graph: str
+    threads: int
+    passes: int
+    claims: dict[str, float]
 
 
 class ArtificialFacts(TypedDict):
@@ -381,23 +398,32 @@ class SelectRecord(CommonRecord):
     matrix: NotRequired[str]
 
 
-def versions() -> dict[str, str]:
-    """Return the versions of this package and of what its numbers depend on."""
-    return dict(_installed())
-
-
 @cache  # reading them takes 10 ms or more, and a run asks for them several times
-def _installed() -> dict[str, str]:
+def versions() -> dict[str, str]:
+    """Return the versions of this package and of the libraries that a run may use."""
     import platform
     from importlib.metadata import PackageNotFoundError, version
 
     found = {"sfs": version("sfs-cli"), "python": platform.python_version()}
-    for name in ("numpy", "scipy", "pyarrow", "numba"):
+    libraries = ("numpy", "scipy", "pandas", "anndata", "h5py", "pyarrow")
+    for name in (*libraries, "scikit-learn", "numba", "pynndescent"):
         try:
             found[name] = version(name)
         except PackageNotFoundError:
             continue  # an extra that is not installed
     return found
+
+
+def deciding_versions() -> dict[str, str]:
+    """Return the versions that can change a number: parts of one ranking need the same.
+
+    Libraries that only read and write (pandas, AnnData, h5py, PyArrow) give the same values in all
+    versions. Of Python the first two numbers count: 3.12 adds up floats in another way than 3.11.
+    """
+    found = versions()
+    names = ("sfs", "numpy", "scipy", "scikit-learn", "numba", "pynndescent")
+    known = {name: found.get(name, "not installed") for name in names}
+    return known | {"python": found["python"].rpartition(".")[0]}
 
 
 def describe_input(path: Path) -> dict[str, Any]:
@@ -416,7 +442,7 @@ def describe_input(path: Path) -> dict[str, Any]:
     found = describe(path / MANIFEST) | {"path": str(path), "bytes": size}
     source = (read_record(path / MANIFEST) or {}).get("source")
     if isinstance(source, dict) and isinstance(source.get("sha256"), str):
-        found["source"] = {k: source[k] for k in ("path", "sha256") if k in source}
+        found["source"] = {k: source[k] for k in ("path", "sha256", "files") if k in source}
     return found
 
 

@@ -15,24 +15,29 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator
-from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import (
-    _num_samples,
-    assert_all_finite,
-    check_is_fitted,
-    column_or_1d,
-    validate_data,
-)
 
-from sfs_cli.api import SfsWarning, rank
+from sfs_cli.api import Inputs, SfsWarning, rank
 from sfs_cli.catalog import METHODS
-from sfs_cli.errors import InputError, UsageError
+from sfs_cli.errors import InputError, UsageError, listed
 from sfs_cli.io.matrix.memory import Table
 from sfs_cli.io.matrix.stored import check_sparse
 from sfs_cli.options import RankConfig
-from sfs_cli.options.source import parse_sources
+
+try:
+    from sklearn.base import BaseEstimator
+    from sklearn.feature_selection import SelectorMixin
+    from sklearn.utils.multiclass import check_classification_targets, type_of_target
+    from sklearn.utils.validation import (
+        _check_sample_weight,
+        _num_samples,
+        assert_all_finite,
+        check_is_fitted,
+        column_or_1d,
+        validate_data,
+    )
+except ModuleNotFoundError as error:
+    error.msg = "this needs scikit-learn, which is not installed: pip install 'sfs-cli[ml]'"
+    raise
 
 __all__ = [
     "GDCOVSelector",
@@ -42,6 +47,7 @@ __all__ = [
     "QAlphaSelector",
     "RFSSelector",
     "ReliefFSelector",
+    "Selector",
     "SemiSupervisedSelector",
     "SpectralSelector",
     "TraceRatioSelector",
@@ -55,7 +61,10 @@ class _Selector(SelectorMixin, BaseEstimator):
     Attributes
     ----------
     scores_ : ndarray, shape (m,)
-        The score of each feature, NaN where there is none.
+        The score of each feature, NaN where there is none. Of some methods the smallest is the
+        best: `ranking_` is the order.
+    pvalues_ : ndarray, shape (m,), or None
+        The p-value of each feature; None of a method that has none.
     ranking_ : ndarray of int, shape (m,)
         The rank of each feature; 1 is the best.
     table_ : DataFrame
@@ -68,60 +77,75 @@ class _Selector(SelectorMixin, BaseEstimator):
 
     n_features_to_select: float | None = None
 
+    # not in the signature of `fit`, since few methods take weights, and a graph takes none:
+    # repeated samples are neighbors of each other
+    __metadata_request__fit: ClassVar[dict[str, Any]] = {"sample_weight": None}
     METHOD: ClassVar[str] = ""
     LABELS: ClassVar[str] = "none"
     """Whether labels are ``needed``, used where given (``may``), or as options ask (``none``)."""
 
-    def fit(self, X: Any, y: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
         """Rank the features of X (n, m), dense or sparse, with the classes y (n,) if it uses them.
 
         The notes of a selector say with which options it does; with others y is ignored.
+        ``sample_weight``, shape (n,), is taken with the methods of ``sfs rank --sample-weights``.
 
-        Raises ValueError for data that cannot be ranked.
+        Raises ValueError for data that cannot be ranked, and for weights that a method cannot use.
         """
-        return self._fit(X, y, {})
+        return self._fit(X, y, {}, **fit_params)
 
     def _fit(
-        self, X: Any, y: Any, sources: dict[str, Any], samples: Sequence[str] | None = None
+        self,
+        X: Any,
+        y: Any,
+        sources: dict[str, Any],
+        samples: Sequence[str] | None = None,
+        *,
+        sample_weight: Any = None,
     ) -> Any:
         X = validate_data(
             self, _checked(X), accept_sparse=("csr", "csc"), dtype=np.float64, ensure_min_samples=2
         )
         n, m = X.shape
-        asked = self._options()
-        asked |= self._labels(y, n, asked)
         if m == 1:
             raise ValueError("n_features = 1: nothing can be ranked, give 2 or more features")
-        count = self._count(m)
-        if "select" in METHODS[self.METHOD].options:  # a set that is as large as asked for
-            asked["select"] = min(count, m)
         names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(m)])
         # no bare numbers: in a file they would be other samples than those of a fold
         table = Table(X, samples or [f"row {i}" for i in range(n)], list(map(str, names)), True)
+        asked = {"method": self.METHOD, "dtype": "float64"} | self._options() | sources
+        asked |= self._labels(y, table, asked) | {"seed": self._seed()}
+        if sample_weight is not None:
+            asked["sample_weights"] = _check_sample_weight(sample_weight, X)
+        count = min(self._count(m), m)
+        method = METHODS.get(self.METHOD or "")
+        if method is not None and "select" in method.options:  # a set as large as asked for
+            asked["select"] = count
         with warnings.catch_warnings():
             # what says that a list is no evidence would come in every fold
             warnings.simplefilter("ignore", SfsWarning)
-            found = rank(
-                table, method=self.METHOD, dtype="float64", seed=self._seed(), **asked, **sources
-            )
+            found = rank(table, **asked)
         self.table_ = found.table
         order = found.order
         self.ranking_ = np.empty(m, np.int64)
         self.ranking_[order] = np.arange(1, m + 1)
-        self.scores_ = found.table["score"].to_numpy()[self.ranking_ - 1]
-        self._selected = order[: min(count, len(found.top(m)))]
-        if len(self._selected) < min(count, m):
+        of_features = found.table.iloc[self.ranking_ - 1]
+        self.scores_, self.pvalues_ = (
+            of_features[name].to_numpy() if name in of_features else None
+            for name in ("score", "p_value")
+        )
+        self._selected = order[: min(count, found.ranking.n_scored)]
+        if len(self._selected) < count:
             warnings.warn(
                 f"{len(self._selected):,} features have a score, and are selected, where "
-                f"{min(count, m):,} were asked for",
+                f"{count:,} were asked for",
                 SfsWarning,
                 stacklevel=3,
             )
         return self
 
     def _options(self) -> dict[str, Any]:
-        own = {k: v for k, v in self.get_params(deep=False).items() if v is not None}
-        return {k: v for k, v in own.items() if k not in ("n_features_to_select", "random_state")}
+        own, others = self.get_params(deep=False), ("n_features_to_select", "random_state")
+        return {k: v for k, v in own.items() if v is not None and k not in others}
 
     def _seed(self) -> int:
         from sklearn.utils import check_random_state
@@ -144,9 +168,10 @@ class _Selector(SelectorMixin, BaseEstimator):
             "the features"
         )
 
-    def _labels(self, y: Any, n: int, asked: dict[str, Any]) -> dict[str, Any]:
+    def _labels(self, y: Any, table: Table, asked: dict[str, Any]) -> dict[str, Any]:
         """Return the options for labels y (n,), beside those that are asked for."""
-        needed = self.LABELS == "needed" or (self.LABELS == "none" and self._need_labels(asked))
+        n = len(table.row_ids)
+        needed = self.LABELS == "needed" or (self.LABELS == "none" and _need_labels(table, asked))
         if not needed and (y is None or self.LABELS == "none"):
             return {}
         if y is None:
@@ -158,18 +183,19 @@ class _Selector(SelectorMixin, BaseEstimator):
         assert_all_finite(y, input_name="y")
         if len(y) != n:
             raise ValueError(f"X has {n} samples, and y has {len(y)}")
-        check_classification_targets(y)
+        if asked.get("label_type") in ("continuous", "ordered"):
+            return {"labels": y}
         if type_of_target(y).startswith("continuous"):
-            raise ValueError("Unknown label type: y holds measurements, not classes")
+            # of methods on a graph, hsic alone takes that of the numbers by itself
+            takes = ["hsic", *(name for name, method in METHODS.items() if method.numeric)]
+            own = self.METHOD if self.METHOD in takes else "f-test"
+            raise ValueError(
+                "Unknown label type: y holds numbers that are no classes, for which there is "
+                f'Selector(method="{own}", options={{"label_type": "continuous"}}); '
+                f"methods for numbers are {', '.join(takes)}"
+            )
+        check_classification_targets(y)
         return {"labels": np.array([_name(each) for each in y.tolist()], object)}
-
-    def _need_labels(self, asked: dict[str, Any]) -> bool:
-        """Tell whether the options ask for what is made of labels: ``similarity="label"``."""
-        try:
-            RankConfig("X", method=self.METHOD, **asked)
-        except UsageError as error:
-            return "labels" in error.options
-        return False
 
     def transform(self, X: Any) -> Any:
         """Return X (n, m) with the selected features alone."""
@@ -193,6 +219,15 @@ class _Selector(SelectorMixin, BaseEstimator):
         return tags
 
 
+def _need_labels(table: Table, asked: dict[str, Any]) -> bool:
+    """Tell whether options ask for what is made of labels: ``similarity="label"``."""
+    try:
+        Inputs(table).config(RankConfig, asked)
+    except UsageError as error:
+        return "labels" in error.options
+    return False
+
+
 def _checked(X: Any) -> Any:
     """Return X; ValueError for a sparse matrix that would lead scikit-learn out of its memory."""
     if issparse(X):
@@ -201,6 +236,64 @@ def _checked(X: Any) -> Any:
         except InputError as error:
             raise ValueError(str(error)) from error
     return X
+
+
+_OF_SELECTORS = {
+    *("method", "labels", "seed", "sample_weights", "select", "top", "n_top_genes"),
+    *("rows", "collapse", "rank_sources", "modality", "key_added", "copy", "subset", "inplace"),
+}
+"""What `Selector` does not take as options: it says them itself, or they change the features."""
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class Selector(_Selector):
+    """Any method of ``sfs rank``, with any of its options.
+
+    Parameters
+    ----------
+    n_features_to_select : int or float, optional
+        A number, or a share, of features; half of them by default.
+    method : str, optional
+        Such as ``"f-test"``, ``"variance"``, ``"mrmr"`` (``sfs methods`` lists them); by default
+        that of ``sfs rank``: it depends on y and on the number of samples.
+    options : dict, optional
+        Other options of `sfs_cli.rank`, such as ``{"transform": "log1p", "pvalues": "moments"}``.
+        Of y that holds numbers give ``{"label_type": "continuous"}``.
+    random_state : int or RandomState, optional
+        The seed.
+
+    Notes
+    -----
+    `fit` uses y by default, and with methods and options that need labels, and ignores it with
+    others.
+    """
+
+    method: str | None = None
+    options: dict[str, Any] | None = None
+    random_state: Any = 0
+
+    @property
+    def METHOD(self) -> str | None:  # type: ignore[override]
+        """The method asked for."""
+        return self.method
+
+    @property
+    def LABELS(self) -> str:  # type: ignore[override]
+        """Whether labels are needed, as of every selector."""
+        if self.method in (None, "hsic"):
+            return "may"
+        needs = METHODS[self.method].needs if self.method in METHODS else ()
+        return "needed" if {"labels", "some-labels"} & {*needs} else "none"
+
+    def _options(self) -> dict[str, Any]:
+        asked = dict(self.options or {})
+        if taken := sorted(_OF_SELECTORS & {*asked}):
+            raise ValueError(
+                f"options of {type(self).__name__} has {listed(taken)}, which is not taken there: "
+                "a selector ranks the features of X, with its arguments method, "
+                "n_features_to_select and random_state, and fit takes y and sample_weight"
+            )
+        return asked
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -435,12 +528,10 @@ class SemiSupervisedSelector(_Selector):
     neighbors: int | None = None
 
     def _options(self) -> dict[str, Any]:
-        options = super()._options()
-        lam = {"lambda_": options.pop("lam")} if "lam" in options else {}
-        return options | lam
+        return {"lambda_" if k == "lam" else k: v for k, v in super()._options().items()}
 
-    def _labels(self, y: Any, n: int, asked: dict[str, Any]) -> dict[str, Any]:
-        found = super()._labels(y, n, asked)
+    def _labels(self, y: Any, table: Table, asked: dict[str, Any]) -> dict[str, Any]:
+        found = super()._labels(y, table, asked)
         labels = found["labels"]
         if len(set(labels)) > 2:  # else -1 is a class, as in many tables of two
             labels[labels == "-1"] = None
@@ -478,7 +569,7 @@ class MultiSourceSelector(_Selector):
     then: str | None = None
     weights: str | None = None
 
-    def fit(self, X: Any, y: Any = None, sources: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None, sources: Any = None, **fit_params: Any) -> Any:
         """Rank the features of X (n, m) on the graph of it and the `sources`."""
         known: dict[str, Any] = {"expression": "target:"}
         for name, source in (sources or {}).items():
@@ -487,10 +578,7 @@ class MultiSourceSelector(_Selector):
         # what a text names has samples of its own, which the index of X finds
         texts = any(isinstance(source, str) for source in (sources or {}).values())
         samples = list(map(str, X.index)) if texts and hasattr(X, "loc") else None
-        return self._fit(X, y, {"source": known}, samples)
-
-    def _need_labels(self, asked: dict[str, Any]) -> bool:
-        return super()._need_labels(asked | {"source": parse_sources(("expression=target:",))})
+        return self._fit(X, y, {"source": known}, samples, **fit_params)
 
 
 def _rows_of(source: Any, X: Any, name: str) -> Any:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from sfs_cli.catalog import TESTING
+from sfs_cli.catalog import METHODS, TESTING
 
 
 class Column(NamedTuple):
@@ -61,11 +61,13 @@ RANKING = {
     "mean_CLASS": Column("the mean of each of two classes, as scored", _BY_CLASSES),
     "log2_fold_change": Column(
         "the mean of the second of two classes less that of the first, in the order of their "
-        "names, as a logarithm to base 2: 1 is twice as much; of x + 1 after `log1p` and `clr`",
+        "names or by `--reference`, as a logarithm to base 2: 1 is twice as much; of x + 1 after "
+        "`log1p` and `clr`",
         f"{_BY_CLASSES}, if `--transform` takes the logarithm",
     ),
     "mean_difference": Column(
-        "the mean of the second of two classes less that of the first, of the values as scored",
+        "the mean of the second of two classes less that of the first, in the order of their "
+        "names or by `--reference`, of the values as scored",
         f"{_BY_CLASSES}, without such a step",
     ),
     "highest_class": Column("the class with the highest mean", f"{_BY_CLASSES}, three or more"),
@@ -75,16 +77,35 @@ RANKING = {
     "frequency": Column(
         "share of the subsets of samples in which the feature is among the first", "`--stability`"
     ),
+    "source": Column(
+        "the source that the feature is of; the matrix has the name of the source `target`, or "
+        "`matrix`",
+        "`--rank-sources`",
+    ),
+    "rank_in_source": Column("the rank among the features of its source", "`--rank-sources`"),
     "n_lists": Column("number of lists that rank the feature", "`kogs`, `sfs aggregate`"),
     "rank_NAME": Column(
-        "the rank in a list: of a source, a member, a batch or a file",
-        "`kogs`, `--batch`, `sfs aggregate`",
+        "the rank in a list: of a source alone, a member, a batch or a file, or by another method",
+        "`kogs`, `msfs` with two sources or more and `--leave-one-out`, `--batch`, `--also`, "
+        "`sfs aggregate`",
+    ),
+    "ANNOTATION": Column(
+        "what the matrix has beside its values, under the name that it has there",
+        "columns of text, or of numbers that are no samples by their names",
     ),
 }
 """The columns of rankings, in the order in which they are explained."""
 
 CHANGES = ("log2_fold_change", "mean_difference", "log_fold_change")
 """The columns that compare two classes. A ranking has one at most, older ones the last."""
+
+_OF_METHODS = [name for method in METHODS.values() for name in method.columns]
+OF_GENES = tuple(
+    name
+    for name in dict.fromkeys((*RANKING, *CHANGES, *_OF_METHODS))
+    if name == name.lower() and name != "feature"
+)
+"""The columns of rankings that ``var`` of AnnData gets: those with the same name in all of them."""
 
 _LIST = {
     "list": "the ranking or control",
@@ -108,26 +129,33 @@ _MEASURED = _LIST | {
     "the folds (corrected for their overlap: Nadeau and Bengio, 2003); it may exceed 0 to 1",
     "high": "the upper limit",
 }
+_WHOLE = ("rank", "shard merge")
 _JUDGING = ("evaluate", "compare")
-_ALL = ("rank", "shard merge", "aggregate", "evaluate", "compare", "robustness", "select")
+_RANKINGS = (*_WHOLE, "aggregate")
+_OF_MULTIQC = (*_RANKINGS, *_JUDGING, "select")
+_ALL = (*_OF_MULTIQC, "robustness")
 
 FILES = {
     "ranking.*": File(
         "the ranking, best first; features without a score last. The suffix is that of "
         "`--format`: tsv, csv, parquet, json or rnk (feature and "
         "metric of those with a score, for GSEA)",
-        ("rank", "shard merge", "aggregate"),
+        _RANKINGS,
     ),
     "report.html": File(
         "one page without links to other files: the result in words, figures, tables, what was "
         "read and how",
-        ("rank", "shard merge", "aggregate", "report", "compare"),
+        (*_RANKINGS, "report", "compare"),
     ),
     "run.json": File("options, inputs and outputs with sha256, versions, time and memory", _ALL),
-    "sfs_mqc.json": File("a row for MultiQC", ("rank", "shard merge", "aggregate")),
+    "sfs_mqc.json": File("a row for MultiQC", _RANKINGS),
+    "sfs_evaluation_mqc.json": File("a row of each list for MultiQC", _JUDGING),
+    "sfs_selection_mqc.json": File("a row for MultiQC", ("select",)),
+    "sfs_general_mqc.json": File("the same rows for General Statistics of MultiQC", _OF_MULTIQC),
+    "sfs_mqc_versions.yml": File("versions of software, for MultiQC", _OF_MULTIQC),
     "modules.tsv": File(
         "modules of correlated features among the first",
-        ("rank", "shard merge"),
+        _WHOLE,
         "`--modules`",
         {
             "module": "its number, from 1",
@@ -140,13 +168,76 @@ FILES = {
     ),
     "module_profiles.tsv": File(
         "the mean z-score of the members in each sample",
-        ("rank", "shard merge"),
+        _WHOLE,
         "`--modules`",
         {"module": "its number", "SAMPLE": "the mean z-score, with the sign of the representative"},
     ),
+    "module_eigengenes.tsv": File(
+        "the eigengene of each module, the first principal component of its members",
+        _WHOLE,
+        "`--modules`",
+        {
+            "module": "its number",
+            "variance_explained": "part of the variance of the members that it explains",
+            "SAMPLE": "the eigengene, of norm 1, with the sign of the representative",
+        },
+    ),
+    "module_traits.tsv": File(
+        "tests of the eigengenes against columns of the samples",
+        _WHOLE,
+        "`--module-traits`",
+        {
+            "module": "its number",
+            "trait": "the column",
+            "taken_as": "numeric or categorical",
+            "samples": "number of samples that have a value",
+            "correlation": "Pearson's, with numbers (partial with `--adjust`); empty for classes",
+            "r_squared": "part of the variance of the eigengene that the column explains: of "
+            "classes eta squared",
+            "p_value": "of no relation: t-test of the correlation, one-way ANOVA of classes",
+            "q_value": "adjusted by Benjamini and Hochberg over all modules and columns",
+        },
+    ),
+    "pairs.tsv": File(
+        "correlated pairs of features of different sources, the strongest first",
+        _WHOLE,
+        "`--modules` with `--rank-sources`",
+        {
+            "feature_1": "a feature",
+            "source_1": "its source",
+            "feature_2": "a feature of another source",
+            "source_2": "that source",
+            "correlation": "their Pearson correlation",
+            "p_value": "of no correlation (t-test); too small for features that were ranked on one "
+            "sample graph",
+            "q_value": "adjusted by Benjamini and Hochberg over all pairs of the first features",
+        },
+    ),
+    "markers.tsv": File(
+        "tests of each class against all other samples, the best feature of each class first; "
+        "with `--top N` the first N of each",
+        _WHOLE,
+        "`--markers`",
+        {
+            "class": "the class that is tested",
+            "feature": "a feature that takes part",
+            "rank": "its rank in the class, by the statistic",
+            "statistic": "t, or the standardized rank sum: positive where the class is higher; 0 "
+            "of a feature that does not vary",
+            "p_value": "two-sided",
+            "q_value": "adjusted by Benjamini and Hochberg over the features, for each class",
+            "log2_fold_change": "of the class to the rest: after `log1p` of their means without "
+            "the logarithm, as scanpy has it; after other logarithms the difference of the means; "
+            "NaN where neither a step nor `uns` of AnnData says that the values are logarithms",
+            "mean": "in the class, of the values as scored (before `--adjust` and `--block`)",
+            "mean_rest": "in all other samples",
+            "share": "share of the samples of the class with a value other than zero",
+            "share_rest": "the same of all other samples",
+        },
+    ),
     "module_edges.tsv": File(
         "pairs of correlated features, which Cytoscape imports as a network",
-        ("rank", "shard merge"),
+        _WHOLE,
         "`--modules`",
         {
             "source": "a feature",
@@ -198,7 +289,7 @@ FILES = {
     ),
     "enrichment.tsv": File(
         "hypergeometric tests of gene sets among the first or the selected features",
-        ("rank", "shard merge", *_JUDGING, "select"),
+        (*_WHOLE, *_JUDGING, "select"),
         "`--sets`, or sources with sets, where `preranked.tsv` does not take its place",
         {
             **_LIST,
@@ -213,7 +304,7 @@ FILES = {
     ),
     "preranked.tsv": File(
         "preranked enrichment (GSEA) of gene sets along the whole ranking",
-        ("rank", "shard merge", *_JUDGING, "select"),
+        (*_WHOLE, *_JUDGING, "select"),
         "`--sets` or sources with sets, where two classes give a direction, or `--enrichment "
         "preranked`",
         {
@@ -318,6 +409,14 @@ FILES = {
     ),
 }
 """The files of results, by name; a pattern where the suffix varies."""
+
+
+def meaning_of(column: str) -> str:
+    """Return what a column of a ranking means, as plain text; empty for one that is not known."""
+    own = [method.columns[column] for method in METHODS.values() if column in method.columns]
+    return (RANKING[column].meaning if column in RANKING else own[0] if own else "").replace(
+        "`", ""
+    )
 
 
 def header(name: str) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ import os
 import signal
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 from zlib import crc32
 
 import pytest
@@ -15,8 +16,11 @@ from sfs_cli.cli.app import BLAS_VARIABLES
 for variable in BLAS_VARIABLES:  # as the command line does, before NumPy is loaded
     os.environ[variable] = "1"
 
+import numpy as np  # noqa: E402
+
 from sfs_cli.compute.limits import LIMITS  # noqa: E402
 
+STATES: dict[str, dict[str, Any]] = {}  # that of the generator RNG of each module of tests
 ROOT = Path(__file__).resolve().parents[1]
 
 # a script that starts the tests in the background has SIGINT ignored, and commands, which inherit
@@ -74,3 +78,12 @@ def set_limits(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
             monkeypatch.setitem(vars(LIMITS), name, size)
 
     return set_them
+
+
+@pytest.fixture(autouse=True)
+def same_numbers(request: pytest.FixtureRequest) -> None:
+    """Let each test draw what it draws alone, whatever other tests drew before it."""
+    rng = vars(request.module).get("RNG")
+    if isinstance(rng, np.random.Generator):
+        state = STATES.setdefault(request.module.__name__, rng.bit_generator.state)
+        rng.bit_generator.state = state

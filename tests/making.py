@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 from scipy.sparse import csr_array
@@ -238,7 +239,6 @@ def annotated(
 ) -> Any:
     """Return AnnData of samples x features, dense or sparse."""
     import anndata as ad  # which takes more than a second, and few tests need it
-    import pandas as pd
 
     n, m = stored.shape
     obs = pd.DataFrame(index=names("s", n) if samples is None else list(samples))
@@ -258,3 +258,44 @@ def write_labels(
     rows = [f"{sample}\t{label}\n" for sample, label in zip(samples, given)]
     path.write_text(f"sample\t{column}\n" + "".join(rows))
     return str(path)
+
+
+# ---------------------------------------------------------------------------- as GEO writes them
+
+
+def series_matrix(
+    values: np.ndarray,
+    features: Sequence[str],
+    titles: Sequence[str],
+    lines: Sequence[tuple[str, Sequence[str]]] = (),
+    end: str = "\n",
+) -> str:
+    """Return a series matrix of GEO with features in rows; accessions are GSM1, GSM2, ..."""
+    accessions = [f"GSM{i}" for i in range(1, len(titles) + 1)]
+
+    def row(name: str, fields: Sequence[str]) -> str:
+        return "\t".join([name, *(f'"{field}"' for field in fields)])
+
+    text = [
+        row("!Series_title", ['Expression of ""x"" in, say, tumours']),
+        row("!Series_supplementary_file", ["ftp://host/series/GSE9/suppl/GSE9_counts.txt.gz"]),
+        "",
+        row("!Sample_title", titles),
+        row("!Sample_geo_accession", accessions),
+        row("!Sample_status", ["Public on Jan 01 2010", *["Public"] * (len(titles) - 1)]),
+        *(row(f"!Sample_{name}", fields) for name, fields in lines),
+        row("!Sample_contact_name", titles),
+        "!series_matrix_table_begin",
+        row('"ID_REF"', accessions),
+    ]
+    for name, of_feature in zip(features, values, strict=True):
+        numbers = ("" if np.isnan(v) else repr(float(v)) for v in of_feature)
+        text.append("\t".join([f'"{name}"', *numbers]))
+    return end.join([*text, "!series_matrix_table_end", ""])
+
+
+def with_objects(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table whose texts are objects, as they are written; pandas 3 reads them as `str`."""
+    texts = [name for name in table if table[name].dtype.kind == "O"]
+    table = table.astype(dict.fromkeys(texts, object))
+    return table.set_index(table.index.astype(object))

@@ -5,20 +5,27 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-RESULT = ("ranking.tsv", "report.html", "sfs_mqc.json")
+RESULT = (
+    "ranking.tsv",
+    "report.html",
+    "sfs_mqc.json",
+    "sfs_general_mqc.json",
+    "sfs_mqc_versions.yml",
+)
 """The files of a ranking that have the same bytes however they were made."""
 
 
 def bytes_of(path: Path) -> bytes:
-    """Return the content of a file of a result; of the row for MultiQC, without its folder.
+    """Return the content of a file of a result; of rows for MultiQC, without their folder.
 
-    The row is named by the folder, which differs where two results are compared.
+    They are named by the folder, which differs where two results are compared.
     """
     content = path.read_bytes()
-    if not path.name.endswith("sfs_mqc.json"):
+    if not path.name.endswith("_mqc.json"):
         return content
     section = json.loads(content)
-    *_, section["sfs"]["row"] = section["sfs"]["row"].split(" | ")
+    if "sfs" in section:
+        *_, section["sfs"]["row"] = section["sfs"]["row"].split(" | ")
     section["data"] = list(section["data"].values())
     return json.dumps(section).encode()
 

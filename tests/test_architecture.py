@@ -30,7 +30,7 @@ MAY_IMPORT = {
     "logs": ("errors", "display"),
     "tables": ("catalog",),
     "catalog": ("ranking.aggregations",),
-    "options": ("errors", "catalog", "ranking.aggregations", "features", "tables"),
+    "options": ("errors", "logs", "catalog", "ranking.aggregations", "features", "tables"),
     "features": (  # declarations import options.fields alone, steps the work of a run
         "errors",
         "logs",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from sfs_cli.cli.options import Command, json_option
-from sfs_cli.cli.streams import write_table
+from sfs_cli.cli.streams import write_result
 from sfs_cli.logs import Messages
 from sfs_cli.options.aggregate import AggregateConfig
 
@@ -25,6 +25,6 @@ def command(config: AggregateConfig, messages: Messages, as_json: bool) -> None:
     sfs aggregate *.tsv --how rra --top 500 --out robust
     sfs aggregate tumor.csv blood.csv --score-column padj --how geometric
     """
-    from sfs_cli.run import aggregate
+    from sfs_cli.run.aggregate import run
 
-    write_table(aggregate.run(config, messages, as_json=as_json), config, messages)
+    write_result(run, config, messages, as_json)

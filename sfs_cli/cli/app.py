@@ -28,6 +28,7 @@ from sfs_cli.errors import (
     is_full,
     listed,
     nearest,
+    reason_of,
     unwritable,
 )
 
@@ -119,7 +120,10 @@ class LazyGroup(Group):
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """Find the command; name the most similar one if it does not exist."""
         if args[0] not in VERBS and not args[0].startswith("-"):
-            raise UsageError(f"unknown command {args[0]!r}", hint=nearest(args[0], VERBS))
+            hint = nearest(args[0], VERBS)
+            if "." in args[0] or "/" in args[0]:  # a file
+                hint = "the command comes first: sfs rank MATRIX; `sfs --help` lists the commands"
+            raise UsageError(f"unknown command {args[0]!r}", hint=hint)
         return super().resolve_command(ctx, args)
 
 
@@ -141,8 +145,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         warnings.simplefilter("ignore")
     try:
         code = run(arguments)
-        for number in _SIGNALS:  # all is written and said: the exit code stays that of the work
-            signal.signal(number, signal.SIG_IGN)
+        _ignore_signals()  # all is written and said: the exit code stays that of the work
     except Interrupted as stop:  # between the two
         code = _end_interrupted(stop)
     gc.freeze()  # the process ends: a last search for reference cycles would only cost time
@@ -157,13 +160,14 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """
     for name in BLAS_VARIABLES:  # blocks run in parallel, each on one thread
         os.environ[name] = "1"
+    words = sys.argv[1:] if arguments is None else arguments
     # taken out: click looks for it too, and ends in silence where no shell has set it
     asked = os.environ.pop(COMPLETE, "")
-    if asked and not sys.argv[1:] and arguments is None:
-        from sfs_cli.cli.shells import answer, asks
+    if asked and not words and arguments is None:
+        from sfs_cli.cli.shells import answer
 
-        if asks(asked):
-            return answer(app, COMPLETE, asked)
+        if (code := answer(app, COMPLETE, asked)) is not None:
+            return code
     from sfs_cli.run.caches import compiled_code_kept
 
     reserve_little()
@@ -174,7 +178,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     sys.unraisablehook = interrupter.ignored
     context: dict[str, Messages] = {}
     try:
-        _refuse_empty(sys.argv[1:] if arguments is None else arguments)
+        _refuse_empty(words)
         with watchdog(CLEANUP_SECONDS), compiled_code_kept():
             code = int(app(arguments, prog_name="sfs", standalone_mode=False, obj=context) or 0)
         # a finalizer may have swallowed the exception of the signal
@@ -182,7 +186,6 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except Interrupted as stop:
         return _end_interrupted(stop)
     except click.ClickException as error:
-        words = sys.argv[1:] if arguments is None else arguments
         return _explain(_usage_error(error, words[0] if words else ""), context)
     except click.exceptions.Exit as stop:
         return stop.exit_code
@@ -227,9 +230,13 @@ class _Interrupter:
         again.start()
 
 
-def _end_interrupted(stop: Interrupted) -> int:
+def _ignore_signals() -> None:
     for number in _SIGNALS:
         signal.signal(number, signal.SIG_IGN)
+
+
+def _end_interrupted(stop: Interrupted) -> int:
+    _ignore_signals()
     click.echo("interrupted; no partial output was left", err=True)
     return 128 + int(stop.args[0])
 
@@ -257,16 +264,20 @@ def _usage_error(error: click.ClickException, first: str) -> UsageError:
     hint = f"`{command} --help` lists the arguments and options"
     if isinstance(error, click.NoSuchOption):
         what = f"unknown option {error.option_name}"
-        if others := _commands_taking(error.option_name):
+        if error.option_name in ("-o", "--out") and command == "sfs convert":
+            hint = f"the store is the last argument: sfs convert FILE STORE; {hint}"
+        elif others := _commands_taking(error.option_name):
             hint = f"an option of {listed(others)}; {hint}"
         elif error.possibilities:
             from difflib import get_close_matches
 
             close = get_close_matches(error.option_name, sorted(error.possibilities), 3, 0)
             hint = f"did you mean {' or '.join(close)}? {hint}"
-    parameter = getattr(error, "param", None)
+    if what.startswith("Got unexpected extra argument") and len(what) > 84:
+        what = f"{what[:80]}...)"
+    parameter: Any = getattr(error, "param", None)
     choices = getattr(getattr(parameter, "type", None), "choices", ())
-    if isinstance(error, click.MissingParameter) and parameter is not None and choices:
+    if isinstance(error, click.MissingParameter) and choices:
         # the message of click has each choice on a line of its own
         what = f"missing {parameter.param_type_name} {parameter.get_error_hint(ctx)}"
         hint = f"choose from {', '.join(choices)}; {hint}"
@@ -300,8 +311,7 @@ def _explain(error: Exception, context: dict[str, Messages]) -> int:
     try:
         return _explain_in_full(error, context)
     except (MemoryError, ImportError):  # there is not even the memory to print it well
-        lines = f"error: not enough memory\n  to do: {_MORE_MEMORY}\n"
-        os.write(LAST, lines.encode())
+        os.write(LAST, f"error: not enough memory\n  to do: {_MORE_MEMORY}\n".encode())
         return int(ExitCode.OUT_OF_MEMORY)
 
 
@@ -333,8 +343,7 @@ def _explain_in_full(error: Exception, context: dict[str, Messages]) -> int:
             hint="change to a folder that is there (cd), also where a new one has the same name",
         )
     elif isinstance(error, OSError):
-        reason = (error.strerror or str(error)).lower()
-        what = f"{error.filename or 'a file'} cannot be used: {reason}"
+        what = f"{error.filename or 'a file'} cannot be used: {reason_of(error)}"
         known = InputError(what, hint="check the path and its permissions")
     if known is None or messages.verbosity >= VERBOSE:
         import traceback

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from sfs_cli.cli.options import Command, json_option
-from sfs_cli.cli.streams import write_table
+from sfs_cli.cli.streams import write_result
 from sfs_cli.logs import Messages
 from sfs_cli.options.compare import CompareConfig
 
@@ -27,6 +27,6 @@ def command(config: CompareConfig, messages: Messages, as_json: bool) -> None:
     sfs compare expression.csv --labels labels.tsv:tissue --method f-test \\
         --ranking-of "rbf=--method spec --similarity rbf" --list published=genes.tsv
     """
-    from sfs_cli.run import compare
+    from sfs_cli.run.compare import run
 
-    write_table(compare.run(config, messages, as_json=as_json), config, messages)
+    write_result(run, config, messages, as_json)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from sfs_cli.cli.options import Command, path_argument
+from sfs_cli.cli.options import Command, own, path_argument
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.paths import REPLACES
@@ -13,15 +13,26 @@ from sfs_cli.options.paths import REPLACES
 @click.command(cls=Command, verb="convert")
 @click.argument("matrix", metavar="MATRIX")
 @path_argument("store", REPLACES)
-def command(config: RankConfig, messages: Messages, store: str) -> None:
+@own(
+    "--column",
+    section="Input",
+    metavar="NAME",
+    help="Column of the counts in files of a sample each, such as TPM of Salmon or reverse of STAR "
+    "(unstranded, forward, reverse). Default: the counts; of STAR the column with the largest "
+    "total.",
+)
+def command(config: RankConfig, messages: Messages, store: str, column: str | None) -> None:
     """Convert MATRIX to a store: a folder that every command reads block by block.
 
-    The sample ids of --labels show whether rows are features or samples.
+    The sample ids of --labels show whether rows are features or samples. Several files have other
+    samples of the same features; those of text are what Salmon, kallisto, RSEM, HTSeq or STAR write
+    for each sample.
 
     \b
     sfs convert expression.csv expression.store
+    sfs convert quant/*/quant.sf counts.store
     sfs rank expression.store --out results
     """
     from sfs_cli.run.convert import convert
 
-    convert(config, store, messages)
+    convert(config, store, messages, column)

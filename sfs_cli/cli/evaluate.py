@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from sfs_cli.cli.options import Command, json_option
-from sfs_cli.cli.streams import write_table
+from sfs_cli.cli.streams import write_result
 from sfs_cli.logs import Messages
 from sfs_cli.options.evaluate import EvaluateConfig
 
@@ -29,6 +29,6 @@ def command(config: EvaluateConfig, messages: Messages, as_json: bool) -> None:
     sfs evaluate expression.csv --labels labels.tsv:tissue --list results/ranking.tsv
     sfs evaluate expression.csv --list results/ranking.tsv --sets pathways.gmt --out worth
     """
-    from sfs_cli.run import evaluate
+    from sfs_cli.run.evaluate import run
 
-    write_table(evaluate.run(config, messages, as_json=as_json), config, messages)
+    write_result(run, config, messages, as_json)

@@ -8,6 +8,7 @@ from sfs_cli.cli.options import Command, json_option, own
 from sfs_cli.cli.streams import write_stdout
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
+from sfs_cli.options.fields import WRITTEN
 from sfs_cli.options.paths import WRITES
 
 
@@ -17,6 +18,7 @@ from sfs_cli.options.paths import WRITES
     "--out",
     "target",
     section="Output",
+    first=WRITTEN,
     required=True,
     metavar="FILE",
     path=WRITES,
@@ -25,6 +27,7 @@ from sfs_cli.options.paths import WRITES
 @own(
     "--key",
     section="Output",
+    first=WRITTEN,
     default="sfs",
     show_default=True,
     help="Name of the similarity in obsp of an h5ad.",

@@ -32,17 +32,19 @@ TOPICS = {
 Without --method, sfs takes one that suits what you give it, and says which. That is a good start.
 
 You know no classes of the samples: the default, mrsf-rounds, selects genes that follow the sample
-graph together. spec scores every gene by itself, and can give p-values.
+graph together. spec scores every gene by itself, and can give p-values; it is the default where
+most values are zero, as in single cells.
 
     sfs rank expression.csv --out results
     sfs rank expression.csv --method spec --out one-by-one
 
 You know the classes (tumor and normal, tissues): f-test ranks genes by how far the means of the
-classes are apart, with p-values. The default with labels selects genes that separate the classes
-together, without repeating each other.
+classes are apart, with p-values; it is the default for two classes. mrsf-rounds --response lda
+selects genes that separate the classes together, without repeating each other; it is the default
+for more classes, and for two of them its ranks are a column of the ranking.
 
     sfs rank expression.csv --labels labels.tsv:tissue --out together
-    sfs rank expression.csv --method f-test --labels labels.tsv:tissue --out by-class
+    sfs rank expression.csv --labels labels.tsv:status --out by-class
 
 You are not sure: compare methods on your own data. `sfs methods` lists all of them.
 
@@ -63,11 +65,12 @@ Bulk RNA-seq, which genes differ between classes: --voom (the linear models of l
 
     sfs rank counts.csv --labels labels.tsv:status --method t-test --voom --min-count 10 --out voom
 
-Bulk RNA-seq without a test: counts per million, then logarithms. Single cells, and p-values of
-genes with few counts: Pearson residuals, because logarithms of few counts follow the depth of the
-samples.
+Bulk RNA-seq without a test: counts per million, then logarithms. Single cells: counts scaled to
+the median library size, then logarithms. p-values of genes with few counts: Pearson residuals,
+because logarithms of few counts follow the depth of the samples.
 
     sfs rank counts.csv --transform cpm,log1p --out results
+    sfs rank cells.h5ad --transform median,log1p --out cells
     sfs rank counts.csv --transform pearson-residuals --out residuals
 
 The neighbor graph or embedding of an AnnData file is used if it has one.
@@ -159,7 +162,7 @@ def _begun(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> lis
 @click.argument("words", metavar="[TOPIC or COMMAND]", nargs=-1, shell_complete=_begun)
 @click.pass_context
 def command(ctx: click.Context, words: tuple[str, ...]) -> None:
-    """Explain a topic, with commands to try, or show the options of a command.
+    """Explain a topic, with commands to try, or show the help of a command.
 
     Without an argument it lists the topics.
 
@@ -203,7 +206,8 @@ def _listed() -> str:
             "sfs help TOPIC:",
             *lines,
             "",
-            "sfs help COMMAND shows the options of a command, such as `sfs help rank`.",
+            "sfs help COMMAND shows the help of a command, such as `sfs help rank`, and "
+            "`sfs COMMAND --help-all` all of its options.",
             "`sfs --help` lists the commands, `sfs methods` the methods.",
             "",
         ]

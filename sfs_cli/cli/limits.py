@@ -53,8 +53,7 @@ def reserve_little() -> None:
     import ctypes
 
     # the environment variable of the C library is only read when a process starts
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-    if mallopt is not None:
+    if (mallopt := getattr(ctypes.CDLL(None), "mallopt", None)) is not None:
         mallopt(_ARENA_MAX, 1)
 
 

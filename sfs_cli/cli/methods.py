@@ -20,6 +20,7 @@ def _begun(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> lis
 def command(name: str | None, as_json: bool) -> None:
     """List the ranking methods: what each needs, what it costs, when to use it, what to cite.
 
+    With METHOD, all options that it takes are described too.
     Without METHOD, it lists similarities, kinds of knowledge sources, and ways of weighting them
     and of aggregating rankings too.
     """

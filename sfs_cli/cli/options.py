@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,8 +12,10 @@ from click.core import ParameterSource
 
 from sfs_cli.cli.limits import check_address_space
 from sfs_cli.cli.values import Text
-from sfs_cli.errors import InputError, UsageError
+from sfs_cli.errors import InputError, UsageError, counted
 from sfs_cli.options.fields import (
+    QUESTIONS,
+    READ,
     SECTIONS,
     Config,
     Option,
@@ -21,6 +24,8 @@ from sfs_cli.options.fields import (
     given_twice,
     metavar_of,
     options_of,
+    short_help,
+    texts_of,
 )
 from sfs_cli.options.paths import (
     FILLS,
@@ -29,7 +34,9 @@ from sfs_cli.options.paths import (
     WRITES,
     NamedPath,
     is_stream,
+    is_url,
     paths_of,
+    public,
     refuse_suffixes,
 )
 from sfs_cli.options.rank import RankConfig
@@ -39,18 +46,28 @@ if TYPE_CHECKING:
     from sfs_cli.options.files import ConfigFile
 
 Function = Callable[..., Any]
+Decorator = Callable[[Function], Function]
+FEW = 25
+"""So many options at most are listed by ``--help``; of a command that has more, the first ones."""
+GIVEN = "sfs_cli.given"
+"""The key of a context for the words after the command."""
 
 
 class SectionOption(click.Option):
-    """An option with the heading that it is listed under."""
+    """An option with the headings that it is listed under, as in declarations."""
 
     def __init__(
-        self, *arguments: Any, section: str = "Other", path: str = "", **facts: Any
+        self,
+        *arguments: Any,
+        section: str = "Other",
+        first: str = "",
+        path: str = "",
+        **facts: Any,
     ) -> None:
         if path:
             facts.setdefault("type", Text(path))
         super().__init__(*arguments, **facts)
-        self.section = section
+        self.section, self.first = section, first
         self.path = path  # what its path is used for, as in declarations
 
     def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
@@ -94,17 +111,18 @@ class PathArgument(click.Argument):
         self.path = path
 
 
-def path_argument(name: str, path: str) -> Callable[[Function], Function]:
-    """Return a decorator: an argument that is a path."""
-    return click.argument(name, cls=PathArgument, metavar=name.upper(), path=path)
+def path_argument(name: str, path: str, **facts: Any) -> Decorator:
+    """Return a decorator: an argument that is a path, or several."""
+    facts = {"metavar": name.upper(), **facts}
+    return click.argument(name, cls=PathArgument, path=path, **facts)
 
 
-def own(*names: str, section: str, **facts: Any) -> Callable[[Function], Function]:
+def own(*names: str, section: str, **facts: Any) -> Decorator:
     """Return a decorator: an option that only one command has, or that is about no result."""
     return click.option(*names, cls=SectionOption, section=section, **facts)
 
 
-def json_option(help: str) -> Callable[[Function], Function]:
+def json_option(help: str) -> Decorator:
     """Return the option ``--json``, the argument ``as_json`` of the command."""
     return own("--json", "as_json", section="Output", is_flag=True, help=help)
 
@@ -112,6 +130,7 @@ def json_option(help: str) -> Callable[[Function], Function]:
 _CONFIG = SectionOption(
     ["--config", "config_file"],
     section="Input",
+    first=READ,
     metavar="FILE",
     path=READS,
     help="Read options from a YAML, TOML or JSON file, or from the run.json of an earlier run. "
@@ -124,7 +143,13 @@ _STRICT = SectionOption(
     help="With --config run.json: refuse inputs that have changed since that run (else a warning).",
 )
 _MESSAGES = (
-    SectionOption(["-q", "--quiet"], section="Running", is_flag=True, help="Print only errors."),
+    SectionOption(
+        ["-q", "--quiet"],
+        section="Running",
+        first="Running",
+        is_flag=True,
+        help="Print only errors.",
+    ),
     SectionOption(
         ["-v", "--verbose"], section="Running", is_flag=True, help="Print details and tracebacks."
     ),
@@ -177,32 +202,49 @@ class Command(click.Command):
         self.file, self.fixed = file, fixed or {}
         self.verb, self.pipes = verb, pipes
         declared = [_click_option(o) for o in self.declared.values() if not o.argument]
+        if "files" in self.declared:
+            at = [each.name for each in params].index("matrix")
+            params.insert(at + 1, click.Argument(["files"], nargs=-1, metavar="[FILE]..."))
         for argument in params:
             found = self.declared.get(str(argument.name))
             if isinstance(argument, click.Argument) and found is not None:
                 argument.type = Text(found.path, found)
         listed = [*([_CONFIG, _STRICT] if file else []), *declared, *params, *_MESSAGES]
         listed.sort(key=lambda parameter: isinstance(parameter, click.Option))  # arguments first
+        self.shortened = len(listed) >= FEW  # beside --help
         super().__init__(params=listed, **facts)
+        if self.shortened:
+            facts = {"cls": SectionOption, "section": "Help", "first": "Help"}
+            click.help_option("--help-all", help="Show all options and exit.", **facts)(self)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the words of the command line, which help looks at, too."""
+        ctx.meta[GIVEN] = tuple(args)
+        return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Make messages and configuration, and call the function.
 
         Before anything is written, no output may be an input (`sfs_cli.options.replaced`).
         """
+        from sfs_cli.logs import NORMAL, QUIET, VERBOSE, Messages
+
+        quiet, verbose = ctx.params.pop("quiet"), ctx.params.pop("verbose")
+        messages = Messages(QUIET if quiet else VERBOSE if verbose else NORMAL)
+        # the error that ends the command goes to the same places
+        ctx.ensure_object(dict)["messages"] = messages
+        with messages.few_warnings():
+            return self._invoke(ctx, messages)
+
+    def _invoke(self, ctx: click.Context, messages: Messages) -> Any:
         from pathlib import Path  # help needs none of these
 
-        from sfs_cli.logs import NORMAL, QUIET, VERBOSE, Messages
         from sfs_cli.options.replaced import refuse_replaced
 
         given = ctx.params
         paths = list(self._own_paths(given))
-        quiet, verbose, log_file = (given.pop(name) for name in ("quiet", "verbose", "log_file"))
-        level = QUIET if quiet else VERBOSE if verbose else NORMAL
-        messages = Messages(level)
+        log_file = given.pop("log_file")
         given["messages"] = messages
-        # the error that ends the command goes to the same places
-        ctx.ensure_object(dict)["messages"] = messages
         check_address_space()
         values = {name: given.pop(name) for name in self.declared if name in given}
         for name, o in self.declared.items() if self.config is not None else ():
@@ -210,14 +252,13 @@ class Command(click.Command):
                 values[name] = ",".join(values[name]) or None
             values[name] = values[name] if o.parse is None else o.parse(values[name])
         file: ConfigFile | None = None
-        flags = frozenset[str]()
+        values |= self.fixed
+        flags, whole = frozenset[str](), values
         if self.file:
-            values |= self.fixed
             file, flags = self._file(ctx, values, given.pop("config_file"))
             strict = given.pop("strict_inputs")
-            paths += paths_of(self.declared.values(), file.merged(values, flags))
-        else:
-            paths += paths_of(self.declared.values(), values)
+            whole = file.merged(values, flags)
+        paths += paths_of(self.declared.values(), whole)
         refuse_replaced(paths, force=bool(values.get("force")))
         refuse_suffixes(paths)
         if log_file:
@@ -227,13 +268,13 @@ class Command(click.Command):
             given |= values
             return super().invoke(ctx)
         if file is not None:
-            self._refuse_pipes_of(file, values, flags)
-        with self._pipes_read(paths, values, messages) as values:
+            self._refuse_pipes_of(file, values, whole)
+        with self._pipes_read(paths, whole, messages) as values:
             if file is None:
-                given["config"] = self.config(**values, **self.fixed)
-                return super().invoke(ctx)
-            given["config"] = file.config(values, flags)
-            if file.inputs:
+                given["config"] = self.config(**values)
+            else:
+                given["config"] = file.checked(values, flags)
+            if file is not None and file.inputs:
                 from sfs_cli.run.recorded import check_recorded
 
                 check_recorded(file, given["config"], flags, messages, strict=strict)
@@ -246,16 +287,19 @@ class Command(click.Command):
             if use and given.get(name):
                 argument = isinstance(parameter, click.Argument)
                 label = str(parameter.metavar if argument else max(parameter.opts, key=len))
-                yield NamedPath(name, label, given[name], use)
+                for path in texts_of(given[name]):
+                    yield NamedPath(name, label, path, use)
 
     def _refuse_pipes_of(
-        self, file: ConfigFile, values: dict[str, Any], flags: Collection[str]
+        self, file: ConfigFile, values: dict[str, Any], whole: dict[str, Any]
     ) -> None:
-        """Refuse a file of options, such as the record of a run, that names a pipe as an input."""
-        merged = file.merged(values, flags)
-        from_file = {n: v for n, v in merged.items() if n in file.options and v is not values[n]}
+        """Refuse a file of options, such as the record of a run, that names a pipe as an input.
+
+        `values` are those of the command line, and `whole` has those of the file, too.
+        """
+        from_file = {n: v for n, v in whole.items() if n in file.options and v is not values[n]}
         for each in paths_of([self.declared[name] for name in from_file], from_file):
-            if each.use in (READS, OPENS) and is_stream(each.path):
+            if each.use in (READS, OPENS) and is_stream(each.path) and not is_url(each.path):
                 raise InputError(
                     f"{each.label} {each.path} is a pipe, whose content is no longer there",
                     where=file.where(each.option),
@@ -274,9 +318,9 @@ class Command(click.Command):
         for each in piped:
             if not self.pipes:
                 raise UsageError(
-                    f"{each.label} {each.path}: {self.verb} cannot read from a pipe, because its "
-                    "inputs are read again later",
-                    hint="write it to a file first",
+                    f"{each.label} {public(each.path)}: {self.verb} cannot read from a pipe or an "
+                    "address, because its inputs are read again later",
+                    hint="write it to a file first, or sfs convert the matrix to a store",
                     option=each.option,
                 )
         from sfs_cli.run.pipes import spooled
@@ -313,24 +357,48 @@ class Command(click.Command):
             )
         by_default = (ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP)
         flags = {name for name in values if ctx.get_parameter_source(name) not in by_default}
+        if "matrix" in flags:  # the other files of a configuration are beside its matrix
+            flags.add("files")
         return file, frozenset(flags | set(self.fixed))
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the options by section."""
-        sections: dict[str, list[tuple[str, str]]] = {name: [] for name in SECTIONS}
-        for parameter in self.get_params(ctx):
-            record = parameter.get_help_record(ctx)
-            if isinstance(parameter, click.Option) and record is not None:
-                name = getattr(parameter, "section", "Help")
-                sections.setdefault(name, []).append(record)
-        for name, records in sections.items():
+        """List the options by section; of many the first ones, and those of a given method."""
+        given = ctx.meta.get(GIVEN, ())
+        whole = not self.shortened or "--help-all" in given
+        words = [part for word in given for part in word.split("=", 1)]
+        after = [value for name, value in pairwise(words) if name == "--method"]
+        method = after[0] if after and "method" in self.declared else ""
+        if method and (wrong := self.declared["method"].problem(method, "--method")):
+            raise UsageError(wrong[0], hint=wrong[1], option="method")
+        names: Sequence[str] = SECTIONS if whole else QUESTIONS
+        sections = {name: list[tuple[str, str]]() for name in names}
+        for each in self.get_params(ctx):
+            record, o = each.get_help_record(ctx), self.declared.get(str(each.name))
+            if record is None or isinstance(each, click.Argument):
+                continue
+            heading = getattr(each, "section" if whole else "first", "Help")
+            if o is not None and not whole:
+                if heading:
+                    record = record[0], short_help(o)
+                elif method and o.is_of(method):
+                    heading = f"Options of --method {method}"
+            sections.setdefault(heading, []).append(record)
+        left = len(sections.pop("", ()))
+        for heading, records in sections.items():
             if records:
-                with formatter.section(name):
+                with formatter.section(heading):
                     formatter.write_dl(records)
+        if left:
+            more = f"{counted(left, 'more option')}: {ctx.command_path} --help-all"
+            if {"method", "method_"} & self.declared.keys():
+                more += "; options of a method: sfs methods NAME"
+            formatter.write_paragraph()
+            formatter.write_text(more)
 
 
 def _click_option(o: Option) -> SectionOption:
-    facts: dict[str, Any] = {"section": o.section, "metavar": metavar_of(o), "help": full_help(o)}
+    facts: dict[str, Any] = {"section": o.section, "first": o.first}
+    facts |= {"metavar": metavar_of(o), "help": full_help(o)}
     if o.type is bool:
         on = f"{o.flag}/{flag(f'no_{o.name}')}" if o.default else o.flag
         return SectionOption([on, o.name], is_flag=True, default=o.default, **facts)

@@ -8,6 +8,7 @@ from sfs_cli.cli.options import Command, json_option, own
 from sfs_cli.cli.streams import write_stdout
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
+from sfs_cli.options.fields import ASKED
 
 
 @click.command(cls=Command, verb="plan", file=True)
@@ -15,6 +16,7 @@ from sfs_cli.options import RankConfig
 @own(
     "--wall-time",
     section="Running",
+    first=ASKED,
     metavar="TIME",
     help="Time limit of one job, such as 2h or 90m: prints how many shards that needs.",
 )

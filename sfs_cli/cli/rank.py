@@ -5,10 +5,11 @@ from __future__ import annotations
 import click
 
 from sfs_cli.cli.options import Command, json_option, own
-from sfs_cli.cli.streams import write_stdout, write_table
+from sfs_cli.cli.streams import write_result, write_stdout
 from sfs_cli.errors import ConflictError
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
+from sfs_cli.options.fields import ASKED
 
 
 @click.command(cls=Command, verb="rank", file=True)
@@ -17,6 +18,7 @@ from sfs_cli.options import RankConfig
 @own(
     "--guide",
     section="Running",
+    first=ASKED,
     is_flag=True,
     help="Read the input, print the runs that are worth making, and stop.",
 )
@@ -26,13 +28,16 @@ def command(
 ) -> None:
     """Rank the features of MATRIX by their consistency with a sample graph.
 
-    MATRIX is CSV, TSV or TXT (also .gz, .zst), Parquet, Feather, GCT, h5ad, FILE.h5mu:MODALITY,
-    AnnData zarr, a 10x folder or .h5, or a store. A --config file can name it instead. Without
-    --out the ranking goes to stdout.
+    MATRIX is CSV, TSV or TXT (also .gz, .zst), FILE.xlsx:SHEET, Parquet, Feather, GCT, a series
+    matrix of GEO, an .rds or .RData of R, h5ad, FILE.h5mu:MODALITY, AnnData zarr, a 10x folder or
+    .h5, or a store; several files have other samples of the same features. A --config file can name
+    it instead. Without --out the ranking goes to stdout.
 
     \b
     sfs rank expression.csv --out results
+    sfs rank samples/*.h5ad --batch file --out results
     sfs rank cells.h5ad --similarity obsp:connectivities --out results
+    sfs rank tissue.h5ad --spatial --out results
     sfs rank expression.csv --method fisher --labels labels.tsv:tissue > fisher.tsv
     sfs rank --config run.yaml
     """
@@ -57,4 +62,4 @@ def command(
         return
     from sfs_cli.run.rank import run
 
-    write_table(run(config, messages, as_json=as_json), config, messages)
+    write_result(run, config, messages, as_json)

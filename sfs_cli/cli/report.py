@@ -22,6 +22,7 @@ def command(config: ReportConfig, messages: Messages) -> None:
     sfs report results --out page.html
     sfs report results --title "Colon, tumor or normal" --gene-links symbol --force
     sfs report results --sets pathways.gmt --out page.html
+    sfs report results --figures figures --figure-format pdf,svg
     sfs report results --matrix moved/expression.csv --out page.html
     """
     from sfs_cli.run.report import run

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from sfs_cli.cli.options import Command, json_option
-from sfs_cli.cli.streams import write_table
+from sfs_cli.cli.streams import write_result
 from sfs_cli.logs import Messages
 from sfs_cli.options.robustness import RobustnessConfig
 
@@ -26,6 +26,6 @@ def command(config: RobustnessConfig, messages: Messages, as_json: bool) -> None
     sfs robustness expression.csv --noise 0.1,0.3 --draws 20 --out robust
     sfs robustness --example
     """
-    from sfs_cli.run import robustness
+    from sfs_cli.run.robustness import run
 
-    write_table(robustness.run(config, messages, as_json=as_json), config, messages)
+    write_result(run, config, messages, as_json)

@@ -10,6 +10,7 @@ from sfs_cli.cli.app import Group
 from sfs_cli.cli.options import Command, json_option, own, path_argument
 from sfs_cli.cli.streams import write_stdout
 from sfs_cli.logs import Messages
+from sfs_cli.options.fields import ASKED
 from sfs_cli.options.paths import OPENS, REPLACES
 from sfs_cli.options.rank import RankConfig
 
@@ -37,8 +38,22 @@ def command() -> None:
 )
 @path_argument("plan", REPLACES)
 @click.argument("matrix", metavar="[MATRIX]", required=False)
-@own("--shards", section="Running", type=int, required=True, metavar="N", help="Number of shards.")
-def init(config: RankConfig, messages: Messages, plan: str, shards: int) -> None:
+@own(
+    "--shards",
+    section="Running",
+    first=ASKED,
+    type=int,
+    required=True,
+    metavar="N",
+    help="Number of shards.",
+)
+@own(
+    "--dry-run",
+    section="Running",
+    is_flag=True,
+    help="Check the options, the inputs and PLAN, print the fingerprint of the ranking, and stop.",
+)
+def init(config: RankConfig, messages: Messages, plan: str, shards: int, dry_run: bool) -> None:
     """Read MATRIX and the other inputs of `sfs rank`, and make the folder PLAN for the shards.
 
     It takes the options of `sfs rank`. Every shard must be able to read and write PLAN.
@@ -49,7 +64,7 @@ def init(config: RankConfig, messages: Messages, plan: str, shards: int) -> None
     """
     from sfs_cli.run.shards import init as make
 
-    make(plan, config, shards, messages, force=config.force)
+    write_stdout(make(plan, config, shards, messages, force=config.force, dry=dry_run))
 
 
 @command.command(cls=Command, verb="shard run", config=None, short_help="Compute one shard.")
@@ -69,7 +84,6 @@ def run(
     shard: str,
     only: int | None,
     time_limit: str | None,
-    scratch: str | None,
     **given: Any,
 ) -> None:
     """Compute what is missing of shard I (1 to N, or 1-of-N) of PLAN.
@@ -81,12 +95,8 @@ def run(
     sfs shard run plan 3
     sfs shard run plan $SLURM_ARRAY_TASK_ID --pass 1
     """
-    from pathlib import Path
-
     from sfs_cli.run.shards import run_shard
 
-    # the plan is worked on in the folder that it was made in
-    given["scratch"] = None if scratch is None else str(Path(scratch).absolute())
     run_shard(plan, shard, messages, only=only, limit=time_limit, **given)
 
 

@@ -33,16 +33,16 @@ SHELLS = ("bash", "zsh", "fish")
 _SPECIAL = re.compile(r"([^\w@%+=:,./^~-])")
 
 
-def asks(asked: str) -> bool:
-    """Tell whether it is a shell that has set the variable, with the line that it completes."""
-    shell, _, instruction = asked.partition("_")
-    asks_so = instruction == "source" or (instruction == "complete" and "COMP_WORDS" in os.environ)
-    return shell in SHELLS and asks_so
+def answer(app: click.Command, variable: str, asked: str) -> int | None:
+    """Answer what a shell has asked by a variable; nothing where that fails, and no message.
 
-
-def answer(app: click.Command, variable: str, asked: str) -> int:
-    """Answer what a shell has asked by a variable; nothing where that fails, and no message."""
+    Returns the exit code; None where it is no shell that has set it, with the line that it
+    completes.
+    """
     shell, _, instruction = asked.partition("_")
+    completes = instruction == "complete" and "COMP_WORDS" in os.environ
+    if shell not in SHELLS or not (completes or instruction == "source"):
+        return None
     with suppress(Exception):
         made = completion_class(shell)(app, {}, "sfs", variable)
         write_stdout(made.source() if instruction == "source" else made.complete() + "\n")

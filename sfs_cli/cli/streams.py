@@ -14,6 +14,8 @@ from sfs_cli.display import shown
 from sfs_cli.errors import InputError, escaped
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from sfs_cli.logs import Messages
 
 SHOWN_ROWS = 20
@@ -117,20 +119,20 @@ def write_stdout(content: str | bytes) -> None:
         raise
 
 
-def write_table(content: bytes, config: Any, messages: Messages) -> None:
-    """Write the result of a command: without ``--out`` its table, else a record or nothing.
+def write_result(run: Callable[..., bytes], config: Any, messages: Messages, as_json: bool) -> None:
+    """Run a command, and write its result: without ``--out`` its table, else a record or nothing.
 
     A terminal gets the first rows of a table of lines, and a message says how to get all. With
     ``-q``, which hides the message, and in a file or pipe there are all rows.
     """
-    lines = getattr(config, "format", "tsv") in _LINES and config.out is None
+    content = run(config, messages, as_json=as_json)
+    lines = config.format in _LINES and config.out is None
     terminal = sys.stdout is not None and sys.stdout.isatty()
     if lines and terminal and messages.verbosity >= 0:
-        header = 0 if getattr(config, "format", "") == "rnk" else 1
+        header = 0 if config.format == "rnk" else 1
         rows = content.splitlines(keepends=True)
         if len(rows) - header > SHOWN_ROWS:
-            head = b"".join(rows[: SHOWN_ROWS + header])
-            write_stdout(head.decode(errors="backslashreplace"))
+            write_stdout(b"".join(rows[: SHOWN_ROWS + header]).decode(errors="backslashreplace"))
             messages.note(
                 f"the first {SHOWN_ROWS} of {len(rows) - header:,} rows; all of them: --out DIR, "
                 "> FILE, or | less -S"

@@ -106,8 +106,6 @@ def _columns(text: str) -> list[str]:
 
 
 def _modalities(text: str) -> list[str]:
-    from sfs_cli.run.complete import names_inside
-
     file, rest = split_part(text)
     is_mudata = file.lower().endswith(".h5mu") and (rest or text == file)
-    return [f"{file}:{name}" for name in names_inside(file, "mod")] if is_mudata else []
+    return [f"{file}:{name}" for name in _names(file, "mod")] if is_mudata else []

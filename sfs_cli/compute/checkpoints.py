@@ -233,8 +233,7 @@ class Checkpoints:
             self.folder.mkdir(parents=True)
         except OSError as error:
             raise unwritable(self.folder, error) from None
-        text = json.dumps({"identity": identity})
-        replace_file(self.folder / _IDENTITY, lambda file: file.write(text.encode()))
+        _note(self.folder / _IDENTITY, "identity", identity)
         return False
 
     def is_of(self, identity: str) -> bool:
@@ -249,6 +248,11 @@ def _has_room(size: int) -> bool:
     except MemoryError:
         return False
     return True
+
+
+def _note(path: Path, name: str, value: Any) -> None:
+    """Note a value under a name, in a file that holds nothing else."""
+    replace_file(path, lambda file: file.write(json.dumps({name: value}).encode()))
 
 
 def _noted(path: Path, name: str) -> Any:
@@ -306,8 +310,7 @@ class ShardCheckpoints(Checkpoints):
         number = super().begin(total)
         path = self.folder / f"pass-{number + 1:02d}.json"
         if not path.exists():
-            text = json.dumps({"chunks": total})
-            replace_file(path, lambda file: file.write(text.encode()))
+            _note(path, "chunks", total)
         self.shares.append(sum(owner(i, total, self.shards) in self.own for i in range(total)))
         return number
 

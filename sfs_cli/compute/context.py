@@ -57,6 +57,16 @@ class Labels:
         assert self.values is not None
         return self.values
 
+    @property
+    def target(self) -> np.ndarray:
+        """The outcome where there is one, else the classes, shape (n,)."""
+        return self.codes if self.values is None else self.values
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes that samples have; 2 for an outcome, which has two directions."""
+        return len(np.unique(self.codes[self.codes >= 0])) if self.values is None else 2
+
     def counts(self) -> dict[str, int]:
         """Return how many samples each class has."""
         sizes = np.bincount(self.codes[self.codes >= 0], minlength=len(self.classes))
@@ -153,7 +163,18 @@ class RunContext:
     @property
     def covariates(self) -> int:
         """Number r of independent columns that are taken out of the features, beside the mean."""
-        return 0 if self.design is None else len(self.design)
+        return len(self.basis)
+
+    @property
+    def required_labels(self) -> Labels:
+        """The labels, for what cannot be asked for without any."""
+        assert self.labels is not None
+        return self.labels
+
+    @property
+    def basis(self) -> np.ndarray:
+        """The design; without covariates it has no rows."""
+        return np.empty((0, self.n)) if self.design is None else self.design
 
     @property
     def matrix(self) -> MatrixView:

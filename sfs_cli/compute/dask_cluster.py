@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sfs_cli.errors import InputError, MissingExtraError, listed
+from sfs_cli.errors import InputError, listed, need_extra
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -164,13 +164,7 @@ def _quiet() -> Iterator[None]:
 
 def require_dask() -> None:
     """Refuse to run without Dask."""
-    try:
-        import distributed  # noqa: F401
-    except ImportError:
-        raise MissingExtraError(
-            "--executor dask needs Dask, which is not installed",
-            hint="pip install 'sfs-cli[dask]'",
-        ) from None
+    need_extra("distributed", "dask", "--executor dask needs Dask")
 
 
 def check_workers(client: Client, where: str) -> list[str]:

@@ -277,15 +277,14 @@ class Engine:
         self, task: Callable[[Any], T], dtype: np.dtype[Any] | None
     ) -> Callable[[Span], T]:
         """Return `task`, which takes blocks, as one that takes spans and reads them."""
-        source, read_as = self.source, dtype or self.dtype
-        read = source.read_nonzeros if self.nonzeros else source.read
+        source = self.source
         # when a worker reads a span, the file system may fetch the one it will read after that
         ahead = self.executor.workers * min(self.features_of_a_block, source.n_features)
 
         def read_and_run(span: Span) -> T:
             if span.hi + ahead <= source.n_features:
                 source.prefetch(Span(span.lo + ahead, span.hi + ahead))
-            return task(read(span, read_as))
+            return task(self.read(span, dtype or self.dtype))
 
         return read_and_run
 

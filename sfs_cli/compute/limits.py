@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from sys import float_info
 
+EPS = float_info.epsilon
+"""The distance from 1 to the next number of float64, twice the relative rounding."""
 TOO_LARGE = 1e100
 """Numbers from here on measure nothing, and their squares may overflow: inputs are refused."""
 TOO_SMALL = 1e-100

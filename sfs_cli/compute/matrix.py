@@ -6,14 +6,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+DOUBLE = np.dtype(np.float64)
 TARGET_BYTES = 8 << 20
 MAX_FEATURES = 16_384
 FLOAT64_BELOW = 2e10
@@ -53,12 +57,34 @@ def pointers(counts: np.ndarray) -> np.ndarray:
 
 def arithmetic_dtype(n: int, m: int, stored: np.dtype[Any]) -> np.dtype[Any]:
     """Return the type of the dense arithmetic: float64 where that costs next to nothing."""
-    return np.dtype(np.float64) if n * n * m <= FLOAT64_BELOW else stored
+    return DOUBLE if n * n * m <= FLOAT64_BELOW else stored
+
+
+class InDtypes:
+    """A matrix, dense or sparse, in the dtypes of the arithmetic: each is made once, on demand.
+
+    It is pickled without those.
+    """
+
+    def __init__(self, matrix: Any) -> None:
+        self.matrix = matrix
+        self._made = {matrix.dtype: matrix}
+
+    def __getitem__(self, dtype: np.dtype[Any]) -> Any:
+        """Return the matrix in the dtype of a block."""
+        if dtype.kind != "f":
+            raise TypeError(f"a block must hold floating-point numbers, not {dtype}")
+        if dtype not in self._made:
+            self._made[dtype] = self.matrix.astype(dtype)
+        return self._made[dtype]
+
+    def __reduce__(self) -> tuple[type[InDtypes], tuple[Any]]:
+        return InDtypes, (self.matrix,)
 
 
 @dataclass(frozen=True)
 class Ids:
-    """The ids of both axes, and the annotations of the samples.
+    """The ids of both axes, and the annotations of both.
 
     Attributes
     ----------
@@ -66,11 +92,14 @@ class Ids:
         Unique ids.
     obs : pyarrow.Table, optional
         One row per sample; columns are annotations.
+    var : mapping of str to sequence of str
+        The annotations of the features, each of length m; "" where there is none.
     """
 
     features: Sequence[str]
     samples: Sequence[str]
     obs: Any | None = field(default=None, compare=False)  # this room knows no table format
+    var: Mapping[str, Sequence[str]] = field(default_factory=dict, compare=False)
 
 
 class LeftOut(IntEnum):
@@ -141,6 +170,8 @@ class NonZeros:
         Number of samples n.
     left_out, zero : ndarray of int8 and of bool, shape (b,), or None
         As in `Block`; nothing is stored of features that are left out.
+    coefficients : ndarray, shape (b, r), or None
+        Of the `basis` of the matrix, which are to be subtracted from the values.
     """
 
     indptr: np.ndarray
@@ -149,11 +180,29 @@ class NonZeros:
     n_samples: int
     left_out: np.ndarray | None = None
     zero: np.ndarray | None = None
+    coefficients: np.ndarray | None = None
 
     @property
     def rows(self) -> np.ndarray:
         """The feature of each value, shape (nnz,)."""
-        return np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
+        return np.repeat(np.arange(self.n_features), np.diff(self.indptr))
+
+    @property
+    def n_features(self) -> int:
+        """Number of features b."""
+        return len(self.indptr) - 1
+
+    @property
+    def stored(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Where each feature begins, and the samples and values of all."""
+        return self.indptr, self.indices, self.data
+
+    def as_rows(self) -> csr_array:
+        """Return the values as a sparse matrix, shape (b, n)."""
+        from scipy.sparse import csr_array
+
+        shape = self.n_features, self.n_samples
+        return csr_array((self.data, self.indices, self.indptr), shape=shape)
 
 
 class Shared:
@@ -202,11 +251,18 @@ class MatrixView(Protocol):
     def keeps_zeros(self) -> bool:
         """Whether zeros are not stored, and are still zero after the transformation."""
 
+    @property
+    def basis(self) -> np.ndarray | None:
+        """Rows (r, n), orthonormal and of sum 0, that are taken out of a matrix that keeps zeros.
+
+        None where nothing is taken out, or of values that are not stored as they are.
+        """
+
     def read(self, span: Span, dtype: np.dtype[Any]) -> Block:
         """Read a block; its values stay valid until this thread's next read."""
 
     def read_nonzeros(self, span: Span, dtype: np.dtype[Any]) -> NonZeros:
-        """Read the stored values of a block, where the matrix `keeps_zeros`."""
+        """Read the stored values of a block, where the matrix `keeps_zeros` or has a `basis`."""
 
     def prefetch(self, span: Span) -> None:
         """Announce that a span will be read soon."""
@@ -228,6 +284,7 @@ class ArrayMatrix(Shared):
 
     sparse = False
     keeps_zeros = False
+    basis = None
 
     def __init__(self, values: np.ndarray, ids: Ids) -> None:
         self.values = values

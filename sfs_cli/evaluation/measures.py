@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sfs_cli.ranking.prune import standardized
+
 NEIGHBORHOOD = 5
 """Neighbors of a sample whose overlap the Jaccard score counts."""
 STARTS = 10
@@ -30,10 +32,8 @@ def redundancy(values: np.ndarray) -> float:
     count = len(values)
     if count < 2:
         return float("nan")
-    centered = values - values.mean(axis=1, keepdims=True)
-    norms = np.sqrt(np.vecdot(centered, centered))
-    centered /= np.where(norms > 0, norms, 1)[:, None]
-    total = np.abs(centered @ centered.T)
+    rows = standardized(values)
+    total = np.abs(rows @ rows.T)
     return float(total[np.triu_indices(count, 1)].mean())
 
 

@@ -27,8 +27,6 @@ TOGETHER = 1 << 16
 EQUAL = 1e-12
 """Two deviations of a running sum that differ by less are equal but for rounding."""
 
-Adjusted = Literal["pooled", "by-sign", "own"]
-
 
 @dataclass(frozen=True, eq=False)
 class PrerankedEnrichment:
@@ -82,8 +80,6 @@ class RankedMetric:
         A number of each gene, in any order: the larger, the nearer to the top. Genes with equal
         numbers keep the order in which they are given. The score of a set depends on their order,
         so give them in one that means something, such as that of the ranking.
-    weight : float
-        The exponent p of ``|metric|^p``, 0 or more; 0 is the Kolmogorov-Smirnov statistic.
     signed : bool
         Whether sets at the bottom count. Of a metric without a sign, such as a variance, the last
         genes are those with the least of it: only deviations above 0 are of interest then.
@@ -96,31 +92,28 @@ class RankedMetric:
     Raises
     ------
     InputError
-        When the metric is not finite, or the weight is negative.
+        When the metric is not finite.
     """
 
-    def __init__(self, metric: np.ndarray, weight: float = 1.0, *, signed: bool = True) -> None:
+    def __init__(self, metric: np.ndarray, *, signed: bool = True) -> None:
         values = np.asarray(metric, np.float64)
         if not np.isfinite(values).all():
             raise InputError(
                 "the metric of some genes is not a finite number",
                 hint="leave these genes out, or give them a rank",
             )
-        if not weight >= 0:
-            raise InputError(f"the weight of the metric is {weight:g}, below 0", hint="give 0 or 1")
         self.signed = signed
         self.order = np.argsort(-values, kind="stable")
         self.place = np.empty(len(values), np.int32)  # the inverse of the order
         self.place[self.order] = np.arange(len(values), dtype=np.int32)
         size = np.abs(values[self.order])
-        # over the largest one: powers neither overflow nor vanish
-        self.steps = (size / (size.max(initial=0) or 1)) ** weight
+        self.steps = size / (size.max(initial=0) or 1)  # so that sums do not overflow
 
     def deviations(self, places: np.ndarray) -> _Deviations:
         """Return the largest deviations of running sums, Eq. 1 of the paper's methods.
 
-        With N genes, members S (k of them) and ``N_R = sum_(i in S) |r_i|^p``, the running sum at
-        place i is ``sum_(j in S, j <= i) |r_j|^p / N_R`` less the share of the others up to i,
+        With N genes, members S (k of them) and ``N_R = sum_(i in S) |r_i|``, the running sum at
+        place i is ``sum_(j in S, j <= i) |r_j| / N_R`` less the share of the others up to i,
         ``1 / (N - k)`` each. It rises at members alone and falls between them, so that it is
         largest at a member and least right before one. Members whose metric is 0 throughout have
         the same weight.
@@ -181,21 +174,18 @@ def preranked(
     metric: np.ndarray,
     sets: Mapping[str, Iterable[int]],
     *,
-    weight: float = 1.0,
     signed: bool = True,
     permutations: int = PERMUTATIONS,
     seed: int | Sequence[int] = 0,
     least: int = LEAST,
     most: int = MOST,
-    adjusted: Adjusted = "pooled",
 ) -> list[PrerankedEnrichment]:
     """Test where in a ranked list the members of sets are.
 
     Parameters
     ----------
     metric : ndarray, shape (m,)
-        A number of each gene, the largest at the top; see `RankedMetric`, also for `weight` and
-        `signed`.
+        A number of each gene, the largest at the top; see `RankedMetric`, also for `signed`.
     sets : mapping
         From names to positions in `metric`; one that occurs twice counts once.
     permutations : int
@@ -205,10 +195,6 @@ def preranked(
         not depend on the other sets.
     least, most : int
         Sets with fewer or more members are not tested, and neither is a set of all genes.
-    adjusted : {"pooled", "by-sign", "own"}
-        What the q-values of Benjamini and Hochberg (1995) are made of: the p-values of the pooled
-        NES (`pooled_p_values`) of all tested sets; the same of those at the top and of those at the
-        bottom, each for themselves; or the p-values of the result.
 
     Returns
     -------
@@ -222,23 +208,19 @@ def preranked(
     far from 0 (B. Phipson and G. K. Smyth, Stat. Appl. Genet. Mol. Biol. 9, 2010), so never 0. The
     paper has b / B. Where no random set has the sign of the score, it is 1 and the NES is NaN.
 
-    The q-values of the paper (Appendix, multiple hypothesis testing) are, of the scores of one
-    sign, the share of the random ones that are as far from 0 over the same share of the observed
-    ones. These are those of ``by-sign``, but for the one random score more, and for the minimum
-    over less extreme sets, so that a cut selects those beyond some NES. The two ends of the list
-    are two families then: where no set is enriched, a q-value up to 0.05 is found at one of them
-    in about 10% of the lists. ``pooled`` takes all sets for one family. ``own`` needs many
-    permutations: of 5,000 sets and 1,000 permutations no single one has a q-value below 1, because
-    no p-value is below about 1/500.
+    The q-values are those of Benjamini and Hochberg (1995), of the p-values of the pooled NES
+    (`pooled_p_values`) of all tested sets. The paper (Appendix, multiple hypothesis testing) takes
+    the sets at the top and at the bottom as two families: where no set is enriched, a q-value up to
+    0.05 is found at one of them in about 10% of the lists.
 
     Raises
     ------
     InputError
-        When the metric is not finite, or the weight is negative.
+        When the metric is not finite.
     """
     from scipy.stats import false_discovery_control
 
-    ranked = RankedMetric(metric, weight, signed=signed)
+    ranked = RankedMetric(metric, signed=signed)
     m, of_size = len(ranked.order), dict[int, list[tuple[str, np.ndarray]]]()
     for name, members in sets.items():
         places = np.unique(ranked.place[np.fromiter(members, np.int64)])
@@ -272,11 +254,7 @@ def preranked(
             )
     results = [found[name] for name in sets if name in found]
     nes, p = (np.array([getattr(each, of) for each in results]) for of in ("nes", "p_value"))
-    tested = p if adjusted == "own" else pooled_p_values(nes, np.array(pool), np.array(copies))
-    families = [nes >= 0, nes < 0] if adjusted == "by-sign" else [np.full(len(p), True)]
-    q = np.ones(len(p))
-    for family in families:
-        q[family] = false_discovery_control(tested[family])
+    q = false_discovery_control(pooled_p_values(nes, np.array(pool), np.array(copies)))
     return [
         PrerankedEnrichment(**(vars(results[i]) | {"q_value": float(q[i])}))
         for i in np.lexsort((-np.abs(nes), p)).tolist()

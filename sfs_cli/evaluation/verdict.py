@@ -38,9 +38,7 @@ def corrected_interval(
     values: np.ndarray,
     test: np.ndarray | float,
     train: np.ndarray | float,
-    *,
-    level: float = LEVEL,
-    expected: float = 0.0,
+    size: float | None = None,
 ) -> Interval:
     """Return the corrected resampled t interval of a mean over J splits.
 
@@ -57,17 +55,15 @@ def corrected_interval(
     test, train : ndarray, shape (J,), or float
         Numbers of test and of training samples of the splits; of donors where splits take whole
         ones.
-    level : float
-        Confidence level.
-    expected : float
-        The mean that is tested.
+    size : float, optional
+        Of the numbers that the values are differences of; of the values themselves otherwise.
 
     Returns
     -------
     Interval
         Without limits and p-value (NaN) where there is one split. Where all values are equal the
-        limits are the mean, and the p-value is 1 if that is the expected one, else NaN: nothing is
-        known of the variation.
+        limits are the mean, and the p-value is 1 if that is 0, else NaN: nothing is known of the
+        variation.
 
     Raises
     ------
@@ -80,38 +76,10 @@ def corrected_interval(
     Grandvalet, J. Mach. Learn. Res. 5, 2004). The mean is that of rankings and classifiers that
     learn from `train` samples, as in the folds.
     """
-    values = np.asarray(values, np.float64)
-    return _interval(values, test, train, level, expected, float(np.abs(values).max(initial=0)))
-
-
-def paired_interval(
-    a: np.ndarray,
-    b: np.ndarray,
-    test: np.ndarray | float,
-    train: np.ndarray | float,
-    *,
-    level: float = LEVEL,
-) -> Interval:
-    """Return the interval of the mean of ``a - b``, two lists in the same J splits, shape (J,).
-
-    See `corrected_interval`; the p-value is that of no difference.
-    """
-    a, b = np.asarray(a, np.float64), np.asarray(b, np.float64)
-    size = max(float(np.abs(a).max(initial=0)), float(np.abs(b).max(initial=0)))
-    return _interval(a - b, test, train, level, 0.0, size)
-
-
-def _interval(
-    values: np.ndarray,
-    test: np.ndarray | float,
-    train: np.ndarray | float,
-    level: float,
-    expected: float,
-    size: float,
-) -> Interval:
-    """Return the interval of values that were computed from numbers of some size."""
     from scipy.special import stdtr, stdtrit
 
+    values = np.asarray(values, np.float64)
+    size = float(np.abs(values).max(initial=0)) if size is None else size
     count = len(values)
     if not count:
         raise ValueError("there are no splits")
@@ -119,13 +87,28 @@ def _interval(
     if count == 1:
         return Interval(mean, math.nan, math.nan, math.nan, 1)
     if np.ptp(values) <= ROUNDING * size:
-        same = abs(mean - expected) <= ROUNDING * max(size, abs(expected))
+        same = abs(mean) <= ROUNDING * size
         return Interval(mean, mean, mean, 1.0 if same else math.nan, count)
     ratio = float(np.sum(test)) / float(np.sum(train))
     error = math.sqrt((1 / count + ratio) * float(values.var(ddof=1)))
-    half = float(stdtrit(count - 1, (1 + level) / 2)) * error
-    p = 2 * float(stdtr(count - 1, -abs(mean - expected) / error))
+    half = float(stdtrit(count - 1, (1 + LEVEL) / 2)) * error
+    p = 2 * float(stdtr(count - 1, -abs(mean) / error))
     return Interval(mean, mean - half, mean + half, p, count)
+
+
+def paired_interval(
+    a: np.ndarray,
+    b: np.ndarray,
+    test: np.ndarray | float,
+    train: np.ndarray | float,
+) -> Interval:
+    """Return the interval of the mean of ``a - b``, two lists in the same J splits, shape (J,).
+
+    See `corrected_interval`; the p-value is that of no difference.
+    """
+    a, b = np.asarray(a, np.float64), np.asarray(b, np.float64)
+    size = max(float(np.abs(a).max(initial=0)), float(np.abs(b).max(initial=0)))
+    return corrected_interval(a - b, test, train, size)
 
 
 @dataclass(frozen=True)
@@ -142,10 +125,6 @@ class Verdict:
         Means over the splits.
     difference : Interval
         Of a less b.
-    level : float
-        Confidence level of the interval.
-    larger_is_better : bool
-        Whether larger values of the measure are better; of redundancy smaller ones are.
     p_adjusted : float, optional
         The p-value adjusted for the other pairs that were compared (`holm`).
     pairs : int
@@ -158,8 +137,6 @@ class Verdict:
     mean_a: float
     mean_b: float
     difference: Interval
-    level: float = LEVEL
-    larger_is_better: bool = True
     p_adjusted: float | None = None
     pairs: int = 1
 
@@ -172,9 +149,9 @@ class Verdict:
     def better(self) -> str:
         """The name of the better list; empty where no difference is shown."""
         # as far as the p-value is known: NaN shows nothing
-        if not self.p_value <= 1 - self.level:
+        if not self.p_value <= 1 - LEVEL:
             return ""
-        return self.a if (self.difference.mean > 0) == self.larger_is_better else self.b
+        return self.a if self.difference.mean > 0 else self.b
 
     def sentence(self) -> str:
         """Say it in a sentence, with the numbers; the better list first."""
@@ -197,7 +174,7 @@ class Verdict:
         low, high = sorted((sign * difference.low, sign * difference.high))
         of_pairs = f" adjusted for {self.pairs} pairs (Holm)" if self.pairs > 1 else ""
         return (
-            f"{said}: {numbers} ({100 * self.level:g}% interval {_signed(low)} to {_signed(high)}, "
+            f"{said}: {numbers} ({100 * LEVEL:g}% interval {_signed(low)} to {_signed(high)}, "
             f"{_p_value(self.p_value)}{of_pairs}, {of_splits})"
         )
 
@@ -211,17 +188,15 @@ def verdict(
     train: np.ndarray | float,
     *,
     measure: str,
-    level: float = LEVEL,
-    larger_is_better: bool = True,
 ) -> Verdict:
     """Compare two lists, named a and b, by their values in the same J splits, shape (J,) each.
 
     `test` and `train` are as in `corrected_interval`. Of several pairs each has its own chance of a
     wrong verdict; see `holm`.
     """
-    difference = paired_interval(of_a, of_b, test, train, level=level)
+    difference = paired_interval(of_a, of_b, test, train)
     means = float(np.mean(of_a)), float(np.mean(of_b))
-    return Verdict(a, b, measure, *means, difference, level, larger_is_better)
+    return Verdict(a, b, measure, *means, difference)
 
 
 def holm(verdicts: Sequence[Verdict]) -> list[Verdict]:

@@ -9,10 +9,10 @@ A run, its plan and its report ask the list below; they know none of the rooms.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sfs_cli.features import (
+    also,
     batches,
     classes,
     covariates,
@@ -20,7 +20,9 @@ from sfs_cli.features import (
     donors,
     enrichment,
     given,
+    joint,
     knowledge,
+    markers,
     members,
     moderation,
     modules,
@@ -32,7 +34,7 @@ from sfs_cli.features import (
     stability,
     survival,
 )
-from sfs_cli.options.fields import flag, options_of
+from sfs_cli.options.fields import flag, option_fields, options_of
 
 if TYPE_CHECKING:
     from sfs_cli.features.step import Doubt, Step
@@ -45,14 +47,17 @@ FEATURES = (
     precision.FEATURE,
     moderation.FEATURE,
     significance.FEATURE,
-    scales.FEATURE,
     members.FEATURE,
     classes.FEATURE,
+    markers.FEATURE,
     direction.FEATURE,
+    also.FEATURE,
     pruning.FEATURE,
+    joint.FEATURE,
     modules.FEATURE,
     stability.FEATURE,
     batches.FEATURE,
+    scales.FEATURE,
     survival.FEATURE,
     covariates.FEATURE,
     enrichment.FEATURE,
@@ -60,11 +65,12 @@ FEATURES = (
 """In the order in which a run makes them, once the features have scores."""
 
 
-@dataclass(frozen=True, kw_only=True, init=False, eq=False, repr=False)
+@option_fields
 class FeatureFields(
     enrichment.EnrichmentFields,
     direction.DirectionFields,
     modules.ModuleFields,
+    joint.JointFields,
     stability.StabilityFields,
     pruning.PruningFields,
     given.GivenFields,
@@ -77,7 +83,9 @@ class FeatureFields(
     batches.BatchFields,
     survival.SurvivalFields,
     covariates.CovariateFields,
+    also.AlsoFields,
     members.MemberFields,
+    markers.MarkerFields,
 ):
     """The options of the optional parts; help lists those of the last one first."""
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from sfs_cli.features.proposal import Proposal, Seen
     from sfs_cli.features.step import Step
     from sfs_cli.run.cohort import Cohort
+    from sfs_cli.store.matrix import Matrix
 
 
 class Feature(NamedTuple):
@@ -27,6 +28,10 @@ class Feature(NamedTuple):
     suits: Callable[[Any, Method], bool] = lambda *_: True
     one_by_one: bool = False  # whether subsets of the samples can be ranked one by one only
     method: Callable[[Any], str] = lambda _: ""  # that it asks for, where none is given; or none
+    # what it stands for: values of options, with those of them that are given
+    implies: Callable[[Any], Mapping[str, Any]] = lambda _: {}
+    # the configuration with what it chooses by the matrix, whose values a plan does not read
+    settle: Callable[[Any, Matrix, bool], Any] = lambda config, *_: config
     # the configuration with what it chooses by the samples, once these are known
     resolve: Callable[[Any, Cohort], Any] = lambda config, _: config
     adjusts: bool = False  # whether it changes the values that features are scored by

@@ -33,14 +33,22 @@ class Seen:
     raw : Raw, optional
         What the values are, if they need a transformation and none was asked for.
     classes, batches : dict
-        Annotations of the samples that look like classes or like batches, with the number of
-        different values; what comes first is most likely one.
+        Columns of the samples that look like classes or like batches, as options name them, with
+        the number of different values; what comes first is most likely one.
+    followed : dict
+        Of the batches those that explain a leading component of the samples, and how much of it.
     labeled : bool
         Whether there are labels that look like classes.
+    n_classes : int
+        Classes of the labels, 2 where these are numbers or absent.
     unlabeled : int
         Samples without a label, where there are labels.
     missing : int
         Missing values.
+    sparse : bool
+        Whether most values are zero.
+    spatial : bool
+        Whether there are coordinates of a tissue, ``obsm:spatial``.
     repeats : float, optional
         Mean absolute correlation of the first features of a ranking, where they repeat each other.
     """
@@ -50,7 +58,11 @@ class Seen:
     raw: Raw | None = None
     classes: Mapping[str, int] = field(default_factory=dict)
     batches: Mapping[str, int] = field(default_factory=dict)
+    followed: Mapping[str, float] = field(default_factory=dict)
     labeled: bool = False
+    n_classes: int = 2
     unlabeled: int = 0
     missing: int = 0
+    sparse: bool = False
+    spatial: bool = False
     repeats: float | None = None

@@ -5,7 +5,8 @@ Each method does nothing by default; a room overrides those that it needs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from sfs_cli.run.scoring import Scored
 
 Pairs = list[tuple[str, str]]
+Tsv = tuple[Sequence[str], Iterable[Sequence[Any]]]
 
 
 def as_pairs(facts: dict[str, Any]) -> Pairs:
@@ -35,8 +37,12 @@ def as_pairs(facts: dict[str, Any]) -> Pairs:
     for name, value in facts.items():
         if isinstance(value, float):
             value = f"{value:.6g}"
-        elif isinstance(value, int) and not isinstance(value, bool):
+        elif isinstance(value, bool):
+            value = "yes" if value else "no"
+        elif isinstance(value, int):
             value = f"{value:,}"
+        elif isinstance(value, list):
+            value = ", ".join(map(str, value))
         if value is not None:
             pairs.append((name.replace("_", " ").capitalize(), str(value)))
     return pairs
@@ -79,6 +85,10 @@ class Step:
         """
         return None
 
+    def graph_columns(self, n: int) -> float:
+        """Return how long its sample graphs take for each of n samples, as `Pass.columns`."""
+        return 0.0
+
     def scoring_passes(self, shape: Shape) -> list[Pass] | None:
         """Return the passes of `score`; None where it scores nothing."""
         return None
@@ -118,8 +128,22 @@ class Step:
         """Return the files beside the page that it has written, by its facts."""
         return cls.downloads
 
+    def tsv(self) -> dict[str, Tsv]:
+        """Return the header and the rows of each table that it writes, by the file's name."""
+        return {}
+
     def writers(self) -> dict[str, Callable[[Path], None]]:
         """Return what writes each of its files, by name, once the work is done."""
+        from sfs_cli.io.results.writers import table_lines
+
+        def write(columns: Sequence[str], rows: Iterable[Sequence[Any]], path: Path) -> None:
+            with path.open("wb") as file:
+                file.writelines(table_lines(columns, rows, self.config.digits))
+
+        return {name: partial(write, *table) for name, table in self.tsv().items()}
+
+    def members(self, names: Sequence[str]) -> dict[str, object]:
+        """Return what an AnnData gets in ``uns``, whose features have these names, in order."""
         return {}
 
     # ---- its part of the page, from its facts in run.json ----------------------------------------
@@ -137,6 +161,11 @@ class Step:
     @staticmethod
     def how(facts: dict[str, Any], method: Method) -> str:
         """Return how to read the scores, if not as those of the method."""
+        return ""
+
+    @staticmethod
+    def reference(facts: dict[str, Any]) -> str:
+        """Return what to cite for it in place of the method, by its facts."""
         return ""
 
     @staticmethod

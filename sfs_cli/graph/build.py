@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from sfs_cli.compute.context import RunContext
-from sfs_cli.compute.matrix import ArrayMatrix, Ids, arithmetic_dtype
+from sfs_cli.compute.matrix import DOUBLE, ArrayMatrix, Ids, arithmetic_dtype
 from sfs_cli.compute.memory import check_memory
 from sfs_cli.compute.passes import Pass
 from sfs_cli.graph.distances import (
-    DOUBLE,
     GRAM_AGAIN,
     Samples,
     correlation,
@@ -140,32 +139,31 @@ def _bandwidth_facts(options: GraphOptions, bandwidth: float | np.ndarray | None
     return {"bandwidth_rule": rule, "bandwidth": float(np.median(bandwidth))}
 
 
-def _knn(options: GraphOptions, samples: Samples) -> Graph:
+def _neighbors(options: GraphOptions, samples: Samples, *, weighted: bool = False) -> Neighbors:
+    """Find the neighbors of the samples in the space that they are searched in."""
     samples, space = reduced(options, samples)
-    found = find_neighbors(options, samples, weighted=options.edge_weights != "binary")
-    return _neighbor_graph(options, found, space)
+    found = find_neighbors(options, samples, weighted=weighted)
+    return replace(found, facts=space | found.facts)
+
+
+def _knn(options: GraphOptions, samples: Samples) -> Graph:
+    found = _neighbors(options, samples, weighted=options.edge_weights != "binary")
+    similarity = knn_similarity(found.indices, found.d2, found.bandwidth)
+    facts = found.facts | _bandwidth_facts(options, found.bandwidth)
+    return Graph(similarity, facts | {"edges": similarity.matrix.nnz // 2})
 
 
 def _knn_correlation(options: GraphOptions, samples: Samples) -> Graph:
     samples.check_memory()
     if samples.squared is None:
         samples = replace(samples, squared=profile_distances(samples.run.engine))
-    options = replace(options, neighbors=options.neighbors or min(NEAREST_PROFILES, samples.n - 1))
-    found = find_neighbors(options, samples, weighted=options.edge_weights != "binary")
-    return _neighbor_graph(options, found, {})
-
-
-def _neighbor_graph(options: GraphOptions, found: Neighbors, space: dict[str, Any]) -> Graph:
-    similarity = knn_similarity(found.indices, found.d2, found.bandwidth)
-    facts = space | found.facts | _bandwidth_facts(options, found.bandwidth)
-    return Graph(similarity, facts | {"edges": similarity.matrix.nnz // 2})
+    count = options.neighbors or min(NEAREST_PROFILES, samples.n - 1)
+    return _knn(replace(options, neighbors=count), samples)
 
 
 def _geodesic(options: GraphOptions, samples: Samples) -> Graph:
-    samples, space = reduced(options, samples)
-    found = find_neighbors(options, samples, weighted=False)
-    similarity = geodesic_similarity(knn_lengths(found.indices, found.d2))
-    return Graph(similarity, space | found.facts)
+    found = _neighbors(options, samples)
+    return Graph(geodesic_similarity(knn_lengths(found.indices, found.d2)), found.facts)
 
 
 def _diffusion(options: GraphOptions, samples: Samples) -> Graph:
@@ -177,25 +175,22 @@ def _diffusion(options: GraphOptions, samples: Samples) -> Graph:
 
 def _car(options: GraphOptions, samples: Samples) -> Graph:
     rho = options.rho if options.rho is not None else DEFAULT_RHO
-    samples, space = reduced(options, samples)
-    found = find_neighbors(options, samples, weighted=False)
+    found = _neighbors(options, samples)
     similarity = car_similarity(knn_similarity(found.indices, found.d2), rho)
-    return Graph(similarity, space | found.facts | {"rho": rho})
+    return Graph(similarity, found.facts | {"rho": rho})
 
 
 def _label(_options: GraphOptions, samples: Samples) -> Graph:
-    labels = samples.run.labels
-    assert labels is not None, "the options ask for labels"
-    similarity = label_similarity(labels.codes, samples.run.sample_weights)
-    return Graph(similarity, {"classes": int(labels.codes.max()) + 1})
+    codes = samples.run.required_labels.codes
+    similarity = label_similarity(codes, samples.run.sample_weights)
+    return Graph(similarity, {"classes": int(codes.max()) + 1})
 
 
 def _outcome(options: GraphOptions, samples: Samples) -> Graph:
-    labels, run, n = samples.run.labels, samples.run, samples.n
-    assert labels is not None
+    memory, n = samples.run.memory, samples.n
     hint = "raise --memory, or use --method f-test, which needs no graph"
-    check_memory(f"the differences between {n:,} samples need", 3 * 8 * n * n, run.memory, hint)
-    d2 = outcome_distances(labels.numbers)
+    check_memory(f"the differences between {n:,} samples need", 3 * 8 * n * n, memory, hint)
+    d2 = outcome_distances(samples.run.required_labels.numbers)
     if options.bandwidth in (None, "median"):
         bandwidth: float | np.ndarray = outcome_bandwidth(d2)
     else:
@@ -204,8 +199,7 @@ def _outcome(options: GraphOptions, samples: Samples) -> Graph:
 
 
 def _relieff(options: GraphOptions, samples: Samples) -> Graph:
-    labels = samples.run.labels
-    assert labels is not None, "the options ask for labels"
+    labels = samples.run.required_labels
     k = options.neighbors or DEFAULT_NEIGHBORS
     d2 = samples.squared_distances(float64=True)
     similarity = relieff_similarity(d2, labels.codes, k, labels.classes)

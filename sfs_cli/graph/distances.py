@@ -13,7 +13,8 @@ import numpy as np
 
 from sfs_cli.compute.context import RunContext
 from sfs_cli.compute.engine import Engine
-from sfs_cli.compute.matrix import BlockLike
+from sfs_cli.compute.limits import EPS
+from sfs_cli.compute.matrix import DOUBLE, BlockLike
 from sfs_cli.compute.memory import check_memory
 from sfs_cli.compute.passes import Pass
 from sfs_cli.compute.workspace import row_by_row
@@ -21,8 +22,6 @@ from sfs_cli.errors import InputError
 from sfs_cli.graph.similarity import name_samples, row_panels
 from sfs_cli.options.graph import GraphOptions, parse_bandwidth
 
-DOUBLE = np.dtype(np.float64)
-EPS = float(np.finfo(np.float64).eps)
 NOISE_UNITS = 16
 """Units of rounding in an entry of a Gram matrix, which is a long sum: a few, seldom ten."""
 GRID = 2.0**29

@@ -14,8 +14,22 @@ ON_ITS_AXIS = 0.96
 It is 1 for groups without an edge between them, and at most 0.95 for samples along a line."""
 FEWEST = 3
 """Gaps that have to follow, so that there is something to compare with."""
-FEW_EDGES = 0.1
-"""A second eigenvalue below this, as of a cut of few edges, is structure, in groups or not."""
+APART = 0.75
+"""Mean width of the silhouettes of points in a plane from which they are groups.
+
+Of 360 simulated sets of noise none reached 0.7; groups that the eye keeps apart have 0.76 and more.
+"""
+BETWEEN = 0.08
+"""Largest part of the points that lie between groups, with silhouettes below a half.
+
+Clouds that are apart have fewer, and pieces of a line, or of several that meet, more."""
+MOST_GROUPS, SMALLEST_SHARE, SMALLEST = 8, 0.05, 3
+"""Groups of points that are looked for, and samples of the smallest one: a share, and a number."""
+JOINED = 1000
+"""Points, evenly spaced ones of more, that Ward's method joins."""
+TINY = 1e-12
+PER_GROUP = 10
+"""Samples for each group, so that few points are not cut into many."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +40,6 @@ class Groups:
     sizes: tuple[int, ...] = ()  # samples of each, the largest first; empty where none are seen
     codes: np.ndarray | None = None  # (n,): the group of each sample, where some are seen
     gradual: int = 0  # directions that stand out and along which the samples change gradually
-    structured: bool = False  # whether a cut of few edges parts the samples, groups or not
 
 
 def read_groups(values: np.ndarray, vectors: np.ndarray) -> Groups | None:
@@ -58,18 +71,17 @@ def read_groups(values: np.ndarray, vectors: np.ndarray) -> Groups | None:
     most = min(len(gaps) - FEWEST, vectors.shape[1])
     if most < 2:
         return None
-    structured = bool(values[1] < FEW_EDGES)
     candidates = [k for k in range(2, most + 1) if values[k - 1] < 1]
     if not candidates:
-        return Groups(1, structured=structured)
+        return Groups(1)
     k = max(candidates, key=lambda k: gaps[k - 1])
     if gaps[k - 1] < WIDE_GAP * gaps[k:].max():
-        return Groups(1, structured=structured)
+        return Groups(1)
     codes, alignment = _on_axes(vectors[:, :k])
     if alignment < ON_ITS_AXIS:
-        return Groups(1, gradual=k - 1, structured=structured)
+        return Groups(1, gradual=k - 1)
     sizes = np.bincount(codes, minlength=k)
-    return Groups(k, tuple(sorted(sizes.tolist(), reverse=True)), codes, structured=structured)
+    return Groups(k, tuple(sorted(sizes.tolist(), reverse=True)), codes)
 
 
 def _on_axes(vectors: np.ndarray) -> tuple[np.ndarray, float]:
@@ -85,3 +97,44 @@ def _on_axes(vectors: np.ndarray) -> tuple[np.ndarray, float]:
     u, _, vt = np.linalg.svd(rows[chosen].T)
     squares = (rows @ (u @ vt)) ** 2
     return squares.argmax(axis=1), float(squares.max(axis=1).mean())
+
+
+def groups_apart(points: np.ndarray) -> np.ndarray | None:
+    """Tell which groups of points a plane shows.
+
+    They are those of Ward's method, for the number of groups with the widest silhouettes:
+    simplified ones, ``1 - a / b`` of a point at distance a from the nearest mean of a group and b
+    from the next one (E. R. Hruschka, L. N. de Castro and R. J. G. B. Campello, ICDM 2004).
+
+    Parameters
+    ----------
+    points : ndarray, shape (n, 2)
+
+    Returns
+    -------
+    ndarray of int, shape (n,), or None
+        The group of each point, that with the nearest mean; they are numbered by the first
+        coordinates of their means. None where the mean width is below `APART`, or more points than
+        `BETWEEN` lie between groups.
+    """
+    from scipy.cluster.hierarchy import fcluster, linkage
+    from scipy.spatial.distance import cdist
+
+    n = len(points)
+    few = points[np.linspace(0, n - 1, min(n, JOINED)).astype(int)]
+    tree = linkage(few, "ward")
+    best, found = APART, None
+    for k in range(2, min(MOST_GROUPS, max(2, n // PER_GROUP)) + 1):
+        codes = fcluster(tree, k, "maxclust")
+        if codes.max() < k:
+            break  # points of as many places
+        means = np.array([few[codes == j].mean(axis=0) for j in range(1, k + 1)])
+        away = cdist(points, means[np.lexsort(means.T[::-1])])
+        nearest = away.argmin(axis=1)
+        away.sort(axis=1)
+        widths = 1 - away[:, 0] / np.maximum(away[:, 1], TINY)
+        width = float(widths.mean())
+        enough = np.bincount(nearest, minlength=k).min() >= max(SMALLEST, SMALLEST_SHARE * n)
+        if enough and width >= best and np.mean(widths < 0.5) <= BETWEEN:
+            best, found = width, nearest
+    return found

@@ -15,12 +15,11 @@ import numpy as np
 
 from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.limits import LIMITS, Limits
-from sfs_cli.compute.matrix import BlockLike, Span, cut
+from sfs_cli.compute.matrix import DOUBLE, BlockLike, Span, cut
 from sfs_cli.compute.memory import check_memory
 from sfs_cli.compute.passes import Pass
-from sfs_cli.errors import InputError, MissingExtraError
+from sfs_cli.errors import InputError, need_extra
 from sfs_cli.graph.distances import (
-    DOUBLE,
     SELF_TUNING_NEIGHBOR,
     Samples,
     center,
@@ -428,13 +427,10 @@ def approximate_neighbors(samples: np.ndarray, k: int, seed: int) -> tuple[np.nd
         When pynndescent is not installed.
     """
     n, m = samples.shape
-    try:
-        from pynndescent import NNDescent
-    except ImportError as error:
-        raise MissingExtraError(
-            "the approximate search of neighbors needs pynndescent, which is not installed",
-            hint="pip install 'sfs-cli[singlecell]'",
-        ) from error
+    what = "the approximate search of neighbors needs pynndescent"
+    need_extra("pynndescent", "singlecell", what)
+    from pynndescent import NNDescent
+
     width = min(n, SEARCH_WIDTH * k + 1)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Failed to correctly find")  # refused below

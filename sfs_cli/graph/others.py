@@ -19,6 +19,7 @@ from sfs_cli.graph.similarity import (
     check_degrees,
     name_samples,
     row_panels,
+    symmetrized,
 )
 
 if TYPE_CHECKING:
@@ -150,16 +151,21 @@ def diffusion_similarity(knn: SparseSimilarity, beta: float = 1.0) -> DenseSimil
     InputError
         When a sample has no positive degree.
     """
+    # terms of the series grow before they fall when beta is large: its root is summed and squared
+    halvings = max(0, ceil(log2(beta)))
+    kernel = _series(_normalized(knn), beta / 2.0**halvings)
+    for _ in range(halvings):
+        kernel = symmetrized(kernel @ kernel)
+    return DenseSimilarity(kernel)
+
+
+def _normalized(knn: SparseSimilarity) -> csr_array:
+    """Return ``D^-1/2 S D^-1/2`` of a graph without isolated samples."""
     from scipy.sparse import diags_array
 
     check_degrees(knn, None, "knn")
-    # terms of the series grow before they fall when beta is large: its root is summed and squared
-    halvings = max(0, ceil(log2(beta)))
     scale = diags_array(1.0 / np.sqrt(knn.degrees))
-    kernel = _series((scale @ knn.matrix @ scale).tocsr(), beta / 2.0**halvings)
-    for _ in range(halvings):
-        kernel = _symmetrized(kernel @ kernel)
-    return DenseSimilarity(kernel)
+    return (scale @ knn.matrix @ scale).tocsr()
 
 
 def _series(A: csr_array, beta: float) -> np.ndarray:
@@ -173,11 +179,7 @@ def _series(A: csr_array, beta: float) -> np.ndarray:
         term = A @ term
         term *= beta / order
         total += term
-    return _symmetrized(total)
-
-
-def _symmetrized(kernel: np.ndarray) -> np.ndarray:
-    return 0.5 * (kernel + kernel.T)
+    return symmetrized(total)
 
 
 def car_similarity(knn: SparseSimilarity, rho: float = 0.9) -> DenseSimilarity:
@@ -208,11 +210,8 @@ def car_similarity(knn: SparseSimilarity, rho: float = 0.9) -> DenseSimilarity:
         When a sample has no positive degree.
     """
     from scipy.linalg.lapack import dpotrf, dpotri
-    from scipy.sparse import diags_array
 
-    check_degrees(knn, None, "knn")
-    scale = diags_array(1.0 / np.sqrt(knn.degrees))
-    precision = np.asfortranarray((scale @ knn.matrix @ scale).toarray())
+    precision = np.asfortranarray(_normalized(knn).toarray())
     precision *= -rho
     precision[np.diag_indices(knn.n)] += 1.0
     # zeros between connected components stay zeros in Cholesky's factor and its inverse
@@ -227,7 +226,7 @@ def car_similarity(knn: SparseSimilarity, rho: float = 0.9) -> DenseSimilarity:
 
 
 def relieff_similarity(
-    d2: np.ndarray, codes: np.ndarray, k: int, class_names: Sequence[str] | None = None
+    d2: np.ndarray, codes: np.ndarray, k: int, class_names: Sequence[str]
 ) -> SparseSimilarity:
     """Return the signed similarity whose phi1 is the ReliefF criterion (Zhao & Liu 2007, Eq. 12).
 
@@ -245,7 +244,7 @@ def relieff_similarity(
         Class of each sample.
     k : int
         Number of nearest hits, and of nearest misses per other class.
-    class_names : sequence of str, optional
+    class_names : sequence of str
         Name of class 0, 1, ... for messages.
 
     Returns
@@ -268,11 +267,11 @@ def relieff_similarity(
     n, per_row = neighbors.shape
     ends = np.arange(n + 1) * per_row
     A = csr_array((weights.ravel(), neighbors.ravel(), ends), shape=(n, n))
-    return SparseSimilarity((0.5 * (A + A.T) + eye_array(n)).tocsr())
+    return SparseSimilarity((symmetrized(A) + eye_array(n)).tocsr())
 
 
 def nearest_by_class(
-    distances: np.ndarray, codes: np.ndarray, k: int, class_names: Sequence[str] | None = None
+    distances: np.ndarray, codes: np.ndarray, k: int, class_names: Sequence[str]
 ) -> np.ndarray:
     """Return the nearest samples in each class, themselves excluded.
 
@@ -298,22 +297,20 @@ def neighbor_counts(codes: np.ndarray, k: int) -> np.ndarray:
     return np.minimum(k, np.bincount(codes) - 1)
 
 
-def fewer_neighbors(codes: np.ndarray, k: int, class_names: Sequence[str] | None = None) -> str:
+def fewer_neighbors(codes: np.ndarray, k: int, class_names: Sequence[str]) -> str:
     """Return a warning about classes with too few samples for k neighbors; empty without any."""
     sizes = np.bincount(codes)
     small = np.flatnonzero((sizes > 0) & (sizes <= k))
     if not small.size:
         return ""
-    names = [repr(class_names[c]) if class_names else str(c) for c in small.tolist()]
+    names = [repr(class_names[c]) for c in small.tolist()]
     return (
         f"ReliefF takes fewer than {k} neighbors of small classes ({listed(names)}), one less than "
         f"the size of each; --neighbors {int(sizes[small].min()) - 1} takes as many of every class"
     )
 
 
-def class_members(
-    codes: np.ndarray, class_names: Sequence[str] | None = None
-) -> dict[int, np.ndarray]:
+def class_members(codes: np.ndarray, class_names: Sequence[str]) -> dict[int, np.ndarray]:
     """Return the samples of every class, at least two classes with two samples each.
 
     Raises
@@ -331,9 +328,8 @@ def class_members(
         )
     for code, inside in members.items():
         if inside.size < 2:
-            name = repr(class_names[code]) if class_names is not None else str(code)
             raise InputError(
-                f"class {name} has one sample, which has no nearest hit for ReliefF",
+                f"class {class_names[code]!r} has one sample, which has no nearest hit for ReliefF",
                 hint="leave the class out, or join it to another one",
                 option="labels",
             )

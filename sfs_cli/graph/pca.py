@@ -3,26 +3,36 @@
 With X the n x m matrix less the mean of each feature, and X = U S V', the components are the
 columns of U S: distances in their space are those of the samples, projected. They are found by
 passes over blocks of features; nothing larger than a few blocks and n x (components + 10) arrays is
-held. Sparse blocks stay sparse, by products that subtract the means afterwards:
-(B - b 1') Q = B Q - b (1'Q) and (B - b 1')'T = B'T - 1 (b'T), for a block B with means b.
+held. Sparse blocks stay sparse, by products that subtract afterwards what is taken out of them:
+(B - C P) Q = B Q - C (P Q) and (B - C P)'T = B'T - P'(C'T), for a block B. The rows of P are 1
+and, of an adjusted matrix, an orthonormal basis of sum 0; C has the means and the coefficients.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.limits import LIMITS, Limits
-from sfs_cli.compute.matrix import ArrayMatrix, BlockLike, Ids, NonZeros, Span, block_features, cut
+from sfs_cli.compute.matrix import (
+    DOUBLE,
+    ArrayMatrix,
+    BlockLike,
+    Ids,
+    NonZeros,
+    Span,
+    block_features,
+    cut,
+)
 from sfs_cli.compute.memory import check_memory
 from sfs_cli.compute.passes import Pass
 from sfs_cli.compute.workspace import row_by_row
 from sfs_cli.errors import InputError, UsageError
-from sfs_cli.graph.distances import DOUBLE, Samples, center
+from sfs_cli.graph.distances import Samples, center
 from sfs_cli.graph.neighbors import COMPARED, GIVE_A_GRAPH, first_identical, search_passes
 from sfs_cli.options.graph import (
     DEFAULT_COMPONENTS,
@@ -31,9 +41,6 @@ from sfs_cli.options.graph import (
     GraphOptions,
     parse_count,
 )
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
 
 OVERSAMPLING = 10
 """Columns beyond the components in the randomized search."""
@@ -258,7 +265,7 @@ def _scores(
     engine = replace(run.engine, source=source, checkpoints=None)
     engine = replace(engine, executor=engine.executor.at_most(workers))
     products = engine
-    if source.keeps_zeros:  # the stored values are enough
+    if source.keeps_zeros or source.basis is not None:  # the stored values are enough
         # small blocks do not pay: each costs a walk over an array of n x (count + 10)
         products = replace(engine, nonzeros=True, block_size=engine.block_size or _rows(n, count))
 
@@ -357,13 +364,13 @@ def _of_samples(engine: Engine, count: int) -> Components:
     """Decompose X X', shape (n, n)."""
     from scipy.linalg import eigh
 
-    n = engine.source.n_samples
+    n, out = engine.source.n_samples, _taken_out(engine)
 
     def products(span: Span) -> tuple[np.ndarray]:
         gram = np.zeros((n, n))
-        for values, mean in centered_blocks(engine, span):
-            if mean is not None:
-                values = values.toarray() - mean[:, None]
+        for values, taken in centered_blocks(engine, span):
+            if taken is not None:
+                values = values.toarray() - taken @ out
             gram += values.T @ values
         return (gram,)
 
@@ -382,18 +389,19 @@ def _of_features(engine: Engine, count: int) -> Components:
     n, m = engine.source.n_samples, engine.source.n_features
     size = _rows(n, count)
     held = size * SPARSE_ROWS if engine.nonzeros else size
+    norms = np.square(_taken_out(engine)).sum(axis=1)
 
     def products(span: Span) -> tuple[np.ndarray]:
-        own, mean = read_centered(engine, span)
+        own, taken = read_centered(engine, span)
         # copied: the values are valid until the next read, and a product wants samples in rows
-        own = own.T.copy() if mean is None else own.T.tocsr()
+        own = own.T.copy() if taken is None else own.T.tocsr()
         found = np.zeros((span.size, m))
         for at in cut(m - span.lo, size):
             other = Span(span.lo + at.lo, span.lo + at.hi)
-            values, others_mean = read_centered(engine, other)
+            values, others = read_centered(engine, other)
             product = values @ own
-            if mean is not None and others_mean is not None:
-                product = product.toarray() - n * np.outer(others_mean, mean)
+            if taken is not None and others is not None:
+                product = product.toarray() - (others * norms) @ taken.T
             found[:, other.lo : other.hi] = product.T
         return (found,)
 
@@ -416,17 +424,16 @@ def _randomized(engine: Engine, count: int, seed: int) -> Components:
     """Decompose the projection of X on a random space that power iterations have turned."""
     m = engine.source.n_features
     start = np.random.default_rng(seed).standard_normal((m, count + OVERSAMPLING))
-    grouped = _grouped(engine)
+    grouped, out = _grouped(engine), _taken_out(engine)
 
     def begin(span: Span) -> tuple[np.ndarray, np.ndarray]:
         return transposed_times(engine, span, start)
 
     def turn(span: Span) -> tuple[np.ndarray]:
-        found, offset = np.zeros(space.shape), np.zeros(space.shape[1])
+        found, offset = np.zeros(space.shape), np.zeros(sums.shape)
         for block in centered_blocks(engine, span):
             add_transposed(found, offset, *block, times(*block, space, sums))
-        found -= offset
-        return (found,)
+        return (np.subtract(found, out.T @ offset, out=found),)
 
     def finish(span: Span) -> tuple[np.ndarray]:
         blocks = [times(*block, space, sums) for block in centered_blocks(engine, span)]
@@ -437,10 +444,10 @@ def _randomized(engine: Engine, count: int, seed: int) -> Components:
         # orthonormal in every turn: left alone, all columns turn to the first component, and the
         # others are lost in its rounding
         space = _orthonormal(space)
-        sums = space.sum(axis=0)
+        sums = out @ space
         (space,) = grouped.total_over(turn)
     space = _orthonormal(space)
-    sums = space.sum(axis=0)
+    sums = out @ space
     (directions,) = grouped.joined(finish, grouped.spans())
     # space is orthonormal: X' space has the singular values of the projection of X on it
     left, sizes, _ = np.linalg.svd(directions.T, full_matrices=False)
@@ -468,7 +475,14 @@ def _fraction(sizes: np.ndarray, total: float) -> float:
 
 
 Block = tuple[Any, np.ndarray | None]
-"""Features in rows, and their means: dense values are centered (None), sparse ones are not."""
+"""Features in rows, and the coefficients (b, 1 + r) of what is taken out of them: their means, and
+those of the basis of the matrix. Dense values are centered and adjusted (None)."""
+
+
+def _taken_out(engine: Engine) -> np.ndarray:
+    """Return the rows that coefficients are of: ones, and the basis of the matrix."""
+    ones, basis = np.ones((1, engine.source.n_samples)), engine.source.basis
+    return ones if basis is None else np.concatenate([ones, basis])
 
 
 def centered_blocks(engine: Engine, span: Span) -> Iterator[Block]:
@@ -483,19 +497,13 @@ def read_centered(engine: Engine, span: Span) -> Block:
     """Read features; dense values stay valid until the next read of this thread."""
     block = engine.read(span, DOUBLE)
     if isinstance(block, NonZeros):
-        stored = _sparse(block)
-        return stored, stored.sum(axis=1) / block.n_samples
+        stored = block.as_rows()
+        mean = (stored.sum(axis=1) / block.n_samples)[:, None]
+        return stored, mean if (own := block.coefficients) is None else np.hstack([mean, own])
     values = block.values
     center(values)  # saves the digits that a mean far from zero would cost
     values -= values.mean(axis=1)[:, None]
     return values, None
-
-
-def _sparse(block: NonZeros) -> csr_array:
-    from scipy.sparse import csr_array
-
-    shape = (len(block.indptr) - 1, block.n_samples)
-    return csr_array((block.data, block.indices, block.indptr), shape=shape)
 
 
 def transposed_times(
@@ -505,40 +513,40 @@ def transposed_times(
 
     Returns the products, shape (n, width), and the sum of squares of the centered values, (1,).
     """
-    width, at = directions.shape[1], span.lo
-    found, offset = np.zeros((engine.source.n_samples, width)), np.zeros(width)
-    total = 0.0
-    for values, mean in centered_blocks(engine, span):
+    at, total, out = span.lo, 0.0, _taken_out(engine)
+    width = directions.shape[1]
+    found, offset = np.zeros((engine.source.n_samples, width)), np.zeros((len(out), width))
+    for values, taken in centered_blocks(engine, span):
         size = values.shape[0]
-        add_transposed(found, offset, values, mean, directions[at : at + size])
-        if mean is None:
+        add_transposed(found, offset, values, taken, directions[at : at + size])
+        if taken is None:
             total += float(np.vdot(values, values))
         else:
-            counts = np.diff(values.indptr)
+            counts, mean = np.diff(values.indptr), taken[:, 0]
             away = values.data - np.repeat(mean, counts)
             total += float(away @ away + (values.shape[1] - counts) @ (mean * mean))
+            total -= float(np.vdot(taken[:, 1:], taken[:, 1:]))
         at += size
-    found -= offset
-    return found, np.array([total])
+    return np.subtract(found, out.T @ offset, out=found), np.array([total])
 
 
-def times(values: Any, mean: np.ndarray | None, space: np.ndarray, sums: np.ndarray) -> np.ndarray:
-    """Return the block times Q, shape (b, width); `sums` is 1'Q."""
+def times(values: Any, taken: np.ndarray | None, space: np.ndarray, sums: np.ndarray) -> np.ndarray:
+    """Return the block times Q, shape (b, width); `sums` is P Q, shape (1 + r, width)."""
     found = values @ space
-    return found if mean is None else found - np.outer(mean, sums)
+    return found if taken is None else found - taken @ sums
 
 
 def add_transposed(
     total: np.ndarray,
     offset: np.ndarray,
     values: Any,
-    mean: np.ndarray | None,
+    taken: np.ndarray | None,
     directions: np.ndarray,
 ) -> None:
-    """Add the transposed block times T to `total`, shape (n, width), and b'T to `offset`."""
+    """Add the transposed block times T to `total`, shape (n, width), and C'T to `offset`."""
     total += values.T @ directions
-    if mean is not None:
-        offset += mean @ directions
+    if taken is not None:
+        offset += taken.T @ directions
 
 
 def feature_moments(engine: Engine) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -566,7 +574,7 @@ def _moments(block: BlockLike) -> tuple[np.ndarray, ...]:
 def _moments_of_stored(block: NonZeros) -> tuple[np.ndarray, ...]:
     n, counts = block.n_samples, np.diff(block.indptr)
     mean = np.bincount(block.rows, block.data, len(counts)) / n
-    stored = _sparse(block)
+    stored = block.as_rows()
     lowest, highest = stored.min(axis=1).toarray(), stored.max(axis=1).toarray()
     away = block.data - np.repeat(mean, counts)
     # each of the n - counts zeros that are not stored is `mean` away from it

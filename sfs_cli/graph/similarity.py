@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfs_cli.compute.limits import TOO_LARGE
+from sfs_cli.compute.limits import EPS, TOO_LARGE
+from sfs_cli.compute.matrix import InDtypes
 from sfs_cli.errors import InputError, listed
 
 if TYPE_CHECKING:
@@ -46,6 +47,29 @@ def row_panels(n: int) -> Iterator[slice]:
         yield slice(low, min(low + step, n))
 
 
+def as_dense(M: Any) -> np.ndarray:
+    """Return a matrix, dense or sparse, as an array."""
+    return M if isinstance(M, np.ndarray) else M.toarray()
+
+
+def stored_values(M: Any) -> np.ndarray:
+    """Return the entries of a matrix that are stored: all of a dense one."""
+    return M if isinstance(M, np.ndarray) else M.data
+
+
+def symmetrized(M: Any) -> Any:
+    """Return the mean of a matrix, dense or sparse, and its transpose."""
+    return 0.5 * (M + M.T)
+
+
+def rows_times(block: np.ndarray, S: Any) -> np.ndarray:
+    """Return ``block @ S``, shape (b, n), for a symmetric matrix, dense or sparse."""
+    if isinstance(S, np.ndarray):
+        return block @ S
+    # rows of a C-ordered right-hand side are what scipy is fast on
+    return np.ascontiguousarray((S @ np.ascontiguousarray(block.T)).T)
+
+
 def name_samples(chosen: np.ndarray, sample_ids: Sequence[str] | None = None) -> str:
     """Name the first few chosen samples in a message; without ids they are numbered from 1."""
     if sample_ids is None:
@@ -63,16 +87,15 @@ class Similarity(ABC):
     """
 
     def __init__(self, held: Any) -> None:
-        self._held = held
-        self._casts: dict[tuple[int, np.dtype], Any] = {}
+        self._held = InDtypes(held)
 
     def __reduce__(self) -> tuple[type[Similarity], tuple[Any, ...]]:
-        return type(self), (self._held,)  # casts are made again where they are needed
+        return type(self), (self._held.matrix,)
 
     @property
     def n(self) -> int:
         """Number of samples."""
-        return self._held.shape[0]
+        return self._held.matrix.shape[0]
 
     @cached_property
     @abstractmethod
@@ -92,18 +115,14 @@ class Similarity(ABC):
     def to_dense(self) -> np.ndarray:
         """Return S as an ndarray, shape (n, n), float64. Not to be written to."""
 
+    @property
+    def groups(self) -> np.ndarray | None:
+        """The group of each sample, (n,), where S is that of groups: products of their weights."""
+        return None
+
     def form(self, block: np.ndarray) -> np.ndarray:
         """Return ``f' S f`` for every row f of `block`, shape (b,), in its dtype."""
         return np.vecdot(block, self.matmul(block))
-
-    def _cast(self, operand: Any, dtype: np.dtype) -> Any:
-        """Return an operand that the similarity holds in the dtype of a block, made once."""
-        if dtype.kind != "f":
-            raise TypeError(f"a block must hold floating-point numbers, not {dtype}")
-        key = id(operand), dtype  # the similarity keeps the operand, so that its id stays its own
-        if key not in self._casts:
-            self._casts[key] = operand.astype(dtype, copy=False)
-        return self._casts[key]
 
 
 class _WholeSimilarity(Similarity):
@@ -124,6 +143,14 @@ class _WholeSimilarity(Similarity):
         """Row sums d = S 1, shape (n,)."""
         return np.asarray(self.matrix.sum(axis=1))
 
+    def matmul(self, block: np.ndarray) -> np.ndarray:
+        """Return ``block @ S``, shape (b, n), in the dtype of `block`."""
+        return rows_times(block, self._held[block.dtype])
+
+    def to_dense(self) -> np.ndarray:
+        """Return S, shape (n, n); of a full matrix that itself, not a copy."""
+        return as_dense(self.matrix)
+
 
 class DenseSimilarity(_WholeSimilarity):
     """A similarity held as a full matrix."""
@@ -136,14 +163,6 @@ class DenseSimilarity(_WholeSimilarity):
         panels = [np.abs(self.matrix[rows]).sum(axis=1) for rows in row_panels(self.n)]
         return np.concatenate(panels)
 
-    def matmul(self, block: np.ndarray) -> np.ndarray:
-        """Return ``block @ S``, shape (b, n), in the dtype of `block`."""
-        return block @ self._cast(self.matrix, block.dtype)
-
-    def to_dense(self) -> np.ndarray:
-        """Return S, shape (n, n); it is the matrix itself, not a copy."""
-        return self.matrix
-
 
 class SparseSimilarity(_WholeSimilarity):
     """A similarity held as a sparse matrix."""
@@ -154,16 +173,6 @@ class SparseSimilarity(_WholeSimilarity):
     def magnitudes(self) -> np.ndarray:
         """Row sums of absolute values, shape (n,)."""
         return np.asarray(abs(self.matrix).sum(axis=1))
-
-    def matmul(self, block: np.ndarray) -> np.ndarray:
-        """Return ``block @ S``, shape (b, n), in the dtype of `block`."""
-        operand = self._cast(self.matrix, block.dtype)
-        # S is symmetric, and rows of a C-ordered right-hand side are what scipy is fast on
-        return np.ascontiguousarray((operand @ np.ascontiguousarray(block.T)).T)
-
-    def to_dense(self) -> np.ndarray:
-        """Return S, shape (n, n)."""
-        return self.matrix.toarray()
 
 
 class FactoredSimilarity(Similarity):
@@ -213,18 +222,23 @@ class FactoredSimilarity(Similarity):
         """The factor as a full matrix, shape (n, r), where it has few columns."""
         if self.factor.shape[1] > THIN:
             return None
-        return self.factor if isinstance(self.factor, np.ndarray) else self.factor.toarray()
+        return as_dense(self.factor)
+
+    @cached_property
+    def _factor(self) -> InDtypes:
+        """The factor as a form is fastest with it."""
+        return self._held if self.thin is None else InDtypes(self.thin)
 
     def matmul(self, block: np.ndarray) -> np.ndarray:
         """Return ``(block @ Z) @ Z.T``, shape (b, n), in the dtype of `block`."""
-        factor = self._cast(self.factor, block.dtype)
+        factor = self._held[block.dtype]
         if isinstance(factor, np.ndarray):
             return (block @ factor) @ factor.T
         return np.ascontiguousarray((factor @ (factor.T @ np.ascontiguousarray(block.T))).T)
 
     def form(self, block: np.ndarray) -> np.ndarray:
         """Return ``|Z' f|^2`` for every row f of `block`, shape (b,), in its dtype."""
-        factor = self._cast(self.factor if self.thin is None else self.thin, block.dtype)
+        factor = self._factor[block.dtype]
         if isinstance(factor, np.ndarray):
             projections = block @ factor
             return np.vecdot(projections, projections)
@@ -233,8 +247,7 @@ class FactoredSimilarity(Similarity):
 
     def to_dense(self) -> np.ndarray:
         """Return S, shape (n, n)."""
-        product = self.factor @ self.factor.T
-        return product if isinstance(product, np.ndarray) else product.toarray()
+        return as_dense(self.factor @ self.factor.T)
 
 
 def weighted_similarity(S: Similarity, weights: np.ndarray) -> Similarity:
@@ -294,7 +307,7 @@ def check_similarity(
             where=name,
             hint="give one row and one column per sample, in the same order",
         )
-    values = S if isinstance(S, np.ndarray) else S.data
+    values = stored_values(S)
     least, most = float(values.min(initial=0.0)), float(values.max(initial=0.0))
     if not (least > -TOO_LARGE and most < TOO_LARGE):  # NaN is neither
         bad = values.size - int(np.count_nonzero(np.isfinite(values)))
@@ -325,7 +338,7 @@ def look_like_distances(S: np.ndarray | csr_array) -> bool:
     Up to `NO_DISTANCE` of the mean entry counts as 0, as 1 - r of a sample and itself may be.
     """
     n, diagonal = S.shape[0], S.diagonal()
-    values = S if isinstance(S, np.ndarray) else S.data
+    values = stored_values(S)
     if n <= 2 or np.abs(diagonal).max() > NO_DISTANCE * (values.sum() / n**2):
         return False
     return np.count_nonzero(values > 0) - np.count_nonzero(diagonal > 0) == n * (n - 1)
@@ -359,7 +372,7 @@ def has_zero_degrees(similarity: Similarity) -> bool:
 def _noise_of_degrees(similarity: Similarity) -> np.ndarray:
     """Return the rounding of degrees, shape (n,): n eps sum_j |s_ij|."""
     # a degree is a sum of n terms, which may be of both signs: no more digits are known of it
-    return np.asarray(similarity.n * np.finfo(np.float64).eps * similarity.magnitudes)
+    return np.asarray(similarity.n * EPS * similarity.magnitudes)
 
 
 def _largest_asymmetry(S: np.ndarray | csr_array) -> tuple[float, int, int]:

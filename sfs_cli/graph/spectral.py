@@ -15,9 +15,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from sfs_cli.errors import InputError, NotConvergedError, UsageError
+from sfs_cli.compute.limits import EPS
+from sfs_cli.compute.matrix import InDtypes
+from sfs_cli.errors import InputError, NotConvergedError, Options, UsageError
 from sfs_cli.graph.laplacian import NormalizedLaplacian
-from sfs_cli.graph.similarity import DenseSimilarity
 
 DIRECT_LIMIT = 1000
 """Up to this many samples a direct solver is used, above it Lanczos iterations."""
@@ -78,7 +79,7 @@ def _leading_of_factor(
     """
     vectors, singular, _ = np.linalg.svd(factor, full_matrices=False)
     # X may have lost rank: the vectors of the rest need not be orthogonal to xi_1
-    rank = int(np.count_nonzero(singular > len(factor) * np.finfo(float).eps))
+    rank = int(np.count_nonzero(singular > len(factor) * EPS))
     mu, vectors = np.zeros(k), vectors[:, : min(rank, k)]
     mu[: min(rank, k)] = singular[: min(rank, k)] ** 2
     anything = np.random.default_rng(0).standard_normal((len(factor), k - vectors.shape[1]))
@@ -124,7 +125,7 @@ def lanczos(
     *,
     of: str = "the sample graph",
     hint: str,
-    option: str | tuple[str, ...] = (),
+    option: Options = (),
     **settings: Any,
 ) -> Any:
     """Find k eigenpairs of a symmetric operator by Lanczos iterations (ARPACK).
@@ -274,7 +275,7 @@ def apply_series(
 
 RESIDUAL = 1e-9
 """Conjugate gradients stop at this residual; the error of a quadratic form is of its square."""
-ROUNDING = 64 * float(np.finfo(np.float64).eps)
+ROUNDING = 64 * EPS
 MAX_STEPS = 20_000
 NEGATIVE = (
     "--gamma inverse is not defined: the Laplacian of the sample graph has negative eigenvalues"
@@ -355,12 +356,12 @@ class MatrixFunction(SpectralFunction):
     """
 
     def __init__(self, matrix: np.ndarray) -> None:
-        self.matrix = DenseSimilarity(matrix)  # which holds it in float32 too, where asked for
+        self.matrix = InDtypes(matrix)
         self.typical = float(np.linalg.norm(matrix)) / len(matrix) ** 0.5
 
     def apply(self, G: np.ndarray) -> np.ndarray:
         """Return ``G Gamma``, shape (b, n)."""
-        return self.matrix.matmul(G)
+        return G @ self.matrix[G.dtype]
 
 
 class _Piecewise(SpectralFunction):

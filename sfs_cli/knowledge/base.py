@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import import_module
-from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -93,6 +92,22 @@ def open_source(spec: SourceSpec, inputs: SourceInputs) -> Source:
         return getattr(import_module(f"sfs_cli.knowledge.{module}"), name)(spec, inputs)
 
 
+def prepared(spec: SourceSpec, make: Callable[..., PreparedMatrix], matrix: str) -> PreparedMatrix:
+    """Return the values of a source as `make` prepares them, given `where` they are for messages.
+
+    `matrix` is the path of the one that is ranked.
+    """
+    try:
+        return make(where=f"source {spec.name} ({spec.path or matrix})")
+    except InputError as error:
+        raise InputError(
+            error.what,
+            where=error.where,
+            hint="add ,missing=mean to the source to fill them by the mean of their feature, "
+            "or ,missing=drop to drop those features",
+        ) from None
+
+
 @dataclass
 class SourceContext:
     """The run that sources are converted in."""
@@ -123,15 +138,7 @@ class SourceContext:
 
         `make` prepares them, given `where` they are for messages.
         """
-        try:
-            made = make(where=f"source {spec.name} ({spec.path or self.run.where})")
-        except InputError as error:
-            raise InputError(
-                error.what,
-                where=error.where,
-                hint="add ,missing=mean to the source to fill them by the mean of their feature, "
-                "or ,missing=drop to drop those features",
-            ) from None
+        made = prepared(spec, make, self.run.where)
         engine = self.engine(spec, made)
         made.fit(engine, self.run.memory, self.run.scratch)
         return made
@@ -153,7 +160,7 @@ class SourceContext:
         """
         path = spec.id_map or self.id_map
         if path not in self._indices:  # one index serves all sources of one map
-            pairs = None if path is None else read_id_map(Path(path))
+            pairs = None if path is None else read_id_map(path)
             with located(str(path)):
                 self._indices[path] = FeatureIndex(self.matrix.ids.features, pairs)
         return self._indices[path].find(genes, taxon)

@@ -19,16 +19,18 @@ from sfs_cli.graph.similarity import (
     DenseSimilarity,
     Similarity,
     SparseSimilarity,
+    as_dense,
     check_similarity,
     name_samples,
     row_panels,
     similarity_of,
+    stored_values,
 )
 from sfs_cli.graph.spectral import MAX_CLUSTERS, clusters_by_eigengap, leading
 from sfs_cli.io.knowledge.gene_sets import split_set_spec
 from sfs_cli.knowledge.base import Source, SourceContext
 from sfs_cli.knowledge.weights import learner
-from sfs_cli.knowledge.weights.base import FusionContext, Weighting, dense
+from sfs_cli.knowledge.weights.base import FusionContext, Weighting
 from sfs_cli.options.graph import DENSE_SAMPLES
 from sfs_cli.options.source import SourceSpec
 
@@ -233,7 +235,7 @@ def one_scale(
     """
     where = f"source {name}" if name else "a source"
     check_similarity(S, where)
-    values = S if isinstance(S, np.ndarray) else S.data
+    values = stored_values(S)
     # by the trace and not by the largest entry: one outlier among the samples would shrink
     # all others
     loops = S.diagonal().any()
@@ -273,7 +275,7 @@ def weighted_sum(kernels: Sequence[Any], weights: Sequence[float] | np.ndarray) 
         return sum((w * S for S, w in used[1:]), start=used[0][1] * used[0][0])
     total = np.zeros(kernels[0].shape)
     for S, w in used:
-        K = dense(S)
+        K = as_dense(S)
         for rows in row_panels(len(total)):
             total[rows] += w * K[rows]
     return total
@@ -333,7 +335,7 @@ def union_average(
     if any(isinstance(S, np.ndarray) for S, *_ in used):
         total = np.zeros((n, n))
         for S, at, w in used:
-            K = dense(S)
+            K = as_dense(S)
             for rows in row_panels(len(at)):
                 total[at[rows, None], at] += w * K[rows]
         for rows in row_panels(n):

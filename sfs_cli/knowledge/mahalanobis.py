@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from sfs_cli.compute.engine import Engine
-from sfs_cli.compute.matrix import BlockLike, Span, cut
+from sfs_cli.compute.matrix import DOUBLE, BlockLike, Span, cut
 from sfs_cli.errors import InputError
-from sfs_cli.graph.distances import DOUBLE, center, squared_distances
+from sfs_cli.graph.distances import center, squared_distances
 from sfs_cli.knowledge.base import BY_FEATURES
 
 if TYPE_CHECKING:
@@ -60,7 +60,6 @@ def similarity_distances(engine: Engine, similarity: csr_array, memory: int) -> 
         When no two features are similar, or all distances are 0.
     """
     n, count = engine.source.n_samples, engine.source.n_features
-    assert similarity.shape == (count, count)
     S = _others_only(similarity)
     degrees = _checked_degrees(S.sum(axis=1), "are similar")
     product, squares = np.empty((n, n)), np.empty(n)
@@ -104,7 +103,6 @@ def term_distances(engine: Engine, terms: csr_array, memory: int) -> np.ndarray:
     InputError
         When no two features share a term, or all distances are 0.
     """
-    assert terms.shape[0] == engine.source.n_features
     product, squares, left_out = _term_product(engine, terms, memory)
     if left_out.any():  # known only now; their terms must not connect other features
         remaining = (_zeros_for(left_out) @ terms).tocsr()

@@ -83,6 +83,14 @@ class FeatureIndex:
             if pair[side] in named[side]:
                 self._through[pair[1 - side]].add(self._index[pair[side]])
 
+    def symbols(self) -> dict[str, set[str]]:
+        """Return what the map pairs each feature with."""
+        found = defaultdict[str, set[str]](set)
+        for symbol, features in self._through.items():
+            for feature in features:
+                found[self.features[feature]].add(symbol)
+        return found
+
     def find(self, ids: Sequence[str], taxon: str | None = None) -> Matched:
         """Find ids directly, and the others through the map.
 

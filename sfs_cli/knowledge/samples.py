@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
 from sfs_cli.errors import InputError, listed
 from sfs_cli.graph.build import Graph, given_graph
 from sfs_cli.graph.others import label_similarity
-from sfs_cli.graph.similarity import DenseSimilarity, look_like_distances, row_panels
+from sfs_cli.graph.similarity import (
+    ASYMMETRY_LIMIT,
+    DenseSimilarity,
+    look_like_distances,
+    row_panels,
+)
 from sfs_cli.io.knowledge.sample_columns import (
     CLASSES,
     Column,
@@ -37,18 +42,25 @@ class Profile(Source):
 
     def similarity(self, context: SourceContext, samples: Sequence[str]) -> Graph:
         """Return any similarity between the samples, by these measurements."""
-        row = {sample: i for i, sample in enumerate(self.matrix.ids.samples)}
-        rows = np.array([row[sample] for sample in samples])
-        steps = parse_transform(self.spec.transform)
+        make = self.prepared(self.places(samples))
         # --transform is not passed on: miRNA counts or beta values rarely need the same steps
-        if context.matrix.steps and not steps:
+        if context.matrix.steps and not self.spec.transform:
             context.run.log.note(
                 f"source {self.spec.name} is not transformed: --transform applies to the matrix; "
                 "add ,transform=STEPS to the source if it should be"
             )
-        missing = cast(MissingPolicy, self.spec.missing or "error")
-        make = partial(PreparedMatrix, self.matrix, samples=rows, steps=steps, missing=missing)
         return context.graph(self.spec, context.fitted(self.spec, make))
+
+    def places(self, samples: Sequence[str]) -> np.ndarray:
+        """Return the place of each sample in this matrix, -1 for one that it lacks."""
+        row = {sample: i for i, sample in enumerate(self.matrix.ids.samples)}
+        return np.array([row.get(sample, -1) for sample in samples])
+
+    def prepared(self, rows: np.ndarray | None = None) -> Callable[..., PreparedMatrix]:
+        """Return what prepares the values of some samples, given `where` they are for messages."""
+        steps = parse_transform(self.spec.transform)
+        missing = cast(MissingPolicy, self.spec.missing or "error")
+        return partial(PreparedMatrix, self.matrix, samples=rows, steps=steps, missing=missing)
 
 
 class TargetMatrix(Source):
@@ -77,6 +89,7 @@ class Classes(Source):
             self.labels = labels = inputs.read_labels(spec.path)
             if not set(inputs.ids.samples) <= set(labels):
                 refuse_headless(labels, inputs.ids.samples)
+            labels.settle(inputs.ids.samples)
         self.samples = list(self.labels)
 
     def similarity(self, context: SourceContext, samples: Sequence[str]) -> Graph:
@@ -128,10 +141,9 @@ def hierarchy_similarity(paths: Sequence[tuple[str, ...]], depth: int) -> np.nda
         The number of leading nodes that two paths share, over `depth`: symmetric to the last bit,
         in [0, 1], and 1 on the diagonal where a path is as long as the tree is deep.
     """
-    n, longest = len(paths), max(map(len, paths), default=0)
-    assert depth >= longest
+    n = len(paths)
     S = np.zeros((n, n))
-    for level in range(longest):
+    for level in range(max(map(len, paths), default=0)):
         # the same node below another parent is another node: so the whole way down is its name
         nodes: dict[tuple[str, ...], int] = {}
         codes = np.array([nodes.setdefault(path[: level + 1], len(nodes)) for path in paths])
@@ -179,6 +191,14 @@ def graph_as_given(
     warning that it looks like distances.
     """
     S = file.aligned(samples, in_file)
+    if file.inside:  # squidpy writes the graph of the k nearest neighbors as it is, directed
+        given: Any = S.astype(np.float64)
+        S = (given + given.T) / 2
+        if abs(given - S).max() > ASYMMETRY_LIMIT * abs(given).max():
+            log.warn(
+                f"{where} is a directed graph (not symmetric), as squidpy.gr.spatial_neighbors "
+                "writes it: the mean of it and its transpose is used"
+            )
     graph = given_graph(S, name, samples, where)
     if file.rows is None:
         log.note(

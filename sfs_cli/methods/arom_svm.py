@@ -52,7 +52,6 @@ def solve(problem: Problem) -> Solution:
     MissingExtraError
         If scikit-learn is not installed.
     """
-    assert problem.codes is not None
     require_sklearn("AROM-SVM")
     class_counts(problem.codes, "AROM-SVM")
     features = centered_matrix(problem.engine, "unit", problem.memory)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfs_cli.compute.context import RunContext
+from sfs_cli.compute.context import Labels, RunContext
 from sfs_cli.compute.engine import Engine
-from sfs_cli.compute.matrix import BlockLike, LeftOut
+from sfs_cli.compute.matrix import DOUBLE, BlockLike, LeftOut
 from sfs_cli.graph.similarity import Similarity
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Problem:
     """What a method is given: the run, a sample graph, and the options of the method."""
 
     context: RunContext  # the run's matrix, labels, memory, seed and log
-    similarity: Similarity | None = None  # the sample graph, for methods that need ``graph``
+    graph: Similarity | None = None  # the sample graph, for methods that need ``graph``
     # the method's own options, defaults filled in
     options: dict[str, Any] = field(default_factory=dict)
 
@@ -93,13 +93,23 @@ class Problem:
         return self.context.matrix.lossless_dtype
 
     @property
-    def codes(self) -> np.ndarray | None:
+    def similarity(self) -> Similarity:
+        """The sample graph of a method that needs one."""
+        assert self.graph is not None
+        return self.graph
+
+    @property
+    def labels(self) -> Labels:
+        """The labels of a method that needs some."""
+        return self.context.required_labels
+
+    @property
+    def codes(self) -> np.ndarray:
         """Class of each sample, 0..c-1, shape (n,), for methods that need ``labels``.
 
         It is -1 where a sample has no label, for methods that need ``some-labels``.
         """
-        labels = self.context.labels
-        return None if labels is None else labels.codes
+        return self.labels.codes
 
     @property
     def outcome(self) -> np.ndarray | None:
@@ -147,7 +157,7 @@ class Scorer(ABC):
         Set where the last array of `score_block` is what it measures.
     """
 
-    dtype: np.dtype[Any] = np.dtype(np.float64)
+    dtype: np.dtype[Any] = DOUBLE
     larger_is_better = True
     class_means: ClassMeans | None = None
 
@@ -200,4 +210,10 @@ class Solution:
     coefficients: tuple[np.ndarray, np.ndarray] | None = None
     facts: dict[str, Any] = field(default_factory=dict)  # decisions and results for ``run.json``
     warnings: list[str] = field(default_factory=list)  # what the user should know
+    notes: list[str] = field(default_factory=list)  # what was found beside the scores
     scorer: Scorer | None = None  # what has scored the features, each by itself
+
+    @property
+    def scored(self) -> np.ndarray:
+        """The features that have a score, ascending."""
+        return np.flatnonzero(~np.isnan(self.score))

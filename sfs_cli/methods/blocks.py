@@ -7,12 +7,14 @@ they are made of are found again in float64, from the values as they are stored 
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from sfs_cli.compute.matrix import Block, BlockLike
+from sfs_cli.compute.limits import EPS
+from sfs_cli.compute.matrix import DOUBLE, Block, BlockLike, NonZeros
 from sfs_cli.compute.workspace import Workspace, row_by_row
 from sfs_cli.methods.base import Scorer, Status
 
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
     from sfs_cli.methods.class_means import ProjectedMeans
     from sfs_cli.methods.low_rank import LowRankScores, Sums
 
-_EPS = float(np.finfo(np.float64).eps)
 
 WEAK_BELOW = 0.05
 """A difference ``g g' - g M g'`` below this part of ``g g'`` is found again in float64."""
@@ -68,13 +69,25 @@ class CenteredBlock:
         in every sample before the transformation is "all zero" even if it varies now: it follows
         a mean of each sample then, and has no information of its own.
         """
-        constant = square <= self.volume * (8 * _EPS * self.offset) ** 2
-        status = np.where(constant, Status.CONSTANT, Status.OK).astype(np.int8)
-        zero = constant & (self.offset == 0) if self.zero is None else self.zero
-        status[zero] = Status.ALL_ZERO
-        if self.left_out is not None:
-            np.copyto(status, self.left_out, where=self.left_out != 0)
-        return status
+        return status_of(self, square, self.offset, self.volume)
+
+    @property
+    def spread(self) -> np.ndarray:
+        """Sum of squares of each feature around its mean, in the units of the input, (b,)."""
+        return self.square * self.scale**2
+
+
+def status_of(
+    block: BlockLike | NonZeros, square: np.ndarray, offset: np.ndarray, volume: float
+) -> np.ndarray:
+    """Return the statuses of features, as of `CenteredBlock.status`, by their means (b,)."""
+    constant = square <= volume * (8 * EPS * offset) ** 2
+    status = np.where(constant, Status.CONSTANT, Status.OK).astype(np.int8)
+    zero = constant & (offset == 0) if block.zero is None else block.zero
+    status[zero] = Status.ALL_ZERO
+    if block.left_out is not None:
+        np.copyto(status, block.left_out, where=block.left_out != 0)
+    return status
 
 
 def center(
@@ -136,6 +149,11 @@ def center(
     )
 
 
+def centered_copy(values: np.ndarray) -> CenteredBlock:
+    """Center a copy of features (b, n), in float64."""
+    return center(Block(values.astype(np.float64)))
+
+
 class Measured(NamedTuple):
     """What a formula makes of the centered features of a block.
 
@@ -189,11 +207,8 @@ class CenteredScorer(Scorer):
         """Return scores, statuses and what is found `further`; may overwrite the block."""
         if self.low_rank is not None:
             return self.low_rank.score_block(block, self.of_sums, self.score_centered, self.further)
-        if not self.in_pieces:
-            return self.score_centered(block)
-        found = [self.score_centered(rows_of(block, part)) for part in pieces(*block.values.shape)]
-        scores, statuses = zip(*found)
-        return np.concatenate(scores), np.concatenate(statuses)
+        score = self.score_centered
+        return by_pieces(score, block) if self.in_pieces else score(block)
 
     def of_sums(self, sums: Sums) -> tuple[np.ndarray, np.ndarray]:
         """Apply the formula to sums, as a `low_rank.Formula`."""
@@ -210,9 +225,17 @@ class CenteredScorer(Scorer):
             # float32 values were centered in a copy, so the stored ones are still here
             rows = np.flatnonzero(weak & (status == Status.OK))
             if len(rows):
-                again = rows_of(block, rows, np.dtype(np.float64))
+                again = rows_of(block, rows, DOUBLE)
                 score[rows], status[rows] = self.score_centered(again)
         return score, status
+
+
+def by_pieces(
+    score: Callable[[BlockLike], tuple[np.ndarray, ...]], block: BlockLike
+) -> tuple[np.ndarray, ...]:
+    """Return what `score` finds of the features of a block, which it gets in `pieces`."""
+    found = [score(rows_of(block, part)) for part in pieces(*block.values.shape)]
+    return tuple(np.concatenate(column) for column in zip(*found))
 
 
 def rows_of(

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sfs_cli.compute.engine import Engine
-from sfs_cli.compute.matrix import Span
+from sfs_cli.compute.matrix import DOUBLE, Span
 from sfs_cli.methods.base import Status
 from sfs_cli.methods.blocks import center
 
@@ -152,7 +152,7 @@ class CenteredMatrix:
         return basis
 
     def _read(self, span: Span) -> np.ndarray:
-        block = self.engine.source.read(span, np.dtype(np.float64))
+        block = self.engine.source.read(span, DOUBLE)
         values = center(block).values
         values *= self.factor[span.lo : span.hi, None]
         if self.basis is not None:
@@ -191,7 +191,7 @@ def centered_matrix(engine: Engine, scaling: Scaling, memory: int) -> CenteredMa
     matrix = CenteredMatrix(engine, np.empty(m), np.empty(m, np.int8), _held=held)
 
     def measure(span: Span) -> tuple[np.ndarray, np.ndarray]:
-        centered = center(engine.source.read(span, np.dtype(np.float64)))
+        centered = center(engine.source.read(span, DOUBLE))
         square = centered.square
         status = centered.status(square)
         if scaling == "none":

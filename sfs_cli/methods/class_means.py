@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from sfs_cli.compute.limits import EPS
+from sfs_cli.compute.matrix import DOUBLE
 from sfs_cli.compute.workspace import Workspace, row_by_row
 from sfs_cli.methods.base import Problem
 from sfs_cli.methods.blocks import pieces
 from sfs_cli.methods.low_rank import Sums
-
-_EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,8 @@ class ClassMeans:
         members = (labels.codes == used[:, None]).astype(np.float64)
         if weights is not None:
             members *= weights
-        design = problem.context.design
-        if design is not None and len(design):
+        design = problem.context.basis
+        if len(design):
             left = members - (members @ design.T) @ design
             gram = left @ members.T
             if np.linalg.matrix_rank(gram, hermitian=True) < len(gram):
@@ -69,7 +69,7 @@ class ClassMeans:
         found = np.empty((len(values), 3)) if self.two else np.empty(len(values), np.int32)
         for part in pieces(*values.shape):
             rows = values[part]
-            x = self.work.array("moved", len(rows), rows.shape[1], np.dtype(np.float64))
+            x = self.work.array("moved", len(rows), rows.shape[1], DOUBLE)
             with np.errstate(all="ignore"):  # features that are left out may hold anything
                 first = rows[:, 0].astype(np.float64)
                 np.copyto(x, rows)
@@ -100,12 +100,12 @@ class ClassMeans:
         square : ndarray, shape (b,)
             Sum of squares of what the means were made of, of which their rounding is a part.
         """
-        rounding = 8 * _EPS * np.sqrt(square)
+        rounding = 8 * EPS * np.sqrt(square)
         if self.two:
             difference = means[1] - means[0]
             difference[np.abs(difference) <= rounding] = 0
             whole = means + offset
-            whole[np.abs(whole) <= rounding + 8 * _EPS * np.abs(offset)] = 0  # as of zeros alone
+            whole[np.abs(whole) <= rounding + 8 * EPS * np.abs(offset)] = 0  # as of zeros alone
             return np.column_stack([*whole, difference])
         second, top = np.partition(means, -2, axis=0)[-2:]
         return np.where(top - second <= rounding, len(means), means.argmax(axis=0)).astype(np.int32)

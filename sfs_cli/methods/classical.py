@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfs_cli.compute.matrix import Block, BlockLike
+from sfs_cli.compute.limits import EPS
+from sfs_cli.compute.matrix import BlockLike
 from sfs_cli.errors import InputError, counted
 from sfs_cli.graph.laplacian import without
 from sfs_cli.methods.base import Problem, Scorer
-from sfs_cli.methods.blocks import CenteredBlock, CenteredScorer, Measured, center
+from sfs_cli.methods.blocks import CenteredBlock, CenteredScorer, Measured, centered_copy
 from sfs_cli.methods.class_means import ClassMeans, ProjectedMeans
 from sfs_cli.methods.low_rank import LowRankScores, Sums
 from sfs_cli.methods.shared import (
@@ -28,7 +29,6 @@ from sfs_cli.methods.shared import (
 from sfs_cli.methods.sparse import NonZeroScorer, NonZeroVariance
 from sfs_cli.methods.welch import WelchScorer
 
-_EPS = float(np.finfo(np.float64).eps)
 EXPLAINED = 1e-8
 """Classes of which covariates leave a smaller part are explained by them."""
 
@@ -60,7 +60,7 @@ class ClassScatter:
         fitted = means[:, self.codes]
         F -= fitted if self.root is None else fitted * self.root
         within = np.vecdot(F, F)
-        within[within <= (len(self.codes) * _EPS) ** 2 * square] = 0  # the rounding of the means
+        within[within <= (len(self.codes) * EPS) ** 2 * square] = 0  # the rounding of the means
         return square, between, within
 
     @property
@@ -91,7 +91,7 @@ class ColumnScatter:
         for slope, column in zip(slopes.T, self.columns.T):
             F -= slope[:, None] * column
         within = np.vecdot(F, F)
-        within[within <= (F.shape[1] * _EPS) ** 2 * square] = 0  # the rounding of the slopes
+        within[within <= (F.shape[1] * EPS) ** 2 * square] = 0  # the rounding of the slopes
         return square, np.vecdot(slopes, slopes), within
 
 
@@ -113,11 +113,9 @@ def class_columns(codes: np.ndarray, design: np.ndarray | None = None) -> np.nda
 
 def class_scatter(problem: Problem) -> ClassScatter | ColumnScatter:
     """Return the scatter between and within the classes of a problem, beside its covariates."""
-    assert problem.codes is not None
-    design = problem.context.design
-    if design is None or not len(design):
+    if not problem.context.covariates:
         return ClassScatter(problem.codes, problem.sample_weights)
-    return ColumnScatter(class_columns(problem.codes, design))
+    return ColumnScatter(class_columns(problem.codes, problem.context.design))
 
 
 class FisherScorer(CenteredScorer):
@@ -136,36 +134,30 @@ class FisherScorer(CenteredScorer):
     """
 
     ratio = 1.0  # score of a feature whose scatters are equal
-    freedom: tuple[float, float] | None = None  # degrees of freedom, where there is a test
 
     def __init__(self, problem: Problem, scatter: ColumnScatter | None = None) -> None:
         super().__init__()
-        assert problem.codes is not None
         self.threads = problem.engine.executor.nearby.workers
-        outcome = problem.outcome
-        labels = problem.codes if outcome is None else outcome
-        self.least = least_p_value(labels, problem.context.blocks)
-        self.weights = problem.sample_weights
+        self.least = least_p_value(problem.labels.target, problem.context.blocks)
+        self.weights, self.dtype = problem.sample_weights, problem.lossless_dtype
         self.rooted = self.weights is not None
-        self.alike = self.weights is None or bool((self.weights == 1).all())
         self.scatter = scatter or class_scatter(problem)
+        columns = self.scatter.columns
         weights = np.ones(problem.n_samples) if self.weights is None else self.weights
-        self.low_rank = LowRankScores(weights, self.scatter.columns)
-        self.dtype = problem.lossless_dtype
-        if scatter is None:
-            columns = self.scatter.columns
-            self.class_means = ClassMeans.of(problem)
-            if self.class_means is not None:
-                self.further = ProjectedMeans(self.class_means, columns, weights)
-            between = columns.shape[1]
-            within = problem.n_counted - 1 - between - problem.context.covariates
-            if within > 0 and self.alike:
-                self.freedom = between, within
-                self._record(between, within)
+        self.low_rank = LowRankScores(weights, columns)
+        self.class_means = ClassMeans.of(problem)
+        if self.class_means is not None:
+            self.further = ProjectedMeans(self.class_means, columns, weights)
+        between = columns.shape[1]
+        self.freedom = between, problem.n_counted - 1 - between - problem.context.covariates
+        # with weights other than 1 the score follows no F distribution, and has no p-value
+        self.tested = self.freedom[1] > 0 and bool((weights == 1).all())
+        if self.tested:
+            self._record()
 
-    def _record(self, between: int, within: float) -> None:
-        freedom = int(within) if within.is_integer() else within
-        self.facts["degrees_of_freedom"] = [between, freedom]
+    def _record(self) -> None:
+        between, within = self.freedom
+        self.facts["degrees_of_freedom"] = [between, int(within) if within.is_integer() else within]
 
     def score_block(self, block: BlockLike) -> tuple[np.ndarray, ...]:
         """Return the scores and statuses of a block, and of classes what their means show."""
@@ -186,7 +178,7 @@ class FisherScorer(CenteredScorer):
 
     def columns(self, score: np.ndarray, *_measured: np.ndarray) -> dict[str, np.ndarray]:
         """Return the p-values and q-values of the scores of all features, each shape (m,)."""
-        if self.freedom is None:
+        if not self.tested:
             return {}
         between, within = self.freedom
         to_f = within / between / self.ratio  # exactly 1 where the score is the F statistic
@@ -214,39 +206,31 @@ class FTestScorer(FisherScorer):
     """Whether the score is the root of the F statistic, an absolute t statistic."""
 
     def __init__(self, problem: Problem) -> None:
-        assert problem.codes is not None
-        count = problem.n_counted
-        if problem.outcome is not None:
-            if problem.sample_weights is not None:
-                require_weight(count, 2, "the F-test")
-            weights = problem.sample_weights
-            unit = unit_outcome(problem.outcome, "the F-test", 3, weights)
-            super().__init__(problem, ColumnScatter(unit[:, None]))
-            # covariates are taken out of the outcome too
-            between, within = 1, count - 2 - problem.context.covariates
-            self.freedom = (between, within) if self.alike else None
-        else:
-            n, c = len(problem.codes), len(class_counts(problem.codes, "the F-test"))
-            if problem.sample_weights is not None:
-                require_weight(count, c, "the F-test")
-            if n <= c:
-                raise InputError(
-                    f"the F-test of {c} classes needs more than {n} samples",
-                    hint="check which column holds the labels: does it name each sample?",
-                )
-            super().__init__(problem)
-            between = self.scatter.columns.shape[1]
-            within = count - 1 - between - problem.context.covariates
-            if within <= 0:
-                columns = counted(problem.context.covariates, "column")
-                raise InputError(
-                    f"{c} classes and {columns} of covariates leave no degrees of freedom of "
-                    f"{n} samples",
-                    hint="name fewer covariates",
-                    option="adjust",
-                )
+        n, weights, scatter = problem.n_samples, problem.sample_weights, None
+        if problem.outcome is None:
+            c = len(class_counts(problem.codes, "the F-test"))
+        else:  # a line has as many parameters as two classes
+            unit, c = unit_outcome(problem.outcome, "the F-test", 3, weights), 2
+            scatter = ColumnScatter(unit[:, None])
+        if weights is not None:
+            require_weight(problem.n_counted, c, "the F-test")
+        if n <= c:
+            raise InputError(
+                f"the F-test of {c} classes needs more than {n} samples",
+                hint="check which column holds the labels: does it name each sample?",
+            )
+        super().__init__(problem, scatter)
+        between, within = self.freedom
+        if within <= 0:
+            columns = counted(problem.context.covariates, "column")
+            raise InputError(
+                f"{c} classes and {columns} of covariates leave no degrees of freedom of {n} "
+                "samples",
+                hint="name fewer covariates",
+                option="adjust",
+            )
         self.ratio = within / between
-        self._record(between, within)
+        self._record()
 
     def with_spread(self, block: BlockLike) -> tuple[np.ndarray, ...]:
         """Return what `score_block` does, and third and fourth the spread and the mean.
@@ -254,8 +238,8 @@ class FTestScorer(FisherScorer):
         The spread of a feature is its sum of squares around the mean.
         """
         # before the scores, which may overwrite the block
-        centered = center(Block(block.values.astype(np.float64)))
-        square, mean = centered.square * centered.scale**2, centered.offset * centered.scale
+        centered = centered_copy(block.values)
+        square, mean = centered.spread, centered.offset * centered.scale
         score, status, *found = self.score_block(block)
         return score, status, square, mean, *found
 
@@ -295,7 +279,6 @@ class PooledTTestScorer(FTestScorer):
     of_t = True
 
     def __init__(self, problem: Problem) -> None:
-        assert problem.codes is not None
         two_classes(problem.codes, each=1)
         super().__init__(problem)
         self.facts["variances"] = "pooled"
@@ -320,7 +303,6 @@ class TTestScorer(WelchScorer):
     """
 
     def __init__(self, problem: Problem) -> None:
-        assert problem.codes is not None
         two_classes(problem.codes, each=2)
         super().__init__(problem)
 

@@ -1,8 +1,7 @@
 """Cox's proportional hazards: the score test of each feature beside covariates, in one pass.
 
 D. R. Cox, "Regression models and life-tables", J. R. Stat. Soc. B 34, 1972; B. Efron, "The
-efficiency of Cox's likelihood function for censored data", J. Am. Stat. Assoc. 72, 1977, and
-N. E. Breslow, "Covariance analysis of censored survival data", Biometrics 30, 1974, for equal
+efficiency of Cox's likelihood function for censored data", J. Am. Stat. Assoc. 72, 1977, for equal
 times; T. M. Therneau, P. M. Grambsch and T. R. Fleming, "Martingale-based residuals for survival
 models", Biometrika 77, 1990.
 
@@ -14,28 +13,24 @@ and the d samples D with an event at the same time out of those at risk R,
 
 ``S0_l = sum_R theta - l / d sum_D theta``, ``l = 0..d-1``
 
-by Efron, and ``S0_l = sum_R theta`` for all l by Breslow. Weighted sums ``S1_l`` of a feature are
-made in the same way. The log partial likelihood is ``sum_D x beta - sum_l log S0_l`` over all
-times.
+by Efron. Weighted sums ``S1_l`` of a feature are made in the same way. The log partial likelihood
+is ``sum_D x beta - sum_l log S0_l`` over all times.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from sfs_cli.compute.limits import EPS
 from sfs_cli.compute.matrix import BlockLike
 from sfs_cli.errors import InputError
 from sfs_cli.methods.base import Problem, Scorer, Status
-from sfs_cli.methods.blocks import center, pieces, rows_of
+from sfs_cli.methods.blocks import by_pieces, center
 from sfs_cli.ranking.false_discovery import q_values
-
-_EPS = float(np.finfo(np.float64).eps)
-
-Ties = Literal["efron", "breslow"]
 
 ITERATIONS = 50
 """Steps of Newton's method at most; it takes fewer than ten where there is a maximum."""
@@ -62,8 +57,6 @@ class RiskSets:
         Whether there was an event; one at least.
     strata : ndarray of int, shape (n,)
         Only samples of the same stratum are compared.
-    ties : {"efron", "breslow"}
-        How events at the same time are counted.
 
     Attributes
     ----------
@@ -73,14 +66,12 @@ class RiskSets:
         1 for an event; this and all samples below are in this order.
     strata : list of (int, int)
         The first sample of each stratum, and the one behind its last.
-    group, share, times : ndarray, shape (s,)
-        Of each step: its time, counted from 0 among those with events; the part ``l / d`` of the
-        events that is left out; and as how many events it counts.
+    group, share : ndarray, shape (s,)
+        Of each step: its time, counted from 0 among those with events, and the part ``l / d`` of
+        the events that is left out.
     """
 
-    def __init__(
-        self, time: np.ndarray, event: np.ndarray, strata: np.ndarray, ties: Ties = "efron"
-    ) -> None:
+    def __init__(self, time: np.ndarray, event: np.ndarray, strata: np.ndarray) -> None:
         n = len(time)
         self.order = np.lexsort((~event, -time, strata))
         t, s, happened = time[self.order], strata[self.order], event[self.order]
@@ -93,15 +84,8 @@ class RiskSets:
         self.ends = np.append(starts[1:], n)[deaths > 0]  # of times with events
         d = deaths[deaths > 0]
         self.event_at = np.flatnonzero(happened)
-        self.time_of_event = np.repeat(np.arange(len(d)), d)
-        self.first_event = np.cumsum(d) - d
-        if ties == "efron":
-            self.group, self.first_step = self.time_of_event, self.first_event
-            self.share = (np.arange(len(self.group)) - self.first_step[self.group]) / d[self.group]
-            self.times = np.ones(len(self.group))
-        else:
-            self.group = self.first_step = np.arange(len(d))
-            self.share, self.times = np.zeros(len(d)), d.astype(np.float64)
+        self.group, self.first = np.repeat(np.arange(len(d)), d), np.cumsum(d) - d
+        self.share = (np.arange(len(self.group)) - self.first[self.group]) / d[self.group]
         self.tied = bool(self.share.any())
         # the latest time with an event at which each sample is at risk, and of each stratum
         self.latest = np.searchsorted(self.ends, np.arange(n), side="right")
@@ -116,7 +100,7 @@ class RiskSets:
             np.cumsum(x[..., low:high], axis=-1, out=running[..., low:high])
         total = running[..., self.ends - 1][..., self.group]
         if self.tied:
-            out = np.add.reduceat(x[..., self.event_at], self.first_event, axis=-1)
+            out = np.add.reduceat(x[..., self.event_at], self.first, axis=-1)
             total -= self.share * out[..., self.group]
         return total
 
@@ -125,15 +109,15 @@ class RiskSets:
 
         It is the transpose of `sums`.
         """
-        of_time = np.add.reduceat(v, self.first_step, axis=-1)
+        of_time = np.add.reduceat(v, self.first, axis=-1)
         for low, high in pairwise(self.times_of_strata.tolist()):
             backwards = of_time[..., low:high][..., ::-1]
             of_time[..., low:high] = np.cumsum(backwards, axis=-1)[..., ::-1]
         found = np.zeros((*v.shape[:-1], len(self.order)))
         found[..., self.at_risk] = of_time[..., self.latest[self.at_risk]]
         if self.tied:
-            out = np.add.reduceat(v * self.share, self.first_step, axis=-1)
-            found[..., self.event_at] -= out[..., self.time_of_event]
+            out = np.add.reduceat(v * self.share, self.first, axis=-1)
+            found[..., self.event_at] -= out[..., self.group]
         return found
 
 
@@ -146,19 +130,13 @@ class CoxModel:
     coefficients : ndarray, shape (q,)
         beta: log hazard ratio for each unit of a covariate. Of dependent ones, those with the
         smallest norm where each covariate has a standard deviation of 1.
-    covariance : ndarray, shape (q, q)
-        The inverse of the information on them.
     log_likelihood : float
         The maximum of the log partial likelihood.
-    iterations : int
-        Steps of Newton's method.
     residuals : ndarray, shape (n,)
         Martingale residuals: 1 for an event, less the number of events that the model expects of
         the sample; their sum is 0 in every stratum. In the order of the samples.
     events : int
         Number of events.
-    ties : {"efron", "breslow"}
-        How events at the same time are counted.
     risk : RiskSets
         Who is at risk when.
     theta, expected : ndarray, shape (n,)
@@ -172,12 +150,9 @@ class CoxModel:
     """
 
     coefficients: np.ndarray
-    covariance: np.ndarray
     log_likelihood: float
-    iterations: int
     residuals: np.ndarray
     events: int
-    ties: Ties
     risk: RiskSets
     theta: np.ndarray
     expected: np.ndarray
@@ -205,11 +180,11 @@ def _evaluate(risk: RiskSets, Z: np.ndarray, beta: np.ndarray) -> _Fit:
     theta = np.where(at_risk, np.exp(np.minimum(eta - top, 0)), 0)
     s0 = risk.sums(theta)
     with np.errstate(all="ignore"):  # of far too large steps, which are halved
-        likelihood = float(risk.event @ (eta - top) - risk.times @ np.log(s0))
-        expected = theta * risk.spread(risk.times / s0)
+        likelihood = float(risk.event @ (eta - top) - np.log(s0).sum())
+        expected = theta * risk.spread(1 / s0)
         means = risk.sums(Z * theta) / s0
         gradient = Z @ (risk.event - expected)
-        information = (Z * expected) @ Z.T - (means * risk.times) @ means.T
+        information = (Z * expected) @ Z.T - means @ means.T
     return _Fit(likelihood, theta, s0, expected, means, gradient, information)
 
 
@@ -225,7 +200,6 @@ def fit_cox(
     event: np.ndarray,
     covariates: np.ndarray | None = None,
     strata: np.ndarray | None = None,
-    ties: Ties = "efron",
 ) -> CoxModel:
     """Fit a proportional hazards model of covariates by Newton's method.
 
@@ -240,8 +214,6 @@ def fit_cox(
         Known columns; none by default. One that the others or the strata determine adds nothing.
     strata : ndarray of int, shape (n,), optional
         Groups with a baseline hazard each; one by default.
-    ties : {"efron", "breslow"}
-        How events at the same time are counted.
 
     Raises
     ------
@@ -254,7 +226,7 @@ def fit_cox(
     Z = np.empty((n, 0)) if covariates is None else np.asarray(covariates, np.float64)
     groups = np.zeros(n, np.int64) if strata is None else np.asarray(strata)
     happened = _checked(time, np.asarray(event), Z, groups)
-    risk = RiskSets(time, happened, groups, ties)
+    risk = RiskSets(time, happened, groups)
 
     moved = Z - Z[:1]  # a constant covariate becomes exactly 0
     moved -= moved.mean(axis=0)
@@ -290,17 +262,14 @@ def fit_cox(
 
     root = _inverse_root(fit.information, least)
     # what a feature shares with covariates is linear in it
-    cross = X * fit.expected - fit.theta * risk.spread(fit.means * (risk.times / fit.s0))
+    cross = X * fit.expected - fit.theta * risk.spread(fit.means / fit.s0)
     residuals = np.empty(n)
     residuals[risk.order] = risk.event - fit.expected
     return CoxModel(
         coefficients=beta / scale,
-        covariance=root.T @ root / np.outer(scale, scale),
         log_likelihood=fit.log_likelihood,
-        iterations=iterations,
         residuals=residuals,
         events=int(happened.sum()),
-        ties=ties,
         risk=risk,
         theta=fit.theta,
         expected=fit.expected,
@@ -368,15 +337,14 @@ class CoxScorer(Scorer):
         total = np.add.reduceat(model.expected, self.starts)
         safe = np.where(total > 0, total, 1)
         self.parts = model.expected / np.repeat(safe, self.sizes)
-        self.facts |= {"events": model.events, "ties": model.ties, "strata": len(self.starts)}
+        self.facts |= {"events": model.events, "ties": "efron", "strata": len(self.starts)}
 
     def score_block(self, block: BlockLike) -> tuple[np.ndarray, ...]:
         """Return the statistics, statuses and one-step log hazard ratios, each (b,).
 
         The block is overwritten.
         """
-        found = [self._score(rows_of(block, part)) for part in pieces(*block.values.shape)]
-        return tuple(np.concatenate(column) for column in zip(*found))
+        return by_pieces(self._score, block)
 
     def _score(self, block: BlockLike) -> tuple[np.ndarray, ...]:
         model, risk = self.model, self.model.risk
@@ -389,14 +357,14 @@ class CoxScorer(Scorer):
         score_u = np.vecdot(x, self.residuals)
         diagonal = np.vecdot(x * x, model.expected)
         means = risk.sums(x * model.theta) / model.s0
-        information = diagonal - np.vecdot(means * means, risk.times)
+        information = diagonal - np.vecdot(means, means)
         left = information.copy()
         for row in model.shared:
             left -= np.vecdot(x, row) ** 2
         n = x.shape[1]
         # in every risk set the same, so that events cannot depend on it
-        rounding = (n * _EPS) ** 2 * centered.square * model.expected.max()
-        still = (information <= 8 * n * _EPS * diagonal) | (diagonal <= rounding)
+        rounding = (n * EPS) ** 2 * centered.square * model.expected.max()
+        still = (information <= 8 * n * EPS * diagonal) | (diagonal <= rounding)
         explained = left <= EXPLAINED * information
         usable = status == Status.OK
         status[usable & explained] = Status.EXPLAINED
@@ -429,8 +397,6 @@ def cox(problem: Problem) -> CoxScorer:
     InputError
         As for `fit_cox`.
     """
-    labels, context = problem.context.labels, problem.context
-    assert labels is not None
+    labels, context = problem.labels, problem.context
     assert labels.survival is not None, "checked with the options"
-    covariates = None if context.design is None else context.design.T
-    return CoxScorer(fit_cox(*labels.survival, covariates, context.blocks))
+    return CoxScorer(fit_cox(*labels.survival, context.basis.T, context.blocks))

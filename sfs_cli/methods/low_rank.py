@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sfs_cli.compute.matrix import BlockLike
+from sfs_cli.compute.limits import EPS
+from sfs_cli.compute.matrix import DOUBLE, BlockLike
 from sfs_cli.compute.workspace import Workspace, row_by_row
 from sfs_cli.methods.base import Status
 from sfs_cli.methods.blocks import pieces, rows_of
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 KEPT = 2.0**-8
 """A difference of at least this part of the sum of squares has lost at most 8 bits."""
-VARIES = (2.0**14 * float(np.finfo(np.float64).eps)) ** 2
+VARIES = (2.0**14 * EPS) ** 2
 """A feature whose variation is a smaller part of its square may vary by rounding alone."""
 LOW, HIGH = 1e-200, 1e200
 """Between these no term of a sum of squares over- or underflowed and mattered."""
@@ -40,7 +41,7 @@ TOGETHER = 4
 """Columns are multiplied in multiples of this, and features at least in pairs: what BLAS rounds for
 a feature then does not depend on where that is in its block, so that every block size gives the
 same digits."""
-EVEN = 4 * float(np.finfo(np.float64).eps)
+EVEN = 4 * EPS
 """Weights whose relative range is no larger are treated as equal."""
 
 
@@ -159,7 +160,7 @@ class LowRankScores:
             left = np.flatnonzero(~sound)
             if len(left):
                 rows = rows[left]
-                score[rows], status[rows] = centered(rows_of(chosen, left, np.dtype(np.float64)))
+                score[rows], status[rows] = centered(rows_of(chosen, left, DOUBLE))
         if block.zero is not None:
             zero = block.zero if block.left_out is None else block.zero & (block.left_out == 0)
             score[zero], status[zero] = np.nan, Status.ALL_ZERO
@@ -184,7 +185,7 @@ class LowRankScores:
         """Return ``D^1/2 f`` in float64, of the features or of their differences to one sample."""
         if self.scale is None and values.dtype == np.float64 and not subtract:
             return values
-        x = self.work.array("prepared", len(values), values.shape[1], np.dtype(np.float64))
+        x = self.work.array("prepared", len(values), values.shape[1], DOUBLE)
         np.copyto(x, values)
         with row_by_row():
             if subtract:

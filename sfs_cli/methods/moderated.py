@@ -20,10 +20,11 @@ here; limma stops within 1e-8 of ``d0 / (1 + d0)``.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from sfs_cli.compute.limits import EPS
 from sfs_cli.errors import InputError
 from sfs_cli.methods.lowess import lowess
 
@@ -185,15 +186,10 @@ def trigamma_inverse(x: float) -> float:
 
 def _finite(covariate: np.ndarray) -> np.ndarray:
     """Return a covariate whose infinite values are 1 beyond the finite ones."""
-    infinite = np.isinf(covariate)
-    if not infinite.any():
-        return covariate
     finite = covariate[np.isfinite(covariate)]
     if not len(finite):
         return np.sign(covariate)
-    return np.where(
-        infinite, np.where(covariate > 0, finite.max() + 1, finite.min() - 1), covariate
-    )
+    return np.nan_to_num(covariate, nan=np.nan, posinf=finite.max() + 1, neginf=finite.min() - 1)
 
 
 def _fit(x: np.ndarray, d: float, trend: np.ndarray | None, used: np.ndarray) -> _Fit:
@@ -226,7 +222,7 @@ def _fit(x: np.ndarray, d: float, trend: np.ndarray | None, used: np.ndarray) ->
         spread = float(((e - mean[0]) ** 2).sum() / (k - 1))
     else:
         basis = _natural_splines(trend, trend[used], columns)
-        coefficients, rank = _least_squares(basis[used], e)
+        coefficients, _, rank, _ = np.linalg.lstsq(basis[used], e, rcond=1e-7)
         mean = basis @ coefficients
         spread = float(((e - mean[used]) ** 2).sum() / (k - rank)) if k > rank else 0.0
     excess = spread - float(polygamma(1, d / 2))  # trigamma(d0 / 2)
@@ -238,12 +234,6 @@ def _fit(x: np.ndarray, d: float, trend: np.ndarray | None, used: np.ndarray) ->
         flat = trend is None or columns < 2
         variance = np.full(len(used), x.mean()) if flat else np.exp(mean)
     return _Fit(np.full(k, df), variance, df, raised)
-
-
-def _least_squares(basis: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, int]:
-    """Return coefficients of a regression, and the rank of its columns."""
-    coefficients, _, rank, _ = np.linalg.lstsq(basis, y, rcond=1e-7)
-    return coefficients, int(rank)
 
 
 def _natural_splines(x: np.ndarray, known: np.ndarray, columns: int) -> np.ndarray:
@@ -294,8 +284,7 @@ def _fit_robust(x: np.ndarray, d: float, trend: np.ndarray | None) -> _Fit:
         )
     raised = int((x < 1e-12 * middle).sum())
     x = np.maximum(x, 1e-12 * middle)
-    plain = _fit(x, d, trend, np.ones(k, bool))
-    plain = _Fit(plain.df, plain.variance, plain.df_of_most, raised)
+    plain = replace(_fit(x, d, trend, np.ones(k, bool)), raised=raised)
     if max(TAILS) < 1 / k:
         return plain
     z = np.log(x)
@@ -325,7 +314,7 @@ def _fit_robust(x: np.ndarray, d: float, trend: np.ndarray | None) -> _Fit:
 
     start = df / (1 + df)
     if too_large(start) < 0:
-        share = float(brentq(too_large, start, 1.0, xtol=1e-15, rtol=4 * np.finfo(float).eps))
+        share = float(brentq(too_large, start, 1.0, xtol=1e-15, rtol=4 * EPS))
         df = share / (1 - share)
     center = level + mean - moments(df)[0]
     return _Fit(_outlier_df(z - center, d, df), np.exp(center), df, raised)
@@ -414,29 +403,25 @@ def _log_density(f: np.ndarray, d: float, df: float) -> np.ndarray:
     return np.asarray(density - betaln(a, b))
 
 
-def _log_tail(
-    f: np.ndarray, d: float | np.ndarray, df: float, *, lower: bool = False
-) -> np.ndarray:
+def _log_tail(f: np.ndarray, d: float | np.ndarray, df: float) -> np.ndarray:
     """Return the log probability that F with d and d0 degrees of freedom is at least f.
 
-    With `lower`, that it is at most f. Shape (k,); d0 may be infinite. Probabilities below `_LEAST`
-    are taken for it: such a variance is an outlier, whatever its probability is.
+    Shape (k,); d0 may be infinite. Probabilities below `_LEAST` are taken for it: such a variance
+    is an outlier, whatever its probability is.
     """
     from scipy import special
 
     f = np.asarray(f, np.float64)
     a, b = np.broadcast_to(np.asarray(d, np.float64) / 2, f.shape), df / 2
-    if df == np.inf:
-        p = special.gammainc(a, a * f) if lower else special.gammaincc(a, a * f)
-    elif lower:
-        p = special.betainc(a, b, a * f / (b + a * f))
-    else:
-        p = special.betainc(b, a, b / (b + a * f))
+    p = special.gammaincc(a, a * f) if df == np.inf else special.betainc(b, a, b / (b + a * f))
     return np.asarray(np.log(np.maximum(p, _LEAST)))
 
 
 def _quantile(log_p: np.ndarray, d: float, df: float, *, lower: bool = False) -> np.ndarray:
-    """Return the f of which `_log_tail` is a given log probability, shape (k,)."""
+    """Return the f of which `_log_tail` is a given log probability, shape (k,).
+
+    With `lower`, of which the probability of at most f is.
+    """
     from scipy import special
 
     a, b, p = d / 2, df / 2, np.exp(log_p)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sfs_cli.compute.limits import EPS
 from sfs_cli.methods.base import BlockLike, Problem, Scorer, Status
 from sfs_cli.methods.blocks import center
 from sfs_cli.methods.shared import class_counts, require_sklearn, unit_outcome
@@ -45,7 +46,6 @@ class MutualInfoScorer(Scorer):
 
     def __init__(self, problem: Problem) -> None:
         super().__init__()
-        assert problem.codes is not None
         self.outcome = problem.outcome
         if self.outcome is None:
             class_counts(problem.codes, "the mutual information", each=2)
@@ -125,9 +125,9 @@ def _without_ties(values: np.ndarray, noise: np.ndarray) -> np.ndarray:
     return values + NOISE * size * noise
 
 
-def mutual_information(values: np.ndarray, codes: np.ndarray, k: int = NEIGHBORS) -> np.ndarray:
+def mutual_information(values: np.ndarray, codes: np.ndarray) -> np.ndarray:
     """Return the mutual information of features and classes in nats, shape (b,), at least 0."""
-    return np.maximum(0, estimated(values, codes, k))
+    return np.maximum(0, estimated(values, codes))
 
 
 def estimated(values: np.ndarray, codes: np.ndarray, k: int = NEIGHBORS) -> np.ndarray:
@@ -168,7 +168,7 @@ def estimated(values: np.ndarray, codes: np.ndarray, k: int = NEIGHBORS) -> np.n
     return known + (digamma(near) - digamma(within)).mean(axis=1)
 
 
-def estimated_of_outcome(x: np.ndarray, y: np.ndarray, k: int = NEIGHBORS) -> float:
+def estimated_of_outcome(x: np.ndarray, y: np.ndarray) -> float:
     """Return the estimate of the mutual information of two variables (n,) in nats.
 
     It is psi(n) + <psi(k_i)> - <psi(x_i) + psi(y_i)>, means over the samples i (Kraskov et al.
@@ -182,7 +182,7 @@ def estimated_of_outcome(x: np.ndarray, y: np.ndarray, k: int = NEIGHBORS) -> fl
 
     points = np.column_stack([x / x.std(), y / y.std()])
     tree = KDTree(points, metric="chebyshev")
-    distance = tree.query(points, k + 1)[0][:, -1]  # the nearest is the sample itself
+    distance = tree.query(points, NEIGHBORS + 1)[0][:, -1]  # the nearest is the sample itself
     radius = distance * (1 + SAME)
     known = digamma(tree.query_radius(points, radius, count_only=True) - 1)
     for axis in points.T:
@@ -338,7 +338,7 @@ def of_permuted_outcomes(
     y = np.ascontiguousarray(outcomes.T)
     radius = _kth_in_the_plane(values, y, k)
     # the neighbor at the border is not counted, however the sums are rounded
-    radius -= 8 * np.finfo(np.float64).eps * max(np.abs(values).max(), np.abs(y).max())
+    radius -= 8 * EPS * max(np.abs(values).max(), np.abs(y).max())
     np.maximum(radius, 0, out=radius)
     known = digamma(np.arange(1, n + 1))
     found = np.full(len(outcomes), known[-1] + known[k - 1])

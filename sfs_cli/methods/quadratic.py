@@ -17,13 +17,12 @@ from functools import cache
 from importlib.machinery import PathFinder
 from importlib.util import module_from_spec
 from types import ModuleType
-from typing import Any
 
 import numpy as np
 
+from sfs_cli.compute.limits import EPS
+from sfs_cli.compute.matrix import InDtypes
 from sfs_cli.graph.laplacian import NormalizedLaplacian
-
-_EPS = float(np.finfo(np.float64).eps)
 
 WEAK_TRIANGULAR = 0.01
 """A form below this part of that of a random g is found again in float64: float32 loses 1.5e-6 of
@@ -56,7 +55,7 @@ class TriangularForm:
 
     def __init__(self, factor: np.ndarray, m: int, weights: np.ndarray | None = None) -> None:
         self.in_place = m * float(len(factor)) ** 2 >= IN_PLACE
-        self.factors: dict[np.dtype[Any], np.ndarray] = {factor.dtype: factor}
+        self.factor = InDtypes(factor)
         diagonal = np.vecdot(factor.T, factor.T)  # of A
         if weights is not None:
             diagonal /= weights
@@ -82,18 +81,11 @@ class TriangularForm:
 
     def _multiply(self, G: np.ndarray, *, transposed: bool = False) -> np.ndarray:
         """Return ``G R'``, or ``G R``; may be written over `G`."""
-        if G.dtype not in self.factors:
-            double = self.factors[np.dtype(np.float64)]
-            self.factors[G.dtype] = double.astype(G.dtype)
-        R = self.factors[G.dtype]
+        R = self.factor[G.dtype]
         if not self.in_place:
             return G @ (R if transposed else R.T)
         multiply_in_place(R, G, transposed=transposed)
         return G
-
-    def __getstate__(self) -> dict[str, Any]:
-        double = np.dtype(np.float64)
-        return self.__dict__ | {"factors": {double: self.factors[double]}}
 
 
 def multiply_in_place(R: np.ndarray, G: np.ndarray, *, transposed: bool = False) -> None:
@@ -180,7 +172,7 @@ def triangular_factor(A: np.ndarray, normal: np.ndarray, size: float) -> np.ndar
         None where A has a negative eigenvalue, for which there is no R.
     """
     n = len(A)
-    A += np.outer(max(float(np.trace(A)) / n, _EPS * size) * normal, normal)
+    A += np.outer(max(float(np.trace(A)) / n, EPS * size) * normal, normal)
     try:
         return np.linalg.cholesky(A).T
     except np.linalg.LinAlgError:
@@ -188,13 +180,13 @@ def triangular_factor(A: np.ndarray, normal: np.ndarray, size: float) -> np.ndar
     # four vectors tell afterwards whether all of A was factorized
     probes = np.cos(np.outer(np.arange(1.0, n + 1), np.arange(1.0, 5)))
     expected = A @ probes
-    pivoted, pivots, rank, _ = lapack.dpstrf(A.T, tol=4 * _EPS * size, overwrite_a=1)
+    pivoted, pivots, rank, _ = lapack.dpstrf(A.T, tol=4 * EPS * size, overwrite_a=1)
     pivoted[rank:] = 0
     unordered = np.empty_like(pivoted)
     unordered[:, pivots - 1] = np.triu(pivoted)
     R = triangle(unordered)
     residual = np.abs(R.T @ (R @ probes) - expected).max(initial=0)
-    return R if residual <= 64 * n * _EPS * size else None
+    return R if residual <= 64 * n * EPS * size else None
 
 
 def power_factor(laplacian: NormalizedLaplacian, power: int) -> np.ndarray | None:

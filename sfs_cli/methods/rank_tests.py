@@ -11,19 +11,19 @@ exact, and the number of orders of the labels with some sum can be counted.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import comb
 from typing import NamedTuple
 
 import numpy as np
 
+from sfs_cli.compute.limits import EPS
 from sfs_cli.compute.matrix import BlockLike
 from sfs_cli.errors import InputError
 from sfs_cli.methods.base import Problem, Scorer, Status
-from sfs_cli.methods.blocks import center, pieces, rows_of
+from sfs_cli.methods.blocks import by_pieces, center
 from sfs_cli.methods.shared import class_counts, f_tests, least_p_value, unit_outcome
 from sfs_cli.ranking.false_discovery import q_values
-
-_EPS = float(np.finfo(np.float64).eps)
 
 SMALL_CLASS = 8
 """Samples of the smaller class up to which p-values of two classes are exact, as in SciPy."""
@@ -70,6 +70,14 @@ def rank_rows(values: np.ndarray) -> Ranks:
     return Ranks(doubled, ordered, (size * size - 1).sum(axis=1))
 
 
+def patterns_of(ordered: np.ndarray, rows: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield each pattern of equal values, shape (n,), with those of the rows (r,) that have it."""
+    patterns, which = np.unique(ordered[rows], axis=0, return_inverse=True)
+    order = np.argsort(which.ravel(), kind="stable")
+    ends = np.cumsum(np.bincount(which.ravel(), minlength=len(patterns)))
+    yield from zip(patterns, np.split(rows[order], ends[:-1]))
+
+
 class RankSumScorer(Scorer):
     """Mann-Whitney test of two classes, Kruskal-Wallis test of more; larger is better.
 
@@ -107,7 +115,6 @@ class RankSumScorer(Scorer):
 
     def __init__(self, problem: Problem) -> None:
         super().__init__()
-        assert problem.codes is not None
         self.counts = class_counts(problem.codes, "the rank-sum test")
         classes = np.arange(len(self.counts))
         self.members = (problem.codes[:, None] == classes).astype(np.float64)  # (n, c)
@@ -127,8 +134,7 @@ class RankSumScorer(Scorer):
         Of two classes three arrays (b,) follow: ``auc``, the standard deviation s of U, and the
         exact p-value, NaN where there is none.
         """
-        found = [self._score(rows_of(block, part)) for part in pieces(*block.values.shape)]
-        return tuple(np.concatenate(column) for column in zip(*found))
+        return by_pieces(self._score, block)
 
     def _score(self, block: BlockLike) -> tuple[np.ndarray, ...]:
         ranks = rank_rows(block.values)
@@ -165,11 +171,7 @@ class RankSumScorer(Scorer):
         above = self.n - np.count_nonzero(ranks.ordered == ranks.ordered[:, :1], axis=1)
         cheap = usable & (ranks.ties > 0) & (above * k * 2 * above * k <= WORK_WITH_TIES)
         rows = np.flatnonzero(cheap)
-        patterns, which = np.unique(ranks.ordered[rows], axis=0, return_inverse=True)
-        which = which.ravel()
-        order = np.argsort(which, kind="stable")
-        groups = np.split(rows[order], np.cumsum(np.bincount(which, minlength=len(patterns)))[:-1])
-        for pattern, members in zip(patterns, groups):
+        for pattern, members in patterns_of(ranks.ordered, rows):
             p[members] = tied_p_values(pattern, k, away[members])
         return p
 
@@ -189,6 +191,22 @@ class RankSumScorer(Scorer):
             p = np.asarray(chdtrc(len(self.counts) - 1, score))
         p = np.maximum(p, self.least)  # NaN stays
         return {"p_value": p, "q_value": q_values(p), **effect}
+
+
+def smallest_p_value(codes: np.ndarray) -> float:
+    """Return the p-value of values that are ordered by their classes, codes (n,), without ties.
+
+    Of two classes it is the exact one. Of more, ``sum_l (n_l^3 - n_l) / 12`` of the squares of the
+    ranks are within the classes, whichever of them is the first.
+    """
+    from scipy.special import chdtrc
+
+    n, counts = len(codes), np.bincount(codes).astype(np.float64)
+    least = least_p_value(codes)
+    if len(counts) == 2:
+        return 2 * least
+    largest = (n**3 - n - (counts**3 - counts).sum()) / (n * (n + 1.0))
+    return max(float(chdtrc(len(counts) - 1, largest)), least)
 
 
 def untied_p_values(n_1: int, n_2: int) -> np.ndarray:
@@ -288,8 +306,7 @@ class SpearmanScorer(Scorer):
 
         Each is (b,); the last one is NaN where there is none. The block is overwritten.
         """
-        found = [self._score(rows_of(block, part)) for part in pieces(*block.values.shape)]
-        return tuple(np.concatenate(column) for column in zip(*found))
+        return by_pieces(self._score, block)
 
     def _score(self, block: BlockLike) -> tuple[np.ndarray, ...]:
         ranks = rank_rows(block.values)
@@ -299,16 +316,13 @@ class SpearmanScorer(Scorer):
         square, product = np.vecdot(x, x), np.vecdot(x, self.outcome)  # of integers: exact
         x -= (product / self.square)[:, None] * self.outcome
         within = np.vecdot(x, x)  # it has the digits that 1 - rho^2 would lose near 1
-        within[within <= (self.n * _EPS) ** 2 * square] = 0
+        within[within <= (self.n * EPS) ** 2 * square] = 0
         with np.errstate(all="ignore"):  # features that do not vary get NaN below
             rho = np.clip(product / np.sqrt(square * self.square), -1, 1)
             left = within / square
         p = np.full(len(rho), np.nan)
         if self.in_any_order is not None:
-            usable = np.flatnonzero(status == Status.OK)
-            patterns, which = np.unique(ranks.ordered[usable], axis=0, return_inverse=True)
-            for at, pattern in enumerate(patterns):
-                members = usable[which.ravel() == at]
+            for pattern, members in patterns_of(ranks.ordered, np.flatnonzero(status == Status.OK)):
                 sums = np.abs(self.in_any_order @ (pattern - (self.n + 1.0)))
                 sums.sort()
                 as_large = len(sums) - np.searchsorted(sums, np.abs(product[members]))

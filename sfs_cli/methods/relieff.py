@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfs_cli.compute.engine import Engine
-from sfs_cli.compute.matrix import BlockLike
+from sfs_cli.compute.matrix import DOUBLE, BlockLike
 from sfs_cli.compute.memory import check_memory
 from sfs_cli.errors import InputError
 from sfs_cli.graph.neighbors import smallest_in_rows
@@ -60,9 +60,8 @@ def solve(problem: Problem) -> Solution:
     OutOfMemoryError
         If the distances between all samples do not fit in memory.
     """
-    engine, labels, k = problem.engine, problem.context.labels, int(problem.options["neighbors"])
-    assert labels is not None
-    codes, names = labels.codes, labels.classes or None
+    engine, labels, k = problem.engine, problem.labels, int(problem.options["neighbors"])
+    codes, names = labels.codes, labels.classes
     if labels.values is not None:
         outcome = unit_outcome(labels.values, "RReliefF", 3)
         k = min(k, len(outcome) - 1)
@@ -83,7 +82,7 @@ def solve(problem: Problem) -> Solution:
         sums[found != Status.OK] = np.nan
         return sums, found, *compared
 
-    blocks = [found for _, found in engine.run(part, np.dtype(np.float64))]
+    blocks = [found for _, found in engine.run(part, DOUBLE)]
     score, status, *compared = map(np.concatenate, zip(*blocks))
     return Solution(
         score,
@@ -110,7 +109,7 @@ def manhattan_distances(engine: Engine, memory: int) -> np.ndarray:
         return pdist(np.ascontiguousarray(values.T), "cityblock")
 
     total = np.zeros(n * (n - 1) // 2)
-    for _, piece in engine.run(part, np.dtype(np.float64)):
+    for _, piece in engine.run(part, DOUBLE):
         total += piece
     return squareform(total)
 

@@ -70,14 +70,11 @@ def solve(problem: Problem, max_rounds: int = MAX_ROUNDS) -> Solution:
         If the Newton systems do not fit in memory.
     """
     gamma = float(problem.options["gamma"])
-    codes = problem.codes
-    assert codes is not None
-    if problem.outcome is not None:
-        n = len(codes)  # z-scored, as the features are
-        Y = np.sqrt(n) * unit_outcome(problem.outcome, "RFS")[:, None]
+    if problem.outcome is not None:  # z-scored, as the features are
+        Y = np.sqrt(problem.n_samples) * unit_outcome(problem.outcome, "RFS")[:, None]
     else:
-        counts = class_counts(codes, "RFS")
-        Y = np.eye(len(counts))[codes][:, counts > 0]
+        counts = class_counts(problem.codes, "RFS")
+        Y = np.eye(len(counts))[problem.codes][:, counts > 0]
     features = centered_matrix(problem.engine, "zscore", problem.memory)
     require_variation(features.status)
     state = _State(features, Y, gamma)

@@ -9,7 +9,7 @@ import numpy as np
 
 from sfs_cli.compute.engine import ThreadExecutor
 from sfs_cli.compute.matrix import Span, cut
-from sfs_cli.errors import InputError, MissingExtraError, counted
+from sfs_cli.errors import InputError, counted, need_extra
 from sfs_cli.graph.others import check_labeled
 from sfs_cli.methods.base import BlockLike, Problem, Status
 from sfs_cli.methods.blocks import center
@@ -129,6 +129,18 @@ def f_tests(
     return {"p_value": p_value, "q_value": q_values(p_value)}
 
 
+def r_squared_tests(share: np.ndarray, between: int, within: int) -> np.ndarray:
+    """Return the p-values, shape (k,), of parts of a variance that a regression explains, (k,).
+
+    That is the upper tail of F with `between` and `within` degrees of freedom at ``(R^2 / between)
+    / ((1 - R^2) / within)``, of normal residuals; one degree between is the t-test of a
+    correlation. NaN has NaN.
+    """
+    from scipy.special import betainc
+
+    return np.asarray(betainc(within / 2, between / 2, 1 - share))
+
+
 def warn_of_infinite(statistic: np.ndarray, least: float) -> list[str]:
     """Return the warning, if any, of features (m,) that vary by the labels alone."""
     count = int(np.count_nonzero(np.isinf(statistic)))
@@ -143,12 +155,7 @@ def warn_of_infinite(statistic: np.ndarray, least: float) -> list[str]:
 
 def require_sklearn(method: str) -> None:
     """Raise MissingExtraError if scikit-learn, which the method needs, is not installed."""
-    try:
-        import sklearn  # noqa: F401
-    except ImportError as error:
-        raise MissingExtraError(
-            f"{method} needs scikit-learn, which is not installed", hint="pip install 'sfs-cli[ml]'"
-        ) from error
+    need_extra("sklearn", "ml", f"{method} needs scikit-learn")
 
 
 def require_variation(status: np.ndarray) -> None:

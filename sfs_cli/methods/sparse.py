@@ -25,18 +25,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from sfs_cli.compute.engine import Engine
-from sfs_cli.compute.matrix import NonZeros
+from sfs_cli.compute.matrix import DOUBLE, NonZeros
 from sfs_cli.compute.workspace import Workspace
 from sfs_cli.graph.laplacian import NormalizedLaplacian
-from sfs_cli.graph.similarity import FactoredSimilarity, Similarity, SparseSimilarity
+from sfs_cli.graph.similarity import Similarity, SparseSimilarity
 from sfs_cli.methods.base import Scorer, Status
+from sfs_cli.methods.blocks import status_of
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 DENSE_BLOCKS = "dense blocks"
 NON_ZEROS = "non-zeros"
-_EPS = float(np.finfo(np.float64).eps)
 
 Edges = tuple[np.ndarray, np.ndarray, np.ndarray]
 """``indptr``, ``indices`` and ``data`` of the rows of a similarity."""
@@ -79,9 +79,7 @@ def has_edges_or_groups(similarity: Similarity) -> bool:
     one positive entry in each row has ``s_ij = z_i z_j`` within groups, and ``f' L f`` is the sum
     of squares around the means of the groups, weighted by the degrees.
     """
-    if isinstance(similarity, SparseSimilarity):
-        return True
-    return isinstance(similarity, FactoredSimilarity) and similarity.groups is not None
+    return isinstance(similarity, SparseSimilarity) or similarity.groups is not None
 
 
 class Variation(NamedTuple):
@@ -152,27 +150,25 @@ class SparseBlocks:
         """Shift and scale a block in place, and measure how its features vary."""
         from sfs_cli.graph import sparse_kernels
 
-        b = len(block.indptr) - 1
+        b = block.n_features
         offset, exponent = np.empty(b), np.empty(b, np.int64)
         sparse_kernels.shift(block.indptr, block.data, block.n_samples, offset, exponent)
         mean, square = self.around_means(block, self.everyone)
         offset += mean
-        # the statuses of `sfs_cli.methods.blocks.CenteredBlock.status`
-        constant = square <= self.volume * (8 * _EPS * offset) ** 2
-        status = np.where(constant, Status.CONSTANT, Status.OK).astype(np.int8)
-        if block.zero is not None:
-            status[block.zero] = Status.ALL_ZERO
-        if block.left_out is not None:
-            np.copyto(status, block.left_out, where=block.left_out != 0)
+        status = status_of(block, square, offset, self.volume)
         return Variation(square, mean, offset, np.ldexp(1.0, exponent), status)
+
+    def squares(self, variation: Variation) -> np.ndarray:
+        """Return the weighted sums of squares of features, not around their means, shape (b,)."""
+        return variation.square + self.volume * variation.offset**2
 
     def around_means(self, block: NonZeros, groups: Groups) -> tuple[np.ndarray, np.ndarray]:
         """Return the means, and the sums of squares around the means of the groups, both (b,)."""
         from sfs_cli.graph import sparse_kernels
 
-        mean, square = np.empty(len(block.indptr) - 1), np.empty(len(block.indptr) - 1)
+        mean, square = np.empty((2, block.n_features))
         sparse_kernels.spread(
-            (block.indptr, block.indices, block.data),
+            block.stored,
             (groups.weights, groups.members, groups.volumes),
             self.work.zeros("feature", block.n_samples),
             mean,
@@ -204,7 +200,6 @@ class SparseForms(SparseBlocks):
             self.degrees = np.asarray(S.sum(axis=1)) - S.diagonal()
             self.edge_volume = float(self.degrees.sum())
         else:
-            assert isinstance(similarity, FactoredSimilarity)
             assert similarity.groups is not None
             self.groups = Groups.of(similarity.degrees, similarity.groups)
 
@@ -214,15 +209,14 @@ class SparseForms(SparseBlocks):
 
         if self.edges is None:
             return self.around_means(block, self.groups)[1]
-        form = np.empty(len(block.indptr) - 1)
+        form = np.empty(block.n_features)
         scratch = self.work.zeros("feature", block.n_samples)
         marked = self.work.zeros("marked", block.n_samples, np.uint8)
-        features = (block.indptr, block.indices, block.data)
         # leaves NaN for features of many values, which the other kernel computes
         sparse_kernels.scattered_form(
-            features, self.upper, self.degrees, self.edge_volume, scratch, marked, form
+            block.stored, self.upper, self.degrees, self.edge_volume, scratch, marked, form
         )
-        sparse_kernels.laplacian_form(features, self.edges, scratch, marked, form)
+        sparse_kernels.laplacian_form(block.stored, self.edges, scratch, marked, form)
         return form
 
     def second(self, block: NonZeros) -> np.ndarray:
@@ -230,10 +224,10 @@ class SparseForms(SparseBlocks):
         from sfs_cli.graph import sparse_kernels
 
         assert self.edges is not None
-        form = np.empty(len(block.indptr) - 1)
+        form = np.empty(block.n_features)
         scratch, product = (self.work.zeros(k, block.n_samples) for k in ("feature", "product"))
-        features, weights = (block.indptr, block.indices, block.data), self.everyone.weights
-        sparse_kernels.second_form(features, self.edges, weights, scratch, product, form)
+        weights = self.everyone.weights
+        sparse_kernels.second_form(block.stored, self.edges, weights, scratch, product, form)
         return form
 
 
@@ -255,7 +249,7 @@ class NonZeroScorer:
         Type in which values are wanted.
     """
 
-    dtype = np.dtype(np.float64)
+    dtype = DOUBLE
     forms: SparseBlocks
 
     def score_block(self, block: NonZeros) -> tuple[np.ndarray, np.ndarray]:
@@ -296,10 +290,7 @@ class NonZeroSpec(NonZeroScorer):
 
     def _score(self, block: NonZeros, variation: Variation) -> np.ndarray:
         form = self.forms.second(block) if self.power == 2 else self.forms.laplacian(block)
-        norm = variation.square
-        if self.over_all:
-            norm = norm + self.forms.volume * variation.offset**2
-        return form / norm
+        return form / (self.forms.squares(variation) if self.over_all else variation.square)
 
 
 class NonZeroPhi3(NonZeroScorer):
@@ -313,14 +304,10 @@ class NonZeroPhi3(NonZeroScorer):
         self.projected_ones = self.vectors.sum(axis=0)
 
     def _score(self, block: NonZeros, variation: Variation) -> np.ndarray:
-        from scipy.sparse import csr_array
-
-        shape = (len(block.indptr) - 1, block.n_samples)
-        features: Any = csr_array((block.data, block.indices, block.indptr), shape=shape)
+        features: Any = block.as_rows()
         # the eigenvectors are orthogonal to constants but for rounding, times the mean
         alpha = features @ self.vectors - np.outer(variation.mean, self.projected_ones)
-        norm = variation.square + self.forms.volume * variation.offset**2
-        return (alpha * alpha) @ self.weights / norm
+        return (alpha * alpha) @ self.weights / self.forms.squares(variation)
 
 
 class NonZeroGdcov(NonZeroScorer):
@@ -348,4 +335,4 @@ class NonZeroGdcov(NonZeroScorer):
         form = (within - self.forms.laplacian(block)) / (block.n_samples - 1)
         if not self.normalized:
             return form * variation.scale**2
-        return form / (variation.square + self.forms.volume * variation.offset**2)
+        return form / self.forms.squares(variation)

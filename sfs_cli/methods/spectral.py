@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from sfs_cli.compute.matrix import InDtypes
 from sfs_cli.errors import InputError
 from sfs_cli.graph.laplacian import NormalizedLaplacian, normalized_factor
 from sfs_cli.graph.similarity import (
@@ -79,7 +80,6 @@ class SpecScorer(CenteredScorer):
 
     def __init__(self, problem: Problem) -> None:
         super().__init__()
-        assert problem.similarity is not None
         laplacian = NormalizedLaplacian(problem.similarity)
         self.weights = laplacian.degrees
         # a dense graph is not kept: workers of a cluster get its factor, of the same size
@@ -200,7 +200,6 @@ class LaplacianScorer(CenteredScorer):
 
     def __init__(self, problem: Problem) -> None:
         super().__init__()
-        assert problem.similarity is not None
         similarity = problem.similarity
         self.similarity, self.weights = similarity, similarity.degrees
         self.in_pieces = isinstance(similarity, FactoredSimilarity)
@@ -269,7 +268,6 @@ class HsicScorer(CenteredScorer):
 
     def __init__(self, problem: Problem) -> None:
         super().__init__()
-        assert problem.similarity is not None
         similarity, n, N = problem.similarity, problem.n_samples, problem.n_counted
         if n < 4:
             raise InputError(
@@ -287,14 +285,14 @@ class HsicScorer(CenteredScorer):
         sums = similarity.degrees - own
         shift = sums.sum() / ((N - 1) * (N - 2))
         self.diagonal = 2 * sums / (N - 2) - shift * w - own
-        self.operands: dict[np.dtype[Any], np.ndarray] = {}
+        self.operand: InDtypes | None = None
         self.typical = 1.0
         if isinstance(similarity, DenseSimilarity):
             A = similarity.matrix + np.diag(self.diagonal)
             # centered rows ignore the means of rows and columns
             A -= np.outer(A.sum(axis=1), self.share)
             A -= np.outer(self.share, A.sum(axis=0))
-            self.operands[A.dtype] = A
+            self.operand = InDtypes(A)
             self.typical = norm(A) / n**0.5
             self.dtype = problem.dtype
         if is_zero(self._apply, n, float(similarity.magnitudes.max()), self._center_rows):
@@ -312,13 +310,11 @@ class HsicScorer(CenteredScorer):
 
     def _apply(self, F: np.ndarray) -> np.ndarray:
         """Return ``n(n-3) F A`` for centered rows, but for what centered rows are orthogonal to."""
-        if not self.operands:
+        if self.operand is None:
             product = self.similarity.matmul(F)
             product -= np.outer(product.sum(axis=1), self.share.astype(F.dtype))
             return product + F * self.diagonal.astype(F.dtype)
-        if F.dtype not in self.operands:
-            self.operands[F.dtype] = self.operands[np.dtype(np.float64)].astype(F.dtype)
-        return F @ self.operands[F.dtype]
+        return F @ self.operand[F.dtype]
 
     def _center_rows(self, F: np.ndarray) -> np.ndarray:
         return F - (F @ self.share)[:, None]
@@ -326,9 +322,7 @@ class HsicScorer(CenteredScorer):
 
 def _own(similarity: Similarity) -> np.ndarray:
     """Return the similarity of each sample with itself, shape (n,)."""
-    if isinstance(similarity, DenseSimilarity):
-        return np.diagonal(similarity.matrix)
-    if isinstance(similarity, SparseSimilarity):
+    if isinstance(similarity, DenseSimilarity | SparseSimilarity):
         return similarity.matrix.diagonal()
     assert isinstance(similarity, FactoredSimilarity)
     Z: Any = similarity.factor

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import linalg
 
 from sfs_cli.compute.engine import Engine
-from sfs_cli.compute.matrix import Span
+from sfs_cli.compute.matrix import DOUBLE, Span
 from sfs_cli.compute.memory import check_memory
 from sfs_cli.compute.passes import Pass
 from sfs_cli.errors import InputError, UsageError
@@ -32,8 +32,8 @@ MIXES = tuple(step / 10 for step in range(11))
 """Values of the mix that the cut value chooses from."""
 MAX_ITERATIONS = 1000
 _TIE = 1e-12
-TO_CHOOSE = Pass("scores and disagreements, to choose --lambda", "score")
 """Cuts whose gains differ by at most this share are equal."""
+TO_CHOOSE = Pass("scores and disagreements, to choose --lambda", "score")
 
 
 class SSelectScorer(Scorer):
@@ -49,8 +49,6 @@ class SSelectScorer(Scorer):
     def __init__(self, problem: Problem, mix: float) -> None:
         super().__init__()
         self.mix = mix
-        assert problem.codes is not None
-        assert problem.similarity is not None
         self.labeled = np.flatnonzero(problem.codes >= 0)
         classes, self.codes = np.unique(problem.codes[self.labeled], return_inverse=True)
         if len(classes) < 2:
@@ -168,7 +166,7 @@ def choose_mix(scorer: SSelectScorer, engine: Engine, count: int) -> tuple[float
         if key not in known:
             rows = np.empty((len(chosen), engine.source.n_samples))
             for row, i in zip(rows, chosen):
-                block = engine.source.read(Span(int(i), int(i) + 1), np.dtype(np.float64))
+                block = engine.source.read(Span(int(i), int(i) + 1), DOUBLE)
                 row[:] = center(block).values[0]
             engine.count(len(chosen))
             known[key] = cut_value(rows)

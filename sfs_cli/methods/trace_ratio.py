@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfs_cli.compute.matrix import BlockLike
+from sfs_cli.compute.limits import EPS
+from sfs_cli.compute.matrix import DOUBLE, BlockLike
 from sfs_cli.errors import InputError
 from sfs_cli.graph.laplacian import NormalizedLaplacian
 from sfs_cli.methods.base import Problem, Solution, Status
@@ -49,7 +50,7 @@ def maximize_ratio(b: np.ndarray, w: np.ndarray, select: int) -> Optimum:
         order = np.argsort(-score, kind="stable")
         ratio = _ratio(b, w, order[:select])
         # only a gain above the rounding of the sums counts, or two equal sets alternate for ever
-        if ratio <= ratios[-1] * (1 + 4 * select * np.finfo(np.float64).eps):
+        if ratio <= ratios[-1] * (1 + 4 * select * EPS):
             return Optimum(order, score, ratios)
         ratios.append(ratio)
     # enough features have w = 0: they come first, then the others as lambda grows
@@ -75,7 +76,7 @@ class GraphScatter:
         F *= self.laplacian.root
         square = np.vecdot(F, F)
         within = self.laplacian.form(F, 1)
-        rounding = 4 * self.laplacian.n * np.finfo(np.float64).eps * square
+        rounding = 4 * self.laplacian.n * EPS * square
         within[np.abs(within) <= rounding] = 0
         return square, square, within
 
@@ -92,11 +93,9 @@ def solve(problem: Problem) -> Solution:
     scatter: GraphScatter | ClassScatter
     weights = None
     if problem.options["variant"] == "laplacian":
-        assert problem.similarity is not None
         scatter = GraphScatter(NormalizedLaplacian(problem.similarity))
         weights = problem.similarity.degrees
     else:
-        assert problem.codes is not None
         sizes = np.unique(problem.codes, return_counts=True)[1]
         if len(sizes) < 2 or sizes.max() < 2:
             raise InputError(
@@ -114,7 +113,7 @@ def solve(problem: Problem) -> Solution:
             units = centered.scale**2
             return between * units, within * units, centered.status(square)
 
-    blocks = [found for _, found in problem.engine.run(measure, np.dtype(np.float64))]
+    blocks = [found for _, found in problem.engine.run(measure, DOUBLE)]
     b, w, status = map(np.concatenate, zip(*blocks))
     usable = np.flatnonzero(status == Status.OK)
     b, w = b[usable], w[usable]

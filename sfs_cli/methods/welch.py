@@ -10,12 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sfs_cli.compute.limits import EPS
 from sfs_cli.compute.matrix import BlockLike
 from sfs_cli.methods.base import Problem, Scorer, Status
 from sfs_cli.methods.blocks import center
 from sfs_cli.methods.shared import class_counts, f_tests, least_p_value, warn_of_infinite
-
-_EPS = float(np.finfo(np.float64).eps)
 
 
 class WelchTest(NamedTuple):
@@ -51,7 +50,6 @@ class WelchScorer(Scorer):
 
     def __init__(self, problem: Problem) -> None:
         super().__init__()
-        assert problem.codes is not None
         self.counts = class_counts(problem.codes, "Welch's analysis of variance", each=2)
         self.members = [np.flatnonzero(problem.codes == code) for code in range(len(self.counts))]
         self.least = least_p_value(problem.codes)
@@ -75,7 +73,7 @@ class WelchScorer(Scorer):
             means[:, code] = group.mean(axis=1)
             group -= means[:, code, None]
             within[:, code] = np.vecdot(group, group)
-        rounding = (centered.volume * _EPS) ** 2 * centered.square  # of the means
+        rounding = (centered.volume * EPS) ** 2 * centered.square  # of the means
         score, freedom = welch(means, within, self.counts, rounding)
         constant = np.count_nonzero(within <= rounding[:, None], axis=1)
         score[status != Status.OK] = np.nan

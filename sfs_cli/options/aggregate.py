@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
-from sfs_cli.options.fields import Config, numbers_of, option
+from sfs_cli.options.fields import Config, numbers_of, option, option_fields
 from sfs_cli.options.paths import READS
 from sfs_cli.options.rank import OutputFields
 from sfs_cli.ranking.aggregations import AGGREGATIONS, check_list_weights
@@ -21,7 +21,7 @@ _table = partial(
 )
 
 
-@dataclass(frozen=True, kw_only=True, init=False, eq=False, repr=False)
+@option_fields
 class TableFields(Config):
     """The options of every command that reads tables of ranks or scores."""
 

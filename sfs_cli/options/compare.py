@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 from sfs_cli.errors import UsageError, nearest, within
-from sfs_cli.options.evaluate import OF_A_METHOD, JudgeConfig
-from sfs_cli.options.fields import Option, given_twice, keys_of, option, options_of
-from sfs_cli.options.paths import READS, moved
+from sfs_cli.options.evaluate import JudgeConfig, says_how
+from sfs_cli.options.fields import ASKED, Option, given_twice, keys_of, option, options_of
+from sfs_cli.options.paths import READS, MovePart, moved
 from sfs_cli.options.rank import RankConfig, texts_of
 from sfs_cli.options.source import NAME
 
@@ -21,7 +21,7 @@ VARIABLE, RANDOM, ALL = "most variable genes", "random genes", "all genes"
 RANKING_FORM = 'write NAME=OPTIONS, such as --ranking-of "rbf=--method spec --similarity rbf"'
 LIST_FORM = "write FILE or NAME=FILE, such as --list published=genes.tsv"
 
-_how = partial(option, section="Evaluation", verbs=("compare",), default=())
+_how = partial(option, section="Evaluation", verbs=("compare",), default=(), first=ASKED)
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class RankingSpec:
     def __str__(self) -> str:
         return f"{self.name}={self.text}"
 
-    def with_paths(self, move: Callable[[str, str], str]) -> RankingSpec:
+    def with_paths(self, move: MovePart) -> RankingSpec:
         """Return the ranking with other paths, by a function of option and path."""
         by_name = {o.name: o for o in options_of(RankConfig)}
         found = {
@@ -54,7 +54,7 @@ class ListSpec(NamedTuple):
     def __str__(self) -> str:
         return f"{self.name}={self.path}" if self.name else self.path
 
-    def with_paths(self, move: Callable[[str, str], str]) -> ListSpec:
+    def with_paths(self, move: MovePart) -> ListSpec:
         """Return the list with another path, by a function of option and path."""
         return self._replace(path=move("path", self.path))
 
@@ -64,7 +64,7 @@ class ListSpec(NamedTuple):
 
 def ranking_options() -> dict[str, Option]:
     """Return the options that a ranking of its own takes, by their flags."""
-    taken = [o for o in options_of(RankConfig) if o.section in OF_A_METHOD and "rank" in o.verbs]
+    taken = [o for o in options_of(RankConfig) if says_how(o) and "rank" in o.verbs]
     return {f"--{key}": o for key, o in keys_of(o for o in taken if "evaluate" in o.verbs).items()}
 
 
@@ -198,8 +198,7 @@ class CompareConfig(JudgeConfig):
         named = [each.name for each in self.list_ if each.name]
         check_different([*self.method_, *(each.name for each in self.ranking_of), *named])
         self.rankings  # noqa: B018 - each ranking checks its options
-        ranks = bool(self.method_ or self.ranking_of)
-        self.check_evaluation(ranks=ranks)
+        self.check_evaluation(ranks=bool(self.method_ or self.ranking_of))
 
     @property
     def rankings(self) -> dict[str, RankConfig]:
@@ -226,8 +225,7 @@ class CompareConfig(JudgeConfig):
 
 def check_different(names: Sequence[str]) -> None:
     """Refuse two lists of one name with a UsageError."""
-    twice = [name for name in names if [*names, VARIABLE, RANDOM, ALL].count(name) > 1]
-    if twice:
+    if twice := [name for name in names if [*names, VARIABLE, RANDOM, ALL].count(name) > 1]:
         raise UsageError(
             f"two lists are named {twice[0]!r}",
             hint="give each its own name: --ranking-of NAME=OPTIONS, --list NAME=FILE",

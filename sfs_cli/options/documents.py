@@ -13,7 +13,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sfs_cli.errors import CHECK_PATH, InputError, nearest
+from sfs_cli.errors import CHECK_PATH, InputError, nearest, reason_of
 
 if TYPE_CHECKING:
     import yaml
@@ -72,14 +72,14 @@ def parse(path: Path) -> Node:
             )
         content = path.read_bytes()
     except OSError as error:
-        what = f"{path.name} cannot be read: {(error.strerror or str(error)).lower()}"
+        what = f"{path.name} cannot be read: {reason_of(error)}"
         raise InputError(what, where=name, hint=CHECK_PATH) from None
     try:
         node = parsers[suffix](content.decode("utf-8-sig"), name)
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise InputError(
-            "the file is not UTF-8 text", where=f"{name}, line {line}", hint="save it as UTF-8"
+            "the file is not UTF-8 text", where=place(name, line), hint="save it as UTF-8"
         ) from None
     except (RecursionError, MemoryError):  # a parser of C may lack room for its stack
         raise _too_deep(name) from None
@@ -91,23 +91,33 @@ def parse(path: Path) -> Node:
     return node
 
 
+_KINDS = {
+    type(None): "nothing",
+    dict: "a mapping",
+    list: "a list",
+    str: "text",
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+}
+
+
 def kind_of(node: Node) -> str:
     """Return the type of a value, for a message."""
-    if node.value is None:
-        return "nothing"
-    names = {dict: "a mapping", list: "a list", str: "text", bool: "true or false"}
-    numbers = {int: "a whole number", float: "a number"}
-    return (names | numbers).get(type(node.value), "a date or time")
+    return _KINDS.get(type(node.value), "a date or time")
 
 
-def _refused(
-    what: str, name: str, line: int | None = None, column: int | None = None
-) -> InputError:
-    place = f", line {line}" if line else ""
-    place += f", column {column}" if column else ""
+def place(name: str, line: int | None = None, column: int | None = None) -> str:
+    """Return a place in a file, for a message, as far as it is known."""
+    where = name if line is None else f"{name}, line {line}"
+    return where if column is None else f"{where}, column {column}"
+
+
+def _refused(what: str, *at: Any) -> InputError:
+    """Return the error for what no parser takes; `at` are name, line and column of `place`."""
     return InputError(
         f"the file cannot be parsed: {what}",
-        where=name + place,
+        where=place(*at),
         hint="correct it there; put strings with : or # in quotes",
     )
 
@@ -119,7 +129,7 @@ def _too_deep(where: str) -> InputError:
 
 def _check_text(node: Node, name: str) -> None:
     """Refuse text that no file can hold, and whole numbers that nothing counts."""
-    place = name if node.line is None else f"{name}, line {node.line}"
+    where = place(name, node.line)
     if isinstance(node.value, dict):
         for key, inner in node.value.items():
             _check_text(Node(key, inner.line), name)
@@ -129,9 +139,9 @@ def _check_text(node: Node, name: str) -> None:
             _check_text(inner, name)
     elif isinstance(node.value, str) and _SURROGATE.search(node.value):
         what = f"text holds half of a character: {node.value[:80]!a}"
-        raise InputError(what, where=place, hint="write the character itself, in UTF-8")
+        raise InputError(what, where=where, hint="write the character itself, in UTF-8")
     elif isinstance(node.value, int) and abs(node.value) > _LARGEST_INTEGER:
-        raise InputError("a number is too long", where=place, hint="correct it there")
+        raise InputError("a number is too long", where=where, hint="correct it there")
 
 
 def _mapping(pairs: Iterable[tuple[str, Node]], name: str) -> Node:
@@ -139,9 +149,9 @@ def _mapping(pairs: Iterable[tuple[str, Node]], name: str) -> Node:
     found: dict[str, Node] = {}
     for key, node in pairs:
         if key in found:
-            lines = [str(n.line) for n in (found[key], node) if n.line is not None]
-            place = f", line{'s' if len(lines) > 1 else ''} {' and '.join(lines)}" if lines else ""
-            raise InputError(f"{key!r} appears twice", where=name + place, hint="leave one out")
+            first, line = found[key].line, node.line
+            where = name if line is None else f"{name}, lines {first} and {line}"
+            raise InputError(f"{key!r} appears twice", where=where, hint="leave one out")
         found[key] = node
     return Node(found)
 
@@ -171,11 +181,11 @@ def _of_yaml(node: yaml.Node, name: str, depth: int, made: Iterator[int]) -> Nod
     if next(made) > MOST_NODES:
         raise InputError(
             f"the file stands for more than {MOST_NODES:,} values",
-            where=f"{name}, line {line}",
+            where=place(name, line),
             hint="write them without aliases (*name)",
         )
     if depth > DEEPEST:
-        raise _too_deep(f"{name}, line {line}")
+        raise _too_deep(place(name, line))
     if node.tag.removeprefix("tag:yaml.org,2002:") not in ("map", "seq", "str"):
         raise _refused(f"unknown tag {node.tag}", name, line, node.start_mark.column + 1)
     if isinstance(node, yaml.MappingNode):

@@ -7,7 +7,16 @@ from functools import partial
 from typing import ClassVar
 
 from sfs_cli.options.aggregate import TableFields
-from sfs_cli.options.fields import Config, option, options_of, split_words
+from sfs_cli.options.fields import (
+    ASKED,
+    SURE,
+    Config,
+    Option,
+    option,
+    option_fields,
+    options_of,
+    split_words,
+)
 from sfs_cli.options.paths import READS
 from sfs_cli.options.rank import RankConfig
 
@@ -15,19 +24,24 @@ DEFAULT_LENGTHS = (10, 20, 50, 100, 200)
 CURVE_LENGTHS = (1, 2, 3, 5, 7, 10, 14, 20, 28, 40, 57, 80, 113, 160, 226)
 """Of a curve: each is 1.4 times the one before."""
 DEFAULT_SPLITS, DEFAULT_REPEATS = 5, 5
-OF_A_METHOD = ("Method", "Sample graph", "Knowledge sources")
-"""Sections of options that say how features are ranked."""
 
-_how = partial(option, section="Evaluation", verbs=("evaluate", "compare"))
+_how = partial(option, section="Evaluation", verbs=("evaluate", "compare"), first=ASKED)
 _folds = partial(
     option,
     section="Evaluation",
     verbs=("evaluate", "compare", "select"),
     by_verb={"select": {"needs": ("cv",)}},
+    first=SURE,
 )
 
 
-@dataclass(frozen=True, kw_only=True, init=False, eq=False, repr=False)
+def says_how(o: Option) -> bool:
+    """Tell whether an option says how features are ranked, and not what is read for all lists."""
+    of_ranking = o.section in ("Method", "Tests", "Sample graph", "Knowledge sources")
+    return of_ranking and "compare" not in o.verbs
+
+
+@option_fields
 class FoldFields(Config):
     """The options of every command that ranks in folds, and judges lists of some lengths."""
 
@@ -112,13 +126,14 @@ class EvaluateConfig(JudgeConfig):
         verbs=("evaluate",),
         metavar="FILE",
         path=READS,
+        first=ASKED,
     )
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.ranks:
             for o in options_of(type(self)):
-                if o.section in OF_A_METHOD and getattr(self, o.name) != o.default:
+                if says_how(o) and getattr(self, o.name) != o.default:
                     what = f"{o.flag} has no effect with --list alone, which nothing is ranked for"
                     raise self.error(what, "leave it out, or give --method too", o.name, "list_")
         self.check_evaluation(ranks=self.ranks)

@@ -14,18 +14,19 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeVar, dataclass_transform
 
 from sfs_cli import catalog
-from sfs_cli.errors import ConflictError, UsageError, either, listed, nearest
+from sfs_cli.errors import ConflictError, Options, UsageError, either, listed, nearest
 
 Schema = dict[str, Any]
 
 SECTIONS = (
     "Input",
     "Method",
+    "Tests",
     "Sample graph",
     "Knowledge sources",
     "Aggregation",
@@ -35,6 +36,9 @@ SECTIONS = (
     "Running",
 )
 """The headings of help and reference, in their order."""
+READ, ASKED, SURE, WRITTEN = "What is read", "What is asked", "How sure", "What is written"
+QUESTIONS = (READ, ASKED, SURE, WRITTEN, "Running")
+"""The headings of the options that help shows first (`Option.first`), in their order."""
 
 # the commands that take an option of a ranking
 WHOLE = ("rank", "plan", "shard init")
@@ -117,10 +121,14 @@ def _is_duration(text: str) -> bool:
         return False
 
 
-_POSITIVE = Form("a positive number", _is_positive, _ABOVE_ZERO, {"exclusiveMinimum": 0})
 FORMS = {
-    "NUMBER": _POSITIVE._replace(numbers={"type": "number", "exclusiveMinimum": 0}),
-    "T": _POSITIVE._replace(meaning="T"),
+    "NUMBER": Form(
+        "a positive number",
+        _is_positive,
+        _ABOVE_ZERO,
+        {"type": "number", "exclusiveMinimum": 0},
+    ),
+    "T": Form("T", _is_positive, _ABOVE_ZERO),
     "COUNT": Form(
         "a whole number above zero",
         lambda text: re.fullmatch(_COUNT, text) is not None,
@@ -173,20 +181,30 @@ def spelled(words: Iterable[str]) -> list[str]:
     return [start + (form.meaning if form else "") for start, form in map(split_word, words)]
 
 
-def texts_of(given: str | Sequence[str]) -> tuple[str, ...]:
-    """Return the texts of an option that is repeated on the command line."""
+def texts_of(given: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Return the texts of an option, which may be repeated on the command line, or not be given."""
+    if given is None:
+        return ()
     return (given,) if isinstance(given, str) else tuple(given)
+
+
+def stated(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values by name that are not None."""
+    return {name: value for name, value in values.items() if value is not None}
 
 
 # ---- options -----------------------------------------------------------------------------------
 
 
 def names_file(text: str) -> bool:
-    """Tell whether a text that is a file or a pattern is a file: whether there is one."""
+    """Tell whether a text that is a file or a pattern is a file: whether there is one.
+
+    So is ``FILE:SHEET``.
+    """
     try:
         mode = os.stat(text).st_mode  # noqa: PTH116
     except (OSError, ValueError):
-        return False
+        return ":" in text and names_file(text.rpartition(":")[0])
     return stat.S_ISREG(mode) or stat.S_ISFIFO(mode)  # <(...) of a shell is a pipe
 
 
@@ -221,11 +239,10 @@ class Option(NamedTuple):
     for_out: bool = False  # whether it is about files of the output folder: `OutputFields`
     items: type | None = None  # the type of its items, where a file may write a list
     parse: Callable[[Any], Any] | None = None  # of the text of a flag that is no number or text
-    column: bool = False  # whether it names columns of the samples: FILE:COLUMN or obs:KEY
+    # whether it names columns of the samples: FILE:COLUMN, obs:KEY, or COLUMN (`beside_labels`)
+    column: bool = False
     # how the names of parts of the matrix itself begin that it takes, besides those of columns
     inside: tuple[str, ...] = ()
-    # whether a word without a colon is a column of the file of --labels
-    beside_labels: bool = False
     groups: str = ""  # what its column puts samples into, such as donor; "" for other columns
     argument: bool = False  # whether the command line takes it by position
     # what the file or folder that it names is used for (`options.paths`); "" where it names none.
@@ -235,6 +252,9 @@ class Option(NamedTuple):
     patterns: bool = False
     in_result: bool = True  # whether the result depends on it
     lead: bool = False  # whether it is listed before the others of its section
+    # the one of `QUESTIONS` under which `--help` of a command of many options lists it; ""
+    # where only `--help-all` does
+    first: str = ""
     # from commands to what help says otherwise there, as facts by their names: `Option.of`
     by_verb: Mapping[str, Mapping[str, Any]] | None = None
     name: str = ""  # of the field that it is declared for, as the next two
@@ -255,6 +275,11 @@ class Option(NamedTuple):
     def parts(self) -> tuple[str, ...]:
         """How the names of parts of the file of the matrix begin that it takes."""
         return ("obs:",) if self.column else self.inside
+
+    def is_of(self, method: str) -> bool:
+        """Tell whether a method takes it."""
+        takers = self.takers(self.name) if self.takers and self.taken_by in ("", "method") else ()
+        return method in takers or self.name in catalog.METHODS[method].options
 
     def of(self, verb: str) -> Option:
         """Return the option as the help of a command describes it."""
@@ -288,12 +313,10 @@ class Option(NamedTuple):
         if value is None:
             return None
         known = self.known
-        if known:
-            wrong = [v for v in _listed(value) if not matches(str(v), known)]
-            if wrong:
-                word = str(wrong[0])
-                hint = nearest(self.also.get(word.lower(), word), spelled(known))
-                return f"unknown value {listed([repr(str(wrong[0]))])} of {label}", hint
+        if known and (wrong := [v for v in _listed(value) if not matches(str(v), known)]):
+            word = str(wrong[0]).lower().replace("_", "-")
+            hint = nearest(word, spelled(known), self.also.get(word))
+            return f"unknown value {listed([repr(str(wrong[0]))])} of {label}", hint
         if self.type not in (int, float):
             return None
         if isinstance(value, bool) or not isinstance(value, int | float):
@@ -325,16 +348,15 @@ class Option(NamedTuple):
             return [word for one in value for word in (self.flag, str(one))]
         if value is False:
             return [flag(f"no_{self.name}")]
-        return [self.flag] if value is True else [self.flag, str(value)]
+        text = str(value).removesuffix(".0") if isinstance(value, float) else str(value)
+        return [self.flag] if value is True else [self.flag, text]
 
 
 def _listed(value: Any) -> tuple[Any, ...]:
     return value if isinstance(value, tuple) else (value,)
 
 
-def given_twice(
-    name: str, values: Sequence[Any], *, option: str | tuple[str, ...], **facts: Any
-) -> UsageError:
+def given_twice(name: str, values: Sequence[Any], *, option: Options, **facts: Any) -> UsageError:
     """Return the error of an option that has several values, of which none is better."""
     what = f"{name} is given twice: {values[0]!r} and {values[1]!r}"
     return UsageError(what, hint="leave one out", option=option, **facts)
@@ -347,6 +369,15 @@ def option(help: str, *, default: Any = None, **facts: Any) -> Any:
     """
     metadata = {"option": Option(help=help, **facts)}
     return field(metadata=metadata) if default is ... else field(default=default, metadata=metadata)
+
+
+Declared = TypeVar("Declared", bound="Config")
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True, eq_default=False)
+def option_fields(config: type[Declared]) -> type[Declared]:
+    """Declare options that configurations inherit: a dataclass that none is made of by itself."""
+    return dataclass(frozen=True, kw_only=True, init=False, eq=False, repr=False)(config)
 
 
 _TYPES: dict[str, type] = {"str": str, "int": int, "float": float, "bool": bool, "tuple": tuple}
@@ -424,8 +455,7 @@ class Config:
                 object.__setattr__(self, o.name, str(value))
             elif o.type is int and isinstance(value, float) and value.is_integer():
                 object.__setattr__(self, o.name, value := int(value))
-            found = o.problem(value, self.label(o.name))
-            if found is not None:
+            if (found := o.problem(value, self.label(o.name))) is not None:
                 raise self.error(*found, o.name)
         self.refuse(self.refusals())
 
@@ -530,13 +560,19 @@ def full_help(option: Option) -> str:
     return f"{text}  [default: {default}]" if default else text
 
 
+def short_help(option: Option) -> str:
+    """Return the first sentence of the help of an option, and its default."""
+    first = option.help.split(". ")[0].rstrip(".")
+    return full_help(option._replace(help=f"{first}.", takers=None))
+
+
 def default_of(option: Option) -> str:
     """Return the default of an option as text; empty where it is to do nothing."""
     if option.default_text:
         return option.default_text
     if isinstance(option.default, bool):
         return "yes" if option.default else ""
-    if option.default not in (None, ()):
+    if option.default not in (None, (), ...):
         return str(option.default)
     defaults = _by_taker(
         option.name, "options", lambda v: f"{v:g}" if isinstance(v, float) else str(v)

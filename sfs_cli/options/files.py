@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from sfs_cli.errors import InputError, UsageError, nearest
-from sfs_cli.options.documents import Node, kind_of, parse
+from sfs_cli.options.documents import Node, kind_of, parse, place
 from sfs_cli.options.fields import Option, keys_of, names_file, options_of
 from sfs_cli.options.paths import (
     DESCRIPTORS,
     STANDARD_INPUT,
+    is_url,
     moved,
     split_part,
 )
@@ -43,6 +44,9 @@ _TYPES = {
     str: ("text", "write a word or path; in quotes if it is true, a date, or ends with a colon"),
 }
 
+Lines = dict[str, int | None]
+"""From options (source.NAME.OPTION in sources) to their lines, where these are known."""
+
 
 @dataclass(frozen=True)
 class ConfigFile:
@@ -51,17 +55,31 @@ class ConfigFile:
     path: str = ""  # the file; empty where there is none
     # from attributes of `RankConfig` to values; paths are from the current directory
     options: Mapping[str, Any] = field(default_factory=dict)
-    # the line of each option (source.NAME.OPTION in sources), where it is known
-    lines: Mapping[str, int | None] = field(default_factory=dict)
+    lines: Lines = field(default_factory=dict)
     # of the run.json of a run: role, bytes, sha256 (and so on) of each file that it read
     inputs: Sequence[Mapping[str, Any]] = ()
+    version: str = ""  # of the program that wrote it, if it is a run.json
 
     def config(self, given: Mapping[str, Any], flags: Collection[str] = ()) -> RankConfig:
-        """Return the configuration of a run, where flags win over the file.
+        """Return the configuration of a run: `checked`, of the `merged` options."""
+        return self.checked(self.merged(given, flags), flags)
+
+    def merged(self, given: Mapping[str, Any], flags: Collection[str] = ()) -> dict[str, Any]:
+        """Return the options of a run, where flags win over the file.
 
         All options that the command takes are in `given`, with their values or defaults; other
         options of the file are ignored. Those of `flags` were given as flags: a source among them
         replaces the source of the same name in the file.
+        """
+        own = {k: v for k, v in self.options.items() if k in given and k not in flags}
+        if "source" in flags and "source" in self.options:
+            check_names(given["source"])
+            ours = {source.name: source for source in self.options["source"]}
+            own["source"] = tuple((ours | {s.name: s for s in given["source"]}).values())
+        return {**given, **own}
+
+    def checked(self, merged: Mapping[str, Any], flags: Collection[str]) -> RankConfig:
+        """Return the configuration of options that were merged.
 
         Raises
         ------
@@ -69,33 +87,21 @@ class ConfigFile:
             For options that contradict each other or need another; it names the line of the file
             that has one of them.
         """
-        own = self._own(given, flags)
         try:
-            return RankConfig(**{**given, **own})
+            return RankConfig(**merged)
         except UsageError as error:
+            own = self.options.keys() & merged.keys()  # of the file, also sources beside flags
+            own -= {*flags} - {"source"}
             about = [name for name in error.options if name.partition(".")[0] in own]
             if self.path and (about or not error.options):
                 error.where = self.where(about[0] if about else "")
             raise
 
-    def merged(self, given: Mapping[str, Any], flags: Collection[str] = ()) -> dict[str, Any]:
-        """Return the options of a run, as `config` takes them."""
-        return {**given, **self._own(given, flags)}
-
-    def _own(self, given: Mapping[str, Any], flags: Collection[str]) -> dict[str, Any]:
-        """Return the options of the file that count."""
-        own = {k: v for k, v in self.options.items() if k in given and k not in flags}
-        if "source" in flags and "source" in self.options:
-            check_names(given["source"])
-            ours = {source.name: source for source in self.options["source"]}
-            own["source"] = tuple((ours | {s.name: s for s in given["source"]}).values())
-        return own
-
     def where(self, name: str) -> str:
         """Return the place of an option, or of the nearest option around it, for a message."""
         while name and name not in self.lines:
             name = name.rpartition(".")[0]
-        return _place(self.path, self.lines.get(name))
+        return place(self.path, self.lines.get(name))
 
 
 def load(path: str | Path) -> ConfigFile:
@@ -112,15 +118,19 @@ def load(path: str | Path) -> ConfigFile:
     name = str(path)
     root: dict[str, Node] = parse(Path(path)).value
     inputs: list[dict[str, Any]] = []
+    version = ""
     if "config" in root and "fingerprint" in root:  # the run.json of a run
         inputs = _recorded(root.get("inputs"))
+        versions = root["versions"].value if "versions" in root else None
+        if isinstance(versions, dict) and "sfs" in versions:
+            version = str(versions["sfs"].value)
         root = _mapping_of(root["config"], "config", name)
     folder = os.path.dirname(name)  # noqa: PTH120
     options: dict[str, Any] = {}
-    lines: dict[str, int | None] = {}
+    lines: Lines = {}
     value: Any
     for key, node in root.items():
-        where = _place(name, node.line)
+        where = place(name, node.line)
         if key not in RANK_KEYS:
             raise _unknown(key, RANK_KEYS, where)
         option = RANK_KEYS[key]
@@ -135,7 +145,7 @@ def load(path: str | Path) -> ConfigFile:
         else:
             value = moved(option, value, lambda _option, text, _what: _joined(text, folder))
         options[option.name] = value
-    return ConfigFile(name, options, lines, inputs)
+    return ConfigFile(name, options, lines, inputs, version)
 
 
 def _recorded(node: Node | None) -> list[dict[str, Any]]:
@@ -150,10 +160,6 @@ def _recorded(node: Node | None) -> list[dict[str, Any]]:
     return [each for each in found if all(isinstance(each.get(key), str) for key in known)]
 
 
-def _place(name: str, line: int | None) -> str:
-    return name if line is None else f"{name}, line {line}"
-
-
 def _unknown(key: str, known: Iterable[str], where: str, of: str = "") -> InputError:
     return InputError(f"unknown option {key!r}{of}", where=where, hint=nearest(key, known))
 
@@ -163,7 +169,7 @@ def _mapping_of(
 ) -> dict[str, Node]:
     if not isinstance(node.value, dict):
         what = f"{what} is {kind_of(node)}, not options by name"
-        raise InputError(what, where=_place(name, node.line), hint=hint)
+        raise InputError(what, where=place(name, node.line), hint=hint)
     return node.value
 
 
@@ -207,13 +213,13 @@ def _scalar(node: Node, wanted: type, what: str, where: str) -> Any:
 # ---- sources -------------------------------------------------------------------------------------
 
 
-def _sources(node: Node, name: str) -> tuple[tuple[SourceSpec, ...], dict[str, int | None]]:
+def _sources(node: Node, name: str) -> tuple[tuple[SourceSpec, ...], Lines]:
     """Return the sources, and the lines of each and of its options."""
     sources: list[SourceSpec] = []
-    lines: dict[str, int | None] = {}
+    lines: Lines = {}
     if isinstance(node.value, list):
         for item in node.value:
-            where = _place(name, item.line)
+            where = place(name, item.line)
             with _located(f"{where} (source)"):
                 sources.append(parse_source(_scalar(item, str, "source", where)))
             lines[f"source.{sources[-1].name}"] = item.line
@@ -224,13 +230,13 @@ def _sources(node: Node, name: str) -> tuple[tuple[SourceSpec, ...], dict[str, i
             if isinstance(inner.value, dict):
                 places = {_OF_SOURCE[k].name: option.line for k, option in inner.value.items()}
                 lines |= {f"source.{key}.{k}": line for k, line in places.items() if line}
-    with _located(f"{_place(name, node.line)} (source)"):
+    with _located(f"{place(name, node.line)} (source)"):
         check_names(sources)
     return tuple(sources), lines
 
 
 def _source(name: str, node: Node, file: str) -> SourceSpec:
-    where, what = _place(file, node.line), f"source {name}"
+    where, what = place(file, node.line), f"source {name}"
     if isinstance(node.value, str) and node.value.strip():
         with _located(f"{where} ({what})"):
             return parse_source(f"{name}={node.value}")
@@ -240,12 +246,12 @@ def _source(name: str, node: Node, file: str) -> SourceSpec:
     known = ("kind", "path", "weight", *takes)
     given: dict[str, Any] = {}
     for key, value in inner.items():
-        place = _place(file, value.line or node.line)
+        at = place(file, value.line or node.line)
         if key not in _OF_SOURCE:
             possible = [o.key for o in _OF_SOURCE.values() if o.name in known]
-            raise _unknown(key, possible, place, f" of {what}")
+            raise _unknown(key, possible, at, f" of {what}")
         option = _OF_SOURCE[key]
-        given[option.name] = _typed(value, option, f"{what}, {key}", place)
+        given[option.name] = _typed(value, option, f"{what}, {key}", at)
     with _located(f"{where} ({what})"):
         if "kind" not in given:
             hint = f"give one of {', '.join(KINDS)}"
@@ -301,8 +307,8 @@ def _file_or_pattern(text: str, folder: str) -> str:
 
 
 def _names_descriptor(text: str) -> bool:
-    """Tell whether a path is an open file of this process, whatever folder it is seen from."""
-    return split_part(text)[0] == STANDARD_INPUT or text.startswith(DESCRIPTORS)
+    """Tell whether a path is an open file of this process or an address, from any folder."""
+    return split_part(text)[0] == STANDARD_INPUT or text.startswith(DESCRIPTORS) or is_url(text)
 
 
 def _relative(text: str, folder: str) -> str:

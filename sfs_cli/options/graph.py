@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import NamedTuple
 
-from sfs_cli.options.fields import Config, option
+from sfs_cli.options.fields import Config, option, option_fields
 
 DEFAULT_NEIGHBORS = 10
 MOST_PROFILES = 300
@@ -127,8 +127,7 @@ _graph = partial(
 )
 
 
-# It only declares fields: the classes that inherit them generate their own methods.
-@dataclass(frozen=True, kw_only=True, init=False, eq=False, repr=False)
+@option_fields
 class GraphFields(Config):
     """The options of sample graphs; None stands for the default."""
 

@@ -59,6 +59,10 @@ Move = Callable[[Option, str, str], str]
 source its kind), and returns the path to have in its place."""
 
 
+MovePart = Callable[[str, str], str]
+"""The same for what has several paths, of the attribute that names one, and the path."""
+
+
 def moved(option: Option, value: Any, move: Move) -> Any:
     """Return the value of an option with every path in it as `move` returns it."""
     if isinstance(value, tuple) and not hasattr(value, "_fields"):
@@ -68,10 +72,23 @@ def moved(option: Option, value: Any, move: Move) -> Any:
         return value.with_paths(lambda n, text: move(option, text, kind if n == "path" else n))
     if value is None or not (option.path or option.patterns):
         return value
-    if option.beside_labels and ":" not in value:
-        return value
     named = names_file(value) if option.patterns else not value.startswith(option.parts)
-    return move(option, value, option.name) if named else value
+    found = move(option, value, option.name) if named else value
+    return value if option.column and option.name != "labels" and is_column(value, found) else found
+
+
+def is_column(text: str, path: str) -> bool:
+    """Tell whether a text is no file, which would have a path, but a column of that of --labels."""
+    plain = not any(sign in text for sign in ":/\\<")  # an object of Python is named <labels>
+    is_file = _FORMATS.fullmatch(Path(text).suffix.lower()) or names_file(path)
+    return plain and not is_file
+
+
+def beside_labels(text: str, labels: str) -> str:
+    """Return columns as ``FILE:COLUMN`` or ``obs:KEY``: words alone are of the table of labels."""
+    if not is_column(text, text):
+        return text
+    return f"{'obs' if labels.startswith('obs:') else split_part(labels)[0]}:{text}"
 
 
 def paths_of(options: Iterable[Option], values: Mapping[str, Any]) -> list[NamedPath]:
@@ -93,9 +110,17 @@ def paths_of(options: Iterable[Option], values: Mapping[str, Any]) -> list[Named
 def refuse_suffixes(paths: Iterable[NamedPath]) -> None:
     """Raise a `UsageError` for an output whose name says another format than what is written.
 
-    Those whose format follows from the input are checked where it is known, by `check_suffix`.
+    Those whose format follows from the input are checked where it is known, by `check_suffix`. The
+    name ``-`` says standard output, to which none of them can go.
     """
     for each in paths:
+        if each.path == STANDARD_INPUT and each.use in (WRITES, FILLS, REPLACES):
+            raise UsageError(
+                f"{each.label} -: this is written to {each.use.partition(' that')[0]}, not to "
+                "standard output",
+                hint="give a name (./- is one); without --out, a table is printed",
+                option=each.option,
+            )
         if found := _WRITTEN.get((each.option, each.use)):
             check_suffix(each.option, each.label, each.path, *found)
 
@@ -126,11 +151,25 @@ def is_there(text: str) -> bool:
     return True
 
 
+def is_url(text: str) -> bool:
+    """Tell whether a path is an address, as ``s3://BUCKET/FILE`` or ``https://HOST/FILE``."""
+    return re.match("[a-z][a-z0-9+]*://", text) is not None
+
+
+def public(text: str) -> str:
+    """Return addresses without what may be secret: user, password, and what follows a ``?``."""
+    return re.sub(r"(?<=://)[^/@\s]*@|[?#]\S*", "", text)
+
+
 def split_part(text: str) -> tuple[str, str]:
     """Split ``FILE:COLUMN``, ``FILE.gmt:SET`` or ``FILE.h5mu:MODALITY`` into the file and the rest.
 
-    The file is the longest beginning that exists; where none does, all is the file.
+    The file is the longest beginning that exists; where none does, all is the file. The rest of an
+    address has no slash.
     """
+    if is_url(text):
+        found = re.fullmatch("(.*/.*?)((?::[^/:&=?]*)?)", text)
+        return (found[1], found[2]) if found else (text, "")
     if text.partition(":")[0] == STANDARD_INPUT:
         return STANDARD_INPUT, text[1:]
     end = len(text)
@@ -142,9 +181,9 @@ def split_part(text: str) -> tuple[str, str]:
 
 
 def is_stream(text: str) -> bool:
-    """Tell whether a path can be read once only: standard input, or a pipe with or without name."""
+    """Tell whether a path has to be copied: standard input, a pipe, or a file that is elsewhere."""
     file = split_part(text)[0]
-    if file == STANDARD_INPUT or file.startswith(DESCRIPTORS):
+    if file == STANDARD_INPUT or file.startswith(DESCRIPTORS) or is_url(file):
         return True
     try:
         return stat.S_ISFIFO(os.stat(file).st_mode)  # noqa: PTH116

@@ -10,20 +10,24 @@ from sfs_cli import catalog
 from sfs_cli.catalog import KNOWN_AS, METHODS, ON_SOURCES
 from sfs_cli.features import FEATURES, FeatureFields
 from sfs_cli.features.members import member_configs
-from sfs_cli.features.survival import beside_labels
 from sfs_cli.options import weightings
 from sfs_cli.options.fields import (
+    ASKED,
     ON_MATRIX,
     ON_SOURCE,
     RANKING,
+    READ,
     READING,
     SMALLEST,
     WHOLE,
+    WRITTEN,
     Config,
     numbers_of,
     option,
+    option_fields,
     options_of,
     split_words,
+    stated,
     texts_of,
 )
 from sfs_cli.options.graph import (
@@ -37,7 +41,7 @@ from sfs_cli.options.graph import (
     GraphOptions,
 )
 from sfs_cli.options.guards import GUARDS
-from sfs_cli.options.paths import FILLS, READS, REPLACES, SCRATCH, WRITES
+from sfs_cli.options.paths import FILLS, READS, REPLACES, SCRATCH, WRITES, beside_labels
 from sfs_cli.options.source import (
     KINDS,
     MISSING,
@@ -49,12 +53,20 @@ from sfs_cli.options.source import (
 )
 from sfs_cli.options.weightings import WEIGHTINGS, own_name
 
-FORMATS = ("tsv", "csv", "parquet", "json", "rnk")
+FORMATS = ("tsv", "csv", "parquet", "json", "rnk", "xlsx")
 MAX_GAMMA_POWER = 64
 """Eigenvalues go up to 2: larger powers leave the range of float32."""
 TOGETHER = 10_000
 """Up to this many samples features are selected together by default; above, one by one."""
+COLLAPSES = ("mean", "median", "sum", "highest-mean")
+KNOWN_COLLAPSES = {
+    **dict.fromkeys(("avereps", "average", "avg"), "mean"),
+    **dict.fromkeys(("max-mean", "maxmean", "max", "maxrowmeans"), "highest-mean"),
+}
+"""What other programs call them."""
 LABEL_TYPES = ("classes", "ordered", "continuous")
+FEWEST_CELLS = 10
+"""Cells of a sample of ``--pseudobulk``, by default."""
 MAX_DIGITS = 17
 """So many significant digits tell every two numbers of float64 apart."""
 
@@ -66,7 +78,6 @@ _TABLES = {
     "select": "selected.tsv",
 }
 """Those that write other tables than a ranking, and such a table."""
-_EACH_BATCH = "one ranking of each batch is aggregated"
 _BEGIN = "Begin the names of the files in --out with this and a dot: PREFIX.{}."
 _SHARDS = ("shard run", "shard merge")
 
@@ -94,7 +105,7 @@ _named = partial(
 )
 
 
-@dataclass(frozen=True, kw_only=True, init=False, eq=False, repr=False)
+@option_fields
 class OutputFields(Config):
     """The options of every command that writes a ranking."""
 
@@ -103,6 +114,7 @@ class OutputFields(Config):
         verbs=(*_WRITING, "aggregate", *_TABLES),
         metavar="DIR",
         path=FILLS,
+        first=WRITTEN,
         by_verb={
             verb: {"help": "Write the result and the provenance (run.json) to this folder."}
             for verb in _TABLES
@@ -117,7 +129,7 @@ class OutputFields(Config):
         by_verb={verb: {"help": _BEGIN.format(name)} for verb, name in _TABLES.items()},
         needs=("out",),
     )
-    format: str = _table("Format of the ranking.", default="tsv", words=FORMATS)
+    format: str = _table("Format of the ranking.", default="tsv", words=FORMATS, first=WRITTEN)
     digits: int = _table(
         "Number of significant digits in text output.",
         verbs=("rank", "shard init", "aggregate", *_TABLES),
@@ -129,6 +141,7 @@ class OutputFields(Config):
         "Replace the output of another run.",
         verbs=(*ON_MATRIX, "convert", "shard merge", "aggregate", "select", "report"),
         default=False,
+        first=WRITTEN,
     )
 
     def check_out(self) -> None:
@@ -142,7 +155,7 @@ class OutputFields(Config):
                 self.refuse([(f"{o.flag} has no effect without --out", hint, (o.name, "out"))])
 
 
-@dataclass(frozen=True, kw_only=True, init=False, eq=False, repr=False)
+@option_fields
 class ResourceFields(Config):
     """The options of every command that reads a matrix: what it may use, and the seed."""
 
@@ -151,9 +164,13 @@ class ResourceFields(Config):
         verbs=(*ON_MATRIX, *_SHARDS, "select", "report"),
         least=1,
         default_text="all that are allowed",
+        first="Running",
     )
     memory: str | None = _working(
-        "Memory limit, such as 512M or 4G.", metavar="SIZE", default_text="half of the free memory"
+        "Memory limit, such as 512M or 4G.",
+        metavar="SIZE",
+        default_text="half of the free memory",
+        first="Running",
     )
     scratch: str | None = _working(
         "Folder for temporary files.",
@@ -162,15 +179,22 @@ class ResourceFields(Config):
         path=SCRATCH,
     )
     seed: int = option(
-        "Random seed.", section="Running", verbs=(*ON_MATRIX, "select"), default=0, least=0
+        "Random seed.",
+        section="Running",
+        verbs=(*ON_MATRIX, "select"),
+        default=0,
+        least=0,
+        first="Running",
     )
 
 
-@dataclass(frozen=True, kw_only=True, init=False, eq=False, repr=False)
+@option_fields
 class PageFields(Config):
     """The options about the report of a ranking, which change nothing else."""
 
-    title: str | None = _page("Title of the report, in place of the file's name.", metavar="TEXT")
+    title: str | None = _page(
+        "Title of the report, in place of the file and what was asked of it.", metavar="TEXT"
+    )
     gene_links: str | None = _page(
         "Make the names in the report links: gene symbols to GeneCards, Ensembl ids to Ensembl. "
         "Nothing is looked up before they are followed.",
@@ -191,30 +215,72 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         default=...,
         metavar="MATRIX",
         argument=True,
+        lead=True,
         path=READS,
     )
     method: str | None = _method(
-        f"Ranking method: {', '.join(METHODS)}. `sfs methods` describes them.",
+        f"Ranking method; `sfs methods` describes them. One of {', '.join(METHODS)}.",
         metavar="NAME",
+        first=ASKED,
         words=tuple(METHODS),
         also=KNOWN_AS,
-        default_text="mrsf-rounds; spec on a graph that is asked for, and above "
+        default_text="mrsf-rounds; f-test for two classes and numbers, cox with --event; spec on a "
+        "graph that is asked for, where most values are zero (as in single cells), and above "
         f"{TOGETHER:,} samples (f-test with --labels)",
     )
     rows: str = _reading("What a row of a text or Parquet file is.", default="auto", words=ROWS)
+    decimal: str = _reading(
+        "Decimal sign of delimited text, and of numbers that are text in a workbook; auto tells it "
+        "from the first rows.",
+        default="auto",
+        words=("auto", "point", "comma"),
+    )
     layer: str | None = _reading("Layer of an h5ad to read instead of X.", metavar="NAME")
     use_raw: bool = _reading("Read raw/X of an h5ad.", default=False)
     allow_external: bool = _reading(
         "Read HDF5 files (the matrix, profiles) that take values from other files.",
         default=False,
     )
+    collapse: str | None = _reading(
+        "Make one feature of those of one id: of those that --id-map gives the same id, such as "
+        "the probes of a gene, else of rows with the same id. It is their mean, median or sum, or "
+        "the one whose mean over all samples is highest.",
+        words=COLLAPSES,
+        also=KNOWN_COLLAPSES,
+    )
+    id_map: str | None = _reading(
+        "Table of two columns, ids of the matrix and ids of the sources or of --collapse; of a "
+        "platform table of GEO the probe and the gene symbol.",
+        metavar="FILE[:COLUMN,COLUMN]",
+        path=READS,
+        needs=("source", "collapse"),
+    )
+    pseudobulk: str | None = _reading(
+        "Add up the counts of the cells that share these annotations (obs), such as donor,cluster, "
+        "to one sample before everything else: cells of a donor are no replicates. Samples keep "
+        "the annotations that are the same in all their cells, and n_cells.",
+        metavar="COLUMNS",
+        items=str,
+        excludes={"coordinates": "they are those of cells", "collapse": "features are not cells"},
+    )
+    min_cells: int | None = _reading(
+        "Leave out groups of fewer cells.",
+        metavar="N",
+        least=1,
+        default_text=str(FEWEST_CELLS),
+        needs=("pseudobulk",),
+    )
     dtype: str | None = _reading(
-        "Type of the stored values.", words=("float32", "float64"), default_text="float32"
+        "Type of the stored values.",
+        words=("float32", "float64"),
+        default_text="float32; with --pseudobulk float64",
     )
     transform: str | None = _input(
-        "Transformations, in order, such as cpm,log1p,zscore; those of a repeated option follow.",
+        "Transformations, in order, such as median,log1p,zscore; those of a repeated option "
+        "follow.",
         metavar="STEPS",
         items=str,
+        first=READ,
     )
     missing: str = _input(
         "Missing values: refuse them, drop such features, or use the mean of the feature.",
@@ -236,6 +302,7 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         "samples as the smallest class has.",
         metavar="N",
         above=0,
+        first=READ,
     )
     include: tuple[str, ...] = _named(
         "Use only the features of this list of ids, or those whose id matches this regular "
@@ -250,6 +317,7 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         metavar="FILE[:COLUMN] or obs:KEY",
         column=True,
         path=READS,
+        first=READ,
     )
     label_type: str = _labels(
         "What labels are: classes, ordered classes (an outcome that is the place of the class), or "
@@ -257,6 +325,7 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         default="classes",
         words=LABEL_TYPES,
         needs=("labels",),
+        first=READ,
     )
     label_order: str | None = _labels(
         "Ordered classes from the lowest to the highest, such as low,mid,high.",
@@ -265,6 +334,18 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         default_text="by their numbers",
         needs=("label_type=ordered",),
     )
+    reference: str | None = option(
+        "The class that the other is compared with, such as control: differences and fold changes "
+        "are those of the other class less this one.",
+        section="Input",
+        verbs=WHOLE,
+        metavar="CLASS",
+        default_text="the first by name",
+        needs=("labels",),
+        excludes=dict.fromkeys(
+            ("label_type=ordered", "label_type=continuous"), "it is for two classes"
+        ),
+    )
     samples: str = _input(
         "Samples without a label, or absent from a source: refuse them, keep only common samples, "
         "or average over the sources that have them.",
@@ -272,7 +353,7 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         words=("error", "intersect", "union"),
     )
 
-    ranking: str | None = _spec("Score to compute.")
+    ranking: str | None = _spec("Score to compute.", by_verb={"robustness": {"first": ASKED}})
     gamma: str | None = _spec(
         "Function of the eigenvalues of the graph, or weight of the regularization (rfs).",
         metavar="VALUE",
@@ -302,6 +383,7 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
             "robustness": {
                 "help": "Number of clusters of the samples, with --ranking phi3.",
                 "takers": None,
+                "first": ASKED,
                 "default_text": "by the eigengap",
             }
         },
@@ -352,6 +434,7 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         "How the rankings are aggregated, with --batch too.",
         taken_by="",
         needs=("method=kogs", "batch"),
+        excludes={"pvalues": "p-values are combined"},
     )
     on_no_convergence: str = _method(
         "What to do if a solver does not converge.", default="warn", words=("warn", "error")
@@ -363,8 +446,10 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         metavar="NAME, obsp:KEY or obsm:KEY",
         words=(*SIMILARITIES, "obsp:KEY", "obsm:KEY"),
         inside=("obsp:", "obsm:"),
+        first=ASKED,
         default_text="obsp:connectivities or obsm:X_pca of an h5ad, else knn-correlation; above "
-        f"{MOST_PROFILES:,} samples knn in {DEFAULT_COMPONENTS} components",
+        f"{MOST_PROFILES:,} samples knn in {DEFAULT_COMPONENTS} components; knn below, too, where "
+        "most values are zero and no method is asked for",
         excludes={"similarity_file": _TWO_GRAPHS, "source": _SIMILARITY_SOURCE},
     )
     similarity_file: str | None = _graph(
@@ -383,11 +468,12 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
     )
 
     source: tuple[SourceSpec, ...] = _sources(
-        f"Knowledge source (repeatable). KIND: {', '.join(KINDS)}.",
+        f"Knowledge source (repeatable); KIND: {', '.join(KINDS)}.",
         default=(),
         metavar="NAME=KIND:PATH[@WEIGHT][,OPTION=VALUE...]",
         parse=parse_sources,
         needs=(),
+        first=ASKED,
     )
     weights: str | None = _sources(
         f"How sources are weighted: {', '.join(WEIGHTINGS)}, or one number for each source.",
@@ -418,13 +504,6 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
     fusion_clusters: int | None = _fusion(
         "Number of clusters of the samples.", metavar="K", least=2, default_text="by the eigengap"
     )
-    id_map: str | None = _sources(
-        "Table of two columns, ids of the matrix and ids of the sources.",
-        metavar="FILE",
-        path=READS,
-        takers=kinds_taking,
-        taken_by="source",
-    )
     allow_unmatched: bool = _sources(
         "Continue with a warning if the genes of a source that are found are fewer than a tenth of "
         "them, and of the features.",
@@ -454,13 +533,15 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         "Copy the input, an h5ad, h5mu or AnnData zarr, to this file or folder, with the scores in "
         "var.",
         path=REPLACES,
+        excludes={"collapse": "its features are not those of the file"},
     )
-    top: int | None = _output(
-        "Mark the N best features as highly_variable in var of --write-h5ad.",
-        verbs=_WRITING,
+    top: int | None = _table(
+        "Write the N best features of the ranking alone. --write-h5ad writes the scores of all, "
+        "and marks these as highly_variable in var.",
+        verbs=(*_WRITING, "shard init"),
         metavar="N",
         least=1,
-        needs=("write_h5ad",),
+        first=WRITTEN,
     )
     weights_out: str | None = _beside(
         "Write the coefficients to this Parquet file.",
@@ -495,6 +576,17 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         metavar="TIME",
         words=("DURATION",),
     )
+    files: tuple[str, ...] = _reading(
+        "More files, with other samples of the same features; obs:file has the name of the file "
+        "of each sample.",
+        default=(),
+        metavar="FILE",
+        items=str,
+        parse=texts_of,
+        argument=True,
+        lead=True,
+        path=READS,
+    )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -506,13 +598,26 @@ class RankConfig(FeatureFields, CoreFields):
     def __post_init__(self) -> None:
         from sfs_cli.options.rules import refusals  # imported late: help does not need the rules
 
-        if self.event is not None and self.labels is not None:
-            object.__setattr__(self, "event", beside_labels(self.event, self.labels))
-            if self.label_type == "classes":  # which it is by default: times are numbers
-                object.__setattr__(self, "label_type", "continuous")
+        for name in self.given(*OF_SAMPLES):
+            labels = self.labels or ("obs:" if self.files else None)
+            if name != "labels" and labels is not None:
+                given = texts_of(getattr(self, name))
+                own = ("file",) if self.files else ()
+                specs = [beside_labels(one, "obs:" if one in own else labels) for one in given]
+                repeated = getattr(type(self), name) == ()  # its default
+                object.__setattr__(self, name, tuple(specs) if repeated else specs[0])
+        if self.event is not None and self.labels is not None and self.label_type == "classes":
+            object.__setattr__(self, "label_type", "continuous")  # times are numbers
+        for part in FEATURES:
+            vars(self).update(part.implies(self))
         self.check_values()
         check_names(self.source)
         self.refuse(refusals(self))
+
+    @property
+    def least_cells(self) -> int:
+        """The fewest cells of a sample of ``--pseudobulk``."""
+        return FEWEST_CELLS if self.min_cells is None else self.min_cells
 
     def users(self, option: str) -> tuple[str, ...]:
         """Return what takes other options: methods, the sample graph, weights or sources."""
@@ -532,30 +637,51 @@ class RankConfig(FeatureFields, CoreFields):
         return METHODS[self.scorer].options.get(name) if value is None else value
 
     @property
+    def matrix_name(self) -> str:
+        """What titles and messages call the matrix."""
+        name = self.matrix.rpartition("/")[2]
+        return f"{name} and {len(self.files):,} more" if self.files else name
+
+    @property
+    def all_files(self) -> tuple[str, ...]:
+        """The files of the matrix."""
+        return (self.matrix, *self.files)
+
+    @property
     def ranker(self) -> str:
         """The method asked for, else the default of few samples."""
         return self.method or self.default_method(0)
 
-    def default_method(self, n: int) -> str:
+    def default_method(self, n: int, classes: int = 2, sparse: bool = False) -> str:
         """Return the method for n samples where none is asked for: one that takes the options.
 
-        MRSF in rounds gives the lists that hold up best on labels that it has not seen, and those
-        in which planted features are found (``tools/benchmarks/lists.py``). Its cost grows with the
-        square of the samples, so that features of more samples are ranked one by one. On a graph
-        that is asked for, SPEC stays the default, as before there was another one.
+        For two classes, numbers and times it is a test of every feature: of two classes its lists
+        are as accurate on held-out samples as those of MRSF in rounds, whose ranks stand beside it,
+        and it gives p-values. For more `classes`, and without labels, MRSF in rounds gives the
+        lists that hold up best on labels that it has not seen, and those in which planted features
+        are found (``tools/benchmarks/lists.py``). Its cost grows with the square of the samples, so
+        that features of more samples are ranked one by one, and so are those of `sparse` values,
+        of which most are zero, as in single cells: there the clusters by the lists of SPEC are
+        nearer to the types of the cells (``tools/benchmarks/leiden.py``). On a graph that is asked
+        for, SPEC stays the default, as before there was another one.
         """
         names = ["mrsf-rounds", "spec"] if self.graph is None else ["spec"]
+        if sparse and not self._from_labels:
+            names.insert(0, "spec")
         if self._from_labels:
-            names.insert(1, "f-test")
+            names.insert(0 if classes <= 2 else 1, "f-test")
         names = [*filter(None, (each.method(self) for each in FEATURES)), *names]
-        given = [name for name in self.given(*catalog.OPTIONS) if name not in GRAPH_FIELDS]
-        for name in names:
-            takes_all = all(option in METHODS[name].options for option in given)
-            suits = all(each.suits(self, METHODS[name]) for each in FEATURES)
-            together = name == "mrsf-rounds" and n > TOGETHER
-            if takes_all and suits and not together:
-                return name
-        return names[-1]
+        return next((name for name in names if self._admits(name, n)), names[-1])
+
+    def _admits(self, name: str, n: int) -> bool:
+        """Tell whether a method may be a default one for n samples, and takes all options given."""
+        takes_all = all(
+            getattr(self, o.name) == o.default or name in o.takers(o.name)
+            for o in options_of(RankConfig)
+            if o.taken_by == "method" and o.takers is not None
+        )
+        suits = all(each.suits(self, METHODS[name]) for each in FEATURES)
+        return takes_all and suits and not (name == "mrsf-rounds" and n > TOGETHER)
 
     @property
     def _from_labels(self) -> bool:
@@ -563,14 +689,33 @@ class RankConfig(FeatureFields, CoreFields):
         graph = (self.graph, self.response, *self.given(*GRAPH_FIELDS))
         return self.labels is not None and not any(graph)
 
-    def for_samples(self, n: int) -> RankConfig:
-        """Return the configuration for n samples, the default method filled in."""
+    @property
+    def label_response(self) -> str:
+        """The response by which MRSF uses the labels."""
+        return "outcome" if self.numeric else "lda"
+
+    @property
+    def response_to_labels(self) -> str | None:
+        """The response that is made of the labels, where nothing asks for a sample graph."""
+        return self.label_response if self._from_labels else None
+
+    def for_samples(self, n: int, classes: int = 2, sparse: bool = False) -> RankConfig:
+        """Return the configuration for n samples, the default method filled in.
+
+        `classes` is the number of classes that the labels have, where they are classes, and
+        `sparse` tells whether most values are zero.
+        """
         if self.method is not None:
             return self
-        method, response = self.default_method(n), self.response
-        if method == "mrsf-rounds" and self._from_labels:
-            response = "outcome" if self.numeric else "lda"
-        return replace(self, method=method, response=response)
+        method = self.default_method(n, classes, sparse)
+        response, also, similarity = self.response, self.also, self.similarity
+        if sparse and method == "spec" and self.graph is None and n <= MOST_PROFILES:
+            similarity = "knn"  # of few counts correlations are too rough
+        if method == "mrsf-rounds":
+            response = response or self.response_to_labels
+        elif method in ("f-test", "cox") and not also and self.batch is None:
+            also = ("mrsf-rounds",) if self._admits("mrsf-rounds", n) else ()
+        return replace(self, method=method, response=response, also=also, similarity=similarity)
 
     @property
     def scorer(self) -> str:
@@ -634,16 +779,14 @@ class RankConfig(FeatureFields, CoreFields):
     def fusion_options(self) -> dict[str, float | int]:
         """Return the given options of the way of weighting, by its own names."""
         names = ("fusion_lambda", "fusion_neighbors", "fusion_clusters")
-        given = {own_name(name): getattr(self, name) for name in names}
-        return {name: value for name, value in given.items() if value is not None}
+        return stated({own_name(name): getattr(self, name) for name in names})
 
     def method_options(self) -> dict[str, Any]:
         """Return the options of the method itself, defaults filled in; members have their own."""
         if self.members:
             return {}
         defaults = METHODS[self.scorer].options
-        given = {name: getattr(self, name) for name in defaults}
-        options = {k: defaults[k] if v is None else v for k, v in given.items()}
+        options = {**defaults, **stated({name: getattr(self, name) for name in defaults})}
         if isinstance(defaults.get("gamma"), float):
             options["gamma"] = float(options["gamma"])
         return options
@@ -655,7 +798,7 @@ class RankConfig(FeatureFields, CoreFields):
 
     def each_ranking(self) -> list[RankConfig]:
         """Return the rankings that are aggregated: that of each member, else this one."""
-        return member_configs(self) or [self]
+        return member_configs(self, self.members) or [self]
 
 
 OF_SAMPLES = tuple(o.name for o in options_of(RankConfig) if o.column)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import stat
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from itertools import combinations
@@ -139,30 +140,29 @@ def _replaced(target: NamedPath, source: NamedPath) -> Path | None:
             return place
     if target.use == FILLS and source.use in (WRITES, REPLACES):  # which is not there yet
         other = Path(source.path)
-        patterns = [f"{glob.escape(_begin(target.prefix))}{each}" for each in RESULT_FILES]
-        if any(fnmatchcase(other.name, each) for each in patterns) and _is_one(
-            other.parent, folder
-        ):
+        is_of_result = any(fnmatchcase(other.name, each) for each in _patterns(target.prefix))
+        if is_of_result and _same(other.parent, folder):
             return folder / other.name
-    if source.use == READS and _is_dir(source.path) and _is_below(target.path, source.path):
+    is_folder = os.path.isdir  # False for what is no path, unlike the method of Path
+    if source.use == READS and is_folder(source.path) and _is_below(target.path, source.path):
         return folder
-    goes = target.use == REPLACES and _is_dir(target.path)
+    goes = target.use == REPLACES and is_folder(target.path)
     return folder if goes and _is_below(source.path, target.path) else None
 
 
 def _filled(folder: Path, prefix: str | None) -> list[str]:
     """Return the names of the files in a folder that a result replaces, or removes."""
-    begin = _begin(prefix)
-    patterns = [f"{glob.escape(begin)}{pattern}" for pattern in RESULT_FILES]
-    names = [name for pattern in patterns for name in _matching(folder, pattern)]
+    names = [name for pattern in _patterns(prefix) for name in _matching(folder, pattern)]
     # what an earlier run has written goes too
-    outputs = _json(folder / f"{begin}run.json").get("outputs")
+    record = "run.json" if prefix is None else f"{prefix}.run.json"
+    outputs = _json(folder / record).get("outputs")
     return names + list(outputs if isinstance(outputs, dict) else ())
 
 
-def _begin(prefix: str | None) -> str:
-    """Return how the names of the files of a result begin."""
-    return "" if prefix is None else f"{prefix}."
+def _patterns(prefix: str | None) -> list[str]:
+    """Return patterns of the names of the files of a result."""
+    begin = "" if prefix is None else f"{glob.escape(prefix)}."
+    return [begin + pattern for pattern in RESULT_FILES]
 
 
 def _matching(folder: Path, pattern: str) -> list[str]:
@@ -172,12 +172,8 @@ def _matching(folder: Path, pattern: str) -> list[str]:
         return []
 
 
-def _is_one(one: Path, other: Path) -> bool:
-    """Tell whether two paths, which need not exist, are one."""
-    return os.path.realpath(one) == os.path.realpath(other)
-
-
 def _same(one: str | Path, other: str | Path) -> bool:
+    """Tell whether two paths, which need not exist, are one."""
     try:
         return os.path.samestat(os.stat(one), os.stat(other))  # noqa: PTH116
     except (OSError, ValueError):
@@ -190,17 +186,10 @@ def _is_below(path: str, folder: str) -> bool:
     return any(_same(place, folder) for way in ways for place in (way, *way.parents))
 
 
-def _is_dir(path: str) -> bool:
-    try:
-        return Path(path).is_dir()
-    except (OSError, ValueError):
-        return False
-
-
 def _is_device(path: str) -> bool:
     """Tell whether a path leads to neither a file nor a folder, such as ``/dev/stderr``."""
     try:
-        found = Path(path)
-        return found.exists() and not (found.is_file() or found.is_dir())
+        mode = os.stat(path).st_mode  # noqa: PTH116
     except (OSError, ValueError):
         return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))

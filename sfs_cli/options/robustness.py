@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from sfs_cli.options.evaluate import OF_A_METHOD
-from sfs_cli.options.fields import numbers_of, option, options_of
+from sfs_cli.options.evaluate import says_how
+from sfs_cli.options.fields import ASKED, numbers_of, option, options_of
 from sfs_cli.options.rank import RankConfig
 
 DEFAULT_LEVELS = (0.05, 0.1, 0.2, 0.3, 0.5)
 DEFAULT_DRAWS, EXAMPLE_DRAWS, MOST_DRAWS = 5, 100, 10_000
 
-_how = partial(option, section="Evaluation", verbs=("robustness",))
+_how = partial(option, section="Evaluation", verbs=("robustness",), first=ASKED)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -40,8 +40,7 @@ class RobustnessConfig(RankConfig):
     )
 
     def __post_init__(self) -> None:
-        given: Any = self.matrix
-        if given is None:  # the command line may leave it out
+        if not self.matrix:  # None where the command line leaves it out
             object.__setattr__(self, "matrix", "")
         if self.method is None:
             object.__setattr__(self, "method", "spec")
@@ -51,10 +50,10 @@ class RobustnessConfig(RankConfig):
             raise self.error(what, "leave it out: they are those of spec", "method")
         self.levels  # noqa: B018 - levels that are none are refused here
         if self.example:
-            sections = (*OF_A_METHOD, "Input")
             for o in options_of(type(self)):
                 chosen = getattr(self, o.name) not in (o.default, "")
-                if o.section in sections and chosen and o.name != "method":
+                of_matrix = says_how(o) or o.section == "Input"
+                if of_matrix and chosen and o.name != "method":
                     name = "MATRIX" if o.argument else o.flag
                     what = f"{name} has no effect with --example"
                     raise self.error(what, "leave one of them out", o.name, "example")

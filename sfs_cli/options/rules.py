@@ -15,6 +15,7 @@ from sfs_cli import catalog
 from sfs_cli.catalog import METHODS
 from sfs_cli.errors import either, nearest
 from sfs_cli.features import FEATURES
+from sfs_cli.features.also import others
 from sfs_cli.options.fields import (
     Refusal,
     flag,
@@ -25,6 +26,7 @@ from sfs_cli.options.fields import (
     split_words,
 )
 from sfs_cli.options.graph import GRAPH_FIELDS, GRAPHS, LABEL_GRAPHS, LABELS_ALONE
+from sfs_cli.options.source import kinds_taking
 from sfs_cli.options.weightings import WEIGHTINGS
 from sfs_cli.ranking.aggregations import check_list_weights
 
@@ -36,6 +38,7 @@ _SOURCE_HINT = "give one, such as --source mirna=profile:mirna.csv"
 
 def refusals(config: RankConfig) -> Iterator[Refusal]:
     """Yield what is wrong with how the options of a ranking go together."""
+    yield from _file_rules(config)
     yield from _feature_rules(config)
     yield from _graph_rules(config)
     if not config.members:  # those check the options that they take
@@ -56,6 +59,16 @@ def _feature_rules(c: RankConfig) -> Iterator[Refusal]:
             except re.error as error:
                 what = f"{flag(name)} {text!r} is neither a file nor a regular expression: {error}"
                 yield what, "check the path, or write \\ before signs such as ( [ * +", (name,)
+
+
+def _file_rules(c: RankConfig) -> Iterator[Refusal]:
+    parts = (c.similarity, c.coordinates, *(each.path for each in c.source))
+    asked = [text for text in map(str, parts) if text.startswith(("obsp:", "obsm:"))]
+    asked += ["--write-h5ad"] * (c.write_h5ad is not None)
+    asked += ["--collapse highest-mean"] * (c.collapse == "highest-mean")
+    for text in asked if c.files else ():
+        what = f"{text} is for one file, and {1 + len(c.files):,} are given"
+        yield what, "give the file that anndata.concat makes of them, or leave it out", ("files",)
 
 
 def _graph_rules(c: RankConfig) -> Iterator[Refusal]:
@@ -92,8 +105,9 @@ def _method_rules(c: RankConfig) -> Iterator[Refusal]:
     if c.method == "l21" and c.lambda_ is not None and c.lambda_ <= 0:
         what = f"--lambda {c.lambda_:g} is not a positive number"
         yield what, "give a penalty such as 1", ("lambda_",)
+    on_graph = any("graph" in METHODS[m.scorer].needed(m.method_options()) for m in (c, *others(c)))
     for name in c.given("similarity", "similarity_file", "coordinates", "source", *GRAPH_FIELDS):
-        if "graph" not in scorer.needed(c.method_options()) and name not in scorer.options:
+        if not on_graph and name not in scorer.options:
             what = f"{flag(name)} has no effect: {method} uses no graph"
             hint = "leave it out, or choose a method that ranks on a graph, such as spec"
             yield what, hint, (name, "method")
@@ -125,8 +139,8 @@ def _uses_of_labels(c: RankConfig) -> Iterator[_Use]:
     options, scorer = c.method_options(), METHODS[c.scorer]
     response = options.get("response")
     if response in ("lda", "svm", "outcome"):
-        alike = ["--response outcome" if c.numeric else "--response lda"]
         types = numbers if response == "outcome" else classes
+        alike = [f"--response {c.label_response}"]
         yield _Use(f"--response {response}", "response", types, alike)
     if c.event is None and "event" in scorer.needs:
         return  # which is said first
@@ -158,6 +172,13 @@ def _label_rules(c: RankConfig) -> Iterator[Refusal]:
 
 
 def _source_rules(c: RankConfig) -> Iterator[Refusal]:
+    if c.id_map and c.collapse is None and not any(source.about_genes for source in c.source):
+        kinds = ", ".join(kinds_taking("id_map"))
+        yield (
+            "--id-map has no effect without --collapse and sources about genes",
+            (f"leave it out; such sources are of the kinds {kinds}"),
+            ("id_map", "source"),
+        )
     if c.method == "msfs" and c.graph not in ("sources", "file", "obsp"):
         hint = f"{_SOURCE_HINT}, or a similarity made by `sfs fuse`: --similarity-file"
         yield "no knowledge source is given", hint, ("source", "method")

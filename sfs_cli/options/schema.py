@@ -19,6 +19,7 @@ from sfs_cli.options.fields import (
     options_of,
     spelled,
     split_word,
+    stated,
 )
 from sfs_cli.options.graph import GRAPHS
 from sfs_cli.options.rank import RankConfig
@@ -36,7 +37,7 @@ def schema() -> Schema:
     properties: dict[str, Schema] = {}
     for o in options_of(RankConfig):
         found: Schema = {"description": full_help(o)}
-        found |= _sources() if o.name == "source" else _value_schema(o)
+        found |= _sources() if o.name == "source" else value_schema(o)
         if isinstance(o.default, str | int | float):
             found["default"] = o.default
         properties[o.key] = found
@@ -80,7 +81,7 @@ def _source_of(kind: str) -> Schema:
         if name == "similarity" and entry.similarities:
             values = _words_schema(entry.similarities)
         elif name in ("weight", *entry.takes):
-            values = _value_schema(option)
+            values = value_schema(option)
         else:
             continue
         properties[option.key] = {"description": full_help(option)} | values
@@ -93,7 +94,7 @@ def _source_of(kind: str) -> Schema:
     }
 
 
-def _value_schema(option: Option) -> Schema:
+def value_schema(option: Option) -> Schema:
     """Return the schema of the value of an option."""
     known = option.known
     if option.type is int and known:
@@ -120,7 +121,7 @@ def _value_schema(option: Option) -> Schema:
         "exclusiveMaximum": option.below,
     }
     kind = "integer" if option.type is int else "number"
-    return {"type": kind} | {name: bound for name, bound in bounds.items() if bound is not None}
+    return {"type": kind} | stated(bounds)
 
 
 def _words_schema(words: Iterable[str]) -> Schema:
@@ -162,8 +163,7 @@ def reference(further: Mapping[str, Sequence[tuple[str, str]]]) -> str:
         "`--no-leave-one-out` where the default is yes), and `true` or `false` in a file.",
     ]
     for section in SECTIONS:
-        options = [o for o in options_of(RankConfig) if o.section == section]
-        if options:
+        if options := [o for o in options_of(RankConfig) if o.section == section]:
             parts += [f"## {section}", _table(options)]
     parts += ["## Options of a source", "Written as `,OPTION=VALUE` after the path of `--source`."]
     kinds = [(f"`{name}`", kind.meaning, kind.path or "none") for name, kind in KINDS.items()]
@@ -176,13 +176,11 @@ def reference(further: Mapping[str, Sequence[tuple[str, str]]]) -> str:
     parts += ["## sfs aggregate", _table(options_of(AggregateConfig))]
     evaluation = [o for o in options_of(EvaluateConfig) if o.section == "Evaluation"]
     parts += ["## sfs evaluate", _table(evaluation)]
-    for config in (CompareConfig, RobustnessConfig):
+    for config in (CompareConfig, RobustnessConfig, ReportConfig):
         alone = [o for o in options_of(config) if o.verbs == (config.VERB,)]
         parts += [f"## sfs {config.VERB}", _table(alone)]
     own = [o for o in options_of(SelectConfig) if "select" in o.verbs and o not in evaluation]
     parts += ["## sfs select", _table(own)]
-    own = [o for o in options_of(ReportConfig) if o.verbs == ("report",)]
-    parts += ["## sfs report", _table(own)]
     rows = [
         (f"`{verb}`", f"`{flag}`", text) for verb, left in further.items() for flag, text in left
     ]

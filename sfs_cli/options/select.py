@@ -9,7 +9,7 @@ from typing import ClassVar
 from sfs_cli.features.enrichment import EnrichmentFields
 from sfs_cli.options.aggregate import TableFields
 from sfs_cli.options.evaluate import FoldFields
-from sfs_cli.options.fields import flag, option
+from sfs_cli.options.fields import ASKED, READ, WRITTEN, flag, option
 from sfs_cli.options.paths import OPENS, READS, REPLACES
 from sfs_cli.options.rank import OutputFields, ResourceFields
 
@@ -26,9 +26,9 @@ RULES = {
 """The rules by the options that name them: exactly one is given."""
 _READING = ("artificial", "cv", "min_redundancy", "write_matrix")
 """What reads the matrix."""
-_rule = partial(option, section="Selection", verbs=("select",))
+_rule = partial(option, section="Selection", verbs=("select",), first=ASKED)
 _artificial = partial(_rule, needs=("artificial",))
-_input = partial(option, section="Input", verbs=("select",))
+_input = partial(option, section="Input", verbs=("select",), first=READ)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -114,6 +114,7 @@ class SelectConfig(TableFields, FoldFields, EnrichmentFields, OutputFields, Reso
         metavar="FILE",
         path=REPLACES,
         in_result=False,
+        first=WRITTEN,
     )
 
     def __post_init__(self) -> None:

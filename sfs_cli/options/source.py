@@ -7,15 +7,14 @@ one more field of `SourceSpec` and its name at the kinds that take it.
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
 from sfs_cli.errors import ConflictError, UsageError, nearest
-from sfs_cli.options.fields import Refusal, flag, keys_of, option, options_of
+from sfs_cli.options.fields import Refusal, flag, keys_of, option, options_of, stated
 from sfs_cli.options.graph import (
     FROM_DISTANCES,
     GRAPH_FIELDS,
@@ -25,7 +24,7 @@ from sfs_cli.options.graph import (
     GraphFields,
     GraphOptions,
 )
-from sfs_cli.options.paths import READS
+from sfs_cli.options.paths import READS, MovePart
 
 MISSING = ("error", "drop", "mean")
 ROWS = ("auto", "features", "samples")
@@ -33,7 +32,7 @@ NAME = "[A-Za-z0-9_.+-]+"
 FORM = "write NAME=KIND:PATH[@WEIGHT][,OPTION=VALUE...], such as mirna=profile:mirna.csv"
 """The form of a source on the command line."""
 
-_INSIDE = ("obs:", "obsp:", "obsm:")  # so begins what is in the file of the matrix itself
+INSIDE = ("obs:", "obsp:", "obsm:")  # so begins what is in the file of the matrix itself
 _GRAPH = ("similarity", *GRAPH_FIELDS)
 _DISTANCES = tuple(name for name in _GRAPH if name not in ("components", "variable_genes"))
 _VALUES = ("transform", "missing")
@@ -276,19 +275,18 @@ class SourceSpec(GraphFields):
         options = "".join(f",{self.label(k, v)}" for k, v in self.options().items())
         return f"{self.name}={self.kind}:{self.path}{weight}{options}"
 
-    def with_paths(self, move: Callable[[str, str], str]) -> SourceSpec:
+    def with_paths(self, move: MovePart) -> SourceSpec:
         """Return the source with other paths, by a function of option and path."""
         given = {option: getattr(self, option) for option in SOURCE_PATHS}
         moved: dict[str, Any] = {
-            k: move(k, v) for k, v in given.items() if v and not v.startswith(_INSIDE)
+            k: move(k, v) for k, v in given.items() if v and not v.startswith(INSIDE)
         }
         return replace(self, **moved)
 
     def plain(self) -> dict[str, Any]:
         """Return the source as a configuration file has it under its name."""
         known = {"kind": self.kind, "path": self.path or None, "weight": self.weight}
-        known |= {self.label(k): v for k, v in self.options().items()}
-        return {name: value for name, value in known.items() if value is not None}
+        return stated(known) | {self.label(k): v for k, v in self.options().items()}
 
 
 def _error(
@@ -309,9 +307,8 @@ SOURCE_KEYS = keys_of(SOURCE_OPTIONS.values())
 
 def check_names(sources: Sequence[SourceSpec]) -> None:
     """Check that no two sources have the same name."""
-    counts = Counter(source.name for source in sources)
-    twice = [name for name, count in counts.items() if count > 1]
-    if twice:
+    names = [source.name for source in sources]
+    if twice := [name for name in names if names.count(name) > 1]:
         what, hint = f"two sources are named {twice[0]!r}", "give each source its own name"
         raise ConflictError(what, where="--source", hint=hint, option="source")
 

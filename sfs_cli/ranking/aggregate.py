@@ -23,6 +23,8 @@ HALF = 1e-12
 """A share of weights this close to one half is one half."""
 MC4_LIMIT = 30_000
 """Largest number of features of MC4: it takes m^2 / 8 bytes (112 MB), and its time grows as m^2."""
+BLOCK, PANEL = 256, 32
+"""Features per block of the linear system of MC4, and of its comparison of all pairs."""
 TELEPORT = 0.05
 """Probability that MC4 jumps to any feature; without jumps it may stay among a few of them."""
 TOLERANCE = 1e-12
@@ -200,14 +202,7 @@ def rounded(values: np.ndarray, digits: int) -> np.ndarray:
     return np.round(values * scale) / scale
 
 
-def mc4(
-    ranks: np.ndarray,
-    weights: np.ndarray,
-    *,
-    limit: int = MC4_LIMIT,
-    block: int = 256,
-    panel: int = 32,
-) -> np.ndarray:
+def mc4(ranks: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Return the stationary distribution of the Markov chain MC4.
 
     From feature P the chain chooses one of the m features at random, Q, and moves to it if the
@@ -225,10 +220,6 @@ def mc4(
         1 is best, NaN where a list does not rank the feature; rows about from worst to best.
     weights : ndarray, shape (L,)
         Positive.
-    limit : int
-        Largest number of features.
-    block, panel : int
-        Features per block of the linear system, and of the comparison of all pairs.
 
     Returns
     -------
@@ -238,25 +229,26 @@ def mc4(
     Raises
     ------
     InputError
-        If there are more than `limit` features.
+        If there are more than `MC4_LIMIT` features.
     """
     m = len(ranks)
-    if m > limit:
+    if m > MC4_LIMIT:
         raise InputError(
-            f"mc4 compares all pairs of features and takes at most {limit:,} features, not {m:,}",
+            f"mc4 compares all pairs of features and takes at most {MC4_LIMIT:,} features, not "
+            f"{m:,}",
             hint="keep the best of each list with --top, or use borda, geometric or rra",
             option=("how", "top"),
         )
     if m == 0:
         return np.empty(0)
-    beats, better = _who_beats_whom(ranks.astype(np.float32), weights, panel)
+    beats, better = _who_beats_whom(ranks.astype(np.float32), weights)
     step = (1 - TELEPORT) / m
     leave = TELEPORT + step * better  # the probability of not staying
     p = np.full(m, 1 / m)
     change = 1.0
     while change > TOLERANCE:
         change = 0.0
-        for lo, hi in _blocks(m, block):
+        for lo, hi in _blocks(m, BLOCK):
             new = _solve_block(beats[lo:hi], p, leave[lo:hi], step, lo)
             change = max(change, float(np.max(np.abs(new - p[lo:hi]) / new)))
             p[lo:hi] = new
@@ -274,9 +266,7 @@ def _solve_block(
     return np.linalg.solve(np.diag(leave) - step * own, step * inflow + TELEPORT / m)
 
 
-def _who_beats_whom(
-    ranks: np.ndarray, weights: np.ndarray, panel: int
-) -> tuple[np.ndarray, np.ndarray]:
+def _who_beats_whom(ranks: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Compare all pairs.
 
     Returns
@@ -292,7 +282,7 @@ def _who_beats_whom(
     beats = np.empty((m, (m + 7) // 8), np.uint8)
     better = np.zeros(m, np.int64)
     least = MAJORITY * weights.sum()
-    for lo, hi in _blocks(m, panel):
+    for lo, hi in _blocks(m, PANEL):
         # twice the weight for, minus the weight of all lists that rank both
         margin = (present[lo:hi] * -weights) @ present.T
         for weight, lists in groups:

@@ -55,6 +55,16 @@ AGGREGATIONS = {
     ),
 }
 """Aggregations by their names on the command line (``--how``)."""
+OF_BATCHES = AGGREGATIONS | {
+    "fisher": Aggregation(
+        "p-values combined by Fisher's method",
+        "The score is -log10 of the combined p-value: the larger, the clearer the feature follows "
+        "the coordinates on one of the scales, in one batch or in all.",
+        True,
+        "Fisher 1932, Statistical Methods for Research Workers, 4th edition",
+    ),
+}
+"""Those of batches, the combined p-values included."""
 
 
 LARGEST_WEIGHT = 1e100

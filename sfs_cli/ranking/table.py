@@ -96,6 +96,8 @@ class Ranking:
         scores do not follow the ranks.
     direction : ndarray, shape (m,), optional
         1 or -1: in which of two classes a feature is higher.
+    top : int, optional
+        Number of rows that a table of it has at most; by default it has all.
     """
 
     feature: Picked
@@ -106,6 +108,7 @@ class Ranking:
     extra: dict[str, np.ndarray | Picked] = field(default_factory=dict)
     n_kept: int | None = None
     direction: np.ndarray | None = None
+    top: int | None = None
 
     def __len__(self) -> int:
         return len(self.feature)
@@ -114,6 +117,11 @@ class Ranking:
     def n_scored(self) -> int:
         """Number of features with a score."""
         return int(np.count_nonzero(~np.isnan(self.score)))
+
+    @property
+    def n_written(self) -> int:
+        """Number of rows of its table."""
+        return len(self) if self.top is None else min(self.top, len(self))
 
     @property
     def curve(self) -> np.ndarray:

@@ -7,9 +7,10 @@ class; nothing in a chart depends on color alone.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import partial
 from html import escape
 from typing import Any
 
@@ -290,12 +291,20 @@ class Frame(Drawing):
         """Tell whether a position is in the right half."""
         return x > (self.left + self.right) / 2
 
-    def bars(self, edges: np.ndarray, counts: np.ndarray, hints: Sequence[str]) -> None:
-        """Draw the bars of a histogram, one of a single feature so that it is visible."""
+    def bars(
+        self, edges: np.ndarray, counts: np.ndarray, shown: Callable[[float], str]
+    ) -> list[str]:
+        """Draw the bars of a histogram, one of a single feature so that it is visible.
+
+        Returned is what they say; `shown` writes the ends of their ranges.
+        """
+        ranges = zip(map(shown, edges), map(shown, edges[1:]), counts)
+        hints = [f"{low} to {high}: {counted(count, 'feature')}" for low, high, count in ranges]
         x, base = self.x(edges), self.bottom - 0.5
         y = np.minimum(self.y(counts), base - 1.5)
         for i in np.flatnonzero(counts).tolist():
             self.rectangle(x[i] + 0.5, y[i], x[i + 1] - 0.5, base, "bar", hints[i])
+        return hints
 
 
 # ---- charts --------------------------------------------------------------------------------------
@@ -368,12 +377,8 @@ def distribution(scores: np.ndarray) -> str:
         counts, edges = np.histogram(scores, bins, range=(low, high))
     most, tallest = int(counts.max()), int(np.argmax(counts))
     frame = Frame(axis, linear_axis("number of features", 0.0, most, count=min(5, most)))
-    hints = [
-        f"{significant(a, 4)} to {significant(b, 4)}: {counted(count, 'feature')}"
-        for a, b, count in zip(edges, edges[1:], counts)
-    ]
+    hints = frame.bars(edges, counts, partial(significant, digits=4))
     described = f"The tallest of {counted(len(counts), 'bar')} is {hints[tallest]}."
-    frame.bars(edges, counts, hints)
     return frame.svg("distribution", "Distribution of the scores", described)
 
 

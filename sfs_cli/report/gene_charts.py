@@ -423,12 +423,8 @@ def p_value_chart(p: np.ndarray) -> str:
     axis = linear_axis("p-value", 0.0, 1.0)
     most = max(int(counts.max()), expected)
     frame = Frame(axis, linear_axis("number of features", 0.0, most, count=min(5, math.ceil(most))))
-    hints = [
-        f"{a:.2f} to {b:.2f}: {counted(int(count), 'feature')}"
-        for a, b, count in zip(edges, edges[1:], counts)
-    ]
     at = frame.y(expected)
-    frame.bars(edges, counts, hints)
+    frame.bars(edges, counts, "{:.2f}".format)
     frame.line(frame.left, at, frame.right, at, "mark")
     frame.text("as many by chance", frame.right, at - 6, class_="mark-label end")
     described = f"{counts[0]:,} of {counted(len(p), 'p-value')} are below {edges[1]:.2f}."

@@ -43,7 +43,6 @@ class SampleNotes:
     codes: np.ndarray | None = None  # (n,), indices of classes, -1 without one
     outcome: np.ndarray | None = None  # (n,), NaN where there is none
     used: bool = False  # whether the ranking was made with them
-    source: str | None = None  # where they come from
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +71,9 @@ class Plane:
     axes: tuple[str, str]
     where: str  # which plane it is
     drawn: str  # how many are drawn, where not all are
+    # sizes of the groups that are apart here; None if the graph shows some, or no graph is known
+    apart: Sequence[int] | None = None
+    notes: SampleNotes | None = None  # the groups, where they are drawn for lack of labels
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,6 +132,7 @@ class ReportData:
     groups: int | None = None  # of samples that the eigenvalues show; None for none
     reading: str = ""  # of the eigenvalues, in a sentence or two
     top: Sequence[Mapping[str, object]] = ()  # the best features: column -> value, in order
+    meanings: Mapping[str, str] = field(default_factory=dict)  # of these columns
     gene_links: str | None = None  # the kind of ids, where the features are links to gene pages
     pictures: Pictures | None = None
     evidence: Evidence = Evidence()

@@ -1,17 +1,25 @@
-"""The section of a ranking in a MultiQC report, for MultiQC's own reader and for our plugin."""
+"""What MultiQC shows of a result: tables, General Statistics, and versions of software.
+
+Its own reader (custom content) takes the files as they are; our plugin takes those of rankings.
+"""
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Mapping
 from html import escape
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from sfs_cli.report.charts import downsample
 from sfs_cli.report.model import ReportData
 
-ID = "sfs_ranking"
+RANKING, EVALUATED = "sfs_mqc.json", "sfs_evaluation_mqc.json"
+SELECTED, GENERAL = "sfs_selection_mqc.json", "sfs_general_mqc.json"
+"""The files of MultiQC's tables, the last one of General Statistics."""
 OWN = "sfs"
 """The key of what the plugin alone reads."""
 FORMAT = 1
@@ -20,14 +28,6 @@ POINTS = 120
 """Number of points of a score curve."""
 SEPARATOR = " | "
 """Between the parts of a row's name, as MultiQC writes folders before names."""
-COLUMNS = {
-    "method": ("Method", "How the features were ranked"),
-    "n_features": ("Features", "Features in the matrix"),
-    "n_unscored": ("Unscored", "Features without a score"),
-    "top_feature": ("Best feature", "The feature of rank 1"),
-    "n_warnings": ("Warnings", "Warnings of the run: the report has their texts"),
-}
-_TEXT = ("method", "top_feature")
 _ENDINGS = re.compile(
     r"[._](?=(?:gz|fastq|fq|bam|cram|sam|sra|vcf|dat|tophat|pbmarkdup|log|stderr|out|spp|fa|fasta|"
     r"png|jpe?g|html|final|star|fastqc|flagstat|hicup|counts|txt|[tc]sv|aligned|merge|dedup|clean|"
@@ -36,80 +36,87 @@ _ENDINGS = re.compile(
 )
 
 
-def row_name(out: Path, method: str, prefix: str | None = None, home: Path | None = None) -> str:
-    """Return the name of a result's row: its folder or prefix, and its method.
+def row_name(
+    out: Path, method: str = "", prefix: str | None = None, home: Path | None = None
+) -> str:
+    """Return the name of a result's row: its folder or prefix, and its method or list, if any.
 
-    The folder is `out`, relative to `home` (by default the working directory) where it is below
-    that. Rankings of one matrix have rows of their own, for their folders differ.
+    The folder is `out` without links and dots, relative to `home` (by default the working
+    directory) where it is below that, however it was typed. Rankings of one matrix have rows of
+    their own, for their folders differ.
     """
     if prefix is None:
-        absolute = out.absolute()
-        home = home or Path.cwd()
-        place = absolute.relative_to(home) if absolute.is_relative_to(home) else absolute
-        parts = [part for part in place.parts if part != place.anchor] or [absolute.name]
-    else:
-        parts = [prefix]
-    return SEPARATOR.join([*parts, method])
+        home = (home or Path.cwd()).resolve()
+        out = out.resolve()
+        above = home if home in out.parents else out.parent if out == home else Path(out.anchor)
+        prefix = SEPARATOR.join(out.relative_to(above).parts)
+    return f"{prefix}{SEPARATOR}{method}" if method else prefix
 
 
-def multiqc(data: ReportData, row: str) -> dict[str, object]:
-    """Return the contents of ``sfs_mqc.json``.
+def table_of(file: str) -> dict[str, Any]:
+    """Return one of these files without its rows: id, texts, and the columns as ``headers``."""
+    templates = Path(__file__).with_name("templates")
+    return json.loads((templates / "multiqc.json").read_bytes())[file]
 
-    The sections of all rankings have the same id, so MultiQC (1.20 and newer) joins them to one
-    table with a row for each, named by `row`. Where the plugin runs it reads what is under
-    `OWN` too, and MultiQC's own reader does not see the file.
+
+def section(file: str, rows: Mapping[str, Mapping[str, Any]], **own: object) -> dict[str, Any]:
+    """Return the contents of one of these files.
+
+    Tables of all results of a kind have the same id, so MultiQC (1.20 and newer) joins them. Where
+    the plugin runs it reads rankings, with what is in `own`, and MultiQC's own reader does not see
+    them.
+
+    Parameters
+    ----------
+    file : str
+        Its name.
+    rows : mapping
+        From the names of rows to their cells, by columns. What is None or NaN, and what is in no
+        column of this file, is left out.
+    **own
+        What the plugin alone reads.
     """
-    values: dict[str, object] = {
-        "method": data.method,
-        "n_features": data.n_features,
-        "n_unscored": data.n_unscored,
-        "top_feature": data.top[0].get("feature") if data.top else None,
-        "n_warnings": len(data.warnings),
+    found = table_of(file)
+    found["data"] = {
+        # MultiQC puts the text of a table, and the names of its rows, into its page as they are
+        _kept(row): {
+            name: escape(cell) if isinstance(cell, str) else cell
+            for name in found["headers"]
+            if (cell := cells.get(name)) is not None and cell == cell
+        }
+        for row, cells in rows.items()
     }
-    # MultiQC puts the text of a table, and the names of its rows, into its page as they are
-    cells = {
-        name: value if isinstance(value, int) else escape(str(value))
-        for name, value in values.items()
-        if value is not None
-    }
-    own = {
-        "format": FORMAT,
-        "row": row,
-        "larger_is_better": data.larger_is_better,
-        "curve": curve_points(data.scores),
-    }
-    return {
-        "id": ID,
-        "section_name": "Feature ranking",
-        "description": "Features ranked by sfs: how many there were, and which is the best.",
-        "plot_type": "table",
-        "pconfig": {"id": "sfs_ranking_table", "title": "sfs: Feature ranking", "namespace": "sfs"},
-        "headers": headers(),
-        "data": {_kept(row): cells},
-        OWN: own,
-    }
+    if own:
+        found[OWN] = {"format": FORMAT, "row": next(iter(rows)), **own}
+    return found
 
 
-def headers() -> dict[str, dict[str, object]]:
-    """Return the columns of the table."""
-    text: dict[str, object] = {"scale": False}
-    count: dict[str, object] = {"format": "{:,d}", "min": 0, "scale": "Blues"}
-    return {
-        name: {"title": title, "description": description, **(text if name in _TEXT else count)}
-        for name, (title, description) in COLUMNS.items()
-    }
+def ranking_cells(data: ReportData) -> dict[str, Any]:
+    """Return the row of a ranking: what its columns have in common with the report, and more."""
+    best = data.top[0].get("feature") if data.top else None
+    return vars(data) | {"top_feature": best, "n_warnings": len(data.warnings)}
 
 
 def curve_points(scores: np.ndarray) -> list[list[float]]:
-    """Return ranks and scores, best first, of a curve of at most about `POINTS` points.
+    """Return ranks and scores of a curve of at most about `POINTS` points.
 
-    `scores` has shape (m,) and is sorted; scores that are not finite have no point.
+    `scores` has shape (m,), in the order of the ranking; those that are not finite have no point.
     """
     ranks = np.flatnonzero(np.isfinite(scores))
     if not len(ranks):
         return []
     chosen = ranks[downsample(scores[ranks], log=True, limit=POINTS)]
     return [[int(rank) + 1, float(f"{scores[rank]:.6g}")] for rank in chosen]
+
+
+def relative(points: Mapping[int, float], larger_is_better: bool) -> dict[int, float]:
+    """Scale the scores of a curve, by their ranks: 1 is the best and 0 the worst.
+
+    A flat curve is 1. The best score need not be that of the first feature.
+    """
+    low, high = min(points.values()), max(points.values())
+    span = high - low or 1.0
+    return {x: 1 - (high - y if larger_is_better else y - low) / span for x, y in points.items()}
 
 
 def _kept(row: str) -> str:

@@ -1,7 +1,8 @@
 """The module of MultiQC that shows rankings: a table and the score curves.
 
 MultiQC finds it by the entry points of this package. Without it, the same files are tables of
-MultiQC's own (custom content), with the same rows and no curves.
+MultiQC's own (custom content), with the same rows and no curves. Tables of other results, General
+Statistics and versions are MultiQC's own in either case.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ from multiqc import config
 from multiqc.base_module import BaseMultiqcModule, ModuleNoSamplesFound
 from multiqc.plots import linegraph, table
 
-from sfs_cli.report.multiqc import FORMAT, OWN, headers
+from sfs_cli.report.multiqc import FORMAT, OWN, RANKING, relative, table_of
 
 NAME = "sfs"
-PATTERN = "*sfs_mqc.json"
+PATTERN = f"*{RANKING}"
 log = logging.getLogger(f"multiqc.modules.{NAME}")
 
 
@@ -41,17 +42,19 @@ class MultiqcModule(BaseMultiqcModule):
             info="ranks the features of a matrix: genes, probes, proteins or regions.",
         )
         rows: dict[str, dict[str, Any]] = {}
-        curves: dict[str, list[list[float]]] = {}
+        curves: dict[str, dict[str, Any]] = {}
         for found in self.find_log_files(NAME):
             read = _read(found["f"])
             if read is None:
                 log.warning("%s/%s is not a result of sfs", found["root"], found["fn"])
                 continue
             cells, own = read
-            name = _unused(str(own["row"]), str(found["root"]), rows)
+            name = str(own["row"])
+            if name in rows:  # the same prefix in another folder, or a copy
+                name = f"{name} ({found['root']}/{found['fn']})"
             self.add_data_source(found, name)
             rows[name] = cells
-            curves[name] = own["curve"]
+            curves[name] = own
         rows = self.ignore_samples(rows)
         if not rows:
             raise ModuleNoSamplesFound
@@ -64,7 +67,7 @@ class MultiqcModule(BaseMultiqcModule):
             description="How many features there were, and which is the best.",
             plot=table.plot(
                 shown,
-                headers(),
+                table_of(RANKING)["headers"],
                 {
                     "id": "sfs_rankings_table",
                     "title": "sfs: Rankings",
@@ -73,22 +76,25 @@ class MultiqcModule(BaseMultiqcModule):
                 },
             ),
         )
-        drawn = {escape(name): curves[name] for name in rows if len(curves[name]) > 1}
+        drawn = {escape(name): curves[name] for name in rows if len(curves[name]["curve"]) > 1}
         if drawn:
             self._add_curves(drawn)
         self.write_data_file(rows, "multiqc_sfs")
 
-    def _add_curves(self, curves: dict[str, list[list[float]]]) -> None:
-        scores = {name: {int(x): y for x, y in points} for name, points in curves.items()}
-        relative = {name: _relative(points) for name, points in scores.items()}
+    def _add_curves(self, curves: dict[str, dict[str, Any]]) -> None:
+        scores = {name: {int(x): y for x, y in own["curve"]} for name, own in curves.items()}
+        scaled = {
+            name: relative(scores[name], own["larger_is_better"]) for name, own in curves.items()
+        }
         self.add_section(
             name="Score curves",
             anchor="sfs-score-curves",
-            description="Scores from the best feature to the worst. Scores of different methods "
-            "have scales of their own: the relative score is 1 for the best feature and 0 for the "
-            "worst.",
+            description="Scores in the order of the ranking. Scores of different methods have "
+            "scales of their own: the relative score is 1 for the best score and 0 for the worst. "
+            "A method that selects features one after another, or in rounds, may rank a feature "
+            "behind one with a worse score, and its curve goes up and down.",
             plot=linegraph.plot(
-                [relative, scores],
+                [scaled, scores],
                 {
                     "id": "sfs_score_curves_plot",
                     "title": "sfs: Score curves",
@@ -110,25 +116,6 @@ def _read(text: str) -> tuple[dict[str, Any], dict[str, Any]] | None:
         content = json.loads(text)
         own = content[OWN]
         (cells,) = content["data"].values()
-        whole = own["format"] == FORMAT and {"row", "curve"} <= set(own)
+        return (dict(cells), own) if own["format"] == FORMAT else None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
-    return (dict(cells), own) if whole and isinstance(own["curve"], list) else None
-
-
-def _unused(name: str, folder: str, rows: dict[str, Any]) -> str:
-    """Return a name that no row has: that of the result, and its folder where two are alike."""
-    unused, count = name, 1
-    while unused in rows:
-        unused = f"{name} ({folder})" if count == 1 else f"{name} ({folder}, {count})"
-        count += 1
-    return unused
-
-
-def _relative(points: dict[int, float]) -> dict[int, float]:
-    """Scale scores to 1 for the first and 0 for the last; a flat curve is 1."""
-    values = list(points.values())
-    first, last = values[0], values[-1]
-    if first == last:
-        return dict.fromkeys(points, 1.0)
-    return {rank: (score - last) / (first - last) for rank, score in points.items()}

@@ -93,6 +93,12 @@ def render(data: ReportData) -> str:
     )
 
 
+def figures_of(data: ReportData) -> list[Figure]:
+    """Return all figures of a page, in its order."""
+    makers = gene_figures, evidence_figures, sample_figures, score_figures
+    return [figure for make in makers for figure in make(data)]
+
+
 def grids(tables: Iterable[Table]) -> list[tuple[Table, Grid]]:
     """Return tables, and how each is shown."""
     return [(t, arranged(t.columns, t.rows, t.digits, t.shade)) for t in tables]
@@ -149,13 +155,14 @@ def sample_figures(data: ReportData) -> list[Figure]:
     """Draw the samples, and the eigenvalues of their graph."""
     drawn, pictures = [], data.pictures
     if pictures is not None and pictures.plane is not None:
-        points = gene_charts.plane_chart(pictures.plane, pictures.notes)
+        drawn_by = pictures.plane.notes or pictures.notes
+        points = gene_charts.plane_chart(pictures.plane, drawn_by)
         caption = words.plane_caption(pictures.plane, pictures.notes)
         drawn.append(Figure("The samples", caption, points))
     if data.eigenvalues is not None and len(data.eigenvalues):
         marked = data.clusters or data.groups
         stems = charts.spectrum(np.asarray(data.eigenvalues), clusters=marked)
-        drawn.append(Figure("Groups of samples", words.spectrum_caption(data), stems))
+        drawn.append(Figure("Eigenvalues of the sample graph", words.spectrum_caption(data), stems))
     return drawn
 
 
@@ -178,20 +185,17 @@ def best_features(data: ReportData) -> tuple[Grid, list[tuple[str, str]]]:
 
     These are shown once. Features with the same score are marked at their ranks.
     """
-    rows = [dict(row) for row in data.top]
-    tied = [_number(row.pop("tied", None)) or 0 for row in rows]
-    names, same = list(rows[0]) if rows else [], []
-    for name in names:
-        for row, value in zip(rows, _whole([row[name] for row in rows])):
-            row[name] = value
-    if len(rows) > 1:
-        for name in [name for name in names if name not in ALWAYS]:
-            values = {significant(row[name]) for row in rows}
-            if len(values) == 1:
-                same.append((name, values.pop()))
-        names = [name for name in names if name not in dict(same)]
-        same = [(name, value) for name, value in same if value]
-    grid = arranged(names, [[row[name] for name in names] for row in rows])
+    columns = {
+        name: _whole([row[name] for row in data.top]) for name in (data.top[0] if data.top else ())
+    }
+    tied = [_number(size) or 0 for size in columns.pop("tied", [None] * len(data.top))]
+    same = {}
+    for name, values in columns.items() if len(data.top) > 1 else ():
+        shown = set(map(significant, values))
+        if len(shown) == 1 and name not in ALWAYS:
+            same[name] = shown.pop()
+    names = [name for name in columns if name not in same]
+    grid = arranged(names, list(zip(*(columns[name] for name in names))))
     for cells, size in zip(grid.rows, tied):
         for i, name in enumerate(names):
             if name == "rank" and size > 1:
@@ -200,7 +204,7 @@ def best_features(data: ReportData) -> tuple[Grid, list[tuple[str, str]]]:
             if name == "feature" and data.gene_links in GENE_PAGES:
                 page = GENE_PAGES[data.gene_links] + quote(cells[i].shown, safe="")
                 cells[i] = cells[i]._replace(link=page)
-    return grid, same
+    return grid, [(name, value) for name, value in same.items() if value]
 
 
 def arranged(

@@ -22,8 +22,6 @@ COLORS = 10
 """Colors of classes; more classes differ by the shape of their points."""
 MOST_GROUPS = 10
 """Classes in the chart of one feature: of more, those with the highest medians."""
-MANY = 3.0
-"""Standard deviations above the mean from which an order is not one by chance."""
 
 
 def significant(value: object, digits: int = 6) -> str:
@@ -80,45 +78,33 @@ def summary(data: ReportData) -> list[str]:
 
 
 def classes_together(found: Heatmap, notes: SampleNotes) -> list[str]:
-    """Say how far classes that took no part lie together in the order of the heatmap, if they do.
+    """Say how far classes that took no part lie together in the order of the heatmap.
 
-    It says so where pairs of neighboring columns of one class are more than `MANY` standard
-    deviations above their mean over all orders: the runs test, with the moments for several classes
-    (D. E. Barton and F. N. David, "Multiple runs", Biometrika 44, 1957).
+    By chance, over all orders, two of n neighbors are of one class of s samples with the
+    probability ``s (s - 1) / (n (n - 1))``.
     """
     if notes.used or found.by_class or found.codes is None:
         return []
     codes = found.codes[found.codes >= 0]
-    n, sizes = len(codes), np.bincount(codes).astype(float)
-    squares = float((sizes**2).sum())
-    ends = np.append(np.flatnonzero(np.diff(codes)) + 1, n)
-    if len(np.flatnonzero(sizes)) < 2:
+    n, sizes = len(codes), np.bincount(codes)
+    if np.count_nonzero(sizes) < 2 or sizes.max() < 2:
         return []
-    mean = (n * (n + 1) - squares) / n  # of the number of runs
-    spread = squares * (squares + n * (n + 1)) - 2 * n * float((sizes**3).sum()) - n**3
-    if mean - len(ends) <= MANY * math.sqrt(max(spread, 0.0) / (n * n * (n - 1))):
-        return []
-    runs = np.diff(ends, prepend=0)
-    longest = int(np.argmax(runs))
-    name = isolated(notes.classes[int(codes[ends[longest] - 1])])
+    by_chance = (sizes * (sizes - 1)).sum() / (n * (n - 1))
     return [
-        f"In the heatmap {(n - len(ends)) / (n - 1):.0%} of neighboring columns are of one class, "
-        f"{(n - mean) / (n - 1):.0%} by chance; the longest block has {runs[longest]:,} of {name}."
+        f"In the heatmap {np.mean(codes[1:] == codes[:-1]):.0%} of neighboring columns are of one "
+        f"class, {by_chance:.0%} by chance."
     ]
 
 
 def left_over(data: ReportData) -> list[str]:
     """Say why features have no score."""
-    sentences = []
     not_selected = data.reasons.get("not selected", 0)
-    if not_selected:
-        sentences.append(f"{counted(not_selected, 'feature')} were not selected.")
-    if data.n_left_out:
-        sentences.append(f"{counted(data.n_left_out, 'feature')} were left out.")
-    failed = data.n_unscored - not_selected - data.n_left_out
-    if failed:
-        sentences.append(f"{counted(failed, 'feature')} could not be scored.")
-    return sentences
+    reasons = {
+        "were not selected": not_selected,
+        "were left out": data.n_left_out,
+        "could not be scored": data.n_unscored - not_selected - data.n_left_out,
+    }
+    return [f"{counted(count, 'feature')} {why}." for why, count in reasons.items() if count]
 
 
 def how_to_read(data: ReportData) -> str:
@@ -154,6 +140,8 @@ def plane_caption(found: Plane, notes: SampleNotes) -> str:
             " The features were selected with the labels, so they separate the classes better here "
             "than in held-out samples."
         )
+    if found.notes is not None:
+        words += " Colors are the groups of samples."
     return f"{words} {found.drawn}".strip()
 
 
@@ -214,7 +202,7 @@ def curve_caption(data: ReportData) -> str:
         f"The elbow, after {counted(data.elbow, 'feature')}, is the point of the curve that is "
         "farthest from the straight line between the first and the last score"
         f"{', with ranks counted evenly' if len(data.scores) > LOG_ABOVE else ''}. It is "
-        "not the number of features to take: null features have an elbow, too. `sfs select` "
+        "not the number of features to take: null features have an elbow, too. sfs select "
         "chooses the number by a rule."
     )
 

@@ -22,6 +22,7 @@ from sfs_cli.io.results.writers import ranking_bytes
 from sfs_cli.knowledge.matching import likely_change
 from sfs_cli.logs import Messages
 from sfs_cli.options.aggregate import AggregateConfig
+from sfs_cli.options.guards import GUARDS
 from sfs_cli.ranking.aggregate import aggregate, best_of
 from sfs_cli.ranking.aggregations import AGGREGATIONS
 from sfs_cli.ranking.agreement import TOPS, Agreement, agreement, correlations
@@ -137,7 +138,8 @@ def aggregate_lists(config: AggregateConfig, messages: Messages) -> Aggregated:
         messages.warn(found)
     is_ranked = ~np.isnan(ranks).all(axis=1)
     cut = ranks if config.top is None else best_of(ranks, config.top)
-    result = aggregate(config.how, cut, np.array(config.weights), int(np.count_nonzero(is_ranked)))
+    total = max([int(np.count_nonzero(is_ranked)), *(each.whole or 0 for each in lists)])
+    result = aggregate(config.how, cut, np.array(config.weights), total)
     ranking = rank_features(
         features,
         result.score,
@@ -147,11 +149,11 @@ def aggregate_lists(config: AggregateConfig, messages: Messages) -> Aggregated:
         extra=result.extra | {f"rank_{each.name}": ranks[:, k] for k, each in enumerate(lists)},
     )
     if found := ties(ranking):
-        messages.warn(found)
+        messages.warn(found, GUARDS["ties"].weight)
     known = [matrix_of(each.path) for each in lists]
     same = any_same(same_matrix(one, other) for one, other in combinations(known, 2))
     if same and config.how == "rra":
-        messages.warn(DEPENDENT)
+        messages.warn(DEPENDENT, GUARDS["dependent-lists"].weight)
     elif same is None and config.how == "rra":
         messages.note(
             "the p-values of rra assume independent lists; where two of these rank the features of "
@@ -206,14 +208,14 @@ def _report_data(
         command=shlex.join([*config.command(), "--out", "results"]),
         reference=how.reference,
         downloads=[
-            (provenance.named(config.prefix, name), what)
-            for name, what in (
-                (
-                    f"ranking.{config.format}",
-                    "the ranking of all features, with the rank in each list",
-                ),
-                ("run.json", "options, inputs, versions and digests of this run"),
-            )
+            (
+                provenance.named(config.prefix, f"ranking.{config.format}"),
+                "the ranking of all features, with the rank in each list",
+            ),
+            (
+                provenance.named(config.prefix, provenance.NAME),
+                "options, inputs, versions and digests of this run",
+            ),
         ],
     )
 

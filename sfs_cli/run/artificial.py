@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sfs_cli.catalog import METHODS
+from sfs_cli.catalog import GOING_ON, METHODS
 from sfs_cli.compute.matrix import Block
 from sfs_cli.compute.passes import PassList
 from sfs_cli.errors import UsageError
@@ -49,6 +49,9 @@ def check_artificial(config: RankConfig, where: str) -> None:
         "source": "competes on one sample graph; `sfs fuse` builds one from the sources, for "
         "--similarity-file",
     }
+    if config.max_correlation is not None and config.scorer not in GOING_ON:
+        alike["given_"] = "competes by scores alone, which do not start from given features; "
+        alike["given_"] += "rank without --given, or choose by another rule, such as --top"
     wrong = {name: alike[name] for name in config.given(*alike)} | against("artificial", config)
     for name, why in wrong.items():
         what, _, hint = why.partition("; ")
@@ -90,19 +93,12 @@ def artificial(
         m,
     )
     plan = memory_plan(config, Shape(n, times * m, matrix.dtype, memory), passes)
-    engine = replace(
-        context.engine,
-        executor=context.engine.executor.at_most(plan.workers),
-        block_size=plan.block_size,
-        passes=passes,
-    )
-    run = replace(run.on(engine), plan=plan)
+    run = run.planned(passes, plan)
     with run.progress("ranking with artificial features"):
         run.fit_matrix()
         graph = make_graph(run)
         warn_of_null_features(run, graph)
-        view = WithCopies(matrix, copies, seed)
-        joined = run.on(replace(engine, source=view))
+        joined = run.with_engine(source=WithCopies(matrix, copies, seed))
         with run.log.about("among artificial features"):
             solution = score_on(joined, graph).solution
     level = levels(solution).reshape(times, m)

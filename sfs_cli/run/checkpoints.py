@@ -11,7 +11,7 @@ import json
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +37,7 @@ READING = "reading.json"
 
 def identity_of(fingerprint: str) -> str:
     """Return what identifies checkpoints: the work, and the versions that decide its rounding."""
-    versions = {k: v for k, v in provenance.versions().items() if k != "pyarrow"}
+    versions = provenance.deciding_versions()
     return hashlib.sha256(json.dumps([fingerprint, versions, LAYOUT]).encode()).hexdigest()
 
 
@@ -58,16 +58,20 @@ class MatrixCheckpoint:
         self.reading = folder / READING
 
     def load(
-        self, config: RankConfig, known_samples: list[str], memory: int, messages: Messages
+        self,
+        config: RankConfig,
+        known_samples: list[str],
+        memory: int,
+        _folder: Path,
+        messages: Messages,
     ) -> Opened:
-        """Return the matrix of a configuration, reading it only if it was not read before.
+        """Do what `inputs.load` does, reading the matrix only if it was not read before.
 
         Warnings are given again, so that the report has them.
         """
         if is_store(Path(config.matrix)):
             return inputs.load(config, known_samples, memory, self.store, messages)
-        opened = self._load_again(messages, thread_count(config.threads))
-        if opened is not None:
+        if (opened := self._load_again(messages, thread_count(config.threads))) is not None:
             return opened
         if self.fixed:
             raise InputError(
@@ -87,7 +91,7 @@ class MatrixCheckpoint:
         }
         text = json.dumps({**facts, "checksum": _checksum(facts)}, indent=1)
         replace_file(self.reading, lambda file: file.write(text.encode()))
-        return Opened(open_store(self.store, hint=self._hint), opened.facts, opened.graphs)
+        return replace(opened, matrix=open_store(self.store, hint=self._hint))
 
     def exists(self) -> bool:
         """Tell whether the matrix was read before."""

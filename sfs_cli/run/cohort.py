@@ -15,7 +15,7 @@ import numpy as np
 
 from sfs_cli.compute.context import Labels
 from sfs_cli.compute.matrix import Ids
-from sfs_cli.errors import UsageError, counted, listed, within
+from sfs_cli.errors import InputError, UsageError, counted, listed, within
 from sfs_cli.features import steps_of
 from sfs_cli.io.files.text import repeated
 from sfs_cli.io.knowledge.sample_columns import (
@@ -28,7 +28,8 @@ from sfs_cli.io.knowledge.sample_columns import (
 )
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
-from sfs_cli.options.fields import Option, options_of
+from sfs_cli.options.fields import Option, options_of, texts_of
+from sfs_cli.options.paths import is_column
 from sfs_cli.run.sources import Coverage, coverage_of
 from sfs_cli.store.adjust import Adjustment, orthonormal
 
@@ -69,13 +70,25 @@ class SampleColumns(dict[str, list[Covariate]]):
         return np.array([any(values.get(s) == 0 for values in weights) for s in samples], bool)
 
     def coverages(self, samples: Sequence[str]) -> list[Coverage]:
-        """Return which samples have a value of each column; a column without is an InputError."""
-        return [
-            coverage_of(each.values, samples, f"value of {each.name}", each.where, each.option)
-            for each in self.all
-        ]
+        """Return which samples have a value of each column; a column without is an InputError.
+
+        Traits of modules need one of them that has a value of a sample, no more: a sample without
+        one is left out of its test.
+        """
+        found = []
+        for name, columns in self.items():
+            if name == TRAITS:
+                first, known = columns[0], [s for each in columns for s in each.values]
+                coverage_of(known, samples, f"value of {first.name}", first.where, name)
+                continue
+            for each in columns:
+                what = f"value of {each.name}"
+                found.append(coverage_of(each.values, samples, what, each.where, each.option))
+        return found
 
 
+TRAITS = "module_traits"
+"""The option whose columns no sample needs, and all of a table are taken without names."""
 _NUMBERS = {"sample_weights": WEIGHTS, "event": EVENTS}
 _OPTIONS = [o for o in options_of(RankConfig) if o.column and o.name != "labels"]
 
@@ -83,16 +96,22 @@ _OPTIONS = [o for o in options_of(RankConfig) if o.column and o.name != "labels"
 def _named(config: RankConfig) -> Iterator[tuple[Option, str]]:
     """Yield the option and the text of everything that names columns."""
     for option in _OPTIONS:
-        value = getattr(config, option.name)
-        for spec in value if isinstance(value, tuple) else (value,):
-            if spec is not None:
-                yield option, spec
+        for spec in texts_of(getattr(config, option.name)):
+            yield option, spec
 
 
 def _read(option: Option, spec: str, matrix: str = "", ids: Ids | None = None) -> list[Covariate]:
+    if is_column(spec, spec):
+        raise InputError(
+            "there is no such file",
+            where=spec,
+            hint=f"name the table of a column, too, such as {option.flag} labels.tsv:{spec}",
+            option=option.name,
+        )
     if (wanted := _NUMBERS.get(option.name)) is not None:
         return [Covariate(read_column(spec, wanted, matrix, ids), option.name, "numeric")]
-    return read_covariates(spec, option.name, matrix, ids, option.groups)
+    every = option.name == TRAITS
+    return read_covariates(spec, option.key, matrix, ids, option.groups, every=every)
 
 
 def read_files(config: RankConfig) -> list[list[Covariate]]:
@@ -114,6 +133,8 @@ def columns_of(config: RankConfig, files: list[list[Covariate]], ids: Ids) -> Sa
     found = SampleColumns()
     for (option, spec), of_file in zip(_named(config), files):
         columns = of_file or _read(option, spec, config.matrix, ids)
+        for each in columns:
+            each.values.settle(ids.samples)
         if option.groups and len(columns) > 1:
             raise UsageError(
                 f"{option.flag} {spec} names {len(columns)} columns",
@@ -296,6 +317,7 @@ def compressed(labels: Labels, samples: np.ndarray) -> Labels:
         return labels.take(samples)
     codes = labels.codes[samples]
     present = np.unique(codes[codes >= 0])
-    code = np.full(len(labels.classes) + 1, -1)
-    code[present] = np.arange(len(present))
-    return Labels(code[codes], [labels.classes[i] for i in present])
+    return Labels(
+        np.where(codes < 0, -1, np.searchsorted(present, codes)),
+        [labels.classes[i] for i in present],
+    )

@@ -7,17 +7,27 @@ whose values are of another kind triggers a warning. ``--accept columns`` takes 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from sfs_cli.errors import InputError, listed
-from sfs_cli.io.files.table import Annotation, annotation_of
+from sfs_cli.errors import InputError, counted, listed
+from sfs_cli.io.files.table import (
+    NULL_TOKENS,
+    Annotation,
+    annotation_of,
+    is_like_number,
+    may_be_numbers,
+)
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
+from sfs_cli.options.guards import GUARDS
 from sfs_cli.store.matrix import Matrix, look
 
+LOOKED_AT = 1 << 20
+"""Texts of a column that are looked at."""
 FEATURES, LEAST_FEATURES, LEAST_SAMPLES = 512, 30, 4
 """Features that are read; values of fewer features, or of fewer columns, are not enough."""
 FEW, PART = 5, 4
@@ -33,6 +43,29 @@ AGREE, NEAR, FAR = 0.3, 0.8, 0.5
 them above the second part of that, and far below the third."""
 HOW = "remove from the table what is no sample"
 TURNED = "if the samples are in rows, give --rows samples; else "
+
+
+MOST_CLASSES = 20
+_WORD_BEGINS = r"(?:^|[\W_]|(?<=[a-z])(?=[A-Z]))"
+_WORD_ENDS = r"s?(?:[\W_\d]|(?<=[a-z])(?=[A-Z])|$)"
+_LAST = r"(?:[\W_]*(?i:ids?|no|nr|number|name|code|date|label))?[\W_\d]*$"
+"""What may follow the name of batches: patient_sex and library_size are none."""
+_BATCHES = "batch plate lane run (?<!primary.)site center centre chip library lot slide donor "
+_BATCHES += "patient subject individual experiment study dataset sequencer platform"
+_CLASSES = "type tissue class label labels condition group disease diagnosis status treatment "
+_CLASSES += "celltype genotype stage subtype cluster leiden louvain phenotype sex gender outcome"
+
+
+def _named(words: str, ends: str = _WORD_ENDS) -> re.Pattern[str]:
+    return re.compile(f"{_WORD_BEGINS}(?i:{'|'.join(words.split())}){ends}")
+
+
+LIKE_BATCHES, LIKE_CLASSES = _named(_BATCHES, _LAST), _named(_CLASSES)
+_OF_GENES = _named("gene transcript feature probe protein peptide")
+
+
+Reasons = dict[int, str]
+"""Why columns seem to be no samples, by their positions."""
 
 
 class Suspects(NamedTuple):
@@ -69,7 +102,8 @@ def check_columns(
             option="accept",
         )
     if found.doubtful:
-        log.warn(f"{_text(found.doubtful)}; {HOW} (--accept columns, if that is intended)")
+        text = f"{_text(found.doubtful)}; {HOW} (--accept columns, if that is intended)"
+        log.warn(text, GUARDS["columns"].weight)
     return values
 
 
@@ -109,6 +143,32 @@ def _text(found: Sequence[tuple[str, str]]) -> str:
     return f"{names} {'seems to be no sample' if len(found) == 1 else 'seem to be no samples'}"
 
 
+def sample_classes(var: Mapping[str, Iterable[str]]) -> str | None:
+    """Return an annotation of the features that looks like classes of samples, or None."""
+    for name, texts in var.items():
+        named = LIKE_CLASSES.search(name) and not _OF_GENES.search(name)
+        if named and 2 <= len({*texts}) <= MOST_CLASSES:
+            return name
+    return None
+
+
+def refuse_numbers(columns: Mapping[str, Sequence[str]], where: object) -> None:
+    """Refuse texts that are numbers for the most part: these are values of a sample.
+
+    Not those whose name is that of an annotation: chromosomes and ids may be numbers.
+    """
+    for name, texts in columns.items():
+        known = {text for text in texts[:LOOKED_AT] if text not in NULL_TOKENS}
+        numbers = sorted(filter(is_like_number, known))
+        if numbers and 2 * len(numbers) >= len(known) and not may_be_numbers(name):
+            raise InputError(
+                f"column {name!r} holds {counted(len(numbers), 'number')} as text "
+                f"({listed(numbers, 3)})",
+                where=where,
+                hint="write values as numbers, and missing ones as NA, or remove the column",
+            )
+
+
 def look_at(values: np.ndarray, names: Sequence[str]) -> Suspects:
     """Tell which columns are no samples, by values of some features, shape (b, n), and names."""
     by_name = [annotation_of(name) for name in names]
@@ -122,7 +182,7 @@ def look_at(values: np.ndarray, names: Sequence[str]) -> Suspects:
     ]
     plain = of_samples.copy()  # whose names are not suspect
     plain[maybe] = False
-    sums, odd, near = dict[int, str](), dict[int, str](), set[int]()
+    sums, odd, near = Reasons(), Reasons(), set[int]()
     middle = set[int]()
     values = values[np.isfinite(values).all(axis=1)].astype(np.float64)
     if len(values) >= LEAST_FEATURES and of_samples.sum() >= LEAST_SAMPLES:
@@ -143,12 +203,12 @@ def look_at(values: np.ndarray, names: Sequence[str]) -> Suspects:
     )
 
 
-def _sums(values: np.ndarray, of_samples: np.ndarray) -> dict[int, str]:
+def _sums(values: np.ndarray, of_samples: np.ndarray) -> Reasons:
     """Return a column that is the sum or the mean of all others, with the reason."""
     values = values / (np.abs(values).max() or 1.0)  # squares of large values would overflow
     total = values[:, of_samples].sum(axis=1)
     near = RELATIVE * np.linalg.norm(total)
-    found: dict[int, str] = {}
+    found: Reasons = {}
     for times, what in ((2, "sum"), (int(of_samples.sum()), "mean")):
         off = np.linalg.norm(times * values - total[:, None], axis=0)
         at = np.flatnonzero(of_samples & (off <= near) & (near > 0))
@@ -157,7 +217,7 @@ def _sums(values: np.ndarray, of_samples: np.ndarray) -> dict[int, str]:
     return found
 
 
-def _odd(values: np.ndarray, of_samples: np.ndarray, plain: np.ndarray) -> dict[int, str]:
+def _odd(values: np.ndarray, of_samples: np.ndarray, plain: np.ndarray) -> Reasons:
     """Return the columns whose values are of another kind than those of the others, and how.
 
     The others are `plain`, those whose names are not suspect, (n,), of which few may be odd.
@@ -180,7 +240,7 @@ def _odd(values: np.ndarray, of_samples: np.ndarray, plain: np.ndarray) -> dict[
         (parts == 1, parts < 0.5, "has only numbers between 0 and 1, unlike the others"),
         (large, ~large, f"has numbers {TIMES:,} times as large as the others"),
     )
-    found: dict[int, str] = {}
+    found: Reasons = {}
     count = int((plain & varies).sum())
     for here, others, why in kinds:
         few = here & varies & of_samples
@@ -207,12 +267,11 @@ def _agreeing(
     ranks -= ranks.mean(axis=0)
     norms = np.linalg.norm(ranks, axis=0)
     ranks /= np.where(norms > 0, norms, 1)
-    total = ranks[:, : len(others)].sum(axis=1)
-    without = total[:, None] - ranks[:, : len(others)]
-    typical = np.median(
-        (ranks[:, : len(others)] * without).sum(axis=0) / np.linalg.norm(without, axis=0)
-    )
-    found = ranks[:, len(others) :].T @ total / np.linalg.norm(total)
+    own, theirs = np.split(ranks, [len(others)], axis=1)
+    total = own.sum(axis=1)
+    without = total[:, None] - own
+    typical = np.median((own * without).sum(axis=0) / np.linalg.norm(without, axis=0))
+    found = theirs.T @ total / np.linalg.norm(total)
     if not typical >= AGREE:
         return set(), set()
     near = {i for i, r in zip(asked, found) if r >= NEAR * typical}

@@ -20,9 +20,9 @@ import numpy as np
 
 from sfs_cli.compute.memory import format_size
 from sfs_cli.display import shown
-from sfs_cli.errors import InputError, counted, within
+from sfs_cli.errors import InputError, UsageError, counted, within
 from sfs_cli.evaluation.measures import Overlap, overlap
-from sfs_cli.io.results.writers import table_bytes
+from sfs_cli.io.results.writers import Row, table_bytes
 from sfs_cli.logs import Messages
 from sfs_cli.methods.shared import require_sklearn
 from sfs_cli.options.compare import (
@@ -90,8 +90,8 @@ def _describe(config: CompareConfig) -> list[Any]:
     for name, ranking in config.rankings.items():
         own = [each for each in input_files(ranking) if each[0] not in common]
         files += [(f"ranking.{name}.{role}", path, part) for role, path, part in own]
-    lists = [(f"list.{i}", path) for i, path in enumerate(_paths(config), 1)]
-    return describe_judged(config, files, lists)
+    files += [(f"list.{i}", path, {}) for i, path in enumerate(_paths(config), 1)]
+    return describe_judged(config, files)
 
 
 def _paths(config: CompareConfig) -> list[Path]:
@@ -134,6 +134,9 @@ def _loaded(
     runs: dict[str, Run] = {}
     with ExitStack() as stack:
         for name, each in asked.items():
+            if each.rank_sources is not None:
+                what = f"ranking {name}: lists are compared on the features of one matrix"
+                raise UsageError(what, hint="leave out --rank-sources", option="ranking_of")
             log, opened = messages, None
             if runs:  # what is said of the matrix is said once
                 log, opened = Messages(verbosity=-1), next(iter(runs.values())).opened
@@ -144,7 +147,9 @@ def _loaded(
             for warning in log.warnings if log is not messages else ():
                 if warning not in messages.warnings:
                     messages.warn(f"ranking {name}: {warning}")
-            runs[name] = replace(made, context=replace(made.context, log=messages))
+            # lists are compared, not columns beside them
+            alone, context = replace(made.config, also=()), replace(made.context, log=messages)
+            runs[name] = replace(made, config=alone, context=context)
         yield _on_common_samples(runs, config, messages)
 
 
@@ -174,8 +179,7 @@ def _on_common_samples(
     wanted = first[np.isin(first, common)]
     found = {}
     for name, run in runs.items():
-        places = np.searchsorted(samples[name], wanted, sorter=orders[name])
-        chosen = orders[name][places]
+        chosen = orders[name][np.searchsorted(samples[name], wanted, sorter=orders[name])]
         found[name] = prepared_on(run, chosen, Messages(verbosity=-1))
     return found
 
@@ -211,8 +215,13 @@ def _page(found: Evaluated, config: CompareConfig, messages: Messages, names: li
 
     main, judge = shown_measure(found)
     in_words = found.task.best_known if judge else main
-    own = [m for m in found.measures if m.measure in (main, "stability")]
-    own = [m for m in own if m.classifier in ("", judge) and not np.isnan(m.value)]
+    own = [
+        m
+        for m in found.measures
+        if m.measure in (main, "stability")
+        and m.classifier in ("", judge)
+        and not np.isnan(m.value)
+    ]
     tables = [
         Table(
             heading=heading,
@@ -231,11 +240,10 @@ def _page(found: Evaluated, config: CompareConfig, messages: Messages, names: li
     figures = []
     if curves:  # of single features no redundancy is known
         chart = curves_chart(in_words, curves)
-        caption = "Means, and 95% intervals where known."
-        figures = [Figure(f"{in_words} by length", caption, chart)]
-    shown_at = shown_length([m.length for m in own if m.name not in CONTROLS])
+        figures = [Figure(f"{in_words} by length", "Means, and 95% intervals where known.", chart)]
+    shown_at = shown_length((m.name, m.length) for m in own if m.name not in CONTROLS)
     return compiled("compare.html.j2").render(
-        title=Path(config.matrix).name,
+        title=config.matrix_name,
         sentences=sentences(found.verdicts, shown_at, found.task),
         warnings=messages.warnings,
         figures=figures,
@@ -249,8 +257,8 @@ def _page(found: Evaluated, config: CompareConfig, messages: Messages, names: li
 def _methods_bytes(found: Evaluated, config: CompareConfig) -> bytes:
     texts = {each.name: each.text for each in config.ranking_of}
     methods = {each["name"]: each.get("method", "") for each in found.facts["lists"]}
-    rows: list[tuple[str | float, ...]] = []
-    numbers: tuple[str | float, ...]
+    rows: list[Row] = []
+    numbers: Row
     for each in found.lists:
         kind, numbers = "given" if each.selection == GIVEN else "control", ("", "", "")
         if cost := found.costs.get(each.name):
@@ -266,7 +274,7 @@ def _methods_bytes(found: Evaluated, config: CompareConfig) -> bytes:
 def _log_summary(found: Evaluated, pairs: list[Pair], messages: Messages) -> None:
     """Log the measure of each list at one length, how far they agree, and their cost."""
     log_summary(found, messages)
-    shown = shown_length([k for _, _, k, _ in pairs])
+    shown = shown_length(((a, b), k) for a, b, k, _ in pairs)
     for a, b, k, each in pairs:
         if k == shown and VARIABLE not in (a, b):
             messages.note(

@@ -8,13 +8,13 @@ from typing import Any
 
 from sfs_cli.io.files.child_process import call_apart
 from sfs_cli.io.files.names import decoded
-from sfs_cli.io.files.sniff import H5MU, Kind, recognize, split_modality
+from sfs_cli.io.files.sniff import Kind, recognize
+from sfs_cli.io.files.text import H5MU, split_member
 
 
 def names_inside(matrix: str, part: str) -> list[str]:
     """Return the names in a part of AnnData (obs, obsp, obsm, layers), or the modalities (mod)."""
-    path = Path(matrix)
-    file, modality = split_modality(path)
+    file, modality = split_member(Path(matrix))
     if file.is_dir():
         return _names_in_zarr(file / part)
 
@@ -52,12 +52,12 @@ def _names_in_zarr(folder: Path) -> list[str]:
 
 def columns_of(path: str) -> list[str]:
     """Return the names of the columns of a table but the first, which has the ids of the rows."""
-    kind = recognize(path).kind
-    if kind is Kind.PARQUET:
+    content = recognize(path)
+    if content.kind is Kind.PARQUET:
         import pyarrow.parquet as pq
 
         return [str(name) for name in pq.read_schema(path).names[1:]]
-    if kind is not Kind.TEXT:
+    if not content.is_text:
         return []
     from sfs_cli.io.files.table import read_header
     from sfs_cli.io.files.text import LineStream

@@ -6,25 +6,29 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from sfs_cli.errors import CHECK_PATH, InputError
-from sfs_cli.io.files.sniff import split_modality
+from sfs_cli.display import shown
+from sfs_cli.errors import CHECK_PATH, InputError, near
+from sfs_cli.io.files.text import split_member
 from sfs_cli.io.given import given
 from sfs_cli.io.knowledge.gene_sets import split_set_spec
 from sfs_cli.io.knowledge.sample_columns import is_inside, split_label_spec
-from sfs_cli.options.fields import names_file, options_of
+from sfs_cli.io.matrix.quantifiers import sample_names
+from sfs_cli.options.fields import names_file, options_of, texts_of
 from sfs_cli.options.files import ConfigFile
-from sfs_cli.options.paths import READS, is_there, split_part
+from sfs_cli.options.paths import READS, STANDARD_INPUT, is_there, split_part
 from sfs_cli.options.rank import OF_SAMPLES, RankConfig
+from sfs_cli.options.source import INSIDE, SOURCE_PATHS
 from sfs_cli.run.complete import names_inside
 
+ReadFile = tuple[str, Path, dict[str, str | None]]
+"""A file that is read: the option that names it, its path, and as facts the part that is read."""
 NO_MATRIX = "MATRIX"
 """The matrix of a file that names none: the command line has to."""
 
 
 def configured(file: ConfigFile) -> RankConfig:
     """Return the configuration of a file alone."""
-    options = options_of(RankConfig)
-    return file.config({o.name: o.default for o in options} | {"matrix": NO_MATRIX})
+    return file.config({o.name: o.default for o in options_of(RankConfig)} | {"matrix": NO_MATRIX})
 
 
 def describe(file: ConfigFile) -> str:
@@ -35,10 +39,9 @@ def describe(file: ConfigFile) -> str:
     """
     options, config = options_of(RankConfig), configured(file)
     for name, path, _ in input_files(config):
-        if name == "matrix":
-            path = split_modality(path)[0]
-            if "matrix" not in file.options:
-                continue
+        path = split_member(path)[0]
+        if name == "matrix" and "matrix" not in file.options:
+            continue
         if not path.exists():
             raise InputError(
                 f"{name.replace('_', '-')} {path} does not exist",
@@ -66,65 +69,118 @@ def describe(file: ConfigFile) -> str:
     return "".join(f"{name:<{width}}{text}\n" for name, text in lines)
 
 
-def input_files(config: RankConfig) -> Iterator[tuple[str, Path, dict[str, str | None]]]:
+def matrix_files(config: RankConfig) -> list[str]:
+    """Return the names of the files of a matrix, as ``obs:file`` has them.
+
+    Raises InputError where one of several is not there, or is given twice.
+    """
+    found: dict[Path, str] = {}
+    for file in config.all_files if config.files else ():
+        path, given = Path(file), shown(file)
+        if not split_member(path)[0].exists():
+            raise InputError(
+                "there is no such file or folder",
+                where=given,
+                hint="further arguments are files with other samples; a result goes to --out DIR, "
+                "other features of the samples to --source NAME=profile:FILE",
+                option="files",
+            )
+        place = Path(given).resolve()  # that of an address is the same wherever its copy is
+        if place in found:
+            raise InputError(
+                "it is given twice, so each of its samples would count twice",
+                where=f"{found[place]}, {given}",
+                hint="give each file once",
+                option="files",
+            )
+        found[place] = given
+    return sample_names([*map(Path, config.all_files)])
+
+
+def input_files(config: RankConfig) -> Iterator[ReadFile]:
     """Yield every file that a run reads: its option, its path, and what part of it is read."""
-    yield "matrix", Path(config.matrix), {}
+    refuse_annotation(config)
+    for i, (file, name) in enumerate(zip(config.all_files, matrix_files(config))):
+        # the names of several files are in the result
+        yield f"files.{i}" if i else "matrix", Path(file), {"part": name} if config.files else {}
     for name in OF_SAMPLES:
         value = getattr(config, name)
-        several = isinstance(value, tuple)
-        for i, text in enumerate(value if several else (value,), 1):
-            if text is None or is_inside(text):
-                continue
-            if name == "labels":
-                refuse_annotation(config)
-            path, column = split_label_spec(text)
-            yield f"{name}.{i}" if several else name, path, {"column": column}
+        for i, text in enumerate(texts_of(value), 1):
+            if not is_inside(text):
+                path, column = split_label_spec(text)
+                role = f"{name}.{i}" if isinstance(value, tuple) else name
+                yield role, path, {"column": column}
     for o in options_of(RankConfig):
         if o.path == READS and not o.column and not o.argument:
-            value = getattr(config, o.name)
-            for text in value if o.repeated else (value,):
-                if text is not None and not text.startswith(o.parts):
-                    path, part = split_sets(text) if o.repeated else (Path(text), None)
-                    yield o.name.rstrip("_"), path, {} if part is None else {"part": part}
+            for text in texts_of(getattr(config, o.name)):
+                if not text.startswith(o.parts):
+                    yield o.name.rstrip("_"), *_file_and_part(o.name, text)
     for option in ("include", "exclude"):
         for i, text in enumerate(getattr(config, option), 1):
             if names_file(text):
                 yield f"{option}.{i}", Path(text), {}
     for spec in config.source:
-        role, part = f"source.{spec.name}", None
-        if spec.path and not spec.path.startswith(("obs:", "obsp:", "obsm:")):
-            path = Path(spec.path)
-            if spec.kind in ("labels", "hierarchy"):
-                path, part = split_label_spec(spec.path)
-            elif spec.kind in ("genes", "terms"):
-                path, part = split_sets(spec.path)
-            yield f"{role}.path", path, {} if part is None else {"part": part}
-        if spec.seeds is not None:
-            path, part = split_sets(spec.seeds)
-            yield f"{role}.seeds", path, {} if part is None else {"part": part}
-        if spec.id_map is not None:
-            yield f"{role}.id-map", Path(spec.id_map), {}
+        for name in SOURCE_PATHS:
+            text = getattr(spec, name)
+            if text and not text.startswith(INSIDE):
+                what = spec.kind if name == "path" else name
+                yield f"source.{spec.name}.{spec.label(name)}", *_file_and_part(what, text)
 
 
 def refuse_annotation(config: RankConfig) -> None:
-    """Refuse labels that are no file, but an annotation of the samples in an AnnData file."""
-    labels, matrix = str(config.labels), config.matrix
-    if given(labels) is not None or given(matrix) is not None or is_there(split_part(labels)[0]):
+    """Refuse columns or coordinates that are no file, but perhaps something inside the matrix."""
+    matrix = config.matrix
+    if given(matrix) is not None:
         return
-    names: list[str] = []
-    # what is wrong with the matrix is for its reader to say
-    with suppress(InputError, OSError, ValueError, KeyError):
-        names = names_inside(matrix, "obs")
-    if labels in names:
-        raise InputError(
-            "there is no such file, but the samples have an annotation of this name",
-            where=labels,
-            hint=f"did you mean obs:{labels}?",
-            option="labels",
-        )
+    asked = [
+        (name, "obs", value)
+        for name in config.given(*OF_SAMPLES)
+        for value in texts_of(getattr(config, name))
+    ]
+    for option, inside, text in [*asked, ("coordinates", "obsm", config.coordinates)]:
+        if text is None or given(text) is not None or text.startswith(("obs:", "obsm:")):
+            continue
+        path = split_part(text)[0]
+        if path == STANDARD_INPUT or is_there(path):
+            continue
+        names: list[str] = []
+        # what is wrong with the matrix is for its reader to say
+        with suppress(InputError, OSError, ValueError, KeyError):
+            names = names_inside(matrix, inside)
+        several = isinstance(getattr(config, option), tuple)  # as --adjust takes them
+        if set(text.split(",") if several else [text]).issubset(names):
+            raise InputError(
+                f"there is no such file, but {inside} of the matrix has this name",
+                where=text,
+                hint=f"did you mean {inside}:{text}?",
+                option=option,
+            )
+        close = near(text, names, f"{inside}:")
+        # without the suffix of a table; who reads other columns knows of those beside labels
+        if not Path(path).suffix and (close or option in ("labels", "coordinates")):
+            raise InputError(
+                "there is no such file",
+                where=path,
+                hint=f"{close}give a file, FILE:COLUMN, FILE.xlsx:SHEET:COLUMN, or {inside}:NAME "
+                "for what is inside the matrix",
+                option=option,
+            )
 
 
 def split_sets(text: str) -> tuple[Path, str | None]:
     """Split ``FILE.gmt:SET,...`` into the file and what is read of it, None for all."""
     path, sets = split_set_spec(text)
     return path, sets or None
+
+
+_SPLIT = {
+    **dict.fromkeys(("labels", "hierarchy", "id_map"), split_label_spec),
+    **dict.fromkeys(("genes", "terms", "seeds", "sets"), split_sets),
+}
+"""What tells a file from the part of it that is named, by the option or the kind of source."""
+
+
+def _file_and_part(what: str, text: str) -> tuple[Path, dict[str, str | None]]:
+    """Return the file that a text names, and as facts the part of it that is read."""
+    path, part = _SPLIT[what](text) if what in _SPLIT else (Path(text), None)
+    return path, {} if part is None else {"part": part}

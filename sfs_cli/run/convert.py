@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -11,30 +13,67 @@ from sfs_cli.errors import OutputExistsError, UsageError
 from sfs_cli.io.files.atomic import refuse_dangling, replacing
 from sfs_cli.io.files.read_limits import reading_within
 from sfs_cli.io.files.sniff import examine
+from sfs_cli.io.files.text import split_member
+from sfs_cli.io.matrix.base import ReadOptions
+from sfs_cli.io.matrix.samples import SamplesReader
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.provenance import describe_input
 from sfs_cli.run import inputs
 from sfs_cli.run.columns import warn_of_columns
+from sfs_cli.run.config import input_files
 from sfs_cli.run.memory import memory_budget, thread_count
-from sfs_cli.run.outputs import claimed, tell_up_to_date
+from sfs_cli.run.outputs import claimed, describe_files, tell_up_to_date
 from sfs_cli.store.disk import NAME as MANIFEST
 from sfs_cli.store.disk import check_store, is_store, read_manifest
 
+_SAME = ("sha256", "member", "layer", "use_raw", "collapse", "decimal", "pseudobulk")
+"""What was read, and how: stores in which one of these differs are different."""
 
-def convert(config: RankConfig, target: str, messages: Messages) -> None:
+
+def convert(
+    config: RankConfig,
+    target: str,
+    messages: Messages,
+    column: str | None = None,
+) -> None:
     """Build a store from the matrix of a configuration.
 
-    Raises OutputExistsError when `target` holds another matrix, without ``--force``.
+    Several files of text have the counts of a sample each, in the `column` asked for. Raises
+    OutputExistsError when `target` holds another matrix, without ``--force``.
     """
-    path, store = Path(config.matrix), Path(target)
-    if is_store(path):
+    path, store, more = Path(config.matrix), Path(target), config.files
+    paths = [*map(Path, config.all_files)]
+    if is_store(path) and not more:
         raise UsageError(
             f"{path} is a store already", hint="use it as it is: sfs rank STORE", option="matrix"
         )
-    examine(path)
-    facts = describe_input(path)
-    source = facts | {"path": shown(str(path)), "layer": config.layer, "use_raw": config.use_raw}
+    counts = bool(more) and examine(path).is_text
+    if column is not None and not counts:
+        raise UsageError(
+            "--column is for several files with the counts of a sample each",
+            hint="leave it out",
+            option="column",
+        )
+    if config.rows == "features" and counts:
+        raise UsageError(
+            "--rows features: each of several files is a sample",
+            hint="leave --rows out",
+            option="rows",
+        )
+    for each in paths:
+        examine(each)
+    facts = _described(paths, column) if more else describe_input(path)
+    source = facts | {"path": shown(str(path)), "member": split_member(path)[1]}
+    source |= {"layer": config.layer, "use_raw": config.use_raw}
+    if config.decimal != "auto":
+        source["decimal"] = config.decimal
+    if config.collapse is not None:
+        maps = describe_files(each for each in input_files(config) if each[0] == "id_map")
+        known = [each[key] for each in maps for key in ("sha256", "part") if key in each]
+        source["collapse"] = [config.collapse, *known]
+    if config.pseudobulk is not None:
+        source["pseudobulk"] = [config.pseudobulk, config.least_cells]
     with claimed(store, messages, option="STORE"):
         if _is_done(store, source, config):
             tell_up_to_date(store, messages, [store / MANIFEST])
@@ -42,7 +81,12 @@ def convert(config: RankConfig, target: str, messages: Messages) -> None:
         memory = memory_budget(config)
         with reading_within(memory), replacing(store) as partial:
             partial.mkdir()
-            opened, _ = inputs.load_with_labels(config, memory, partial, messages, source)
+            if counts:
+                options = ReadOptions(dtype=inputs.storage_dtype(config).name)
+                reader = SamplesReader(paths, column, options)
+                opened = inputs.load(config, [], memory, partial, messages, source, reader)
+            else:
+                opened, _ = inputs.load_with_labels(config, memory, partial, messages, source)
     matrix = opened.matrix
     warn_of_columns(matrix, messages)
     size = sum(f["bytes"] for f in read_manifest(store).files.values())
@@ -50,6 +94,15 @@ def convert(config: RankConfig, target: str, messages: Messages) -> None:
         f"wrote {store}: {matrix.n_samples:,} samples x {matrix.n_features:,} features, "
         f"{'sparse' if matrix.sparse else 'dense'} {matrix.dtype.name}, {format_size(size)}"
     )
+
+
+def _described(paths: Sequence[Path], column: str | None) -> dict[str, Any]:
+    """Return what several files are known by: a digest of theirs, in their order."""
+    files = [describe_input(path) | {"path": shown(str(path))} for path in paths]
+    digests = " ".join([*(each["sha256"] for each in files), column or ""])
+    size = sum(each["bytes"] for each in files)
+    digest = sha256(digests.encode()).hexdigest()
+    return {"bytes": size, "sha256": digest, "files": files, "column": column}
 
 
 def _is_done(store: Path, source: dict[str, Any], config: RankConfig) -> bool:
@@ -60,7 +113,7 @@ def _is_done(store: Path, source: dict[str, Any], config: RankConfig) -> bool:
     if is_store(store):
         manifest = read_manifest(store)
         have = manifest.source
-        same = all(have.get(k) == source[k] for k in ("sha256", "layer", "use_raw"))
+        same = all(have.get(key) == source.get(key) for key in _SAME)
         rows = config.rows in ("auto", have.get("rows"))
         if same and rows and manifest.dtype == inputs.storage_dtype(config).name:
             check_store(store, thread_count(config.threads))

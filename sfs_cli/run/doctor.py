@@ -21,13 +21,17 @@ from pathlib import Path
 from typing import Any
 
 from sfs_cli import provenance
-from sfs_cli.errors import InputError, SfsError
+from sfs_cli.errors import InputError, SfsError, counted
 
 DISTRIBUTION = "sfs-cli"
 EXTRAS = {
     "ml": "selectors for scikit-learn, accuracy in evaluate and compare, the linear SVM",
     "singlecell": "faster passes over sparse matrices, neighbors of 50,000 samples and more",
+    "excel": "workbooks (.xlsx), read and written",
+    "r": "objects that R has saved (.rds, .RData)",
     "dask": "--executor dask",
+    "plots": "figures of the page as files (sfs report --figures)",
+    "cloud": "inputs at addresses (s3://, gs://, https://)",
     "multiqc": "the score curves in reports of MultiQC",
 }
 """What each extra is for."""
@@ -149,24 +153,22 @@ def _extras() -> list[Check]:
 
 def _blas() -> tuple[str, str]:
     """Name the BLAS of NumPy and of SciPy, each of which has its own, and their threads."""
+    import numpy as np
+    import scipy.linalg  # noqa: F401 - which loads another BLAS
+
     try:
         from threadpoolctl import threadpool_info
     except ImportError:
-        import numpy as np
-
         built: Any = np.show_config(mode="dicts")
         blas = built.get("Build Dependencies", {}).get("blas", {})
-        threads = os.environ.get("OPENBLAS_NUM_THREADS", "not limited")
         name = f"{blas.get('name', 'unknown')} {blas.get('version', '')}".strip()
-        return f"{name}, threads: {threads} (blocks run in parallel, each on one thread)", ""
-    import numpy as np
-    import scipy.linalg  # noqa: F401 - which loads another BLAS
+        return f"{name} (blocks run in parallel, each on one thread)", ""
 
     np.ones((2, 2)) @ np.ones((2, 2))
     pools = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
     texts = [
         f"{pool['internal_api']} {pool['version']} ({pool.get('architecture', '')}), "
-        f"{pool['num_threads']} thread{'s' if pool['num_threads'] > 1 else ''}"
+        f"{counted(pool['num_threads'], 'thread')}"
         for pool in pools
     ]
     return "; ".join(dict.fromkeys(texts)) or "none that is known", ""

@@ -1,8 +1,9 @@
 """``sfs plan``: passes, bytes, memory and time of a ranking, before it is made.
 
 Passes and memory are those that the run itself plans. The time is an estimate: a few blocks of the
-matrix (of random values where it is a text file, which is not read before the run) are read and
-multiplied, and every pass counts as a number of products.
+matrix (of random values in place of a file's, with as many zeros as its first rows have) are read
+and multiplied, and every pass counts as a number of products. Components of a sparse matrix are
+timed on stored values alone, as they are found.
 """
 
 from __future__ import annotations
@@ -24,8 +25,10 @@ from sfs_cli.compute.matrix import Ids, Span
 from sfs_cli.compute.memory import format_size
 from sfs_cli.compute.tree import MAX_CHUNKS
 from sfs_cli.display import shown
-from sfs_cli.errors import listed
+from sfs_cli.errors import counted, listed
+from sfs_cli.features import steps_of
 from sfs_cli.io.files.text import count_lines
+from sfs_cli.io.matrix.base import LeavesOut
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import parse_duration
@@ -34,12 +37,14 @@ from sfs_cli.run.cohort import taken_as
 from sfs_cli.run.inputs import Opened
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.passes import is_dense
+from sfs_cli.store.build import table_of
 from sfs_cli.store.disk import is_store
-from sfs_cli.store.matrix import DenseMatrix, FeatureView, Matrix
+from sfs_cli.store.ids import Texts
+from sfs_cli.store.matrix import DenseMatrix, FeatureView, Matrix, SparseMatrix, like_cells
 
 IN_MEMORY = "held in memory"
 """Where the values will be of a matrix that is small."""
-START = 1.0
+START = 2.0
 """Seconds in which a process starts, opens a store and sums up."""
 READ_SECONDS = 0.5
 """Time that reading a text file is tried for."""
@@ -61,6 +66,7 @@ WRITTEN = 200_000
 class Rates:
     """How fast this machine is, in seconds for all features of the matrix."""
 
+    alone: tuple[float, float]  # the next two, of stored values alone where these are enough
     prepared: float  # to read and prepare them
     column: float  # to multiply them with a column
     least: float  # where the disk is the limit of every pass
@@ -90,12 +96,16 @@ def outline(
 
     The parameters are those of `inputs.load`. A store is opened. Of a file the ids of the features
     are left empty, and the values are zeros that take no memory; it is read through only if its
-    rows are samples whose ids come with the values, and options name samples by their ids.
+    rows are samples whose ids come with the values, and options name samples by their ids, or
+    which are annotated.
     """
     path = Path(config.matrix)
-    if is_store(path):
+    if is_store(path) or config.files:  # which features all files have shows when all are read
+        start = time.perf_counter()
         opened = inputs.load(config, known_samples, memory, folder, messages)
-        opened.facts |= {"exact": True, "where": "the store is read in place", "reading": 0.0}
+        took = time.perf_counter() - start if config.files else 0.0
+        where = "a temporary store" if config.files else "the store is read in place"
+        opened.facts |= {"exact": True, "where": where, "reading": took}
         return opened
     reader, rows, why = inputs.peek(config, known_samples, memory, folder)
     try:
@@ -103,11 +113,16 @@ def outline(
         count = reader.n_rows if reader.n_rows is not None else max(2, count_lines(path) - 1)
         messages.note(f"{path.name} ({reader.format}): {why}")
         named = known_samples or config.coordinates_from or config.similarity_file
-        through = rows == "samples" and len(ids) < count and bool(named)
-        found: list[str] = []
+        beside = isinstance(reader, LeavesOut) and bool(reader.beside)
+        through = rows == "samples" and ((len(ids) < count and bool(named)) or beside)
+        found, nonzeros, sparse = list[str](), 0, False
+        texts = Texts(str(path))
         start = time.perf_counter()
         for block in reader.blocks():
             found += block.ids
+            sparse = not isinstance(block.values, np.ndarray)
+            nonzeros += len(block.values.nonzero()[0])
+            texts.add(block.texts)
             if not through and time.perf_counter() - start > READ_SECONDS:
                 break
         reading = (time.perf_counter() - start) * max(1.0, count / max(len(found), 1))
@@ -115,21 +130,29 @@ def outline(
         reader.close()
     if through:
         exact, count = True, len(found)
+    obs = reader.annotations.obs
     if rows == "samples":
+        obs = table_of(known) if (known := texts.finish()) else obs
         samples = next((each for each in (ids, found) if len(each) == count), None)
         samples, m = samples or [str(i) for i in range(count)], len(reader.column_ids)
     else:
         samples, m = list(reader.column_ids), count
-    stored = inputs.storage_dtype(config)
+    stored, cells = inputs.storage_dtype(config), max(1, len(found) * len(reader.column_ids))
     held = len(samples) * m * stored.itemsize <= inputs.held_limit(config, memory)
     facts = {
         "format": reader.format,
-        "exact": exact,
+        "exact": exact and config.collapse is None,  # how many are joined shows when all are read
         "where": IN_MEMORY if held else "a temporary store in the scratch folder",
         "reading": reading,
+        "like_cells": like_cells(nonzeros, cells, m),
     }
-    zeros = np.broadcast_to(stored.type(0), (m, len(samples)))
-    matrix = DenseMatrix(zeros, Ids([""] * m, samples, reader.annotations.obs))
+    both, shape = Ids([""] * m, samples, obs), (m, len(samples))
+    matrix: Matrix = DenseMatrix(np.broadcast_to(stored.type(0), shape), both)
+    if sparse:
+        from scipy.sparse import csr_array
+
+        matrix = SparseMatrix(csr_array(shape, dtype=stored), both)
+        facts["density"] = nonzeros / cells
     return Opened(matrix, facts, reader.annotations.graphs)
 
 
@@ -142,10 +165,13 @@ def _facts(run: Run) -> dict[str, Any]:
     rows = []
     for each in run.passes:
         read = each.times * each.fraction
-        once = max(rates.least, rates.prepared + each.columns * rates.column)
+        of_dense = rates.prepared, rates.column
+        prepared, column = rates.alone if each.kind == "components" else of_dense
+        once = max(rates.least, prepared + each.columns * column)
         took = {"bytes": round(read * each.of_matrix * size), "seconds": read * each.work * once}
         rows.append(asdict(each) | took)
     of_sample = OF_GRAPH + (n / 2 if is_dense(config, n) else 0)  # with its part of the spectrum
+    of_sample += sum(step.graph_columns(n) for step in steps_of(config))
     seconds = {
         "start": START,
         "reading": opened.facts["reading"],
@@ -216,17 +242,31 @@ def _rates(run: Run) -> Rates:
     def read(span: Span) -> None:
         sample.read(span, np.empty((span.size, sample.n_samples), sample.dtype))
 
-    def multiply(width: int) -> None:
-        ones = np.ones((source.n_samples, width), room.dtype)
-        engine.total(lambda block: (block.values.T @ (block.values @ ones),))
+    def rate(engine: Engine) -> tuple[float, float]:
+        """Return the seconds of preparing the matrix, and of multiplying it with a column."""
+
+        def multiply(width: int) -> None:
+            def products(span: Span) -> tuple[np.ndarray]:
+                block = engine.read(span, room.dtype)
+                values = block.as_rows() if engine.nonzeros else block.values
+                return (values.T @ (values @ ones),)
+
+            ones = np.ones((source.n_samples, width), room.dtype)
+            engine.total_over(products)
+
+        multiply(1)  # the first time, memory is taken and code is compiled
+        one, many = (_seconds(partial(multiply, width)) for width in (1, COLUMNS))
+        return scale * one, scale * max(many - one, 0) / (2 * (COLUMNS - 1))  # there and back
 
     # the first one finds whether the blocks were in memory, so it comes before all others
     first, again = (_seconds(lambda: list(workers.map(read, engine.spans()))) for _ in range(2))
-    one, many = (_seconds(partial(multiply, width)) for width in (1, COLUMNS))
     scale, cached = matrix.n_features / sample.n_features, first <= 3 * again
+    dense = rate(engine)
+    enough = source.keeps_zeros or source.basis is not None
     return Rates(
-        prepared=scale * one,
-        column=scale * many / (2 * COLUMNS),  # there and back
+        alone=rate(replace(engine, nonzeros=True)) if enough else dense,
+        prepared=dense[0],
+        column=dense[1],
         least=0.0 if cached or run.opened.facts["format"] != "store" else scale * first,
         bytes_per_second=sample.n_features * sample.n_samples * sample.dtype.itemsize / first,
         cached=cached,
@@ -234,16 +274,23 @@ def _rates(run: Run) -> Rates:
 
 
 def _sample(run: Run) -> Matrix:
-    """Return some blocks of the store, or blocks of random counts."""
+    """Return some blocks of a store or of several files, else blocks of random counts."""
     matrix, m = run.opened.matrix, run.opened.matrix.n_features
     rows = min(m, BLOCKS * run.plan.workers * run.plan.block_size)
-    if run.opened.facts["format"] == "store":
+    if run.opened.facts["format"] in ("store", "files"):
         starts = np.linspace(0, m - rows // REGIONS, REGIONS).astype(int)
         chosen = np.unique(np.concatenate([lo + np.arange(rows // REGIONS) for lo in starts]))
         return FeatureView(matrix, chosen if len(chosen) > 1 else np.arange(m))
     # counts above zero, which every step takes
-    values = np.random.default_rng(0).integers(1, 1000, (rows, matrix.n_samples))
-    return DenseMatrix(values.astype(np.float32), Ids([""] * rows, matrix.ids.samples))
+    rng, ids = np.random.default_rng(0), Ids([""] * rows, matrix.ids.samples)
+    values = rng.integers(1, 1000, (rows, matrix.n_samples)).astype(np.float32)
+    if not matrix.sparse:
+        return DenseMatrix(values, ids)
+    from scipy.sparse import csr_array
+
+    # of the first feature no sample lacks a count, so that none is empty
+    values[1:] *= rng.random(values[1:].shape) < run.opened.facts["density"]
+    return SparseMatrix(csr_array(values), ids)
 
 
 def _seconds(work: Callable[[], Any]) -> float:
@@ -255,14 +302,16 @@ def _seconds(work: Callable[[], Any]) -> float:
 def _text(facts: dict[str, Any]) -> str:
     about = "" if facts["shape_is_exact"] else "about "
     name, _, address = facts["executor"].partition(":")
-    workers = "threads" if name == "local" else "processes of a Dask cluster"
-    workers = "thread" if name == "local" and facts["workers"] == 1 else workers
-    workers = f"threads, and the Dask cluster at {address}" if address else workers
+    workers = counted(facts["workers"], "thread")
+    if address:
+        workers += f", and the Dask cluster at {address}"
+    elif name != "local":
+        workers = f"{counted(facts['workers'], 'process')} of a Dask cluster"
     size = format_size(facts["matrix_bytes"])
     lines = [
         ("shape", f"{about}{facts['samples']:,} samples x {facts['features']:,} features"),
         ("matrix", f"{size} as {facts['stored_as']}; {facts['where']}"),
-        ("arithmetic", f"{facts['arithmetic']}, {facts['workers']} {workers}"),
+        ("arithmetic", f"{facts['arithmetic']}, {workers}"),
     ]
     if facts["covariates"]:
         lines.append(("adjusting", f"for {taken_as(facts['covariates'])}"))

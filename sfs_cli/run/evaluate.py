@@ -9,7 +9,7 @@ all samples come the measures that need no test samples.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -46,8 +46,8 @@ from sfs_cli.features.enrichment.step import (
 )
 from sfs_cli.graph.distances import GRAM
 from sfs_cli.io.knowledge.gene_sets import read_gene_list, read_sets
-from sfs_cli.io.results.writers import table_bytes
-from sfs_cli.logs import Messages
+from sfs_cli.io.results.writers import Row, table_bytes
+from sfs_cli.logs import AT_ONCE, Messages
 from sfs_cli.methods.shared import require_sklearn
 from sfs_cli.options.compare import ALL, RANDOM, VARIABLE
 from sfs_cli.options.evaluate import DEFAULT_LENGTHS, EvaluateConfig, JudgeConfig
@@ -56,9 +56,10 @@ from sfs_cli.options.rank import RankConfig
 from sfs_cli.provenance import EvaluatedList, InputFile
 from sfs_cli.ranking.stability import nogueira
 from sfs_cli.ranking.table import Ranking
+from sfs_cli.report.multiqc import EVALUATED
 from sfs_cli.run import outputs
 from sfs_cli.run.checkpoints import NO_CHECKPOINTS, RunCheckpoints
-from sfs_cli.run.config import input_files
+from sfs_cli.run.config import ReadFile, input_files
 from sfs_cli.run.folds import (
     FoldRankings,
     fold_facts,
@@ -80,7 +81,14 @@ from sfs_cli.run.lists import (
 )
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.passes import SCORES, needed
-from sfs_cli.run.verdicts import Compared, below_random, sentences, verdict_bytes, verdicts_of
+from sfs_cli.run.verdicts import (
+    CONTROLS,
+    Compared,
+    below_random,
+    sentences,
+    verdict_bytes,
+    verdicts_of,
+)
 from sfs_cli.store.prepared import fitting_passes
 from sfs_cli.store.transforms import before_fitting
 from sfs_cli.tables import header
@@ -166,7 +174,7 @@ class Evaluated:
     lists: list[Candidate] = field(default_factory=list)  # those of all samples
     costs: dict[str, Cost] = field(default_factory=dict)  # of the rankings that were made
     enriched: list[tuple[str, str, int, Enrichment]] = field(default_factory=list)
-    preranked: list[tuple[Any, ...]] = field(default_factory=list)  # rows of the table
+    preranked: list[Row] = field(default_factory=list)  # of the table
     facts: dict[str, Any] = field(default_factory=dict)
 
 
@@ -182,25 +190,30 @@ def run(config: EvaluateConfig, messages: Messages, *, as_json: bool = False) ->
             partial(log_summary, found, messages),
         )
 
-    lists = [] if config.list_ is None else [("list", ranking_at(Path(config.list_)))]
+    lists: list[ReadFile] = [("list", path, {}) for path in _paths(config)]
     return outputs.make_result(
         config,
         messages,
         table_names(config, EVALUATION),
-        lambda: describe_judged(config, input_files(config), lists),
+        lambda: describe_judged(config, [*input_files(config), *lists]),
         make,
         as_json=as_json,
     )
+
+
+def _paths(config: EvaluateConfig) -> list[Path]:
+    """Return the file of the given list, where there is one."""
+    return [] if config.list_ is None else [ranking_at(Path(config.list_))]
 
 
 def table_names(config: JudgeConfig, first: str) -> list[str]:
     """Return the names of the tables that are written, the first of them with the measures."""
     of_folds = [VERDICTS, FOLDS] if config.labels is not None else []
     tests = config.sets and config.enrichment != "preranked"
-    return [first, *of_folds] + [ENRICHMENT] * bool(tests)
+    return [first, *of_folds] + [ENRICHMENT] * bool(tests) + [EVALUATED, *outputs.FOR_MULTIQC]
 
 
-def tables_of(found: Evaluated, config: JudgeConfig, first: str) -> dict[str, bytes]:
+def tables_of(found: Evaluated, config: JudgeConfig, first: str) -> outputs.Tables:
     """Return the tables by their names, as `table_names` has them."""
     make = {
         first: _evaluation_bytes,
@@ -208,22 +221,32 @@ def tables_of(found: Evaluated, config: JudgeConfig, first: str) -> dict[str, by
         FOLDS: _folds_bytes,
         ENRICHMENT: _enrichment_bytes,
     }
-    tables = {name: make[name](found, config.digits) for name in table_names(config, first)}
+    names = table_names(config, first)
+    tables = {name: make[name](found, config.digits) for name in names if name in make}
     if found.preranked:
         tables[PRERANKED] = table_bytes(header(PRERANKED), found.preranked, config.digits)
-    return tables
+    return tables | files_for_multiqc(found, config)
 
 
-def describe_judged(
-    config: JudgeConfig,
-    files: Iterable[tuple[str, Path, dict[str, str | None]]],
-    lists: Sequence[tuple[str, Path]],
-) -> list[InputFile]:
-    """Return the files that are read, with their digests: those of rankings, lists and sets."""
-    named = [*files, *((role, path, dict[str, str | None]()) for role, path in lists)]
-    if config.drivers is not None:
-        named.append(("drivers", Path(config.drivers), {}))
-    return outputs.describe_files(named)
+def files_for_multiqc(found: Evaluated, config: JudgeConfig) -> outputs.Tables:
+    """Return what MultiQC shows: a row for each list and control, at one length.
+
+    Of a list that was also ranked on all samples (``--leaky``) that is what the folds have found.
+    """
+    rows: dict[str, dict[str, Any]] = {}
+    shown = shown_measure(found)[1], ""
+    main = shown_length((m.name, m.length) for m in found.measures if m.name not in CONTROLS)
+    for m in reversed(found.measures):  # what the folds have found is the first of a list
+        if m.length == main and m.classifier in shown:
+            row = rows.setdefault(m.name, {"length": main})
+            row |= {"selection": m.selection, m.measure: m.value}
+    return outputs.for_multiqc(config, EVALUATED, rows)
+
+
+def describe_judged(config: JudgeConfig, files: Iterable[ReadFile]) -> list[InputFile]:
+    """Return the files of rankings and lists, and that of the drivers, with their digests."""
+    drivers = [Path(config.drivers)] if config.drivers is not None else []
+    return outputs.describe_files([*files, *(("drivers", path, {}) for path in drivers)])
 
 
 def evaluate(
@@ -239,9 +262,11 @@ def evaluate(
     """
     if config.labels is not None:
         require_sklearn("the accuracy of classifiers")
-    paths = [] if config.list_ is None else [ranking_at(Path(config.list_))]
+    paths = _paths(config)
     given = read_lists(paths, list_names(paths), config, messages)
     with loaded(config, messages, kept, labeled=config.labels is not None) as run:
+        # lists are judged, not columns beside them
+        run = replace(run, config=replace(run.config, also=()))
         runs = {run.config.ranker: run} if config.ranks else {}
         return Evaluation(config, run, runs, given).evaluate()
 
@@ -275,6 +300,8 @@ class Evaluation(FoldRankings):
         self.config, self.given, self.in_folds = config, given, in_folds
         self.drivers = None if config.drivers is None else read_gene_list(Path(config.drivers))
         self.sets = read_sets(config.sets) if config.sets else None
+        # those that are tested among the first features of each list
+        self.among_first = None if config.enrichment == "preranked" else self.sets
         self.ids = run.matrix.ids.features
         m = run.matrix.n_features
         there = f"the matrix has {counted(m, 'feature')}"
@@ -332,9 +359,12 @@ class Evaluation(FoldRankings):
                 Candidate(each.name, GIVEN, [self._positions(each)], str(each.path))
                 for each in self.given
             ]
+            if not self.config.asked_lengths:  # a short list is judged whole, beside others
+                short = {each.count for each in given if 0 < each.count < SHOWN_LENGTH}
+                self.lengths = tuple(sorted({*self.lengths, *short}))
             self._warn_of_leakage()
             self._check_sets(variable)
-            if self.sets is not None and self.config.enrichment != "preranked":
+            if self.among_first is not None:
                 self.log.note(
                     "--sets: over-representation among the first features of each list "
                     "(hypergeometric test)"
@@ -369,9 +399,9 @@ class Evaluation(FoldRankings):
 
     def _variable(self, run: Run, of: str = "") -> np.ndarray:
         """Return the features that vary among the samples of a run, the most variable first."""
-        plain = replace(run.matrix, steps=self.steps)
+        plain = run.matrix.before_fitting()
         config = RankConfig(run.config.matrix, method="variance")
-        part = replace(run.on(replace(run.context.engine, source=plain)), config=config, sources=[])
+        part = replace(run.with_engine(source=plain), config=config, sources=[])
         return _scored(self.ranked(part.of(FOR_VARIABLE), of, None))
 
     def _candidates(
@@ -418,8 +448,7 @@ class Evaluation(FoldRankings):
         orders = {}
         for name, ranker in self.runs.items():
             started = time.perf_counter()
-            ranking = self.ranked_in(fold, ranker, self._label(name))
-            orders[name] = _scored(ranking)
+            orders[name] = _scored(self.ranked_in(fold, ranker, self._label(name)))
             self.found.costs[name].fold_seconds.append(time.perf_counter() - started)
         variable = self._variable(part, of)
         seed = [self.config.seed, fold.repeat, fold.number]
@@ -452,15 +481,13 @@ class Evaluation(FoldRankings):
             found = tested(K, products=True)
             self.found.folds.append(InFold(fold, ALL, IN_FOLDS, self.background, found))
         for each in lists:
-            if each.selection == IN_FOLDS and each.name != RANDOM:
-                first = each.orders[0][: self.lengths[-1]]
-                self.found.fold_lists.setdefault(each.name, []).append(first)
-        if self.in_folds:
-            for each in lists:
-                if each.selection == IN_FOLDS:  # of random lists one: each fold has its own
-                    measures = self._measures(each, each.orders[0], values, None)
-                    for at, value in measures:
-                        self.found.fold_measures.setdefault((each.name, *at), []).append(value)
+            if each.selection != IN_FOLDS:
+                continue
+            chosen = each.orders[0]  # of random lists one: each fold has its own
+            if each.name != RANDOM:
+                self.found.fold_lists.setdefault(each.name, []).append(chosen[: self.lengths[-1]])
+            for at, value in self._measures(each, chosen, values, None) if self.in_folds else ():
+                self.found.fold_measures.setdefault((each.name, *at), []).append(value)
 
     def _tested_in(self, fold: Fold, part: Run) -> Callable[..., np.ndarray]:
         """Return what measures how well samples are predicted in a fold, (models, measures).
@@ -503,12 +530,16 @@ class Evaluation(FoldRankings):
                 Measured(each.name, each.selection, k, measure, "", value)
                 for (k, measure), value in sums.items()
             ]
-            tests = self.sets is not None and self.config.enrichment != "preranked"
-            if self.sets is not None and tests and each.name not in (VARIABLE, RANDOM):
-                names = self._background(each.orders[0], variable)
+            if self.among_first is not None and each.name not in (VARIABLE, RANDOM):
+                chosen = each.orders[0]
+                # those of the list, and after them the other features that take part
+                order = np.concatenate([chosen, np.setdiff1d(variable, chosen)])
+                names = [self.ids[i] for i in order.tolist()]
                 for k in self._lengths_of(each):
-                    tested = enrichment(names, k, self.sets)
-                    self.found.enriched += [(each.name, each.selection, k, t) for t in tested]
+                    self.found.enriched += [
+                        (each.name, each.selection, k, t)
+                        for t in enrichment(names, k, self.among_first)
+                    ]
         if K is not None and self.labels is not None and self.by_class:
             agreement = clustering(points_of(K), self.labels.codes, self.config.seed)
             self.found.measures += [
@@ -539,11 +570,6 @@ class Evaluation(FoldRankings):
                 first = {self.ids[i] for i in chosen[:k].tolist()}
                 hits = len(first.intersection(self.known_drivers))
                 yield (k, "hit_ratio"), hits / len(self.known_drivers)
-
-    def _background(self, chosen: np.ndarray, variable: np.ndarray) -> list[str]:
-        """Return the ids of a list, and after them those of the other features that take part."""
-        rest = np.setdiff1d(variable, chosen)
-        return [self.ids[i] for i in np.concatenate([chosen, rest]).tolist()]
 
     def _sizes(self) -> np.ndarray:
         """Return the numbers of test and training samples of the folds, (2, J), or of donors."""
@@ -582,8 +608,9 @@ class Evaluation(FoldRankings):
                         if low == high:  # equal folds tell nothing of chance
                             low = high = float("nan")
                         low, high = max(low, least_of(measure)), min(high, 1.0)
-                    row = Measured(name, selection, k, measure, classifier, value, error, low, high)
-                    found.append(row)
+                    found.append(
+                        Measured(name, selection, k, measure, classifier, value, error, low, high)
+                    )
         self.found.verdicts = verdicts_of(held_out, sizes, task)
         for text in below_random(self.found.verdicts, task):
             self.log.warn(text)
@@ -656,26 +683,22 @@ class Evaluation(FoldRankings):
         if self.sets is not None:
             self.known_sets = sum(not known.isdisjoint(names) for names in self.sets.values())
             if not self.known_sets:
-                sets = counted(len(self.sets), "set")
-                raise nothing("sets", f"none of {sets} has a feature of")
+                raise nothing("sets", f"none of {counted(len(self.sets), 'set')} has a feature of")
 
     def _warn_of_leakage(self) -> None:
         """Warn of leakage: a list that was chosen on the test samples."""
-        known = {each.name: matrix_of(each.path) for each in self.given}
-        own = matrix_identity(self.config.matrix) if known else Identity()
-        self.same_matrix = {name: same_matrix(own, other) for name, other in known.items()}
+        own = matrix_identity(self.config.matrix) if self.given else Identity()
+        self.same_matrix = {
+            each.name: same_matrix(own, matrix_of(each.path)) for each in self.given
+        }
         for each in self.given if self.labels is not None else ():
-            name, instead = str(each.path), "--method in place of --list ranks inside folds"
-            if self.same_matrix[each.name]:
-                self.log.warn(
-                    f"{name} was ranked on this matrix, test samples included: its accuracy is "
-                    f"leaky; {instead}"
-                )
-            elif self.same_matrix[each.name] is None:
-                self.log.warn(
-                    f"if {name} was ranked on samples of this matrix, its accuracy is leaky, "
-                    f"because the test samples were used; {instead}"
-                )
+            leaky = f"if {each.path} was ranked on samples of this matrix, its accuracy is leaky, "
+            leaky += "because the test samples were used"
+            if same := self.same_matrix[each.name]:
+                leaky = f"{each.path} was ranked on this matrix, test samples included: its "
+                leaky += "accuracy is leaky"
+            if same is not False:  # at once: before the sentences on accuracy
+                self.log.warn(f"{leaky}; --method in place of --list ranks inside folds", AT_ONCE)
         if self.folds:
             self.note_leakage_of_lists(self.config)
         for name, run in self.runs.items():
@@ -778,9 +801,17 @@ def _enrichment_bytes(found: Evaluated, digits: int) -> bytes:
     return table_bytes(header(ENRICHMENT), rows, digits)
 
 
-def shown_length(lengths: Sequence[int]) -> int:
-    """Return the length that the summary is about: the greatest up to `SHOWN_LENGTH`, if any."""
-    return max((k for k in lengths if k <= SHOWN_LENGTH), default=min(lengths, default=0))
+def shown_length(lengths: Iterable[tuple[Hashable, int]]) -> int:
+    """Return the length that the summary is about: the greatest up to `SHOWN_LENGTH`, if any.
+
+    `lengths` are names of lists and a length of theirs. Those that all lists have go first.
+    """
+    of_lists: dict[Hashable, set[int]] = {}
+    for name, length in lengths:
+        of_lists.setdefault(name, set()).add(length)
+    every = list(of_lists.values()) or [set()]
+    known = set.intersection(*every) or set.union(*every)
+    return max((k for k in known if k <= SHOWN_LENGTH), default=min(known, default=0))
 
 
 def shown_measure(found: Evaluated) -> tuple[str, str]:
@@ -793,7 +824,7 @@ def log_summary(found: Evaluated, messages: Messages) -> None:
     """Log one measure of each list at one length: of held-out samples, else redundancy."""
     measure, classifier = shown_measure(found)
     rows = [m for m in found.measures if (m.measure, m.classifier) == (measure, classifier)]
-    shown = shown_length([m.length for m in rows if m.name not in (ALL, RANDOM, VARIABLE)])
+    shown = shown_length((m.name, m.length) for m in rows if m.name not in CONTROLS)
     for each in rows:
         if each.length == shown or each.name == ALL:
             by = found.task.best_known if classifier else measure
@@ -804,8 +835,11 @@ def log_summary(found: Evaluated, messages: Messages) -> None:
             )
     for text in sentences(found.verdicts, shown, found.task):
         messages.note(text)
-    of_shown = [m for m in found.measures if (m.measure, m.length) == ("stability", shown)]
-    stable = [m for m in of_shown if not np.isnan(m.value)]
+    stable = [
+        f"{m.name} {m.value:.2f}"
+        for m in found.measures
+        if (m.measure, m.length) == ("stability", shown) and not np.isnan(m.value)
+    ]
     if stable:
-        texts = ", ".join(f"{each.name} {each.value:.2f}" for each in stable)
+        texts = ", ".join(stable)
         messages.note(f"stability of the first {shown:,} features over the folds: {texts}")

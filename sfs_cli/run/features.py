@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,9 +15,10 @@ from sfs_cli.errors import InputError, counted, listed
 from sfs_cli.io.files.names import nfc
 from sfs_cli.io.knowledge.gene_sets import read_gene_list
 from sfs_cli.knowledge.matching import tell_unknown
-from sfs_cli.logs import Messages
+from sfs_cli.logs import AT_ONCE, Messages
 from sfs_cli.options import RankConfig
-from sfs_cli.options.fields import flag, names_file
+from sfs_cli.options.fields import flag, names_file, texts_of
+from sfs_cli.options.paths import is_there, split_part
 from sfs_cli.store.filters import FeatureFilter
 from sfs_cli.store.matrix import Matrix
 from sfs_cli.store.size_factors import smallest_group
@@ -61,6 +63,42 @@ def feature_filter(
     return FeatureFilter(by_id, config.min_samples, config.min_total, config.min_count, group)
 
 
+def warn_of_own_columns(
+    config: RankConfig,
+    matrix: Matrix,
+    features: FeatureFilter,
+    columns: dict[str, str],
+    log: Messages,
+) -> None:
+    """Warn of numbers of the samples that are in the file of the matrix, and ranked as features.
+
+    `columns` are the columns of the samples that options name, by the option without its dashes
+    in front.
+    """
+    own = {name for option, name in columns.items() if _of_matrix(config, option)}
+    ranked = [
+        name
+        for at, name in enumerate(matrix.ids.features if own else ())
+        if name in own and (features.by_id is None or not features.by_id[at])
+    ]
+    if ranked:
+        pattern = "|".join(re.escape(name) for name in ranked)
+        log.warn(
+            f"the options take {listed(ranked)} from the matrix as what is known of the samples, "
+            "and rank it as a feature, too: the list is circular; give --exclude "
+            f"{shlex.quote(f'^({pattern})$')}",
+            AT_ONCE,
+        )
+
+
+def _of_matrix(config: RankConfig, option: str) -> bool:
+    """Tell whether an option takes its column from the file of the matrix."""
+    given = getattr(config, option.replace("-", "_"))
+    files = [split_part(text)[0] for text in texts_of(given)]
+    matrix = Path(config.matrix)
+    return matrix.is_file() and any(is_there(f) and matrix.samefile(f) for f in files)
+
+
 def group_of(labels: Labels | None, n_samples: int) -> float:
     """Return the size of the smallest group of samples: of a class, or for an outcome effective."""
     if labels is None:
@@ -84,8 +122,8 @@ def given_features(config: RankConfig, matrix: Matrix, log: Messages) -> tuple[i
         known = {ids[i] for i in found.tolist()}
         unknown = [name for name in listed_ids if name not in known]
         raise InputError(
-            f"--given {config.given_}: {len(unknown):,} of {counted(len(listed_ids), 'id')} "
-            f"{'is' if len(unknown) == 1 else 'are'} not in the matrix: {listed(unknown)}",
+            f"--given {config.given_}: {len(unknown):,} of {counted(len(listed_ids), 'id')} not in "
+            f"the matrix: {listed(unknown)}",
             where=where,
             hint="check that both use the same kind of ids; leave out those that were not measured",
             option="given_",

@@ -13,10 +13,10 @@ from typing import Any, cast
 import numpy as np
 
 from sfs_cli.compute.context import Labels
-from sfs_cli.compute.engine import Engine, ThreadExecutor
+from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.matrix import cut
 from sfs_cli.compute.passes import Pass, PassList
-from sfs_cli.errors import InputError, listed, within
+from sfs_cli.errors import InputError, Options, listed, within
 from sfs_cli.evaluation.classify import Fold, folds_of
 from sfs_cli.evaluation.concordance import concordance_index
 from sfs_cli.features.covariates.design import basis_by
@@ -28,18 +28,18 @@ from sfs_cli.ranking.table import Ranking
 from sfs_cli.run.load import Run
 from sfs_cli.run.memory import memory_plan
 from sfs_cli.run.part import prepared_on
-from sfs_cli.run.passes import WITHOUT_EACH, Shape, needed, pass_list
+from sfs_cli.run.passes import Shape, needed, note_default_graph, pass_list
 from sfs_cli.run.rank import ranked
 from sfs_cli.store.adjust import Adjustment
 from sfs_cli.store.filters import FeatureFilter
 from sfs_cli.store.matrix import FilledMatrix, Matrix
 from sfs_cli.store.prepared import PreparedMatrix, fitting_passes
-from sfs_cli.store.transforms import RESIDUALS, before_fitting, kind
+from sfs_cli.store.transforms import PER_TOTAL, RESIDUALS, before_fitting, kind
 
 READ_AT_ONCE = 64
 """Features of a list that are read at a time."""
 _SCALING = ("zscore", "center", "unit")
-_OF_COUNTS = ("cpm", "log2cpm", "vst", *RESIDUALS)
+_OF_COUNTS = (*PER_TOTAL, "log2cpm", "vst", *RESIDUALS)
 _DOUBLE = np.dtype(np.float64)
 
 
@@ -75,16 +75,15 @@ def stratified_folds(
             hint="give labels of at least two classes",
             option="labels",
         )
+    merge = "merge small classes, or leave their samples out of the labels (--samples intersect)"
     if few:
         least = min(few.values())
-        smaller = f"give --splits {least}, " if least > 1 else ""
+        sizes = listed([f"{name} ({count})" for name, count in few.items()])
         raise InputError(
-            f"{len(few)} of {len(counts)} classes {'has' if len(few) == 1 else 'have'} fewer "
-            f"{units} than the {splits} folds of --splits: "
-            + listed([f"{name} ({count})" for name, count in few.items()]),
+            f"{len(few)} of {len(counts)} classes with fewer {units} than the {splits} folds of "
+            f"--splits: {sizes}",
             where=where,
-            hint=f"{smaller}merge small classes, or leave their samples out of the labels "
-            "(--samples intersect)",
+            hint=f"give --splits {least}, {merge}" if least > 1 else merge,
             option=("splits", "labels") if donors is None else ("splits", "donors", "labels"),
         )
     folds = list(folds_of(labels.codes, splits, repeats, seed, donors))
@@ -95,9 +94,7 @@ def stratified_folds(
                 f"no way was found to deal whole donors so that each of the {splits} folds of "
                 f"--splits has every class: {place(fold)} lacks {listed(lacking)}",
                 where=where,
-                hint=("give fewer --splits, " if splits > 2 else "")
-                + "merge small classes, or leave their samples out of the labels "
-                "(--samples intersect)",
+                hint=f"give fewer --splits, {merge}" if splits > 2 else merge,
                 option=("splits", "donors", "labels"),
             )
     return folds
@@ -151,7 +148,7 @@ def lengths_up_to(
     known: Sequence[int],
     there: str,
     where: str,
-    option: str | tuple[str, ...] = "lengths",
+    option: Options = "lengths",
 ) -> tuple[int, ...]:
     """Return the lengths of lists of so many features: those asked for, or those known up to it.
 
@@ -212,13 +209,16 @@ class FoldRankings:
             run.log.note(
                 f"--transform {','.join(rest)} compares samples with each other: features are "
                 "ranked with it inside each fold, and judged by their values before it"
-                + ", which are raw counts (--transform cpm,log1p judges by logarithms)"
+                + ", which are raw counts (--transform median,log1p judges by logarithms)"
                 * of_counts
             )
         self._warned: set[str] = set()  # kinds of warnings that were given
         asked = [run] if rankings is None else list(rankings)
         planned = self._planned([run, *asked], asked, judging, whole)
         self.run, self.rankings = planned[0], planned[1:]
+        for each in self.rankings if folds else ():
+            n, size = each.matrix.n_samples, len(folds[0].train)
+            note_default_graph(each.config, n, size, "a fold", run.log)
 
     def _planned(
         self, runs: list[Run], rankings: list[Run], judging: Sequence[Pass], whole: bool
@@ -234,10 +234,7 @@ class FoldRankings:
         def passes_of(samples: int, of: str) -> list[Pass]:
             found: list[Pass] = []
             for each in rankings:
-                config = replace(each.config, leave_one_out=True)
-                made = pass_list(config, shape_of(each, samples))
-                # without each source nothing is ranked here
-                found += [p for p in made if not p.purpose.endswith(WITHOUT_EACH)]
+                found += pass_list(_as_ranked(each.config), shape_of(each, samples))
             return [each.of(of) for each in (*found, *judging)]
 
         fitting = fitting_passes(self.steps, n, m, memory)
@@ -256,17 +253,7 @@ class FoldRankings:
             for sizes in parts
         ]
         plan = min(plans, key=lambda each: each.workers)
-
-        planned_runs = []
-        for each in runs:
-            engine = replace(
-                each.context.engine,
-                executor=ThreadExecutor(plan.workers),
-                block_size=plan.block_size,
-                passes=passes,
-            )
-            planned_runs.append(replace(each.on(engine), plan=plan))
-        return planned_runs
+        return [each.planned(passes, plan) for each in runs]
 
     def note_leakage_of_graph(self, run: Run, name: str = "") -> None:
         """Say what may leak from the test samples into a ranking in the folds.
@@ -300,9 +287,7 @@ class FoldRankings:
         """
         needs = needed(part.config) & {"labels", "some-labels"}
         quiet = Messages(verbosity=-1)
-        config = part.config
-        if config.source:  # what each source changes is not asked
-            config = replace(config, leave_one_out=config.method == "kogs")
+        config = _as_ranked(part.config)
         context = replace(part.context, labels=labels if needs else None, log=quiet)
         of = ", ".join(filter(None, (name and f"ranking {name}", of)))
         with within(of):
@@ -336,10 +321,9 @@ class FoldRankings:
             chosen = train if whole.samples is None else whole.samples[train]
             stored = FilledMatrix(stored, chosen)
         view = replace(
-            whole,
+            whole.before_fitting(),
             matrix=stored,
             features=FeatureFilter(whole.features.by_id),
-            steps=self.steps,
             adjustment=None,
         )
         engine = replace(run.context.engine, source=view, dtype=_DOUBLE)
@@ -349,11 +333,12 @@ class FoldRankings:
     def values_in(self, fold: Fold, values: Engine) -> Engine:
         """Return the values that are judged in a fold: those of all samples, but for gaps.
 
-        Covariates are taken out by the coefficients of the training samples.
+        Covariates are taken out by the coefficients of the training samples, and the median total
+        that samples are scaled to is theirs.
         """
         if self.run.matrix.matrix.missing.values:
             values = self.values(fold.train)
-        view = cast(PreparedMatrix, values.source)
+        view = cast(PreparedMatrix, values.source).targeting(fold.train)
         return replace(values, source=view.adjusted(self.adjustment_in(fold)))
 
     def adjustment_in(self, fold: Fold) -> Adjustment | None:
@@ -380,6 +365,13 @@ class FoldRankings:
                 self.log.warn(f"{what}, and stays; other folds may lack levels, too")
                 self._warned.add(each.where)
         return Adjustment(basis, fold.train) if len(basis) else None
+
+
+def _as_ranked(config: RankConfig) -> RankConfig:
+    """Return how a fold is ranked: what each source changes is not asked."""
+    if not config.source:
+        return config
+    return replace(config, leave_one_out=config.method == "kogs")
 
 
 def in_fold(of: str) -> str:

@@ -7,18 +7,19 @@ from pathlib import Path
 from typing import Any
 
 from sfs_cli import provenance
+from sfs_cli.display import shown
 from sfs_cli.errors import InputError, OutputExistsError, UsageError, counted, located, nearest
 from sfs_cli.features import steps_of
-from sfs_cli.graph.similarity import Similarity, SparseSimilarity
+from sfs_cli.graph.similarity import SparseSimilarity
 from sfs_cli.io.files.atomic import OutputFolder, finish, refuse_folders, sha256_file
-from sfs_cli.io.knowledge.similarity import FORMATS, write_obsp, write_similarity
+from sfs_cli.io.knowledge.similarity import FORMATS, write_similarity
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.source import KINDS
 from sfs_cli.run.checkpoints import RunCheckpoints
-from sfs_cli.run.fused_rank import fuse
+from sfs_cli.run.fused_rank import Fused, fuse
 from sfs_cli.run.guards import guard_labels, guard_raw, guard_sources
-from sfs_cli.run.load import loaded
+from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.outputs import (
     check_stores,
     claimed,
@@ -27,7 +28,6 @@ from sfs_cli.run.outputs import (
     json_bytes,
     tell_up_to_date,
 )
-from sfs_cli.store.prepared import PreparedMatrix
 
 
 def run(
@@ -38,18 +38,11 @@ def run(
     The suffix of `target` decides the format; `key` is the name of the graph under ``obsp`` of an
     h5ad. Returns what belongs on stdout.
     """
-    if not config.source:
-        raise UsageError(
-            "no knowledge source is given",
-            hint="give one or more, such as --source mirna=profile:mirna.csv "
-            "--source expression=target:",
-            option="source",
-        )
     path = Path(target)
     record = path.with_name(path.name + provenance.BESIDE)
     _check_target(config, path)
     with claimed(path, messages, beside={"--out": record}) as lock:
-        refuse_folders((path, record), "--out")
+        refuse_folders((path, record))
         finish(path.parent, record.name, path.name)
         described = describe_inputs(config)
         wanted = provenance.fingerprint(config.result_options() | {"key": key}, described)
@@ -61,15 +54,7 @@ def run(
         if path.exists() and not config.force:
             raise OutputExistsError(f"{path} exists", hint="give another name, or --force")
         with loaded(config, messages, RunCheckpoints(announce=lock.leaves)) as loaded_run:
-            if any(KINDS[spec.kind].of_matrix for spec in config.source):
-                guard_raw(loaded_run, "the graph")
-            guard_labels(loaded_run)
-            guard_sources(loaded_run)
-            for step in steps_of(config):
-                step.check(loaded_run)
-            loaded_run.fit()
-            fused = fuse(loaded_run)
-            S, samples = in_order_of_file(fused.similarity, loaded_run.matrix)
+            fused, S, samples = fuse_sources(loaded_run)
             in_file = loaded_run.matrix.matrix.n_samples
             design = loaded_run.design
         if path.suffix == ".h5ad" and len(samples) != in_file:
@@ -83,11 +68,13 @@ def run(
             staged = out.file(path.name)
             with located(str(path)):
                 if path.suffix == ".h5ad":
+                    from sfs_cli.io.matrix.h5ad_copy import write_obsp
+
                     write_obsp(Path(config.matrix), staged, key, S)
                 else:
                     write_similarity(staged, S, samples)
             made = {
-                "command": ["sfs", *sys.argv[1:]],
+                "command": ["sfs", *map(shown, sys.argv[1:])],
                 "samples": len(samples),
                 **fused.facts(),
                 "covariates": {}
@@ -105,27 +92,51 @@ def run(
     return json_bytes(made, as_json)
 
 
-def in_order_of_file(similarity: Similarity, matrix: PreparedMatrix) -> tuple[Any, list[str]]:
-    """Return a similarity (n, n), dense or sparse, and its samples, in the order of the file."""
-    sparse, order = isinstance(similarity, SparseSimilarity), matrix.as_in_file
+def fuse_sources(run: Run) -> tuple[Fused, Any, list[str]]:
+    """Fuse the sources of a run, of which nothing was read yet, and warn of what they hold.
+
+    Returned are the fusion, and its similarity (n, n), dense or sparse, with the samples in the
+    order of the file. Raises UsageError where there are no sources.
+    """
+    config, matrix = run.config, run.matrix
+    if not config.source:
+        raise UsageError(
+            "no knowledge source is given",
+            hint="give one or more, such as --source mirna=profile:mirna.csv "
+            "--source expression=target:",
+            option="source",
+        )
+    if any(KINDS[spec.kind].of_matrix for spec in config.source):
+        guard_raw(run, "the graph")
+    guard_labels(run)
+    guard_sources(run)
+    for step in steps_of(config):
+        step.check(run)
+    run.fit()
+    fused = fuse(run)
+    similarity, order = fused.similarity, matrix.as_in_file
+    sparse = isinstance(similarity, SparseSimilarity)
     S: Any = similarity.matrix if sparse else similarity.to_dense()  # type: ignore[attr-defined]
     if matrix.samples is not None:
         S = S[order][:, order]
-    return S, [matrix.ids.samples[i] for i in order.tolist()]
+    return fused, S, [matrix.ids.samples[i] for i in order.tolist()]
 
 
 def _check_target(config: RankConfig, path: Path) -> None:
     """Refuse an output of an unknown format, or an h5ad that cannot be a copy of the input."""
+    copied = not config.files and Path(config.matrix).suffix.lower() == ".h5ad"
     if path.suffix not in FORMATS:
-        what, hint = f": unknown suffix {path.suffix!r}", nearest(path.suffix, FORMATS)
-    elif path.suffix != ".h5ad":
-        return
-    elif Path(config.matrix).suffix.lower() != ".h5ad":
-        what = " copies an h5ad input; the matrix is not one"
-        hint = "give an output with the suffix .npz, .parquet or .tsv"
-    else:
-        return
-    raise UsageError(f"--out {path}{what}", hint=hint, option="target")
+        raise UsageError(
+            f"--out {path}: unknown suffix {path.suffix!r}",
+            hint=nearest(path.suffix, FORMATS),
+            option="target",
+        )
+    if path.suffix == ".h5ad" and not copied:
+        raise UsageError(
+            f"--out {path} copies an h5ad input; the matrix is not one such file",
+            hint="give an output with the suffix .npz, .parquet or .tsv",
+            option="target",
+        )
 
 
 def _up_to_date(path: Path, record: Path, wanted: str) -> dict[str, Any] | None:

@@ -7,7 +7,7 @@ by each member method) and aggregates the rankings. Both rank again without each
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -68,9 +68,10 @@ class Fused:
 def make_fusion(run: Run) -> Fusion:
     """Turn the sources of a run into similarities between its samples."""
     config = run.config
-    context = SourceContext(run.context, config.id_map, config.allow_unmatched)
-    frobenius = config.normalize == "frobenius"
-    sources = convert_sources(run.sources, context, frobenius=frobenius)
+    # sources are about the matrix, whatever else is ranked
+    target = replace(run.context, engine=replace(run.context.engine, source=run.matrix.target))
+    context = SourceContext(target, config.id_map, config.allow_unmatched)
+    sources = convert_sources(run.sources, context, frobenius=config.normalize == "frobenius")
     options: dict[str, Any] = dict(config.fusion_options())
     if config.weighting == "given":
         options["weights"] = config.source_weights
@@ -121,50 +122,76 @@ def rank_on_sources(run: Run) -> Scored:
     scored = score_on(run, graph)
     scored.sources = fused.facts()
     if run.config.leave_one_out and count > 1:
-        scored.sources["leave_one_out"] = _leave_one_out(run, fused, scored.solution)
+        rows, alone = _leave_one_out(run, fused, scored.solution)
+        scored.sources["leave_one_out"] = rows
+        scored.solution = replace(scored.solution, extra=scored.solution.extra | alone)
     return scored
 
 
-def _leave_one_out(run: Run, fused: Fused, whole: Solution) -> list[dict[str, Any]]:
-    """Rank without each source in turn, and compare the rankings with that of all sources."""
-    table, expected = [], ranks_of(whole)
-    for k, source in enumerate(fused.fusion.sources):
-        similarity, ranks = _fused_without(run, fused, k), None
-        if similarity is not None:
-            solution = solve(run.of(WITHOUT_EACH), similarity)
-            ranks = ranks_of(solution)
-            if not solution.converged:
-                run.log.note(f"without source {source.spec.name}: {solution.stop}")
-        table.append(left_out_row(source.spec.name, expected, ranks))
-    return table
+def _leave_one_out(
+    run: Run, fused: Fused, whole: Solution
+) -> tuple[list[dict[str, Any]], dict[str, np.ndarray]]:
+    """Rank without each source in turn and on it alone, and compare with the ranking of all.
+
+    Returns a row for each source, and the columns of the ranks on it alone, where it is a graph.
+    """
+    run = replace(run, config=replace(run.config, pvalues=None, fdr_method="bh"))
+    fusion, expected = fused.fusion, ranks_of(whole)
+    names = [source.spec.name for source in fusion.sources]
+    without = [
+        None
+        if fusion.weighting == "given" and not np.delete(fused.weighting.weights, k).any()
+        else _ranks_on(run, WITHOUT_EACH, f"without source {name}", fusion, k)
+        for k, name in enumerate(names)
+    ]
+    alone = without[::-1]  # of two sources
+    if len(names) > 2:
+        each = [replace(fusion, sources=[of], weighting="uniform") for of in fusion.sources]
+        alone = [_ranks_on(run, on_source(n), f"on source {n}", of) for n, of in zip(names, each)]
+    rows = [left_out_row(name, expected, *of) for name, *of in zip(names, without, alone)]
+    return rows, {f"rank_{name}": r for name, r in zip(names, alone) if r is not None}
 
 
-def _fused_without(run: Run, fused: Fused, k: int) -> Similarity | None:
-    """Return the global similarity of the other sources; None when it is not a graph."""
-    fusion = fused.fusion
-    if fusion.weighting == "given" and not np.delete(fused.weighting.weights, k).any():
-        return None
+def _ranks_on(
+    run: Run, purpose: str, where: str, fusion: Fusion, without: int | None = None
+) -> np.ndarray | None:
+    """Return the ranks of the features (m,) on fused sources; None when these give no ranking."""
     try:
-        similarity = fusion.fused(fusion.learn_weights(without=k), without=k)
+        similarity = fusion.fused(fusion.learn_weights(without=without), without=without)
+        if not (run.method.kernel or (similarity.degrees > 0).all()):
+            return None
+        solution = solve(run.of(purpose), similarity)
     except (InputError, NotConvergedError) as error:
         # the ranking of all sources is there: a failure without one of them is no reason to stop
-        run.log.note(f"no ranking without source {fusion.sources[k].spec.name}: {error.what}")
+        run.log.note(f"no ranking {where}: {error.what}")
         return None
-    return similarity if run.method.kernel or (similarity.degrees > 0).all() else None
+    if not solution.converged:
+        run.log.note(f"{where}: {solution.stop}")
+    return ranks_of(solution)
 
 
-def left_out_row(name: str, whole: np.ndarray, ranks: np.ndarray | None) -> dict[str, Any]:
-    """Return how much a ranking, shape (m,), changes without a source (None: nothing to rank).
+def left_out_row(
+    name: str, whole: np.ndarray, without: np.ndarray | None, alone: np.ndarray | None
+) -> dict[str, Any]:
+    """Return how much of a ranking, shape (m,), stays without a source, and on it alone.
 
-    The best of both are compared: `TOP` of them, or half of a list that has no more.
+    The best of both are compared: `TOP` of them, or half of a list that has no more. None stands
+    for what could not be ranked.
     """
     ranked = int(np.count_nonzero(~np.isnan(whole)))
     first = TOP if ranked > TOP else max(1, ranked // 2)
-    found: dict[str, Any] = {"without": name, "first": first}
-    if ranks is None:
-        return found | {"rank_correlation": None, "overlap": None}
-    correlation, overlap = compare_rankings(whole, ranks, first)
-    return found | {"rank_correlation": correlation, "overlap": overlap}
+    (correlation, overlap), (_, same) = (
+        (None, None) if ranks is None else compare_rankings(whole, ranks, first)
+        for ranks in (without, alone)
+    )
+    return {
+        "without": name,
+        "first": first,
+        "rank_correlation": correlation,
+        "overlap": overlap,
+        "overlap_alone": same,
+        "by_chance": first / ranked,
+    }
 
 
 def ranks_of(solution: Solution) -> np.ndarray:
@@ -241,7 +268,7 @@ def aggregate_rankings(run: Run, kind: str, rankings: Iterable[Ranked]) -> Score
             if rest.any():
                 found = aggregate(how, np.delete(ranks, k, axis=1), rest)
                 others = midranks(found.score, larger_is_better=found.larger_is_better)
-            rows.append(left_out_row(name, expected, others))
+            rows.append(left_out_row(name, expected, others, ranks[:, k]))
     return Scored(made, {}, None, knowledge)
 
 

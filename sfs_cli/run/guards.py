@@ -7,25 +7,27 @@ in ``sfs_cli.options.guards``. A guard reads few values, or what the run has mad
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from sfs_cli.catalog import ON_SOURCES
 from sfs_cli.compute.context import Labels
 from sfs_cli.compute.engine import ThreadExecutor
 from sfs_cli.compute.matrix import Span, cut
-from sfs_cli.errors import counted, listed, plural
+from sfs_cli.errors import SfsError, counted, listed, plural
 from sfs_cli.features.moderation import METHODS as MODERATED
 from sfs_cli.graph.similarity import DenseSimilarity, Similarity, has_zero_degrees, name_samples
 from sfs_cli.io.files.table import is_number
 from sfs_cli.knowledge.samples import Classes, Profile
-from sfs_cli.options import RankConfig
 from sfs_cli.options.guards import GUARDS
+from sfs_cli.ranking.prune import standardized
 from sfs_cli.ranking.table import Ranking
+from sfs_cli.run.annotations import followed_by_top, groupings
 from sfs_cli.run.inputs import look_continuous
 from sfs_cli.run.load import Run
-from sfs_cli.run.passes import needed
 from sfs_cli.run.raw_values import (
     FOR_TESTS,
     Raw,
@@ -33,12 +35,14 @@ from sfs_cli.run.raw_values import (
     looked,
     raw_kind,
     refuse_logarithms,
+    shallow,
     swapped,
 )
 from sfs_cli.run.ties import ties
 from sfs_cli.run.top import LOOKING, TOP, TopFeatures
 from sfs_cli.store.ids import FeatureIds
 from sfs_cli.store.matrix import look
+from sfs_cli.store.transforms import parse, target_of
 
 UNIFORM_SPAN = 0.25
 """A graph is uniform if 9 of 10 pairs lie in a range below this part of a sample's own value."""
@@ -76,6 +80,7 @@ _EVENT = (
 )
 """Names of columns of times, and of those that say what happened then."""
 _MEND = "and no source will find them; correct the table (or name them by --id-map)"
+_SYMBOLS = re.compile(r"symbol|^genes?(?:[ _.]?names?)?$", re.IGNORECASE)
 SUSPICIOUS = {
     _DATE: (
         "names",
@@ -96,6 +101,14 @@ SUSPICIOUS = {
 """Patterns of names that genes do not have, with the guard and what it says of such features."""
 
 
+def before_ranking(run: Run) -> Raw | None:
+    """Warn of what is seen before anything is ranked; return what raw values need."""
+    raw = guard_raw(run)
+    guard_labels(run)
+    guard_sources(run)
+    return raw
+
+
 def guard_raw(run: Run, of: str = "the ranking") -> Raw | None:
     """Warn of values that need a transformation, and return it; `of` is what they dominate."""
     asked = run.config.transform
@@ -105,13 +118,16 @@ def guard_raw(run: Run, of: str = "the ranking") -> Raw | None:
         return None
     if is_tame(asked):
         tell(run, "raw-values", swapped(asked))
+        if target_of(parse(asked)[0]) is not None:
+            tell(run, "shallow", shallow(asked, looked(run), run.matrix.n_features))
         return None
     raw = raw_kind(looked(run), run.config)
     if raw is not None:
-        instead = f"give --transform {raw.after(asked)}"
-        if raw.transform == FOR_TESTS and run.config.scorer in MODERATED:
-            instead += ", or --voom for bulk RNA-seq"
-        tell(run, "raw-values", f"{raw.warning('the values', of)}; {instead}")
+        instead = f"--transform {raw.after(asked)}"
+        tested = raw.transform == FOR_TESTS and run.config.scorer in MODERATED
+        if tested and not raw.sparse and _takes(run, voom=True):
+            instead = "--voom"
+        tell(run, "raw-values", f"{raw.warning('the values', of)}; give {instead}")
     return raw
 
 
@@ -153,9 +169,43 @@ def guard_sources(run: Run) -> None:
 def guard_graph(run: Run, similarity: Similarity) -> None:
     """Warn of a graph that has no structure, and of samples that it hardly has."""
     given = run.config.graph in ("file", "obsp")
-    tell(run, "graph", structureless(similarity, given=given))
+    scaled = run.config.bandwidth is not None
+    tell(run, "graph", structureless(similarity, given=given, scaled=scaled))
     if not has_zero_degrees(similarity):  # `linear` has no others
         tell(run, "outliers", outliers(similarity.degrees, run.matrix.ids.samples))
+
+
+def guard_batches(run: Run, top: TopFeatures | None) -> None:
+    """Warn of first features, found without labels, that follow a column.
+
+    The one that explains most is named, and where its name is not that of batches, batches, too.
+    """
+    config, labels = run.config, run.labels
+    known = config.adjust or config.batch is not None or config.block is not None
+    if run.labels_used or known or top is None or len(top.values) < TOP:
+        return
+    columns = groupings(run.opened.matrix, labels, config.labels)
+    own = None if labels is None else labels.take(run.matrix.samples).codes
+    found = followed_by_top(columns, standardized(top.values), run.matrix.samples, own)
+    batches = [column.spec for column in columns if column.batch and column.spec in found]
+    for name in dict.fromkeys([*list(found)[:1], *sorted(batches, key=list(found).index)[:1]]):
+        share = found[name]
+        text = f"the first features follow {name}, which explains {share:.0%} of the variance of "
+        text += f"{TOP}; if it is technical, as a batch is, "
+        if _takes(run, adjust=(spec := f"{name}=categorical",)):
+            text += f"give --adjust {shlex.quote(spec)}"
+        else:  # as beside weights of samples
+            text += "take its means out of the values before they are ranked"
+        tell(run, "batch", text)
+
+
+def guard_names(run: Run, names: Sequence[str]) -> None:
+    """Warn of names of features that no gene has, also in an annotation that has symbols."""
+    if _wanted(run, "names") or _wanted(run, "columns"):
+        symbols = [texts for name, texts in run.matrix.ids.var.items() if _SYMBOLS.search(name)]
+        for each in (names, *symbols):
+            for guard, text in suspicious(each, run.plan.workers):
+                tell(run, guard, text)
 
 
 def guard_ranking(run: Run, ranking: Ranking, top: TopFeatures | None) -> float | None:
@@ -164,16 +214,19 @@ def guard_ranking(run: Run, ranking: Ranking, top: TopFeatures | None) -> float 
     Returns the mean absolute correlation of the top features, None where it was not looked at.
     """
     tell(run, "ties", ties(ranking))
-    if _wanted(run, "names") or _wanted(run, "columns"):
-        # not before: large matrices read the ids during the first pass
-        for name, text in suspicious(ranking.feature.names, run.plan.workers):
-            tell(run, name, text)
+    # not before: large matrices read the ids during the first pass
+    guard_names(run, ranking.feature.names)
     few = ranking.n_scored < TOP  # of which a part says little
     if top is None or few or not any(_wanted(run, name) for name in LOOKING):
         return None
     spiked = spikes(top.values, run.matrix.ids.samples)
-    tell(run, "spikes", spiked and spiked + _against_spikes(run))
-    tell(run, "repeats", repeats(top.values, _without_repeats(run.config)))
+    config = run.config
+    if spiked and config.similarity in ("rbf", "linear", "correlation") and not config.bandwidth:
+        spiked += ", or give --similarity knn"
+    tell(run, "spikes", spiked)
+    # features of the same labels are expected to be correlated
+    if not run.labels_used and config.max_correlation is None:
+        tell(run, "repeats", repeats(top.values, able=_takes(run, max_correlation=0.7)))
     return mean_correlation(top.values)
 
 
@@ -181,20 +234,26 @@ def _wanted(run: Run, name: str) -> bool:
     return name not in run.config.accept
 
 
+def _takes(run: Run, **options: Any) -> bool:
+    """Tell whether options go with those of a run, so that they can be proposed."""
+    try:
+        return bool(replace(run.config, **options))
+    except SfsError:
+        return False
+
+
 def tell(run: Run, name: str, *texts: str | None) -> None:
     """Warn of what a guard has found, if anything, unless its name is accepted."""
-    assert name in GUARDS
     for text in texts:
         if text is not None and _wanted(run, name):
-            run.log.warn(f"{text} (--accept {name}, if that is intended)")
+            run.log.warn(f"{text} (--accept {name}, if that is intended)", GUARDS[name].weight)
 
 
 def suspicious(names: Sequence[str], threads: int = 1) -> Iterator[tuple[str, str]]:
     """Yield the guard and the warning of names that no gene has, if there are some."""
     found = converted(names, threads)
     for pattern, (guard, what) in SUSPICIOUS.items():
-        alike = [name for name in found if re.match(pattern, name, re.IGNORECASE)]
-        if alike:
+        if alike := [name for name in found if re.match(pattern, name, re.IGNORECASE)]:
             yield guard, f"{counted(len(alike), 'feature')} ({listed(alike, 9)}) {what}"
 
 
@@ -272,10 +331,13 @@ def spelled_twice(classes: Sequence[str], what: str = "class") -> str | None:
     )
 
 
-def structureless(similarity: Similarity, *, given: bool = False) -> str | None:
+def structureless(
+    similarity: Similarity, *, given: bool = False, scaled: bool = False
+) -> str | None:
     """Tell whether a dense graph has no structure to rank by; sparse graphs always have some.
 
-    `given` says that it was not made by this run.
+    `given` says that it was not made by this run, and `scaled` that its bandwidth was asked for,
+    which nearest neighbors would take, too.
     """
     if not isinstance(similarity, DenseSimilarity) or similarity.n < 4:
         return None
@@ -289,20 +351,21 @@ def structureless(similarity: Similarity, *, given: bool = False) -> str | None:
     if not size:
         return None
     if float(np.abs(pairs).mean()) < IDENTITY_MEAN * own:
-        instead = "give a larger --bandwidth, or --similarity knn"
+        instead = "give a larger --bandwidth" if scaled else "give --similarity knn"
         return (
             "in the sample graph hardly any two samples are similar (the mean similarity is "
             f"{float(pairs.mean()):.2g}, that of a sample with itself {own:.2g}): outlier samples "
             f"dominate the ranking; {'build it with a wider kernel' if given else instead}"
         )
     if low > 0 and high - low < UNIFORM_SPAN * size and high < 2 * low:
+        narrower = "give a smaller --bandwidth" if scaled else "give --similarity knn"
         instead = (
             "keep only the nearest neighbors of each sample, or build it with a steeper kernel"
         )
         return (
             "in the sample graph nearly all pairs are equally similar "
             f"(9 of 10 lie from {low:.2f} to {high:.2f}), so that it hardly tells features apart; "
-            f"{instead if given else 'give --similarity knn'}"
+            f"{instead if given else narrower}"
         )
     return None
 
@@ -334,17 +397,6 @@ def spikes(values: np.ndarray, sample_ids: Sequence[str]) -> str | None:
     )
 
 
-def _against_spikes(run: Run) -> str:
-    """Return what else may be done, and was not yet: ", or so", or nothing."""
-    ways = []
-    # log1p refuses some negative values
-    if run.config.transform is None and not (looked(run) < 0).any():
-        ways.append(", or take logarithms if the values are not logarithms (--transform log1p)")
-    if run.config.similarity in ("rbf", "linear", "correlation"):
-        ways.append(", or give --similarity knn")
-    return "".join(ways)
-
-
 def mean_correlation(values: np.ndarray) -> float:
     """Return the mean absolute correlation of the pairs of centered features (b, n)."""
     unit = values / np.linalg.norm(values, axis=1, keepdims=True)
@@ -352,30 +404,17 @@ def mean_correlation(values: np.ndarray) -> float:
     return float(correlation[np.triu_indices(len(unit), 1)].mean())
 
 
-def repeats(values: np.ndarray, instead: str = "--method mrsf") -> str | None:
-    """Warn of redundant top features, centered values (b, n).
-
-    `instead` are the options of a ranking without redundancy.
-    """
+def repeats(values: np.ndarray, *, able: bool = True) -> str | None:
+    """Warn of redundant top features, centered values (b, n); `able`: --max-correlation goes."""
     mean = mean_correlation(values)
     if not mean > REPEATS:
         return None
     return (
         f"the first {len(values)} features repeat each other (their mean absolute correlation is "
-        f"{mean:.2f}): the list is redundant; --max-correlation 0.7 moves redundant features "
-        f"behind, {instead} avoids them"
+        f"{mean:.2f}): the list is redundant; "
+        + (
+            "give --max-correlation 0.7, which moves redundant features behind"
+            if able
+            else "take one of those that are correlated"
+        )
     )
-
-
-def _without_repeats(config: RankConfig) -> str:
-    """Return the options of a ranking of the same data without redundancy."""
-    if config.ranker in ON_SOURCES:
-        return "--then mrsf"
-    if {"labels", "some-labels"} & needed(config):
-        return f"--method mrsf --response {response_of(config)}"
-    return "--method mrsf"
-
-
-def response_of(config: RankConfig) -> str:
-    """Return the response by which MRSF uses the labels of a ranking."""
-    return "outcome" if config.numeric else "lda"

@@ -6,13 +6,10 @@ command line takes. Nothing here depends on where a result is written, or how it
 
 from __future__ import annotations
 
-import re
 import shlex
+from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from sfs_cli import catalog
 from sfs_cli.catalog import METHODS, ON_SOURCES
@@ -22,67 +19,62 @@ from sfs_cli.features import FEATURES, steps_of, untested
 from sfs_cli.features.proposal import OTHER_METHOD, Proposal, Seen
 from sfs_cli.features.significance import tests
 from sfs_cli.features.significance.graph import made_of_features
-from sfs_cli.io.files.read_limits import reading_within
-from sfs_cli.io.files.scratch import scratch_folder
-from sfs_cli.io.files.table import NULL_TOKENS
+from sfs_cli.io.knowledge.sample_columns import is_inside
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import options_of
 from sfs_cli.options.graph import GRAPH_FIELDS
 from sfs_cli.provenance import NextRun
 from sfs_cli.run import inputs
+from sfs_cli.run.annotations import components, followed, groupings
 from sfs_cli.run.artificial import check_artificial
-from sfs_cli.run.guards import (
-    REPEATS,
-    id_labels,
-    response_of,
-)
-from sfs_cli.run.memory import memory_budget
+from sfs_cli.run.guards import REPEATS, id_labels
 from sfs_cli.run.passes import needed
 from sfs_cli.run.raw_values import Raw, raw_kind
 from sfs_cli.store.matrix import look
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from sfs_cli.run.load import Run
 
 MOST = 3
 """Runs that are suggested at most."""
 FEW_SAMPLES = 5000
 """MRSF on a sample graph takes minutes for more."""
-MOST_CLASSES, SAMPLES_PER_CLASS = 20, 4
-_WORD_BEGINS, _WORD_ENDS = r"(?:^|[\W_]|(?<=[a-z])(?=[A-Z]))", r"(?:[\W_\d]|(?<=[a-z])(?=[A-Z])|$)"
-_BATCHES = "batch plate lane run site center centre chip library lot slide donor patient subject "
-_BATCHES += "individual experiment study dataset sequencer platform"
-_CLASSES = "type tissue class label labels condition group disease diagnosis status treatment "
-_CLASSES += "genotype stage subtype cluster leiden louvain phenotype"
-
-
-def _named(words: str) -> re.Pattern[str]:
-    return re.compile(f"{_WORD_BEGINS}(?i:{'|'.join(words.split())}){_WORD_ENDS}")
-
-
-_LIKE_BATCHES, _LIKE_CLASSES = _named(_BATCHES), _named(_CLASSES)
 
 
 def guide(config: RankConfig, messages: Messages) -> str:
     """Read what a configuration names, rank nothing, and return the runs worth making as text."""
-    memory = memory_budget(config)
-    scratch = Path(config.scratch) if config.scratch else None
-    with reading_within(memory), scratch_folder(scratch) as folder:
-        opened, table = inputs.load_with_labels(config, memory, folder, messages)
+    with inputs.read_alone(config, messages) as (opened, table):
         labels = inputs.align_labels(config, opened.matrix, table, messages)
         raw = None if config.transform is not None else raw_kind(look(opened.matrix), config)
-        facts = seen(opened, labels, raw)
+        facts = seen(config, opened, labels, raw)
         repeated = not all(step.independent(opened.matrix.ids) for step in steps_of(config))
-    found = next_runs(config, facts, ranked=False)
-    runs = [(each["reason"], each["command"]) for each in found]
+    runs = [(each["reason"], each["command"]) for each in next_runs(config, facts, ranked=False)]
     result = shlex.split(runs[0][1])[-1] if runs else "results"
     reason = "Choose the number of features by a rule."
-    rule = _rule(config.for_samples(facts.n), facts.n, repeated=repeated)
+    rule = _rule(
+        config.for_samples(facts.n, facts.n_classes, facts.sparse), facts.n, repeated=repeated
+    )
     runs.append((reason, shlex.join(["sfs", "select", result, *rule])))
     return "\n".join(f"# {why}\n{command}\n" for why, command in runs)
+
+
+def first_run(
+    config: RankConfig, opened: inputs.Opened, labels: Labels | None, raw: Raw | None
+) -> tuple[str, Seen]:
+    """Return the command of the run to begin with, on a matrix that was read, and what is known.
+
+    It takes the annotation that looks like classes by its name as labels, where there are none, and
+    batches that the samples follow out of the features.
+    """
+    named = [each.spec for each in groupings(opened.matrix) if each.named and not each.batch]
+    if labels is None and named:
+        config = replace(config, labels=named[0])
+        labels = inputs.align_labels(config, opened.matrix, None, Messages(verbosity=-1))
+    facts = seen(config, opened, labels, raw)
+    if facts.followed:
+        config = replace(config, adjust=(f"{next(iter(facts.followed))}=categorical",))
+    return next_runs(config, facts, ranked=False)[0]["command"], facts
 
 
 def _rule(config: RankConfig, n: int, *, repeated: bool) -> list[str]:
@@ -91,88 +83,52 @@ def _rule(config: RankConfig, n: int, *, repeated: bool) -> list[str]:
     A rule that controls errors is proposed only where its assumptions hold: the samples are
     independent (not `repeated`), and the graph is built from other data.
     """
-    needs, own = needed(config), False
-    if "graph" in needs:
-        own = bool(made_of_features(config, n))
+    needs = needed(config)
+    own = "graph" in needs and made_of_features(config, n)
     if tests(config) and untested(config) is None:
-        tested = not repeated and not (own and config.split is None)
-        return ["--fdr", "0.05"] if tested else ["--top", "50"]
-    if config.stability is not None:
+        if not repeated and not (own and config.split is None):
+            return ["--fdr", "0.05"]
+    elif config.stability is not None:
         return ["--stable", "0.75"]
     # features of the graph itself, and those of donors, are ahead of the copies anyway
-    if own or repeated or not needs:
-        return ["--top", "50"]
-    try:
-        check_artificial(config, "")
-    except SfsError:
-        return ["--top", "50"]
-    return ["--artificial"]
+    elif needs and not own and not repeated:
+        with suppress(SfsError):
+            check_artificial(config, "")
+            return ["--artificial"]
+    return ["--top", "50"]
 
 
 def after_ranking(run: Run, raw: Raw | None, repeats: float | None) -> list[NextRun]:
     """Return the runs worth making after a run."""
-    facts = seen(run.opened, run.labels, raw)
+    facts = seen(run.config, run.opened, run.labels, raw)
     if repeats is not None and repeats > REPEATS:
         facts = replace(facts, repeats=repeats)
     return next_runs(run.config, facts, ranked=True)
 
 
-def seen(opened: inputs.Opened, labels: Labels | None, raw: Raw | None) -> Seen:
+def seen(config: RankConfig, opened: inputs.Opened, labels: Labels | None, raw: Raw | None) -> Seen:
     """Return what is known of a matrix that was read."""
     matrix = opened.matrix
-    classes, batches = _annotations(matrix.ids.obs, matrix.n_samples, labels)
+    columns = groupings(matrix, labels, config.labels)
+    batches = [each for each in columns if each.batch]
+    led = followed(batches, components(matrix)) if batches else {}
+    batches.sort(key=lambda each: [*led, each.spec].index(each.spec))
+    inside = [each for each in columns if not each.batch and is_inside(each.spec)]
     labeled = labels is not None and id_labels(labels) is None
     return Seen(
         matrix.n_samples,
         matrix.n_features,
         raw,
-        classes,
-        batches,
+        {each.spec: each.levels for each in inside},
+        {each.spec: each.levels for each in batches},
+        led,
         labeled,
-        0 if labels is None else int((labels.codes < 0).sum()),
+        2 if labels is None else labels.n_classes,
+        0 if labels is None else int((~labels.known).sum()),
         matrix.missing.values,
+        config.method is None and opened.like_cells()[0],
+        "obsm:spatial" in opened.graphs,
     )
-
-
-def _annotations(
-    obs: pa.Table | None, n: int, labels: Labels | None
-) -> tuple[dict[str, int], dict[str, int]]:
-    """Return the annotations that look like classes and like batches, and their sizes."""
-    classes: dict[str, int] = {}
-    batches: dict[str, int] = {}
-    if obs is None:
-        return classes, batches
-    import pyarrow as pa
-
-    for name, kind in zip(obs.schema.names, obs.schema.types):
-        textual = pa.types.is_string(kind) or pa.types.is_large_string(kind)
-        column = obs[name]
-        if not (textual or pa.types.is_dictionary(kind) or pa.types.is_boolean(kind)):
-            continue
-        # samples without a value would have to be left out
-        if column.null_count or not set(NULL_TOKENS).isdisjoint(column.unique().to_pylist()):
-            continue
-        if not pa.types.is_dictionary(kind):
-            column = column.dictionary_encode()
-        joined = column.unify_dictionaries().combine_chunks()
-        _, codes = np.unique(joined.indices.to_numpy(), return_inverse=True)
-        sizes = np.bincount(codes)
-        if not 2 <= len(sizes) <= n // SAMPLES_PER_CLASS or sizes.min() < 2:
-            continue
-        if _LIKE_BATCHES.search(name):
-            if labels is None or not _tells(codes, labels):
-                batches[name] = len(sizes)
-        elif len(sizes) <= MOST_CLASSES:
-            classes[name] = len(sizes)
-    likely = sorted(classes, key=lambda name: _LIKE_CLASSES.search(name) is None)
-    return {name: classes[name] for name in likely}, batches
-
-
-def _tells(codes: np.ndarray, labels: Labels) -> bool:
-    """Tell whether a batch (n,) says which class its samples have: both cannot be separated."""
-    known = labels.codes >= 0
-    pairs = np.unique(np.stack([codes[known], labels.codes[known]]), axis=1)
-    return pairs.shape[1] == len(np.unique(codes[known]))
 
 
 def next_runs(config: RankConfig, seen: Seen, *, ranked: bool) -> list[NextRun]:
@@ -193,18 +149,19 @@ def next_runs(config: RankConfig, seen: Seen, *, ranked: bool) -> list[NextRun]:
 
     def add(base: RankConfig, proposal: Proposal) -> RankConfig | None:
         try:
-            made = replace(base, **proposal.changes)
+            made = replace(base, top=None, **proposal.changes)  # rules may need the whole table
         except SfsError:  # some option that was given does not go with these
             return None
         words = [*made.command(), "--out", "-".join(filter(None, ("results", proposal.name)))]
         found.append(NextRun(command=shlex.join(words), reason=proposal.reason))
         return made
 
-    base, made = config, config.for_samples(seen.n)  # what is asked for, and what runs
+    base = config  # what is asked for; and what runs:
+    made = config.for_samples(seen.n, seen.n_classes, seen.sparse)
     corrected = _corrected(made, seen)
     if corrected is not None:
         base = add(config, corrected) or config
-        made = base.for_samples(seen.n)
+        made = base.for_samples(seen.n, seen.n_classes, seen.sparse)
     elif not ranked:
         said = "What was asked for" if config.method is not None else "The default method"
         add(config, Proposal("", f"{said}: {METHODS[made.ranker].title}.", {}))
@@ -245,7 +202,11 @@ def _adjusted(base: RankConfig, _made: RankConfig, seen: Seen) -> Proposal | Non
     name, levels = next(iter(seen.batches.items()))
     reason = f"{name} ({levels} values) looks like batches, whose differences may be larger than "
     reason += "those of interest: this takes their means out of every feature."
-    return Proposal("adjusted", reason, {"adjust": (f"obs:{name}=categorical",)})
+    if name in seen.followed:
+        reason = f"The samples follow {name} ({levels} values), which explains "
+        reason += f"{seen.followed[name]:.0%} of one of their leading components: this takes the "
+        reason += "means of these batches out of every feature."
+    return Proposal("adjusted", reason, {"adjust": (f"{name}=categorical",)})
 
 
 def _labeled(base: RankConfig, made: RankConfig, seen: Seen) -> Proposal | None:
@@ -263,19 +224,22 @@ def _labeled(base: RankConfig, made: RankConfig, seen: Seen) -> Proposal | None:
         reason += "tell the classes apart together."
     else:
         name, count = next(iter(seen.classes.items()))
-        changes["labels"] = f"obs:{name}"
+        changes["labels"] = name
         reason = f"{name} has {count} values: this selects features that tell them apart together."
     return Proposal("labels", reason, changes, OTHER_METHOD)
 
 
 def _weighted(base: RankConfig, _made: RankConfig, seen: Seen) -> Proposal | None:
-    """Propose to learn the weights of sources."""
+    """Propose to learn the weights of sources from labels.
+
+    Without labels nothing is proposed: weights by agreement (`statis`) are equal for two sources
+    and for any number of `rbf` ones, and `sparse-umkl` weighs a source of noise above the others.
+    """
     given = base.weights is not None or any(source.weight is not None for source in base.source)
-    if len(base.source) < 2 or given or base.method == "kogs":
+    if len(base.source) < 2 or given or base.method == "kogs" or not seen.labeled:
         return None
-    how, learned = ("alignf", "the labels") if seen.labeled else ("statis", "each other")
-    reason = f"The {len(base.source)} sources count alike: this weighs them by how far they "
-    return Proposal(how, f"{reason}agree with {learned}.", {"weights": how}, OTHER_METHOD)
+    reason = f"The {len(base.source)} sources count alike: this weighs them by how far they agree "
+    return Proposal("alignf", f"{reason}with the labels.", {"weights": "alignf"}, OTHER_METHOD)
 
 
 def _together(base: RankConfig, made: RankConfig, seen: Seen) -> Proposal | None:
@@ -290,7 +254,7 @@ def _together(base: RankConfig, made: RankConfig, seen: Seen) -> Proposal | None
         return None
     changes = _defaults(*catalog.OPTIONS) | {"method": "mrsf"}
     if by_labels:  # else MRSF follows the graph and not them
-        changes |= _defaults(*GRAPH_FIELDS) | {"response": response_of(made)}
+        changes |= _defaults(*GRAPH_FIELDS) | {"response": made.label_response}
     reason = f"{METHODS[made.ranker].title} scores each feature by itself: this selects features "
     reason += "together, without redundancy."
     return Proposal("mrsf", reason, changes, OTHER_METHOD)

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sfs_cli.io.files.sniff import split_modality
+from sfs_cli.io.files.text import split_member
 from sfs_cli.io.given import given
 from sfs_cli.run import outputs
 
@@ -43,7 +43,8 @@ def identity_of(inputs: Any, roles: Collection[str] = ("matrix",)) -> Identity:
     found = inputs if isinstance(inputs, list) else []
     matrices = [e for e in found if isinstance(e, dict) and e.get("role") in roles]
     sources = [e["source"] if isinstance(e.get("source"), dict) else e for e in matrices]
-    digests = {str(each["sha256"]) for each in [*matrices, *sources] if each.get("sha256")}
+    files = [file for each in sources for file in each.get("files", ())]  # that a store is made of
+    digests = {str(each["sha256"]) for each in [*matrices, *sources, *files] if each.get("sha256")}
     # a store has the format of what it was made of
     return Identity(
         frozenset(digests), frozenset(_format(str(each.get("path", ""))) for each in sources)
@@ -51,10 +52,9 @@ def identity_of(inputs: Any, roles: Collection[str] = ("matrix",)) -> Identity:
 
 
 def _format(path: str) -> str:
-    name = split_modality(Path(path))[0]
-    if name.suffix.lower() in _COMPRESSED:
-        return Path(name.stem).suffix.lower() + name.suffix.lower()
-    return name.suffix.lower()
+    name = split_member(Path(path))[0]
+    suffix = name.suffix.lower()
+    return Path(name.stem).suffix.lower() + suffix if suffix in _COMPRESSED else suffix
 
 
 def same_matrix(one: Identity, other: Identity) -> bool | None:
@@ -65,8 +65,7 @@ def same_matrix(one: Identity, other: Identity) -> bool | None:
     """
     if one.digests & other.digests:
         return True
-    alike = one.formats & other.formats
-    return False if one.digests and other.digests and alike else None
+    return False if one.digests and other.digests and one.formats & other.formats else None
 
 
 def any_same(found: Iterable[bool | None]) -> bool | None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar, cast
@@ -12,9 +14,13 @@ import numpy as np
 
 from sfs_cli.compute.context import Labels
 from sfs_cli.compute.matrix import Ids
-from sfs_cli.errors import InputError, UsageError, counted, listed
+from sfs_cli.compute.memory import check_memory
+from sfs_cli.errors import InputError, Options, UsageError, counted, counts_text, listed
 from sfs_cli.io.files.names import nfc
-from sfs_cli.io.files.table import is_number
+from sfs_cli.io.files.read_limits import reading_within
+from sfs_cli.io.files.scratch import made, scratch_folder
+from sfs_cli.io.files.table import is_number, sure_annotations
+from sfs_cli.io.knowledge.gene_sets import read_id_map
 from sfs_cli.io.knowledge.sample_columns import (
     LABEL_NAMES,
     Column,
@@ -24,15 +30,25 @@ from sfs_cli.io.knowledge.sample_columns import (
     read_column,
     refuse_headless,
 )
-from sfs_cli.io.matrix.base import BY_CONVENTION, MatrixReader, ReadOptions, decide, open_matrix
+from sfs_cli.io.matrix.base import (
+    BY_CONVENTION,
+    LeavesOut,
+    MatrixReader,
+    ReadOptions,
+    decide,
+    open_matrix,
+)
+from sfs_cli.knowledge.matching import FeatureIndex
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
-from sfs_cli.options.fields import split_words
-from sfs_cli.run.config import refuse_annotation
-from sfs_cli.run.memory import thread_count
+from sfs_cli.options.fields import flag, split_words
+from sfs_cli.run.columns import refuse_numbers, sample_classes
+from sfs_cli.run.config import matrix_files, refuse_annotation
+from sfs_cli.run.memory import memory_budget, thread_count
 from sfs_cli.store.build import COARSE, LARGEST_EXACT, BuildOptions, build
+from sfs_cli.store.collapse import WAYS, Collapsed
 from sfs_cli.store.disk import is_store, open_store, read_manifest
-from sfs_cli.store.matrix import Matrix
+from sfs_cli.store.matrix import Matrix, like_cells, look
 
 BLOCK_PART = 32
 """A reader's block takes at most this fraction (1/N) of the memory."""
@@ -60,6 +76,19 @@ class Opened:
     facts: dict[str, Any] = field(default_factory=dict)  # format, orientation, what was changed
     graphs: tuple[str, ...] = ()  # what the file holds to compare samples by
 
+    def like_cells(self) -> tuple[bool, int]:
+        """Tell whether the values that are looked at are like those of cells, as the facts say.
+
+        Returned is also how many features were read for it. A plan has looked at the first values
+        in the file.
+        """
+        looked = 0
+        if "like_cells" not in self.facts:
+            values = look(self.matrix)
+            looked, m = len(values), self.matrix.n_features
+            self.facts["like_cells"] = like_cells(int(np.count_nonzero(values)), values.size, m)
+        return self.facts["like_cells"], looked
+
 
 Opener = Callable[[RankConfig, list[str], int, Path, Messages], Opened]
 """What opens a matrix; its parameters are those of `load`."""
@@ -71,8 +100,7 @@ def read_label_table(config: RankConfig, ids: Ids | None = None) -> Column[Label
     None where there are none, or where they are annotations and the matrix, which has `ids`, was
     not read yet.
     """
-    if config.labels is not None and not is_inside(config.labels):
-        refuse_annotation(config)
+    refuse_annotation(config)
     if config.labels is None or (ids is None and is_inside(config.labels)):
         return None
     wanted = Wanted("labels", "label", _label_parser(config), LABEL_NAMES)
@@ -110,8 +138,11 @@ def order_of(config: RankConfig) -> list[str]:
 
 
 def storage_dtype(config: RankConfig) -> np.dtype[Any]:
-    """Return the type that values are stored in: float32 unless asked otherwise."""
-    return np.dtype(config.dtype or "float32")
+    """Return the type that values are stored in: float32 unless asked otherwise.
+
+    Sums of counts may be larger than what is exact there.
+    """
+    return np.dtype(config.dtype or ("float64" if config.pseudobulk else "float32"))
 
 
 def held_limit(config: RankConfig, memory: int) -> int:
@@ -127,6 +158,7 @@ def load(
     folder: Path,
     messages: Messages,
     kept: dict[str, Any] | None = None,
+    found: MatrixReader | None = None,
 ) -> Opened:
     """Read the matrix of a configuration.
 
@@ -144,13 +176,21 @@ def load(
         Receives progress, decisions and warnings.
     kept : dict, optional
         Provenance for the manifest of a store that is left in `folder`; None: none is left.
+    found : MatrixReader, optional
+        The open matrix, where it is not that of the configuration.
     """
     path = Path(config.matrix)
-    if is_store(path):
+    collapse = config.collapse
+    if found is None and config.files:  # each is collapsed by itself
+        found, collapse = _several(config, known_samples, memory, folder / "files", messages), None
+    if found is None and is_store(path):
         return _open_store(config, path)
-    reader, rows, why = peek(config, known_samples, memory, folder)
+    if found is None:
+        reader, rows, why = peek(config, known_samples, memory, folder)
+    else:
+        reader, rows, why = found, found.fixed_rows or "samples", "each file has samples of its own"
     try:
-        messages.note(f"{path.name} ({reader.format}): {why}")
+        messages.note(f"{config.matrix_name} ({reader.format}): {why}")
         for note in reader.notes:
             messages.note(note)
         with messages.progress("reading", reader.n_rows) as advance:
@@ -167,15 +207,24 @@ def load(
                 folder=folder,
                 limit=held_limit(config, memory),
                 keep=kept is not None,
-                source=(kept or {}) | {"format": reader.format, "rows": rows},
+                source=(kept or {})
+                | {"format": reader.format, "rows": rows}
+                | logged(reader.annotations.facts),
                 progress=progress,
+                collapse=collapse,
+                symbols=partial(_symbols, config.id_map) if config.id_map else None,
             )
             built = build(reader, options)
+            if reader.fixed_rows is None and isinstance(reader, LeavesOut):
+                obs = built.matrix.ids.obs
+                of_samples = {} if obs is None else obs.to_pydict()
+                refuse_numbers({**built.matrix.ids.var, **of_samples}, path)
     finally:
         reader.close()
     if built.renamed:
         messages.warn(
-            f"features with a duplicate id, which got a suffix (-1, -2, ...): {built.renamed:,}"
+            f"features with a duplicate id, which got a suffix (-1, -2, ...): {built.renamed:,}; "
+            f"--collapse {'|'.join(WAYS)} makes one feature of those of one id"
         )
     if built.coarse:
         messages.warn(
@@ -190,10 +239,62 @@ def load(
             "or times?"
         )
     n, m = built.matrix.n_samples, built.matrix.n_features
-    if why == BY_CONVENTION and (doubt := on_its_side(n, m)):
-        messages.warn(doubt)
+    if why == BY_CONVENTION:
+        _warn_of_rows(n, m, built.matrix.ids.var, messages)
     facts = {"format": reader.format, "rows": rows, "orientation": why, "renamed": built.renamed}
+    facts |= reader.annotations.facts
+    if built.collapsed is not None:
+        facts["collapse"] = _tell_collapsed(built.collapsed, config.id_map, messages)
     return Opened(built.matrix, facts, reader.annotations.graphs)
+
+
+def _several(
+    config: RankConfig, known_samples: list[str], memory: int, folder: Path, messages: Messages
+) -> MatrixReader:
+    """Read each file of a matrix by itself, and return the reader of all.
+
+    Cells are added up when all are there: those of a donor may be in several files.
+    """
+    from sfs_cli.run.stacked import stack
+
+    names = matrix_files(config)
+    parts, room = [], memory // len(names)
+    for i, file in enumerate(config.all_files):
+        one = replace(config, matrix=file, files=(), pseudobulk=None, min_cells=None)
+        parts.append(load(one, known_samples, room, made(folder) / str(i), messages))
+    release = partial(shutil.rmtree, folder, ignore_errors=True)
+    return _summed(config, stack(parts, names, Path(config.matrix_name), release), "features")
+
+
+def _warn_of_rows(n: int, m: int, var: Mapping[str, Iterable[str]], messages: Messages) -> None:
+    """Warn where n samples of m features, annotated by `var`, may be the other way round."""
+    if doubt := on_its_side(n, m):
+        messages.warn(doubt)
+    elif name := sample_classes(var):
+        messages.warn(
+            f"rows are taken as features, but {name!r} looks like classes of samples: if the rows "
+            f"are the samples, give --rows samples (and --labels obs:{name}); else --rows features"
+        )
+
+
+def _symbols(id_map: str, ids: Iterable[str]) -> dict[str, set[str]]:
+    """Return what a map pairs features with."""
+    return FeatureIndex(list(dict.fromkeys(ids)), read_id_map(id_map)).symbols()
+
+
+def _tell_collapsed(made: Collapsed, id_map: str | None, messages: Messages) -> dict[str, Any]:
+    """Say what became of features of one id, and return the facts."""
+    none, *sizes = np.bincount(made.codes + 1).tolist()
+    facts = {
+        "features_in_the_file": len(made.codes),
+        "features_made": len(sizes),
+        "that_share_an_id": sum(size for size in sizes if size > 1),
+        "left_out_without_an_id": none - made.several,
+        "left_out_with_several_ids": made.several,
+    }
+    by = id_map or "the ids in the file"
+    messages.note(f"--collapse {made.how}, by {by}: {counts_text(facts)}")
+    return {"how": made.how} | facts
 
 
 def load_with_labels(
@@ -209,6 +310,16 @@ def load_with_labels(
     """
     table = read_label_table(config)
     return load(config, list(table or ()), memory, folder, messages, kept), table
+
+
+@contextmanager
+def read_alone(
+    config: RankConfig, messages: Messages
+) -> Iterator[tuple[Opened, Column[Label] | None]]:
+    """Give the matrix and the labels of a configuration, of which nothing else is used."""
+    memory = memory_budget(config)
+    with reading_within(memory), scratch_folder(config.scratch) as folder:
+        yield load_with_labels(config, memory, folder, messages)
 
 
 def on_its_side(n: int, m: int) -> str | None:
@@ -231,24 +342,62 @@ def peek(
         layer=config.layer,
         use_raw=config.use_raw,
         allow_external=config.allow_external,
+        leave_out=True,
+        decimal=config.decimal,
         decode_bytes=memory // DECODE_PART,
         scratch=scratch,
+        known_samples=known_samples,
     )
     reader = open_matrix(Path(config.matrix), options)
     try:
         rows, why = decide(reader, cast(Any, config.rows), known_samples)
+        if isinstance(reader, LeavesOut):
+            _leave_out(reader, rows == "features" and "columns" not in config.accept)
+        reader = _summed(config, reader, rows)
     except BaseException:
         reader.close()
         raise
     return reader, rows, why
 
 
+def _summed(
+    config: RankConfig, reader: MatrixReader, rows: Literal["features", "samples"]
+) -> MatrixReader:
+    """Return a reader of the sums that ``--pseudobulk`` asks for, else the reader."""
+    if config.pseudobulk is None:
+        return reader
+    from sfs_cli.io.matrix.pseudobulk import Pseudobulk
+
+    names = dict.fromkeys(split_words(config.pseudobulk.removeprefix("obs:")) or [""])
+    found = Pseudobulk(reader, rows, [*names], config.least_cells, storage_dtype(config).name)
+    if rows == "samples":  # the sums are held until all cells are read
+        needed = 8 * len(found.ids) * len(reader.column_ids)
+        hint = "raise --memory, or leave out smaller groups by --min-cells"
+        check_memory("the sums of the cells need", needed, memory_budget(config), hint)
+    return found
+
+
+def _leave_out(reader: LeavesOut, by_name: bool) -> None:
+    """Leave annotations out of the values, and note which; `by_name` also columns of numbers."""
+    texts = [*reader.beside] if reader.fixed_rows is None else []  # else the format has them
+    names = sure_annotations(reader.column_ids, reader.beside) if by_name else []
+    if names:
+        reader.leave_out(names)
+    found = [f"{listed(n, 8)} ({why})" for n, why in ((texts, "text"), (names, "name")) if n]
+    if found:
+        reader.notes = [*reader.notes, f"annotations, not values: {'; '.join(found)}"]
+
+
+def logged(facts: dict[str, Any]) -> dict[str, Any]:
+    """Return what facts say of logarithms that a matrix was read as."""
+    return {"log1p": True} if facts.get("log1p") else {}
+
+
 def _open_store(config: RankConfig, path: Path) -> Opened:
-    for flag, option in (("--layer", "layer"), ("--use-raw", "use_raw")):
-        if getattr(config, option):
-            raise UsageError(f"{flag} has no effect on a store", hint=_STORE_HINT, option=option)
-    if config.rows == "samples":
-        raise UsageError("--rows has no effect on a store", hint=_STORE_HINT, option="rows")
+    refused = config.given("layer", "use_raw", "collapse", "pseudobulk")
+    for option in [*refused, "rows"] if config.rows == "samples" else refused:
+        what = f"{flag(option)} has no effect on a store"
+        raise UsageError(what, hint=_STORE_HINT, option=option)
     manifest = read_manifest(path)
     if config.dtype is not None and config.dtype != manifest.dtype:
         raise UsageError(
@@ -256,8 +405,24 @@ def _open_store(config: RankConfig, path: Path) -> Opened:
             hint=_STORE_HINT,
             option="dtype",
         )
-    facts = {"format": "store", "rows": "features", "renamed": 0}
+    facts = {"format": "store", "rows": "features", "renamed": 0} | logged(manifest.source)
     return Opened(open_store(path, ids_later=True), facts)
+
+
+def _compared_with(config: RankConfig, classes: list[str]) -> list[str]:
+    """Return the two classes, first the one that ``--reference`` names.
+
+    Raises InputError when there are not two, or the reference is none of them.
+    """
+    first = nfc(config.reference or "")
+    if len(classes) == 2 and first in classes:
+        return [first, *(name for name in classes if name != first)]
+    what, hint = f"no sample is of class {first!r}", f"the classes are {listed(classes)}"
+    if len(classes) != 2:
+        what = f"--reference is for two classes, and there are {len(classes)}"
+        hint = "leave it out, or name a column of two classes"
+    where = f"--reference; {config.labels}"
+    raise InputError(what, where=where, hint=hint, option=("reference", "labels"))
 
 
 def align_labels(
@@ -274,6 +439,7 @@ def align_labels(
     if table is None:
         table = read_label_table(config, matrix.ids)
         assert table is not None, "there are labels"
+    table.settle(samples)
     tell_column(table, "labels", messages)
     known = [table.get(sample) for sample in samples]
     if None in known and not is_inside(config.labels):
@@ -281,21 +447,22 @@ def align_labels(
     if not any(label is not None for label in known):
         raise without_common_ids("a label", config.labels, list(table), samples)
     if strangers := len(set(table) - set(samples)):
-        messages.warn(f"labeled samples not in the matrix: {strangers:,} ({config.labels})")
+        messages.note(f"labeled samples not in the matrix: {strangers:,} ({config.labels})")
     if config.label_type == "continuous":
         values = np.array([np.nan if k is None else k for k in known], np.float64)
         return Labels(np.full(len(known), -1), [], values)
-    classes = sorted({label for label in known if label is not None})
+    classes: list[Label] = sorted({label for label in known if label is not None})
     if config.label_order is not None:
         classes = [*order_of(config)]
-        absent = [name for name in classes if name not in set(table.values())]
-        if absent:
+        if absent := [name for name in classes if name not in set(table.values())]:
             raise InputError(
                 f"no sample is of class {absent[0]!r}",
                 where=f"--label-order {config.label_order}; {config.labels}",
                 hint="correct the name, or leave the class out",
                 option=("label_order", "labels"),
             )
+    if config.reference is not None:
+        classes = [*_compared_with(config, cast("list[str]", classes))]
     code = {name: i for i, name in enumerate(classes)}
     codes = np.array([-1 if k is None else code[k] for k in known])
     named = [name if isinstance(name, str) else f"{name:.10g}" for name in classes]
@@ -308,7 +475,7 @@ def without_common_ids(
     where: str,
     there: list[str],
     samples: Sequence[str],
-    option: str | tuple[str, ...] = (),
+    option: Options = (),
     more: str = "--rows",
 ) -> InputError:
     """Return the error for knowledge whose sample ids (`there`) are others than the matrix has."""
@@ -355,21 +522,18 @@ def look_continuous(labels: Labels) -> bool:
 
 
 def check_classes(labels: Labels, where: str) -> None:
-    """Refuse a single class, or a class of one sample."""
-    counts = labels.counts()
+    """Refuse a single class, or a class of one sample, among the samples that are used."""
+    counts = {name: count for name, count in labels.counts().items() if count}
     if len(counts) < 2:
+        alike = f"of one class, {next(iter(counts))!r}" if counts else "without a label"
         raise InputError(
-            f"all samples are of one class, {labels.classes[0]!r}",
+            f"all samples are {alike}",
             where=where,
             hint="give labels of at least two classes",
         )
-    single = [name for name, count in counts.items() if count == 1]
-    if single:
-        raise InputError(
-            f"classes with only one sample: {listed(single)}",
-            where=where,
-            hint="these labels are numbers: give --label-type continuous"
-            if look_continuous(labels)
-            else "a class needs two samples to vary within: merge it with another or leave its "
-            "sample out",
-        )
+    if single := [name for name, count in counts.items() if count == 1]:
+        hint = "these labels are numbers: give --label-type continuous"
+        if not look_continuous(labels):
+            hint = "correct its name, or leave its sample out: a class needs two samples to vary "
+            hint += f"within; the classes are {listed([repr(name) for name in counts])}"
+        raise InputError(f"classes with only one sample: {listed(single)}", where=where, hint=hint)

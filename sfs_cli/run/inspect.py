@@ -2,50 +2,56 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfs_cli.compute.engine import Engine, ThreadExecutor
-from sfs_cli.compute.matrix import Block
+from sfs_cli.compute.engine import ThreadExecutor
+from sfs_cli.compute.matrix import Span, block_features, cut
 from sfs_cli.display import shown
-from sfs_cli.errors import listed
-from sfs_cli.io.files.read_limits import reading_within
-from sfs_cli.io.files.scratch import scratch_folder
-from sfs_cli.logs import Messages
+from sfs_cli.errors import SfsError, counted, listed
+from sfs_cli.io.files.table import texts_of
+from sfs_cli.logs import AT_ONCE, Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.provenance import dumps
 from sfs_cli.run import inputs
-from sfs_cli.run.columns import warn_of_columns
-from sfs_cli.run.memory import memory_budget, thread_count
+from sfs_cli.run.guards import before_ranking, guard_names
+from sfs_cli.run.guide import first_run
+from sfs_cli.run.load import loaded
+from sfs_cli.run.memory import thread_count
+from sfs_cli.run.raw_values import raw_kind, what_values
 from sfs_cli.store.disk import check_store, is_store, read_manifest
-from sfs_cli.store.prepared import PreparedMatrix
+from sfs_cli.store.matrix import Matrix, look
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 def inspect(config: RankConfig, messages: Messages, as_json: bool) -> str:
     """Return the description of a matrix, as text or JSON."""
-    memory = memory_budget(config)
-    scratch = Path(config.scratch) if config.scratch else None
-    with reading_within(memory), scratch_folder(scratch) as folder:
-        opened, table = inputs.load_with_labels(config, memory, folder, messages)
+    with inputs.read_alone(config, messages) as (opened, table):
         matrix = opened.matrix
-        warn_of_columns(matrix, messages)
         labels = inputs.align_labels(config, matrix, table, messages)
+        values, sums = _values(matrix)
         facts: dict[str, Any] = {
-            "path": config.matrix,
+            "path": " ".join(config.all_files),
             **opened.facts,
             "samples": matrix.n_samples,
             "features": matrix.n_features,
             "first_samples": list(matrix.ids.samples[:3]),
             "first_features": list(matrix.ids.features[:3]),
             "stored_as": f"{'sparse' if matrix.sparse else 'dense'} {matrix.dtype.name}",
-            **_values(matrix),
+            **values,
             "missing_values": matrix.missing.values,
             "features_with_missing_values": matrix.missing.features,
         }
         if matrix.ids.obs is not None:
             facts["sample_annotations"] = list(matrix.ids.obs.column_names)
+            facts["sample_columns"] = _columns(matrix.ids.obs)
+        if matrix.ids.var:
+            facts["feature_annotations"] = list(matrix.ids.var)
         if opened.graphs:
             facts["sample_graphs"] = list(opened.graphs)
         if labels is not None:
@@ -54,7 +60,19 @@ def inspect(config: RankConfig, messages: Messages, as_json: bool) -> str:
             else:
                 facts["classes"] = labels.counts()
             facts["samples_without_label"] = int((~labels.known).sum())
-    return dumps(facts) if as_json else _text(facts)
+        raw = raw_kind(look(matrix))
+        facts["values_look_like"] = what_values(
+            raw, values["smallest_value"], values["largest_value"], sums
+        )
+        if raw is not None and raw.counts:
+            sizes = np.percentile(sums[0], [0, 50, 100]).astype(int).tolist()
+            facts["library_sizes"] = dict(zip(("smallest", "median", "largest"), sizes))
+        _warn(config, opened, messages)
+        command, seen = first_run(config, opened, labels, raw)
+        if seen.followed:  # by the samples
+            facts["batches"] = {name: round(share, 2) for name, share in seen.followed.items()}
+        facts["next_command"] = command
+    return dumps(facts | {"warnings": messages.warnings}) if as_json else _text(facts)
 
 
 def check(config: RankConfig, messages: Messages, as_json: bool) -> str:
@@ -63,46 +81,77 @@ def check(config: RankConfig, messages: Messages, as_json: bool) -> str:
     Damage is an `InputError`; of a store it names every part.
     """
     path = Path(config.matrix)
-    if is_store(path):
+    if is_store(path) and not config.files:
         check_store(path, thread_count())
         manifest = read_manifest(path)
         values = manifest.n_samples * manifest.n_features
     else:
-        memory = memory_budget(config)
-        with scratch_folder(Path(config.scratch) if config.scratch else None) as folder:
-            opened, _ = inputs.load_with_labels(config, memory, folder, messages)
+        with inputs.read_alone(config, messages) as (opened, _):
             values = opened.matrix.n_samples * opened.matrix.n_features
     if as_json:
         return dumps({"path": config.matrix, "values": values, "compared": True, "damage": []})
     return f"checked: {values:,} values, no damage\n"
 
 
-def _values(matrix: Any) -> dict[str, Any]:
-    """Return the range of all values, the share of zeros, and the number of constant features."""
-    source = PreparedMatrix(matrix, missing="drop")
-    engine = Engine(source, ThreadExecutor(thread_count()), matrix.dtype)
+def _warn(config: RankConfig, opened: inputs.Opened, messages: Messages) -> None:
+    """Warn of what `sfs rank` would warn of before it ranks, or refuse."""
+    quiet = Messages(verbosity=-1)
+    # what is missing is among the facts, and the command that is proposed has what it takes
+    config = replace(config, missing="mean", samples="intersect" if config.labels else "error")
+    try:
+        with loaded(config, quiet, matrix=opened) as run:
+            before_ranking(run)
+            guard_names(run, run.matrix.ids.features)
+    except SfsError as error:
+        quiet.warn(f"{error.what}: sfs rank refuses this; {error.hint}", AT_ONCE)
+    for text in quiet.warnings:
+        messages.warn(text)
 
-    def part(block: Block) -> tuple[float, float, int, int]:
-        values = block.values if block.left_out is None else block.values[block.left_out == 0]
-        if not len(values):
-            return np.inf, -np.inf, 0, 0
-        low, high = values.min(axis=1), values.max(axis=1)
-        zeros = values.size - int(np.count_nonzero(values))
-        return float(low.min()), float(high.max()), zeros, int((low == high).sum())
 
-    parts = [result for _, result in engine.run(part)]
-    zeros = sum(p[2] for p in parts) / (matrix.n_samples * matrix.n_features)
-    return {
-        "smallest_value": min(p[0] for p in parts),
-        "largest_value": max(p[1] for p in parts),
-        "share_of_zeros": round(zeros, 4),
-        "constant_features": sum(p[3] for p in parts),
+def _values(matrix: Matrix) -> tuple[dict[str, Any], np.ndarray]:
+    """Return the range of all known values, the share of zeros, and how many features are constant.
+
+    The second is, of shape (3, n), the sums of each sample: of the values, and of what they are the
+    logarithms of, if they are natural ones or of base 2, of 1 + x.
+    """
+    n, m = matrix.n_samples, matrix.n_features
+
+    def part(span: Span) -> tuple[np.ndarray, np.ndarray, int, np.ndarray]:
+        values = matrix.values_of(span)
+        low, high = np.fmin.reduce(values, axis=1), np.fmax.reduce(values, axis=1)
+        zeros = int(np.count_nonzero(values == 0))
+        known = np.nan_to_num(values, copy=False)  # missing values add nothing to any sum
+        with np.errstate(over="ignore"):
+            parts = (known, np.expm1(known), np.exp2(known) - 1)
+            sums = np.stack([each.sum(axis=0, dtype=np.float64) for each in parts])
+        return low, high, zeros, sums
+
+    spans = cut(m, block_features(n, matrix.dtype.itemsize))
+    lows, highs, zeros, sums = zip(*ThreadExecutor(thread_count()).map(part, spans))
+    low, high = np.concatenate(lows), np.concatenate(highs)
+    facts = {
+        "smallest_value": float(np.fmin.reduce(low)),
+        "largest_value": float(np.fmax.reduce(high)),
+        "share_of_zeros": round(sum(zeros) / max(n * m - matrix.missing.values, 1), 4),
+        "constant_features": int(np.count_nonzero(low == high)),
     }
+    return facts, np.sum(sums, axis=0)
+
+
+def _columns(obs: pa.Table) -> dict[str, str]:
+    """Return of each column of the samples how many values it has, and the first of them."""
+    found = {}
+    for name in obs.column_names:
+        values = texts_of(obs[name].drop_null().unique().to_pylist())
+        missing = f"; {count:,} missing" if (count := obs[name].null_count) else ""
+        found[f"obs:{name}"] = f"{counted(len(values), 'value')}: {listed(values, 4)}{missing}"
+    return found
 
 
 def _text(facts: dict[str, Any]) -> str:
+    columns, command = facts.pop("sample_columns", {}), facts.pop("next_command")
     lines = []
-    for name, value in facts.items():
+    for name, value in (facts | columns | {"next_command": command}).items():
         if isinstance(value, dict):
             value = ", ".join(f"{k} ({v})" for k, v in value.items())
         elif isinstance(value, list):
@@ -111,5 +160,5 @@ def _text(facts: dict[str, Any]) -> str:
             value = f"{value:.6g}"
         elif isinstance(value, int) and not isinstance(value, bool):
             value = f"{value:,}"
-        lines.append(f"{name.replace('_', ' '):<30}{shown(str(value))}\n")
+        lines.append(f"{name if ':' in name else name.replace('_', ' '):<30}{shown(str(value))}\n")
     return "".join(lines)

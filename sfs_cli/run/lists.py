@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 
 from sfs_cli import provenance
 from sfs_cli.display import shown
-from sfs_cli.errors import InputError, UsageError
+from sfs_cli.errors import InputError, UsageError, counted
 from sfs_cli.io.files.table import TextTable
 from sfs_cli.io.given import given
 from sfs_cli.io.results.rankings import (
@@ -41,6 +41,7 @@ class RankedList:
     ranks: np.ndarray  # shape (len(features),): 1 is best, ties are midranks, NaN is not ranked
     choice: Choice  # the columns that are used
     order: str  # "largest-first" or "smallest-first"; "" for ranks
+    whole: int | None = None  # number of features that were ranked, if the list is their beginning
 
     @property
     def n_ranked(self) -> int:
@@ -104,12 +105,26 @@ def list_of(table: TextTable, config: TableFields, messages: Messages, name: str
         ranks = _own_ranks(table, choice, values, order)
     else:
         ranks = midranks(values, larger_is_better=order == "largest-first")
-    found = RankedList(name, path, features, ranks, choice, order)
+    whole = cut_from(record_of(path))
+    found = RankedList(name, path, features, ranks, choice, order, whole)
     messages.note(
         f"{path}: {found.n_ranked:,} of {len(found.features):,} features "
         f"({found.choice.feature or 'first column'!r}) ranked by {found.ranked_by}"
     )
+    if whole is not None:
+        messages.note(
+            f"{path} is the beginning of a ranking of {counted(whole, 'feature')} (sfs rank --top)"
+        )
     return found
+
+
+def cut_from(record: Mapping[str, Any]) -> int | None:
+    """Return the number of features that were ranked of a table that ``--top`` cut; else None."""
+    facts = record.get("result")
+    if not isinstance(facts, dict) or "n_written" not in facts:
+        return None
+    ranked = facts.get("n_scored")
+    return ranked if isinstance(ranked, int) else None
 
 
 def matrix_of(path: Path) -> Identity:

@@ -18,6 +18,7 @@ from sfs_cli.compute.engine import Engine, Executor, ThreadExecutor
 from sfs_cli.compute.passes import PassList
 from sfs_cli.errors import InputError, SfsError, UsageError, counted, listed, located
 from sfs_cli.features import FEATURES, steps_of
+from sfs_cli.features.joint import of as ranked_sources
 from sfs_cli.io.files.read_limits import reading_within
 from sfs_cli.io.files.scratch import made, scratch_folder
 from sfs_cli.io.knowledge.coordinates import INSIDE, Coordinates, open_coordinates
@@ -39,11 +40,12 @@ from sfs_cli.run.cohort import (
     read_files,
 )
 from sfs_cli.run.columns import check_columns, check_names
-from sfs_cli.run.features import feature_filter, given_features
+from sfs_cli.run.features import feature_filter, given_features, warn_of_own_columns
 from sfs_cli.run.memory import MemoryPlan, memory_budget, memory_plan, thread_count
 from sfs_cli.run.passes import Shape, needed, pass_list, with_defaults
 from sfs_cli.store.filters import EVERYTHING
 from sfs_cli.store.ids import natural_order
+from sfs_cli.store.joined import prepared as prepared_view
 from sfs_cli.store.matrix import Matrix
 from sfs_cli.store.prepared import PreparedMatrix
 from sfs_cli.store.transforms import parse as parse_transform
@@ -91,10 +93,15 @@ class Run:
 
     @property
     def labels_used(self) -> bool:
-        """Whether the ranking is made with the labels, by its method or as a source."""
+        """Whether the ranking is made with the labels, by its method or as a source.
+
+        Those of other methods (``--also``) are columns beside it.
+        """
         same = ("", self.config.labels)
         as_source = any(s.kind == "labels" and s.path in same for s in self.config.source)
-        return self.context.labels is not None or (self.labels is not None and as_source)
+        needs = needed(self.config, beside=False) & {"labels", "some-labels"}
+        by_method = self.context.labels is not None and bool(needs)
+        return by_method or (self.labels is not None and as_source)
 
     @property
     def columns(self) -> SampleColumns:
@@ -132,9 +139,19 @@ class Run:
         """Return the run with other passes over its matrix, or another matrix."""
         return replace(self, context=replace(self.context, engine=engine))
 
+    def with_engine(self, **changes: Any) -> Run:
+        """Return the run with other attributes of its engine, such as its matrix (`source`)."""
+        return self.on(replace(self.context.engine, **changes))
+
     def of(self, whose: str) -> Run:
         """Return a part of the run, which its passes are counted for."""
         return self.on(self.context.engine.of(whose))
+
+    def planned(self, passes: PassList, plan: MemoryPlan) -> Run:
+        """Return the run with the passes of another list, in memory that is planned for them."""
+        executor = self.context.engine.executor.at_most(plan.workers)
+        run = self.with_engine(executor=executor, block_size=plan.block_size, passes=passes)
+        return replace(run, plan=plan)
 
     @property
     def log(self) -> Messages:
@@ -196,8 +213,7 @@ def loaded(
         stack.enter_context(reading_within(memory))
         table = inputs.read_label_table(config)
         of_files = read_files(config)
-        scratch = Path(config.scratch) if config.scratch else None
-        folder = stack.enter_context(scratch_folder(scratch, checkpoints.announce))
+        folder = stack.enter_context(scratch_folder(config.scratch, checkpoints.announce))
         start: Callable[[int], Executor] = ThreadExecutor
         if outline is None:  # before the matrix is read: worker processes start meanwhile
             start = stack.enter_context(_starting_executor(config, client, folder, log))
@@ -206,21 +222,38 @@ def loaded(
         found = None if of is None else open_coordinates(of, config.matrix)
         files = sources_of.SampleFiles()
         known = sources_of.known_samples(config, table, files) + known_samples(of_files)
-        if matrix is not None:
-            opened = matrix
-        elif outline is not None:
-            opened = outline(config, known, memory, folder, log)
-        elif checkpoints.matrix is not None:
-            opened = checkpoints.matrix.load(config, known, memory, log)
-        else:
-            opened = inputs.load(config, known, memory, folder, log)
+        load = inputs.load if checkpoints.matrix is None else checkpoints.matrix.load
+        opened = matrix or (outline or load)(config, known, memory, folder, log)
         stack.enter_context(located(config.matrix))
-        config = with_defaults(config, opened.matrix.n_samples, opened.graphs)
-        if of != config.coordinates_from:
-            found = open_coordinates(str(config.coordinates_from), config.matrix)
         if outline is None:
             check_names(config, opened.matrix, log)
         labels = inputs.align_labels(config, opened.matrix, table, log)
+        classes = 2 if labels is None else labels.n_classes
+        sparse, seen = opened.like_cells() if config.method is None else (False, 0)
+        size = (opened.matrix.n_samples, classes)
+        if sparse and config.default_method(*size, sparse) != config.default_method(*size):
+            log.note(
+                "most values are zero, as in single cells: the default method is spec, whose lists "
+                "give better clusters there than those of mrsf-rounds"
+            )
+        config = with_defaults(config, *size, sparse, opened.graphs)
+        asked = config
+        for part in FEATURES:
+            config = part.settle(config, opened.matrix, outline is None)
+        if config != asked:
+            of_files = read_files(config)  # it may name another column
+        name = config.coordinates_from or str(config.similarity)
+        part_of, _, key = name.partition(":")
+        inner = [g for g in opened.graphs if g.startswith(f"{part_of}:") and g != name]
+        alone = [g for g in inner if key and g.endswith(f":{key}")]
+        if alone:  # of MuData, where the name of the modality comes first
+            given_by = "--coordinates" if config.coordinates else "--similarity"
+            log.warn(
+                f"{name} is that of the MuData, of all modalities; that of the modality alone is "
+                f"{given_by} {alone[0]}"
+            )
+        if of != config.coordinates_from:
+            found = open_coordinates(str(config.coordinates_from), config.matrix)
         sources: list[Source] = []
         if outline is None:
             sources = sources_of.open_sources(config, opened, labels, files, memory, folder, log)
@@ -233,6 +266,7 @@ def loaded(
         columns = columns_of(config, of_files, opened.matrix.ids)
         for each in columns.all:
             inputs.tell_column(each.values, flag(each.option), log)
+        whole = sources_of.joined_with(config, opened.matrix, sources, log)
         chosen, used = _choose_samples(
             config, opened.matrix, labels, sources, columns, found, log, labeled
         )
@@ -250,10 +284,13 @@ def loaded(
             looked = check_columns(config, opened.matrix, chosen, log)
             n_used = opened.matrix.n_samples if chosen is None else len(chosen)
             fewest = min(cohort.sizes.values(), default=n_used)
-            features = feature_filter(config, opened.matrix, fewest, cohort.labels, log)
-            given = given_features(config, opened.matrix, log)
-        prepared = PreparedMatrix(
-            opened.matrix,
+            features = feature_filter(config, whole, fewest, cohort.labels, log)
+            own = {each.option: each.name for each in columns.all}
+            own |= {} if table is None else {"labels": table.name}
+            warn_of_own_columns(config, whole, features, own, log)
+            given = given_features(config, whole, log)
+        prepared = prepared_view(
+            whole,
             samples=chosen,
             missing=cast(Any, config.missing),
             features=features,
@@ -269,10 +306,14 @@ def loaded(
             log.note(f"coordinates are all columns of {found.where}: {listed([*found.names], 20)}")
             taken["coordinates"] = ", ".join(found.names)
         n, m, stored = prepared.n_samples, prepared.n_features, prepared.dtype
+        if outline is not None:  # features of sources are counted, no more
+            for spec in ranked_sources(config):
+                asked = sources_of.config_of(spec, config)
+                m += outline(asked, known, memory, folder, log).matrix.n_features
         width = None if found is None else found.width
-        shape = Shape(n, m, stored, memory, cohort.sizes, width)
+        shape = Shape(n, m, stored, memory, cohort.sizes, width, classes)
         passes = pass_list(config, shape)
-        passes.look(looked)
+        passes.look(looked + seen)
         held = 8 * n * len(given) + (0 if adjustment is None else adjustment.basis.nbytes)
         plan = memory_plan(config, shape, passes, held)
         engine = Engine(
@@ -370,7 +411,8 @@ def _choose_samples(
     if config.graph == "file" and config.samples == "intersect":
         coverages += sources_of.coverage_of_file(str(config.similarity_file), samples)
     if coordinates is not None and config.samples == "intersect":
-        coverages.append(sources_of.coverage_of_coordinates(coordinates, samples))
+        what = ("row of coordinates", coordinates.where, "coordinates")
+        coverages.append(sources_of.coverage_of(coordinates.samples, samples, *what))
     idle = columns.idle(samples)  # for which nothing is missing
     coverages = [replace(each, has=each.has | idle) for each in coverages]
     chosen = sources_of.choose_samples(config, samples, coverages)
@@ -394,10 +436,8 @@ def _choose_samples(
         return chosen, None
     if needs & {"labels", "some-labels"}:
         used = labels.take(chosen)
-        if config.numeric:
-            inputs.check_outcome(used, str(config.labels))
-        else:
-            inputs.check_classes(labels, str(config.labels))
+        check = inputs.check_outcome if config.numeric else inputs.check_classes
+        check(used, str(config.labels))
         return chosen, used
     other = METHODS[config.ranker].choices.get("response", ())
     hint = "; --response lda uses them" * ("lda" in other)

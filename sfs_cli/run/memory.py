@@ -75,17 +75,6 @@ def thread_count(asked: int | None = None) -> int:
     return min([count, *processor_limits()])
 
 
-@dataclass(frozen=True)
-class Needs:
-    """The bytes that a run holds beside the matrix."""
-
-    feature: int  # of every feature, with its id
-    graph: int  # of the sample graph, where it is an n x n array
-    held: int  # of what else is held once
-    worker: int  # of every worker, beside its blocks
-    buffers: int  # blocks of a worker
-
-
 def memory_plan(config: RankConfig, shape: Shape, passes: PassList, held: int = 0) -> MemoryPlan:
     """Fit a run into memory, with fewer workers than there are threads where it must.
 
@@ -100,54 +89,19 @@ def memory_plan(config: RankConfig, shape: Shape, passes: PassList, held: int = 
         held += quantile.held(shape.n, shape.m, shape.memory)
     # the graphs of parts are smaller, but may be dense where that of all would be sparse
     sizes = [*shape.parts.values()] or [shape.n]
-    plan = _plan(config, shape, needs_of(config, shape, max(sizes), passes, held))
+    graphs = [(max(sizes), 0)]
     # what comes later, when the graph of all is gone, may need more
-    plans = [plan]
-    for made in (step.graphs(shape) for step in steps_of(config)):
-        if made is not None:
-            largest, more = made
-            needs = needs_of(config, shape, largest, passes, held + more)
-            plans.append(_plan(config, shape, needs))
+    graphs += filter(None, (step.graphs(shape) for step in steps_of(config)))
+    plans = [_plan(config, shape, size, passes, held + more) for size, more in graphs]
     return min(plans, key=lambda each: (each.workers, -each.needed))
 
 
-def _plan(config: RankConfig, shape: Shape, needs: Needs) -> MemoryPlan:
+def _plan(config: RankConfig, shape: Shape, size: int, passes: PassList, held: int) -> MemoryPlan:
+    """Fit a run into memory whose largest sample graph is of `size` samples."""
     n, m, memory = shape.n, shape.m, shape.memory
-    dtype = arithmetic_dtype(n, m, shape.stored)
-    size = min(m, config.block_size or block_features(n, dtype.itemsize))
-    features, graph = needs.feature * m, needs.graph + needs.held
-    each = needs.buffers * size * n * 8 + needs.worker
-    workers = min(thread_count(config.threads), max(1, -(-m // size)))
-    # blocks are not made smaller: they decide how sums are rounded, and memory must not
-    while workers > 1 and features + graph + each * workers > memory:
-        workers -= 1
-    uses = {"features": features, "graph": graph, "threads": each * workers}
-    total = sum(uses.values())
-    if total > memory:
-        sparse = ", or take --similarity knn, which stays sparse" * (needs.graph > memory)
-        raise OutOfMemoryError(
-            f"{n:,} samples x {m:,} features need {total / 2**20:,.0f} MiB beside the matrix",
-            where=f"--memory allows {memory / 2**20:,.0f} MiB",
-            hint=f"raise --memory{sparse}",
-        )
-    return MemoryPlan(dtype, size, workers, total, uses)
-
-
-def needs_of(config: RankConfig, shape: Shape, n: int, passes: PassList, held: int) -> Needs:
-    """Return what a run holds beside the matrix whose largest sample graph is of n samples."""
     products = any(each.kind == "gram" for each in passes)
-    dense = is_dense(config, n)
-    # a function of a sparse graph is applied term by term
-    gamma = str(config.method_options().get("gamma", ""))
-    series = not dense and (gamma in ("exp", "inverse") or gamma.startswith("heat"))
-    feature = "solve" if METHODS[config.scorer].iterative else "score"
-    if config.method == "kogs" or (config.leave_one_out and len(config.source) > 1):
-        feature = "compare"
-    steps = steps_of(config)
-    added = sum(step.feature_bytes for step in steps)
-    if METHODS[config.ranker].by_class:
-        added += FEATURE_BYTES["classes"]
-    square, squares, sums = 8 * n * n, 0, 0
+    dense, steps = is_dense(config, size), steps_of(config)
+    square, squares, sums = 8 * size * size, 0, 0
     # a sparse graph of few samples comes from all their distances, which are dense for a while
     if dense or products:
         # the similarities of all sources are held beside the fused one
@@ -155,12 +109,36 @@ def needs_of(config: RankConfig, shape: Shape, n: int, passes: PassList, held: i
         squares += len(config.source) * (2 if config.weights == "snf" else 1)
     if products:
         sums = 1 if config.executor == "local" else SENT_SQUARES
-        doubles = arithmetic_dtype(n, shape.m, shape.stored).itemsize == 8
+        doubles = arithmetic_dtype(size, m, shape.stored).itemsize == 8
         squares += DOUBLE_SQUARES if doubles else 0
-    return Needs(
-        feature=ID_BYTES + FEATURE_BYTES[feature] + added,
-        graph=squares * square,
-        held=held + max((each.held for each in passes), default=0),
-        worker=sums * square + max((each.of_worker for each in passes), default=0),
-        buffers=SERIES_BUFFERS if series else BUFFERS,
-    )
+    of_graph = squares * square
+    once = of_graph + held + max((each.held for each in passes), default=0)
+
+    feature = "solve" if METHODS[config.scorer].iterative else "score"
+    if config.method == "kogs" or (config.leave_one_out and len(config.source) > 1):
+        feature = "compare"
+    of_feature = ID_BYTES + FEATURE_BYTES[feature] + sum(step.feature_bytes for step in steps)
+    if METHODS[config.ranker].by_class:
+        of_feature += FEATURE_BYTES["classes"]
+
+    # a function of a sparse graph is applied term by term
+    gamma = str(config.method_options().get("gamma", ""))
+    series = not dense and (gamma in ("exp", "inverse") or gamma.startswith("heat"))
+    dtype = arithmetic_dtype(n, m, shape.stored)
+    block = min(m, config.block_size or block_features(n, dtype.itemsize))
+    of_worker = (SERIES_BUFFERS if series else BUFFERS) * block * n * 8
+    of_worker += sums * square + max((each.of_worker for each in passes), default=0)
+    workers = min(thread_count(config.threads), max(1, -(-m // block)))
+    # blocks are not made smaller: they decide how sums are rounded, and memory must not
+    while workers > 1 and of_feature * m + once + of_worker * workers > memory:
+        workers -= 1
+    uses = {"features": of_feature * m, "graph": once, "threads": of_worker * workers}
+    total = sum(uses.values())
+    if total > memory:
+        sparse = ", or take --similarity knn, which stays sparse" * (of_graph > memory)
+        raise OutOfMemoryError(
+            f"{n:,} samples x {m:,} features need {total / 2**20:,.0f} MiB beside the matrix",
+            where=f"--memory allows {memory / 2**20:,.0f} MiB",
+            hint=f"raise --memory{sparse}",
+        )
+    return MemoryPlan(dtype, block, workers, total, uses)

@@ -8,8 +8,9 @@ from typing import Any
 
 from sfs_cli.catalog import METHODS, Method
 from sfs_cli.errors import UsageError, nearest
-from sfs_cli.options.fields import flag, spelled
+from sfs_cli.options.fields import flag, metavar_of, options_of, spelled
 from sfs_cli.options.graph import GRAPHS
+from sfs_cli.options.rank import RankConfig
 from sfs_cli.options.source import KINDS
 from sfs_cli.options.weightings import WEIGHTINGS
 from sfs_cli.ranking.aggregations import AGGREGATIONS
@@ -22,8 +23,12 @@ TITLES = {"label_types": "labels", "weighted": "weights"} | dict.fromkeys(
     ("tested", "permuted"), "p-values"
 )
 """What the text calls a field where the name is too long for its column."""
-NEEDS = {"graph": "a sample graph", "labels": "labels", "some-labels": "labels of some samples"}
-NEEDS["event"] = "events of the samples (--event)"
+NEEDS = {
+    "graph": "a sample graph",
+    "labels": "labels",
+    "some-labels": "labels of some samples",
+    "event": "events of the samples (--event)",
+}
 TAKES = {
     "weighted": "--sample-weights",
     "tested": "--pvalues",
@@ -43,7 +48,12 @@ def describe_methods(name: str | None, as_json: bool) -> str:
     if as_json:
         return json.dumps([_record(m) for m in methods], indent=2) + "\n"
     parts = [_text(m) for m in methods]
-    if name is None:
+    if name is not None:
+        own = [o for o in options_of(RankConfig) if o.is_of(name)]
+        rows = {f"{o.flag} {metavar_of(o) or ''}": o.help for o in own}
+        title = f"options (sfs rank --method {name} --help shows the usual ones, too):"
+        parts += [_section(title, rows)] if rows else []
+    else:
         parts += [
             _section(
                 "similarities between samples (--similarity) and their options:",

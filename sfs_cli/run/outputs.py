@@ -26,6 +26,9 @@ from sfs_cli.errors import (
     OutputBusyError,
     OutputExistsError,
     UsageError,
+    counts_text,
+    need_extra,
+    reason_of,
     unwritable,
 )
 from sfs_cli.io.files.atomic import (
@@ -44,22 +47,33 @@ from sfs_cli.io.files.sniff import Kind, recognize
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import flag
+from sfs_cli.options.rank import OutputFields
 from sfs_cli.provenance import InputFile, OutputFile, RankingFacts, named
 from sfs_cli.ranking.elbow import elbow
+from sfs_cli.report.multiqc import (
+    GENERAL,
+    RANKING,
+    curve_points,
+    ranking_cells,
+    row_name,
+    section,
+)
 from sfs_cli.run.checkpoints import NO_CHECKPOINTS, RunCheckpoints, remove_checkpoints
-from sfs_cli.run.config import input_files
+from sfs_cli.run.config import ReadFile, input_files
 from sfs_cli.run.memory import thread_count
 from sfs_cli.store.disk import check_store, is_store
 
 if TYPE_CHECKING:
-    from sfs_cli.options.aggregate import AggregateConfig
-    from sfs_cli.options.select import SelectConfig
     from sfs_cli.ranking.table import Picked, Ranking
     from sfs_cli.report.model import ReportData
 
 REPORT = "report.html"
-MULTIQC = "sfs_mqc.json"
+VERSIONS = "sfs_mqc_versions.yml"
+FOR_MULTIQC = (GENERAL, VERSIONS)
+"""General Statistics of MultiQC and its versions of software: beside a table of every result."""
 
+Tables = dict[str, bytes]
+"""The contents of files, by their names."""
 Writers = dict[str, Callable[[Path], object]]
 """What writes each file of a result, by their names."""
 
@@ -157,7 +171,7 @@ def describe_inputs(config: RankConfig) -> list[InputFile]:
     return describe_files(input_files(config))
 
 
-def describe_files(files: Iterable[tuple[str, Path, dict[str, str | None]]]) -> list[InputFile]:
+def describe_files(files: Iterable[ReadFile]) -> list[InputFile]:
     """Return role, path, size and sha256 of files, and the part of each that is read.
 
     Raises InputError when one cannot be read.
@@ -169,7 +183,7 @@ def describe_files(files: Iterable[tuple[str, Path, dict[str, str | None]]]) -> 
         return cast(list[InputFile], found)
     except OSError as error:
         raise InputError(
-            f"cannot read {error.filename}: {(error.strerror or str(error)).lower()}",
+            f"cannot read {error.filename}: {reason_of(error)}",
             hint="check the path and its permissions",
         ) from None
 
@@ -204,7 +218,7 @@ def result_files(folder: Path, prefix: str | None, record: Mapping[str, Any] | N
 
 def is_done(
     folder: Path,
-    config: RankConfig | AggregateConfig | SelectConfig,
+    config: OutputFields,
     fingerprint: str,
     files: Sequence[str],
 ) -> bool:
@@ -217,14 +231,13 @@ def is_done(
     if folder.exists() and not folder.is_dir():
         raise InputError(f"--out {folder} is a file, not a folder", hint="give another --out")
     names = [named(config.prefix, name) for name in (*files, provenance.NAME)]
-    refuse_folders((folder / name for name in names), "--out")
+    refuse_folders(folder / name for name in names)
     if config.force:
         return False
     altered = provenance.altered_outputs(folder, fingerprint, config.prefix)
     if altered == []:
         return True
-    there = [name for name in names if (folder / name).exists()]
-    if there:
+    if there := [name for name in names if (folder / name).exists()]:
         raise OutputExistsError(
             f"{folder} holds the result of another run"
             if altered is None
@@ -235,13 +248,13 @@ def is_done(
     return False
 
 
-def ranking_files(config: RankConfig | AggregateConfig) -> tuple[str, ...]:
+def ranking_files(config: OutputFields) -> tuple[str, ...]:
     """Return the names of the files that every ranking has, the table first."""
-    return (f"ranking.{config.format}", REPORT, MULTIQC)
+    return (f"ranking.{config.format}", REPORT, RANKING, *FOR_MULTIQC)
 
 
 def ranking_writers(
-    config: RankConfig | AggregateConfig,
+    config: OutputFields,
     ranking: Ranking,
     data: ReportData,
     threads: int = 1,
@@ -252,22 +265,50 @@ def ranking_writers(
     `home` is the folder that the command was given in, where it works in another.
     """
     from sfs_cli.io.results.writers import write_ranking
-    from sfs_cli.report.multiqc import multiqc, row_name
     from sfs_cli.report.page import render
 
     def table(path: Path) -> None:
-        in_order = ThreadExecutor(threads).map
-        write_ranking(ranking, path, config.format, config.digits, in_order)
+        write_ranking(ranking, path, config.format, config.digits, ThreadExecutor(threads).map)
 
     def page(path: Path) -> None:
         path.write_text(shown(render(data)), encoding="utf-8")
 
-    def section(path: Path) -> None:
-        row = multiqc(data, row_name(Path(str(config.out)), data.method, config.prefix, home))
-        content = json.dumps(provenance.plain(row), indent=1, allow_nan=False)
-        path.write_text(content + "\n", encoding="utf-8")
+    curve = {"larger_is_better": data.larger_is_better, "curve": curve_points(data.scores)}
+    sections = for_multiqc(config, RANKING, {data.method: ranking_cells(data)}, home, **curve)
+    return dict(zip(ranking_files(config), (table, page, *writing(sections).values())))
 
-    return dict(zip(ranking_files(config), (table, page, section)))
+
+def for_multiqc(
+    config: OutputFields,
+    name: str,
+    rows: Mapping[str, Mapping[str, object]],
+    home: Path | None = None,
+    **own: object,
+) -> Tables:
+    """Return the files of a result that MultiQC reads, by their names; none without ``--out``.
+
+    `name` is that of its table, which has `rows` of cells: of a method, of lists, or of "", the
+    whole result. `home` is as in `ranking_writers`, and `own` as in `section`.
+    """
+    if config.out is None:
+        return {}
+    named_rows = {
+        row_name(Path(config.out), each, config.prefix, home): cells for each, cells in rows.items()
+    }
+    sections = {
+        name: section(name, named_rows, **own),
+        GENERAL: section(GENERAL, named_rows),
+        VERSIONS: {"sfs": provenance.versions()},  # JSON is YAML, too
+    }
+    return {
+        file: f"{json.dumps(provenance.plain(each), indent=1, allow_nan=False)}\n".encode()
+        for file, each in sections.items()
+    }
+
+
+def writing(tables: Mapping[str, bytes]) -> Writers:
+    """Return what writes files whose contents are known."""
+    return {name: partial(Path.write_bytes, data=table) for name, table in tables.items()}
 
 
 def write_result(
@@ -309,13 +350,12 @@ class Made(NamedTuple):
 
     @classmethod
     def of_tables(
-        cls, tables: dict[str, bytes], facts: dict[str, Any], summarize: Callable[[], None]
+        cls, tables: Tables, facts: dict[str, Any], summarize: Callable[[], None]
     ) -> Made:
         """Return what a command has made that makes tables, by their names, the main one first."""
-        writers: Writers = {
-            name: partial(Path.write_bytes, data=table) for name, table in tables.items()
-        }
-        return cls(facts, lambda: next(iter(tables.values())), lambda _record: writers, summarize)
+        return cls(
+            facts, lambda: next(iter(tables.values())), lambda _record: writing(tables), summarize
+        )
 
 
 @dataclass
@@ -325,8 +365,6 @@ class Beside:
     option: str  # that names it, as a field
     path: Path
     folder: bool = False  # whether it is one
-    # tells of one that is as it was written whether it is the one that is asked for now
-    is_asked: Callable[[], bool] = lambda: True
     partial: Path | None = None  # where to write it, while it is being made
 
     @contextmanager
@@ -358,7 +396,7 @@ class Beside:
 
 
 def make_result(
-    config: RankConfig | AggregateConfig | SelectConfig,
+    config: OutputFields,
     messages: Messages,
     files: Sequence[str],
     describe: Callable[[], list[InputFile]],
@@ -376,7 +414,7 @@ def make_result(
 
     Parameters
     ----------
-    config : RankConfig, AggregateConfig or SelectConfig
+    config : OutputFields
         The options: where to write, and whether to replace what is there.
     messages : Messages
         Receives what was found and written.
@@ -396,8 +434,10 @@ def make_result(
     as_json : bool
         Whether the record goes to stdout.
     """
-    started = time.perf_counter()
+    started, begun = time.perf_counter(), datetime.now(UTC)
     check_json_option(config.out, as_json)
+    if config.format == "xlsx":
+        need_extra("xlsxwriter", "excel", "--format xlsx needs XlsxWriter")  # before it is made
     others = {flag(each.option): each.path for each in beside}
     if config.out is None:
         with claimed_beside(others), ExitStack() as stack:
@@ -416,13 +456,11 @@ def make_result(
         if is_done(out, config, fingerprint, files):
             record = provenance.read_run(out, config.prefix)
             if are_as_written(others, record):
-                if all(each.is_asked() for each in beside):
-                    check_stores(described, getattr(config, "threads", None))
-                    remove_checkpoints(place_of(out, config.prefix))
-                    there = result_files(out, config.prefix, record)
-                    tell_up_to_date(out, messages, (*others.values(), *there))
-                    return json_bytes(record, as_json)
-                record = None  # one that was asked for otherwise is not of a run that was killed
+                check_stores(described, getattr(config, "threads", None))
+                remove_checkpoints(place_of(out, config.prefix))
+                there = result_files(out, config.prefix, record)
+                tell_up_to_date(out, messages, (*others.values(), *there))
+                return json_bytes(record, as_json)
         kept = RunCheckpoints(announce=lock.leaves)
         if keep is not None:
             kept = stack.enter_context(keep(lock, fingerprint))
@@ -430,12 +468,13 @@ def make_result(
             stack.enter_context(each.written(config.force, lock, record))
         made = make(kept)
         facts = {
-            "command": ["sfs", *sys.argv[1:]],
+            "command": ["sfs", *map(shown, sys.argv[1:])],
             "config": options,
             "fingerprint": fingerprint,
             "inputs": described,
             "warnings": messages.warnings,
             "versions": provenance.versions(),
+            "started": begun.isoformat(timespec="seconds"),
             "finished": datetime.now(UTC).isoformat(timespec="seconds"),
             "seconds": round(time.perf_counter() - started, 3),
             "peak_memory_bytes": peak_resident(),
@@ -445,11 +484,15 @@ def make_result(
             written = {flag(each.option): each.partial for each in beside if each.partial}
             facts["beside"] = describe_beside(written)
         try:
-            record = write_result(out, config.prefix, made.complete(facts), facts)
+            writers = made.complete(facts)
+            record = write_result(out, config.prefix, writers, facts)
         except OSError as error:
             raise unwritable(out, error, "--out") from None
+    main = REPORT if REPORT in files else provenance.NAME
+    messages.kept_in = f"in {out}/{named(config.prefix, main)}"
     made.summarize()
-    messages.note(f"wrote {', '.join(f'{out}/{named(config.prefix, name)}' for name in files)}")
+    paths = [f"{out}/{named(config.prefix, name)}" for name in writers]
+    messages.note(f"wrote {', '.join([*paths, *map(str, others.values())])}")
     return json_bytes(record, as_json)
 
 
@@ -476,7 +519,7 @@ def are_as_written(paths: Mapping[str, Path], record: Mapping[str, Any] | None) 
 
 def ranking_facts(ranking: Ranking) -> RankingFacts:
     """Return a ranking in numbers."""
-    return {
+    facts: RankingFacts = {
         "n_features": len(ranking),
         "n_scored": ranking.n_scored,
         "unscored": ranking.unscored(),
@@ -485,6 +528,9 @@ def ranking_facts(ranking: Ranking) -> RankingFacts:
         "top": ranking.feature[: min(10, ranking.n_scored)],
         "columns": {name: _kind_of(column) for name, column in ranking.extra.items()},
     }
+    if ranking.n_written < len(ranking):
+        facts["n_written"] = ranking.n_written
+    return facts
 
 
 def _kind_of(column: np.ndarray | Picked) -> str:
@@ -495,8 +541,6 @@ def _kind_of(column: np.ndarray | Picked) -> str:
 
 def log_ranking(ranking: Ranking, messages: Messages) -> None:
     """Log which features have no score, and which are the best."""
-    unscored = ranking.unscored()
-    if unscored:
-        reasons = ", ".join(f"{count:,} {reason}" for reason, count in unscored.items())
-        messages.note(f"without a score: {reasons}")
+    if unscored := ranking.unscored():
+        messages.note(f"without a score: {counts_text(unscored)}")
     messages.note(f"best: {', '.join(ranking.feature[: min(5, ranking.n_scored)])}")

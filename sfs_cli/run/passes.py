@@ -14,7 +14,9 @@ import numpy as np
 from sfs_cli.catalog import METHODS
 from sfs_cli.compute.passes import Pass, PassList
 from sfs_cli.features import FEATURES, steps_of
+from sfs_cli.features.also import others
 from sfs_cli.graph.build import coordinate_passes, graph_passes
+from sfs_cli.logs import Messages
 from sfs_cli.methods.centered_matrix import is_held
 from sfs_cli.options import RankConfig
 from sfs_cli.options.graph import (
@@ -33,8 +35,9 @@ SCORES = Pass("scores", "score")
 SIMPLE, SOLVED = 30, 16
 """Columns that cost as much as what is done to a feature to score it, without a graph; and those
 that a solver multiplies the matrix with in a pass."""
-TESTED, PERMUTED = 3, 2
-"""Times that a score costs with its p-value, and in every permutation."""
+TESTED, PERMUTED, DENSE_PERMUTED = 3, 250, 0.25
+"""Times that a score costs with its p-value; and columns that a permutation costs, most of it for
+the shuffling, and with a dense graph for each sample, as most features stop early."""
 WITHOUT_EACH = ", without each source"
 """What passes of this part of a run are made for, after their purpose; others depend on names."""
 
@@ -50,6 +53,7 @@ class Shape:
     # the parts of the samples that are ranked one after the other, and their numbers of samples
     parts: Mapping[str, int] = field(default_factory=dict)
     coordinates: int | None = None  # of a sample, where the graph is made of some
+    classes: int = 0  # of the labels
 
 
 def pass_list(config: RankConfig, shape: Shape) -> PassList:
@@ -108,9 +112,11 @@ def method_pass(config: RankConfig, n: int, m: int, memory: int) -> Pass:
     """Return the passes of the scores, or of a solver."""
     method = METHODS[config.scorer]
     if not method.iterative:
-        columns = SIMPLE + (n if is_dense(config, n) else 0)
+        of_graph = n if is_dense(config, n) else 0
+        columns: float = SIMPLE + of_graph
         if config.pvalues is not None:
-            columns *= TESTED + PERMUTED * config.permutations
+            columns *= TESTED
+            columns += (PERMUTED + DENSE_PERMUTED * of_graph) * config.permutations
         return replace(SCORES, columns=columns)
     solving = Pass(method.title, "solve", sharing="merge", columns=SOLVED)
     if method.passes.isdigit():
@@ -120,25 +126,33 @@ def method_pass(config: RankConfig, n: int, m: int, memory: int) -> Pass:
     return replace(solving, times=method.typical_passes, exact=False)
 
 
-def needed(config: RankConfig) -> set[str]:
-    """Return what a run needs: ``graph``, ``labels``, ``some-labels``."""
+def needed(config: RankConfig, *, beside: bool = True) -> set[str]:
+    """Return what a run needs: ``graph``, ``labels``, ``some-labels``.
+
+    With `beside`, what the ranks of other methods beside the ranking need is among it.
+    """
     configs = config.each_ranking()
     needs: set[str] = set()
     for asked in configs:
         needs.update(METHODS[asked.scorer].needed(asked.method_options()))
-    if any(asked.uses_classes for asked in configs):
+    for asked in others(config) if beside else ():  # they make sample graphs of their own
+        needs |= METHODS[asked.scorer].needed(asked.method_options()) - {"graph"}
+    if config.markers is not None or any(asked.uses_classes for asked in configs):
         needs.add("labels")
     return needs
 
 
-def with_defaults(config: RankConfig, n: int, graphs: tuple[str, ...]) -> RankConfig:
+def with_defaults(
+    config: RankConfig, n: int, classes: int, sparse: bool, graphs: tuple[str, ...]
+) -> RankConfig:
     """Return the configuration for n samples: the method filled in, and a graph of the file used.
 
-    `graphs` are what the file holds to compare samples by. They are used where nothing is said of
-    the graph, and where it would be made of the values as they are in the file, all of them.
+    `classes` and `sparse` are as in `RankConfig.for_samples`. `graphs` are what the file holds to
+    compare samples by. They are used where nothing is said of the graph, and where it would be made
+    of the values as they are in the file, all of them.
     """
-    config = config.for_samples(n)
     own = config.graph is None and not config.given("split", *GRAPH_FIELDS)
+    config = config.for_samples(n, classes, sparse)
     own = own and not any(each.adjusts and each.asked(config) for each in FEATURES)
     found = [name for name in GRAPHS_OF_FILES if name in graphs]
     if own and found and "graph" in needed(config):
@@ -153,6 +167,18 @@ def graph_asked(config: RankConfig, n: int) -> GraphOptions:
     """
     name = config.similarity if config.graph == "obsp" else config.graph
     return config.default_sample_graph(n) if name is None else config.graph_options(name)
+
+
+def note_default_graph(config: RankConfig, n: int, size: int, of: str, log: Messages) -> None:
+    """Say where the default sample graph of `size` of n samples is of another kind."""
+    if config.source or "graph" not in needed(config):
+        return
+    whole, own = graph_asked(config, n), graph_asked(config, size)
+    if whole.name != own.name:
+        log.note(
+            f"the default graph of all {n:,} samples is {whole.name}, that of {of} of {size:,} "
+            f"samples {own.name}; a ranking with --similarity NAME has one kind on both"
+        )
 
 
 def is_dense(config: RankConfig, n: int) -> bool:

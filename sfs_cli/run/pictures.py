@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sfs_cli.errors import counted
-from sfs_cli.graph.groups import Groups
+from sfs_cli.graph.groups import Groups, groups_apart
 from sfs_cli.graph.spectral import Spectrum, fix_signs
 from sfs_cli.ranking.table import Ranking
 from sfs_cli.report.model import Heatmap, Pictures, Plane, SampleNotes, Strip
@@ -63,7 +63,7 @@ def pictures_of(
     return Pictures(
         notes=notes,
         heatmap=heatmap(run, unit[:ROWS], names[:ROWS], notes, layout),
-        plane=plane(run, notes, layout),
+        plane=plane(run, notes, layout, groups),
         strips=strips(top, names[:STRIPS], notes),
     )
 
@@ -76,7 +76,7 @@ def notes_of(run: Run) -> SampleNotes:
     labels = run.labels.take(run.matrix.samples)
     used = run.labels_used
     if run.config.label_type == "continuous":
-        return SampleNotes(n=n, outcome=labels.values, used=used, source=run.config.labels)
+        return SampleNotes(n=n, outcome=labels.values, used=used)
     codes, names = labels.codes.copy(), list(labels.classes)
     sizes = np.bincount(codes[codes >= 0], minlength=len(names))
     kept = np.flatnonzero(sizes)
@@ -90,7 +90,7 @@ def notes_of(run: Run) -> SampleNotes:
     classes = [names[i] for i in kept.tolist()]
     if (codes == other).any():
         classes.append(f"{np.count_nonzero(sizes) - other:,} other classes")
-    return SampleNotes(n=n, classes=classes, codes=codes, used=used, source=run.config.labels)
+    return SampleNotes(n=n, classes=classes, codes=codes, used=used)
 
 
 def layout_of(
@@ -135,8 +135,7 @@ def layout_of(
 
 def _distinct(points: np.ndarray) -> bool:
     """Tell whether enough points (n, 2) have a place of their own, to some digits."""
-    places = np.unique(np.round(points, 3), axis=0)
-    return len(places) >= DISTINCT * len(points)
+    return len(np.unique(np.round(points, 3), axis=0)) >= DISTINCT * len(points)
 
 
 def principal_components(unit: np.ndarray) -> np.ndarray:
@@ -151,21 +150,19 @@ def heatmap(
     run: Run, unit: np.ndarray, names: list[str], notes: SampleNotes, layout: Layout
 ) -> Heatmap:
     """Arrange features (b, n) and samples, and join neighboring samples where they are many."""
-    n = notes.n
-    by_class = notes.used and notes.codes is not None
+    n, classes = notes.n, notes.codes if notes.used else None
     keys: list[np.ndarray] = [np.arange(n), layout.along]
     ordered = layout.along_what
-    if notes.used and notes.codes is not None:
-        last = np.where(notes.codes < 0, len(notes.classes), notes.codes)
-        keys.append(last)
+    if classes is not None:
+        keys.append(np.where(classes < 0, len(notes.classes), classes))
         ordered = f"by class, and within a class {ordered}"
     elif notes.used and notes.outcome is not None:
         keys.append(notes.outcome)
         ordered = "by the outcome"
     order = np.lexsort(keys)
-    if not by_class:
+    if classes is None:
         order = _first_feature_up(order, unit[0])
-    edges = _edges(n, notes.codes[order] if by_class and notes.codes is not None else None)
+    edges = _edges(n, None if classes is None else classes[order])
     sizes = np.diff(edges)
     cells = np.empty((len(unit), len(sizes)))
     for row, values in zip(cells, unit):
@@ -177,8 +174,8 @@ def heatmap(
     ids = run.matrix.ids.samples
     codes = outcome = None
     if notes.codes is not None:
-        pieces = np.split(notes.codes[order], edges[1:-1])
-        codes = np.array([_most_common(piece) for piece in pieces])
+        pieces = np.split(notes.codes[order] + 1, edges[1:-1])  # from 0, without a class
+        codes = np.array([np.bincount(piece).argmax() - 1 for piece in pieces])  # most common
     if notes.outcome is not None:
         outcome = np.add.reduceat(notes.outcome[order], edges[:-1]) / sizes
     return Heatmap(
@@ -190,7 +187,7 @@ def heatmap(
         outcome=outcome,
         samples=[ids[i] for i in order.tolist()] if len(sizes) == n else None,
         ordered=ordered,
-        by_class=by_class,
+        by_class=classes is not None,
     )
 
 
@@ -215,11 +212,6 @@ def _edges(n: int, codes: np.ndarray | None) -> np.ndarray:
     return np.concatenate(edges)
 
 
-def _most_common(codes: np.ndarray) -> int:
-    values, counts = np.unique(codes, return_counts=True)
-    return int(values[np.argmax(counts)])
-
-
 def angular_order(cells: np.ndarray) -> np.ndarray:
     """Order rows (b, c), centered, by the angle of their two leading components, shape (b,).
 
@@ -239,13 +231,25 @@ def angular_order(cells: np.ndarray) -> np.ndarray:
     return order[::-1] if int(np.flatnonzero(order == 0)[0]) > (b - 1) / 2 else order
 
 
-def plane(run: Run, notes: SampleNotes, layout: Layout) -> Plane | None:
-    """Return the samples in the plane; evenly spaced ones of more than `POINTS`."""
+def plane(run: Run, notes: SampleNotes, layout: Layout, groups: Groups | None) -> Plane | None:
+    """Return the samples in the plane; evenly spaced ones of more than `POINTS`.
+
+    The groups of the graph take the place of missing labels; where it shows none, those that are
+    apart in the plane.
+    """
     if layout.points is None:
         return None
     n = notes.n
     kept = np.arange(n) if n <= POINTS else np.unique(np.linspace(0, n - 1, POINTS).astype(int))
     ids = run.matrix.ids.samples
+    apart: list[int] | None = None
+    known, codes = None, None if groups is None else groups.codes
+    if groups is not None and codes is None and run.coordinates is None:
+        codes = groups_apart(layout.points)
+        apart = [] if codes is None else np.bincount(codes).tolist()
+    if codes is not None and notes.codes is None and notes.outcome is None:
+        names = [f"group {i + 1}" for i in range(codes.max() + 1)]
+        notes = known = SampleNotes(n=n, classes=names, codes=codes)
     return Plane(
         points=layout.points[kept],
         codes=None if notes.codes is None else notes.codes[kept],
@@ -254,6 +258,8 @@ def plane(run: Run, notes: SampleNotes, layout: Layout) -> Plane | None:
         axes=layout.axes,
         where=layout.where,
         drawn="" if len(kept) == n else f"{len(kept):,} of the {counted(n, 'sample')} are drawn.",
+        apart=apart,
+        notes=known,
     )
 
 

@@ -1,12 +1,13 @@
-"""Inputs that come through a pipe: read once into the scratch folder, and named by what they hold.
+"""Inputs that come through a pipe or from elsewhere: copied into the scratch folder at first.
 
 Readers need files: they look at the beginning, read several times, or from several processes. So
 what ``-``, ``/dev/stdin``, ``<(...)`` of a shell or a named pipe gives is copied before anything
-else is done, and every message and record names it as it was given.
+else is done, and every message and record names it as it was given. So is a file at an address.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import select
 import shutil
@@ -18,14 +19,31 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from sfs_cli.display import forget_copy, has_copies, name_copy, shown
-from sfs_cli.errors import ConflictError, InputError, SfsError, UsageError, unwritable
+from sfs_cli.errors import (
+    ConflictError,
+    InputError,
+    MissingExtraError,
+    SfsError,
+    UsageError,
+    need_extra,
+    unwritable,
+)
 from sfs_cli.io.files.scratch import made, scratch_folder
 from sfs_cli.io.files.sniff import Kind, recognize
 from sfs_cli.io.files.table import is_number
-from sfs_cli.io.files.text import first_lines
+from sfs_cli.io.files.text import PACKED, first_lines
 from sfs_cli.logs import Messages
 from sfs_cli.options.fields import Config, Option, options_of
-from sfs_cli.options.paths import OPENS, READS, STANDARD_INPUT, is_stream, moved, split_part
+from sfs_cli.options.paths import (
+    OPENS,
+    READS,
+    STANDARD_INPUT,
+    is_stream,
+    is_url,
+    moved,
+    public,
+    split_part,
+)
 from sfs_cli.run.time_limit import time_limit
 
 C = TypeVar("C", bound=Config)
@@ -34,6 +52,9 @@ WAIT_SECONDS = 5.0
 """After so long without a byte a message says what is waited for."""
 STEP = 1 << 20
 """Bytes that are copied at a time."""
+PAUSES = (1.0, 2.0, 4.0, 0.0)
+"""Seconds after which an address is tried again; 0 for no more."""
+_FINAL = (FileNotFoundError, PermissionError, ValueError)
 SPARE = 1 << 30
 SPARE_PART = 20
 """So many bytes of the disk, or one part in so many where that is less, stay free."""
@@ -46,13 +67,13 @@ _SUFFIXES = {
     Kind.PARQUET: ".parquet",
     Kind.ARROW: ".feather",
     Kind.GCT: ".gct",
+    Kind.SERIES: ".txt",
     Kind.ZIP: ".npz",
+    Kind.R_DATA: ".rds",
+    Kind.WORKBOOK: ".xlsx",
 }
 _REFUSED = {
     Kind.MATRIX_MARKET: "which needs the files of the ids beside it: give the folder",
-    Kind.EXCEL: "export the sheet as CSV",
-    Kind.R_DATA: "write the matrix from R with write.table(..., sep='\\t')",
-    Kind.UTF16: "convert it with iconv -f UTF-16 -t UTF-8 on the way",
     Kind.BINARY: "give delimited text, Parquet, Feather or HDF5; unpack archives on the way",
 }
 _SETS = ("genes", "terms", "sets")  # options and kinds of sources that read sets of genes
@@ -73,9 +94,8 @@ def spooled(
     InputError
         When nothing comes, it cannot be read, or what comes needs a file by its format.
     """
-    scratch, limit = values.get("scratch"), values.get("time_limit")
     hint = "allow more time, or end what writes into the pipe sooner"
-    with scratch_folder(Path(scratch) if scratch else None) as folder:
+    with scratch_folder(values.get("scratch")) as folder:
         read: dict[object, str] = {}
         copies: list[str] = []
 
@@ -85,7 +105,7 @@ def spooled(
             name, part = split_part(text)
             label = "MATRIX" if option.argument else option.flag
             key = _identity(name)
-            if key in read:
+            if key in read and not is_url(name):
                 raise ConflictError(
                     f"{_title(name)} can be read once only, and is given as {read[key]} and as "
                     f"{label}",
@@ -93,20 +113,25 @@ def spooled(
                     option=option.name,
                 )
             read[key] = label
-            place = made(folder) / str(len(read))  # so that two have different names
+            given = public(name) if is_url(name) else name
+            if given != name:
+                copies.append(name)
+                name_copy(name, given)
+            place = made(folder) / str(len(copies))  # so that two have different names
             place.mkdir()
             raw = place / _stem(name)
-            _copy(name, label, option.name, raw, messages)
+            (_fetch if is_url(name) else _copy)(name, label, option.name, raw, messages)
             copies.append(str(raw))
-            name_copy(str(raw), name)  # for errors that are found on the way
-            path = raw.rename(raw.with_name(raw.name + _suffix(raw, what)))
+            name_copy(str(raw), given)  # for errors that are found on the way
+            named = is_url(name) and raw.suffix  # else the content says in which format it is
+            path = raw if named else raw.rename(raw.with_name(raw.name + _suffix(raw, what)))
             forget_copy(str(raw))
             copies.append(str(path))
-            name_copy(str(path), name)
+            name_copy(str(path), given)
             return str(path) + part
 
         try:
-            with time_limit(limit, messages, hint=hint):
+            with time_limit(values.get("time_limit"), messages, hint=hint):
                 yield {**values, **{o.name: moved(o, values[o.name], copy) for o in options}}
         except SfsError as error:  # it is shown when the names of the copies are forgotten
             error.what = shown(error.what)
@@ -137,6 +162,7 @@ def _stem(name: str) -> str:
     """Return the name of a copy, which titles of reports and names of lists are made of."""
     if name in _STANDARD:
         return "stdin"
+    name = public(name) if is_url(name) else name
     return f"fd{Path(name).name}" if Path(name).parent.name == "fd" else Path(name).name
 
 
@@ -222,12 +248,61 @@ def _copy(name: str, label: str, option: str, target: Path, messages: Messages) 
     _check_kind(target, label, name, option)
 
 
+def _fetch(url: str, label: str, option: str, target: Path, messages: Messages) -> None:
+    """Copy a file from an address, going on where a connection has ended.
+
+    Raises MissingExtraError without what fsspec needs for such an address.
+    """
+    named, known, step = public(url), None, 8 * STEP
+    need_extra("fsspec", "cloud", f"{label} {named} needs fsspec")
+    import fsspec
+
+    messages.phase(f"reading {named}")
+    for pause in PAUSES:
+        try:
+            with fsspec.open(url, "rb", block_size=step) as source, target.open("ab") as file:
+                size = getattr(source, "size", None)
+                if size is None or size != known:  # sent as a whole only, or replaced meanwhile
+                    file.truncate(0)
+                else:
+                    source.seek(file.tell())
+                known = size
+                while data := source.read(8 * STEP):
+                    _check_room(target)
+                    file.write(data)
+                if size not in (None, file.tell()):
+                    raise OSError(f"{file.tell():,} bytes of {size:,} came")
+                break
+        except ImportError as error:
+            hint = "pip install 'sfs-cli[cloud]', or copy the file to this machine"
+            raise MissingExtraError(f"{label} {named}: {error}", hint=hint) from None
+        except InputError:
+            raise
+        except Exception as error:  # each library has kinds of its own for the network
+            if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+                raise unwritable(target.parent, error, "--scratch") from None
+            reason = public(str(error.__cause__ or error)) or type(error).__name__
+            whole = isinstance(error, ValueError) and step  # such as a server without ranges
+            if not pause or (isinstance(error, _FINAL) and not whole):
+                what = f"{label} {named} cannot be read: {reason}"
+                hint = "check the address, and the credentials that this machine has"
+                raise InputError(what, hint=hint, option=option) from None
+            step = 0 if whole else step  # as a whole
+            messages.note(f"{named}: {reason}; trying again")
+            time.sleep(pause)
+    with target.open("rb") as file:
+        if file.read(_HEAD).lstrip().lower().startswith((b"<!doctype html", b"<html")):
+            what = f"{label} {named} is a web page"
+            hint = "give the address of the file itself, as its download link has it"
+            raise InputError(what, hint=hint, option=option)
+
+
 def _check_room(target: Path) -> None:
     """Refuse to fill the disk."""
     room = shutil.disk_usage(target.parent)
     if room.free < min(SPARE, room.total // SPARE_PART):
         raise InputError(
-            "there is hardly any space left on the disk for what comes through the pipe",
+            "there is hardly any space left on the disk for the copy of an input",
             where=str(target.parent),
             hint="free some space, or give another --scratch",
             option="scratch",
@@ -237,14 +312,14 @@ def _check_room(target: Path) -> None:
 def _check_kind(path: Path, label: str, name: str, option: str) -> None:
     """Refuse what no reader can take from a pipe."""
     kind = recognize(path).kind
-    if kind in _REFUSED and not _begins(path, _NPY):
+    if kind in _REFUSED and not _is_npy(path):
         what = f"{label} {name}: {kind.value} cannot be read from a pipe"
         raise InputError(what, hint=_REFUSED[kind], option=option)
 
 
-def _begins(path: Path, mark: bytes) -> bool:
+def _is_npy(path: Path) -> bool:
     with path.open("rb") as file:
-        return file.read(len(mark)) == mark
+        return file.read(len(_NPY)) == _NPY
 
 
 def _suffix(path: Path, what: str) -> str:
@@ -258,8 +333,8 @@ def _suffix(path: Path, what: str) -> str:
     if content.kind is Kind.HDF5:
         return _hdf5_suffix(path)
     if content.kind is not Kind.TEXT:
-        return ".npy" if _begins(path, _NPY) else ""
-    packed = {"gzip": ".gz", "zstd": ".zst"}.get(content.compression or "", "")
+        return ".npy" if _is_npy(path) else ""
+    packed = PACKED[content.compression]
     lines = [text for _, text in first_lines(path, 5)]
     if what in _SETS and lines[0].startswith("!"):
         return f".gaf{packed}"

@@ -7,7 +7,7 @@ writes. `rank` is the same without files, for Python. `score` is what shards do,
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -22,13 +22,13 @@ from sfs_cli.compute import memory as memory_of
 from sfs_cli.compute.engine import ThreadExecutor
 from sfs_cli.compute.matrix import LeftOut
 from sfs_cli.compute.memory import format_size
-from sfs_cli.errors import UsageError
+from sfs_cli.errors import UsageError, listed
 from sfs_cli.features import ordering_steps, steps_of
 from sfs_cli.features.step import Step
 from sfs_cli.graph.groups import Groups, read_groups
 from sfs_cli.graph.spectral import DIRECT_LIMIT
 from sfs_cli.io.files.lock import Lock
-from sfs_cli.io.files.sniff import split_modality
+from sfs_cli.io.files.text import split_member
 from sfs_cli.io.matrix.base import is_anndata
 from sfs_cli.logs import Messages
 from sfs_cli.methods.base import Solution, Status
@@ -43,7 +43,7 @@ from sfs_cli.provenance import (
     RunRecord,
     without_parts,
 )
-from sfs_cli.ranking.table import Ranking, rank_features
+from sfs_cli.ranking.table import Picked, Ranking, rank_features
 from sfs_cli.report.model import Pictures
 from sfs_cli.run import guards
 from sfs_cli.run.checkpoints import NO_CHECKPOINTS, RunCheckpoints, checkpoints_beside
@@ -67,6 +67,8 @@ from sfs_cli.run.report_data import page_facts, report_data
 from sfs_cli.run.scoring import Scored, make_graph, score_on
 from sfs_cli.run.time_limit import time_limit
 from sfs_cli.run.top import TopFeatures, read_top
+from sfs_cli.store.ids import free_names, unique_features
+from sfs_cli.tables import CHANGES, RANKING
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -172,6 +174,10 @@ class RankResult:
         """The method of the configuration."""
         return METHODS[self.config.ranker]
 
+    def members(self, names: Sequence[str]) -> dict[str, object]:
+        """Return what an AnnData gets in ``uns``, whose features have these names, in order."""
+        return {key: value for step in self.steps for key, value in step.members(names).items()}
+
 
 def rank(
     config: RankConfig,
@@ -202,9 +208,7 @@ def rank(
     messages = messages or Messages(verbosity=-1)
     with loaded(config, messages, checkpoints, client) as run:
         config = run.config  # with the method that suits the samples
-        raw = guards.guard_raw(run)
-        guards.guard_labels(run)
-        guards.guard_sources(run)
+        raw = guards.before_ranking(run)
         steps = steps_of(config)
         for step in steps:
             step.check(run)
@@ -215,6 +219,7 @@ def rank(
             found = RankResult(config, scored, ranking, _facts(run, scored), steps)
             for step in steps:
                 step.find(run, found)
+            found.ranking = replace(_annotated(run, found), top=config.top)
             scored.solution = replace(scored.solution, scorer=None)  # which may hold a graph
         top = read_top(run, found.ranking)
         repeated = _warn(run, found, top)
@@ -235,12 +240,26 @@ def rank(
     return found
 
 
+def _annotated(run: Run, found: RankResult) -> Ranking:
+    """Return the ranking with the annotations that the matrix has of its features."""
+    ranking, var = found.ranking, run.matrix.ids.var
+    if not var:
+        return ranking
+    # a column of that name is read for that of a ranking, also where this one has none
+    names = free_names(var, {*ranking.columns(0, 0), *RANKING, *CHANGES})
+    if again := [f"{name} as {own}" for name, own in zip(var, names) if name != own]:
+        run.log.note(f"annotations under another name, which a ranking has: {listed(again)}")
+    found.facts["input"]["annotations"] = names
+    columns = (Picked(texts, ranking.order) for texts in var.values())
+    return replace(ranking, extra={**ranking.extra, **dict(zip(names, columns))})
+
+
 def _warn(run: Run, found: RankResult, top: TopFeatures | None) -> float | None:
     """Warn of an unreliable ranking; return how far the best features repeat each other."""
     solution, ranking = found.scored.solution, found.ranking
+    guards.guard_batches(run, top)
     repeated = guards.guard_ranking(run, ranking, top)
-    leading = solution.facts.get("response_rank")
-    if leading is not None:
+    if (leading := solution.facts.get("response_rank")) is not None:
         run.log.note(
             f"the response is the {leading} leading eigenvectors of the similarity of "
             f"{run.context.n:,} samples, which are more than {DIRECT_LIMIT:,}; --response-rank "
@@ -363,38 +382,25 @@ def _facts(run: Run, scored: Scored) -> RunFacts:
 def check_outputs(config: RankConfig) -> None:
     """Refuse outputs that cannot be written for this input."""
     config.check_out()
-    if config.write_h5ad is not None:
-        _check_copy(config, Path(config.write_h5ad))
-
-
-def _check_copy(config: RankConfig, path: Path) -> None:
-    """Refuse a copy of what is no AnnData, or by a name that says something else."""
-    source = split_modality(Path(config.matrix))[0].suffix.lower()
-    if not is_anndata(config.matrix):
-        what = "--write-h5ad copies an h5ad, h5mu or AnnData zarr; the matrix is none of these"
-        hint = "use --out, or convert the matrix to h5ad first"
-    elif config.use_raw:
-        what = "--write-h5ad has no place for the scores of --use-raw"
-        hint = "leave one of them out"
-    else:
-        check_suffix("write_h5ad", "--write-h5ad", str(path), f"a copy of the {source[1:]}", source)
+    copy = config.write_h5ad
+    if copy is None:
         return
-    raise UsageError(what, hint=hint, option="write_h5ad")
+    if not is_anndata(config.matrix):
+        raise UsageError(
+            "--write-h5ad copies an h5ad, h5mu or AnnData zarr; the matrix is none of these",
+            hint="use --out, or convert the matrix to h5ad first",
+            option="write_h5ad",
+        )
+    source = split_member(Path(config.matrix))[0].suffix.lower()
+    check_suffix("write_h5ad", "--write-h5ad", copy, f"a copy of the {source[1:]}", source)
 
 
 def copies_of(config: RankConfig) -> list[Beside]:
     """Return the files that are asked for beside the output folder."""
     copies = []
     if config.write_h5ad is not None:
-        path, folder = Path(config.write_h5ad), split_modality(Path(config.matrix))[0].is_dir()
-
-        def marks_as_many() -> bool:
-            from sfs_cli.io.matrix.h5ad_copy import about_copy
-
-            marked = about_copy(Path(config.matrix), path).get("top")
-            return config.top is None or marked == config.top
-
-        copies.append(Beside("write_h5ad", path, folder, marks_as_many))
+        folder = split_member(Path(config.matrix))[0].is_dir()
+        copies.append(Beside("write_h5ad", Path(config.write_h5ad), folder))
     if config.weights_out is not None:
         copies.append(Beside("weights_out", Path(config.weights_out)))
     return copies
@@ -412,18 +418,36 @@ def _write_copies(
             assert result.coefficients is not None
             write_coefficients(copy.partial, *result.coefficients)
             continue
-        about = {"config": config.result_options(), **result.facts}
-        about |= {} if config.top is None else {"top": config.top}
         notes = write_scores(
             Path(config.matrix),
             copy.partial,
             result.ranking,
-            provenance.dumps(about),
-            config.top,
-            config.layer,
+            about_ranking(result.config, result.facts, config.top),
+            lambda names: unique_features(names)[0],
+            result.members,
+            top=config.top,
+            layer=config.layer,
+            use_raw=config.use_raw,
         )
         for note in notes:
             messages.note(note)
+
+
+def about_ranking(config: RankConfig, facts: Mapping[str, Any], top: int | None) -> dict[str, Any]:
+    """Return what ``uns`` of AnnData tells of how a ranking was made.
+
+    ``params`` are the options that were given, lists as JSON, and the method; ``record`` is all of
+    it, as JSON.
+    """
+    options = config.result_options() | {"top": top}
+    default = RankConfig(config.matrix).result_options()
+    given = {name: value for name, value in options.items() if value != default[name]}
+    record = {"config": options, **facts} | ({} if top is None else {"top": top})
+    params = {
+        name: value if isinstance(value, str | int | float) else provenance.dumps(value)
+        for name, value in provenance.plain(given).items()
+    }
+    return {"params": params, "record": provenance.dumps(record)}
 
 
 def _made(config: RankConfig, result: RankResult, messages: Messages, home: Path | None) -> Made:
@@ -468,6 +492,11 @@ def _log_summary(config: RankConfig, result: RankResult, messages: Messages) -> 
     if chosen := _chosen(config, result):
         messages.note(f"defaults: {' '.join(chosen)}")
     log_ranking(ranking, messages)
+    if ranking.n_written < len(ranking):
+        messages.note(
+            f"wrote the first {ranking.n_written:,} of {len(ranking):,} features; without --top "
+            "all are written"
+        )
 
 
 def _chosen(config: RankConfig, result: RankResult) -> list[str]:
@@ -475,6 +504,8 @@ def _chosen(config: RankConfig, result: RankResult) -> list[str]:
     used, chosen = result.config, []
     if config.method is None:
         chosen.append(f"--method {used.method}")
+    if used.also != config.also:
+        chosen.append(f"--also {','.join(used.also)}")
     if used.response != config.response:
         chosen.append(f"--response {used.response}")
     graph = result.facts["graph"]

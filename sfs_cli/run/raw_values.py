@@ -11,8 +11,8 @@ from sfs_cli.features.significance import tests
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import flag
 from sfs_cli.run.load import Run
-from sfs_cli.store.matrix import look
-from sfs_cli.store.transforms import kind, parse
+from sfs_cli.store.matrix import look, mostly_zero
+from sfs_cli.store.transforms import MEDIAN, PER_TOTAL, kind, parse, target_of
 
 COUNTS_ABOVE, SPARSE_COUNTS_ABOVE = 50, 12
 """Whole numbers are counts if they go beyond this, and beyond the second where more than half are
@@ -21,10 +21,17 @@ LARGEST_EXACT = 2**53
 LOG_SPAN = 64.0
 """Logarithms of base 2 of what is measured do not span more than this."""
 LOGARITHMS = ("log1p", "log2", "log2cpm", "vst", "clr")
+SAME = 0.01
+"""Relative difference of sums that are the same."""
 TAMING = (*LOGARITHMS, "rank", "pearson-residuals", "deviance")
 """Steps after which large values of counts or intensities do not dominate."""
-FOR_COUNTS, FOR_TESTS = "cpm,log1p", "pearson-residuals"
-"""What raw counts need, and what tests of them need: logarithms of few counts follow depth."""
+FOR_COUNTS, FOR_CELLS, FOR_TESTS = "cpm,log1p", "median,log1p", "pearson-residuals"
+"""What raw counts need, those of which most are zero, and what tests of them need: logarithms of
+few counts follow depth."""
+SHALLOW = 10
+"""Counts, most of them zero, that are scaled to more than so many times their median total lose
+what logarithms would show: 1 is nearly as far above 0 as 10 is (``tools/benchmarks/markers.py``).
+"""
 
 
 class Raw(NamedTuple):
@@ -33,6 +40,8 @@ class Raw(NamedTuple):
     what: str  # what they look like
     transform: str  # that they need
     hint: str = ""  # about the transformation
+    counts: bool = False  # whether they are counts
+    sparse: bool = False  # of which most are zero
 
     def warning(self, values: str, of: str) -> str:
         """Return what is wrong with the `values`, which make `of`."""
@@ -42,8 +51,9 @@ class Raw(NamedTuple):
     def after(self, asked: str | None) -> str:
         """Return the transformation that they need, with the other steps that were asked for."""
         steps = parse(asked)
-        if self.transform == FOR_TESTS:  # which takes the counts as they are
-            steps = tuple(s for s in steps if kind(s) not in ("cpm", "floor"))
+        if self.counts:  # one total is enough, and residuals take the counts as they are
+            none = (*PER_TOTAL, "floor" * (self.transform == FOR_TESTS))
+            steps = tuple(s for s in steps if kind(s) not in none)
         floors = [step for step in steps if step.startswith("floor:")]
         needs = [s for s in self.transform.split(",") if not (floors and s.startswith("floor:"))]
         others = [step for step in steps if step not in (*floors, *needs)]
@@ -59,13 +69,33 @@ def swapped(asked: str | None) -> str | None:
     """Tell whether a transformation takes counts per million of logarithms."""
     steps = parse(asked)
     first = next((i for i, step in enumerate(steps) if kind(step) in LOGARITHMS), len(steps))
-    after = [step for step in steps[first + 1 :] if kind(step) in ("cpm", "log2cpm")]
+    after = [step for step in steps[first + 1 :] if kind(step) in (*PER_TOTAL, "log2cpm")]
     if not after:
         return None
     others = [step for step in steps if step not in after]
     return (
-        f"--transform {asked} computes counts per million from logarithms, not from counts; "
+        f"--transform {asked} divides logarithms by their totals, not counts; "
         f"give --transform {','.join([*after[:1], *others])}"
+    )
+
+
+def shallow(asked: str | None, values: np.ndarray, n_features: int) -> str | None:
+    """Tell of counts (b, n) that are scaled to far more than they add up to, before logarithms.
+
+    The totals are those of these features, times `n_features` by their number b.
+    """
+    steps = parse(asked)
+    target = None if len(steps) < 2 or steps[1] not in LOGARITHMS else target_of(steps[0])
+    raw = raw_kind(values)
+    if target is None or raw is None or not raw.sparse:
+        return None
+    depth = float(np.median(np.nansum(values, axis=0, dtype=np.float64)) * n_features / len(values))
+    if target < SHALLOW * depth:
+        return None
+    return (
+        f"the samples have about {depth:,.0f} counts, most of them zero, and --transform {asked} "
+        f"scales them to {target:,.0f}: logarithms then tell hardly more than whether there is a "
+        f"count, and markers are missed; give --transform {','.join([MEDIAN, *steps[1:]])}"
     )
 
 
@@ -100,11 +130,14 @@ def raw_kind(values: np.ndarray, config: RankConfig | None = None) -> Raw | None
         return None
     low, high = float(values.min()), float(values.max())
     if is_counts(values):
-        zeros = np.count_nonzero(values == 0) / values.size
+        zeros, sparse = np.count_nonzero(values == 0) / values.size, mostly_zero(values)
         what = (
             f"raw counts (whole numbers, up to {high:,.0f} in a sample of values, {zeros:.0%} zero)"
         )
-        return Raw(what, FOR_TESTS if config is not None and tests(config) else FOR_COUNTS)
+        needed = FOR_CELLS if sparse else FOR_COUNTS
+        if config is not None and tests(config):
+            needed = FOR_TESTS
+        return Raw(what, needed, counts=True, sparse=sparse)
     if high - low <= LOG_SPAN:
         return None
     what = f"intensities without logarithms (from {low:,.6g} to {high:,.6g})"
@@ -113,11 +146,28 @@ def raw_kind(values: np.ndarray, config: RankConfig | None = None) -> Raw | None
     return Raw(what, "floor:20,log2", ", with a floor that suits the noise")
 
 
+def what_values(raw: Raw | None, low: float, high: float, sums: np.ndarray) -> str:
+    """Return what values look like, by their range and the sums of each sample, (3, n).
+
+    They are those of the values, of ``exp(x) - 1`` and of ``2^x - 1``: counts per million, or per
+    10,000, have the same sum in each sample.
+    """
+    if raw is not None:
+        return raw.what
+    for base, total in zip(("natural logarithms", "logarithms of base 2"), sums[1:]):
+        if np.isfinite(total).all() and np.ptp(sums[0]) > 0 and np.ptp(total) < SAME * total.mean():
+            return f"{base} of 1 + x, of which each sample has the sum {total.mean():,.0f}"
+    if low < 0:
+        return "log ratios, or centered or standardized values (some are negative)"
+    if high <= 1:
+        return "numbers from 0 to 1, such as beta values of methylation"
+    return "logarithms, of a base that the values do not show, or other values of a small range"
+
+
 def is_counts(values: np.ndarray) -> bool:
     """Tell whether values, NaN for missing ones, are whole numbers that go as far as counts do."""
     values = values[np.isfinite(values)]
     if not values.size or values.min() < 0 or not values.max() < LARGEST_EXACT:
         return False
-    sparse = 2 * np.count_nonzero(values == 0) > values.size
-    above = SPARSE_COUNTS_ABOVE if sparse else COUNTS_ABOVE
+    above = SPARSE_COUNTS_ABOVE if mostly_zero(values) else COUNTS_ABOVE
     return bool(values.max() > above and (values == np.rint(values)).all())

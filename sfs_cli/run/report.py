@@ -25,12 +25,13 @@ from sfs_cli.errors import (
     SfsError,
     UsageError,
     listed,
+    need_extra,
 )
 from sfs_cli.features.enrichment.step import given_sets, tested_sets
 from sfs_cli.features.significance.split import part_of_counts
 from sfs_cli.graph.groups import read_groups
 from sfs_cli.graph.spectral import Spectrum
-from sfs_cli.io.files.atomic import refuse_special, replacing
+from sfs_cli.io.files.atomic import replacing
 from sfs_cli.io.files.table import NULL_TOKENS, TextTable
 from sfs_cli.io.files.text import text_suffix
 from sfs_cli.io.results.rankings import read_rank_table
@@ -38,15 +39,16 @@ from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import Option, options_of
 from sfs_cli.options.files import load
-from sfs_cli.options.guards import GUARDS
+from sfs_cli.options.guards import accepted_again
 from sfs_cli.options.paths import is_there, moved, split_part
 from sfs_cli.options.rank import ON_PAGE
-from sfs_cli.options.report import ReportConfig
+from sfs_cli.options.report import DEFAULT_FORMATS, ReportConfig
 from sfs_cli.provenance import RunRecord
 from sfs_cli.ranking.table import Picked, Ranking
+from sfs_cli.report.model import ReportData
 from sfs_cli.run import outputs
 from sfs_cli.run.config import input_files
-from sfs_cli.run.lists import ranking_at
+from sfs_cli.run.lists import cut_from, ranking_at
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.pictures import pictures_of
 from sfs_cli.run.report_data import report_data
@@ -76,53 +78,49 @@ def run(config: ReportConfig, messages: Messages) -> None:
     OutputExistsError
         When another page is there, and ``--force`` is not given.
     """
+    from sfs_cli.report.figures import figure_files, without_glyph
+    from sfs_cli.report.page import figures_of, render
+
     result = read_result(config)
-    target = _page_beside(result) if config.out is None else Path(config.out)
+    page = provenance.named(provenance.prefix_of(result.path), outputs.REPORT)
+    target = result.path.with_name(page) if config.out is None else Path(config.out)
     made = ranking_config(config, result)
-    with outputs.claimed(target, messages):
-        _check_target(config, target, result, made)
-        page = shown(page_of(made, result, messages, config.sets, config.enrichment)).encode()
-        if target.is_file() and target.read_bytes() == page:
-            outputs.tell_up_to_date(target, messages)
-            return
-        if target.exists() and not config.force:
-            raise _exists(target)
-        with replacing(target) as partial:
-            partial.write_bytes(page)
-    messages.note(f"wrote {target}")
-
-
-def _page_beside(result: Result) -> Path:
-    """Return the page that was written with a ranking, which has its prefix."""
-    prefix = provenance.prefix_of(result.path)
-    return result.path.with_name(provenance.named(prefix, outputs.REPORT))
-
-
-def _check_target(config: ReportConfig, target: Path, result: Result, made: RankConfig) -> None:
-    """Refuse, before anything is computed, to replace what is known to be another page."""
-    refuse_special(target, "--out")
-    if target.is_dir():
+    if config.figures is not None:
+        need_extra("matplotlib", "plots", "--figures needs Matplotlib")
+    alone = None if config.out is not None else config.figures  # the page stays as it is
+    held = (target, "--out") if alone is None else (Path(alone), "--figures")
+    if alone is None and target.is_dir():
         raise InputError(
             f"--out {target} is a folder", hint="give the name of a file, such as page.html"
         )
-    if config.force or not target.exists():
-        return
-    assert result.record is not None
-    written = result.record["outputs"].get(_page_beside(result).name, {})
-    if outputs.describe_output(target)["sha256"] != written.get("sha256"):
-        return  # perhaps this page: that shows when it is made
-    recorded = load(provenance.record_beside(result.path)).options
-    changed = any(getattr(made, name) != recorded.get(name) for name in ON_PAGE)
-    if changed or config.sets:
-        raise _exists(target)
-
-
-def _exists(target: Path) -> OutputExistsError:
-    return OutputExistsError(
-        f"{target} exists, and is another page",
-        hint="give another --out, or replace it with --force",
-        option="out",
-    )
+    with outputs.claimed(held[0], messages, option=held[1]):
+        data = data_of(made, result, messages, config.sets, config.enrichment)
+        files = {target: shown(render(data)).encode()} if alone is None else {}
+        if config.figures is not None:
+            drawn = figures_of(data)
+            if boxes := without_glyph(drawn):
+                messages.note(
+                    f"the font of the figures lacks {listed(boxes)}: pdf and png show boxes, and "
+                    "in svg the fonts of the viewer are taken"
+                )
+            made_of = figure_files(drawn, config.figure_format or DEFAULT_FORMATS)
+            files |= {Path(config.figures) / name: content for name, content in made_of.items()}
+        changed = [p for p in files if not p.is_file() or p.read_bytes() != files[p]]
+        for path in changed:
+            if path.exists() and not config.force:
+                option, what = ("out", "page") if path == target else ("figures", "figure")
+                raise OutputExistsError(
+                    f"{path} exists, and is another {what}",
+                    hint=f"give another --{option}, or replace it with --force",
+                    option=option,
+                )
+        for path in changed:
+            with replacing(path) as partial:
+                partial.write_bytes(files[path])
+    if not changed:
+        outputs.tell_up_to_date(next(iter(files)), messages)
+    else:
+        messages.note(f"wrote {listed([str(path) for path in changed])}")
 
 
 # ---- what is read --------------------------------------------------------------------------------
@@ -164,6 +162,13 @@ def read_result(config: ReportConfig) -> Result:
     if "page" not in record or not is_whole(record, path.name):
         raise _damaged(path)
     check_ranking(path, record, "rank again")
+    if (whole := cut_from(record)) is not None:
+        raise InputError(
+            f"the table has the beginning of a ranking of {whole:,} features, and the page is made "
+            "of all of them",
+            where=str(path),
+            hint="rank again without --top",
+        )
     table = read_rank_table(path)
     features = table.columns.get("feature", [])
     return Result(path, table, features, np.arange(len(features)), record)
@@ -181,14 +186,13 @@ def ranking_config(config: ReportConfig, result: Result) -> RankConfig:
         "threads": config.threads,
         "memory": config.memory,
         "scratch": config.scratch,
-        "accept": tuple(GUARDS),  # the page has the warnings that were given
         "out": str(result.path.parent),
         "prefix": provenance.prefix_of(result.path),
     }
-    given = config.given("matrix", *ON_PAGE)
-    changes |= {name: getattr(config, name) for name in given}
+    changes |= {name: getattr(config, name) for name in config.given("matrix", *ON_PAGE)}
     try:
         asked = _found_beside(dict(load(where).options), roles, result.path.parent)
+        changes["accept"] = accepted_again(asked.get("accept", ()))
         made = RankConfig(**asked | changes)
     except (UsageError, TypeError) as error:  # the command line gives nothing that contradicts it
         raise _damaged(result.path) from error
@@ -255,27 +259,23 @@ def _recorded(result: Result) -> Iterator[None]:
 # ---- the page ------------------------------------------------------------------------------------
 
 
-def page_of(
+def data_of(
     config: RankConfig,
     result: Result,
     messages: Messages,
     sets: Sequence[str] = (),
     how: str = "auto",
-) -> str:
-    """Return the page of a ranking that was made so, with the tests of further `sets`."""
-    from sfs_cli.report.page import render
-
+) -> ReportData:
+    """Return the page's contents of a ranking made so, with the tests of further `sets`."""
     record = cast(RunRecord, result.record)
     with loaded(config, messages) as ready:
         index = positions(ready, result)
         with _recorded(result):
             ranking = ranking_of(result, index, ready.matrix.ids.features)
             values = np.array(record["result"].get("eigenvalues") or (), float)
-            # as the page names them
-            names: dict[str, Any] = {"labels": record["labels"].get("from")}
-            if config.coordinates is not None:
-                names["coordinates"] = record["graph"]["coordinates"]
-            drawn = replace(ready.config, **{k: v for k, v in names.items() if v is not None})
+            drawn = ready.config
+            if config.coordinates is not None:  # as the page names them
+                drawn = replace(drawn, coordinates=record["graph"]["coordinates"])
             warned = record["warnings"]
             texts = isinstance(warned, list) and all(isinstance(text, str) for text in warned)
             few = len(values) <= ready.matrix.n_samples and np.isfinite(values).all()
@@ -299,7 +299,7 @@ def page_of(
             known = record["knowledge"]
             both = [*known.get("enrichment", []), *tested]
             record = cast(RunRecord, {**record, "knowledge": known | {"enrichment": both}})
-        return render(report_data(config, ranking, record, groups=groups, pictures=pictures))
+        return report_data(config, ranking, record, groups=groups, pictures=pictures)
 
 
 def ranking_of(result: Result, index: np.ndarray, ids: Any) -> Ranking:
@@ -333,7 +333,7 @@ def _integers(table: TextTable, name: str) -> np.ndarray:
 
 def _texts(table: TextTable, name: str) -> Picked:
     """Return a column of few different texts."""
-    values = table.columns[name]
+    values = table.columns[name]  # not an array: each text would take the room of the longest
     codes = {text: code for code, text in enumerate(dict.fromkeys(values))}
     return Picked(list(codes), np.array([codes[text] for text in values], np.int32))
 

@@ -7,6 +7,7 @@ equal pages.
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -14,13 +15,14 @@ from typing import Any, cast
 import numpy as np
 
 from sfs_cli.catalog import METHODS, Method
-from sfs_cli.errors import counted, listed
+from sfs_cli.errors import counted, counts_text, listed
 from sfs_cli.features import FEATURES
 from sfs_cli.features.step import Pairs, as_pairs
 from sfs_cli.graph.groups import Groups
+from sfs_cli.io.files.table import is_id_name
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import flag
-from sfs_cli.options.graph import LABELS_ALONE
+from sfs_cli.options.graph import GRAPHS, LABELS_ALONE
 from sfs_cli.options.rank import ON_PAGE
 from sfs_cli.provenance import (
     PageFacts,
@@ -34,21 +36,20 @@ from sfs_cli.ranking.elbow import elbow
 from sfs_cli.ranking.table import Ranking
 from sfs_cli.report.model import Evidence, Pictures, ReportData
 from sfs_cli.report.words import isolated
-from sfs_cli.tables import CHANGES
+from sfs_cli.tables import CHANGES, meaning_of
 
 TOP = 50
 """Number of features in the table of the best."""
 FEW = 8
 """Classes or groups that a sentence lists."""
-LEVEL = 0.05
-"""The q-value that sentences speak of."""
+NAMED = 3
+"""Covariates or sources that the title names."""
 
 
 def page_facts(config: RankConfig) -> PageFacts:
     """Return what the report says of the command line of a ranking."""
     without: dict[str, Any] = dict.fromkeys(ON_PAGE)
-    command = replace(config, **without).command()
-    return PageFacts(matrix=Path(config.matrix).name, command=command)
+    return PageFacts(matrix=config.matrix_name, command=replace(config, **without).command())
 
 
 def report_data(
@@ -80,11 +81,19 @@ def report_data(
         ("Method", as_pairs(facts["method"])),
         *((step.heading or name.capitalize(), step.section(of)) for name, step, of in parts),
     ]
-    reading = _reading(groups, facts["graph"], knowledge)
+    apart = None if pictures is None or pictures.plane is None else pictures.plane.apart
+    reading = _reading(groups, facts["graph"], knowledge, apart)
+    stop = facts["solver"].get("stop", "") if "chance_level" in facts["method"] else ""
     change = next((facts["method"][name] for name in CHANGES if name in facts["method"]), "")
     return ReportData(
-        **of_ranking(ranking, change.replace(" - ", " less "), facts["versions"]["sfs"]),
+        **of_ranking(
+            ranking,
+            change.replace(" - ", " less "),
+            facts["versions"]["sfs"],
+            facts["input"].get("annotations", ()),
+        ),
         sentences=[
+            *([f"{stop}."] if stop else []),
             *(text for _, step, _ in parts for text in step.sentences(facts)),
         ],
         made_from=f"on {_samples(facts)}",
@@ -93,24 +102,23 @@ def report_data(
         gene_links=config.gene_links,
         pictures=pictures,
         n_left_out=sum(facts["input"]["left_out"].values()),
-        title=config.title or facts["page"]["matrix"],
-        method=_title(method, facts["method"]),
+        title=config.title or title_of(facts),
+        method="Moderated " * bool(facts["moderation"]) + _title(method, facts["method"]),
         how=next((text for _, step, of in parts if (text := step.how(of, method))), "")
         or _how(method, facts["method"]),
         eigenvalues=None if eigenvalues is None else np.array(eigenvalues, float),
         clusters=facts["method"].get("clusters"),
-        tables=[
-            *(table for _, step, of in parts for table in step.tables(of)),
-        ],
+        tables=[table for _, step, of in parts for table in step.tables(of)],
         facts=[(title, pairs) for title, pairs in sections if pairs],
         warnings=facts["warnings"],
         next_runs=[(each["command"], each["reason"]) for each in facts["next_runs"]],
         command=shlex.join([*facts["page"]["command"], *words, "--out", "results"]),
-        reference=method.reference,
+        reference="; ".join(filter(None, (step.reference(of) for _, step, of in parts)))
+        or method.reference,
         downloads=[
             (named(config.prefix, name), what)
             for name, what in (
-                (f"ranking.{config.format}", "the ranking of all features"),
+                (f"ranking.{config.format}", "the ranking, best first"),
                 ("run.json", "options, inputs, versions and digests of this run"),
                 *(file for _, step, of in parts for file in step.files(of)),
             )
@@ -118,17 +126,25 @@ def report_data(
     )
 
 
-def of_ranking(ranking: Ranking, change: str = "", version: str | None = None) -> dict[str, Any]:
+def of_ranking(
+    ranking: Ranking,
+    change: str = "",
+    version: str | None = None,
+    annotations: Sequence[str] = (),
+) -> dict[str, Any]:
     """Return the fields of `ReportData` that follow from a ranking.
 
     `change` says which class less which changes are of; `version` is the one that ranked, by
-    default this one.
+    default this one. Of the columns that are `annotations` the page has those of names.
     """
     scores = ranking.curve
     count = min(TOP, ranking.n_scored)
     columns = ranking.columns(0, count)
     compared = next((name for name in CHANGES if name in ranking.extra), "")
     del columns["status"]  # ok in every row: the best features have a score
+    for name in set(annotations).intersection(columns):
+        if not is_id_name(name.removesuffix("_annotation")):
+            del columns[name]
     for name, column in columns.items():
         if name.startswith("rank_"):  # mean ranks of ties are halves
             columns[name] = [int(v) if float(v).is_integer() else v for v in column]  # type: ignore
@@ -140,6 +156,7 @@ def of_ranking(ranking: Ranking, change: str = "", version: str | None = None) -
         "reasons": ranking.unscored(),
         "elbow": elbow(scores),
         "top": [dict(zip(columns, row)) for row in zip(*columns.values())],
+        "meanings": {name: meaning_of(name) for name in columns},
         "evidence": Evidence(
             p_values=_column(ranking, "p_value", ranking.n_scored),
             changes=_column(ranking, compared, ranking.n_scored),
@@ -157,6 +174,42 @@ def _column(ranking: Ranking, name: str, count: int) -> np.ndarray | None:
     return column[:count] if isinstance(column, np.ndarray) else None
 
 
+def title_of(facts: RunRecord) -> str:
+    """Say what was asked: the matrix, and the contrast or the sample graph that ranked it."""
+    how = "moderated " * bool(facts["moderation"]) + str(facts["method"]["name"])
+    if facts["precision"]:
+        how += " of voom"
+    if columns := [each["name"] for each in facts["covariates"].get("columns", ())]:
+        how += f", adjusted for {listed(columns, NAMED)}"
+    return isolated(f"{facts['page']['matrix']}: {_asked(facts)} ({how})")
+
+
+def _asked(facts: RunRecord) -> str:
+    """Return the contrast of a ranking, or the graph on which it was made without labels."""
+    labels, graph = facts["labels"], facts["graph"].get("similarity")
+    sources = facts["knowledge"].get("sources", [])
+    if not labels.get("used"):
+        on = ""
+        if sources:
+            names = listed([each["name"] for each in sources], NAMED)
+            on = f" on the source{'s' if len(sources) > 1 else ''} {names}"
+        elif graph is not None:
+            known = graph if graph in GRAPHS else "given"
+            on = f" on a{'n' if known == 'rbf' else ''} {known} graph"
+        given = any(each["kind"] == "labels" for each in sources)
+        return f"ranked{'' if given else ' without labels'}{on}"
+    of = next((i.get("column") for i in facts["inputs"] if i["role"] == "labels"), None)
+    source = str(labels["from"])
+    of = of or (source[4:] if source.startswith("obs:") else Path(source).name)
+    if "smallest" in labels:
+        return f"association with {'survival, ' if facts['survival'] else ''}{of}"
+    classes = [name for name, count in labels["classes"].items() if count]
+    if len(classes) == 2:  # as changes are: the second less the first
+        return " against ".join(reversed(classes))
+    order = "along" if labels["type"] == "ordered" else "between"
+    return f"{order} the {len(classes)} classes of {of}"
+
+
 def _samples(facts: RunFacts) -> str:
     """Return how many samples were used, and of which classes."""
     labels, words = facts["labels"], counted(facts["input"]["n_samples"], "sample")
@@ -168,8 +221,16 @@ def _samples(facts: RunFacts) -> str:
     return f"{words} ({', '.join(parts)})"
 
 
-def _reading(groups: Groups | None, graph: dict[str, Any], knowledge: dict[str, Any]) -> str:
-    """Say what the eigenvalues of the sample graph show."""
+def _reading(
+    groups: Groups | None,
+    graph: dict[str, Any],
+    knowledge: dict[str, Any],
+    apart: Sequence[int] | None,
+) -> str:
+    """Say what the eigenvalues of the sample graph show, and the picture of the samples.
+
+    `apart` are the sizes of the groups that are apart in the picture; None where there is none.
+    """
     if groups is None:
         return ""
     given = any(source["kind"] == "labels" for source in knowledge.get("sources", []))
@@ -177,24 +238,25 @@ def _reading(groups: Groups | None, graph: dict[str, Any], knowledge: dict[str, 
     if graph.get("similarity") in LABELS_ALONE:
         return "The graph is built from the labels, so its groups are the classes."
     if groups.count > 1:
-        if len(set(groups.sizes)) == 1:
-            sizes = f"{groups.sizes[0]:,} samples each"
-        else:
-            sizes = f"{listed([f'{size:,}' for size in groups.sizes], FEW)} samples"
-        return f"The samples form {groups.count} groups, of {sizes}{labels}."
+        return f"The samples form {groups.count} groups, of {_sizes(groups.sizes)}{labels}."
     if groups.gradual:
-        directions = counted(groups.gradual, "direction")
+        reason = f"the samples change gradually along {counted(groups.gradual, 'direction')}"
+    else:
+        reason = "no gap stands out"
+    if apart:
         return (
-            "The eigenvalues of the sample graph show no clear number of groups: "
-            f"{directions} stand{'s' if groups.gradual == 1 else ''} out, but the samples change "
-            f"gradually along {'it' if groups.gradual == 1 else 'them'}."
+            f"In their picture the samples lie in {len(apart)} groups, of {_sizes(apart)}{labels}. "
+            f"The eigenvalues of the sample graph do not confirm a number of groups: {reason}."
         )
-    if groups.structured:
-        return (
-            "The samples have structure, but no clear number of groups: the eigenvalues rise "
-            "without a gap."
-        )
-    return "The eigenvalues of the sample graph show no clear number of groups: no gap stands out."
+    nor = "" if apart is None else " In the picture of the samples no groups are clearly apart."
+    return f"The eigenvalues of the sample graph show no clear number of groups: {reason}.{nor}"
+
+
+def _sizes(sizes: Sequence[int]) -> str:
+    sizes = sorted(sizes, reverse=True)
+    if len(set(sizes)) == 1:
+        return f"{sizes[0]:,} samples each"
+    return f"{listed([f'{size:,}' for size in sizes], FEW)} samples"
 
 
 def _title(method: Method, facts: dict[str, Any]) -> str:
@@ -226,9 +288,11 @@ def _input_pairs(run: RunFacts) -> Pairs:
     if facts["missing_values"]:
         count, features = facts["missing_values"], facts["features_with_missing_values"]
         pairs.append(("Missing values", f"{count:,} in {features:,} features"))
+    for name, key, by in (("Collapsed", "collapse", "how"), ("Pseudobulk", "pseudobulk", "by")):
+        if made := dict(facts.get(key, {})):
+            pairs.append((f"{name} ({made.pop(by)})", counts_text(made)))
     if facts["left_out"]:
-        reasons = ", ".join(f"{count:,} {why}" for why, count in facts["left_out"].items())
-        pairs.append(("Features left out", reasons))
+        pairs.append(("Features left out", counts_text(facts["left_out"])))
     if facts["transform"]:
         pairs.append(("Transformation", ", ".join(facts["transform"])))
     if labels.get("used") and "smallest" in labels:

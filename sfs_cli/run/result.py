@@ -11,8 +11,8 @@ import numpy as np
 
 from sfs_cli import provenance
 from sfs_cli.errors import InputError, counted, listed
-from sfs_cli.io.files.sniff import split_modality
 from sfs_cli.io.files.table import TextTable
+from sfs_cli.io.files.text import split_member
 from sfs_cli.options import RankConfig
 from sfs_cli.run import outputs
 from sfs_cli.run.load import Run
@@ -27,6 +27,7 @@ class Result:
     features: list[str]  # of all rows
     order: np.ndarray  # the rows that are ranked, best first
     record: dict[str, Any] | None  # of the run that wrote it, if that was `sfs rank`
+    whole: int | None = None  # number of features that were ranked, if `order` is their beginning
 
 
 def is_whole(record: dict[str, Any], name: str) -> bool:
@@ -53,7 +54,7 @@ def check_unchanged(made: RankConfig, result: Result, given: Collection[str]) ->
     Those of the options `given` are taken as they are.
     """
     assert result.record is not None
-    if "matrix" not in given and not split_modality(Path(made.matrix))[0].exists():
+    if "matrix" not in given and not split_member(Path(made.matrix))[0].exists():
         raise InputError(
             "the matrix that was ranked is not there any more",
             where=f"{made.matrix}, by {provenance.record_beside(result.path)}",
@@ -64,13 +65,14 @@ def check_unchanged(made: RankConfig, result: Result, given: Collection[str]) ->
     for each in outputs.describe_inputs(made):
         role = each["role"]
         if role in known and known[role] != each["sha256"] and role not in given:
-            what = "the matrix" if role == "matrix" else f"an input of the ranking ({role})"
+            what, hint = f"an input of the ranking ({role})", "rank again"
+            if role == "matrix":
+                what, hint = "the matrix", f"{hint}, or give the file that was ranked: --matrix"
             raise InputError(
                 f"{what} has changed since the features were ranked",
                 where=f"{each['path']}, by {provenance.record_beside(result.path)}",
-                hint="rank again"
-                + (", or give the file that was ranked: --matrix" if role == "matrix" else ""),
-                option="matrix" if role == "matrix" else (),
+                hint=hint,
+                option=role,
             )
 
 
@@ -93,25 +95,21 @@ def positions(run: Run, result: Result) -> np.ndarray:
     index = {name: i for i, name in enumerate(ids)}
     unknown = [name for name in result.features if name not in index]
     lacking = len(ids) - (len(result.features) - len(unknown))
-    if unknown or (result.record is not None and lacking):
+    here = run.opened.matrix.n_samples
+    ranked = here if result.record is None else result.record["input"]["n_samples_in_file"]
+    wrong = ""
+    if unknown or (result.record is not None and result.whole is None and lacking):
         known = set(result.features)
         found = unknown or [name for name in ids if name not in known]
         others = "in the matrix" if unknown else "in the ranking"
+        wrong = f"not {others}: {counted(len(found), 'feature')} ({listed(found, 3)})"
+    elif ranked != here:
+        wrong = f"that had {counted(ranked, 'sample')}, and this has {here:,}"
+    if wrong:
         raise InputError(
-            f"the ranking is of another matrix: not {others}: {counted(len(found), 'feature')} "
-            f"({listed(found, 3)})",
+            f"the ranking is of another matrix: {wrong}",
             where=f"{result.path}, {run.config.matrix}",
             hint="give the matrix that was ranked: --matrix FILE",
             option="matrix",
         )
-    if result.record is not None:
-        ranked, here = result.record["input"]["n_samples_in_file"], run.opened.matrix.n_samples
-        if ranked != here:
-            raise InputError(
-                f"the ranking is of another matrix: that had {counted(ranked, 'sample')}, and this "
-                f"has {here:,}",
-                where=f"{result.path}, {run.config.matrix}",
-                hint="give the matrix that was ranked: --matrix FILE",
-                option="matrix",
-            )
     return np.array([index[name] for name in result.features], np.int64)

@@ -34,14 +34,13 @@ from sfs_cli.evaluation.robustness import (
 )
 from sfs_cli.graph.build import on_coordinates, sample_graph
 from sfs_cli.graph.spectral import MAX_CLUSTERS, clusters_by_eigengap
-from sfs_cli.io.results.writers import table_bytes
+from sfs_cli.io.results.writers import Row, table_bytes
 from sfs_cli.logs import Messages
 from sfs_cli.options.graph import DENSE_SAMPLES, LABEL_GRAPHS, SIMILARITIES
 from sfs_cli.options.robustness import RobustnessConfig
 from sfs_cli.ranking.agreement import correlations, top_overlap
 from sfs_cli.run import outputs
 from sfs_cli.run.checkpoints import NO_CHECKPOINTS, RunCheckpoints
-from sfs_cli.run.config import input_files
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.passes import SCORES, graph_asked
 from sfs_cli.run.scoring import make_graph
@@ -117,7 +116,7 @@ def run(config: RobustnessConfig, messages: Messages, *, as_json: bool = False) 
         config,
         messages,
         [EXAMPLE, CLAIMS] if config.example else [TABLE],
-        lambda: [] if config.example else outputs.describe_files(input_files(config)),
+        lambda: [] if config.example else outputs.describe_inputs(config),
         make,
         as_json=as_json,
     )
@@ -163,7 +162,7 @@ def _prepared(run: Run, config: RobustnessConfig) -> Run:
         )
     times = len(config.levels) * config.n_draws
     passes = PassList([*run.passes, replace(UNDER_NOISE, times=times)], context.m)
-    return run.on(replace(context.engine, passes=passes))
+    return run.with_engine(passes=passes)
 
 
 def _measure(run: Run, config: RobustnessConfig) -> Found:
@@ -176,8 +175,7 @@ def _measure(run: Run, config: RobustnessConfig) -> Found:
     L = complement(L, trivial)
     function = _function(run, L)
     before = system_of(L, trivial, function)
-    engine = run.context.engine
-    features = Features(engine, degrees, function, config.seed)
+    features = Features(run.context.engine, degrees, function, config.seed)
     score = features.scores(before)
     if np.isnan(score).all():
         raise InputError(
@@ -194,8 +192,7 @@ def _measure(run: Run, config: RobustnessConfig) -> Found:
             after = system_of(L + level * difference, trivial, function)
             limits = bounds(before, after, size, function), bounds(before, before, 0.0, function)
             measured = features.under_noise(before, after, level, draw)
-            noise = _Noise(level, draw, size)
-            changes += _changes(noise, score, measured, limits, function)
+            changes += _changes(_Noise(level, draw, size), score, measured, limits, function)
     n_scored = int(np.count_nonzero(~np.isnan(score)))
     facts: dict[str, Any] = {
         "n_samples": run.matrix.n_samples,
@@ -300,8 +297,7 @@ class Features:
 
         A fourth array tells how far each unit vector moved; all have the shape (m,).
         """
-        rng = np.random.default_rng([self.seed, draw, 1])
-        pool = rng.normal(size=(POOL, len(self.degrees)))
+        pool = np.random.default_rng([self.seed, draw, 1]).normal(size=(POOL, len(self.degrees)))
 
         def of_span(span: Span) -> tuple[np.ndarray, ...]:
             values = self._read(span)
@@ -370,8 +366,7 @@ def _changes(
 
 def _table_bytes(found: Found, digits: int) -> bytes:
     *columns, kept = header(TABLE)
-    names = (*columns, kept.replace("N", str(found.top)))
-    return table_bytes(names, found.changes, digits)
+    return table_bytes((*columns, kept.replace("N", str(found.top))), found.changes, digits)
 
 
 def _log_summary(found: Found, messages: Messages) -> None:
@@ -416,7 +411,7 @@ def _make_example(config: RobustnessConfig, messages: Messages) -> outputs.Made:
             messages.note(f"{share:.0%} of {len(measured)} samples: {text}")
 
     names = [f"F{i + 1}" for i in range(figure.FEATURES)]
-    rows: list[tuple[str | float, ...]] = [
+    rows: list[Row] = [
         (level, f"phi{i + 1}", power, *map(float, measured[0].scores[a, i, p]))
         for i in range(3)
         for p, power in enumerate(figure.POWERS)

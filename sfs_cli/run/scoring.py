@@ -11,11 +11,12 @@ import numpy as np
 
 from sfs_cli.catalog import METHODS
 from sfs_cli.compute.matrix import BlockLike
-from sfs_cli.errors import InputError, NotConvergedError
+from sfs_cli.errors import InputError, NotConvergedError, counts_text
 from sfs_cli.features import steps_of
 from sfs_cli.graph.build import Graph, on_coordinates, sample_graph
+from sfs_cli.graph.laplacian import NormalizedLaplacian
 from sfs_cli.graph.similarity import Similarity, check_degrees, weighted_similarity
-from sfs_cli.graph.spectral import Spectrum
+from sfs_cli.graph.spectral import Spectrum, leading
 from sfs_cli.methods.base import Problem, Scorer, Solution, Status
 from sfs_cli.methods.class_means import ClassMeans
 from sfs_cli.methods.sparse import best_read
@@ -97,6 +98,8 @@ def score_on(run: Run, graph: Graph | None, prepare: Prepare | None = None) -> S
     solution = solve(run, graph.similarity if graph else None, prepare)
     for warning in solution.warnings:
         run.log.warn(warning)
+    for note in solution.notes:
+        run.log.note(note)
     check_solution(run, solution)
     spectrum = solution.facts.pop("spectrum", None)
     eigenvalues = solution.facts.pop("eigenvalues", None)
@@ -111,8 +114,7 @@ def solve(run: Run, similarity: Similarity | None, prepare: Prepare | None = Non
     """Score every feature by the method of a run, on a sample graph where it needs one."""
     run.log.phase("scores")
     context = run.context
-    made = method_pass(run.config, context.n, context.m, context.memory)
-    engine = context.engine.at(made)
+    engine = context.engine.at(method_pass(run.config, context.n, context.m, context.memory))
     run = run.on(engine)
     problem = problem_of(run, similarity)
     solver = run.method.load("solve")
@@ -186,11 +188,10 @@ def check_solution(run: Run, solution: Solution) -> None:
 def check_scored(run: Run, solution: Solution) -> None:
     """Refuse a solution without any score."""
     if np.isnan(solution.score).all():
-        counts = {
-            Status(s).text: int((solution.status == s).sum()) for s in np.unique(solution.status)
-        }
+        codes, counts = np.unique(solution.status, return_counts=True)
+        reasons = dict(zip((Status(code).text for code in codes), counts.tolist()))
         raise InputError(
-            "no feature can be scored: " + ", ".join(f"{v:,} {k}" for k, v in counts.items()),
+            f"no feature can be scored: {counts_text(reasons)}",
             where=run.config.matrix,
             hint="check that values differ between samples (and --rows, --transform, --missing); "
             "values that differ beyond their seventh digit alone need --dtype float64",
@@ -206,9 +207,6 @@ def report_unconverged(run: Run, text: str, hint: str) -> None:
 
 def spectrum_of(similarity: Similarity) -> Spectrum | None:
     """Return a few eigenpairs for the report, where they cost little."""
-    from sfs_cli.graph.laplacian import NormalizedLaplacian
-    from sfs_cli.graph.spectral import leading
-
     n = similarity.n
     if n > SPECTRUM_SAMPLES or not (similarity.degrees > 0).all():
         return None
@@ -220,9 +218,5 @@ def spectrum_again(run: Run, similarity: Similarity, count: int) -> Spectrum | N
 
     `count` is how many they were. None where the eigenvalues are of a matrix of the method.
     """
-    from sfs_cli.graph.laplacian import NormalizedLaplacian
-    from sfs_cli.graph.spectral import leading
-
-    if run.method.own_eigenvalues:
-        return None
-    return leading(NormalizedLaplacian(similarity), count)
+    own = run.method.own_eigenvalues
+    return None if own else leading(NormalizedLaplacian(similarity), count)

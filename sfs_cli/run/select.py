@@ -32,17 +32,18 @@ from sfs_cli.features.pruning.step import PruningStep
 from sfs_cli.features.significance.doubts import doubts, to_have_q_values
 from sfs_cli.io.files.text import text_suffix
 from sfs_cli.io.results.rankings import parse_numbers, read_rank_table
-from sfs_cli.io.results.writers import table_bytes
+from sfs_cli.io.results.writers import Row, table_bytes
 from sfs_cli.logs import Messages
 from sfs_cli.methods.shared import require_sklearn
 from sfs_cli.options import RankConfig
 from sfs_cli.options.evaluate import CURVE_LENGTHS
 from sfs_cli.options.fields import flag
 from sfs_cli.options.files import load
-from sfs_cli.options.guards import GUARDS
+from sfs_cli.options.guards import GUARDS, accepted_again
 from sfs_cli.options.select import SelectConfig
 from sfs_cli.provenance import InputFile
 from sfs_cli.ranking.table import Picked, Ranking
+from sfs_cli.report.multiqc import SELECTED
 from sfs_cli.run import outputs
 from sfs_cli.run.artificial import artificial, check_artificial
 from sfs_cli.run.checkpoints import NO_CHECKPOINTS, RunCheckpoints
@@ -73,6 +74,8 @@ Q_VALUE, FREQUENCY = "q_value", "frequency"
 """The columns that --fdr and --stable read."""
 BEST = 5
 """Sets of each test that messages name."""
+_WHOLE = ("fdr", "stable", "artificial", "cv", "min_redundancy", "sets")
+"""What needs the whole ranking, not only the features that ``sfs rank --top`` has written."""
 _WITHOUT: dict[str, Any] = {"format": "tsv"} | without_effect_on_order()
 """What a ranking is made again without: what does not change the order of the features."""
 
@@ -83,7 +86,7 @@ class Selected:
 
     rows: np.ndarray
     facts: dict[str, Any] = field(default_factory=dict)
-    tables: dict[str, bytes] = field(default_factory=dict)  # beside those of the rows
+    tables: outputs.Tables = field(default_factory=dict)  # beside those of the rows
 
 
 def run(config: SelectConfig, messages: Messages, *, as_json: bool = False) -> bytes:
@@ -126,10 +129,16 @@ def run(config: SelectConfig, messages: Messages, *, as_json: bool = False) -> b
         facts = {
             "rule": config.rule,
             "ranking": str(result.path),
-            "n_ranked": len(result.order),
+            "n_ranked": result.whole or len(result.order),
             "n_selected": len(rows),
             **found.facts,
         }
+        shown = facts | {
+            "rule": _said(config),
+            "top_feature": result.features[rows[0]] if rows else None,
+            "n_warnings": len(messages.warnings),
+        }
+        tables |= outputs.for_multiqc(config, SELECTED, {"": shown})
 
         def summarize() -> None:  # what was found is logged by now
             if copy is not None:
@@ -140,7 +149,7 @@ def run(config: SelectConfig, messages: Messages, *, as_json: bool = False) -> b
     return outputs.make_result(
         config,
         messages,
-        [IDS, ROWS] + [CURVE] * config.cv,
+        [IDS, ROWS, SELECTED, *outputs.FOR_MULTIQC] + [CURVE] * config.cv,
         describe,
         make,
         options=options,
@@ -169,6 +178,15 @@ def read_result(config: SelectConfig, messages: Messages) -> Result:
     ranked: RankedList = list_of(table, config, messages, path.stem)
     check_order([ranked], config)
     order = np.argsort(ranked.ranks, kind="stable")[: ranked.n_ranked]
+    needing = config.given(*_WHOLE)
+    if ranked.whole is not None and needing:
+        raise InputError(
+            f"the table has the first {len(order):,} of {ranked.whole:,} ranked features, and "
+            f"{flag(needing[0])} needs all of them",
+            where=str(path),
+            hint="rank again without --top, or choose by --top alone",
+            option=needing[0],
+        )
     record = record_of(path)
     known = isinstance(record.get("method"), dict) and "input" in record
     if known and not is_whole(record, path.name):
@@ -177,7 +195,7 @@ def read_result(config: SelectConfig, messages: Messages) -> Result:
             where=str(provenance.record_beside(path)),
             hint="rank again, or give a copy of the ranking without it",
         )
-    return Result(path, table, ranked.features, order, record if known else None)
+    return Result(path, table, ranked.features, order, record if known else None, ranked.whole)
 
 
 def ranking_config(config: SelectConfig, result: Result) -> RankConfig:
@@ -215,9 +233,9 @@ def ranking_config(config: SelectConfig, result: Result) -> RankConfig:
         # only the values are read, and none is compared by a score
         return RankConfig(config.matrix, method="variance", missing="mean", **resources)
     asked = dict(load(provenance.record_beside(result.path)).options)
-    changes: dict[str, Any] = resources | {"accept": tuple(GUARDS)}
+    changes: dict[str, Any] = resources | {"accept": accepted_again(asked.get("accept", ()))}
     if config.matrix is not None:
-        changes["matrix"] = config.matrix
+        changes |= {"matrix": config.matrix, "files": ()}
     made = to_rank_again(config, RankConfig(**asked | changes), record, where)
     check_unchanged(made, result, config.given("matrix", "labels"))
     if config.ranks:
@@ -240,8 +258,14 @@ def to_rank_again(
             hint="choose by the q-values, with --fdr Q",
             option=by,
         )
-    # the default method depends on options that are left out below, and on the labels
-    made = made.for_samples(int(record["input"]["n_samples_in_file"]))
+    # the default method depends on options that are left out below, on the labels and the values
+    counts = {} if made.numeric else record.get("labels", {}).get("classes", {})
+    read = record["input"]
+    sparse = bool(read.get("like_cells"))
+    asked = made.similarity
+    made = made.for_samples(int(read["n_samples_in_file"]), len(counts) or 2, sparse)
+    if record.get("graph", {}).get("similarity") != made.similarity:  # one that the file holds
+        made = replace(made, similarity=asked)
     if config.labels is not None:
         made = _judged_by(config.labels, made, record.get("graph", {}))
     # by the whole configuration: without p-values it no longer asks for all parts of it
@@ -274,8 +298,7 @@ def _judged_by(labels: str, made: RankConfig, graph: Mapping[str, Any]) -> RankC
     if judged.graph == made.graph or "similarity" not in graph:
         return judged
     components = {name: graph[name] for name in ("components", "variable_genes") if name in graph}
-    similarity = graph.get("coordinates", graph["similarity"])
-    return replace(judged, similarity=similarity, **components)
+    return replace(judged, similarity=graph.get("coordinates", graph["similarity"]), **components)
 
 
 def _in_folds(config: SelectConfig, made: RankConfig, where: str) -> RankConfig:
@@ -344,7 +367,7 @@ def select(
                 write_subset(run, np.sort(index[found.rows]), copy.partial, copy.path)
                 found.facts["matrix"] = str(copy.path)
     chosen = len(found.rows)
-    of = counted(len(result.order), "ranked feature")
+    of = counted(result.whole or len(result.order), "ranked feature")
     if chosen:
         messages.note(f"selected {chosen:,} of {of} ({_said(config)})")
     else:
@@ -356,7 +379,7 @@ def select(
 
 def _test_sets(
     config: SelectConfig, result: Result, rows: np.ndarray, name: str, sets: Any, log: Messages
-) -> dict[str, bytes]:
+) -> outputs.Tables:
     """Test sets among the selected rows, of two directions also apart, and along the ranking.
 
     Return the tables by their names.
@@ -376,11 +399,12 @@ def _test_sets(
     tests = {}
     for part, first in parts.items() if how != "preranked" else ():
         ahead = ranking.reordered(np.argsort(~first, kind="stable"))
-        found = tested_sets(ahead, name, sets, "overrepresentation", config.seed, int(first.sum()))
-        tests[part] = found
+        tests[part] = tested_sets(
+            ahead, name, sets, "overrepresentation", config.seed, int(first.sum())
+        )
     if how == "preranked" or (how == "auto" and ends):
         tests["ranking"] = tested_sets(ranking, name, sets, "preranked", config.seed, None)
-    tables: dict[str, list[tuple[Any, ...]]] = {}
+    tables: dict[str, list[Row]] = {}
     for part, (facts, cells) in tests.items():
         table = PRERANKED if part == "ranking" else OVERREPRESENTED
         tables.setdefault(table, []).extend((part, *row) for row in cells)
@@ -412,11 +436,12 @@ def _by_table(config: SelectConfig, result: Result, messages: Messages) -> np.nd
     if config.top is not None:
         if config.top > len(order):
             selects = result.record is not None and "select" in result.record["method"]
+            more = ", or let the method select more (sfs rank --select)" if selects else ""
+            more = ", or rank again without --top" if result.whole else more
             raise InputError(
                 f"--top {config.top:,}: the ranking has {counted(len(order), 'ranked feature')}",
                 where=str(result.path),
-                hint=f"give {len(order):,} or less"
-                + (", or let the method select more (sfs rank --select)" if selects else ""),
+                hint=f"give {len(order):,} or less{more}",
                 option="top",
             )
         return order if config.min_redundancy is not None else order[: config.top]
@@ -424,7 +449,7 @@ def _by_table(config: SelectConfig, result: Result, messages: Messages) -> np.nd
         q = _column(result, Q_VALUE, "fdr", to_have_q_values(result.record or {}))
         of_aggregate = {"of_one_matrix": record_of(result.path).get("of_one_matrix")}
         for doubt in doubts(result.record or of_aggregate):
-            messages.warn(doubt.text)
+            messages.warn(doubt.text, GUARDS[doubt.guard].weight)
         return order[q[order] <= config.fdr]
     assert config.stable is not None
     hint = "rank with --stability B, which writes how often each feature is selected"
@@ -566,7 +591,7 @@ def _balanced(Z: np.ndarray, codes: np.ndarray, fold: Fold, length: int) -> np.n
 def _curve_bytes(
     lengths: Sequence[int], curve: Curve, by_classifier: np.ndarray, digits: int
 ) -> bytes:
-    rows: list[list[str | int | float]] = []
+    rows: list[Row] = []
     for i, k in enumerate(lengths):
         marks = [word for word, at in (("best", curve.best), ("chosen", curve.chosen)) if at == i]
         numbers = [float(curve.mean[i]), float(curve.error[i]), *by_classifier[i].tolist()]

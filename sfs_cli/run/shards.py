@@ -20,13 +20,21 @@ from typing import Any
 
 from sfs_cli import provenance
 from sfs_cli.compute.checkpoints import IncompletePassError, ShardCheckpoints, ShardDoneError
-from sfs_cli.errors import InputError, OutputExistsError, SfsError, UsageError, counted
+from sfs_cli.errors import (
+    InputError,
+    OutputExistsError,
+    SfsError,
+    UsageError,
+    counted,
+    reason_of,
+)
 from sfs_cli.features import steps_of
 from sfs_cli.io.files.atomic import refuse_dangling, replacing
 from sfs_cli.io.files.lock import Lock
 from sfs_cli.io.matrix.base import is_anndata
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig, parse_source
+from sfs_cli.options.fields import stated
 from sfs_cli.provenance import InputFile
 from sfs_cli.run.checkpoints import MatrixCheckpoint, RunCheckpoints, identity_of
 from sfs_cli.run.load import loaded
@@ -37,13 +45,13 @@ from sfs_cli.store.disk import is_store
 
 NAME = "plan.json"
 FORMAT = "sfs-shards"
-VERSION = 3
+VERSION = 4
 MAX_SHARDS = 10_000
 _AGAIN = "make the plan again: sfs shard init --force"
 _SHARD = re.compile(r"(\d+)(?:-of-(\d+))?")
 _FACTS = ("shards", "passes", "inputs", "fingerprint", "home")
 """What ``plan.json`` holds of a `ShardPlan` as it is."""
-_PATHS = ("out", "write_h5ad", "weights_out", "scratch")
+_PATHS = {"out", "write_h5ad", "weights_out", "scratch"}
 
 
 # The plan
@@ -79,17 +87,23 @@ class ShardPlan:
             "version": VERSION,
             "config": asdict(self.config) | {"source": sources},
             **{name: getattr(self, name) for name in _FACTS},
-            "versions": provenance.versions(),
+            "versions": provenance.deciding_versions(),
         }
         content["digest"] = _digest(content)
         # not `provenance.dumps`, which is for people: paths must stay as they are, to the byte
         (folder / NAME).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
 
+    def config_with(self, given: dict[str, Any]) -> RankConfig:
+        """Return the configuration with the options that are given here, with paths from here."""
+        options = stated(given)
+        for name in options.keys() & _PATHS:
+            options[name] = str(Path(options[name]).absolute())
+        return replace(self.config, **options)
+
     def at_home(self) -> AbstractContextManager[None]:
         """Work where the plan was made, so that paths mean the same, in reports too."""
         # on another machine, which lacks that folder, paths are taken from the current one
-        there = Path(self.home).is_dir()
-        return contextlib.chdir(self.home) if there else contextlib.nullcontext()
+        return contextlib.chdir(self.home) if Path(self.home).is_dir() else contextlib.nullcontext()
 
     def check_inputs(self) -> None:
         """Refuse inputs that have changed since the plan was made."""
@@ -100,9 +114,8 @@ class ShardPlan:
             try:
                 same = provenance.describe_input(path)["sha256"] == known["sha256"]
             except OSError as error:
-                reason = (error.strerror or str(error)).lower()
                 raise InputError(
-                    f"{path} cannot be read: {reason}",
+                    f"{path} cannot be read: {reason_of(error)}",
                     where=f"{self.folder}, from {self.home}",
                     hint="paths are relative to the folder in which the plan was made: give "
                     "absolute ones to `sfs shard init` if other machines do not have that folder",
@@ -166,12 +179,10 @@ def read_plan(path: str | Path) -> ShardPlan:
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError, SfsError) as error:
         raise _unreadable(file, error) from None
-    here = provenance.versions()
-    for name in sorted({*here, *known} - {"pyarrow"}):
-        if known.get(name) != here.get(name):
+    for name, here in provenance.deciding_versions().items():
+        if known.get(name) != here:
             raise InputError(
-                f"the plan was made with {name} {known.get(name, 'not installed')}; here it is "
-                f"{here.get(name, 'not installed')}",
+                f"the plan was made with {name} {known.get(name)}; here it is {here}",
                 where=str(file),
                 hint=f"shards would differ in the last digits: use one environment, or {_AGAIN}",
             )
@@ -191,35 +202,53 @@ def _unreadable(file: Path, error: Exception) -> InputError:
 # sfs shard init
 
 
-def init(target: str, config: RankConfig, shards: int, messages: Messages, *, force: bool) -> None:
-    """Make the plan of a ranking by shards, in the folder `target`."""
+def init(
+    target: str,
+    config: RankConfig,
+    shards: int,
+    messages: Messages,
+    *,
+    force: bool,
+    dry: bool = False,
+) -> str:
+    """Make the plan of a ranking by shards, in the folder `target`.
+
+    With `dry` nothing is made: what is refused without looking into the matrix is refused, and the
+    fingerprint, by which a script tells the result of another ranking, is returned as a line.
+    """
     if not 1 <= shards <= MAX_SHARDS:
         raise UsageError(
             f"--shards {shards} is out of range", hint=f"give 1 to {MAX_SHARDS:,}", option="shards"
         )
     folder = Path(target)
-    with claimed(folder, messages, option="PLAN") as lock:
+    # a run of a shard may hold the plan: what is only looked at needs no claim
+    claim = contextlib.nullcontext() if dry else claimed(folder, messages, option="PLAN")
+    with claim as lock:
         inputs = describe_inputs(config)
         fingerprint = provenance.fingerprint(config.result_options(), inputs)
         home = str(Path.cwd())
         plan = ShardPlan(folder.absolute(), config, shards, inputs, fingerprint, home, None)
-        if _is_there(folder, plan, force):
+        known = _is_there(folder, plan, force)
+        if lock is None:
+            return f"{fingerprint}\n"
+        if known:
             check_stores(inputs, config.threads)
             tell_up_to_date(folder, messages, [folder / NAME])
-            return
+            return ""
         with replacing(folder) as partial:
             partial.mkdir()
             plan = _rehearse(plan, partial, lock, messages)
             plan.write(partial)
-    known = (
+    passes = (
         "number of passes not known yet" if plan.passes is None else counted(plan.passes, "pass")
     )
-    messages.note(f"wrote {folder}: {counted(shards, 'shard')}, {known}")
+    messages.note(f"wrote {folder}: {counted(shards, 'shard')}, {passes}")
     again = "" if plan.passes == 1 else ", again for each pass"
     messages.note(
         f"next: sfs shard run {folder} I for I = 1 to {shards}{again}; "
         f"then sfs shard merge {folder} --out DIR"
     )
+    return ""
 
 
 def _is_there(folder: Path, plan: ShardPlan, force: bool) -> bool:
@@ -285,7 +314,7 @@ def run_shard(
         raise UsageError(
             f"--pass {only} is too small", hint="passes are numbered from 1", option="only"
         )
-    config = replace(plan.config, **{k: v for k, v in running.items() if v is not None})
+    config = plan.config_with(running)
     passes = plan.checkpoints(range(shard - 1, shard), only=None if only is None else only - 1)
     checkpoints = RunCheckpoints(passes, MatrixCheckpoint(plan.folder, fixed=True))
     hint = "run the same shard again: it continues"
@@ -348,11 +377,7 @@ def merge(
     options of `RankConfig` about outputs and how it is run.
     """
     plan = read_plan(target)
-    options = {k: v for k, v in given.items() if v is not None}
-    for name in _PATHS:
-        if name in options:
-            options[name] = str(Path(options[name]).absolute())
-    config = replace(plan.config, **options)
+    config = plan.config_with(given)
     passes = plan.checkpoints(range(plan.shards if finish else 0), gather=True)
     kept = RunCheckpoints(passes, MatrixCheckpoint(plan.folder, fixed=True))
 

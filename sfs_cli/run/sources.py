@@ -6,24 +6,33 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 
 from sfs_cli.compute.context import Labels
 from sfs_cli.compute.matrix import Ids
 from sfs_cli.errors import InputError, listed
-from sfs_cli.io.knowledge.coordinates import Coordinates, open_coordinates
+from sfs_cli.features.joint import MATRIX
+from sfs_cli.features.joint import of as ranked_sources
+from sfs_cli.io.files.text import repeated
+from sfs_cli.io.knowledge.coordinates import open_coordinates
 from sfs_cli.io.knowledge.hierarchy import read_hierarchy
 from sfs_cli.io.knowledge.sample_columns import CLASSES, Column, is_inside, read_column
 from sfs_cli.io.knowledge.similarity import open_similarity
 from sfs_cli.io.matrix.base import BY_CONVENTION, CARRY_SAMPLES, ReadOptions, open_matrix
-from sfs_cli.knowledge.base import Source, SourceInputs, open_source
+from sfs_cli.knowledge.base import Source, SourceInputs, open_source, prepared
+from sfs_cli.knowledge.samples import Profile
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.source import SourceSpec
 from sfs_cli.run import inputs
 from sfs_cli.store.disk import is_store
+from sfs_cli.store.ids import FeatureIds
+from sfs_cli.store.joined import ALIKE, JoinedMatrix, Member
 from sfs_cli.store.matrix import DenseMatrix, Matrix
+from sfs_cli.store.prepared import MissingPolicy
+from sfs_cli.store.transforms import parse
 
 
 class SampleFiles:
@@ -51,7 +60,12 @@ def known_samples(
         elif spec.kind == "hierarchy":
             known += files.hierarchy(spec.path).paths
         elif spec.kind == "profile" and not spec.has_coordinates and not is_store(Path(spec.path)):
-            options = ReadOptions(layer=spec.layer, allow_external=config.allow_external)
+            options = ReadOptions(
+                layer=spec.layer,
+                allow_external=config.allow_external,
+                leave_out=True,
+                decimal="auto",
+            )
             reader = open_matrix(Path(spec.path), options)
             if "features" in (reader.fixed_rows, spec.rows):
                 known += reader.column_ids
@@ -81,13 +95,7 @@ def open_sources(
             found = open_coordinates(spec.path, config.matrix)
             values = np.ascontiguousarray(found.aligned(found.samples).T)
             return DenseMatrix(values, Ids(found.names, found.samples))
-        asked = RankConfig(
-            spec.path,
-            rows=spec.rows or "auto",
-            layer=spec.layer,
-            dtype=config.dtype,
-            allow_external=config.allow_external,
-        )
+        asked = config_of(spec, config)
         room = folder / f"source-{spec.name}"
         profile = inputs.load(asked, list(ids.samples), memory, room, messages)
         guessed = opened.facts.get("orientation") == BY_CONVENTION
@@ -105,6 +113,57 @@ def open_sources(
     classes = None if labels is None else labels.of(ids.samples)
     given = SourceInputs(config.matrix, ids, classes, load_profile, files.labels, files.hierarchy)
     return [open_source(spec, given) for spec in config.source]
+
+
+def config_of(spec: SourceSpec, config: RankConfig) -> RankConfig:
+    """Return the configuration that reads the matrix of a profile."""
+    return RankConfig(
+        spec.path,
+        rows=spec.rows or "auto",
+        layer=spec.layer,
+        dtype=config.dtype,
+        allow_external=config.allow_external,
+    )
+
+
+def joined_with(
+    config: RankConfig, matrix: Matrix, sources: Sequence[Source], messages: Messages
+) -> Matrix:
+    """Return the matrix, joined with the sources whose features are ranked, where some are.
+
+    An id that is in the matrix, or in a source before, gets the name of its source before it.
+    Raises InputError for missing values that a source refuses, and ids that are not unique then.
+    """
+    wanted = ranked_sources(config)
+    ranked = [each for each in sources if isinstance(each, Profile) and each.spec in wanted]
+    if not ranked:
+        return matrix
+    own = next((source.name for source in config.source if source.kind == "target"), MATRIX)
+    missing, steps = cast(MissingPolicy, config.missing), (*parse(config.transform), ALIKE)
+    members = [Member(own, matrix.n_features, steps, missing, config.matrix)]
+    ids, renamed = list(matrix.ids.features), list[str]()
+    for each in ranked:
+        name, view = each.spec.name, prepared(each.spec, each.prepared(), config.matrix)
+        steps = (*view.steps, ALIKE)
+        members.append(Member(name, view.n_features, steps, view.missing, view.where))
+        names, known = each.matrix.ids.features, set(ids)
+        renamed += known.intersection(names)
+        ids += [f"{name}:{id}" if id in known else id for id in names]
+    if twice := repeated(ids) or repeated([each.name for each in members]):
+        raise InputError(
+            f"features or sources have the same name: {listed(sorted(twice))}",
+            where=f"--rank-sources {config.rank_sources}",
+            hint="give the source another name",
+            option="rank_sources",
+        )
+    if renamed:
+        messages.note(
+            f"ids that another feature has got the name of their source before them: "
+            f"{len(renamed):,} ({listed(sorted(renamed), 3)})"
+        )
+    samples, matrices = matrix.ids.samples, [matrix, *(each.matrix for each in ranked)]
+    places = [np.arange(len(samples)), *(each.places(samples) for each in ranked)]
+    return JoinedMatrix(matrices, places, tuple(members), FeatureIds.of(ids))
 
 
 @dataclass(frozen=True)
@@ -163,11 +222,6 @@ def coverage_of_file(path: str, samples: Sequence[str]) -> list[Coverage]:
     if known is None:
         return []
     return [coverage_of(known, samples, "similarity", path, "similarity_file")]
-
-
-def coverage_of_coordinates(found: Coordinates, samples: Sequence[str]) -> Coverage:
-    """Return which samples have coordinates."""
-    return coverage_of(found.samples, samples, "row of coordinates", found.where, "coordinates")
 
 
 def choose_samples(

@@ -12,6 +12,7 @@ from sfs_cli.io.matrix.base import FORMATS, format_of
 from sfs_cli.io.matrix.subset import WRITERS
 from sfs_cli.options import RankConfig
 from sfs_cli.options.paths import check_suffix
+from sfs_cli.run.inputs import logged
 from sfs_cli.run.load import Run
 from sfs_cli.store.build import build_subset
 from sfs_cli.store.disk import is_store
@@ -23,9 +24,29 @@ def check_target(config: RankConfig, target: Path) -> None:
     Raises UsageError; InputError where the matrix is of no known format.
     """
     matrix = Path(config.matrix)
+    if config.rank_sources is not None:
+        raise UsageError(
+            "--write-matrix has no effect with --rank-sources: several matrices are ranked",
+            where=config.matrix,
+            hint="leave it out, and cut each file by selected.txt",
+            option="write_matrix",
+        )
+    if config.files:
+        raise UsageError(
+            f"--write-matrix: the matrix is {config.matrix_name}, and one file is written",
+            hint="give a store of them as --matrix: sfs convert FILE... STORE",
+            option="write_matrix",
+        )
     if is_store(matrix):
         check_suffix("write_matrix", "--write-matrix", str(target), "a store, which is a folder,")
         return
+    if config.collapse is not None:
+        raise UsageError(
+            f"--write-matrix cannot write features that --collapse {config.collapse} has made",
+            where=config.matrix,
+            hint=f"rank a store of them: sfs convert MATRIX STORE --collapse {config.collapse}",
+            option="write_matrix",
+        )
     name = format_of(matrix, recognize(matrix)).name
     if name not in WRITERS or config.use_raw:
         what = "the raw matrix of AnnData" if name in WRITERS else f"a matrix of format {name}"
@@ -50,10 +71,9 @@ def write_subset(run: Run, features: np.ndarray, partial: Path, target: Path) ->
 
     `partial` is where it is written, `target` the name that it takes later.
     """
-    matrix = Path(run.config.matrix)
+    matrix, facts = Path(run.config.matrix), run.opened.facts
     if is_store(matrix):
         partial.mkdir()
-        build_subset(run.opened.matrix, features, partial)
+        build_subset(run.opened.matrix, features, partial, logged(facts))
         return
-    facts = run.opened.facts
     WRITERS[facts["format"]](matrix, partial, target, features, facts["rows"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from sfs_cli.errors import counted
 from sfs_cli.ranking.table import Ranking, tie_blocks
 
@@ -16,12 +18,15 @@ def ties(ranking: Ranking) -> str | None:
     if "tied" not in ranking.extra:
         return None
     # of a pruned list, where other features may lie between them, those that were kept
-    pairs = zip(*(column[:TOP].tolist() for column in tie_blocks(ranking.curve)))
-    blocks = [(size, start + 1) for start, size in pairs if start < TOP and size >= TIED]
-    if not blocks:
+    starts, sizes = tie_blocks(ranking.curve)
+    cut = ranking.n_written
+    parted = (starts < cut) & (cut < starts + sizes)  # by --top: some of its features are written
+    told = np.flatnonzero(parted | (starts < min(TOP, cut)) & (sizes >= TIED))
+    if not len(told):
         return None
-    size, first = max(blocks, key=lambda block: block[0])
-    more = f" (and those of {counted(len(blocks) - 1, 'other block')})" if len(blocks) > 1 else ""
+    largest = max(told, key=lambda block: (parted[block], sizes[block]))
+    size, first = sizes[largest], starts[largest] + 1
+    more = f" (and those of {counted(len(told) - 1, 'other block')})" if len(told) > 1 else ""
     return (
         f"the {size:,} features of ranks {first:,} to {first + size - 1:,}{more} have the same "
         "score (column tied): their order is arbitrary; take all of them or none"

@@ -12,7 +12,7 @@ from sfs_cli.run.load import Run
 
 TOP = 50
 """Features at the top whose values are read."""
-LOOKING = ("spikes", "repeats")
+LOOKING = ("spikes", "repeats", "batch")
 """The warnings that look at them, if there are so many."""
 
 
@@ -28,8 +28,7 @@ def read_top(run: Run, ranking: Ranking) -> TopFeatures | None:
     warned = ranking.n_scored >= TOP and not set(LOOKING) <= set(run.config.accept)
     if run.config.out is None and not warned:
         return None
-    features = ranking.order[: min(TOP, ranking.n_scored)]
-    values = values_of(run, features)
+    values = values_of(run, ranking.order[: min(TOP, ranking.n_scored)])
     means = values.mean(axis=1)
     values -= means[:, None]
     return TopFeatures(values, means)

@@ -88,8 +88,7 @@ def verdict_bytes(found: Sequence[Compared], task: Task, digits: int) -> bytes:
     """Return the table of verdicts; numbers that are not known are empty."""
     rows = []
     for k, classifier, v in found:
-        difference = v.difference
-        numbers = (v.mean_a, v.mean_b, *difference[:4], v.p_value)
+        numbers = (v.mean_a, v.mean_b, *v.difference[:4], v.p_value)
         shown = ("" if np.isnan(x) else x for x in numbers)
         rows.append((v.a, v.b, k, task.measures[-1], classifier, *shown, v.better))
     return table_bytes(header("verdicts.tsv"), rows, digits)

@@ -7,11 +7,11 @@ of f on an intercept and the covariates, with the mean of f added again.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sfs_cli.compute.matrix import Shared
+from sfs_cli.compute.matrix import NonZeros, Shared
 
 CONSTANT = 1e-12
 """A column is constant if it varies by less than this part of its size."""
@@ -141,3 +141,29 @@ class Adjustment(Shared):
             explained[lo : lo + step] = (left <= rounding) & (left < EXPLAINED * total)
             x += first
         return explained
+
+    def of_stored(self, block: NonZeros, resolution: float) -> NonZeros:
+        """Return a block of float64 with the coefficients that make residuals of its features.
+
+        A residual is then a difference, which has lost digits where hardly anything is left of a
+        feature: less than `EXPLAINED` of its squares. The block of such a feature gets residuals as
+        values, 0 where all is explained, and coefficients that are 0. `left_out` does not tell
+        these features. `resolution` is that of `residuals`.
+        """
+        from scipy.sparse import csr_array
+
+        rows = block.as_rows()
+        coefficients = rows @ np.ascontiguousarray(self.basis.T)
+        total = rows.power(2).sum(axis=1) - rows.sum(axis=1) ** 2 / block.n_samples
+        if np.all(total - np.vecdot(coefficients, coefficients) >= EXPLAINED * total):
+            return replace(block, coefficients=coefficients)
+        values = rows.toarray()
+        values[self.residuals(values, resolution)] = 0
+        rows = csr_array(values)
+        return replace(
+            block,
+            indptr=rows.indptr,
+            indices=rows.indices,
+            data=rows.data,
+            coefficients=0 * coefficients,
+        )

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sfs_cli.compute.limits import TOO_LARGE, TOO_SMALL
-from sfs_cli.compute.matrix import Ids, block_features, cut, pointers
+from sfs_cli.compute.matrix import Ids, block_features, cut
 from sfs_cli.errors import InputError, counted
 from sfs_cli.io.files.names import check_names, nfc
 from sfs_cli.io.files.read_limits import FIELD_BYTES, MemoryCounter
 from sfs_cli.io.files.text import arrow_file
 from sfs_cli.io.matrix.base import Axis, MatrixReader
 from sfs_cli.store.checksums import BlockSums, sums_of, write_sums
+from sfs_cli.store.collapse import Collapsed, Symbols
 from sfs_cli.store.disk import (
     CHECKSUMS,
     FAULTY_SCRATCH,
@@ -28,7 +30,14 @@ from sfs_cli.store.disk import (
     files_of,
     open_store,
 )
-from sfs_cli.store.ids import FeatureIdsBuilder, check_samples, unique_features, write_ids
+from sfs_cli.store.ids import (
+    FeatureIds,
+    FeatureIdsBuilder,
+    Texts,
+    check_samples,
+    unique_features,
+    write_ids,
+)
 from sfs_cli.store.matrix import (
     NONE_MISSING,
     SHOWN,
@@ -37,14 +46,18 @@ from sfs_cli.store.matrix import (
     Matrix,
     Missing,
     SparseMatrix,
+    block_of,
 )
 from sfs_cli.store.sinks import FeatureRows, SampleRows, Sink, SparseFeatureRows, SparseSampleRows
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from scipy.sparse import csr_array
 
 COARSE = 1e-5
 """A feature that varies by less than this part of its size keeps about two digits in float32."""
+WHOLE = "whole"
+"""Where a matrix lies before its features become fewer, in the folder of what is made of it."""
 LARGEST_EXACT = 2.0**53
 """Beyond this, whole numbers are not exact in double precision."""
 Progress = Callable[[int, int | None], None]
@@ -59,6 +72,8 @@ class Built:
     renamed: int  # feature ids that were given a suffix to be unique
     coarse: list[str]  # features that vary too little for their size to be resolved by float32
     large: list[str]  # features with values beyond whole numbers
+    given: FeatureIds  # the ids as they are in the file
+    collapsed: Collapsed | None = None  # how these became fewer
 
 
 @dataclass
@@ -72,6 +87,8 @@ class BuildOptions:
     keep: bool = False  # always write the folder (it becomes a store to keep)
     source: dict[str, Any] = field(default_factory=dict)  # provenance for the manifest
     progress: Progress | None = None
+    collapse: str | None = None  # how features of one id become one, of `collapse.WAYS`
+    symbols: Symbols | None = None  # the map that gives those ids
 
 
 def build(reader: MatrixReader, options: BuildOptions) -> Built:
@@ -80,12 +97,14 @@ def build(reader: MatrixReader, options: BuildOptions) -> Built:
     What a reader refuses, infinite values, repeated sample ids, and fewer than two samples or
     features are an `InputError`.
     """
+    if options.collapse is not None:
+        return _build_collapsed(reader, options.collapse, replace(options, collapse=None))
     where, rows_are_features = str(reader.path), options.rows == "features"
     if rows_are_features:  # the ids of columns are known before a value is read: fail early
         samples = check_samples(reader.column_ids, where, in_rows=False)
     check_names(reader.column_ids, "a sample" if rows_are_features else "a feature", where)
     sink = _SINKS[options.rows, reader.sparse](options.folder, options.limit)
-    row_ids, seen = _drain(reader, sink, options)
+    row_ids, seen, texts = _drain(reader, sink, options)
     if not rows_are_features:
         samples = check_samples(row_ids, where, in_rows=True)
     features = row_ids if rows_are_features else reader.column_ids
@@ -95,18 +114,31 @@ def build(reader: MatrixReader, options: BuildOptions) -> Built:
             where=where,
             hint="check the delimiter and --rows: features are the rows of an expression matrix",
         )
-    unique, renamed = unique_features(features)
+    given = FeatureIds.of(features)
+    unique, renamed = unique_features(given)
     obs = reader.annotations.obs
     if obs is not None and (keys := list(map(nfc, obs.column_names))) != obs.column_names:
         obs = obs.rename_columns(keys).replace_schema_metadata(obs.schema.metadata)
-    ids = Ids(unique, samples, obs)
+    if not rows_are_features and texts:
+        obs = table_of(texts)  # no format of text has others
+    ids = Ids(unique, samples, obs, texts if rows_are_features else {})
     values = sink.finish(options.keep)
-    if values is not None:
-        kind = SparseMatrix if reader.sparse else DenseMatrix
-        return Built(kind(values, ids, seen.missing), renamed, seen.coarse, seen.large)
-    write_store_files(options.folder, ids, options.dtype, sink.sums, seen.missing, options.source)
-    hint = REBUILD if options.keep else FAULTY_SCRATCH
-    return Built(open_store(options.folder, hint=hint), renamed, seen.coarse, seen.large)
+    if values is None:
+        folder, hint = options.folder, REBUILD if options.keep else FAULTY_SCRATCH
+        write_store_files(folder, ids, options.dtype, sink.sums, seen.missing, options.source)
+        matrix: Matrix = open_store(folder, hint=hint)
+    else:
+        matrix = (SparseMatrix if reader.sparse else DenseMatrix)(values, ids, seen.missing)
+    return Built(matrix, renamed, seen.coarse, seen.large, given)
+
+
+def _build_collapsed(reader: MatrixReader, how: str, options: BuildOptions) -> Built:
+    folder = options.folder / WHOLE
+    whole = build(reader, replace(options, folder=folder, keep=False))
+    again = Collapsed(whole.matrix, whole.given, how, options.symbols, reader.path)
+    made = build(again, replace(options, rows="features", progress=None))
+    shutil.rmtree(folder, ignore_errors=True)
+    return replace(made, collapsed=again)
 
 
 _SINKS: dict[tuple[str, bool], type[Sink[Any]]] = {
@@ -119,22 +151,23 @@ _SINKS: dict[tuple[str, bool], type[Sink[Any]]] = {
 
 def _drain(
     reader: MatrixReader, sink: Sink[Any], options: BuildOptions
-) -> tuple[Sequence[str], ValueCheck]:
-    """Pass every block from the reader to the sink; return the ids of the rows, and what was seen.
+) -> tuple[Sequence[str], ValueCheck, dict[str, FeatureIds]]:
+    """Pass every block from the reader to the sink.
 
-    The values have been looked at.
+    Returned are the ids of the rows, what was seen of the values, and the annotations of the rows.
     """
     where, rows_are_features = str(reader.path), options.rows == "features"
     single = not reader.sparse and options.dtype == np.float32
     seen = ValueCheck(where, rows_are_features, reader.column_ids, single=single)
     row_ids: list[str] | FeatureIdsBuilder = FeatureIdsBuilder() if rows_are_features else []
-    held = MemoryCounter(where)
+    held, texts = MemoryCounter(where), Texts(where)
     for block in reader.blocks():
         check_names(block.ids, "a feature" if rows_are_features else "a sample", where)
         held.add(sum(len(name) for name in block.ids if len(name) > FIELD_BYTES))
         seen.see(block.ids, block.values)
         sink.add(block.values)
         row_ids.extend(block.ids)
+        texts.add(block.texts)
         if options.progress is not None:
             options.progress(len(row_ids), reader.n_rows)
     if not len(row_ids):
@@ -144,26 +177,30 @@ def _drain(
             hint="check the step that wrote it: a filter may have removed everything",
         )
     seen.finish()
-    return row_ids if isinstance(row_ids, list) else row_ids.finish(), seen
+    ids = row_ids if isinstance(row_ids, list) else row_ids.finish()
+    return ids, seen, texts.finish()
 
 
-def build_subset(matrix: Matrix, features: np.ndarray, folder: Path) -> None:
-    """Write a store of some features of a matrix, ascending indices of shape (l,)."""
+def table_of(texts: Mapping[str, FeatureIds]) -> pa.Table:
+    """Return annotations as a table."""
+    import pyarrow as pa
+
+    return pa.table({name: pa.array(column, pa.string()) for name, column in texts.items()})
+
+
+def build_subset(
+    matrix: Matrix, features: np.ndarray, folder: Path, source: dict[str, Any] | None = None
+) -> None:
+    """Write a store of some features of a matrix, ascending indices of shape (l,).
+
+    `source` is what it was built from.
+    """
     view = FeatureView(matrix, features)
     sink: Sink[Any] = (SparseFeatureRows if view.sparse else FeatureRows)(folder, 0)
     for span in cut(view.n_features, block_features(view.n_samples, view.dtype.itemsize)):
-        if view.sparse:
-            from scipy.sparse import csr_array
-
-            counts, indices, data = view.read_stored(span)
-            arrays = (data, indices, pointers(counts))
-            sink.add(csr_array(arrays, shape=(span.size, view.n_samples)))
-        else:
-            block = np.empty((span.size, view.n_samples), view.dtype)
-            view.read(span, block)
-            sink.add(block)
+        sink.add(block_of(view, span))
     sink.finish(to_disk=True)
-    write_store_files(folder, view.ids, view.dtype, sink.sums, view.missing)
+    write_store_files(folder, view.ids, view.dtype, sink.sums, view.missing, source)
 
 
 class ValueCheck:
@@ -331,12 +368,11 @@ def write_store_files(
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    write_ids(folder / FEATURES, "feature", ids.features)
+    write_ids(folder / FEATURES, {"feature": ids.features, **ids.var})
     samples = pa.table({"sample": pa.array(ids.samples, pa.string())})
-    if ids.obs is not None:
-        for name in ids.obs.column_names:
-            if name != "sample":
-                samples = samples.append_column(name, ids.obs[name])
+    if ids.obs is not None:  # an annotation may be named sample too
+        for name, column in zip(ids.obs.column_names, ids.obs.columns):
+            samples = samples.append_column(name, column)
     with arrow_file(folder / SAMPLES, "wb") as file:
         pq.write_table(samples, file)
     sparse = not (folder / VALUES).exists()
@@ -351,4 +387,5 @@ def write_store_files(
         files={name: {"bytes": (folder / name).stat().st_size} for name in names},
         source=source or {},
         checksums=write_sums(folder / CHECKSUMS, found),
+        annotations=tuple(ids.var),
     ).write(folder)

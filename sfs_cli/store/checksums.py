@@ -126,11 +126,17 @@ class CheckedFile:
             return
         # block by block: what was just read is still in the cache when it is summed
         for block in range(first, last):
-            lo, hi = max(offset, block * BLOCK), min(end, (block + 1) * BLOCK)
+            begin, size = block * BLOCK, self._size_of(block)
+            lo, hi = max(offset, begin), min(end, begin + size)
             piece = view[lo - offset : hi - offset]
-            self._fill(lo, piece)
-            if not (self._checked[block] or self._check(block, lo, piece)):
+            if self._checked[block]:
+                self._fill(lo, piece)
+                continue
+            whole = piece if len(piece) == size else memoryview(bytearray(size))
+            if not self._check(block, whole):
                 raise self.error(block)
+            if whole is not piece:
+                piece[:] = whole[lo - begin : hi - begin]
 
     def error(self, block: int) -> InputError:
         """Return the error for a block that is damaged."""
@@ -142,39 +148,28 @@ class CheckedFile:
 
     def describe(self, block: int) -> str:
         """Name the bytes of a block, and what they hold."""
-        lo, hi = block * BLOCK, min((block + 1) * BLOCK, self.size)
+        lo, hi = block * BLOCK, block * BLOCK + self._size_of(block)
         held = "" if self._parts is None else f" ({self._parts(lo, hi)})"
         return f"bytes {lo:,} to {hi - 1:,}{held}"
 
     def damaged(self, first: int, last: int) -> list[int]:
         """Return which of the blocks ``first..last - 1`` are damaged."""
         room = memoryview(bytearray(BLOCK))
-        found = []
-        for block in range(first, last):
-            piece = room[: min(BLOCK, self.size - block * BLOCK)]
-            self._fill(block * BLOCK, piece)
-            if not self._check(block, block * BLOCK, piece):
-                found.append(block)
-        return found
+        blocks = range(first, last)
+        return [block for block in blocks if not self._check(block, room[: self._size_of(block)])]
 
     @property
     def blocks(self) -> int:
         """Number of blocks."""
         return len(self._checked)
 
-    def _check(self, block: int, offset: int, piece: memoryview) -> bool:
-        """Compare a block, of which a piece has been read from `offset`, with its checksum."""
-        lo, hi = block * BLOCK, min((block + 1) * BLOCK, self.size)
-        end = offset + len(piece)
-        if (offset, end) == (lo, hi):
-            found = xxh3_64_intdigest(piece)
-        else:
-            rest = bytearray(hi - lo)
-            self._fill(lo, memoryview(rest)[: offset - lo])
-            rest[offset - lo : end - lo] = piece
-            self._fill(end, memoryview(rest)[end - lo :])
-            found = xxh3_64_intdigest(rest)
-        same = found == int(self._sums[block])
+    def _size_of(self, block: int) -> int:
+        return min(BLOCK, self.size - block * BLOCK)
+
+    def _check(self, block: int, whole: memoryview) -> bool:
+        """Read a block as a whole, and compare it with its checksum."""
+        self._fill(block * BLOCK, whole)
+        same = xxh3_64_intdigest(whole) == int(self._sums[block])
         self._checked[block] = same
         return same
 

@@ -134,9 +134,10 @@ class WithCopies:
     ) -> None:
         self.source, self.copies, self.seed, self.chosen = source, copies, seed, chosen
         self._work = Workspace()
-        self.dtype: np.dtype[Any] = source.dtype
-        self.lossless_dtype: np.dtype[Any] = source.lossless_dtype
+        self.dtype = source.dtype
+        self.lossless_dtype = source.lossless_dtype
         self.sparse, self.keeps_zeros = source.sparse, source.keeps_zeros
+        self.basis = None  # that of a copy is in another order
 
     @property
     def n_features(self) -> int:

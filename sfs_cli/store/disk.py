@@ -70,6 +70,7 @@ class Manifest:
     files: dict[str, dict[str, Any]]  # the size of each, in bytes
     source: dict[str, Any]  # what the store was built from
     checksums: dict[str, Any]  # of the file of checksums: algorithm, block_bytes and sha256
+    annotations: tuple[str, ...] = ()  # of the features; older stores have none
 
     def write(self, directory: Path) -> None:
         """Write the manifest; it is written last, so a directory that has one is complete."""
@@ -142,12 +143,14 @@ def _parsed(content: dict[str, Any], text: str) -> Manifest:
     found = content["missing"]
     places = tuple((feature, sample) for feature, sample in found["places"])
     missing = Missing(**found | {"places": places})
-    manifest = Manifest(**{k: v for k, v in content.items() if k not in own} | {"missing": missing})
+    given = {k: v for k, v in content.items() if k not in own}
+    annotations = tuple(content.get("annotations", ()))
+    manifest = Manifest(**given | {"missing": missing, "annotations": annotations})
     shape = manifest.n_features, manifest.n_samples
     counts = (*shape, missing.values, missing.features)
     if not all(type(count) is int and count >= 0 for count in counts) or 0 in shape:
         raise ValueError("a number of features, samples or missing values is none")
-    names = all(isinstance(name, str) for place in places for name in place)
+    names = all(isinstance(name, str) for place in (*places, annotations) for name in place)
     if not (names and isinstance(manifest.sparse, bool) and isinstance(manifest.source, dict)):
         raise ValueError("sparse, source or a place of a missing value is of another type")
     return manifest
@@ -200,14 +203,14 @@ def open_store(directory: Path, *, ids_later: bool = False, hint: str = REBUILD)
     return store
 
 
-def check_store(directory: Path, threads: int = 1, hint: str = REBUILD) -> None:
+def check_store(directory: Path, threads: int = 1) -> None:
     """Read a whole store; raise an `InputError` that names the parts that are damaged."""
-    found = open_store(directory, ids_later=True, hint=hint).damage(threads)
+    found = open_store(directory, ids_later=True).damage(threads)
     if found:
         raise InputError(
             f"the store is damaged in {counted(len(found), 'place')}",
             where=f"{directory}: {listed(found, 8)}",
-            hint=hint,
+            hint=REBUILD,
         )
 
 
@@ -222,7 +225,7 @@ class Store(Matrix, Shared):
         self._known_ids: Ids | None = None
         self._reading = Lock()
         self._values: list[CheckedFile] = []  # the files of the values
-        self.dtype: np.dtype[Any] = np.dtype(manifest.dtype)
+        self.dtype = np.dtype(manifest.dtype)
         self.missing = manifest.missing
 
     @property
@@ -247,11 +250,17 @@ class Store(Matrix, Shared):
             return self._known_ids
 
     def _read_ids(self) -> Ids:
-        obs = _read_samples(self._opener(SAMPLES)(), self.n_samples)
-        samples, obs = list(map(nfc, obs["sample"].to_pylist())), obs.drop_columns(["sample"])
+        table = _read_samples(self._opener(SAMPLES)(), self.n_samples)
+        samples, obs = list(map(nfc, table.column(0).to_pylist())), table.remove_column(0)
+
         # nothing of the store itself: in a circle it would stay, and its files open
-        later = partial(_read_features, self._opener(FEATURES), self.n_features)
-        return Ids(LaterIds(self.n_features, later), samples, obs if obs.num_columns else None)
+        def later(column: str) -> LaterIds:
+            read = partial(_read_features, opener, count, column)
+            return LaterIds(count, read)
+
+        opener, count = self._opener(FEATURES), self.n_features
+        var = {name: later(name) for name in self._manifest.annotations}
+        return Ids(later("feature"), samples, obs if obs.num_columns else None, var)
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -367,17 +376,18 @@ def _read_samples(file: CheckedFile, count: int) -> Any:
     # read_table would import pandas first
     with _checked(file) as path, arrow_file(path) as raw, pq.ParquetFile(raw) as table:
         obs = table.read()
-        check_names(map(str, obs["sample"].to_pylist()), "a sample", str(path))
+        check_names(map(str, obs.column(0).to_pylist()), "a sample", str(path))
         if len(obs) != count:
             raise ValueError(OTHER_NUMBER)
         return obs
 
 
-def _read_features(opened: Callable[[], CheckedFile], count: int) -> FeatureIds:
-    """Return the ids of the features, which must be so many."""
+def _read_features(opened: Callable[[], CheckedFile], count: int, column: str) -> FeatureIds:
+    """Return the ids of the features, or an annotation, which must be so many."""
     with _checked(opened()) as path:
-        features = read_ids(path, "feature")
-        check_name_array(features.array, "a feature", str(path))
+        features = read_ids(path, column)
+        if column == "feature":
+            check_name_array(features.array, "a feature", str(path))
         if len(features) != count:
             raise ValueError(OTHER_NUMBER)
         return features

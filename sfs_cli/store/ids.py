@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfs_cli.errors import InputError, counted, listed
-from sfs_cli.io.files.names import nfc, nfc_array
-from sfs_cli.io.files.text import arrow_file, repeated, string_array
+from sfs_cli.io.files.names import check_texts, nfc, nfc_array
+from sfs_cli.io.files.read_limits import MemoryCounter
+from sfs_cli.io.files.text import arrow_file, number_array, repeated, string_array
+from sfs_cli.io.matrix.base import CONVERT
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -52,11 +54,6 @@ class FeatureIds(Sequence[str]):
         builder.extend(names)
         return builder.finish()
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of memory."""
-        return self.array.nbytes
-
     def __len__(self) -> int:
         return len(self.array)
 
@@ -84,11 +81,8 @@ class FeatureIds(Sequence[str]):
 
     def take(self, indices: np.ndarray) -> list[str]:
         """Return the ids at some positions, in their order."""
-        import pyarrow as pa
-
-        at = np.ascontiguousarray(indices, np.int64)
-        buffers = [None, pa.py_buffer(at)]  # of an ndarray, Arrow would make an array by pandas
-        return self.array.take(pa.Array.from_buffers(pa.int64(), len(at), buffers)).to_pylist()
+        # of an ndarray, Arrow would make an array by pandas
+        return self.array.take(number_array(np.asarray(indices, np.int64))).to_pylist()
 
 
 class LaterIds(FeatureIds):
@@ -172,7 +166,8 @@ def check_samples(ids: Sequence[str], where: str, *, in_rows: bool) -> list[str]
         raise InputError(
             f"the matrix has {counted(len(samples), 'sample')}; a ranking needs at least 2",
             where=where,
-            hint="check the delimiter and --rows: samples are the columns of an expression matrix",
+            hint="check the delimiter and --rows: samples are the columns of an expression matrix; "
+            f"{CONVERT}",
         )
     return samples
 
@@ -188,16 +183,15 @@ def unique_features(ids: Sequence[str]) -> tuple[FeatureIds, int]:
         return known, 0
     # names that a suffix could give; a set of all ids would take more than they do
     taken = {name for name in known if name.rpartition("-")[0] in again}
-    seen: set[str] = set()
-    last: Counter[str] = Counter()
+    last: dict[str, int] = {}  # the last suffix of each that was seen
     unique, renamed = FeatureIdsBuilder(), 0
     for lo in range(0, len(known), CHUNK):
         names = known[lo : lo + CHUNK]
         for i, name in enumerate(names):
             if name not in again:
                 continue
-            if name not in seen:
-                seen.add(name)
+            if name not in last:
+                last[name] = 0
                 continue
             new = name
             while new == name or new in taken:
@@ -248,12 +242,48 @@ def read_ids(path: Path, column: str) -> FeatureIds:
     return builder.finish()
 
 
-def write_ids(path: Path, column: str, ids: Sequence[str], rows: int = 1 << 20) -> None:
-    """Write ids as a column of a Parquet file, `rows` at a time."""
+def write_ids(path: Path, columns: Mapping[str, Sequence[str]], rows: int = 1 << 20) -> None:
+    """Write ids and annotations as columns of a Parquet file, `rows` at a time."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    schema = pa.schema([(column, pa.string())])
+    schema = pa.schema([(name, pa.string()) for name in columns])
+    count = len(next(iter(columns.values())))
     with arrow_file(path, "wb") as file, pq.ParquetWriter(file, schema) as writer:
-        for lo in range(0, len(ids), rows):
-            writer.write_table(pa.table([pa.array(ids[lo : lo + rows], pa.string())], schema))
+        for lo in range(0, count, rows):
+            arrays = [pa.array(each[lo : lo + rows], pa.string()) for each in columns.values()]
+            writer.write_table(pa.table(arrays, schema))
+
+
+def free_names(names: Iterable[str], taken: Collection[str]) -> list[str]:
+    """Return names with ``_annotation`` after each that another one, or one of the taken, has."""
+    found: list[str] = []
+    for name in names:
+        while name in found or name in taken:
+            name += "_annotation"
+        found.append(name)
+    return found
+
+
+class Texts:
+    """Gathers the annotations of rows that a reader gives with its blocks, within memory."""
+
+    def __init__(self, where: str) -> None:
+        self.where, self._held = where, MemoryCounter(where)
+        self._columns: list[tuple[str, FeatureIdsBuilder]] = []
+
+    def add(self, texts: Iterable[tuple[str, Sequence[str]]]) -> None:
+        """Append those of a block; a control character in them is an `InputError`."""
+        for at, (name, column) in enumerate(texts):
+            if at == len(self._columns):
+                self._columns.append((nfc(name), FeatureIdsBuilder()))
+            check_texts(column, f"column {name!r}", self.where)
+            self._held.add(sum(map(len, column)) + 4 * len(column))
+            self._columns[at][1].extend(column)
+
+    def finish(self) -> dict[str, FeatureIds]:
+        """Return the columns in which something is known, by their names."""
+        found = [(name, builder.finish()) for name, builder in self._columns]
+        known = [(name, texts) for name, texts in found if not set(texts) <= {"", "na", "NA"}]
+        names = free_names((name for name, _ in known), ("feature", "sample"))
+        return dict(zip(names, (texts for _, texts in known)))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from sfs_cli.compute.matrix import Ids, Shared, Span, block_features, cut
+from sfs_cli.compute.matrix import Ids, Shared, Span, block_features, cut, pointers
 from sfs_cli.store.ids import FeatureIds
 
 if TYPE_CHECKING:
@@ -95,6 +95,12 @@ class Matrix:
         out[...] = 0
         out[np.repeat(np.arange(len(counts)), counts), indices] = data
 
+    def values_of(self, span: Span) -> np.ndarray:
+        """Return a block of features as an array of its own, shape (b, n)."""
+        values = np.empty((span.size, self.n_samples), self.dtype)
+        self.read(span, values)
+        return values
+
     def read_stored(self, span: Span) -> Stored:
         """Return the stored values of a block of a sparse matrix; not to be written to."""
         raise NotImplementedError
@@ -108,13 +114,36 @@ def look(matrix: Matrix, features: int = LOOK_FEATURES) -> np.ndarray:
     n, m = matrix.n_samples, matrix.n_features
     wanted = min(m, features, max(1, LOOK_VALUES // n))
     starts = np.linspace(0, m - min(RUN, m), -(-wanted // RUN)).astype(int)
-    blocks = []
-    for lo in dict.fromkeys(starts.tolist()):
-        span = Span(lo, min(lo + RUN, m, lo + wanted))
-        block = np.empty((span.size, n), matrix.dtype)
-        matrix.read(span, block)
-        blocks.append(block)
-    return np.concatenate(blocks)
+    spans = (Span(lo, min(lo + RUN, m, lo + wanted)) for lo in dict.fromkeys(starts.tolist()))
+    return np.concatenate(list(map(matrix.values_of, spans)))
+
+
+def block_of(matrix: Matrix, span: Span) -> np.ndarray | csr_array:
+    """Return some features, shape (b, n): sparse where the matrix is, and not to be changed."""
+    from scipy.sparse import csr_array
+
+    if matrix.sparse:
+        counts, indices, data = matrix.read_stored(span)
+        shape = (span.size, matrix.n_samples)
+        return csr_array((data, indices, pointers(counts)), shape=shape)
+    return matrix.values_of(span)
+
+
+def mostly_zero(values: np.ndarray) -> bool:
+    """Tell whether more than half of the values are 0, as of counts of single cells."""
+    return bool(2 * np.count_nonzero(values == 0) > values.size)
+
+
+FOUND = 100
+"""Features other than 0 in a typical cell, at least: words in a document are fewer."""
+
+
+def like_cells(nonzero: int, size: int, m: int) -> bool:
+    """Tell whether values are like those of single cells: most are 0, but few samples are empty.
+
+    Of `size` values so many are not zero; the samples have m features.
+    """
+    return 2 * nonzero < size and nonzero * m >= FOUND * size
 
 
 class _InMemory(Matrix, Shared):
@@ -218,8 +247,10 @@ class FeatureView(Matrix):
     def __init__(self, matrix: Matrix, features: np.ndarray) -> None:
         self.matrix = matrix
         self.features = np.asarray(features, np.int64)
-        names = FeatureIds.of(matrix.ids.features).take(self.features)
-        self._ids = Ids(names, matrix.ids.samples, matrix.ids.obs)
+        ids = matrix.ids
+        names = FeatureIds.of(ids.features).take(self.features)
+        var = {name: FeatureIds.of(each).take(self.features) for name, each in ids.var.items()}
+        self._ids = Ids(names, ids.samples, ids.obs, var)
         self.dtype, self.sparse = matrix.dtype, matrix.sparse
         self.missing = self._count_missing() if matrix.missing.values else NONE_MISSING
 
@@ -248,9 +279,7 @@ class FeatureView(Matrix):
         values, features = 0, 0
         places: list[tuple[str, str]] = []
         for span in cut(self.n_features, block_features(self.n_samples, self.dtype.itemsize)):
-            block = np.empty((span.size, self.n_samples), self.dtype)
-            self.read(span, block)
-            gaps = np.isnan(block)
+            gaps = np.isnan(self.values_of(span))
             values += int(gaps.sum())
             features += int(gaps.any(axis=1).sum())
             for i, j in np.argwhere(gaps)[: SHOWN - len(places)]:

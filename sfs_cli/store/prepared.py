@@ -35,16 +35,19 @@ from sfs_cli.store.matrix import FeatureView, Matrix, mean_of_known
 from sfs_cli.store.quantile import normalized, reads
 from sfs_cli.store.size_factors import FACTORS, ROUNDS, CountRule, common_dispersion
 from sfs_cli.store.transforms import (
+    MEDIAN,
+    PER_TOTAL,
     QUANTILE,
     RESIDUALS,
-    SAMPLE_STEPS,
     RefusedError,
     Step,
+    before_fitting,
     counts,
     dispersion_in,
     feature_step,
     keeps_zeros,
     kind,
+    sample_step,
 )
 
 _DOUBLE = np.dtype(np.float64)
@@ -55,11 +58,12 @@ def fitting_passes(steps: tuple[str, ...], n: int, m: int, memory: int) -> list[
     """List the passes of `PreparedMatrix.fit`: those of steps that need some of all features."""
     found = []
     for step in steps:
-        if step in SAMPLE_STEPS or step == QUANTILE:
+        by_sample = sample_step(step)
+        if by_sample is not None or step == QUANTILE:
             rounds = _ROUNDS[_gathering(step)]
             times = reads(n, m, memory, rounds) if rounds else 1
             found.append(replace(fitting_pass(step), times=times))
-        if step in SAMPLE_STEPS and SAMPLE_STEPS[step].dispersed:
+        if by_sample is not None and by_sample.dispersed:
             found.append(_DISPERSION)
     return found
 
@@ -72,7 +76,8 @@ _ROUNDS = {"": 0, QUANTILE: 2, **ROUNDS}
 
 def _gathering(step: str) -> str:
     """Return what samples are gathered for by a step; empty where sums of them are enough."""
-    return QUANTILE if step == QUANTILE else SAMPLE_STEPS[step].scaling
+    by_sample = sample_step(step)
+    return QUANTILE if by_sample is None else by_sample.scaling
 
 
 def fitting_pass(step: str) -> Pass:
@@ -169,7 +174,7 @@ class PreparedMatrix:
     @property
     def lossless_dtype(self) -> np.dtype[Any]:
         """Shortest type in which blocks hold their values without rounding."""
-        return np.dtype(np.float64) if self.steps or self.adjustment else self.dtype
+        return _DOUBLE if self.steps or self.adjustment else self.dtype
 
     @property
     def ids(self) -> Ids:
@@ -178,7 +183,7 @@ class PreparedMatrix:
         if self.samples is None:
             return ids
         obs = None if ids.obs is None else ids.obs.take(self.samples)
-        return Ids(ids.features, [ids.samples[i] for i in self.samples], obs)
+        return Ids(ids.features, [ids.samples[i] for i in self.samples], obs, ids.var)
 
     @property
     def plain(self) -> bool:
@@ -201,6 +206,14 @@ class PreparedMatrix:
         """Whether zeros are not stored, and are still zero after steps and adjustment."""
         return self.adjustment is None and self._keeps_zeros(len(self.steps))
 
+    @property
+    def basis(self) -> np.ndarray | None:
+        """The basis of the adjustment, where zeros are still zero after the steps before it."""
+        made = self.adjustment
+        if made is None or made.known is not None or not self._keeps_zeros(len(self.steps)):
+            return None
+        return made.basis
+
     def _keeps_zeros(self, n_steps: int) -> bool:
         return self.matrix.sparse and all(map(keeps_zeros, self.steps[:n_steps]))
 
@@ -209,9 +222,12 @@ class PreparedMatrix:
         self.matrix.prefetch(span)
 
     def read_nonzeros(self, span: Span, dtype: np.dtype[Any]) -> NonZeros:
-        """Read and prepare the stored values of a block, where the matrix `keeps_zeros`."""
+        """Read and prepare the stored values of a block, if it `keeps_zeros` or has a `basis`."""
         block = self._prepare_nonzeros(span, len(self.steps))
-        return replace(block, data=block.data.astype(dtype, copy=False))
+        block = replace(block, data=block.data.astype(dtype, copy=False))
+        if self.adjustment is None:
+            return block
+        return self.adjustment.of_stored(block, float(np.finfo(self.dtype).eps))
 
     def left_out(self) -> Iterator[np.ndarray]:
         """Yield why features are left out whatever the steps, 0 for the others, block by block."""
@@ -234,9 +250,32 @@ class PreparedMatrix:
         }
         return view
 
+    @property
+    def target(self) -> PreparedMatrix:
+        """The matrix that is ranked, without those that are joined with it."""
+        return self
+
+    def before_fitting(self) -> PreparedMatrix:
+        """Return a view with the steps before the first that compares samples with each other."""
+        return replace(self, steps=before_fitting(self.steps))
+
     def adjusted(self, adjustment: Adjustment | None) -> PreparedMatrix:
         """Return the same matrix with something else, or nothing, taken out of its features."""
         return replace(self, adjustment=adjustment).fitted_as(self)
+
+    def targeting(self, samples: np.ndarray) -> PreparedMatrix:
+        """Return the same matrix, scaled to the median total of some samples (l,) of it alone.
+
+        It is for the steps `before_fitting`, and is the same matrix where none of them is `MEDIAN`.
+        """
+        view = replace(self).fitted_as(self)
+        scaled = {
+            at: factors * np.median(1 / factors[samples])
+            for at, factors in self._factors.items()
+            if self.steps[at] == MEDIAN
+        }
+        view._factors = self._factors | scaled
+        return view
 
     def fitted_as(self, other: PreparedMatrix) -> PreparedMatrix:
         """Take over what `fit` has found of another view of the same samples; return this one."""
@@ -249,10 +288,10 @@ class PreparedMatrix:
         """The totals of the samples (n,) that the first step has found; None where it needs none.
 
         They are those of the features that take part, times normalization factors where the step
-        has some.
+        has some; of a step that scales to another total than 1e6, in proportion to them.
         """
         first = kind(self.steps[0]) if self.steps else ""
-        if first == "cpm":
+        if first in PER_TOTAL:
             return 1e6 / self._factors[0]
         return self._factors[0] if first in ("log2cpm", *RESIDUALS) else None
 
@@ -265,7 +304,7 @@ class PreparedMatrix:
         return None
 
     def _sample_steps(self) -> list[int]:
-        return [at for at, name in enumerate(self.steps) if name in (*SAMPLE_STEPS, QUANTILE)]
+        return [at for at, name in enumerate(self.steps) if name == QUANTILE or sample_step(name)]
 
     def fit(self, passes: Engine, memory: int = 1 << 62, folder: Path | None = None) -> None:
         """Find the sample factors that the steps and the filter need, by one pass for each.
@@ -278,7 +317,7 @@ class PreparedMatrix:
             raise InputError(
                 f"--transform {QUANTILE} needs a dense matrix: it makes most zeros other values",
                 where=self.where,
-                hint="for counts give --transform cpm,log1p, or write the matrix as a dense one",
+                hint="for counts give --transform median,log1p, or write the matrix as a dense one",
                 option="transform",
             )
         least = self.features.min_count
@@ -288,17 +327,16 @@ class PreparedMatrix:
             terms = partial(counts, asked="--min-count")
             total, _ = passes.at(COUNTING).total_over(partial(view._sample_sums, terms, 0))
             self._refuse_empty("--min-count", "counts", total, total > 0)
-            self._rule = CountRule.of(total, self.features.group, min_count=least)
+            self._rule = CountRule.of(total, self.features.group, least)
         for at in self._sample_steps():
             if at in self._factors:
                 continue
             name = self.steps[at]
-            made = passes.at(fitting_pass(name))
-            if name == QUANTILE:
+            made, step = passes.at(fitting_pass(name)), sample_step(name)
+            if step is None:
                 before = partial(self._values_before, at)
                 self._factors[at] = normalized(made, before, self.ids, memory, folder)
                 continue
-            step = SAMPLE_STEPS[name]
             if step.scaling:
                 totals, scaling = FACTORS[step.scaling](
                     made, partial(self._counts_before, at), memory
@@ -333,9 +371,10 @@ class PreparedMatrix:
 
     def _counts_before(self, at: int, span: Span) -> np.ndarray:
         """Return the counts of a span before step `at`, 0 of features that take no part."""
-        block = self.read(span, _DOUBLE, at)
+        block, step = self.read(span, _DOUBLE, at), sample_step(self.steps[at])
+        assert step is not None, "those that gather counts"
         with self._naming(span):
-            return SAMPLE_STEPS[self.steps[at]].terms(block.values)
+            return step.terms(block.values)
 
     def _sample_sums(self, terms: Step, at: int, span: Span) -> tuple[np.ndarray, np.ndarray]:
         """Return sums over a span before step `at`, and how many features took part."""
@@ -346,7 +385,7 @@ class PreparedMatrix:
                 (values,) = terms(block.data.astype(np.float64)[None])
             sums = np.bincount(block.indices, values, minlength=self.n_samples)
         else:
-            block = self.read(span, np.dtype(np.float64), at)
+            block = self.read(span, _DOUBLE, at)
             # features that are left out are zero, and add nothing
             with self._naming(span):
                 sums = terms(block.values).sum(axis=0)
@@ -369,7 +408,7 @@ class PreparedMatrix:
             return Block(self._cast(values, dtype), left_out)
         # of the values as stored: after log-ratios or centering no feature is zero by itself
         zero = np.logical_not(values.any(axis=1))
-        work = self._work.array("steps", len(values), self.n_samples, np.dtype(np.float64))
+        work = self._work.array("steps", len(values), self.n_samples, _DOUBLE)
         begin = self._begin(n_steps)
         if begin:
             self._factors[begin - 1].read(span, work)
@@ -379,8 +418,8 @@ class PreparedMatrix:
         for at, name in enumerate(self.steps[begin:n_steps], begin):
             if out is not None:
                 work[out] = 1  # a value that every step can take; zero again below
-            if name in SAMPLE_STEPS:
-                work = SAMPLE_STEPS[name].apply(work, self._factors[at])
+            if (step := sample_step(name)) is not None:
+                work = step.apply(work, self._factors[at])
             else:
                 with self._naming(span):
                     work = feature_step(name)(work)
@@ -417,20 +456,13 @@ class PreparedMatrix:
 
     def _leave_out(self, values: np.ndarray, span: Span) -> np.ndarray:
         """Deal with NaN in place; make features that take no part zero, and return why."""
-        # gaps are filled last: what was not measured does not count (NaN is not zero for NumPy)
-        rule = self._rule
-
-        def totals() -> np.ndarray:
-            return np.asarray(np.nan_to_num(values).sum(axis=1, dtype=np.float64))
-
-        def counted(rule: CountRule) -> np.ndarray:
-            return rule.keeps(rule.reach(np.nan_to_num(values)).sum(axis=1), totals())
-
+        # gaps are filled last: what was not measured does not count
         why = self.features.reasons(
             span,
-            lambda: np.count_nonzero(values, axis=1) - np.count_nonzero(np.isnan(values), axis=1),
-            totals,
-            None if rule is None else partial(counted, rule),
+            values,
+            slice(None),
+            partial(np.sum, axis=1, dtype=np.float64),
+            self._rule,
             partial(self._fill, values) if self.matrix.missing.values else None,
         )
         values[why != 0] = 0
@@ -484,8 +516,8 @@ class PreparedMatrix:
             return replace(block, zero=zero)
         data = block.data.astype(np.float64)
         for at, name in enumerate(self.steps[:n_steps]):
-            if name in SAMPLE_STEPS:
-                data = SAMPLE_STEPS[name].apply(data, self._factors[at][block.indices])
+            if (step := sample_step(name)) is not None:
+                data = step.apply(data, self._factors[at][block.indices])
             elif name == "unit":
                 norms = np.sqrt(np.bincount(block.rows, data * data, minlength=span.size))
                 norms[norms == 0] = 1
@@ -512,21 +544,12 @@ class PreparedMatrix:
 
     def _without_left_out(self, block: NonZeros, span: Span) -> NonZeros:
         """Deal with NaN in place; store nothing of features that take no part."""
-        known = np.nan_to_num(block.data)
-        rule = self._rule
-
-        def totals() -> np.ndarray:
-            return np.bincount(block.rows, known, minlength=span.size)
-
-        def counted(rule: CountRule) -> np.ndarray:
-            enough = rule.reach(known, block.indices)
-            return rule.keeps(np.bincount(block.rows[enough], minlength=span.size), totals())
-
         why = self.features.reasons(
             span,
-            lambda: np.bincount(block.rows[known != 0], minlength=span.size),
-            totals,
-            None if rule is None else partial(counted, rule),
+            block.data,
+            block.indices,
+            partial(np.bincount, block.rows, minlength=span.size),
+            self._rule,
             partial(_fill_stored, block, self.missing) if self.matrix.missing.values else None,
         )
         kept = why[block.rows] == 0
@@ -546,7 +569,7 @@ def _fill_stored(block: NonZeros, policy: MissingPolicy) -> np.ndarray:
     Returns which features are left out instead, shape (b,).
     """
     gaps = np.isnan(block.data)
-    out = np.zeros(len(block.indptr) - 1, bool)
+    out = np.zeros(block.n_features, bool)
     for row in np.unique(block.rows[gaps]):
         stored = slice(int(block.indptr[row]), int(block.indptr[row + 1]))
         values = np.zeros(block.n_samples, block.data.dtype)

@@ -38,8 +38,9 @@ def group_size(n: int, m: int, memory: int) -> int:
     return min(n, max(1, memory // HELD_PART // (VALUE_BYTES * m)))
 
 
-def sample_groups(n: int, m: int, memory: int) -> list[np.ndarray]:
+def sample_groups(passes: Engine, memory: int) -> list[np.ndarray]:
     """Return the positions of the samples that are gathered together, group by group."""
+    n, m = passes.source.n_samples, passes.source.n_features
     return [np.arange(*group) for group in cut(n, group_size(n, m, memory))]
 
 
@@ -87,16 +88,15 @@ def normalized(
         Float64, in memory or a store in the scratch folder. Its bytes depend on neither memory nor
         threads.
     """
-    n, m = len(ids.samples), len(ids.features)
     limit = memory // HELD_PART
-    groups = sample_groups(n, m, memory)
+    groups = sample_groups(passes, memory)
     total, taking, values = np.zeros(0), np.zeros(0, bool), np.zeros((0, 0))
     for group in groups:
         values, taking = gathered(passes, read, group)
         total = total if total.size else np.zeros(np.count_nonzero(taking))
         for ordered in each(passes, partial(_ordered, values, taking), len(values)):
             total += ordered  # in the order of the samples
-    reference = total / n
+    reference = total / len(ids.samples)
     place = None if folder is None else folder / f"quantiles-{uuid.uuid4().hex}"
     sink = SampleRows(place or Path(), 1 << 62 if place is None else limit)
     for group in groups:
@@ -122,14 +122,9 @@ def replaced(values: np.ndarray, reference: np.ndarray) -> np.ndarray:
     """Return values, shape (m,), replaced by a distribution, ascending and shape (m,), by rank."""
     if not values.size:
         return values
-    order = np.argsort(values, kind="stable")
-    ordered = values[order]
-    starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
-    counts = np.diff(starts, append=len(values))
-    means = np.add.reduceat(reference, starts) / counts
-    found = np.empty(len(values))
-    found[order] = np.repeat(means, counts)
-    return found
+    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    means = np.add.reduceat(reference, np.cumsum(counts) - counts) / counts
+    return np.asarray(means[place])
 
 
 def gathered(passes: Engine, read: ReadSpan, group: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -47,7 +47,7 @@ class Sink(ABC, Generic[T]):
         self._held: list[T] = []
         self._bytes = 0
         self._spilled = False
-        self.sums: SumsByFile = SumsByFile(BlockSums)
+        self.sums = SumsByFile(BlockSums)
 
     def add(self, values: T) -> None:
         """Take the next rows."""

@@ -34,8 +34,10 @@ Counts = Callable[[Span], np.ndarray]
 
 LOG_RATIO_TRIM, ABUNDANCE_TRIM = 0.3, 0.05
 """Parts of the features that TMM leaves out at each end: of log ratios, and of abundances."""
-ABUNDANCE_CUTOFF = -1e10
-"""TMM leaves out features whose mean log2 share of the library is not above this."""
+MIN_TOTAL = 15.0
+"""The total count of a feature that is enough, here and below as edgeR has it."""
+LARGE_N, MIN_PART = 10.0, 0.7
+"""Of the samples of the smallest group beyond the first so many, this part is enough."""
 UPPER_QUARTILE = 0.75
 COUNTED = 5.0
 """Mean normalized count of a feature that has a part in the dispersion."""
@@ -64,14 +66,14 @@ def tmm_factors(passes: Engine, read: Counts, memory: int) -> tuple[np.ndarray, 
     totals, factors : ndarray, shape (n,)
         The factors are 1 if a total is 0. Their bytes depend on neither memory nor threads.
     """
-    n, groups = _groups(passes, memory)
+    groups = sample_groups(passes, memory)
     found: list[tuple[float, ...]] = []
     for group in groups:
         counts, counted = gathered(passes, partial(_with_counted, read), group)
         found += each(passes, partial(_measured, counts, counted), len(group))
     totals, quartiles, roots = np.array(found).T
     if not totals.all():
-        return totals, np.ones(n)
+        return totals, np.ones(len(totals))
     reference = tmm_reference(quartiles, roots, totals)
     factors: list[float] = []
     for group in groups:
@@ -97,9 +99,8 @@ def ratio_factors(passes: Engine, read: Counts, memory: int) -> tuple[np.ndarray
     InputError
         If each feature has a count of 0 in some sample.
     """
-    _, groups = _groups(passes, memory)
     found: list[tuple[float, ...]] = []
-    for group in groups:
+    for group in sample_groups(passes, memory):
         counts, means = gathered(passes, partial(_with_log_means, read), group)
         everywhere = np.isfinite(means)
         if not everywhere.any():
@@ -171,11 +172,6 @@ ROUNDS = {"tmm": 2, "ratios": 1}
 """How often each group of samples is gathered for them, where there are several groups."""
 
 
-def _groups(passes: Engine, memory: int) -> tuple[int, list[np.ndarray]]:
-    n, m = passes.source.n_samples, passes.source.n_features
-    return n, sample_groups(n, m, memory)
-
-
 def _with_counted(read: Counts, span: Span) -> tuple[np.ndarray, np.ndarray]:
     """Return counts, and which features have one in any sample."""
     counts = read(span)
@@ -237,10 +233,6 @@ def tmm_factor(
     reference: np.ndarray,
     library_size: float,
     reference_size: float,
-    *,
-    log_ratio_trim: float = LOG_RATIO_TRIM,
-    abundance_trim: float = ABUNDANCE_TRIM,
-    abundance_cutoff: float = ABUNDANCE_CUTOFF,
 ) -> float:
     """Return the factor of one sample against the reference (Robinson and Oshlack 2010, Methods).
 
@@ -252,21 +244,15 @@ def tmm_factor(
     sample, reference : ndarray, shape (m,)
         Counts.
     library_size, reference_size : float
-    log_ratio_trim, abundance_trim : float
-        Parts of the features that are left out at each end.
-    abundance_cutoff : float
-        Mean log2 share of the library above which features are used.
     """
     both = (sample > 0) & (reference > 0)
     y, r = sample[both].astype(np.float64), reference[both].astype(np.float64)
     ratio = np.log2((y / library_size) / (r / reference_size))
     abundance = (np.log2(y / library_size) + np.log2(r / reference_size)) / 2
     variance = (library_size - y) / library_size / y + (reference_size - r) / reference_size / r
-    used = abundance > abundance_cutoff
-    ratio, abundance, variance = ratio[used], abundance[used], variance[used]
     if not len(ratio) or np.abs(ratio).max() < _EQUAL:
         return 1.0
-    kept = _untrimmed(ratio, log_ratio_trim) & _untrimmed(abundance, abundance_trim)
+    kept = _untrimmed(ratio, LOG_RATIO_TRIM) & _untrimmed(abundance, ABUNDANCE_TRIM)
     with np.errstate(divide="ignore", invalid="ignore"):  # a variance of 0: one feature has it all
         mean = np.nansum(ratio[kept] / variance[kept]) / np.nansum(1 / variance[kept])
     return 1.0 if np.isnan(mean) else float(2**mean)
@@ -302,25 +288,18 @@ class CountRule:
         Counts per million to reach: `min_count` at the median library size.
     samples : float
         How many samples have to.
-    min_total : float
-        Total count to reach.
     """
 
     per_million: np.ndarray
     cutoff: float
     samples: float
-    min_total: float
 
     @classmethod
     def of(
         cls,
         library_sizes: np.ndarray,
         samples: float,
-        *,
-        min_count: float = 10.0,
-        min_total: float = 15.0,
-        large_n: float = 10.0,
-        min_part: float = 0.7,
+        min_count: float,
     ) -> CountRule:
         """Return the rule for samples.
 
@@ -329,20 +308,17 @@ class CountRule:
         library_sizes : ndarray, shape (n,)
             Total counts, above 0, times the normalization factors if there are any.
         samples : float
-            Samples of the smallest group (`smallest_group`).
+            Samples of the smallest group (`smallest_group`). Beyond the first `LARGE_N` of them the
+            part `MIN_PART` is enough.
         min_count : float
             The count that is enough in a sample of median library size.
-        min_total : float
-            The total count that is enough.
-        large_n, min_part : float
-            Of the samples of the smallest group beyond the first `large_n`, this part is enough.
         """
         sizes = np.asarray(library_sizes, np.float64)
-        if samples > large_n:
-            samples = large_n + (samples - large_n) * min_part
+        if samples > LARGE_N:
+            samples = LARGE_N + (samples - LARGE_N) * MIN_PART
         # multiplied and divided in the order of edgeR, for a count of exactly `min_count` is kept
         # or not by rounding
-        return cls(1e6 / sizes, min_count / float(np.median(sizes)) * 1e6, samples, min_total)
+        return cls(1e6 / sizes, min_count / float(np.median(sizes)) * 1e6, samples)
 
     def reach(self, counts: np.ndarray, samples: np.ndarray | slice = slice(None)) -> np.ndarray:
         """Return which counts are enough, of bool and their shape.
@@ -361,9 +337,7 @@ class CountRule:
         total : ndarray, shape (b,)
             The sum of their counts.
         """
-        return np.asarray(
-            (enough >= self.samples - _ROUNDING) & (total >= self.min_total - _ROUNDING)
-        )
+        return np.asarray((enough >= self.samples - _ROUNDING) & (total >= MIN_TOTAL - _ROUNDING))
 
 
 def smallest_group(

@@ -8,9 +8,10 @@ features need no pass: a block holds whole features.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
+from typing import Any
 
 import numpy as np
 
@@ -104,8 +105,12 @@ FEATURE_STEPS: dict[str, Step] = {
     "rank": _rank,
 }
 """Steps on each feature: z-scores divide by the root of the mean square; ranks average ties."""
-_FLOOR = "floor:"
-"""What a step begins with that raises lower values to the number after it."""
+_NUMBERS = {
+    "floor": (-TOO_LARGE, "", "lowest value that is kept, such as floor:1"),
+    "total": (0, "above 0 and ", "total count that each sample is scaled to, such as total:5000"),
+}
+"""Kinds of steps with a number after a colon: above what it has to be, the same in words, and what
+the number is, for messages."""
 
 
 @dataclass(frozen=True)
@@ -132,9 +137,13 @@ def counts(block: np.ndarray, *, asked: str) -> np.ndarray:
     return block
 
 
-def _cpm_factors(total: np.ndarray, _n_features: int) -> np.ndarray:
+def _to_total(total: np.ndarray, _n_features: int, *, target: float | None) -> np.ndarray:
+    """Return what multiplies samples of these totals, so that they have the total `target`.
+
+    None is the median of the totals, as in ``scanpy.pp.normalize_total``.
+    """
     with np.errstate(divide="ignore", over="ignore"):  # such samples are refused
-        return 1e6 / total
+        return np.asarray((np.median(total) if target is None else target) / total)
 
 
 def _log2_cpm(block: np.ndarray, sizes: np.ndarray) -> np.ndarray:
@@ -282,62 +291,99 @@ def _divergence(x: np.ndarray, mu: np.ndarray) -> np.ndarray:
     return np.where((x > 0) & (mu > 0), found, mu)
 
 
-def _residual_step(step: str, formula: Residuals) -> SampleStep:
-    terms = partial(_count_terms, asked=f"--transform {step}")
-    return SampleStep(terms, _totals, partial(_residuals, formula=formula), "counts")
-
-
-def _per_million(
-    step: str,
+def _of_counts(
+    scalings: Mapping[str, str],
     factors: Callable[[np.ndarray, int], np.ndarray],
     apply: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    terms: Callable[..., np.ndarray] = counts,
+    **more: Any,
 ) -> dict[str, SampleStep]:
-    """Return a step by library sizes, and by those times either kind of factors."""
+    """Return steps by the totals of samples, each of which has its name and its `scaling`."""
     return {
         name: SampleStep(
-            partial(counts, asked=f"--transform {name}"), factors, apply, scaling=scaling
+            partial(terms, asked=f"--transform {name}"), factors, apply, scaling=scaling, **more
         )
-        for scaling in ("", "tmm", "ratios")
-        for name in (f"{step}:{scaling}".rstrip(":"),)
+        for name, scaling in scalings.items()
     }
 
 
+MEDIAN = "median"
+"""A step whose factors depend on which samples there are, by a number that is one for all."""
 SAMPLE_STEPS = {
-    **_per_million("cpm", _cpm_factors, _times),
-    **_per_million("log2cpm", _totals, _log2_cpm),
-    **{
-        name: SampleStep(
-            partial(_count_terms, asked=f"--transform {name}"),
-            _inverse_sizes,
-            _stabilized,
-            scaling=scaling,
-            dispersed=True,
-        )
-        for name, scaling in (("vst", "ratios"), ("vst:tmm", "tmm"))
-    },
+    **_of_counts(
+        {"cpm": "", "cpm:tmm": "tmm", "cpm:ratios": "ratios"},
+        partial(_to_total, target=1e6),
+        _times,
+    ),
+    **_of_counts({"cp10k": ""}, partial(_to_total, target=1e4), _times),
+    **_of_counts({MEDIAN: ""}, partial(_to_total, target=None), _times),
+    **_of_counts(
+        {"log2cpm": "", "log2cpm:tmm": "tmm", "log2cpm:ratios": "ratios"}, _totals, _log2_cpm
+    ),
+    **_of_counts(
+        {"vst": "ratios", "vst:tmm": "tmm"},
+        _inverse_sizes,
+        _stabilized,
+        _count_terms,
+        dispersed=True,
+    ),
     "clr": SampleStep(_clr_terms, _clr_factors, _clr_apply),
     "unit-samples": SampleStep(_squares, _inverse_norms, _times, "squares"),
-    "pearson-residuals": _residual_step("pearson-residuals", _pearson),
-    "deviance": _residual_step("deviance", _deviance),
+    **_of_counts(
+        {"pearson-residuals": ""},
+        _totals,
+        partial(_residuals, formula=_pearson),
+        _count_terms,
+        summed="counts",
+    ),
+    **_of_counts(
+        {"deviance": ""},
+        _totals,
+        partial(_residuals, formula=_deviance),
+        _count_terms,
+        summed="counts",
+    ),
 }
-"""Counts per million, and log2 of them; a variance-stabilizing transformation of negative binomial
-counts; centered log-ratio of x + 1, as zeros have no logarithm; samples of norm 1; Pearson
-residuals of a negative binomial model; deviance residuals of a binomial model."""
+"""Counts per million, per 10,000 or per median total, and log2 of the first; a
+variance-stabilizing transformation of negative binomial counts; centered log-ratio of x + 1, as
+zeros have no logarithm; samples of norm 1; Pearson residuals of a negative binomial model; deviance
+residuals of a binomial model."""
 
 RESIDUALS = ("pearson-residuals", "deviance")
 """Steps whose factors are the totals of the samples."""
 QUANTILE = "quantile"
 """A step on all values of a sample, which makes the matrix anew (``sfs_cli.store.quantile``)."""
-_KEEP_ZEROS = ("log1p", "cpm", "cpm:tmm", "cpm:ratios", "unit", "unit-samples")
-NAMES = (*FEATURE_STEPS, f"{_FLOOR}V", *SAMPLE_STEPS, QUANTILE)
-"""The steps as people write them; V stands for a number."""
+TARGETS = {"cpm": 1e6, "cp10k": 1e4, MEDIAN: None}
+"""What samples are scaled to by steps without a number; by `MEDIAN`, to their median total."""
+PER_TOTAL = (*TARGETS, "total")
+"""Kinds of the steps that divide samples by their totals."""
+_KEEP_ZEROS = ("log1p", *PER_TOTAL, "unit", "unit-samples")
+NAMES = (*FEATURE_STEPS, "floor:V", *SAMPLE_STEPS, "total:N", QUANTILE)
+"""The steps as people write them; V and N stand for numbers."""
 
 
 def feature_step(step: str) -> Step:
     """Return what a step on each feature does to a block."""
-    if step.startswith(_FLOOR):
-        return partial(_floor, least=float(step.removeprefix(_FLOOR)))
+    if kind(step) == "floor":
+        return partial(_floor, least=_number_of(step))
     return FEATURE_STEPS[step]
+
+
+@cache
+def sample_step(step: str) -> SampleStep | None:
+    """Return a step that needs a factor for each sample; None for others."""
+    if kind(step) == "total":
+        to_total = partial(_to_total, target=_number_of(step))
+        return _of_counts({step: ""}, to_total, _times)[step]
+    return SAMPLE_STEPS.get(step)
+
+
+def target_of(step: str) -> float | None:
+    """Return the total that a step scales samples to, if it is one that is the same for all data.
+
+    None for other steps.
+    """
+    return _number_of(step) if kind(step) == "total" else TARGETS.get(kind(step))
 
 
 def kind(step: str) -> str:
@@ -345,21 +391,32 @@ def kind(step: str) -> str:
     return step.partition(":")[0]
 
 
+def _number_of(step: str) -> float:
+    """Return what stands after the colon of a step as a number; NaN for another text."""
+    try:
+        return float(step.partition(":")[2])
+    except ValueError:
+        return math.nan
+
+
 def keeps_zeros(step: str) -> bool:
     """Tell whether a zero is still a zero after a step."""
-    if step.startswith(_FLOOR):
-        return float(step.removeprefix(_FLOOR)) <= 0
-    return step in _KEEP_ZEROS
+    return _number_of(step) <= 0 if kind(step) == "floor" else kind(step) in _KEEP_ZEROS
 
 
 def before_fitting(steps: tuple[str, ...]) -> tuple[str, ...]:
     """Return the steps before the first that takes a value by those of other samples.
 
-    They are the same for a sample whatever others there are.
+    They are the same for a sample whatever others there are, but for the target of `MEDIAN`, a
+    number for all of them (`PreparedMatrix.targeting`). What later steps find of each sample
+    depends on it.
     """
-    alone = ("log1p", "log2", "cpm", "clr", "unit-samples")
-    fitted = [i for i, s in enumerate(steps) if s not in alone and not s.startswith(_FLOOR)]
-    return steps[: fitted[0]] if fitted else steps
+    alone = ("log1p", "log2", "cpm", "cp10k", MEDIAN, "clr", "unit-samples")
+    for at, step in enumerate(steps):
+        after = MEDIAN in steps[:at] and sample_step(step) is not None
+        if after or (step not in alone and kind(step) not in _NUMBERS):
+            return steps[:at]
+    return steps
 
 
 def doublings(steps: tuple[str, ...]) -> float | None:
@@ -378,7 +435,7 @@ def doublings(steps: tuple[str, ...]) -> float | None:
                 found = 1.0
             elif step in ("log1p", "clr"):
                 found = 1 / math.log(2)
-            elif step not in ("cpm", "floor", QUANTILE):
+            elif step not in (*PER_TOTAL, "floor", QUANTILE):
                 return None
         elif step not in ("center", "floor", QUANTILE):
             return None
@@ -392,11 +449,12 @@ def parse(text: str | None) -> tuple[str, ...]:
     """
     steps = tuple(part.strip() for part in text.split(",")) if text else ()
     for step in steps:
-        if step.startswith(_FLOOR):
-            if not _is_number(step.removeprefix(_FLOOR)):
+        if ":" in step and kind(step) in _NUMBERS:
+            least, above, meant = _NUMBERS[kind(step)]
+            if not least < _number_of(step) < TOO_LARGE:
                 raise UsageError(
-                    f"--transform {step!r}: the floor is not a number below 1e100",
-                    hint="write the lowest value that is kept, such as floor:1",
+                    f"--transform {step!r}: the {kind(step)} is not a number {above}below 1e100",
+                    hint=f"write the {meant}",
                     option="transform",
                 )
         elif step not in NAMES:
@@ -406,10 +464,3 @@ def parse(text: str | None) -> tuple[str, ...]:
                 option="transform",
             )
     return steps
-
-
-def _is_number(text: str) -> bool:
-    try:
-        return abs(float(text)) < TOO_LARGE
-    except ValueError:
-        return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import sys
 import tempfile
@@ -19,6 +20,7 @@ from scipy.sparse import csc_array, csr_array
 
 import sfs_cli as sfs
 from tests.cli.running import run_here
+from tests.making import with_objects
 
 N, M = 24, 50
 RNG = np.random.default_rng(6)
@@ -47,6 +49,7 @@ KINDS = {
     "file": lambda folder: written(folder),
     "backed": lambda folder: ad.read_h5ad(written(folder), backed="r"),
     "backed sparse": lambda folder: ad.read_h5ad(written(folder, csr_array(X)), backed="r"),
+    "backed csc": lambda folder: ad.read_h5ad(written(folder, csc_array(X)), backed="r"),
 }
 
 
@@ -119,11 +122,13 @@ def test_what_is_written_back() -> None:
     adata = made()
     found = sfs.rank(adata, method="f-test", labels="cell type", top=6)
     assert found.adata is adata
-    assert adata.var["sfs_rank"].sort_values().index.tolist() == found.table.index.tolist()
+    in_order = adata.var["sfs_rank"].sort_values().index
+    assert in_order.tolist() == adata.var_names[found.order].tolist()
+    assert found.table.index.tolist() == in_order[:6].tolist()
     assert adata.var_names[adata.var["highly_variable"]].tolist() == GENES[:6]
-    assert json.loads(adata.uns["sfs"])["config"]["method"] == "f-test"
+    assert json.loads(adata.uns["sfs"]["record"])["config"]["method"] == "f-test"
     with pytest.warns(sfs.SfsWarning, match="replaced"):
-        copied = sfs.rank(adata, method="variance", top=3, copy=True, key_added="v").adata
+        copied = sfs.rank(adata, method="variance", top=3, copy=True, key_added="v")
     assert copied is not adata
     assert "v_rank" in copied.var
     assert "v_rank" not in adata.var
@@ -136,7 +141,9 @@ def test_an_h5ad_survives_what_is_written(tmp_path: Path) -> None:
     adata.write_h5ad(tmp_path / "a.h5ad")
     again = ad.read_h5ad(tmp_path / "a.h5ad")
     assert again.var["highly_variable"].sum() == 5
-    assert again.uns["sfs"] == adata.uns["sfs"]
+    assert again.uns["sfs"]["record"] == adata.uns["sfs"]["record"]
+    tables = again.uns["sfs"]["table"], adata.uns["sfs"]["table"]
+    pd.testing.assert_frame_equal(*map(with_objects, tables))
 
 
 def test_raw_and_layers() -> None:
@@ -195,6 +202,14 @@ def test_sets_and_several_sources() -> None:
     np.testing.assert_allclose(adata.obsp["sfs_fused"], similarity)
 
 
+def test_fuse_warns_as_the_command_does() -> None:
+    counts = np.random.default_rng(0).poisson(200, (N, M))
+    with pytest.warns(sfs.SfsWarning, match="raw counts.*the graph"):
+        sfs.fuse(counts, {"expression": "target:"})
+    with pytest.raises(sfs.SfsError, match="no knowledge source is given"):
+        sfs.fuse(counts, {})
+
+
 def test_lists_are_aggregated_chosen_and_judged() -> None:
     adata = made()
     f = sfs.rank(adata, method="f-test", labels="cell type")
@@ -233,7 +248,9 @@ def test_errors_are_those_of_python_too() -> None:
         ("layer needs AnnData", lambda: sfs.rank(X, layer="log")),
         ("there is no layer", lambda: sfs.rank(made(), layer="log")),
         ("not numbers", lambda: sfs.rank(X.astype(str).astype(object))),
-        ("top marks genes", lambda: sfs.rank(X, method="variance", top=5)),
+        ("copy is of an AnnData", lambda: sfs.rank(X, method="variance", copy=True)),
+        ("no such file", lambda: sfs.rank(X, method="variance", batch="")),
+        ("no such file", lambda: sfs.rank(X, method="variance", sample_weights="")),
         ("about the command", lambda: sfs.rank(X, method="variance", out="results")),
         ("about the command", lambda: sfs.select(sfs.rank(X), top=5, write_matrix="m.csv")),
     ):
@@ -269,3 +286,123 @@ def test_scikit_learn_that_is_not_there_is_named(call, monkeypatch):
     given = {"method": "f-test"} if call == "evaluate" else {"methods": ["f-test"]}
     with pytest.raises(sfs.SfsError, match="scikit-learn"):
         getattr(sfs, call)(X, labels=pd.Series(["a", "b"] * 6), **given)
+
+
+def test_selectors_without_scikit_learn_say_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sklearn.base", None)
+    monkeypatch.delitem(sys.modules, "sfs_cli.sklearn", raising=False)
+    with pytest.raises(ImportError, match=r"pip install 'sfs-cli\[ml\]'"):
+        importlib.import_module("sfs_cli.sklearn")
+
+
+def test_var_and_uns_have_the_columns_of_the_ranking(tmp_path: Path) -> None:
+    adata = made()
+    found = sfs.rank(adata, method="f-test", labels="cell type", n_top_genes=6, key_added="f")
+    names = ["score", "status", "p_value", "q_value", "highest_class"]
+    table = found._whole.loc[GENES]
+    for name in names:
+        assert adata.var[f"f_{name}"].tolist() == pytest.approx(table[name].tolist())
+    adata.write_h5ad(tmp_path / "a.h5ad")
+    again = ad.read_h5ad(tmp_path / "a.h5ad").uns["f"]
+    assert again["table"].index.tolist() == found._whole.index.tolist()
+    np.testing.assert_array_equal(again["table"]["q_value"], found._whole["q_value"])
+    assert again["params"]["method"] == "f-test"
+    sfs.rank(adata, method="variance", key_added="other")
+    assert adata.var["highly_variable"].sum() == 6  # of the other key
+    with pytest.warns(sfs.SfsWarning, match="taken out"):
+        sfs.rank(adata, method="variance", key_added="f")
+    assert not {"highly_variable", "f_p_value", "means"} & {*adata.var}
+    assert "hvg" not in adata.uns
+
+
+def test_marks_that_are_fewer_than_asked_for_are_told_of() -> None:
+    adata = made()
+    adata.raw = adata
+    part = adata[:, GENES[4:20]].copy()
+    with pytest.warns(sfs.SfsWarning, match="marks 2 features(.|\\n)*4 of the 6 best are not"):
+        sfs.rank(part, method="f-test", labels="cell type", use_raw=True, top=6)
+    assert part.var_names[part.var["highly_variable"]].tolist() == GENES[4:6]
+    assert sorted(part.var["sfs_rank"])[:2] == [
+        *np.flatnonzero(part.uns["sfs"]["table"].index.isin(GENES[4:6])) + 1
+    ]
+    with pytest.warns(
+        sfs.SfsWarning, match="marks 5 features.*where 20 were asked for: 5 have a score"
+    ):
+        sfs.rank(adata, method="mrsf", select=5, top=20, similarity="knn")
+    assert adata.var["highly_variable"].sum() == 5
+    assert sorted(adata.var["sfs_rank"].dropna()) == [1, 2, 3, 4, 5]
+
+
+def test_arguments_of_scanpy_are_taken_or_answered() -> None:
+    adata = made()
+    part = sfs.rank(adata, method="variance", top=5, subset=True, copy=True)
+    assert part.shape == (N, 5)
+    assert adata.shape == (N, M)
+    assert sfs.rank(adata, method="variance", inplace=False).adata is None
+    assert not {"sfs_rank", "highly_variable"} & {*adata.var}
+    adata.obs["site"] = ["x", "y"] * (N // 2)
+    by_key = sfs.rank(adata, method="variance", batch_key="site")
+    assert by_key.order.tolist() == sfs.rank(adata, method="variance", batch="site").order.tolist()
+    sfs.rank(adata, method="variance", n_top_genes=7, subset=True)
+    assert adata.shape == (N, 7)
+    for error, options in (
+        ("one option", {"n_top_genes": 5, "top": 6}),
+        ("does not say how many", {"subset": True}),
+        ("give method", {"flavor": "seurat"}),
+        ("as labels", {"groupby": "site"}),
+        ("there is none", {"copy": True, "inplace": False}),
+    ):
+        with pytest.raises(ValueError, match=error):
+            sfs.rank(adata, method="variance", **options)
+
+
+def test_a_directed_graph_is_averaged_with_its_transpose() -> None:
+    adata = made()
+    S = np.exp(-((X[:, None, :6] - X[None, :, :6]) ** 2).sum(axis=2))
+    S *= np.sort(S)[:, -5:-4] <= S
+    adata.obsp["mine"] = csr_array(S)
+    with pytest.warns(sfs.SfsWarning, match="directed graph"):
+        found = sfs.rank(adata, method="laplacian", similarity="obsp:mine")
+    expected = sfs.rank(adata, method="laplacian", similarity=(S + S.T) / 2)
+    np.testing.assert_allclose(found.ranking.score, expected.ranking.score)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_what_a_mudata_has_of_all_its_samples_is_found() -> None:
+    mudata = pytest.importorskip("mudata")
+    rna, protein = made(), made(X[::-1].copy())
+    protein.var_names = [f"p{i}" for i in range(M)]
+    protein = protein[::-1].copy()
+    protein.obs_names = SAMPLES[::-1]
+    protein.obs["ct"] = protein.obs["cell type"].astype(str)
+    whole = mudata.MuData({"rna": rna, "protein": protein})
+    S = np.exp(-((X[:, None, :6] - X[None, :, :6]) ** 2).sum(axis=2))
+    graph = pd.DataFrame(S, SAMPLES, SAMPLES)
+    whole.obsp["connectivities"] = csr_array(graph.loc[whole.obs_names, whole.obs_names])
+    other = np.eye(N) + 0.1
+    rna.obsp["connectivities"] = csr_array(other)
+    asked = {"modality": "rna", "method": "laplacian"}
+    with pytest.warns(sfs.SfsWarning, match="obsp:rna:connectivities"):
+        found = sfs.rank(whole, similarity="obsp:connectivities", **asked)
+    expected = sfs.rank(FRAME, similarity=graph, method="laplacian")
+    np.testing.assert_allclose(found.ranking.score, expected.ranking.score, rtol=1e-6)
+    own = sfs.rank(whole, similarity="obsp:rna:connectivities", **asked)
+    expected = sfs.rank(FRAME, similarity=other, method="laplacian")
+    np.testing.assert_allclose(own.ranking.score, expected.ranking.score, rtol=1e-6)
+    by_other = sfs.rank(whole, modality="rna", method="f-test", labels="protein:ct")
+    labels = protein.obs["ct"]
+    expected = sfs.rank(FRAME, method="f-test", labels=labels)
+    assert by_other.order.tolist() == expected.order.tolist()
+    with pytest.raises(ValueError, match="no annotation 'protein:none'"):
+        sfs.rank(whole, modality="rna", method="f-test", labels="protein:none")
+
+
+def test_a_joint_ranking_marks_the_genes_of_the_anndata() -> None:
+    adata = made()
+    other = pd.DataFrame(X[:, 5:11] + 1, SAMPLES, [f"other{i}" for i in range(6)])
+    asked: dict[str, Any] = {"method": "msfs", "source": {"expression": "target:", "mine": other}}
+    with pytest.warns(sfs.SfsWarning, match="marks .* features?, where 9 were asked for"):
+        sfs.rank(adata, **asked, rank_sources="mine", top=9)
+    first = adata.uns["sfs"]["table"].index[:9]
+    assert {*adata.var_names[adata.var["highly_variable"]]} == {*first} & {*GENES}
+    np.testing.assert_allclose(adata.var["means"], X.mean(axis=0))

@@ -347,7 +347,7 @@ ADATA = ad.AnnData(NAMED.copy())
         ("seed is of type", lambda: sfs.rank(X, seed=np.random.RandomState(0))),
         ("top='3'", lambda: sfs.rank(ADATA, top="3")),
         ("top=0", lambda: sfs.rank(ADATA, top=0)),
-        ("top marks genes", lambda: sfs.rank(X, top=3, method="no time for it")),
+        ("copy is of an AnnData", lambda: sfs.rank(X, copy=True, method="no time for it")),
         ("0 axes", lambda: sfs.rank(X, labels=set(CLASSES), method="fisher")),
         ("nothing to aggregate", lambda: sfs.aggregate(sfs.rank(X, method="variance"))),
         ("other lists", lambda: sfs.aggregate({"a": GENES, "b": GENES}, list_weights={"c": 1})),
@@ -461,7 +461,7 @@ def test_anndata_is_written_by_its_own_ids(*, raw: bool) -> None:
     if raw:
         adata.raw = adata.copy()
     ranked = sfs.rank(adata, labels=CLASSES, method="fisher", top=1, use_raw=raw)
-    expected = ranked.table.loc[adata.var_names, "score"]
+    expected = ranked.ranking.score[np.argsort(ranked.order)]
     np.testing.assert_array_equal(adata.var["sfs_score"], expected)
     assert list(adata.var_names) == list(SPELLED.columns)
 

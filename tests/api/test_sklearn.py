@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import warnings
 from pathlib import Path
 from typing import Any
@@ -43,7 +44,7 @@ def test_checks_of_scikit_learn(estimator: Any, check: Any) -> None:
 def test_it_ranks_as_the_command_does(selector: Any) -> None:
     made = clone(selector).set_params(n_features_to_select=8).fit(X, Y)
     options = {"labels": Y.astype(str)} if selector.LABELS == "needed" else {}
-    if selector.METHOD == "hsic":
+    if selector.METHOD in ("hsic", None):
         options = {"labels": Y.astype(str)}
     if selector.METHOD == "msfs":
         options = {"source": ["expression=target:"]}
@@ -132,7 +133,9 @@ def test_its_notes_say_whether_the_classes_are_used(selector: Any) -> None:
     with_classes, without = (clone(selector).fit(X, y).scores_ for y in (Y, None))
     notes = type(selector).__doc__.partition("Notes\n")[2]
     assert " y" in notes
-    assert np.array_equal(with_classes, without, equal_nan=True) == (selector.METHOD != "hsic")
+    assert np.array_equal(with_classes, without, equal_nan=True) == (
+        selector.METHOD not in ("hsic", None)
+    )
 
 
 def test_a_source_goes_by_the_index_of_the_samples() -> None:
@@ -212,3 +215,83 @@ def test_a_class_of_minus_one_in_numbers_of_any_type() -> None:
     y[::2] = -1
     made = [selectors.SemiSupervisedSelector(5, lam=None).fit(X, each) for each in (y, y * 1.0)]
     np.testing.assert_array_equal(made[0].scores_, made[1].scores_)
+
+
+@pytest.mark.parametrize("method", ["f-test", "variance", "spec", "relieff"])
+def test_any_method_is_a_selector(method: str) -> None:
+    made = selectors.Selector(5, method=method).fit(X, Y)
+    labels = {"labels": Y} if made.LABELS == "needed" else {}
+    expected = sfs_cli.rank(X, method=method, dtype="float64", **labels)
+    assert np.argsort(made.ranking_).tolist() == expected.order.tolist()
+    assert (made.pvalues_ is None) == ("p_value" not in expected.table)
+
+
+def test_scores_and_p_values_are_those_of_scikit_learn() -> None:
+    from sklearn.feature_selection import f_classif, f_regression
+
+    made = selectors.Selector(5, method="f-test").fit(X, Y)
+    np.testing.assert_allclose([made.scores_, made.pvalues_], f_classif(X, Y), rtol=1e-9)
+    numbers = X[:, 0] + RNG.normal(size=36)
+    asked = selectors.Selector(5, method="f-test", options={"label_type": "continuous"})
+    made = asked.fit(X, numbers)
+    np.testing.assert_allclose(made.pvalues_, f_regression(X, numbers)[1], rtol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("selector", "method"),
+    [
+        (selectors.Selector(method="spearman"), "spearman"),
+        (selectors.Selector(method="fisher"), "f-test"),
+        (selectors.ReliefFSelector(), "relieff"),
+        (selectors.HSICSelector(), "hsic"),
+    ],
+)
+def test_numbers_where_classes_are_meant_name_what_takes_them(selector: Any, method: str) -> None:
+    numbers = X[:, 0] + np.arange(36) / 100
+    with pytest.raises(ValueError, match="numbers that are no classes") as told:
+        selector.fit(X, numbers)
+    asked = re.search(r"Selector\((method=.*?\})\)", str(told.value))
+    assert asked
+    given = eval(f"dict({asked[1]})")  # what is proposed is taken
+    assert given["method"] == method
+    assert selectors.Selector(4, **given).fit(X, numbers).get_support().sum() == 4
+
+
+@pytest.mark.parametrize("method", ["f-test", "variance"])
+def test_a_sample_of_weight_two_counts_twice(method: str) -> None:
+    weights = np.arange(36) % 3
+    with sklearn.config_context(enable_metadata_routing=True):
+        step = selectors.Selector(6, method=method).set_fit_request(sample_weight=True)
+        classifier = SVC().set_fit_request(sample_weight=False)
+        made = make_pipeline(step, classifier).fit(X, Y, sample_weight=weights)[0]
+    repeated = np.repeat(np.arange(36), weights)
+    expected = selectors.Selector(6, method=method).fit(X[repeated], Y[repeated])
+    np.testing.assert_allclose(made.scores_, expected.scores_, rtol=1e-9)
+
+
+def test_what_a_selector_cannot_do_is_refused() -> None:
+    for error, made, given in (
+        ("no effect with method", selectors.Selector(method="mrmr"), {"sample_weight": Y + 1}),
+        ("unknown value 'nope' of method", selectors.Selector(method="nope"), {}),
+        ("no option 'nope'", selectors.Selector(options={"nope": 1}), {}),
+        ("36 samples|sample_weight.shape", selectors.Selector(), {"sample_weight": [1.0]}),
+    ):
+        with pytest.raises(ValueError, match=error):
+            made.fit(X, Y, **given)
+    with pytest.raises(TypeError, match="weights"):
+        selectors.Selector().fit(X, Y, weights=Y)
+    with pytest.raises(ValueError, match="requires y"):
+        selectors.Selector(method="f-test").fit(X)
+
+
+def test_options_of_selector_that_are_its_own_or_change_the_features_are_refused() -> None:
+    X, y = np.random.default_rng(0).normal(size=(30, 8)), np.arange(30) % 2
+    for name in ("method", "top", "n_top_genes", "labels", "seed", "rows", "rank_sources"):
+        with pytest.raises(ValueError, match=name):
+            selectors.Selector(method="f-test", options={name: 3}).fit(X, y)
+    source = {"other": np.random.default_rng(1).normal(size=(30, 3))}
+    own = selectors.Selector(
+        method="msfs", options={"source": {"expression": "target:", **source}}
+    ).fit(X)
+    expected = selectors.MultiSourceSelector().fit(X, sources=source)
+    np.testing.assert_array_equal(own.scores_, expected.scores_)

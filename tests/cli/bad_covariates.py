@@ -12,6 +12,7 @@ from tests.cli.making import (
     Bad,
     Make,
     bad,
+    fisher,
     good,
     h5ad,
     labels,
@@ -116,6 +117,36 @@ def two_batches(folder: Path, size: int = 12) -> list[str]:
 COVARIATES: list[Bad] = [
     bad(
         "--adjust of no file", lambda f: ["rank", good(f), "--adjust", "no.csv:x"], "no.csv", "not"
+    ),
+    bad(
+        "--batch of a misspelled annotation alone",
+        lambda f: ["rank", h5ad(f), *METHOD, "--batch", "tisue"],
+        "tisue",
+        "no such file; did you mean obs:tissue?",
+    ),
+    bad(
+        "--batch of a misspelled annotation",
+        lambda f: ["rank", h5ad(f), *METHOD, "--batch", "obs:tisue"],
+        "m.h5ad",
+        "no annotation 'tisue'; did you mean tissue? give one of tissue",
+    ),
+    bad(
+        "--batch of a misspelled column of the labels' table",
+        lambda f: [*fisher(f, f"{covariates(f, usual(f))}:batch"), "--batch", "aeg"],
+        "c.csv",
+        "no column 'aeg'; did you mean age? give one of batch, age",
+    ),
+    bad(
+        "--adjust for annotations without obs",
+        lambda f: ["rank", h5ad(f), *METHOD, "--adjust", "tissue,tissue"],
+        "tissue,tissue",
+        "did you mean obs:tissue,tissue?",
+    ),
+    bad(
+        "--batch of two annotations without obs",
+        lambda f: ["rank", h5ad(f), *METHOD, "--batch", "tissue,tissue"],
+        "tissue,tissue",
+        "no such file; did you mean obs:tissue? give a file",
     ),
     bad("--adjust without a column", adjust("sex"), "c.csv", "no column 'sex'; batch, age"),
     bad("--adjust as another kind", adjust("age=number"), "c.csv", "no column 'age=number'"),

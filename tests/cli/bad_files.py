@@ -132,8 +132,8 @@ FILES = [
     bad("HDF5 that is no h5ad", other_hdf5, "m.h5ad", "not AnnData; obs"),
     bad("truncated h5ad", lambda f: ["rank", cut(Path(h5ad(f)))], "m.h5ad", "truncated"),
     bad("CSV that is Parquet", parquet_named_csv, "m.csv", "Parquet; rename"),
-    bad("xlsx", workbook, "m.xlsx", "Excel; save as csv|export"),
-    bad("xlsx named csv", workbook_named_csv, "m.csv", "Excel; export"),
+    bad("xlsx", workbook, "m.xlsx", "workbook; again"),
+    bad("xlsx named csv", workbook_named_csv, "m.csv", "Excel; rename"),
     bad(
         "h5ad that is text",
         lambda f: ["rank", good(f, "m.h5ad")],
@@ -151,10 +151,16 @@ FILES = [
         "binary csv", lambda f: ["rank", raw(f, bytes(range(256)) * 9, "m.csv")], "m.csv", "binary"
     ),
     bad(
-        "UTF-16 text",
-        lambda f: ["rank", raw(f, table(values()).encode("utf-16"), "m.csv")],
+        "UTF-16 text without its mark",
+        lambda f: ["rank", raw(f, table(values()).encode("utf-16-le"), "m.csv")],
         "m.csv",
-        "UTF-16; UTF-8",
+        "binary",
+    ),
+    bad(
+        "UTF-16 text that is cut off",
+        lambda f: ["rank", raw(f, table(values()).encode("utf-16")[:-3], "m.csv")],
+        "m.csv",
+        "UTF-16; cut off",
     ),
     bad(
         "Latin-1 ids",

@@ -183,7 +183,7 @@ GENES = [
         "id-map: three columns",
         lambda f: with_map(f, "gene1\tQ1\tz\n"),
         "map.tsv",
-        "line 1; 3 fields",
+        "not clear which column holds the gene symbols; map.tsv:COLUMN; Q1, z",
     ),
     bad(
         "id-map: no such file",

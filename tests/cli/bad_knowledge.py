@@ -86,6 +86,26 @@ LABELS = [
         "only one sample; b",
     ),
     bad(
+        "labels: a single class among the chosen samples",
+        lambda f: [
+            *fisher(f, labels(f, AB)),
+            *("--donors", text(f, "id,donor\ns1,x\ns3,y\ns5,z\n", "d.csv") + ":donor"),
+            *("--samples", "intersect"),
+        ],
+        "labels.tsv",
+        "one class; 'a'",
+    ),
+    bad(
+        "labels: a class of one among the samples with a donor",
+        lambda f: [
+            *fisher(f, labels(f, AB)),
+            *("--donors", text(f, "id,donor\ns1,x\ns3,y\ns4,z\n", "d.csv") + ":donor"),
+            *("--samples", "intersect"),
+        ],
+        "labels.tsv",
+        "only one sample; b",
+    ),
+    bad(
         "labels: a single class",
         lambda f: fisher(f, labels(f, ["a"] * N)),
         "labels.tsv",

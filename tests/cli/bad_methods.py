@@ -108,10 +108,11 @@ METHODS = [
     option("pvalues: few permutations", "10 to 1,000,000", "--pvalues", "permutation:9"),
     option("pvalues: too many", "10 to 1,000,000", "--pvalues", "permutation:2000000"),
     option(
-        "pvalues: of sources",
-        "--pvalues; sfs fuse",
+        "split: of sources",
+        "--split; the sources make the sample graph",
         *("--method", "spec", "--source", "x=target:", "--pvalues", "moments"),
-        name="--pvalues",
+        *("--split", "features"),
+        name="--split",
     ),
     option(
         "pvalues: of members",

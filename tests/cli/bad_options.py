@@ -247,7 +247,7 @@ VERBS = [
         "an option of a part of a command, and of many others",
         lambda f: ["shard", "run", "--top", "3"],
         "--top",
-        "`sfs rank`, `sfs shard merge`",
+        "`sfs rank`, `sfs shard init`",
         code=USAGE,
     ),
     bad("no matrix", lambda f: ["rank"], "MATRIX", "missing argument; --help", code=USAGE),
@@ -260,8 +260,7 @@ VERBS = [
         "one argument too many",
         lambda f: ["rank", good(f), "more"],
         "more",
-        "unexpected; --help",
-        code=USAGE,
+        "there is no such file; files with other samples; --source",
     ),
     bad(
         "option without its value",

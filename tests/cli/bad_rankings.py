@@ -115,7 +115,6 @@ TABLES = [
     ),
     bad("scores alone", with_good("score\n2.5\n0.5\n"), "bad.tsv", "only one column; feature"),
     bad("name of a list alone", with_good("gene\n"), "bad.tsv", "only one column; feature"),
-    bad("list of an old Mac", with_good("a\rb\rc\r"), "bad.tsv", "carriage returns"),
     bad("list with a gene twice", with_good("gene\na\nb\na\n"), "line 4", "'a'; twice; line 2"),
     bad(
         "folder without a ranking",

@@ -45,6 +45,16 @@ def asked(*options: str, **how: str) -> Make:
     return make
 
 
+def pruned(*options: str) -> Make:
+    """Select from a ranking that was pruned beside a given feature."""
+
+    def make(folder: Path) -> list[str]:
+        how = {"given_": text(folder, "gene1\n", "given.txt"), "max_correlation": 0.9}
+        return asked(*options, **how)(folder)  # type: ignore[arg-type]
+
+    return make
+
+
 SELECTIONS = [
     bad("no rule", asked("--digits", "3"), "--top N", "exactly one; --cv", USAGE),
     bad("two rules", asked("--top", "3", "--cv"), "--top", "--cv; exactly one", USAGE),
@@ -73,6 +83,13 @@ SELECTIONS = [
         asked("--artificial", method="variance", labels=""),
         "--artificial",
         "--method variance; same score",
+        USAGE,
+    ),
+    bad(
+        "artificial features beside given ones of a pruned ranking",
+        pruned("--artificial"),
+        "--artificial",
+        "rank without --given",
         USAGE,
     ),
     bad("a share of one", asked("--artificial", "--max-false", "1"), "--max-false", "less", USAGE),

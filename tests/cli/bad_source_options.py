@@ -206,7 +206,7 @@ ASKED = [
     ),
     asked(
         "id-map without genes",
-        "no effect; target; genes",
+        "no effect; --collapse; sources about genes; interactions",
         "x=target:",
         more=["--id-map", "map.tsv"],
         name="--id-map",

@@ -196,7 +196,7 @@ SOURCES = [
         "source: quantile of sparse cells",
         quantile_of_sparse,
         "source x",
-        "quantile; dense; cpm",
+        "quantile; dense; median",
     ),
     bad(
         "source: samples without a label, refused",

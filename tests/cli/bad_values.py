@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.cli.making import M, N, bad, edited, parquet, table, text, values
+from tests.cli.making import M, N, bad, edited, good, parquet, table, text, values
 
 
 def decimal_commas(folder: Path) -> list[str]:
-    content = table(values(), delimiter="\t").replace(".", ",")
+    content = table(np.full_like(values(), 1.234), delimiter="\t").replace(".", ",")
     return ["rank", text(folder, content, "m.tsv")]
 
 
@@ -73,18 +73,41 @@ VALUES = [
         "m.csv",
         "'high'; line 4; 's3'; NA",
     ),
-    bad("decimal commas", decimal_commas, "m.tsv", "decimal comma; line 2; 1.5"),
+    bad(
+        "results as a second argument",
+        lambda f: ["rank", good(f), str(f / "out")],
+        "out",
+        "no such file or folder; --out DIR; --source NAME=profile:FILE; other samples",
+    ),
+    bad(
+        "a column of labels without its table",
+        lambda f: ["rank", good(f), "--labels", "status"],
+        "status",
+        "no such file; FILE:COLUMN; obs:NAME",
+    ),
+    bad(
+        "coordinates without their table",
+        lambda f: ["rank", good(f), "--coordinates", "spatial"],
+        "spatial",
+        "no such file; obsm:NAME",
+    ),
+    bad(
+        "a class that differs in upper case",
+        lambda f: [
+            "rank",
+            good(f),
+            "--labels",
+            text(f, "sample\tc\ns1\tA\ns2\tA\ns3\ta\ns4\tB\ns5\tB\ns6\tB\n", "c.tsv"),
+        ],
+        "c.tsv",
+        "only one sample: a; correct its name; 'A', 'B', 'a'",
+    ),
+    bad("commas of either kind", decimal_commas, "m.tsv", "thousands; line 2; --decimal comma"),
     bad(
         "thousands marks",
         lambda f: ["rank", edited(f, (4, 3), '"1,234.5"')],
         "m.csv",
         "1,234.5; comma; line 4",
-    ),
-    bad(
-        "old Mac",
-        lambda f: ["rank", text(f, table(values()).replace("\n", "\r"))],
-        "m.csv",
-        "carriage return; save it again",
     ),
     bad("ragged row", ragged, "m.csv", "line 5; 4 fields; 7"),
     bad(

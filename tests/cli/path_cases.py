@@ -68,7 +68,7 @@ NEEDS = {
     "donors": ["--labels", "LABELS"],
     "list_": [],
     "sets": ["--out", "OUT"],
-    "id_map": ["--source", "g=genes:GENES"],
+    "id_map": ["--collapse", "mean"],
     "strict_inputs": [],
 }
 """What an option needs beside it to have an effect."""
@@ -134,7 +134,9 @@ def command(taken: Taken, path: str, files: dict[str, str], folder: Path) -> lis
         "rankings": 1,
         "file": 2,
     }
-    if not taken.flag:
+    if taken.name == "files":  # after the first one
+        words.insert(4 if taken.verb == "shard init" else 2, path)
+    elif not taken.flag:
         words[places[taken.name]] = path
     else:
         words += [taken.flag, FORMS.get(taken.name, "{}").format(path)]

@@ -32,14 +32,18 @@ class Finished:
 def run_here(arguments: list[str], capfd: pytest.CaptureFixture[str]) -> Finished:
     """Run the command line in this process."""
     capfd.readouterr()
-    with _handlers_restored():
+    with handlers_restored():
         code = run(arguments)
     out, err = capfd.readouterr()
     return Finished(code, out, err)
 
 
 @contextmanager
-def _handlers_restored() -> Iterator[None]:
+def handlers_restored() -> Iterator[None]:
+    """Keep the handlers of the test runner, which the command line in this process replaces.
+
+    `signal.signal` itself must do its work: processes that read files set handlers, too.
+    """
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     hook = sys.unraisablehook
     try:

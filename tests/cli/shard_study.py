@@ -28,6 +28,7 @@ CASES: dict[str, tuple[str, ...]] = {
         *("--source", "x=target:,similarity=knn,neighbors=4,components=5,variable-genes=90"),
     ),
     "cpm": ("counts.h5ad", "--transform", "cpm,log1p"),
+    "median": ("counts.h5ad", "--transform", "median,log1p", "--also", "variance"),
     "sparse fisher": ("counts.h5ad", "--method", "fisher", "--labels", "obs:tissue"),
     "label graph": ("m.csv", "--similarity", "label", "--labels", "labels.tsv:tissue"),
     "gdcov": ("m.csv", "--method", "gdcov"),
@@ -69,6 +70,10 @@ CASES: dict[str, tuple[str, ...]] = {
         *("--transform", "cpm,log1p", "--batch", "obs:tissue", "--min-batch-size", "8"),
     ),
     "mrsf": ("m.csv", "--method", "mrsf", "--select", "5"),
+    "also": (
+        *("m.csv", "--method", "f-test", "--labels", "labels.tsv"),
+        *("--also", "spec,relieff,mrsf-rounds"),
+    ),
     "stability": ("m.csv", "--method", "spec", "--stability", "6"),
     "stability in turn": ("m.csv", "--method", "spec", "--transform", "zscore", "--stability", "4"),
     "given": (

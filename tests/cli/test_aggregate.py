@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from sfs_cli.run.outputs import FOR_MULTIQC
 from tests.cli.making import FEATURES, good, text, values
 from tests.cli.running import Finished, run_here, snapshot
 from tests.oracles import aggregate as twin
@@ -186,7 +187,7 @@ def into(tmp_path: Path) -> list[str]:
 def test_folder_holds_ranking_report_and_provenance(into, tmp_path, capfd):
     done = run_here([*into, "--json"], capfd)
     files = snapshot(tmp_path / "out")
-    assert set(files) == {"ranking.tsv", "report.html", "run.json", "sfs_mqc.json"}
+    assert set(files) == {"ranking.tsv", "report.html", "run.json", "sfs_mqc.json", *FOR_MULTIQC}
     run = json.loads(done.out)
     assert run == json.loads(files["run.json"])
     assert [entry["name"] for entry in run["lists"]] == ["1", "2", "3"]
@@ -233,7 +234,7 @@ def test_the_same_bytes_each_time(into, tmp_path, capfd):
     first = snapshot(tmp_path / "out")
     assert run_here([*into, "--how", "mc4", "--force"], capfd).code == 0
     second = snapshot(tmp_path / "out")
-    for name in ("ranking.tsv", "report.html", "sfs_mqc.json"):
+    for name in ("ranking.tsv", "report.html", "sfs_mqc.json", *FOR_MULTIQC):
         assert first[name] == second[name]
 
 

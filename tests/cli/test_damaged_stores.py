@@ -169,7 +169,7 @@ def test_a_damaged_checkpoint_of_the_matrix_is_made_again(stores: Path, tmp_path
     checkpoint = MatrixCheckpoint(tmp_path)
 
     def read() -> np.ndarray:
-        matrix = checkpoint.load(config, [], 1 << 30, messages).matrix
+        matrix = checkpoint.load(config, [], 1 << 30, tmp_path, messages).matrix
         out = np.empty((M, N), matrix.dtype)
         matrix.read(Span(0, M), out)
         return out
@@ -182,7 +182,7 @@ def test_a_damaged_checkpoint_of_the_matrix_is_made_again(stores: Path, tmp_path
         assert (checkpoint.store / name).read_bytes() == before
     flip(checkpoint.store / "values.bin", 1000)
     plan = MatrixCheckpoint(tmp_path, fixed=True)
-    matrix = plan.load(config, [], 1 << 30, messages).matrix
+    matrix = plan.load(config, [], 1 << 30, tmp_path, messages).matrix
     with pytest.raises(InputError, match="damaged") as caught:
         matrix.read(Span(0, M), np.empty((M, N), matrix.dtype))
     assert "sfs shard init --force" in caught.value.hint

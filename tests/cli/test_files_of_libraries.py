@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
+import subprocess
 from pathlib import Path
 
 import anndata as ad
@@ -20,6 +23,7 @@ from tests.old_anndata import write_old
 N, M = 20, 15
 CELLS = [f"cell{i}" for i in range(N)]
 GENES = [f"gene{j}" for j in range(M)]
+SIXTY = [f"cell{i}" for i in range(60)]
 INTERSECT = ("--samples", "intersect")
 RANK = ("rank", "--method", "variance")
 
@@ -47,6 +51,10 @@ def ranked(path: Path | str, capfd, *more: str) -> list[str]:
     return [line.split("\t")[1] for line in done.out.splitlines()[1:]]
 
 
+def read_tsv(text: str) -> pd.DataFrame:
+    return pd.read_csv(io.StringIO(text), sep="\t", index_col="feature")
+
+
 def by_variance(X: np.ndarray) -> list[str]:
     return [GENES[j] for j in np.argsort(-X.astype(float).var(axis=0))]
 
@@ -57,7 +65,7 @@ def checked(path: Path, X: np.ndarray) -> ad.AnnData:
     np.testing.assert_array_equal(copy.X, X)
     assert copy.var.sort_values("sfs_rank").index.tolist() == by_variance(X)
     assert set(copy.var["sfs_status"]) == {"ok"}
-    assert json.loads(copy.uns["sfs"])["config"]["method"] == "variance"
+    assert json.loads(copy.uns["sfs"]["record"])["config"]["method"] == "variance"
     return copy
 
 
@@ -71,6 +79,46 @@ def test_mudata_of_mudata_is_read(tmp_path, capfd):
     for name, part in parts.items():
         np.testing.assert_array_equal(values(f"{path}:{name}"), part.X)
         assert ranked(f"{path}:{name}", capfd) == by_variance(part.X)
+
+
+WEIGHTED_NEIGHBORS = """
+import sys, muon, scanpy
+both = muon.read_h5mu(sys.argv[1])
+for part in both.mod.values():
+    scanpy.pp.pca(part, n_comps=5)
+    scanpy.pp.neighbors(part, n_neighbors=6)
+muon.pp.neighbors(both, n_neighbors=6, n_multineighbors=12)
+both.write(sys.argv[2])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif("SFS_SQUIDPY" not in os.environ, reason="SFS_SQUIDPY: a Python with muon")
+def test_the_weighted_neighbors_of_muon_are_a_graph(tmp_path, capfd):
+    mudata = pytest.importorskip("mudata")
+    files = [str(tmp_path / name) for name in ("in.h5mu", "out.h5mu")]
+    rng = np.random.default_rng(0)
+    parts = {}
+    for name in ("rna", "prot"):
+        X = rng.normal(size=(60, M)) + np.outer(np.arange(60) % 3, rng.normal(size=M))
+        cells = pd.DataFrame(index=SIXTY)
+        genes = pd.DataFrame(index=[f"{name}{j}" for j in range(M)])
+        parts[name] = ad.AnnData(X.astype(np.float32), cells, genes)
+    mudata.MuData(parts).write_h5mu(files[0])
+    alone = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    command = [os.environ["SFS_SQUIDPY"], "-W", "ignore", "-c", WEIGHTED_NEIGHBORS, *files]
+    subprocess.run(command, check=True, env=alone, cwd=tmp_path)
+    graph = mudata.read_h5mu(files[1]).obsp["connectivities"].toarray()
+    given = tmp_path / "graph.tsv"
+    pd.DataFrame(graph, SIXTY, SIXTY).to_csv(given, sep="\t", index_label="sample")
+    words = ["rank", f"{files[1]}:rna", "--method", "laplacian"]
+    found = run_here([*words, "--similarity", "obsp:connectivities"], capfd)
+    assert found.code == 0, found.err
+    expected = run_here([*words, "--similarity-file", str(given)], capfd)
+    of_graph, of_table = (read_tsv(each.out) for each in (found, expected))
+    assert sorted(of_graph.index) == sorted(parts["rna"].var_names)
+    assert of_graph.index.tolist() == of_table.index.tolist()
+    np.testing.assert_allclose(of_graph["score"], of_table["score"], rtol=1e-8)
 
 
 @pytest.mark.one_in(4)
@@ -214,12 +262,14 @@ def test_a_copy_that_cannot_be_written_leaves_no_result(old, tmp_path, capfd, mo
     arguments.append(str(tmp_path / "copy.h5ad"))
     whole = writers.write_scores
 
-    def fails(_source: Path, path: Path, *_: object) -> None:
+    def fails(_source: Path, path: Path, *_: object, **_named: object) -> None:
         path.write_bytes(b"half of it")
         raise OSError("the disk is gone")
 
     monkeypatch.setattr(writers, "write_scores", fails)
-    assert run_here(arguments, capfd).code != 0
+    failed = run_here(arguments, capfd)
+    assert failed.code != 0
+    assert "the disk is gone" in failed.err
     assert set(snapshot(tmp_path)) == {"a.h5ad"}
     monkeypatch.setattr(writers, "write_scores", whole)
     assert run_here(arguments, capfd).code == 0

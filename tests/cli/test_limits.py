@@ -81,7 +81,8 @@ def test_control_characters_are_shown_as_escapes() -> None:
 
 def test_messages_hold_no_control_characters(tmp_path, capsys) -> None:
     log = tmp_path / "log"
-    messages = Messages(verbosity=1, log_file=log)
+    messages = Messages(verbosity=1)
+    messages.log_to(log)
     evil = "\x1b]0;x\x07[bold]\x1b[2J\r\ud800"
     messages.note(evil)
     messages.warn(evil)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import warnings
@@ -18,6 +17,7 @@ from scipy.sparse import csc_matrix, csr_matrix
 
 from tests.cli.making import BAD, USAGE
 from tests.cli.running import run_here, snapshot
+from tests.making import with_objects
 from tests.oracles import dispersion as oracle
 
 N, M, TOP = 30, 40, 12
@@ -62,7 +62,7 @@ def checked(data: ad.AnnData, X: np.ndarray, top: int = TOP) -> None:
     np.testing.assert_allclose(data.var["dispersions"], plain, rtol=1e-6)
     np.testing.assert_allclose(data.var["dispersions_norm"], normalized, rtol=1e-5, atol=1e-9)
     assert data.uns["hvg"]["flavor"] == "sfs"
-    assert json.loads(data.uns["sfs"])["top"] == top
+    assert data.uns["sfs"]["params"]["top"] == top
 
 
 # ---- h5ad ----------------------------------------------------------------------------------------
@@ -97,9 +97,8 @@ def test_what_is_there_for_the_plot_stays(tmp_path, capfd):
     assert "highly_variable was in var" in done.err
     copy = ad.read_h5ad(tmp_path / "b.h5ad")
     assert set(copy.var_names[copy.var["highly_variable"]]) == best(counts(), 5)
-    np.testing.assert_array_equal(copy.var["means"], data.var["means"])
-    assert copy.uns["hvg"]["flavor"] == "seurat_v3"
-    assert "dispersions" not in copy.var
+    np.testing.assert_allclose(copy.var["means"], counts().mean(axis=0), rtol=1e-6)
+    assert copy.uns["hvg"]["flavor"] == "sfs"
 
 
 def test_values_below_zero_have_no_dispersions_and_the_message_says_what_to_plot(tmp_path, capfd):
@@ -130,17 +129,25 @@ def test_python_writes_the_same(tmp_path, capfd):
     data = made()
     sfs_cli.rank(data, method="variance", top=TOP)
     copy = ad.read_h5ad(tmp_path / "b.h5ad")
-    names = ["sfs_rank", "sfs_score", "highly_variable", "means", "dispersions", "dispersions_norm"]
-    pd.testing.assert_frame_equal(copy.var[names], data.var[names])
+    pd.testing.assert_frame_equal(copy.var, data.var)
     assert data.uns["hvg"] == copy.uns["hvg"]
+    tables = copy.uns["sfs"]["table"], data.uns["sfs"]["table"]
+    pd.testing.assert_frame_equal(*map(with_objects, tables))
 
 
-def test_top_without_a_copy_is_refused(tmp_path, capfd):
+def test_the_table_is_cut_and_the_copy_has_all_scores(tmp_path, capfd):
     made().write_h5ad(tmp_path / "a.h5ad")
-    done = run_here([*RANK, str(tmp_path / "a.h5ad"), "--top", "5"], capfd)
-    assert done.code == USAGE
-    assert "--top" in done.err
-    assert "--write-h5ad" in done.err
+    words = [*RANK, str(tmp_path / "a.h5ad"), "--write-h5ad", str(tmp_path / "b.h5ad")]
+    done = run_here([*words, "--top", "5"], capfd)
+    assert done.code == 0
+    assert len(done.out.splitlines()) == 6
+    assert f"wrote the first 5 of {M} features" in done.err
+    copy = ad.read_h5ad(tmp_path / "b.h5ad")
+    assert (copy.var["sfs_score"].notna() == (copy.var["sfs_status"] == "ok")).all()
+    assert copy.var["sfs_score"].count() > 30
+    scored = copy.var["sfs_score"].notna()
+    assert sorted(copy.var["sfs_rank"][scored]) == list(range(1, scored.sum() + 1))
+    assert copy.var["sfs_rank"][~scored].isna().all()
 
 
 @pytest.mark.slow

@@ -7,15 +7,20 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy.stats import f as f_distribution
+from scipy.stats import f_oneway, false_discovery_control, pearsonr
 
+from sfs_cli.run.outputs import FOR_MULTIQC
+from sfs_cli.tables import header
 from tests.cli.running import run_here
 from tests.cli.shard_study import make_study, sfs
 from tests.making import write_table
 from tests.oracles import modules as twin
 from tests.oracles.prune import pearson
 
-FILES = ("modules.tsv", "module_profiles.tsv", "module_edges.tsv")
+FILES = ("modules.tsv", "module_profiles.tsv", "module_eigengenes.tsv", "module_edges.tsv")
 N, M = 30, 80
 VARIANCE = ("--method", "variance")
 
@@ -142,7 +147,7 @@ def test_what_a_new_result_lacks_goes_with_the_old_one(tmp_path):
     (out / "modules.tsv").write_text("mine now\n")
     (out / "notes.txt").write_text("mine\n")
     sfs("rank", "x.csv", *VARIANCE, "--format", "parquet", "--out", out, "--force")
-    written = {"ranking.parquet", "report.html", "run.json", "sfs_mqc.json"}
+    written = {"ranking.parquet", "report.html", "run.json", "sfs_mqc.json", *FOR_MULTIQC}
     assert {path.name for path in out.iterdir()} == written | {"modules.tsv", "notes.txt"}
 
 
@@ -182,3 +187,139 @@ def test_options_that_do_not_fit_are_refused(words, named, capfd):
     assert done.code == 2
     assert all(name in done.err for name in named)
     assert not Path("o").exists()
+
+
+# ---- columns of the samples ----------------------------------------------------------------------
+
+
+def write_traits(path: Path) -> pd.DataFrame:
+    """Write an age with gaps, three classes, ids, one value and nothing, and a sample too many."""
+    rng = np.random.default_rng(3)
+    eigengene = values()[0]
+    age = np.where(rng.random(N) < 0.2, np.nan, eigengene + rng.normal(size=N))
+    frame = pd.DataFrame(
+        {
+            "age": age.round(3),
+            "stage": rng.choice(["a", "b", "c"], N),
+            "id": [f"patient {i}" for i in range(N)],
+            "same": "x",
+            "empty": np.nan,
+            "others": np.nan,
+        },
+        index=[f"s{i}" for i in range(N)],
+    )
+    frame.loc["another"] = [1.0, "a", "p", "x", np.nan, 7.0]
+    frame.sample(frac=1, random_state=1).to_csv(path, sep="\t", index_label="sample")
+    return frame
+
+
+@pytest.mark.parametrize("spec", ["traits.tsv", "traits.tsv:age,stage,id,same"])
+def test_eigengenes_are_tested_against_columns_as_by_scipy(spec, tmp_path, study, capfd):
+    frame = write_traits(study / "traits.tsv")
+    asked = ["--modules", "--module-traits", spec, "--out", str(tmp_path)]
+    done = run_here(["rank", "x.csv", *VARIANCE, *asked], capfd)
+    assert done.code == 0, done.err
+    assert ("id, same, others" if spec == "traits.tsv" else "id, same") in done.err
+    samples = [f"s{i}" for i in range(N)]
+    E = pd.read_csv(tmp_path / "module_eigengenes.tsv", sep="\t", index_col="module")[samples]
+    found = pd.read_csv(tmp_path / "module_traits.tsv", sep="\t")
+    assert list(found.columns) == list(header("module_traits.tsv"))
+    assert found.trait.unique().tolist() == ["age", "stage"]
+    assert found.module.tolist() == np.repeat(E.index, 2).tolist()
+    for row in found.itertuples():
+        e, column = E.loc[row.module], frame.loc[samples, row.trait]
+        e, column = e[column.notna().to_numpy()], column.dropna()
+        assert row.samples == len(column)
+        if row.trait == "age":
+            r, p = pearsonr(e, column.astype(float))
+            assert (row.taken_as, row.correlation) == ("numeric", pytest.approx(r, rel=1e-7))
+        else:
+            parts = [e[(column == level).to_numpy()] for level in "abc"]
+            p = f_oneway(*parts).pvalue
+            r = np.sqrt(sum(len(x) * (x.mean() - e.mean()) ** 2 for x in parts) / e.var(ddof=0) / N)
+            assert row.taken_as == "categorical"
+            assert np.isnan(row.correlation)
+        assert row.r_squared == pytest.approx(r**2, rel=1e-7)
+        assert row.p_value == pytest.approx(p, rel=1e-6)
+    expected = false_discovery_control(found.p_value)
+    np.testing.assert_allclose(found.q_value, expected, rtol=1e-8)
+    assert found.q_value.min() < 0.01
+    page = (tmp_path / "report.html").read_text()
+    assert "Modules and traits" in page
+    assert "module_traits.tsv" in page
+
+
+def test_covariates_are_taken_out_of_traits_too(tmp_path, study, capfd):
+    """As the linear models with and without the trait are compared (an F-test)."""
+    frame = write_traits(study / "traits.tsv").iloc[:N]
+    frame["batch"] = np.where(frame.age.fillna(0) + np.arange(N) % 3 > 1, "p", "q")
+    frame.to_csv(study / "batches.tsv", sep="\t", index_label="sample")
+    asked = ["--modules", "--module-traits", "batches.tsv:age,stage,batch", "--out", str(tmp_path)]
+    done = run_here(["rank", "x.csv", *VARIANCE, "--adjust", "batches.tsv:batch", *asked], capfd)
+    assert done.code == 0, done.err
+    assert "follow from what is taken out of the features: batch" in done.err
+    E = pd.read_csv(tmp_path / "module_eigengenes.tsv", sep="\t", index_col="module")
+    found = pd.read_csv(tmp_path / "module_traits.tsv", sep="\t")
+    assert found.trait.unique().tolist() == ["age", "stage"]
+    for row in found.itertuples():
+        known = frame[frame[row.trait].notna()]
+        e = E.loc[row.module, known.index].to_numpy()
+        base = np.column_stack([np.ones(len(e)), known.batch == "p"])
+        added = known[["age"]] if row.trait == "age" else pd.get_dummies(known.stage).iloc[:, 1:]
+        both = np.column_stack([base, added.astype(float)])
+        less, more = (
+            ((e - X @ np.linalg.lstsq(X, e, rcond=None)[0]) ** 2).sum() for X in (base, both)
+        )
+        freedom = added.shape[1], len(e) - both.shape[1]
+        statistic = (less - more) / freedom[0] / (more / freedom[1])
+        assert row.p_value == pytest.approx(f_distribution.sf(statistic, *freedom), rel=1e-6)
+        assert row.r_squared == pytest.approx(1 - more / less, rel=1e-6, abs=1e-9)
+
+
+def test_traits_are_annotations_of_the_matrix_too(tmp_path):
+    options = ("counts.h5ad", *VARIANCE, "--transform", "cpm,log1p", "--module-correlation", "0.3")
+    sfs("rank", *options, "--modules", "--module-traits", "obs:", "--out", tmp_path / "a")
+    found = pd.read_csv(tmp_path / "a" / "module_traits.tsv", sep="\t")
+    assert "tissue" in set(found.trait)
+
+
+def test_modules_that_do_not_vary_in_the_samples_of_a_trait_have_no_test(tmp_path, study):
+    X = np.exp(values())
+    X[:12, :6] = 0
+    write_table(study / "zeros.csv", X, [f"g{i}" for i in range(M)], [f"s{i}" for i in range(N)])
+    lines = ["sample\tage\tkind\n", *(f"s{i}\t{i * i}\t{'ab'[i % 2]}\n" for i in range(6))]
+    (study / "few.tsv").write_text("".join(lines))
+    asked = ("--module-correlation", "0.4", "--modules", "--module-traits", "few.tsv")
+    quiet = ("--accept", "raw-values,spikes,outliers")
+    sfs("rank", "zeros.csv", *VARIANCE, *asked, *quiet, "--out", tmp_path / "out")
+    found = pd.read_csv(tmp_path / "out" / "module_traits.tsv", sep="\t")
+    none = found.p_value.isna()
+    assert set(found.trait[none]) == {"age", "kind"}
+    assert not none.all()
+    sfs("report", tmp_path / "out")  # the same page of the numbers in run.json
+
+
+def test_traits_of_several_tables_are_tested_beside_labels(tmp_path, study):
+    """All of them, and the command on the page repeats them."""
+    options: list[str] = ["--module-correlation", "0.3", "--modules"]
+    for name in ("one", "two"):
+        lines = [f"sample\t{name}\n", *(f"s{i}\t{i % 7}.5\n" for i in range(N))]
+        (study / f"{name}.tsv").write_text("".join(lines))
+        options += ["--module-traits", f"{name}.tsv"]
+    labels = ("--labels", "one.tsv", "--label-type", "continuous")
+    sfs("rank", "x.csv", *VARIANCE, *labels, *options, "--out", tmp_path / "out")
+    found = pd.read_csv(tmp_path / "out" / "module_traits.tsv", sep="\t")
+    assert set(found.trait) == {"one", "two"}
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "--module-traits one.tsv --module-traits two.tsv" in page
+
+
+def test_traits_of_other_samples_are_refused_before_the_ranking(tmp_path, study, capfd):
+    (study / "other.tsv").write_text("sample\tage\na\t1\nb\t2\n")
+    asked = ["--modules", "--module-traits", "other.tsv", "--out", str(tmp_path / "out")]
+    done = run_here(["rank", "x.csv", *VARIANCE, *asked], capfd)
+    assert done.code == 3
+    assert "none of the 30 samples has a value of age" in done.err
+    assert not (tmp_path / "out").exists()
+    done = run_here(["rank", "x.csv", *VARIANCE, *asked[1:]], capfd)
+    assert (done.code, "--module-traits has no effect without --modules" in done.err) == (2, True)

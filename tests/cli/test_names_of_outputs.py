@@ -85,3 +85,23 @@ def test_a_name_in_a_configuration_is_checked_too(study, capfd):
     done = run_here(["rank", "--config", "run.yaml"], capfd)
     assert done.code == USAGE, done.err
     assert "w.tsv" in done.err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["rank", "x.csv", "--out", "-"],
+        ["rank", "x.csv", "--out", "o", "--weights-out", "-"],
+        ["rank", "x.csv", "--log-file", "-"],
+        ["shard", "init", "-", "x.csv", "--shards", "2"],
+        ["shard", "merge", "plan", "--out", "-"],
+        ["fuse", "x.csv", "--out", "-"],
+        ["convert", "x.csv", "-"],
+    ],
+)
+def test_an_output_is_not_named_as_standard_output(words, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    done = run_here(words, capfd)
+    assert done.code == 2
+    assert "not to standard output" in "".join(done.err.replace("\n", " "))
+    assert not list(tmp_path.iterdir())

@@ -11,8 +11,9 @@ import pytest
 from sfs_cli.io.files.lock import output_lock
 from tests.cli.running import MODULE, run_here
 from tests.cli.shard_study import make_study, sfs
+from tests.results import RESULT
 
-FILES = {"ranking.tsv", "report.html", "run.json", "sfs_mqc.json"}
+FILES = {*RESULT, "run.json"}
 
 
 @pytest.fixture

@@ -84,3 +84,13 @@ def test_strict_inputs_needs_a_record(tmp_path, capfd):
         done = run_here([*words, "--strict-inputs"], capfd)
         assert done.code == USAGE
         assert "--strict-inputs" in done.err
+
+
+@pytest.mark.parametrize("version", ["0.0.9", None])
+def test_another_version_is_said(version, recorded, capfd):
+    record = json.loads(recorded.read_text())
+    record["versions"] = {} if version is None else {"sfs": version}
+    recorded.write_text(json.dumps(record))
+    done = run_here(["rank", "--config", str(recorded)], capfd)
+    assert done.code == 0, done.err
+    assert (f"was written by sfs {version}" in done.err) is (version is not None)

@@ -15,6 +15,7 @@ from tests.cli.running import run_here
 LISTS = {
     *("--adjust", "--transform", "--include", "--exclude", "--label-order", "--source", "--scales"),
     *("--members", "--accept", "--sets", "--list", "--ranking-of", "--method"),
+    *("--also", "--figure-format", "--module-traits", "--rank-sources", "--pseudobulk"),
 }
 """Options of which all values are taken; ``--list`` and ``--method`` in `sfs compare` only."""
 

@@ -106,7 +106,8 @@ def valid_input(taken: Taken, home: Path, files: dict[str, str]) -> str:
 
 def with_output(words: list[str], target: Taken, place: str, verb: str) -> list[str]:
     if not target.flag:
-        words[2] = place
+        after_files = verb == "convert" and words[3:] and not words[3].startswith("--")
+        words[3 if after_files else 2] = place
         return words
     words = list(words)
     while target.flag in words:
@@ -218,11 +219,26 @@ def test_result_files_are_all_that_commands_write():
     from sfs_cli.run import compare, evaluate, outputs, robustness, select
 
     names = [
-        *(outputs.REPORT, outputs.MULTIQC, modules.MODULES, modules.PROFILES, modules.EDGES),
+        *(
+            outputs.REPORT,
+            outputs.RANKING,
+            *outputs.FOR_MULTIQC,
+            modules.MODULES,
+            modules.PROFILES,
+            modules.EDGES,
+        ),
         *(evaluate.EVALUATION, evaluate.FOLDS, evaluate.ENRICHMENT),
         *(compare.CURVES, compare.OVERLAP, compare.METHODS),
         *(robustness.TABLE, robustness.EXAMPLE, robustness.CLAIMS),
-        *(select.IDS, select.ROWS, select.CURVE, "run.json", "ranking.parquet"),
+        *(
+            select.IDS,
+            select.ROWS,
+            select.CURVE,
+            select.SELECTED,
+            evaluate.EVALUATED,
+            "run.json",
+            "ranking.parquet",
+        ),
     ]
     for name in names:
         assert any(fnmatch(name, pattern) for pattern in RESULT_FILES), name

@@ -22,7 +22,7 @@ from tests.making import write_table
 from tests.results import RESULT, result
 
 N, M = 120, 4_000
-OPTIONS = ("--transform", "cpm", "--block-size", "40", "--threads", "1")
+OPTIONS = ("--transform", "median", "--block-size", "40", "--threads", "1")
 
 
 @pytest.fixture(scope="module")

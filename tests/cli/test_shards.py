@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
+from sfs_cli import provenance
+from sfs_cli.run.checkpoints import identity_of
 from tests.cli.running import MODULE, Finished, run_here
 from tests.cli.shard_study import CASES, make_study, sfs
 from tests.making import annotated
@@ -112,6 +115,23 @@ def test_init_says_what_comes_next(case, again, tmp_path, capfd):
     runs, merge = f"shard run {plan} I for I = 1 to 2{again};", f"shard merge {plan} --out DIR"
     assert "".join(runs.split()) in said
     assert "".join(merge.split()) in said
+
+
+def test_a_dry_run_makes_nothing_and_tells_the_ranking(tmp_path, capfd):
+    words = ["shard", "init", tmp_path / "plan", *CASES["spec rbf"], *BLOCK, "--shards", 2]
+    dry = run_here([*map(str, words), "--dry-run"], capfd)
+    assert dry.code == 0
+    assert not (tmp_path / "plan").exists()
+    sfs(*words)
+    plan = json.loads((tmp_path / "plan" / "plan.json").read_text())
+    assert dry.out == plan["fingerprint"] + "\n"
+    assert run_here([*map(str, words), "--dry-run"], capfd).out == dry.out
+    other = [*words, "--dtype", "float32", "--dry-run"]
+    assert "not the plan of this work" in refused(capfd, 4, *other).err
+    forced = run_here([*map(str, other), "--force"], capfd)
+    assert forced.code == 0
+    assert forced.out != dry.out
+    assert json.loads((tmp_path / "plan" / "plan.json").read_text()) == plan
 
 
 def test_a_pass_that_needs_another_one_is_refused(tmp_path, capfd):
@@ -264,6 +284,31 @@ def test_a_plan_of_other_versions_is_refused(tmp_path, capfd):
     (plan / "plan.json").write_text(json.dumps(content))
     done = refused(capfd, 3, "shard", "run", plan, 1)
     assert "the plan was made with numpy 1.0" in done.err
+
+
+@pytest.mark.parametrize(
+    ("name", "other", "same"),
+    [
+        ("pandas", "0.1", True),  # reads the same values in all versions
+        ("h5py", "0.1", True),
+        ("python", f"{sys.version_info[0]}.{sys.version_info[1]}.99", True),
+        ("python", "3.2.1", False),
+        ("scipy", "0.1", False),
+        ("scikit-learn", "0.1", False),  # its trees count the neighbors of mutual information
+        ("pynndescent", "0.1", False),  # each shard finds the neighbors itself
+    ],
+)
+def test_only_versions_that_can_change_a_number_end_a_plan(
+    name, other, same, tmp_path, capfd, monkeypatch
+):
+    plan = planned(tmp_path, 2)
+    before = identity_of("x")
+    there = provenance.versions() | {name: other}
+    monkeypatch.setattr(provenance, "versions", lambda: there)
+    assert (identity_of("x") == before) == same  # that of checkpoints
+    done = run_here(["shard", "run", str(plan), "1"], capfd)
+    assert (done.code == 0) == same, done.err
+    assert same or f"the plan was made with {name}" in done.err
 
 
 def test_the_ranking_of_shards_is_up_to_date_for_rank_and_the_other_way_round(tmp_path, capfd):

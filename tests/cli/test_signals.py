@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from tests.cli.running import MODULE, run_here, snapshot
+from tests.results import RESULT
 
 N_SAMPLES, N_FEATURES, N_DISTINCT = 300, 40_000, 400
 
@@ -98,7 +99,7 @@ def test_interrupted_ranking_leaves_nothing(number, code, delay, large_matrix, t
     assert "Exception ignored" not in said
     left = set(snapshot(tmp_path)) - {"scratch"}
     if "out/run.json" in left:  # the signal came after this, which is written last
-        names = ("run.json", "ranking.tsv", "report.html", "sfs_mqc.json")
+        names = ("run.json", *RESULT)
         assert {f"out/{name}" for name in names} <= left
         left -= {"out", *(f"out/{name}" for name in names)}
     assert not left

@@ -6,12 +6,12 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 import pyarrow.parquet as pq
 
 from sfs_cli.cli.app import run
+from tests.cli.running import handlers_restored
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ def sfs(*arguments: str | Path) -> None:
 
 def code_of(*arguments: str | Path) -> int:
     """Run the command line, quietly, and return its exit code."""
-    with patch("signal.signal"):  # the handlers of the test runner are to stay
+    with handlers_restored():
         return run([*map(str, arguments), "-q"])
 
 

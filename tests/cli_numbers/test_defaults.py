@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from unittest.mock import patch
 
 import anndata as ad
 import numpy as np
@@ -14,6 +13,7 @@ import pytest
 from sfs_cli import RankConfig
 from sfs_cli.cli.app import run
 from sfs_cli.options.graph import MOST_PROFILES
+from tests.cli.running import handlers_restored
 from tests.making import names, write_parquet
 
 PROFILES = "--method mrsf-rounds --similarity knn-correlation"
@@ -33,7 +33,7 @@ def table_and_choice(
     file: Path, capfd: pytest.CaptureFixture[str], *options: str
 ) -> tuple[str, list[str]]:
     """Rank on standard output; return the table, and the options that were chosen."""
-    with patch("signal.signal"):  # the handlers of the test runner are to stay
+    with handlers_restored():
         assert run(["rank", str(file), *options]) == 0
     said = capfd.readouterr()
     lines = [line for line in said.err.splitlines() if "defaults: --" in line]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from unittest.mock import patch
 
 import anndata as ad
 import numpy as np
@@ -13,6 +12,7 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from sfs_cli.cli.app import run
+from tests.cli.running import handlers_restored
 from tests.cli_numbers.commands import facts, rank_to, sfs
 from tests.making import write_parquet
 
@@ -147,7 +147,7 @@ def test_leading_eigenvectors_are_told(
     X = rng.normal(5, 1, (60, n))
     X[:20] += 2 * (np.arange(n) % 3 == np.arange(20)[:, None] % 3)
     matrix, out = write_parquet(tmp_path / "m.parquet", X), tmp_path / "out"
-    with patch("signal.signal"):  # the handlers of the test runner are to stay
+    with handlers_restored():
         assert run(["rank", str(matrix), "--out", str(out), *asked]) == 0
     said = capfd.readouterr().err
     method = facts(out)["method"]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from unittest.mock import patch
 
 import numpy as np
 import pytest
 
 from sfs_cli.cli.app import run
 from sfs_cli.store import build
+from tests.cli.running import handlers_restored
 from tests.cli_numbers.commands import facts, ranked, ranking_bytes, sfs
 from tests.making import write_parquet, write_table
 from tests.oracles.preparation import (
@@ -127,7 +127,7 @@ def test_the_dispersion_is_said_and_recorded(
 ) -> None:
     values = counts(60, 12) + 1
     out, path = tmp_path / "out", write_table(tmp_path / "m.csv", values)
-    with patch("signal.signal"):
+    with handlers_restored():
         run(["rank", str(path), "--method", "variance", "--transform", "vst", "--out", str(out)])
     alpha = dispersion(values, ratio_sizes(values))
     assert facts(out)["input"]["dispersion"] == pytest.approx(alpha, rel=1e-5)

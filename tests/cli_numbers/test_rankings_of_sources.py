@@ -7,9 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import rankdata
 
+from tests.cli.making import text
 from tests.cli_numbers.commands import facts, rank_to, ranking_bytes, sfs
-from tests.cli_numbers.source_study import GENES, sources
+from tests.cli_numbers.source_study import GENES, SAMPLES, sources
+from tests.making import table_text
 
 
 def read_ranks(out: Path) -> dict[str, float]:
@@ -40,6 +43,51 @@ def test_leaving_a_source_out_is_ranking_without_it(folder, tmp_path, weights):
         assert row["rank_correlation"] == pytest.approx(spearmanr(*pairs.T)[0], abs=1e-12)
         kept = {g for g in GENES if whole[g] <= 100} & {g for g in GENES if alone[g] <= 100}
         assert row["overlap"] == pytest.approx(len(kept) / 100)
+
+
+@pytest.mark.parametrize("count", [2, 4])
+def test_ranks_on_each_source_are_those_of_a_ranking_on_it_alone(folder, tmp_path, count):
+    given = sources(folder)[: 2 * count]
+    out = rank_to(tmp_path / "all", folder / "x.csv", "--method", "msfs", *given)
+    with (out / "ranking.tsv").open() as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    whole = read_ranks(out)
+    for k, row in enumerate(facts(out)["knowledge"]["leave_one_out"]):
+        one = rank_to(tmp_path / str(k), folder / "x.csv", "--method", "msfs", *given[2 * k :][:2])
+        with (one / "ranking.tsv").open() as file:
+            scores = {r["feature"]: float(r["score"]) for r in csv.DictReader(file, delimiter="\t")}
+        expected = rankdata([scores[r["feature"]] for r in rows], "average")  # smaller is better
+        ranks = np.array([float(r[f"rank_{row['without']}"]) for r in rows])
+        np.testing.assert_allclose(ranks, expected, atol=0.6)
+        same = {g for g, r in zip(whole, ranks) if r <= 100} & {g for g in GENES if whole[g] <= 100}
+        assert row["overlap_alone"] == pytest.approx(len(same) / 100)
+    assert set(rows[0]) == {
+        "rank",
+        "feature",
+        "score",
+        "status",
+        *(f"rank_{n}" for n in "xpst"[:count]),
+    }
+
+
+def test_noise_and_a_copy_of_a_source_are_said_to_add_nothing(folder, tmp_path):
+    rng = np.random.default_rng(1)
+    noise = text(
+        tmp_path,
+        table_text(rng.normal(size=(300, 40)).round(3), [f"n{i}" for i in range(300)], SAMPLES),
+        "noise.csv",
+    )
+    p = f"profile:{folder / 'p.csv'}"
+    given = [
+        w
+        for n, s in (("p", p), ("q", p), ("r", f"profile:{noise}"))
+        for w in ("--source", f"{n}={s}")
+    ]
+    out = rank_to(tmp_path / "out", folder / "x.csv", "--method", "msfs", *given)
+    page = (out / "report.html").read_text()
+    assert page.count("Each of the sources p, q repeats the others: leave one of them out.") == 1
+    assert "The source r adds nothing" in page
+    assert page.count("It is noise here, or outweighed: leave it out") == 1
 
 
 def test_half_of_a_short_list_is_compared(folder, tmp_path):

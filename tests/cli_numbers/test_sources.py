@@ -14,6 +14,8 @@ from tests.cli_numbers.commands import Table, code_of, facts, ranked, ranking_by
 from tests.cli_numbers.source_study import M, N, sources
 from tests.making import write_parquet
 
+MSFS = ("--method", "msfs", "--no-leave-one-out")
+"""Without the columns of ranks on each source."""
 RANKINGS = {
     "phi2": [],
     "phi1": ["--ranking", "phi1", "--gamma-power", "2"],
@@ -49,7 +51,7 @@ def test_a_fused_file_gives_the_bytes_of_its_sources(folder, tmp_path, suffix, n
     matrix, out = folder / "x.csv", tmp_path / f"fused.v1{suffix}"
     given = sources(folder)
     options = RANKINGS[name]
-    wanted = ranking_bytes(tmp_path / "a", matrix, "--method", "msfs", *given, *options)
+    wanted = ranking_bytes(tmp_path / "a", matrix, *MSFS, *given, *options)
     sfs("fuse", matrix, *given, "--out", out)
     found = ranking_bytes(tmp_path / "b", matrix, *method_of(options), "--similarity-file", out)
     assert found == wanted
@@ -60,7 +62,7 @@ def test_a_fused_file_gives_the_bytes_of_its_sources(folder, tmp_path, suffix, n
 def test_a_graph_fused_into_an_h5ad_gives_the_bytes_of_its_sources(folder, tmp_path, name):
     matrix, out = folder / "x.h5ad", tmp_path / "fused.h5ad"
     given, options = sources(folder), RANKINGS[name]
-    wanted = ranking_bytes(tmp_path / "a", matrix, "--method", "msfs", *given, *options)
+    wanted = ranking_bytes(tmp_path / "a", matrix, *MSFS, *given, *options)
     sfs("fuse", matrix, *given, "--out", out)
     found = ranking_bytes(tmp_path / "b", out, *method_of(options), "--similarity", "obsp:sfs")
     assert found == wanted
@@ -74,7 +76,7 @@ def test_fewer_samples_are_those_of_the_file(folder, tmp_path, name):
     matrix, out = folder / "x.csv", tmp_path / "fused.npz"
     given = [*sources(folder, profile="some.csv"), "--samples", "intersect"]
     options = RANKINGS[name]
-    wanted = ranking_bytes(tmp_path / "a", matrix, "--method", "msfs", *given, *options)
+    wanted = ranking_bytes(tmp_path / "a", matrix, *MSFS, *given, *options)
     assert facts(tmp_path / "a")["input"]["n_samples"] == N - 9
     sfs("fuse", matrix, *given, "--out", out)
     more = ("--similarity-file", out, "--samples", "intersect")
@@ -85,7 +87,7 @@ def test_fewer_samples_are_those_of_the_file(folder, tmp_path, name):
 def test_learned_weights_are_in_the_file(folder, tmp_path, weights):
     matrix, out = folder / "x.csv", tmp_path / "fused.npz"
     given = [*sources(folder), "--weights", weights, "--labels", folder / "labels.tsv"]
-    wanted = ranking_bytes(tmp_path / "a", matrix, "--method", "msfs", *given)
+    wanted = ranking_bytes(tmp_path / "a", matrix, *MSFS, *given)
     sfs("fuse", matrix, *given, "--out", out)
     assert ranking_bytes(tmp_path / "b", matrix, "--similarity-file", out) == wanted
 
@@ -115,7 +117,7 @@ def test_sparse_sources_stay_sparse_and_give_the_bytes_of_their_file(many, tmp_p
     matrix, out = many / "x.parquet", tmp_path / "fused.npz"
     profile = f"p=profile:{many / 'p.parquet'},similarity=knn,neighbors=5"
     given = ["--source", profile, "--source", "x=target:", "--weights", "2,1"]
-    how = ["--method", "msfs", *options, "--no-leave-one-out"]
+    how = [*MSFS, *options]
     wanted = ranking_bytes(tmp_path / "a", matrix, *given, *how)
     sfs("fuse", matrix, *given, "--out", out)
     with np.load(out) as arrays:
@@ -166,7 +168,7 @@ def test_the_order_of_the_sources_changes_rounding_alone(folder, tmp_path):
 
 def test_a_source_of_weight_0_is_left_out(folder, tmp_path):
     matrix, given = folder / "x.csv", sources(folder)
-    options = ("--method", "msfs", "--digits", "17")
+    options = (*MSFS, "--digits", "17")
     without = given[:2] + given[4:]
     wanted = ranking_bytes(tmp_path / "a", matrix, *options, *without, "--weights", "1,2,3")
     found = ranking_bytes(tmp_path / "b", matrix, *options, *given, "--weights", "1,0,2,3")

@@ -87,7 +87,6 @@ def test_scores_are_those_of_r(covariates: str, strata: str, tmp_path: Path) -> 
             f,
             np.empty((60, 0)) if Z is None else Z,
             np.array(data["s"]) if strata == "strata" else np.zeros(60),
-            "efron",
         )[1]
         for f in X
     ]

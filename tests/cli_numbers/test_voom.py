@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tests.cli.running import run_here
 from tests.cli_numbers.commands import code_of, facts, rank_to, sfs
 from tests.making import write_table
 from tests.results import result
@@ -185,3 +186,20 @@ def test_values_that_are_no_counts_are_refused(tmp_path: Path) -> None:
     assert code_of("rank", study[0], *labels, "--voom") == 3
     assert code_of("rank", study[0], *labels, "--transform", "log2cpm") == 3
     assert code_of("rank", study[0], *labels, "--min-count", "10") == 3
+
+
+@pytest.mark.parametrize(
+    ("low", "words", "told"),
+    [(0.2, (), True), (0.2, ("--min-count", "10"), False), (60, (), False)],
+)
+def test_features_with_hardly_any_counts_are_told_of(
+    low: float, words: tuple[str, ...], told: bool, tmp_path: Path, capfd: Any
+) -> None:
+    counts = np.random.default_rng(5).poisson(
+        np.where(np.arange(60) < 10, low, 200)[:, None], (60, 8)
+    )
+    matrix, samples = write_study(tmp_path, counts, kind=[*"aaaabbbb"])
+    given = ["rank", str(matrix), "--labels", f"{samples}:kind", "--method", "t-test", "--voom"]
+    done = run_here([*given, *words], capfd)
+    assert done.code == 0, done.err
+    assert ("--min-count 10 leaves them out" in " ".join(done.err.split())) == told

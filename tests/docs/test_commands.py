@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from pathlib import Path
@@ -22,7 +23,7 @@ from tests.docs.pages import (
     text_of,
 )
 from tests.workflows.commands import tool, write_script
-from tests.workflows.test_slurm_scripts import SBATCH
+from tests.workflows.test_slurm_scripts import SBATCH, SINFO
 
 pytestmark = pytest.mark.any_python
 
@@ -31,7 +32,11 @@ CLUSTER = DOCS / "guides" / "cluster.md"
 
 
 def commands_of(page: Path) -> list[str]:
-    return [command for block in console_blocks(text_of(page)) for command in block]
+    """The commands of the console blocks of a page, and of the rows of `start.md`."""
+    blocks = [command for block in console_blocks(text_of(page)) for command in block]
+    if page.stem != "start":
+        return blocks
+    return [*blocks, *re.findall(r"^\|.*\| `(sfs [^`]+)` \|$", text_of(page), re.MULTILINE)]
 
 
 def check_columns(table: Path) -> None:
@@ -39,6 +44,8 @@ def check_columns(table: Path) -> None:
     columns = table.read_text(encoding="utf-8").split("\n", 1)[0].split("\t")
     if table.name in ("ranking.tsv", "selected.tsv"):
         of_methods = {name for method in METHODS.values() for name in method.columns}
+        record = json.loads((table.parent / "run.json").read_text(encoding="utf-8"))
+        of_methods.update(record.get("input", {}).get("annotations", ()))
         for column in columns:
             known = column in RANKING or column in of_methods
             assert known or column.startswith(("mean_", "rank_")), f"{table}: {column}"
@@ -77,6 +84,7 @@ def test_arrays_of_slurm(tmp_path: Path) -> None:
     reader = Reader(tmp_path)
     shutil.copytree(ROOT / "workflows", reader.folder / "workflows")
     write_script(tmp_path / "bin" / "sbatch", SBATCH, log=str(tmp_path / "jobs"))
+    write_script(tmp_path / "bin" / "sinfo", SINFO)
     (command,) = (c for c in commands_of(CLUSTER) if c.startswith("workflows/"))
     done = reader.run(command)
     assert done.returncode == 0, done.stderr

@@ -22,9 +22,16 @@ def test_redundancy_is_that_of_the_slow_twin():
     X = values()
     assert redundancy(X.T) == pytest.approx(twin.redundancy(X), rel=1e-12)
     assert redundancy(X[:, :2].T) == pytest.approx(1)
+    assert redundancy(1e-200 * X.T) == pytest.approx(redundancy(X.T))  # no square underflows
     assert np.isnan(redundancy(X[:, :1].T))
     constant = np.column_stack([X[:, 0], np.full(20, 4.0)])
     assert redundancy(constant.T) == 0
+
+
+def test_constant_features_are_redundant_with_none():
+    """The mean of ten times 0.1 is not 0.1: what is left by rounding is no correlation."""
+    X = np.column_stack([np.full(10, 0.1), np.full(10, 0.3), np.arange(10)])
+    assert redundancy(X.T) == 0
 
 
 @pytest.mark.parametrize("k", [1, 3, 19])

@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from sfs_cli.graph.groups import FEWEST, ON_ITS_AXIS, WIDE_GAP, Groups, read_groups
+from sfs_cli.graph.groups import (
+    APART,
+    FEWEST,
+    ON_ITS_AXIS,
+    WIDE_GAP,
+    Groups,
+    groups_apart,
+    read_groups,
+)
 from sfs_cli.graph.laplacian import NormalizedLaplacian
 from sfs_cli.graph.similarity import similarity_of
 from sfs_cli.graph.spectral import leading
@@ -89,7 +97,6 @@ def test_groups_without_an_edge_between_them_are_the_connected_components() -> N
         S[lo:hi, lo:hi] = 1
     found = read(S)
     assert found.sizes == (12, 10, 8)
-    assert found.structured
     assert found.codes is not None
     assert len({tuple(found.codes[lo:hi]) for lo, hi in ((0, 12), (12, 22), (22, 30))}) == 3
     assert all(len(set(found.codes[lo:hi])) == 1 for lo, hi in ((0, 12), (12, 22), (22, 30)))
@@ -108,3 +115,65 @@ def test_it_is_what_the_definitions_say(graph, seed: int) -> None:
 def test_too_few_eigenvalues_tell_nothing(n: int) -> None:
     found = leading(NormalizedLaplacian(similarity_of(np.ones((n, n)))), n)
     assert read_groups(found.values, found.vectors) is None
+
+
+# ---- groups in a plane ---------------------------------------------------------------------------
+
+
+def clouds(away: float, sizes: tuple[int, ...], seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Round clouds of standard deviation 1 around a circle, in any order."""
+    rng = np.random.default_rng(seed)
+    codes = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
+    angle = 2 * np.pi * codes / len(sizes)
+    return rng.normal(size=(len(codes), 2)) + away * np.c_[np.cos(angle), np.sin(angle)], codes
+
+
+@pytest.mark.parametrize("sizes", [(30, 30), (10, 50), (20, 20, 20), (25, 15, 30, 12, 18)])
+def test_clouds_that_are_apart_are_groups_in_a_plane(sizes: tuple[int, ...]) -> None:
+    points, codes = clouds(8.0, sizes)
+    found = groups_apart(points)
+    assert found is not None
+    assert len(set(zip(codes.tolist(), found.tolist()))) == len(sizes)  # the same, by other names
+    means = [points[found == k, 0].mean() for k in range(len(sizes))]
+    assert means == sorted(means)
+    assert twin.simplified_silhouette(points, found) >= APART
+
+
+@pytest.mark.parametrize("n", [12, 20, 60, 250, 2000])
+def test_noise_and_lines_are_no_groups_in_a_plane(n: int) -> None:
+    rng = np.random.default_rng(n)
+    t = rng.random(n)
+    bent = np.c_[t, (2 * t - 1) ** 2]
+    for points in (rng.normal(size=(n, 2)), rng.random((n, 2)), bent):
+        assert groups_apart(points) is None
+    outlier = rng.normal(size=(n, 2))
+    outlier[0] = 100
+    assert groups_apart(outlier) is None
+
+
+def test_groups_are_apart_where_their_silhouettes_are_wide() -> None:
+    """By a twin; between clouds that touch others may be found, or none."""
+    for away in np.linspace(0.5, 9, 35).tolist():
+        points, codes = clouds(away, (20, 30, 25))
+        found = groups_apart(points)
+        if found is None:
+            assert twin.simplified_silhouette(points, codes) < APART + 0.02
+        else:
+            assert twin.simplified_silhouette(points, found) >= APART - 0.02
+
+
+def test_clumps_that_points_lie_between_are_no_groups() -> None:
+    """As of cells that change from one kind to another."""
+    clumps, between = np.linspace(0, 0.1, 20), np.linspace(0.1, 0.9, 20)
+    line = np.concatenate([clumps, between, 1 - clumps])
+    points = np.c_[line, np.zeros(60)]
+    codes = (line > 0.5).astype(int)
+    assert twin.simplified_silhouette(points, codes) >= APART
+    assert groups_apart(points) is None
+    assert groups_apart(np.delete(points, slice(20, 40), axis=0)) is not None
+
+
+def test_points_of_one_place_are_no_groups() -> None:
+    assert groups_apart(np.zeros((30, 2))) is None
+    places = np.repeat([[0.0, 0.0], [1.0, 0.0]], 15, axis=0)
+    np.testing.assert_array_equal(groups_apart(places), np.repeat([0, 1], 15))

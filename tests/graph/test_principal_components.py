@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.linalg import subspace_angles
@@ -10,6 +12,7 @@ from scipy.spatial.distance import pdist
 from sfs_cli.compute.limits import Limits
 from sfs_cli.graph import pca
 from sfs_cli.graph.pca import principal_components, reads
+from sfs_cli.store.adjust import Adjustment, orthonormal
 from tests.making import make_engine
 from tests.oracles import components as oracle
 
@@ -174,3 +177,17 @@ def test_the_matrix_is_read_as_often_as_is_said(kind, n, m, count, monkeypatch):
     monkeypatch.setattr(engine.source, "read", read)
     principal_components(engine, count, 0, decomposing(kind))
     assert sum(seen) / m == pytest.approx(reads(n, m, count, decomposing(kind))[1], abs=1)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.usefixtures("small_blocks")
+def test_components_of_an_adjusted_sparse_matrix_are_those_of_its_residuals(kind):
+    X = sparse_counts(120, 90)
+    basis, _ = orthonormal(np.stack([X[:, :20].sum(axis=1), np.arange(len(X)) % 3 == 0.0]))
+    X[:, 4] = 9 * (np.arange(len(X)) % 3 == 0)  # explained
+    engine = make_engine(X, sparse=True, adjustment=Adjustment(basis))
+    dense = principal_components(engine, 7, 0, decomposing(kind))
+    found = principal_components(replace(engine, nonzeros=True), 7, 0, decomposing(kind))
+    assert_distances(found, X - basis.T @ (basis @ X), 7, 1e-8 if kind != "randomized" else 1e-5)
+    np.testing.assert_allclose(pdist(found.scores.T), pdist(dense.scores.T), rtol=1e-9)
+    assert found.kept == pytest.approx(dense.kept, rel=1e-9)

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from pyarrow import feather
 from scipy import sparse
 
-from tests.making import annotated
+from tests.making import annotated, series_matrix
 
 Writer = Callable[[Path, np.ndarray, Sequence[str], Sequence[str]], Path]
 
@@ -211,6 +211,40 @@ def write_tenx_h5(folder: Path, matrix, features, samples) -> Path:
     return path
 
 
+def write_series(folder: Path, matrix, features, samples) -> Path:
+    path = folder / "GSE9_series_matrix.txt.gz"
+    text = series_matrix(matrix, features, samples, end="\r\n")
+    path.write_bytes(gzip.compress(text.encode()))
+    return path
+
+
+def write_xlsx(folder: Path, matrix, features, samples) -> Path:
+    import xlsxwriter
+
+    path = folder / "matrix.xlsx"
+    with xlsxwriter.Workbook(path) as book:
+        sheet = book.add_worksheet("values")
+        sheet.write_row(0, 0, ["id", *samples])
+        for i, (name, row) in enumerate(zip(features, matrix, strict=True), 1):
+            sheet.write_string(i, 0, name)
+            for j, value in enumerate(row, 1):
+                if float(f"{value:.16G}") == value:
+                    sheet.write_number(i, j, value)
+                elif not np.isnan(value):  # XlsxWriter writes 16 digits of a number
+                    sheet.write_string(i, j, repr(float(value)))
+    return path
+
+
+def write_rds(folder: Path, matrix, features, samples) -> Path:
+    import rdata
+
+    path = folder / "matrix.rds"
+    # rdata does not know the strings of pandas 3
+    rows, columns = (pd.Index(list(ids), dtype=object) for ids in (features, samples))
+    rdata.write_rds(path, pd.DataFrame(np.array(matrix, float), rows, columns))
+    return path
+
+
 CASES: dict[str, Writer] = {
     "csv": write_csv,
     "tsv.gz": write_tsv_gz,
@@ -231,6 +265,9 @@ CASES: dict[str, Writer] = {
     "10x folder": write_tenx_folder,
     "mtx by feature": write_mtx_by_feature,
     "10x h5": write_tenx_h5,
+    "series matrix": write_series,
+    "xlsx": write_xlsx,
+    "rds": write_rds,
 }
 
 # formats that hold counts and nothing else, so neither fractions nor NaN can be asked of them

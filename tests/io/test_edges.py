@@ -293,7 +293,6 @@ GOOD = "gene_a\tgene_b\tscore\nA\tB\t0.5\n"
         (GOOD.encode() + b"C\t\xe9\t1\n", "not UTF-8", "e.tsv, line 3"),
         (GOOD.encode() + b"C\tD\t1\n" * 2000 + b"C\t\0\t1\n", "NUL", "e.tsv, line 2003"),
         ("A x B\nC x D\n", "'B' in the third column is not a number", "e.tsv, line 1"),
-        ("A\tB\rC\tD\r", "carriage returns alone", "e.tsv"),
         ("x\ty\tz\tw\nA\tB\t1\tD\n", "which of the columns x, y, z, w", "e.tsv, line 1"),
         ("#ID(s) interactor A\n" + "db:A\tdb:B" + "\t-" * 13 + "\n", "MITAB", "e.tsv, line 2"),
         ("A B NA\nC D 0.5\n", "'NA' in the third column is not a number", "e.tsv, line 1"),

@@ -58,7 +58,6 @@ def test_real_lists(shared_data):
         ("gene\n", "holds no ids", "g.txt"),
         ("TP53, MDM2, ATM\n", "single line of 3 fields", "g.txt, line 1"),
         ("# mine\nTP53\tMDM2", "single line of 2 fields", "g.txt, line 2"),
-        ("TP53\rMDM2\r", "carriage returns alone", "g.txt"),
         ("S1\thttp://x\tA\tB\nS2\thttp://y\tC\tD\n", "looks like gene sets", "g.txt"),
         ("S1\tna\tA\tB\nS2\tna\tC\n", "looks like gene sets", "g.txt"),
         ("!gaf-version: 2.2\nDB\tID\n", "looks like annotations", "g.txt"),

@@ -86,7 +86,6 @@ def test_real_sets(shared_data, sample_data):
         ("S1\td\tA\n\nS1\td\tB\n", "'S1'", "s.gmt, line 3"),
         ("\td\tA\n", "no name", "s.gmt, line 1"),
         ("# nothing\n", "no gene sets", "s.gmt"),
-        ("S1\td\tA\rS2\td\tB\r", "carriage returns alone", "s.gmt"),
         ("", "empty", "s.gmt"),
     ],
 )

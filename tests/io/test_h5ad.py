@@ -73,6 +73,7 @@ def test_layers_and_raw_are_each_themselves(path, adata):
     _, raw, reader = read(path, use_raw=True)
     np.testing.assert_array_equal(raw, adata.raw.X.toarray())
     assert list(reader.column_ids) == GENES
+    assert {"X", "raw", "layers/counts", "layers/dense"} < {*reader.annotations.facts["matrices"]}
 
 
 def test_csc_comes_by_feature(path, adata):
@@ -135,6 +136,7 @@ def test_missing_layer_lists_those_there_are(path):
     with pytest.raises(InputError, match="no layer 'spliced'") as caught:
         read(path, layer="spliced")
     assert all(name in caught.value.hint for name in ("by gene", "counts", "dense"))
+    assert "--use-raw" in caught.value.hint
     with pytest.raises(UsageError):
         read(path, layer="counts", use_raw=True)
 

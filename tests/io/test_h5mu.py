@@ -118,3 +118,40 @@ def test_runs_on_two_modalities_are_not_taken_for_each_other(path, tmp_path, cap
     assert run(["convert", f"{path}:rna", store]) == 0
     assert run(["convert", f"{path}:rna", store]) == 0
     assert run(["convert", f"{path}:prot", store]) == 4
+
+
+def test_graphs_of_the_whole_are_cut_to_the_samples_of_the_modality(path, tmp_path, capfd):
+    """As muon writes its neighbors: samples of all modalities, in another order."""
+    order = [*CELLS[6:], "other", *CELLS[:6]]
+    rng = np.random.default_rng(4)
+    graph = rng.random((13, 13))
+    frame = pd.DataFrame(graph + graph.T, order, order)
+    factors = pd.DataFrame(rng.random((13, 3)), order)
+    with h5py.File(path, "a") as file:
+        del file["obs"]
+        write_elem(file, "obs", pd.DataFrame(index=order))
+        file.create_group("obsp"), file.create_group("obsm")
+        for name in ("wnn", "connectivities"):
+            write_elem(file["obsp"], name, sparse.csr_matrix(frame.to_numpy()))
+        write_elem(file["obsp"], "dense", frame.to_numpy())
+        write_elem(file["obsm"], "X_mofa", factors.to_numpy())
+        write_elem(file.require_group("mod/rna/obsm"), "X_mofa", factors.loc[CELLS].to_numpy())
+        write_elem(file["obsm"], "rna", np.array([name != "other" for name in order]))
+    whole, own = frame.loc[CELLS, CELLS], PARTS["rna"].obsp["connectivities"]
+    graphs = {"wnn": whole, "connectivities": whole, "dense": whole, "rna:connectivities": own}
+    for key, expected in graphs.items():
+        found = read_inside(Path(f"{path}:rna"), "obsp", key)[0]
+        for each in (found, expected):
+            assert each.shape == (12, 12)
+        found = found.toarray() if sparse.issparse(found) else np.asarray(found)
+        expected = expected.toarray() if sparse.issparse(expected) else expected.to_numpy()
+        np.testing.assert_array_equal(found, expected)
+    found = read_inside(Path(f"{path}:rna"), "obsm", "X_mofa")[0]
+    np.testing.assert_array_equal(found, factors.loc[CELLS])
+    with pytest.raises(InputError, match="no coordinates 'rna'"):
+        read_inside(Path(f"{path}:rna"), "obsm", "rna")
+    assert run(["rank", f"{path}:rna", "--similarity", "obsp:connectivities"]) == 0
+    assert "modality alone is --similarity obsp:rna:connectivities" in capfd.readouterr().err
+    words = ["rank", f"{path}:rna", "--similarity", "knn", "--coordinates", "obsm:X_mofa"]
+    assert run(words) == 0
+    assert "modality alone is --coordinates obsm:rna:X_mofa" in capfd.readouterr().err

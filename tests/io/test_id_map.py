@@ -28,6 +28,13 @@ def test_a_first_line_of_ids_counts(write_text):
     assert read_id_map(write_text("TAF1\tP21675\n", "m.tsv")) == [("TAF1", "P21675")]
 
 
+def test_symbols_between_semicolons_as_illumina_writes_them(write_text):
+    rows = "cg1\tTP53;TP53\tbody\ncg2\tA;B;A\tTSS\ncg3\t\t\nP1;P2\tC;\tx\n"
+    path = write_text("ID\tUCSC_RefGene_Name\tUCSC_RefGene_Group\n" + rows, "GPL13534.txt")
+    expected = [("cg1", "TP53"), ("cg2", "A"), ("cg2", "B"), ("P1;P2", "C")]
+    assert read_id_map(path) == expected
+
+
 @pytest.mark.parametrize(
     ("name", "count", "first"),
     [

@@ -218,3 +218,24 @@ def test_a_process_that_is_no_number_is_not_looked_for(pid, tmp_path, monkeypatc
     foreign(tmp_path / "out", age=1, boot=lock_of.boot_id(), pid=pid)
     with output_lock(tmp_path / "out"):
         pass
+
+
+@pytest.mark.parametrize("content", ["", '{"host": "h", "boot": "b", "pid": 1}\n'])
+def test_a_signal_while_the_lock_is_taken_leaves_no_file_of_its_own(content, tmp_path, monkeypatch):
+    class Signal(BaseException):
+        pass
+
+    def stop(handle):
+        raise Signal
+
+    monkeypatch.setattr("sfs_cli.io.files.lock._read", stop)
+    (path := tmp_path / "new" / ".out.sfs-lock").parent.mkdir()
+    if content:
+        path.write_text(content)
+    else:
+        path.parent.rmdir()
+    with pytest.raises(Signal), output_lock(tmp_path / "new" / "out"):
+        pass
+    # what a killed run has announced is kept for the next one
+    assert [each.read_text() for each in tmp_path.rglob("*lock")] == [content] * bool(content)
+    assert (tmp_path / "new").exists() == bool(content)

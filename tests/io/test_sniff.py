@@ -13,12 +13,12 @@ from sfs_cli.io.files.text import ByteStream
 HEADS = {
     Kind.TEXT: b"id,a,b\n",
     Kind.GCT: b"#1.3\n1\t2",
+    Kind.SERIES: b'\n!Series_title\t"A study"\n',
     Kind.MATRIX_MARKET: b"%%MatrixMarket matrix coordinate integer general\n",
     Kind.PARQUET: b"PAR1\x15\x04",
     Kind.ARROW: b"ARROW1\0\0",
     Kind.HDF5: b"\x89HDF\r\n\x1a\n\0",
-    Kind.EXCEL: b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
-    Kind.UTF16: "id\ta\n".encode("utf-16"),
+    Kind.WORKBOOK: b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
     Kind.R_DATA: b"X\n\0\0\0\3",
     Kind.BINARY: b"\x01\x02\0\x03",
     Kind.EMPTY: b"",
@@ -41,7 +41,7 @@ def test_compressed_files_by_what_they_hold(tmp_path, kind):
     assert recognize(str(path)) == Content(kind, "zstd")
 
 
-@pytest.mark.parametrize(("member", "kind"), [("xl/w.xml", Kind.EXCEL), ("a.csv", Kind.ZIP)])
+@pytest.mark.parametrize(("member", "kind"), [("xl/w.xml", Kind.WORKBOOK), ("a.csv", Kind.ZIP)])
 def test_workbooks_are_told_from_other_archives(tmp_path, member, kind):
     path = tmp_path / "m.csv"
     with zipfile.ZipFile(path, "w") as archive:

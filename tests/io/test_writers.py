@@ -13,7 +13,13 @@ from hypothesis import strategies as st
 
 from sfs_cli.compute.engine import ThreadExecutor
 from sfs_cli.errors import InputError
-from sfs_cli.io.results.writers import CHUNK, number_texts, ranking_bytes, write_ranking
+from sfs_cli.io.results.writers import (
+    CHUNK,
+    as_written,
+    number_texts,
+    ranking_bytes,
+    write_ranking,
+)
 from sfs_cli.ranking.table import Ranking, rank_features
 from sfs_cli.store.ids import FeatureIds
 
@@ -172,6 +178,31 @@ def test_parquet_keeps_every_bit(table, tmp_path):
         np.testing.assert_array_equal(read[name].to_pylist(), column)
 
 
+def test_a_workbook_has_ids_as_text_and_numbers_as_numbers(table, tmp_path):
+    from python_calamine import CalamineWorkbook
+
+    write_ranking(table, tmp_path / "r.xlsx", "xlsx", 10)
+    book = CalamineWorkbook.from_path(tmp_path / "r.xlsx")
+    assert book.sheet_names == ["ranking"]
+    head, *rows = book.get_sheet_by_index(0).to_python()
+    assert head == list(table.columns())
+    columns = dict(zip(head, zip(*rows)))
+    assert list(columns["feature"]) == list(table.feature)
+    for name, expected in as_written(table, "tsv", 10).columns().items():
+        if np.asarray(expected).dtype.kind == "f":
+            read = [np.nan if v == "" else float(v) for v in columns[name]]
+            np.testing.assert_array_equal(read, expected)
+
+
+def test_a_workbook_keeps_names_that_a_spreadsheet_would_change():
+    from python_calamine import CalamineWorkbook
+
+    names = ["MARCH1", "1E5", "007", "=1+1", "http://x", "2-Sep"]
+    made = ranking(names, np.arange(6.0)[::-1])
+    book = CalamineWorkbook.from_filelike(io.BytesIO(ranking_bytes(made, "xlsx", 10)))
+    assert [row[1] for row in book.get_sheet_by_index(0).to_python()[1:]] == names[::-1]
+
+
 def test_more_rows_than_are_written_at_a_time():
     m = CHUNK + 3
     made = ranking([f"g{i}" for i in range(m)], np.arange(m, dtype=float))
@@ -211,7 +242,7 @@ def test_rnk_refuses_an_id_that_it_cannot_hold(name):
     assert ranking_bytes(unscored, "rnk", 10) == b"c\t1\n"
 
 
-@pytest.mark.parametrize("form", ["tsv", "csv", "json", "parquet", "rnk"])
+@pytest.mark.parametrize("form", ["tsv", "csv", "json", "parquet", "rnk", "xlsx"])
 def test_a_file_holds_the_bytes_that_go_to_stdout(tmp_path, form):
     made = ranking(["a", "b"], np.array([1.0, 2.0]))
     write_ranking(made, tmp_path / "r", form, 10)

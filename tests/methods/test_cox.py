@@ -11,7 +11,7 @@ from scipy import stats
 
 from sfs_cli.errors import InputError
 from sfs_cli.methods.base import Status
-from sfs_cli.methods.cox import CoxModel, CoxScorer, Ties, fit_cox
+from sfs_cli.methods.cox import CoxModel, CoxScorer, fit_cox
 from tests.making import make_engine
 from tests.oracles import survival as twin
 from tests.oracles.cox_values import FEATURES, VALUES
@@ -19,10 +19,7 @@ from tests.oracles.cox_values import FEATURES, VALUES
 STORED = json.loads(VALUES.read_text())
 DATA = {name: np.array(column) for name, column in STORED["data"].items()}
 CASES = [
-    (ties, covariates, strata)
-    for ties in ("efron", "breslow")
-    for covariates in ("none", "covariates")
-    for strata in ("one", "strata")
+    (covariates, strata) for covariates in ("none", "covariates") for strata in ("one", "strata")
 ]
 
 
@@ -48,20 +45,19 @@ def made(n: int, m: int, seed: int = 0, *, whole: bool = True) -> dict[str, Any]
     }
 
 
-@pytest.mark.parametrize(("ties", "covariates", "strata"), CASES)
-def test_it_agrees_with_r(ties: Ties, covariates: str, strata: str) -> None:
+@pytest.mark.parametrize(("covariates", "strata"), CASES)
+def test_it_agrees_with_r(covariates: str, strata: str) -> None:
     Z = np.column_stack([DATA["z0"], DATA["z1"]]) if covariates == "covariates" else None
     s = DATA["s"].astype(int) if strata == "strata" else None
-    model = fit_cox(DATA["time"], DATA["event"], Z, s, ties)
+    model = fit_cox(DATA["time"], DATA["event"], Z, s)
     columns = columns_of(model, np.column_stack([DATA[name] for name in FEATURES]))
-    key = f"{ties}/{covariates}/{strata}"
+    key = f"efron/{covariates}/{strata}"
     r = STORED["r"]
     np.testing.assert_allclose(columns["score"], r[f"{key} score"], rtol=1e-9)
     np.testing.assert_allclose(model.residuals, r[f"{key} residuals"], rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(model.log_likelihood, r[f"{key} likelihood"][0], rtol=1e-13)
     if Z is not None:
         np.testing.assert_allclose(model.coefficients, r[f"{key} coefficients"], rtol=1e-9)
-        np.testing.assert_allclose(np.diag(model.covariance), r[f"{key} variances"], rtol=1e-9)
         other = STORED["statsmodels"]
         np.testing.assert_allclose(columns["score"], other[f"{key} score"], rtol=1e-9)
         np.testing.assert_allclose(model.coefficients, other[f"{key} coefficients"], rtol=1e-9)
@@ -73,20 +69,20 @@ def test_it_agrees_with_r(ties: Ties, covariates: str, strata: str) -> None:
 
 
 @pytest.mark.parametrize("whole", [True, False])
-@pytest.mark.parametrize(("ties", "covariates", "strata"), CASES)
-def test_it_is_its_twin(ties: Ties, covariates: str, strata: str, whole: bool) -> None:
+@pytest.mark.parametrize(("covariates", "strata"), CASES)
+def test_it_is_its_twin(covariates: str, strata: str, whole: bool) -> None:
     d = made(37, 8, 1, whole=whole)
     Z = d["covariates"] if covariates == "covariates" else None
     s = d["strata"] if strata == "strata" else None
-    model = fit_cox(d["time"], d["event"], Z, s, ties)
+    model = fit_cox(d["time"], d["event"], Z, s)
     columns = columns_of(model, d["X"])
     Z_ = np.empty((37, 0)) if Z is None else Z
     s_ = np.zeros(37, int) if s is None else s
-    expected = [twin.score_test(d["time"], d["event"], f, Z_, s_, ties) for f in d["X"].T]
+    expected = [twin.score_test(d["time"], d["event"], f, Z_, s_) for f in d["X"].T]
     score, slope = np.transpose(expected)
     np.testing.assert_allclose(columns["score"], score, rtol=1e-8)
     np.testing.assert_allclose(columns["log_hazard_ratio"], slope, rtol=1e-8)
-    at = (d["time"], d["event"], Z_, model.coefficients, s_, ties)
+    at = (d["time"], d["event"], Z_, model.coefficients, s_)
     value, gradient, _, residuals = twin.derivatives(*at)
     np.testing.assert_allclose(model.log_likelihood, value, rtol=1e-12)
     np.testing.assert_allclose(model.residuals, residuals, rtol=1e-9, atol=1e-12)
@@ -205,7 +201,7 @@ def test_a_strong_covariate_is_fitted() -> None:
     time = rng.exponential(size=400) / np.exp(np.minimum(2 * z[:, 0], 300))
     model = fit_cox(time, np.ones(400), z)
     _, gradient, _, residuals = twin.derivatives(
-        time, np.ones(400), z, model.coefficients, np.zeros(400), "efron"
+        time, np.ones(400), z, model.coefficients, np.zeros(400)
     )
     np.testing.assert_allclose(gradient, 0, atol=1e-6)
     np.testing.assert_allclose(model.residuals, residuals, rtol=1e-6, atol=1e-9)
@@ -219,5 +215,5 @@ def test_covariates_that_the_strata_determine_add_nothing() -> None:
         D = (strata[:, None] == np.unique(strata)) @ np.random.default_rng(seed).normal(size=(4, 4))
         model = fit_cox(data["time"], data["event"], D[:, :3], strata)
         bare = fit_cox(data["time"], data["event"], None, strata)
-        assert model.iterations == 0
+        np.testing.assert_array_equal(model.coefficients, 0)
         np.testing.assert_allclose(model.residuals, bare.residuals, atol=1e-12)

@@ -21,7 +21,7 @@ def test_every_option_is_a_key_under_the_name_of_its_flag():
     current = {key: o.name for key, o in RANK_KEYS.items() if key == o.key}
     assert sorted(current.values()) == sorted(f.name for f in fields(RankConfig))
     for key, option in current.items():
-        assert f"--{key}" in flags[option] or key == "matrix"
+        assert f"--{key}" in flags[option] or key in ("matrix", "files")
     assert WORDS.items() <= current.items()
 
 

@@ -13,6 +13,7 @@ from sfs_cli.options import RankConfig, parse_source
 from sfs_cli.options.fields import options_of
 from sfs_cli.options.files import load, resolved
 from sfs_cli.options.source import SOURCE_PATHS, SourceSpec
+from tests.cli.running import run_here
 from tests.options.making import DEFAULTS
 
 PATHS = tuple(option.name for option in options_of(RankConfig) if option.path)
@@ -114,6 +115,7 @@ def test_it_is_complete_and_readable():
     assert found == {
         "matrix": "../x.csv",
         "rows": "auto",
+        "decimal": "auto",
         "use-raw": False,
         "allow-external": False,
         "missing": "error",
@@ -127,6 +129,7 @@ def test_it_is_complete_and_readable():
         "voom": False,
         "signed": True,
         "scale-pvalues": False,
+        "spatial": False,
         "moderate": "auto",
         "enrichment": "auto",
         "digits": 10,
@@ -154,5 +157,55 @@ def test_every_option_about_files_is_known():
     from sfs_cli.cli.rank import command
 
     files = {p.name for p in command.params if p.metavar and p.metavar.startswith(("FILE", "DIR"))}
-    assert files - {"config_file", "log_file"} | {"matrix"} == set(PATHS)
+    arguments = {"matrix", "files"}
+    assert files - {"config_file", "log_file"} | arguments == set(PATHS)
     assert set(SOURCE_PATHS) <= set(SourceSpec.__dataclass_fields__)
+
+
+@pytest.mark.parametrize("name", ["adjust", "block", "donors", "batch", "sample_weights", "event"])
+def test_a_column_without_a_file_is_of_that_of_the_labels(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "labels.tsv").write_text("sample\tclass\tage\n")
+
+    def made(text: str, labels: str | None = "labels.tsv:class") -> object:
+        given = RankConfig(
+            "x.csv",
+            method="cox" if name == "event" else "f-test",
+            labels=labels,
+            **{name: (text,) if name == "adjust" else text},
+        )
+        value = getattr(given, name)
+        return value[0] if name == "adjust" else value
+
+    assert made("age") == "labels.tsv:age"
+    assert made("age.at.death") == "labels.tsv:age.at.death"
+    assert made("age", "obs:class") == "obs:age"
+    for file in ("age.tsv", "there/age", "other.tsv:age", "obs:age", "<age>"):
+        assert made(file) == file
+    (tmp_path / "age").write_text("sample\tage\n")
+    assert made("age") == "age"
+
+
+def test_in_a_configuration_a_column_has_no_folder(tmp_path: Path) -> None:
+    (tmp_path / "labels.tsv").write_text("sample\tclass\tpatient\n")
+    text = "method: f-test\nlabels: labels.tsv:class\nblock: patient\n"
+    (tmp_path / "c.yaml").write_text(text + "adjust: [age, site.tsv:site]\n")
+    found = load(tmp_path / "c.yaml").config(
+        {"matrix": "x.csv", "labels": None, "block": None, "adjust": (), "method": None}
+    )
+    assert found.block == f"{tmp_path}/labels.tsv:patient"
+    assert found.adjust == (f"{tmp_path}/labels.tsv:age", f"{tmp_path}/site.tsv:site")
+
+
+def test_a_command_has_whole_numbers_without_digits() -> None:
+    config = RankConfig("x.csv", min_count=10.0, min_total=2.5)
+    assert config.command() == ["sfs", "rank", "x.csv", "--min-total", "2.5", "--min-count", "10"]
+
+
+def test_a_column_without_a_file_and_labels_is_told_of(tmp_path: Path, capfd) -> None:
+    (tmp_path / "x.csv").write_text("gene,s1,s2,s3\na,1,2,3\nb,2,1,4\n")
+    done = run_here(["rank", str(tmp_path / "x.csv"), "--adjust", "age"], capfd)
+    assert done.code == 3
+    assert "such as --adjust labels.tsv:age" in done.err

@@ -71,7 +71,7 @@ def test_descriptions_are_the_help_of_the_flags():
 
     helps = {p.name: p.help for p in command.params if hasattr(p, "help")}
     for key, part in schema()["properties"].items():
-        assert key == "matrix" or part["description"] == helps[RANK_KEYS[key].name]
+        assert key in ("matrix", "files") or part["description"] == helps[RANK_KEYS[key].name]
 
 
 def test_defaults_are_those_of_the_configuration():

@@ -30,3 +30,14 @@ def groups(S: np.ndarray, *, wide: float, aligned: float, following: int, count:
     if cosines.max(axis=1).mean() < aligned:
         return []
     return sorted(np.bincount(cosines.argmax(axis=1), minlength=k).tolist(), reverse=True)
+
+
+def simplified_silhouette(points: np.ndarray, codes: np.ndarray) -> float:
+    """The mean of 1 - a / b: distances to the own mean and to the nearest other one."""
+    means = [points[codes == k].mean(axis=0) for k in range(codes.max() + 1)]
+    widths = []
+    for point, code in zip(points, codes):
+        away = [float(np.linalg.norm(point - mean)) for mean in means]
+        own = away.pop(code)
+        widths.append((min(away) - own) / max(min(away), own))
+    return float(np.mean(widths))

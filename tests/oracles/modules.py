@@ -35,3 +35,12 @@ def profile(X: np.ndarray, members: list[int]) -> np.ndarray:
         sign = -1 if pearson(X[:, members[0]], f) < 0 else 1
         total += sign * (f - f.mean()) / f.std()
     return total / len(members)
+
+
+def eigengene(X: np.ndarray, members: list[int]) -> tuple[np.ndarray, float]:
+    """The first right singular vector of the z-scores of the members, with the sign of the profile,
+    and its part of the sum of squares."""
+    z = np.array([(X[:, i] - X[:, i].mean()) / X[:, i].std() for i in members])
+    _, singular, right = np.linalg.svd(z, full_matrices=False)
+    sign = 1 if right[0] @ profile(X, members) > 0 else -1
+    return sign * right[0], singular[0] ** 2 / (singular**2).sum()

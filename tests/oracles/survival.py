@@ -8,7 +8,7 @@ import numpy as np
 
 
 def steps(
-    time: np.ndarray, event: np.ndarray, strata: np.ndarray, ties: str
+    time: np.ndarray, event: np.ndarray, strata: np.ndarray
 ) -> list[tuple[list[int], np.ndarray]]:
     """Of each event: the events at its time, and the weight of every sample at risk, (n,)."""
     found = []
@@ -16,9 +16,8 @@ def steps(
         risk = (strata == s) & (time >= t)
         dead = risk & (time == t) & (event == 1)
         d = int(dead.sum())
-        for l in range(d):  # noqa: E741
-            share = l / d if ties == "efron" else 0.0
-            found.append((np.flatnonzero(dead).tolist(), risk * 1.0 - share * dead))
+        at = np.flatnonzero(dead).tolist()
+        found += [(at, risk * 1.0 - left / d * dead) for left in range(d)]
     return found
 
 
@@ -28,7 +27,6 @@ def derivatives(
     X: np.ndarray,
     beta: np.ndarray,
     strata: np.ndarray,
-    ties: str,
 ) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
     """The log partial likelihood of X (n, q), its gradient and information, martingale residuals.
 
@@ -40,7 +38,7 @@ def derivatives(
     for i in np.flatnonzero(event):
         value += X[i] @ beta
         gradient += X[i]
-    for _, weight in steps(time, event, strata, ties):
+    for _, weight in steps(time, event, strata):
         w = weight * theta
         mean = w @ X / w.sum()
         value -= np.log(w.sum())
@@ -51,11 +49,11 @@ def derivatives(
 
 
 def fit(*data: Any) -> np.ndarray:
-    """The coefficients of (time, event, X, strata, ties) by Newton's method from 0."""
-    time, event, X, strata, ties = data
+    """The coefficients of (time, event, X, strata) by Newton's method from 0."""
+    time, event, X, strata = data
     beta = np.zeros(X.shape[1])
     for _ in range(30):
-        _, gradient, information, _ = derivatives(time, event, X, beta, strata, ties)
+        _, gradient, information, _ = derivatives(time, event, X, beta, strata)
         beta = beta + np.linalg.solve(information, gradient) if len(beta) else beta
     return beta
 
@@ -66,12 +64,11 @@ def score_test(
     f: np.ndarray,
     Z: np.ndarray,
     strata: np.ndarray,
-    ties: str,
 ) -> tuple[float, float]:
     """``U' I^-1 U`` of covariates and feature at the fit without the feature; the step there."""
-    beta = np.append(fit(time, event, Z, strata, ties), 0.0)
+    beta = np.append(fit(time, event, Z, strata), 0.0)
     both = np.column_stack([Z, f])
-    _, gradient, information, _ = derivatives(time, event, both, beta, strata, ties)
+    _, gradient, information, _ = derivatives(time, event, both, beta, strata)
     step = np.linalg.solve(information, gradient)
     return float(gradient @ step), float(step[-1])
 

@@ -7,6 +7,7 @@ import pytest
 from scipy.stats import rankdata
 
 from sfs_cli.errors import InputError, UsageError
+from sfs_cli.ranking import aggregate as aggregate_module
 from sfs_cli.ranking.aggregate import TELEPORT, aggregate, best_of, completed, mc4, midranks
 from sfs_cli.ranking.aggregations import AGGREGATIONS
 from tests.oracles import aggregate as twin
@@ -151,18 +152,21 @@ def test_weights_that_mean_nothing_are_refused(how: str, weights: list[float], w
         aggregate(how, lists("full", L=2), np.array(weights))
 
 
-def test_mc4_refuses_what_would_take_too_long() -> None:
+def test_mc4_refuses_what_would_take_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(aggregate_module, "MC4_LIMIT", 29)
     ranks = lists("full")
     with pytest.raises(InputError, match="29 features, not 30") as found:
-        mc4(ranks, np.ones(ranks.shape[1]), limit=29)
+        mc4(ranks, np.ones(ranks.shape[1]))
     assert "--top" in str(found.value.hint)
     assert aggregate("mc4", lists("full", m=29)).score.sum() == pytest.approx(1)
 
 
-def test_mc4_in_blocks_is_that_of_one_block() -> None:
+def test_mc4_in_blocks_is_that_of_one_block(monkeypatch: pytest.MonkeyPatch) -> None:
     ranks, weights = lists("partial", m=100, seed=10), np.array([1.0, 2, 1, 1, 3])
-    in_blocks = mc4(ranks, weights, block=7, panel=9)
-    np.testing.assert_allclose(in_blocks, mc4(ranks, weights), rtol=1e-8)
+    whole = mc4(ranks, weights)
+    monkeypatch.setattr(aggregate_module, "BLOCK", 7)
+    monkeypatch.setattr(aggregate_module, "PANEL", 9)
+    np.testing.assert_allclose(mc4(ranks, weights), whole, rtol=1e-8)
 
 
 def test_mc4_puts_the_condorcet_winner_first() -> None:

@@ -37,6 +37,9 @@ def test_they_are_those_of_the_twin(seed, least):
     assert [m.members for m in made.modules] == [[NAMES[i] for i in g] for g in expected]
     for module, members in zip(made.modules, expected, strict=True):
         np.testing.assert_allclose(module.profile, twin.profile(X, members), atol=1e-12)
+        eigengene, explained = twin.eigengene(X, members)
+        np.testing.assert_allclose(module.eigengene, eigengene, atol=1e-10)
+        np.testing.assert_allclose(module.explained, explained, rtol=1e-10)
         pairs = [(i, j) for i in members for j in members if i < j]
         mean = np.mean([abs(pearson(X[:, i], X[:, j])) for i, j in pairs])
         np.testing.assert_allclose(module.mean_correlation, mean, rtol=1e-12)

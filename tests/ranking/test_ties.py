@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -77,6 +78,20 @@ def test_blocks_at_the_top_are_told_of(blocks: dict[int, int], ranks: str | None
         assert found is not None
         assert f"ranks {ranks}" in found
         assert ("1 other block" in found) == (len(blocks) > 2)
+
+
+@pytest.mark.parametrize(
+    ("top", "ranks"),
+    [(9, "9 to 10"), (8, "4 to 7"), (3, None), (200, "199 to 201"), (300, "4 to 7")],
+)
+def test_a_block_that_top_cuts_is_told_of(top: int, ranks: str | None) -> None:
+    """Whether some of it are among the rows that are written; not what only others have."""
+    scores = -np.arange(400.0)
+    for first, size in {3: 4, 8: 2, 198: 3}.items():
+        scores[first : first + size] = scores[first]
+    found = ties(replace(ranked(scores), top=top))
+    assert (found is None) == (ranks is None)
+    assert ranks is None or f"ranks {ranks}" in str(found)
 
 
 @pytest.mark.one_in(3)

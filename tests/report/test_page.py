@@ -320,3 +320,10 @@ def test_whole_numbers_have_no_decimals(usual: ReportData) -> None:
     shown = [words for words in page.words("td") if words in ("1", "2", "1.00000", "2.00000")]
     assert {"1", "2"} <= set(shown) <= {"1", "2"}
     assert not any("empty" in words for words in page.words("p"))
+
+
+def test_headers_of_the_best_features_say_what_columns_mean(usual: ReportData) -> None:
+    name = next(iter(usual.top[0]))
+    data = replace(usual, meanings={name: 'more "is" <better>', "other": ""})
+    assert 'title="more &#34;is&#34; &lt;better&gt;"' in render(data)
+    assert "is&#34;" not in render(usual)

@@ -16,7 +16,9 @@ from sfs_cli.logs import Messages
 from sfs_cli.options.compare import CompareConfig, ListSpec, parse_list, parse_ranking
 from sfs_cli.options.evaluate import EvaluateConfig
 from sfs_cli.provenance import EvaluateRecord
+from sfs_cli.report.multiqc import EVALUATED
 from sfs_cli.run import compare, evaluate
+from sfs_cli.run.outputs import FOR_MULTIQC
 from sfs_cli.run.rank import rank
 from sfs_cli.run.rank import run as run_rank
 from tests.making import table_text
@@ -267,7 +269,8 @@ def test_the_record_is_what_its_schema_says_and_a_second_run_is_up_to_date(tmp_p
     check(record, EvaluateRecord, "run.json")
     before = {path.name: path.stat().st_ino for path in out.iterdir()}
     tables_made = ("curves", "verdicts", "folds", "enrichment", "overlap", "methods")
-    assert set(before) == {*(f"{name}.tsv" for name in tables_made), "report.html", "run.json"}
+    names = {*(f"{name}.tsv" for name in tables_made), "report.html", "run.json"}
+    assert set(before) == names | {EVALUATED, *FOR_MULTIQC}
     compare.run(config, Messages(-1))
     assert {path.name: path.stat().st_ino for path in out.iterdir()} == before
     other = parse_ranking("rbf=--method spec --similarity rbf --gamma-power 2")

@@ -75,7 +75,9 @@ def test_cv_keeps_the_donors_of_the_ranking_whole(tmp_path):
 
 def test_fewer_donors_than_folds_are_refused_by_class(tmp_path):
     config = EvaluateConfig(**study(tmp_path), splits=7)
-    with pytest.raises(InputError, match=r"fewer donors than the 7 folds.*a \(6\), b \(6\)") as e:
+    with pytest.raises(
+        InputError, match=r"2 of 2 classes with fewer donors than the 7 folds.*a \(6\), b \(6\)"
+    ) as e:
         evaluate.run(config, Messages(-1))
     assert e.value.hint.startswith("give --splits 6")
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+import anndata as ad
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 
 from sfs_cli.errors import OutOfMemoryError, UsageError
 from sfs_cli.graph import neighbors
 from sfs_cli.graph.pca import ARRAYS, reads
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig, parse_source
+from sfs_cli.run import estimate as estimate_of
 from sfs_cli.run.estimate import estimate
 from sfs_cli.run.memory import memory_plan
 from sfs_cli.run.passes import Shape, pass_list
@@ -105,6 +108,8 @@ def test_components_of_a_source_are_planned():
 def test_a_search_among_components_takes_time(tmp_path, set_limits, monkeypatch):
     set_limits(dense_distances=20, approximate_above=30)
     monkeypatch.setattr(neighbors, "is_descent_installed", lambda: True)
+    rates = estimate_of.Rates((2.0, 1.0), 2.0, 1.0, 0.0, 1e9, cached=True)  # of any machine
+    monkeypatch.setattr(estimate_of, "_rates", lambda run: rates)
     path = tmp_path / "x.csv"
     rows = [",".join([f"g{i}", *map(str, range(i, i + 40))]) for i in range(60)]
     path.write_text("\n".join([",".join(["id", *[f"s{j}" for j in range(40)]]), *rows]) + "\n")
@@ -116,12 +121,23 @@ def test_a_search_among_components_takes_time(tmp_path, set_limits, monkeypatch)
     assert facts["seconds"]["graph"] > 0
 
 
-def test_p_values_of_permutations_take_longer(table):
-    def seconds(**options):
-        plan = planned(table, method="spec", similarity="knn", neighbors=3, **options)
-        return plan["passes"][-1]["seconds"]
+def test_p_values_of_permutations_take_longer():
+    def columns(**options):
+        config = RankConfig("x", method="spec", similarity="knn", neighbors=3, **options)
+        return passes_of(config, 12, 60)[-1].columns
 
-    assert seconds(pvalues="permutation:9999") > 2 * seconds()
+    assert columns(pvalues="permutation:9999") > 10 * columns()
+
+
+def test_permutations_cost_alike_on_graphs_of_few_samples():
+    """Most of their time is the shuffling of a feature, which the graph has no part in."""
+
+    def columns(similarity, n):
+        config = RankConfig("x", method="spec", similarity=similarity, pvalues="permutation:1000")
+        return passes_of(config, n, 900)[-1].columns
+
+    assert 1 < columns("rbf", 400) / columns("knn", 400) < 2
+    assert columns("knn", 400) == columns("knn", 100)
 
 
 def test_components_take_memory_for_every_worker(monkeypatch):
@@ -160,3 +176,37 @@ def test_the_text_says_what_json_does(table):
     assert "12 samples x 60 features" in said
     assert "inner products of the samples" in said
     assert "memory" in said
+
+
+def test_what_a_block_takes_beside_its_products_is_counted_once(table, monkeypatch):
+    """A product with many columns that takes no longer than one with one costs nothing more."""
+
+    def fixed(work):
+        work()
+        return 10.0
+
+    monkeypatch.setattr(estimate_of, "_seconds", fixed)
+    facts = planned(table, method="spec", similarity="knn", neighbors=3, components=2)
+    assert facts["seconds"]["graph"] == 0
+    for row in facts["passes"]:
+        assert row["seconds"] == pytest.approx(10 * row["times"] * row["fraction"] * row["work"])
+
+
+def test_a_sparse_file_is_timed_on_values_as_sparse_as_its_own(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    counts = csr_matrix(rng.poisson(0.1, (400, 300)).astype(np.float32))
+    ad.AnnData(counts).write_h5ad(tmp_path / "x.h5ad")
+    samples = []
+
+    def sample(run):
+        samples.append(made(run))
+        return samples[-1]
+
+    made = estimate_of._sample
+    monkeypatch.setattr(estimate_of, "_sample", sample)
+    options = {"similarity": "knn", "components": 5, "transform": "cpm,log1p"}
+    planned(tmp_path / "x.h5ad", **options)
+    (found,) = samples
+    assert found.sparse
+    share = found.values[1:].nnz / np.prod(found.values[1:].shape)
+    assert share == pytest.approx(counts.nnz / (400 * 300), rel=0.1)

@@ -24,7 +24,9 @@ from sfs_cli.errors import InputError, MissingExtraError, OutOfMemoryError
 from sfs_cli.logs import Messages
 from sfs_cli.options.evaluate import EvaluateConfig
 from sfs_cli.provenance import EvaluateRecord
+from sfs_cli.report.multiqc import EVALUATED
 from sfs_cli.run import evaluate
+from sfs_cli.run.outputs import FOR_MULTIQC
 from sfs_cli.run.rank import rank
 from tests.making import table_text, write_labels
 from tests.run.test_record import check
@@ -302,6 +304,20 @@ def test_a_list_and_a_method_stand_beside_each_other(tmp_path):
     assert value(rows, list="good", **cells) > value(rows, list="variance", **cells)
 
 
+@pytest.mark.parametrize("count", [4, 12])
+def test_a_short_list_is_judged_whole_beside_others_of_its_length(tmp_path, capfd, count):
+    given = study(tmp_path, *planted())
+    (tmp_path / "mine.txt").write_text("".join(f"g{i}\n" for i in range(count)))
+    config = EvaluateConfig(
+        **given, list_=str(tmp_path / "mine.txt"), method="variance", repeats=1, splits=3
+    )
+    evaluate.run(config, Messages(0))
+    said = capfd.readouterr().err
+    for name in ("mine (given)", "variance (in folds)", "random genes (in folds)"):
+        assert f"{name}, {count} features: balanced accuracy" in said
+    assert any(name in said for name in ("between variance and mine", "between mine and variance"))
+
+
 def test_a_folder_and_a_list_of_ids_are_lists(tmp_path):
     given = {"matrix": study(tmp_path, *planted())["matrix"], "lengths": "6"}
     table = Path(ranked_list(tmp_path, given))
@@ -375,7 +391,7 @@ def test_the_record_is_what_its_schema_says_and_a_second_run_is_up_to_date(tmp_p
     assert record["lists"][1]["made_from_this_matrix"] is True
     before = {path.name: path.stat().st_ino for path in out.iterdir()}
     tables = {"evaluation.tsv", "verdicts.tsv", "folds.tsv", "enrichment.tsv"}
-    assert set(before) == {*tables, "run.json"}
+    assert set(before) == {*tables, EVALUATED, *FOR_MULTIQC, "run.json"}
     evaluate.run(config, Messages(-1))
     assert {path.name: path.stat().st_ino for path in out.iterdir()} == before
 
@@ -394,7 +410,7 @@ def test_steps_that_compare_samples_act_on_the_ranking_alone(tmp_path, transform
     rows = rows_of(config, Messages(0))
     said = capfd.readouterr().err
     assert ("judged by their values before it" in said) == (transform != "log1p,zscore")
-    raw = "raw counts (--transform cpm,log1p judges by logarithms)"
+    raw = "raw counts (--transform median,log1p judges by logarithms)"
     assert (raw in said) == (transform in ("deviance", "vst"))
     assert value(rows, list="f-test", measure="accuracy", classifier="5-NN") > 0.5
 

@@ -174,9 +174,9 @@ def test_concordance_is_that_of_the_twin(tmp_path):
         for train, test in splits_of(event):
             own = (time[train], event[train])
             empty, one = none[train], strata[train]
-            score = [survival.score_test(*own, f, empty, one, "efron")[0] for f in X[:, train]]
+            score = [survival.score_test(*own, f, empty, one)[0] for f in X[:, train]]
             outcome = np.zeros(N)
-            outcome[train] = survival.derivatives(*own, empty, np.empty(0), one, "efron")[3]
+            outcome[train] = survival.derivatives(*own, empty, np.empty(0), one)[3]
             risk = predicted(X[np.argsort(score)[::-1][:k]], outcome, train, test)
             wanted.append(survival.concordance(time[test], event[test], risk, strata[test]))
         assert in_folds(found["folds"], "cox", k, "concordance") == pytest.approx(wanted, abs=1e-9)

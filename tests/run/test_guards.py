@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -80,7 +81,7 @@ def test_labels_that_are_ids() -> None:
 
 
 def test_classes_that_are_too_small_for_a_t_test() -> None:
-    held = Inflation(1.0, 1.0, 9.0, 1.0, 2)
+    held = Inflation(1.0, 1.0, 9.0, 1.0, 2, 1e-6)
     assert "class b has 5 samples" in str(small_class("t-test", {"a": 40, "b": 5}, 0, 100, held))
     assert small_class("t-test", {"a": 6, "b": 6}, 10, 100, held) is None
     assert "in 11 of 100 features" in str(small_class("t-test", {"a": 6, "b": 900}, 11, 100, held))
@@ -180,6 +181,60 @@ def test_tests_of_class_means_are_measured(
     elif proposed == "--method f-test":
         told("f-test")
         assert rate() <= 0.025
+
+
+@pytest.mark.parametrize(
+    ("sizes", "said"),
+    [
+        ((3, 3), "no test can be certain with so few samples"),
+        ((7, 7), "--method rank-test"),
+        ((3, 3, 3), "no test can be certain with so few samples"),
+        ((4, 4, 4), "--method hsic"),
+        ((7, 7, 7), "--method rank-test"),
+    ],
+)
+def test_a_test_is_proposed_only_where_its_p_values_can_be_small(
+    sizes: tuple[int, ...], said: str
+) -> None:
+    codes = np.repeat(np.arange(len(sizes)), sizes)
+    values = np.random.default_rng(0).normal(size=(50, len(codes)))
+    found = Inflation.of(values, Labels(codes, [*"abc"]), None)
+    skewed = replace(found, shape=9.0, welch=9.0)
+    assert said in skewed.instead_of_welch
+    assert said in skewed.instead_of_f
+
+
+@pytest.mark.parametrize(
+    ("words", "quiet"),
+    [
+        (("--moderate", "yes"), False),
+        (("--moderate", "trend"), True),
+        (("--moderate", "trend,robust"), True),
+    ],
+)
+def test_the_shape_of_values_is_not_judged_for_tests_that_take_it_otherwise(
+    words: tuple[str, ...], quiet: bool, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    write_table(tmp_path / "x.csv", values_of_classes("lognormal", 5, 100))
+    labels = write_labels(tmp_path / "y.tsv", ["a"] * 5 + ["b"] * 95)
+    given = ["rank", str(tmp_path / "x.csv"), "--labels", labels, "--method", "f-test"]
+    done = run_here([*given, *words], capfd)
+    assert done.code == 0, done.err
+    assert ("--accept class-tests" in done.err) != quiet
+
+
+def test_weighted_counts_are_not_judged(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """The classes differ in size and variance, which the guard says of values without weights."""
+    rng = np.random.default_rng(3)
+    noise = np.where(np.arange(40) < 5, 1.5, 0.2)
+    counts = rng.poisson(np.exp(5 + noise * rng.normal(size=(400, 40))))
+    write_table(tmp_path / "x.csv", counts)
+    labels = write_labels(tmp_path / "y.tsv", ["a"] * 5 + ["b"] * 35)
+    given = ["rank", str(tmp_path / "x.csv"), "--labels", labels, "--method", "f-test"]
+    for words, told in ((("--transform", "log2cpm"), True), (("--voom",), False)):
+        done = run_here([*given, *words], capfd)
+        assert done.code == 0, done.err
+        assert ("--accept class-tests" in done.err) == told
 
 
 @pytest.mark.parametrize("name", ["colon", "allaml", "prostate_ge"])
@@ -300,7 +355,7 @@ def test_real_files_that_trip_a_guard_and_that_do_not(
 ) -> None:
     def warnings(arguments: list[str], *more: str) -> str:
         words = [str(shared_data / arguments[0]), *arguments[1:], *more]
-        found = run_here(["rank", *words, "--out", str(tmp_path / "out"), "--force"], capfd)
+        found = run_here(["rank", *words, "-v", "--out", str(tmp_path / "out"), "--force"], capfd)
         assert found.code == 0, found.err
         record = json.loads((tmp_path / "out" / "run.json").read_text())
         told = [line for line in found.err.splitlines() if line.startswith("warning: ")]
@@ -533,33 +588,31 @@ def test_raw_values_are_told_of_by_every_command_that_uses_them(
             assert done.err.count("look like raw counts") == (told and not more)
 
 
-def test_logarithms_are_not_proposed_where_there_are_none(
+def test_one_sample_that_dominates_has_one_remedy(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     values = RNG.uniform(0, 1, size=(120, 40))
     values[:70, 3] = 30
-    for name, shift in (("positive.csv", 0.0), ("negative.csv", -5.0)):
-        words = ["rank", write_table(tmp_path / name, values + shift), "--method", "variance"]
-        text = told_of("spikes", words, capfd)
-        assert text
-        assert ("--transform log1p" in text) == (shift == 0)
+    table = write_table(tmp_path / "x.csv", values)
+    text = told_of("spikes", ["rank", table, "--method", "variance"], capfd)
+    assert text
+    assert "--" not in text.replace("--accept", "")
+    words = ["rank", table, "--method", "hsic", "--similarity"]
+    assert "give --similarity knn (" in told_of("spikes", [*words, "rbf"], capfd)
+    assert "--similarity" not in told_of("spikes", [*words, "knn"], capfd)
 
 
 @pytest.mark.parametrize(
-    ("words", "instead"),
+    "words",
     [
-        (["--method", "f-test", "--labels", "y.tsv"], ["--method", "mrsf", "--response", "lda"]),
-        (
-            ["--method", "f-test", "--labels", "n.tsv", "--label-type", "continuous"],
-            ["--method", "mrsf", "--response", "outcome"],
-        ),
-        (["--method", "variance"], ["--method", "mrsf"]),
-        (["--method", "msfs", "--source", "t=target:"], ["--then", "mrsf"]),
+        ["--method", "variance"],
+        ["--method", "msfs", "--source", "t=target:"],
+        ["--method", "f-test", "--labels", "y.tsv"],
+        ["--method", "f-test", "--labels", "n.tsv", "--label-type", "continuous"],
     ],
 )
-def test_repetition_is_left_out_by_a_run_on_the_same_knowledge(
+def test_repetition_is_told_of_where_no_labels_explain_it(
     words: list[str],
-    instead: list[str],
     tmp_path: Path,
     capfd: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
@@ -571,9 +624,11 @@ def test_repetition_is_left_out_by_a_run_on_the_same_knowledge(
     rows = "".join(f"s{i}\t{value}\n" for i, value in enumerate(hidden))
     (tmp_path / "n.tsv").write_text("sample\tdose\n" + rows)
     text = told_of("repeats", ["rank", "m.csv", *words], capfd)
-    assert f" {' '.join(instead)} avoids" in text
-    kept = words[2:] if instead[0] == "--method" else words
-    assert run_here(["rank", "m.csv", *kept, *instead], capfd).code == 0
+    assert bool(text) == ("--labels" not in words)
+    if text:
+        assert "give --max-correlation 0.7," in text
+        instead = ["--max-correlation", "0.7"]
+        assert not told_of("repeats", ["rank", "m.csv", *words, *instead], capfd)
 
 
 def test_the_degrees_of_a_centered_kernel_make_no_outliers(
@@ -620,3 +675,12 @@ def test_a_moderated_t_test_is_checked_as_one_of_equal_variances(
     done = run_here([*words, "--moderate", "yes"], capfd)
     assert done.code == 0
     assert "--accept class-tests" in done.err
+
+
+def test_dates_among_symbols_beside_the_ids_are_warned_of(tmp_path, capfd):
+    rows = "p0\tTP53\t0\t4\t9\np1\t2-Sep\t1\t1\t8\n"
+    for column, told in (("Gene symbol", True), ("Description", False)):
+        (tmp_path / "m.tsv").write_text(f"id\t{column}\ts1\ts2\ts3\n{rows}")
+        done = run_here(["rank", str(tmp_path / "m.tsv"), "--method", "variance"], capfd)
+        assert done.code == 0, done.err
+        assert ("1 feature (2-Sep)" in done.err) == told

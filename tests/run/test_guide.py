@@ -174,11 +174,11 @@ FACTS = Seen(N, M)
     ("base", "facts", "expected"),
     [
         (SPEC_RUN, replace(FACTS, raw=Raw("counts", "cpm,log1p")), {"transform": "cpm,log1p"}),
-        (SPEC_RUN, replace(FACTS, batches={"lab": 3}), {"adjust": ("obs:lab=categorical",)}),
+        (SPEC_RUN, replace(FACTS, batches={"obs:lab": 3}), {"adjust": ("obs:lab=categorical",)}),
         (SPEC_RUN, replace(FACTS, repeats=0.8), {"max_correlation": 0.7}),
         (
             SPEC_RUN,
-            replace(FACTS, classes={"kind": 2}),
+            replace(FACTS, classes={"obs:kind": 2}),
             {"labels": "obs:kind", "method": "mrsf", "response": "lda", "similarity": None},
         ),
         (
@@ -191,10 +191,11 @@ FACTS = Seen(N, M)
             RankConfig(
                 "x.csv",
                 "msfs",
+                labels="labels.tsv:kind",
                 source=(parse_source("a=target:"), parse_source("m=profile:mirna.csv")),
             ),
-            FACTS,
-            {"weights": "statis"},
+            replace(FACTS, labeled=True),
+            {"weights": "alignf"},
         ),
     ],
 )
@@ -203,11 +204,18 @@ def test_what_fits_comes_first(base: RankConfig, facts: Seen, expected: dict[str
     assert {name: getattr(first, name) for name in expected} == expected
 
 
+def test_no_weights_are_proposed_for_sources_without_labels() -> None:
+    """Those by agreement weigh noise as the rest, or more."""
+    two = (parse_source("a=target:"), parse_source("m=profile:mirna.csv"))
+    for made in commands(RankConfig("x.csv", "msfs", source=two), FACTS):
+        assert made.weights is None
+
+
 def test_what_is_there_already_is_not_suggested() -> None:
     base = replace(
         SPEC_RUN, transform="log1p", adjust=("obs:lab",), max_correlation=0.5, modules=True
     )
-    facts = replace(FACTS, raw=Raw("counts", "cpm,log1p"), batches={"lab": 3}, repeats=0.9)
+    facts = replace(FACTS, raw=Raw("counts", "cpm,log1p"), batches={"obs:lab": 3}, repeats=0.9)
     for made in commands(base, facts):
         assert made.transform == "log1p"
         assert made.adjust == ("obs:lab",)

@@ -292,7 +292,7 @@ def check_plan(result: RankResult, plan: list[dict[str, Any]]) -> None:
 
 def planned(config: RankConfig, patch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """Return what `sfs plan` says of the passes."""
-    patch.setattr(estimate_of, "_rates", lambda *_: Rates(0, 0, 0, 1, True))
+    patch.setattr(estimate_of, "_rates", lambda *_: Rates((0, 0), 0, 0, 0, 1, True))
     return json.loads(estimate_of.estimate(config, Watched(), None, True))["passes"]
 
 
@@ -415,7 +415,9 @@ def test_the_pictures_of_a_report_look_at_the_best_features(
 
 
 def test_without_a_report_no_picture_is_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    config = case(folder, method="variance", accept=("spikes", "repeats", "raw-values", "columns"))
+    config = case(
+        folder, method="variance", accept=("spikes", "repeats", "raw-values", "columns", "batch")
+    )
     result, read, log = ranked(config, monkeypatch)
     check(result, read, log)
     assert result.pictures is None

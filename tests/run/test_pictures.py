@@ -109,17 +109,13 @@ def test_classes_that_lie_together_are_told_of_where_no_number_of_groups_is_seen
     block = np.repeat([0, 1, 0, -1, 1], [5, 61, 20, 3, 2])
     (sentence,) = told(block)
     assert "97% of neighboring columns are of one class, 59% by chance" in sentence
-    assert "the longest block has 61 of tumour" in sentence
     assert told(block, used=True) == []
-    # 0.13 % of orders by chance, with the moments over all orders
-    assert sum(bool(told(rng.permutation(block))) for _ in range(1000)) <= 8
     three = np.repeat([0, 1, 2], [4, 3, 2])
-    orders = {tuple(rng.permutation(three).tolist()) for _ in range(20000)}
-    assert len(orders) == 1260  # all of them, each once
-    runs = np.array([np.count_nonzero(np.diff(order)) + 1 for order in orders])
-    limit = runs.mean() - 3 * runs.std()
-    for order, count in zip(orders, runs):
-        assert bool(told(np.array(order))) == (count < limit)
+    pairs = [np.mean(np.diff(rng.permutation(three)) == 0) for _ in range(20000)]
+    assert np.mean(pairs) == pytest.approx(20 / 72, abs=0.005)
+    assert told(three) == [
+        "In the heatmap 75% of neighboring columns are of one class, 28% by chance."
+    ]
     for few in ([0], [0, 1], [0, 0, 0], [-1, -1], [0, 1, 2]):
         assert told(np.array(few)) == []
 

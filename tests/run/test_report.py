@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,14 +14,18 @@ import numpy as np
 import pytest
 
 from sfs_cli.cli.app import run
+from sfs_cli.io.files.table import TextTable
 from sfs_cli.io.results.writers import as_written, ranking_bytes
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.run.rank import rank
+from sfs_cli.run.report import _texts
+from tests.cli.making import text
 from tests.cli.running import run_here
 from tests.cli.shard_study import CASES, make_study, sfs
-from tests.making import annotated
+from tests.making import annotated, table_text
 
+SAMPLES = [f"s{i}" for i in range(60)]
 F_TEST = ("m.csv", "--method", "f-test", "--labels", "labels.tsv:tissue")
 MORE: dict[str, tuple[str, ...]] = {
     "f-test": F_TEST,
@@ -350,3 +356,132 @@ def test_numbers_as_written_are_those_that_are_read(digits, format, tmp_path):
         found = ranking.score if name == "score" else ranking.extra[name]
         read = [float(text or "nan") for text in table.columns[name]]
         assert np.array(read).tobytes() == np.asarray(found, np.float64).tobytes()
+
+
+TITLES = {
+    "f-test": "between the 3 classes of tissue (f-test)",
+    "t-test": "right hand against left (t-test)",
+    "outcome": "association with age (f-test)",
+    "labels that are not used": "ranked without labels on a knn-correlation graph (spec)",
+    "embedding": "ranked without labels on a knn graph (spec)",
+    "gene sets": "ranked without labels on the sources x, t (msfs)",
+    "modules": "ranked without labels (variance)",
+    "links and a title": "",
+    "adjusted": "right hand against left (t-test, adjusted for age)",
+}
+
+
+@pytest.mark.parametrize("case", TITLES)
+def test_the_title_says_what_was_asked(case, tmp_path):
+    adjusted = {"adjusted": (*MORE["t-test"], "--adjust", "age.tsv:age")}
+    arguments = (MORE | adjusted)[case]
+    sfs("rank", *arguments, "--out", tmp_path)
+    title = f"{arguments[0]}: {TITLES[case]}" if TITLES[case] else "Colon &amp; co"
+    page = (tmp_path / "report.html").read_text()
+    assert f"<title>{title}</title>" in page
+    assert f"<h1><bdi>{title}</bdi></h1>" in page
+    (row,) = json.loads((tmp_path / "sfs_mqc.json").read_text())["data"].values()
+    assert row["title"] == title
+
+
+@pytest.mark.parametrize(
+    ("options", "method", "cited"),
+    [
+        (("--moderate", "no"), "t-test", "Welch, Biometrika 34, 1947"),
+        (("--moderate", "robust"), "moderated t-test", "Smyth, Stat. Appl. Genet. Mol. Biol. 3"),
+        (("--voom",), "moderated t-test of voom", "Law, Chen, Shi and Smyth, Genome Biology 15"),
+    ],
+)
+def test_what_to_cite_is_the_test_that_was_made(options, method, cited, tmp_path):
+    rng = np.random.default_rng(2)
+    counts = rng.poisson(rng.gamma(2, 40, size=(80, 1)), size=(80, 12))
+    text(tmp_path, table_text(counts, [f"g{i}" for i in range(80)], SAMPLES[:12]), "x.csv")
+    labels = "".join(f"{s}\t{'ab'[i % 2]}\n" for i, s in enumerate(SAMPLES[:12]))
+    labels = f"sample\tthe/class\n{labels}"
+    asked = ("--labels", text(tmp_path, labels, "labels.tsv"), "--method", "t-test", *options)
+    quiet = ("--accept", "raw-values") if "--voom" not in options else ()
+    sfs("rank", tmp_path / "x.csv", *asked, *quiet, "--out", tmp_path / "out")
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert f"<title>x.csv: b against a ({method})</title>" in page
+    assert f"<strong>Cite:</strong> {cited}" in page
+    assert ("Moderated t statistic ranked" in page) == ("moderated" in method)
+
+
+def test_figures_are_files_in_place_of_the_page_or_beside_it(ranked, capfd):
+    pytest.importorskip("matplotlib")
+    page = (ranked / "report.html").read_bytes()
+    (ranked / "report.html").write_bytes(b"another page")
+    sfs("report", "results", "--figures", "drawn/here", "--figure-format", "svg,pdf")
+    names = {path.name for path in Path("drawn/here").iterdir()}
+    charts = {"heatmap", "features", "p-values", "plane", "score-curve", "distribution"}
+    assert names == {f"{name}.{end}" for name in charts for end in ("svg", "pdf")}
+    assert (ranked / "report.html").read_bytes() == b"another page"
+    before = Path("drawn/here/heatmap.svg").read_bytes()
+    Path("drawn/here/heatmap.svg").write_bytes(b"mine")
+    Path("drawn/here/plane.svg").unlink()
+    asked = ["report", "results", "--figures", "drawn/here", "--figure-format", "svg"]
+    found = run_here([*asked, "--out", "p.html"], capfd)
+    assert found.code == 4
+    assert "heatmap.svg exists, and is another figure" in found.err
+    assert not Path("drawn/here/plane.svg").exists()
+    assert not Path("p.html").exists()
+    sfs(*asked, "--out", "p.html", "--force")
+    assert Path("drawn/here/heatmap.svg").read_bytes() == before
+    assert Path("p.html").read_bytes() == page
+    Path("file").write_text("x")
+    assert run_here(["report", "results", "--figures", "file"], capfd).code == 3
+    assert run_here(["report", "results", "--figure-format", "pdf"], capfd).code == 2
+
+
+def test_figures_without_matplotlib_name_the_extra(ranked, capfd, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    found = run_here(["report", "results", "--figures", "drawn"], capfd)
+    assert found.code == 6
+    assert "sfs-cli[plots]" in found.err
+    assert not Path("drawn").exists()
+
+
+SETS: dict[str, tuple[int, float, str, bool]] = {
+    # groups, how far apart they are, what the page says, and whether the picture shows them
+    "clear": (3, 2.0, "The samples form 3 groups, of 20 samples each.", True),
+    "close": (2, 0.9, "The samples form 2 groups, of 30 samples each.", True),
+    "very close": (2, 0.3, "In the picture of the samples no groups are clearly apart.", False),
+    "noise": (1, 0.0, "In the picture of the samples no groups are clearly apart.", False),
+}
+
+
+@pytest.mark.parametrize("graph", ["rbf", "knn-correlation"])
+@pytest.mark.parametrize("name", SETS)
+def test_sentences_about_groups_agree_with_the_picture(name, graph, tmp_path):
+    count, away, words, shown = SETS[name]
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(600, 60))
+    X[:150] += away * rng.normal(size=(150, count))[:, np.arange(60) % count]
+    text(tmp_path, table_text(X.round(3), [f"g{i}" for i in range(600)], SAMPLES), "x.csv")
+    asked = ("--method", "spec", "--similarity", graph, "--accept", "graph")
+    sfs("rank", tmp_path / "x.csv", *asked, "--out", tmp_path / "out")
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert words in page
+    assert ("Colors are the groups of samples." in page) == shown
+    assert (">group 1 (" in page) == shown
+
+
+def test_groups_of_the_picture_that_no_gap_confirms_are_said_to_be_there(sample_data, tmp_path):
+    mirna = f"m=profile:{sample_data / 'mirna.csv'}"
+    given = ("--method", "msfs", "--source", "x=target:", "--source", mirna)
+    sfs("rank", sample_data / "expression.csv", *given, "--out", tmp_path)
+    page = (tmp_path / "report.html").read_text()
+    assert "In their picture the samples lie in 3 groups, of 30, 15, 15 samples." in page
+    assert "do not confirm a number of groups: no gap stands out." in page
+    assert ">group 3 (15)<" in page
+
+
+def test_a_long_annotation_takes_the_room_of_one():
+    texts = ["c", "x" * 30_000, *["b", "c", ""] * 600]
+    table = TextTable(Path("ranking.tsv"), {"about": texts}, range(len(texts)), "line")
+    tracemalloc.start()
+    read = _texts(table, "about")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert [*read] == texts
+    assert peak < 1e6  # an array of them takes 216 MB

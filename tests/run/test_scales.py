@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from scipy.spatial.distance import cdist, pdist, squareform
 
+from sfs_cli import RankConfig
 from sfs_cli.api import rank as rank_in_python
 from sfs_cli.features.scales import step
 from sfs_cli.graph.similarity import DenseSimilarity, SparseSimilarity
@@ -213,6 +214,8 @@ REFUSED = {
     "a graph": ("--scales", "3", "--neighbors", "4"),
     "another graph": ("--scales", "3", "--similarity", "car"),
     "stability": ("--scales", "3", "--stability", "5"),
+    "stability, by default": ("--stability", "5"),
+    "stability, by the method": ("--stability", "5", "--method", "hsic"),
     "columns of one scale": ("--scale-pvalues", "--method", "spec"),
 }
 
@@ -241,7 +244,13 @@ def test_scales_need_coordinates_and_permuted_p_values(words, tissue, tmp_path, 
 
 
 @pytest.mark.parametrize(
-    "words", [("--similarity", "car"), ("--neighbors", "4"), ("--method", "laplacian")]
+    "words",
+    [
+        ("--similarity", "car"),
+        ("--neighbors", "4"),
+        ("--neighbors", "10", "--stability", "4"),
+        ("--method", "laplacian"),
+    ],
 )
 def test_a_graph_or_method_that_is_asked_for_has_no_scales(words, tissue, tmp_path):
     out = rank_to(tmp_path / "o", tissue, *SPATIAL, *words, "--accept", "graph")
@@ -290,3 +299,15 @@ def test_null_rates_are_nominal(tmp_path):
     for level in (0.05, 0.01, 0.001):
         error = np.sqrt(level / len(p))
         assert abs((p <= level).mean() - level) < 0.12 * level + 3 * error
+
+
+def test_a_plan_counts_the_time_of_wide_scales() -> None:
+    """A kernel of twice the width has 4 times as many entries, and their products 16 times."""
+
+    def columns(scale: str, n: int) -> float:
+        asked = RankConfig("x.h5ad", coordinates="obsm:spatial", scales=(scale,), pvalues="moments")
+        return step.ScalesStep(asked).graph_columns(n)
+
+    assert columns("4", 20_000) == pytest.approx(16 * columns("2", 20_000))
+    assert columns("6", 1000) == 1000  # which is a dense one
+    assert columns("linear", 20_000) == 0

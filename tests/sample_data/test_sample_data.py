@@ -26,9 +26,14 @@ DATA_FILES = (
     "labels_partial.tsv",
     "mirna.csv",
     "pathways.gmt",
+    "simulated_platform.txt",
+    "simulated_series_matrix.txt",
     "truth.tsv",
 )
-SCRIPTS = ("knowledge.py", "make.py", "make_h5ad.py", "mirna_similarity.py", "simulate.py")
+SCRIPTS = (
+    *("knowledge.py", "make.py", "make_files.py", "make_h5ad.py", "mirna_similarity.py"),
+    "simulate.py",
+)
 
 
 @pytest.mark.slow

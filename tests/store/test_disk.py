@@ -59,6 +59,14 @@ def test_reading_ahead_changes_nothing_also_at_the_end(store, whole, counts):
     np.testing.assert_array_equal(whole(store.matrix), counts)
 
 
+def test_an_annotation_named_sample_is_kept_beside_the_ids(built, counts):
+    """As single cells have it, for the donor or the library."""
+    obs = pa.table({"sample": [f"donor {i % 2}" for i in range(11)], "age": range(11)})
+    opened = open_store(built(counts, keep=True, obs=obs).folder)
+    assert list(opened.ids.samples) == [f"s{i}" for i in range(11)]
+    assert opened.ids.obs.to_pydict() == obs.to_pydict()
+
+
 def test_a_store_keeps_ids_annotations_and_what_is_missing(built, counts):
     counts[2, 3] = np.nan
     made = built(counts, keep=True, source={"format": "csv"}, obs=pa.table({"age": range(11)}))

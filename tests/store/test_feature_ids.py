@@ -76,7 +76,7 @@ def test_pieces_are_joined_across_chunks():
 @pytest.mark.parametrize("rows", [1 << 20, 7])
 def test_ids_are_read_as_written(tmp_path, rows):
     names = ["", "ünï😀", "tab\t", *[f"g{i}" for i in range(50)]]
-    write_ids(tmp_path / "ids.parquet", "feature", FeatureIds.of(names), rows)
+    write_ids(tmp_path / "ids.parquet", {"feature": FeatureIds.of(names)}, rows)
     assert read_ids(tmp_path / "ids.parquet", "feature") == names
     assert pq.read_table(tmp_path / "ids.parquet")["feature"].to_pylist() == names
 

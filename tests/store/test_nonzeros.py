@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 from sfs_cli.compute.matrix import Span
 from sfs_cli.errors import InputError
+from sfs_cli.store.adjust import Adjustment, orthonormal
 from sfs_cli.store.prepared import PreparedMatrix
 from tests.making import fit
 
@@ -103,3 +105,39 @@ def test_steps_that_fill_zeros_are_told_apart(built: Any, step: str) -> None:
     matrix = built(values(5), sparse=True).matrix
     assert not PreparedMatrix(matrix, steps=("log1p", step)).keeps_zeros
     assert not PreparedMatrix(built(values(5)).matrix).keeps_zeros
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-90, 1e80])
+def test_what_is_stored_less_the_basis_is_the_dense_residual(built: Any, scale: float) -> None:
+    """Features that a covariate explains nearly, or wholly, and ones without a zero among them."""
+    rng = np.random.default_rng(7)
+    n, m = 40, 30
+    X = (rng.poisson(3, (m, n)) * (rng.random((m, n)) < 0.3)).astype(np.float64)
+    group = np.arange(n) % 4 == 0
+    age = rng.normal(50, 9, n)
+    X[3] = 7 * group  # explained
+    X[5] = 7 * group + 1e-3 * X[6]  # all but 1e-8 of it
+    X[8] = 7 * group + 1e-1 * X[6]
+    X[9] = 1e6 + rng.normal(size=n)  # far from zero
+    X[10] = 5.0
+    X[11] = 1e4 + age
+    X[12] = 0
+    X[13:20] *= 10.0 ** rng.integers(-6, 7, (7, 1))
+    X *= scale
+    basis, _ = orthonormal(np.stack([group.astype(float), age]))
+    source = source_of(built(X, sparse=True).matrix, adjustment=Adjustment(basis))
+    assert not source.keeps_zeros
+    np.testing.assert_array_equal(source.basis, basis)
+    for span in (Span(0, 14), Span(14, m)):
+        block = source.read_nonzeros(span, DOUBLE)
+        found = np.zeros((span.size, n))
+        found[block.rows, block.indices] = block.data
+        found -= block.coefficients @ basis
+        expected = source.read(span, DOUBLE)
+        spread = np.ptp(expected.values, axis=1, keepdims=True)
+        assert np.all(np.abs(found - expected.values) <= 1e-9 * spread + 1e-300)
+        assert block.coefficients.any() == (span.lo > 0)  # there, nothing is nearly explained
+        assert len(block.data) < found.size / 2 or span.lo == 0
+    dense = replace(source, adjustment=replace(source.adjustment, known=np.arange(n)))
+    assert dense.basis is None  # those of other samples are not found from stored values
+    assert replace(source, steps=("zscore",)).basis is None

@@ -151,7 +151,7 @@ def test_only_samples_in_use_count_and_views_stay_as_among_all(tmp_path: Path) -
 def test_a_sparse_matrix_is_refused() -> None:
     with pytest.raises(InputError, match="dense") as caught:
         fit(PreparedMatrix(make_matrix(values(), sparse=True), steps=("log1p", "quantile")))
-    assert "cpm" in str(caught.value.hint)
+    assert "median,log1p" in str(caught.value.hint)
     assert "transform" in caught.value.options
 
 

@@ -41,6 +41,9 @@ OBVIOUS = {
     "log1p": lambda X: np.log(1 + X),
     "log2": np.log2,
     "cpm": lambda X: X / X.sum(axis=0) * 1_000_000,
+    "cp10k": lambda X: X / X.sum(axis=0) * 10_000,
+    "median": lambda X: X / X.sum(axis=0) * np.median(X.sum(axis=0)),
+    "total:2500.5": lambda X: X / X.sum(axis=0) * 2500.5,
     "cpm:tmm": lambda X: X / tmm_sizes(X) * 1_000_000,
     "cpm:ratios": lambda X: X / ratio_sizes(X) * 1_000_000,
     "vst": lambda X: variance_stabilized(X, ratio_sizes(X)),
@@ -77,7 +80,8 @@ def expected(X, steps):
 
 
 def test_every_step_has_its_formula_here():
-    assert {"floor:V" if "floor" in step else step for step in OBVIOUS} == set(NAMES)
+    written = {"floor": "floor:V", "total": "total:N"}
+    assert {written.get(step.partition(":")[0], step) for step in OBVIOUS} == set(NAMES)
 
 
 @pytest.mark.parametrize("step", OBVIOUS)
@@ -107,6 +111,9 @@ def test_two_steps_are_one_after_the_other(built, counts, first, second):
         ("log1p", "cpm", "clr"),
         ("rank", "center", "unit"),
         ("cpm", "cpm"),
+        ("median", "log1p"),
+        ("log1p", "median", "unit-samples", "median"),
+        ("floor:2.5", "total:2500.5", "cp10k", "zscore"),
         ("floor:2.5", "log2", "unit-samples"),
         ("center", "floor:0", "cpm", "log1p"),
         ("pearson-residuals", "zscore"),
@@ -191,6 +198,10 @@ def test_names_are_parsed_and_checked():
     assert parse("floor:0 ,floor:-1e-3") == ("floor:0", "floor:-1e-3")
     for text in ("cmp", "log1p,,unit", "LOG2", "floor", "floor=1"):
         with pytest.raises(UsageError, match="is not a step"):
+            parse(text)
+    assert parse("median,total:5e3,cp10k") == ("median", "total:5e3", "cp10k")
+    for text in ("total:", "total:0", "total:-1", "total:1e300", "total:nan", "total:ten"):
+        with pytest.raises(UsageError, match="is not a number above 0"):
             parse(text)
     for text in ("floor:", "floor:low", "floor:nan", "log1p,floor:inf"):
         with pytest.raises(UsageError, match="is not a number"):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.model_selection import StratifiedKFold
 
-from tools.benchmarks import calibration, grid_search, power, runner
+from tools.benchmarks import calibration, grid_search, guards, power, runner
 from tools.benchmarks.rows_growth import exponent
 from tools.benchmarks.rows_peers import rank_correlation
 from tools.benchmarks.table import JOBS, ROOT, Bench, Job, Part, Row
@@ -215,3 +215,32 @@ def test_files_and_memory_choose_alike(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["grid_search"])
     grid_search.main()  # it compares the accuracies itself
     assert "| GridSearchCV |" in capsys.readouterr().out
+
+
+def test_proposals_are_read_from_warnings():
+    end = " (--accept {}, if that is intended)"
+    for text, name, proposed in (
+        (
+            "values; give --transform cpm,log1p" + end.format("raw-values"),
+            "raw-values",
+            "cpm,log1p",
+        ),
+        ("far; give --method f-test, which" + end.format("small-class"), "small-class", "f-test"),
+        ("three copies", guards.OTHER, None),
+    ):
+        told = guards.read(text)
+        assert told.name == name
+        assert told.proposed[1:] == ([proposed] if proposed else [])
+    assert guards.read("x; give --voom" + end.format("raw-values")).proposed == ["--voom"]
+    words = ["x", "--method", "t-test", "--voom"]
+    assert guards.added(words, ["--method", "welch"]) == ["x", "--voom", "--method", "welch"]
+
+
+@pytest.mark.slow
+def test_warnings_of_the_sample_data_are_counted(tmp_path):
+    rows, tries, kinds = guards.measured([tmp_path], ["sample_data"], texts=False)
+    text = guards.report(rows, tries, kinds)
+    assert kinds["default"] == 2
+    assert f"Of {kinds.total()} analyses" in text
+    assert "for 2 matrices run" in text
+    assert "often" not in text

@@ -45,7 +45,10 @@ class Module:
         known["prefix"] = fill(default[1], known)
         asked = re.search(r"--format (\w+)", known["args"])
         known["format"] = asked[1] if asked else "tsv"
-        known["given"] = f"--matrix {known['matrix']}" if known.get("matrix") else ""
+        # of a module that says which options read the matrix, it is given to these alone
+        reads = re.search(r"def reads = args =~ /(.*)/", setting)
+        wanted = known.get("matrix") and (not reads or re.search(reads[1], known["args"]))
+        known["given"] = f"--matrix {known['matrix']}" if wanted else ""
         lines = [line.removeprefix("    ") for line in text.split("\n")]
         return fill("\n".join(lines), known).replace("\\\\", "\\").replace("\\$", "$")
 

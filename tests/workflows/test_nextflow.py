@@ -7,11 +7,13 @@ import os
 import re
 import shutil
 import subprocess
+from hashlib import md5
 from pathlib import Path
 
 import pytest
 import yaml
 
+from sfs_cli.options.select import _READING as READING
 from tests.workflows.commands import (
     BLOCKS,
     MATRIX,
@@ -156,9 +158,12 @@ def test_select_and_evaluate_read_what_rank_has_made(tmp_path, env):
         "matrix": [],
         "files": [],
     }
-    chosen = run_task("select", tmp_path / "select", files, env, args="--top 7")
-    assert len((chosen / "plain_selected.selected.txt").read_text().split()) == 7
-    files |= {"matrix": [MATRIX], "files": [LABELS]}
+    files |= {"matrix": [MATRIX]}
+    for options in ("--top 7", "--top 7 --min-redundancy 0.9"):  # with and without the matrix
+        folder = tmp_path / f"select{len(options)}"
+        chosen = run_task("select", folder, files, env, args=options)
+        assert len((chosen / "plain_selected.selected.txt").read_text().split()) == 7
+    files |= {"files": [LABELS]}
     args = "--labels labels.tsv:tissue --splits 3 --repeats 1 --lengths 10"
     worth = run_task("evaluate", tmp_path / "evaluate", files, env, args=args)
     assert (worth / "plain_evaluated.evaluation.tsv").exists()
@@ -240,26 +245,57 @@ def test_snapshots_are_of_these_tests_and_of_no_machine(name):
             assert "md5" not in made
 
 
+@pytest.mark.slow
+def test_the_snapshot_of_rank_has_the_bytes_of_its_task(tmp_path, env):
+    folder = FOLDER / "modules/local/sfs/rank/tests"
+    args = re.search(r"ext.args = '(.*)'", (folder / "nextflow.config").read_text())
+    assert args
+    files = {"matrix": [MATRIX], "files": [LABELS]}
+    values = {"meta.id": "test", "args": args[1]}
+    made = run_task("rank", tmp_path / "task", files, env, **values)
+    snapshot = json.loads((folder / "main.nf.test.snap").read_text())["sample data"]["content"][0]
+    [[_, ranking]], [[_, multiqc]] = snapshot["ranking"], snapshot["multiqc"]
+    there = [made / f"test.{name}" for name in ("ranking.tsv", "sfs_general_mqc.json")]
+    there.append(made / "test.sfs_mqc.json")
+    held = [f"{path.name}:md5,{md5(path.read_bytes()).hexdigest()}" for path in there]
+    assert [ranking, *multiqc] == held
+
+
+def test_the_module_of_select_gives_the_matrix_to_the_rules_that_read_it():
+    text = (FOLDER / "modules/local/sfs/select/main.nf").read_text()
+    named = re.search(r"def reads = args =~ /.*--\((.*?)\)", text)
+    assert named
+    # a matrix that is written is no output of the module, and no option of the sheet
+    wanted = {name.replace("_", "-") for name in READING} - {"write-matrix"}
+    assert set(named[1].split("|")) == wanted
+    sheet = json.loads((FOLDER / "assets/schema_options.json").read_text())
+    assert "--write-matrix" not in sheet["select"]
+
+
 def test_schemas_hold_the_parameters_and_the_sheet():
     schema = json.loads((FOLDER / "nextflow_schema.json").read_text())
-    known = schema["$defs"]["input_output_options"]["properties"]
+    known = {name for group in schema["$defs"].values() for name in group["properties"]}
+    assert [each["$ref"].rpartition("/")[2] for each in schema["allOf"]] == list(schema["$defs"])
     block = re.search(r"^params \{(.*?)^\}", (FOLDER / "nextflow.config").read_text(), re.S | re.M)
     assert block
     assert set(re.findall(r"^    (\w+) ", block[1], re.M)) == set(known)
     sheet = json.loads((FOLDER / "assets/schema_input.json").read_text())
     header = (FOLDER / "assets/samplesheet.tsv").read_text().split("\n")[0].split("\t")
     assert set(header) == set(sheet["items"]["properties"])
-    columns = re.search(r"def columns = \[(.*)\]", (FOLDER / "main.nf").read_text())
+    text = (FOLDER / "subworkflows/local/sheet/main.nf").read_text()
+    columns = re.search(r"def columns = \[(.*)\]", text)
     assert columns
     assert re.findall(r"\w+", columns[1]) == header
 
 
 def test_pipeline_includes_modules_that_are_there():
-    text = (FOLDER / "main.nf").read_text()
-    included = re.findall(r"include \{ (\w+).* from '\./(.*)'", text)
-    assert {path.split("/")[-2] for _, path in included} <= set(NAMES)
-    for process, path in included:
-        assert f"process {process} {{" in (FOLDER / f"{path}.nf").read_text()
+    used = set()
+    for file in FOLDER.rglob("*.nf"):
+        for name, path in re.findall(r"include \{ (\w+).* from '(\..*)'", file.read_text()):
+            text = (file.parent / f"{path}.nf").read_text()
+            assert re.search(rf"^(process {name}|workflow {name}|def {name}\()", text, re.M)
+            used.add(path.split("/")[-2])
+    assert used >= {*NAMES, "multiqc"}  # the pipeline uses all of them
 
 
 @pytest.mark.slow
@@ -267,8 +303,8 @@ def test_files_are_groovy(tmp_path):
     jar = tool("groovy.jar", "SFS_GROOVY_JAR")
     script = tmp_path / "parse.groovy"
     script.write_text(PARSE)
-    files = [str(path) for path in [*FOLDER.rglob("*.nf"), *FOLDER.glob("*.config")]]
-    assert len(files) == len(NAMES) + 3  # main.nf and two configurations
+    files = [str(path) for path in [*FOLDER.rglob("*.nf"), *FOLDER.rglob("conf/*.config")]]
+    assert len(files) == len(NAMES) + 9  # MultiQC, the pipeline in four files, four configurations
     command = ["java", "-cp", jar, "groovy.ui.GroovyMain", str(script), *files]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -306,6 +342,33 @@ def test_modules_have_the_form_of_nf_core(tmp_path, env):
     assert re.search(r"(\d{2,}) Tests Passed", said), said
 
 
+@pytest.mark.slow
+def test_the_pipeline_has_the_form_of_nf_core(nextflow, tmp_path, env):
+    """Lifted into a repository of its own, but for what nf-core has of its own."""
+    nf_core = tool("nf-core", "SFS_NF_CORE")
+    (tmp_path / "bin" / "nextflow").symlink_to(nextflow[0])
+    modules = tmp_path / "remote" / "modules"
+    (modules / "nf-core").mkdir(parents=True)
+    for name in ("environment-schema.json", "meta-schema.json"):
+        (modules / name).write_text("{}")
+    (tmp_path / "remote/subworkflows").mkdir()
+    (tmp_path / "remote/subworkflows/yaml-schema.json").write_text("{}")
+    (tmp_path / "remote/.nf-core.yml").write_text("repository_type: modules\norg_path: nf-core\n")
+    shutil.copytree(FOLDER, tmp_path / "pipeline", ignore=shutil.ignore_patterns("work", ".next*"))
+    commit(tmp_path / "remote", env)
+    commit(tmp_path / "pipeline", env)
+    kept = tmp_path / "config" / "nfcore" / "nf-core"
+    kept.mkdir(parents=True)
+    run(["git", "clone", "-q", str(tmp_path / "remote"), "modules"], kept, env)
+    quiet = {"NFCORE_NO_VERSION_CHECK": "1", "XDG_CONFIG_HOME": str(tmp_path / "config")}
+    command = [nf_core, "--hide-progress", "pipelines", "lint", "--plain-text"]
+    done = run(command, tmp_path / "pipeline", env | quiet)
+    said = done.stdout + done.stderr
+    assert done.returncode == 0, said
+    assert "0 Tests Failed" in said
+    assert int(re.search(r"(\d+) Tests Passed", said)[1]) > 100
+
+
 SHEETS = [
     ("name\tmatrix\na\tm.csv\na\tm.csv\n", "line 3: the name 'a' is there twice"),
     ("matrix\toptions\nm.csv\t\n", "the columns are name"),
@@ -313,6 +376,17 @@ SHEETS = [
     ("name\tmatrix\na\tnone.csv\n", "line 2: there is no"),
     ("name\tmatrix\toptions\na\tm.csv\t--title 'x\n", "is not closed"),
     ("name\tmatrix\toptions\na\tm.csv\t--memory 2G\n", "the pipeline gives --memory"),
+    ("name\tmatrix\toptions\na\tm.csv\t--out x\n", "the pipeline gives --out"),
+    ("name\tmatrix\toptions\na\tm.csv\t--weights-out=x\n", "the pipeline gives --weights-out"),
+    ("name\tmatrix\toptions\na\tm.csv\t--methd x\n", "--methd is no option of sfs rank in shards"),
+    ("name\tmatrix\toptions\na\tm.csv\t--method x\n", "unknown value 'x' of --method"),
+    ("name\tmatrix\toptions\na\tm.csv\t--neighbors 0\n", "--neighbors 0 is too small"),
+    ("name\tmatrix\toptions\na\tm.csv\t--neighbors 2.5\n", "--neighbors is a whole number"),
+    ("name\tmatrix\toptions\na\tm.csv\t--labels\n", "--labels needs a value"),
+    ("name\tmatrix\toptions\na\tm.csv\t--modules=2\n", "--modules takes no value"),
+    ("name\tmatrix\tselect\na\tm.csv\t--matrix x\n", "the pipeline gives --matrix"),
+    ("name\tmatrix\tselect\na\tm.csv\ttop 3\n", "top is no option of sfs select"),
+    ("name\tmatrix\tfiles\na\tm.csv\t'x\n", "is not closed"),
 ]
 
 
@@ -323,7 +397,8 @@ def nextflow(env, tmp_path) -> list[str]:
     if not found:
         pytest.skip("nextflow is not installed (SFS_NEXTFLOW says where it is)")
     (tmp_path / "m.csv").symlink_to(MATRIX)
-    return [found, "run", str(FOLDER), "-profile", "test", "--outdir", "out", "-w", "work"]
+    command = [found, "run", str(FOLDER), "-profile", "test", "--outdir", "out", "-w", "work"]
+    return [*command, "--skip_multiqc"]
 
 
 @pytest.mark.slow
@@ -333,7 +408,41 @@ def test_a_bad_sheet_is_refused_before_anything_runs(nextflow, sheet, said, tmp_
     done = run([*nextflow, "--input", "sheet.tsv"], tmp_path, env)
     assert done.returncode != 0
     assert said in done.stdout + done.stderr
-    assert not (tmp_path / "out").exists()
+    assert not list((tmp_path / "work").glob("??/*"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", [["--shard", "3"], ["--shards", "0"], ["--shards", "two"]])
+def test_wrong_parameters_are_refused(nextflow, words, tmp_path, env):
+    done = run([*nextflow, *words], tmp_path, env)
+    assert done.returncode != 0
+    assert words[0][2:] in done.stdout + done.stderr
+    assert not list((tmp_path / "work").glob("??/*"))
+
+
+@pytest.mark.slow
+def test_the_profile_of_the_tests_uses_every_module(nextflow, tmp_path, env):
+    multiqc = tool("multiqc", "SFS_MULTIQC")
+    env["PATH"] += f"{os.pathsep}{Path(multiqc).parent}"
+    words = [word for word in nextflow if word != "--skip_multiqc"]
+    done = run(words, tmp_path, env)
+    assert done.returncode == 0, done.stdout + done.stderr
+    out = tmp_path / "out"
+    options = ["--method", "spec", "--similarity", "knn", "--block-size", "500"]
+    whole = ranked(tmp_path / "plain", options, env)
+    assert (out / "plain/plain.ranking.tsv").read_bytes() == whole["ranking.tsv"]
+    fused = ["--source", f"tissue=labels:{LABELS}:tissue", "--out", "f.npz"]
+    assert run(["sfs", "fuse", str(MATRIX), *fused], tmp_path, env).returncode == 0
+    options = ["--method", "spec", "--similarity-file", f"{tmp_path}/f.npz", "--block-size", "500"]
+    whole = ranked(tmp_path / "tissue", options, env)
+    assert (out / "tissue/tissue.ranking.tsv").read_bytes() == whole["ranking.tsv"]
+    made = (out / "tissue/tissue_selected.selected.txt").read_text().split()
+    assert len(made) == 20
+    assert (out / "tissue/tissue_evaluated.evaluation.tsv").exists()
+    assert "Features of the tissue" in (out / "tissue/tissue.report.html").read_text()
+    assert (out / "multiqc/multiqc_report.html").exists()
+    ended = {path.name.partition("_20")[0] for path in (out / "pipeline_info").iterdir()}
+    assert {"execution_trace", "execution_timeline", "execution_report"} <= ended
 
 
 @pytest.mark.slow
@@ -341,8 +450,10 @@ def test_shards_in_scratch_make_the_bytes_of_one_run(nextflow, tmp_path, env):
     named = tmp_path / "m[1].csv"
     named.symlink_to(MATRIX)
     options = "--block-size 100 --method fisher --labels labels.tsv:tissue --title 'a $(b)'"
+    (tmp_path / "two words.txt").write_text("")  # names may have spaces
+    files = f"{LABELS} '{tmp_path}/two words.txt'"
     (tmp_path / "sheet.tsv").write_text(
-        f"\ufeffname\tmatrix\toptions\tfiles\nx\t{named}\t{options}\t{LABELS}\n"
+        f"\ufeffname\tmatrix\toptions\tfiles\nx\t{named}\t{options}\t{files}\n"
     )
     words = [*nextflow, "--input", "sheet.tsv", "-process.scratch", "true"]
     for shards, out in (("1", "whole"), ("3", "out")):

@@ -118,6 +118,7 @@ def test_nextflow(shards, cells, shell, tmp_path):
     command = [
         *(tool("nextflow", "SFS_NEXTFLOW"), "run", str(WORKFLOWS / "nextflow"), "-profile", "test"),
         *("--input", "sheet.tsv", "--outdir", "out", "-w", "work", "--shards", str(shards)),
+        "--skip_multiqc",
     ]
     done = run(command, tmp_path, environment(tmp_path / "bin", NXF_ANSI_LOG="false"))
     assert done.returncode == 0, done.stdout + done.stderr

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import html
 import os
 import re
 import shlex
+import shutil
 from pathlib import Path
 
 import pytest
@@ -124,6 +126,23 @@ def test_rankings_of_a_group_are_compared_and_labels_are_inputs(snakemake, tmp_p
     assert "name=a" not in again.stdout
 
 
+def test_general_statistics_of_multiqc_have_all_rankings(snakemake, tmp_path):
+    multiqc = tool("multiqc", "SFS_MULTIQC")
+    rows = [f"{name}\t{MATRIX}\t--method variance\t\t\t1\tboth" for name in "ab"]
+    (tmp_path / "samples.tsv").write_text("\n".join([f"{HEADER}\tgroup", *rows]) + "\n")
+    env = environment(tmp_path / "bin")
+    env["PATH"] += f"{os.pathsep}{Path(multiqc).parent}"
+    done = run([*snakemake, "multiqc=True"], tmp_path, env)
+    assert done.returncode == 0, done.stderr
+    page = tmp_path / "results/multiqc"
+    text = (page / "multiqc_data/multiqc_general_stats.txt").read_text()
+    head, *found = (line.split("\t") for line in text.splitlines())
+    assert any(name.endswith("top_feature") for name in head)
+    assert len(found) == 3
+    for end, row in zip(("compared | both", "ranked | a", "ranked | b"), sorted(found)):
+        assert end in row[0]
+
+
 def test_what_has_changed_is_ranked_anew(snakemake, tmp_path, monkeypatch, capfd):
     """Labels, values, options, and files of a configuration; all in folders with blanks."""
     monkeypatch.chdir(tmp_path)
@@ -170,6 +189,16 @@ def test_what_has_changed_is_ranked_anew(snakemake, tmp_path, monkeypatch, capfd
     assert "Nothing to be done" in run(command, tmp_path, env).stderr
 
 
+def test_nothing_of_a_sheet_is_run_by_the_shell(snakemake, tmp_path):
+    title = "$(touch pwned) `touch pwned` {wildcards.name} > pwned; a  b"
+    write_sheet(tmp_path, f"plain\t{MATRIX}\t--method variance --title '{title}'\t\t\t1")
+    done = run(snakemake, tmp_path, environment(tmp_path / "bin"))
+    assert done.returncode == 0, done.stderr
+    assert not list(tmp_path.rglob("pwned"))
+    page = (tmp_path / "results/ranked/plain/report.html").read_text()
+    assert html.escape(title, quote=False) in page
+
+
 @pytest.mark.parametrize(
     ("row", "said"),
     [
@@ -178,6 +207,14 @@ def test_what_has_changed_is_ranked_anew(snakemake, tmp_path, monkeypatch, capfd
         (f"plain\t{MATRIX}\t\trun.yaml\t\t2", "format"),
         (f"plain\t{MATRIX}\t\tno.yaml\t\t2", "no.yaml"),
         (f"..\t{MATRIX}\t\t\t\t2", "name"),
+        (f"plain\t{MATRIX}\t--title 'a\t\t\t2", "plain: a quote in the column options is not"),
+        (f'plain\t{MATRIX}\t\t\t"a\t2', "plain: a quote in the column files is not"),
+        ("plain\t{name}.csv\t\t\t\t2", "plain: Snakemake takes what is in braces"),
+        (f"plain\t{MATRIX}\t--methd x\t\t\t2", "--methd is no option"),
+        (f"plain\t{MATRIX}\t--method x\t\t\t2", "--method cannot be x"),
+        (f"plain\t{MATRIX}\t--neighbors 0\t\t\t2", "--neighbors cannot be 0"),
+        (f"plain\t{MATRIX}\t--labels\t\t\t2", "--labels cannot be empty"),
+        (f"plain\t{MATRIX}\t--modules=1\t\t\t2", "--modules takes no value"),
     ],
 )
 def test_what_the_workflow_cannot_follow_is_refused(snakemake, row, said, tmp_path):
@@ -186,6 +223,22 @@ def test_what_the_workflow_cannot_follow_is_refused(snakemake, row, said, tmp_pa
     done = run([*snakemake, "--dry-run"], tmp_path, environment(tmp_path / "bin"))
     assert done.returncode != 0
     assert said in done.stdout + done.stderr
+
+
+def test_the_folder_can_be_lifted_and_its_own_test_runs(tmp_path):
+    lifted = tmp_path / "lifted"
+    shutil.copytree(FOLDER, lifted)  # links are followed: the sample data comes along
+    words = ["--directory", ".test", "--configfile", ".test/config/config.yaml", "--cores", "2"]
+    env = environment(tmp_path / "bin")
+    done = run([tool("snakemake", "SFS_SNAKEMAKE"), *words], lifted, env)
+    assert done.returncode == 0, done.stderr
+    results = lifted / ".test" / "results"
+    whole = ranked(tmp_path / "fisher", [*TISSUE, "--title", "Fisher scores"], env)
+    assert (results / "ranked/fisher/ranking.tsv").read_bytes() == whole["ranking.tsv"]
+    assert "Fisher scores" in (results / "ranked/fisher/report.html").read_text()
+    assert (results / "compared/methods/ranking.tsv").exists()
+    listed = run([tool("snakemake", "SFS_SNAKEMAKE"), "--dry-run"], lifted, env)  # its own sheet
+    assert listed.returncode == 0, listed.stderr
 
 
 def test_a_group_of_one_is_refused(snakemake, tmp_path):
@@ -229,6 +282,29 @@ def test_the_wrapper_refuses_what_it_gives(tmp_path):
     done = run([snakemake, "--cores", "1"], tmp_path, environment(tmp_path / "bin"))
     assert done.returncode != 0
     assert "resources mem_mb of the rule" in done.stdout + done.stderr
+
+
+def test_the_wrapper_tells_sfs_mib_and_lets_the_shell_run_nothing(tmp_path):
+    snakemake = tool("snakemake", "SFS_SNAKEMAKE")
+    wrapper = FOLDER / "workflow" / "wrapper"
+    text = (wrapper / "test" / "Snakefile").read_text().replace("file:..", f"file://{wrapper}")
+    (tmp_path / "Snakefile").write_text(
+        text.replace("--method", "--title '$(touch pwned)' --method")
+    )
+    for name in (MATRIX.name, "labels.tsv"):
+        (tmp_path / name).symlink_to(MATRIX.parent / name)
+    tells = """#!/bin/sh
+printf '%s\\n' "$@" > words
+mkdir -p out
+touch out/study.ranking.tsv out/study.report.html
+"""
+    write_script(tmp_path / "bin" / "sfs", tells)
+    done = run([snakemake, "--cores", "1"], tmp_path, environment(tmp_path / "bin"))
+    assert done.returncode == 0, done.stderr
+    given = (tmp_path / "words").read_text().splitlines()
+    assert given[given.index("--memory") + 1] == "477M"  # 500 MB
+    assert given[given.index("--title") + 1] == "$(touch pwned)"
+    assert not (tmp_path / "pwned").exists()
 
 
 def test_meta_data_of_the_catalog_and_the_wrapper_can_be_read():

@@ -1,106 +1,143 @@
 """Do the clusters of single cells survive our gene lists? scanpy's steps on lists of several kinds.
 
-usage: python -m tools.benchmarks.leiden DATA [--genes N] [--add "NAME=OPTIONS OF sfs rank" ...]
-           [--peers FOLDER]
+usage: python -m tools.benchmarks.leiden DATA [--sets NAME ...] [--genes N ...] [--seeds K]
+           [--more FOLDER] [--add "NAME=OPTIONS OF sfs rank" ...] [--jobs J] [--peers FOLDER]
 
 The genes are chosen without labels by `sfs rank` and by the flavors of scanpy's highly variable
 genes. On the first N of them follow scanpy's scaling, principal components, neighbors and Leiden
-clusters with five seeds; what counts is the adjusted Rand index with the known types. The sets are
-pbmc68k_reduced (logarithms of 700 cells, types of the authors) and 2,000 simulated cells of eight
-types, two of them rare, whose depths differ.
+clusters with five seeds; what counts is the adjusted Rand index and the normalized mutual
+information with the known types. The sets are those of `tools.benchmarks.cell_sets`, or with
+`--more` the h5ad files of a folder that `tools.benchmarks.cell_collections` made: `sfs` and two
+flavors get log1p of the counts scaled to their median total, and `seurat_v3` the counts. The time
+is that of `sfs rank` with one thread, with its start.
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 import tempfile
-import warnings
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.metrics import adjusted_rand_score
+from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
+from tools.benchmarks.cell_sets import Cells, every_set
 from tools.benchmarks.lists import FLAVORS, ranked
 from tools.benchmarks.peers import default_folder, environment, run_peer
 from tools.benchmarks.table import Bench
 
 SEEDS = 5
-RANKINGS = {"default": "", "most variable genes": "--method variance"}
+RANKINGS = {
+    "default": "",
+    "spec": "--method spec",
+    "spec on knn": "--method spec --similarity knn",
+    "MRSF in rounds": "--method mrsf-rounds",
+    "most variable genes": "--method variance",
+}
+MEASURES = {"ARI": adjusted_rand_score, "NMI": normalized_mutual_info_score}
+Row = dict[str, Any]
 
 
-def simulated(n: int = 2000, m: int = 3000, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
-    """Return counts, genes x cells, and the type of each cell.
-
-    A type has 30 markers with up to 6 times the expression; a gene's counts are negative binomial
-    about a mean that differs between genes by two orders of magnitude, and so does the depth
-    between cells by a factor of about 3.
-    """
-    rng = np.random.default_rng(seed)
-    types = rng.choice(8, n, p=[0.25, 0.2, 0.15, 0.15, 0.1, 0.09, 0.04, 0.02])
-    level = np.exp(rng.normal(-1.5, 1.2, m))
-    effect = np.ones((m, 8))
-    for each in range(8):
-        markers = rng.choice(m, 30, replace=False)
-        effect[markers, each] = rng.uniform(2, 6, 30)
-    depth = np.exp(rng.normal(0, 0.35, n))
-    mean = level[:, None] * effect[:, types] * depth
-    counts = rng.poisson(rng.gamma(4, mean / 4))
-    names = [f"gene{i:04d}" for i in range(m)]
-    return pd.DataFrame(counts.astype(float), names, [f"cell{i}" for i in range(n)]), types
+def logarithms(cells: Cells) -> np.ndarray:
+    """Return log1p of the counts scaled to their median total, shape (n, m)."""
+    if cells.logarithms:
+        return cells.counts
+    total = cells.counts.sum(axis=1, keepdims=True)
+    return np.asarray(np.log1p(cells.counts * (np.median(total) / total)))
 
 
-def pbmc(data: Path) -> tuple[pd.DataFrame, np.ndarray]:
-    """Return the logarithms of pbmc68k_reduced, genes x cells, and the types of the cells."""
-    import anndata
+def measure(
+    cells: Cells, rankings: dict[str, str], sizes: list[int], python: Path, folder: Path
+) -> list[Row]:
+    """Judge every list on a set of cells: a row for each list, each size and each seed."""
+    X = logarithms(cells)
+    varies = X.std(axis=0) > 0
+    X, counts = X[:, varies], cells.counts[:, varies]
+    sizes = [size for size in sizes if size < X.shape[1]] or [X.shape[1] // 2]
+    genes = [f"gene{i}" for i in range(X.shape[1])]
+    file = folder / f"{abs(hash((cells.name, X.shape, float(X.sum()))))}.parquet"
+    table = pd.DataFrame(X.T, genes, [f"cell{i}" for i in range(len(X))])
+    table.to_parquet(file)
+    at = {gene: i for i, gene in enumerate(genes)}
+    lists, seconds = [], {}
+    for name, options in rankings.items():
+        start = time.perf_counter()
+        lists.append([at[gene] for gene in ranked(file, f"{options} --threads 1")])
+        seconds[name] = time.perf_counter() - start
+    file.unlink()
+    inputs = {"X": X, "counts": counts, "lists": np.array([row[: max(sizes)] for row in lists])}
+    found = run_peer(python, "scanpy", "leiden", inputs, seeds=SEEDS, flavors=FLAVORS, sizes=sizes)
+    names = [*rankings, *(f"scanpy {flavor}" for flavor in FLAVORS), "all genes"]
+    return [
+        {"set": cells.name, "genes": size, "list": name, "seconds": seconds.get(name, np.nan)}
+        | {key: function(cells.types, labels) for key, function in MEASURES.items()}
+        for name, of_sizes in zip(names, found.found["clusters"], strict=True)
+        for size, of_seeds in zip(sizes, of_sizes, strict=True)
+        for labels in of_seeds
+    ]
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        cells = anndata.read_h5ad(data / "pbmc68k_reduced" / "10x_pbmc68k_reduced.h5ad")
-    X = cells.raw.to_adata().to_df().T if cells.raw is not None else cells.to_df().T
-    return X.astype(np.float64), pd.factorize(cells.obs["bulk_labels"])[0]
+
+def report(rows: list[Row]) -> Iterator[str]:
+    """Yield the tables: a column for each list, a row for each set, and the means below."""
+    frame = pd.DataFrame(rows)
+    names = list(dict.fromkeys(frame["list"]))
+    for size, part in frame.groupby("genes"):
+        yield f"\nFirst {size:,} genes: ARI, NMI (mean over seeds)\n"
+        yield f"| set | {' | '.join(names)} |"
+        yield "|---" * (1 + len(names)) + "|"
+        of_sets = part.groupby(["set", "list"], sort=False)[list(MEASURES)].mean()
+        for name in dict.fromkeys(part["set"]):
+            yield f"| {name} | {' | '.join(_both(of_sets.loc[name, key]) for key in names)} |"
+        means = of_sets.groupby("list").mean()
+        yield f"| mean | {' | '.join(_both(means.loc[key]) for key in names)} |"
+    taken = frame.groupby("list")["seconds"].mean()
+    yield f"| seconds | {' | '.join(f'{taken[key]:.1f}' for key in names)} |"
 
 
-def agreement(X: np.ndarray, types: np.ndarray, python: Path) -> list[float]:
-    """Return the adjusted Rand index of each seed, of cells by these genes."""
-    found = run_peer(python, "scanpy", "leiden", {"X": X.T}, seeds=SEEDS).found["clusters"]
-    return [float(adjusted_rand_score(types, row)) for row in found]
+def _both(row: pd.Series) -> str:
+    return ", ".join(f"{row[key]:.3f}" for key in MEASURES)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data", type=Path)
-    parser.add_argument("--genes", type=int, default=200)
+    parser.add_argument("--sets", nargs="+", help="names of sets; by default all")
+    parser.add_argument("--more", type=Path, help="folder of h5ad files in place of the sets")
+    parser.add_argument("--genes", type=int, nargs="+", default=[200, 2000])
+    parser.add_argument("--seeds", type=int, default=1, help="draws of each simulated set")
     parser.add_argument("--add", action="append", default=[], metavar="NAME=OPTIONS")
+    parser.add_argument("--rankings", nargs="*", choices=RANKINGS, default=list(RANKINGS))
+    parser.add_argument("--jobs", type=int, default=1, help="sets at a time")
+    parser.add_argument("--rows", type=Path, help="CSV of all rows, besides the tables")
     parser.add_argument("--peers", type=Path, default=default_folder(), help="environments")
     given = parser.parse_args()
-    rankings = RANKINGS | dict(text.split("=", 1) for text in given.add)
-    counts, types = simulated()
-    normalized = np.log1p(counts * (counts.sum().median() / counts.sum(axis=0)))
+    rankings = {name: RANKINGS[name] for name in given.rankings}
+    rankings |= dict(text.split("=", 1) for text in given.add)
     sets = [
-        ("pbmc68k_reduced", *pbmc(given.data), None),
-        ("2,000 simulated cells", normalized, types, counts),
+        cells
+        for cells in every_set(given.data, given.seeds, given.more)
+        if given.sets is None or cells.name in given.sets
     ]
-    print("| set | genes by | ARI, mean | each seed |\n|---|---|---|---|")
     with tempfile.TemporaryDirectory(prefix="sfs-leiden-") as folder:
-        bench = Bench(Path(folder), given.peers.absolute())
-        python = environment(bench, "scanpy")
-        for name, X, known, raw in sets:
-            X = X[X.to_numpy().std(axis=1) > 0]
-            file = Path(folder) / "matrix.parquet"
-            X.to_parquet(file)
-            lists = {key: ranked(file, options) for key, options in rankings.items()}
-            for flavor in FLAVORS:
-                values = X if flavor != "seurat_v3" or raw is None else raw.loc[X.index]
-                inputs = {"X": values.to_numpy()}
-                score = run_peer(python, "scanpy", "flavor", inputs, flavor=flavor).found["score"]
-                lists[f"scanpy {flavor}"] = list(X.index[np.argsort(-score, kind="stable")])
-            lists["all genes"] = list(X.index)
-            for key, genes in lists.items():
-                taken = genes if key == "all genes" else genes[: given.genes]
-                found = agreement(X.loc[taken].to_numpy(), known, python)
-                each = ", ".join(f"{value:.3f}" for value in found)
-                print(f"| {name} | {key} | {np.mean(found):.3f} | {each} |", flush=True)
+        python = environment(Bench(Path(folder), given.peers.absolute()), "scanpy")
+        one = partial(
+            measure, rankings=rankings, sizes=given.genes, python=python, folder=Path(folder)
+        )
+        rows = []
+        with ThreadPoolExecutor(given.jobs) as pool:
+            for found in pool.map(one, sets):
+                rows += found
+                print(f"{found[0]['set']}: done", file=sys.stderr, flush=True)
+                if given.rows is not None:
+                    pd.DataFrame(rows).to_csv(given.rows, index=False)
+    print("\n".join(report(rows)))
 
 
 if __name__ == "__main__":

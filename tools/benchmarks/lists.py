@@ -1,17 +1,18 @@
 """What the gene lists are worth: methods x labelled data sets, judged by labels they did not see.
 
-usage: python -m tools.benchmarks.lists DATA [--sets NAME ...] [--rankings NAME ...]
+usage: python -m tools.benchmarks.lists DATA [--more] [--sets NAME ...] [--rankings NAME ...]
            [--add "NAME=OPTIONS OF sfs rank" ...] [--with-labels]
            [--peers FOLDER | --no-peers] [--jobs N] [--out FILE.md]
 
 Every set is prepared here (logs of intensities and counts), written as Parquet, and ranked by `sfs
-rank` as a process, without its labels. With --with-labels the rankings that use labels are compared
-in place of these, and chosen inside each fold (3 folds). The first 50, 100 and 200 genes are judged
-by the balanced accuracy of a nearest neighbor and of a linear SVM (3 x 5 folds, standardized
-genes), the first 100 by the normalized mutual information of k-means with the classes, the first 50
-by the mean absolute correlation of pairs and by the share of genes that one sample makes. Sizes of
-more than half of the genes are left out. Beside the lists of sfs stand random genes (mean of five
-draws), all genes, and the highly variable genes of scanpy.
+rank` as a process, without its labels. With --more the sets are the folders that
+`tools.benchmarks.r_collections` made in DATA. With --with-labels the rankings that use labels are
+compared in place of these, and chosen inside each fold (3 folds). The first 50, 100 and 200 genes
+are judged by the balanced accuracy of a nearest neighbor and of a linear SVM (3 x 5 folds,
+standardized genes), the first 100 by the normalized mutual information of k-means with the classes,
+the first 50 by the mean absolute correlation of pairs and by the share of genes that one sample
+makes. Sizes of more than half of the genes are left out. Beside the lists of sfs stand random genes
+(mean of five draws), all genes, and the highly variable genes of scanpy.
 """
 
 from __future__ import annotations
@@ -62,6 +63,11 @@ def as_is(values: np.ndarray) -> np.ndarray:
 def logs(values: np.ndarray) -> np.ndarray:
     """Return log2 of intensities; those of MAS4 below 20, negative ones too, are noise."""
     return np.log2(np.maximum(values, 20.0))
+
+
+def logs_of_large(values: np.ndarray) -> np.ndarray:
+    """Return log2 where values are intensities, of which some are above 100; else as they are."""
+    return logs(values) if values.max() > 100 else values
 
 
 def log_counts(values: np.ndarray) -> np.ndarray:
@@ -355,8 +361,10 @@ def with_error(differences: pd.Series) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data", type=Path)
-    parser.add_argument("--sets", nargs="+", choices=[s.name for s in SETS], metavar="NAME")
-    parser.add_argument("--rankings", nargs="+", choices=list(RANKINGS), metavar="NAME")
+    parser.add_argument("--more", action="store_true", help="the sets of r_collections")
+    parser.add_argument("--sets", nargs="+", metavar="NAME")
+    named = list(RANKINGS | WITH_LABELS)
+    parser.add_argument("--rankings", nargs="+", choices=named, metavar="NAME")
     parser.add_argument("--add", action="append", default=[], metavar="NAME=OPTIONS")
     parser.add_argument("--with-labels", action="store_true", help="compare supervised rankings")
     parser.add_argument("--peers", type=Path, default=default_folder(), help="environments")
@@ -364,22 +372,28 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="sets at once")
     parser.add_argument("--out", type=Path, help="Markdown file, not stdout")
     given = parser.parse_args()
-    chosen = tuple(s for s in SETS if given.sets is None or s.name in given.sets)
-    rankings = {k: v for k, v in RANKINGS.items() if given.rankings is None or k in given.rankings}
-    rankings |= {BASELINE: RANKINGS[BASELINE]}
+    sets = SETS
+    if given.more:
+        folders = sorted(path.parent.name for path in given.data.glob("*/expression.parquet"))
+        sets = tuple(DataSet(name, f"{name}/expression.parquet", logs_of_large) for name in folders)
+    unknown = set(given.sets or ()) - {s.name for s in sets}
+    if unknown:
+        parser.error(f"no such sets: {', '.join(sorted(unknown))}")
+    chosen = tuple(s for s in sets if given.sets is None or s.name in given.sets)
+    known, base = (WITH_LABELS, "F-test") if given.with_labels else (RANKINGS, BASELINE)
+    rankings = {k: v for k, v in known.items() if given.rankings is None or k in given.rankings}
+    rankings |= {base: known[base]}
     rankings |= dict(text.split("=", 1) for text in given.add)
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
         os.environ.setdefault(name, "1")  # sets run side by side
     with tempfile.TemporaryDirectory(prefix="sfs-lists-") as folder:
         bench = Bench(Path(folder), None if given.no_peers else given.peers.absolute())
+        rest = given.jobs, rankings, given.data, bench
         if given.with_labels:
-            supervised = WITH_LABELS | dict(text.split("=", 1) for text in given.add)
-            rest = given.jobs, supervised, given.data, bench
             text = report_with_labels(of_sets(measure_with_labels, chosen, *rest))
         else:
             with suppress(MissingError):  # told set by set
                 environment(bench, "scanpy")  # before several processes would make it at once
-            rest = given.jobs, rankings, given.data, bench
             text = report(of_sets(measure, chosen, *rest))
     if given.out is None:
         print(text, end="")

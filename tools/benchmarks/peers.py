@@ -50,12 +50,15 @@ class Peer:
         Medians, seconds of the function alone.
     found : dict of ndarray
         Its results.
+    peak : int
+        Largest resident size of its process, bytes.
     """
 
     name: str
     wall: float
     processor: float
     found: dict[str, np.ndarray]
+    peak: int
 
 
 def default_folder() -> Path:
@@ -154,4 +157,4 @@ def run_peer(
         with np.load(f"{folder}/found.npz") as file:
             found = dict(file)
     wall, processor = (median(column) for column in zip(*facts["seconds"]))
-    return Peer(facts["name"], wall, processor, found)
+    return Peer(facts["name"], wall, processor, found, facts["peak"])

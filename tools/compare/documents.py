@@ -21,6 +21,7 @@ CHANGING = {
     "read_rate",
     "seconds",
     "sha256",
+    "started",
     "versions",
 }
 """Keys whose values are those of one run."""

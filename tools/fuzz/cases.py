@@ -11,9 +11,9 @@ from pathlib import Path
 from random import Random
 
 from tools.fuzz.mutations import mutate
-from tools.fuzz.oracle import BAD, EXISTS, OK, REFUSED
+from tools.fuzz.oracle import EXISTS, OK, REFUSED
 from tools.fuzz.runner import MEMORY, ChildDiedError, in_child
-from tools.fuzz.seeds import REFUSED_FORMAT, Files, Seed
+from tools.fuzz.seeds import Files, Seed
 
 OFTEN = ("h5ad", "h5ad", "h5mu", "10x", "store", "similarity")
 """Formats that get further turns: their libraries check little of what they read."""
@@ -97,7 +97,7 @@ def undamaged(seeds: Sequence[Seed]) -> list[Case]:
             partial(write_files, seed.files),
             "valid" if is_right == "same" else is_right,
             seed.table,
-            frozenset({BAD if seed.format == REFUSED_FORMAT else OK}),
+            frozenset({OK}),
         )
         for seed in seeds
         for command, is_right, _ in seed.commands
@@ -126,7 +126,7 @@ def mutated(seeds: Sequence[Seed], others: Sequence[bytes], seed: int, index: in
         # results that are damaged are those of another run
         REFUSED | {EXISTS} if chosen.format == "results" else REFUSED,
         apart=True,
-        undamaged=None if chosen.format == REFUSED_FORMAT else partial(write_files, chosen.files),
+        undamaged=partial(write_files, chosen.files),
     )
 
 

@@ -841,6 +841,7 @@ _BINARY = (
     ".feather",
     ".arrow",
     ".xlsx",
+    ".rds",
     ".gz",
     ".zst",
 )

@@ -236,12 +236,13 @@ def _first(result: bytes) -> str:
 
 
 def _of_the_output(out: Path) -> Iterator[Fault]:
-    expected = {"ranking.tsv", "run.json", "report.html", "sfs_mqc.json"}
+    for_multiqc = ("sfs_mqc.json", "sfs_general_mqc.json", "sfs_mqc_versions.yml")
+    expected = {"ranking.tsv", "run.json", "report.html", *for_multiqc}
     names = {p.name for p in out.iterdir()} if out.is_dir() else set()
     if not expected <= names:
         yield Fault("result", "an output is missing", str(sorted(names)))
         return
-    for name in ("run.json", "sfs_mqc.json"):
+    for name in ("run.json", *for_multiqc):
         try:
             json.loads((out / name).read_bytes())
         except ValueError as error:
@@ -249,8 +250,9 @@ def _of_the_output(out: Path) -> Iterator[Fault]:
     page = (out / "report.html").read_bytes()
     if not page.rstrip().endswith(b"</html>") or b"<script>alert" in page:
         yield Fault("result", "report.html is cut off, or runs what a name holds")
-    if b"<script>alert" in (out / "sfs_mqc.json").read_bytes():
-        yield Fault("result", "sfs_mqc.json carries raw HTML")
+    for name in for_multiqc:
+        if b"<script>alert" in (out / name).read_bytes():
+            yield Fault("result", f"{name} carries raw HTML")
 
 
 def parse(result: bytes) -> list[dict[str, str]] | str:

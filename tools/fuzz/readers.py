@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -82,32 +83,79 @@ def _of_rows(head: list[str], rows: list[list[str]], lead: int) -> Reading:
         raise ValueError("header and rows do not fit")
     if any(len(row) != n + lead for row in rows):
         raise ValueError("rows of several lengths")
-    X = np.array([[_number(v) for v in row[lead:]] for row in rows])
+    values = [[v.strip() for v in column] for column in zip(*(row[lead:] for row in rows))]
+    values = [column for column in values if not _is_text(column)]
+    if not values:
+        raise ValueError("no numbers")
+    X = np.array([[_number(v) for v in column] for column in values]).T
     return Reading([row[0].strip(BLANKS) for row in rows], X)
 
 
+def _is_text(column: list[str]) -> bool:
+    """Tell a column beside the numbers: two values or more, all of which have letters."""
+    known = [value for value in column if value not in MISSING]
+    return len(column) > 1 and bool(known) and all(map(_has_letters, known))
+
+
+def _has_letters(value: str) -> bool:
+    with suppress(ValueError):
+        float(value)
+        return False
+    return any(map(str.isalpha, value))
+
+
 def text(path: Path) -> Iterator[Reading]:
-    content = _decompressed(path).decode("utf-8-sig")
+    content = _decoded(_decompressed(path))
     if "\0" in content:
         raise ValueError("NUL")
     while content.startswith("#"):  # comments may stand above the header
         content = content.partition("\n")[2]
+    lines = content.split("\n")
     for delimiter in ",\t; ":
-        try:
-            head, *rows = _split(content, delimiter)
-            yield _of_rows(head, rows, 1)
-        except (ValueError, csv.Error, IndexError):
-            continue
+        # titles may stand above the names, and a line of units below them
+        for above, below in ((0, 0), (1, 0), (2, 0), (0, 1), (1, 1)):
+            try:
+                kept = [lines[above], *lines[above + 1 + below :]]
+                skipped = [*lines[:above], *lines[above + 1 : above + 1 + below]]
+                if any(map(_has_number, skipped)):
+                    continue
+                head, *rows = _split("\n".join(kept), delimiter)
+                if delimiter != ",":
+                    rows = [[_DECIMAL.sub(r"\1.\2", value) for value in row] for row in rows]
+                yield _of_rows(head, rows, 1)
+            except (ValueError, csv.Error, IndexError):
+                continue
+
+
+_DECIMAL = re.compile(r"^([+-]?\d+),(\d+)$")
+
+
+def _has_number(line: str) -> bool:
+    fields = re.split(r"[,;\t ]", line)
+    return any(field.strip() not in MISSING and not _has_letters(field) for field in fields)
+
+
+def _decoded(data: bytes) -> str:
+    encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    content = data.decode(encoding)
+    return content if "\n" in content else content.replace("\r", "\n")
 
 
 def gct(path: Path) -> Iterator[Reading]:
-    lines = _decompressed(path).decode("utf-8-sig").splitlines()
+    lines = _decoded(_decompressed(path)).splitlines()
     rows = [line.split("\t") for line in lines if line]
     _, _, *more = (int(v) for v in rows[1] if v.strip())
     if rows[0][0].startswith("#1.2"):
         yield _of_rows(rows[2], rows[3:], 2)
     else:
         yield _of_rows(rows[2], rows[3 + more[1] :], 1 + more[0])
+
+
+def series(path: Path) -> Iterator[Reading]:
+    content = _decompressed(path).decode("latin-1")
+    table = content.partition("!series_matrix_table_begin")[2].partition("\n!series_matrix_table_e")
+    head, *rows = _split(table[0].lstrip("\r\n"), "\t")
+    yield _of_rows(head, rows, 1)
 
 
 def _frame(table: Any) -> Iterator[Reading]:
@@ -123,7 +171,10 @@ def _frame(table: Any) -> Iterator[Reading]:
             names = [c for c in columns if isinstance(c, str) and c in data.columns]
     texts = [f.name for f in table.schema if str(f.type) in ("string", "large_string")]
     for name in dict.fromkeys([*names[:1], *texts[:1], data.columns[0]]):
-        values = data.drop(columns=list({name, *names}))  # no level of the index is a sample
+        # no level of the index is a sample, and no other column of text
+        values = data.drop(
+            columns=list({name, *names, *(f.name for f in table.schema if "string" in str(f.type))})
+        )
         yield Reading([str(v) for v in data[name]], values.to_numpy(float))
 
 
@@ -137,6 +188,21 @@ def feather(path: Path) -> Iterator[Reading]:
     from pyarrow import feather as arrow
 
     yield from _frame(arrow.read_table(path))
+
+
+def xlsx(path: Path) -> Iterator[Reading]:
+    from python_calamine import CalamineWorkbook
+
+    head, *rows = CalamineWorkbook.from_path(path).get_sheet_by_index(0).to_python()
+    texts = [[v if isinstance(v, str) else repr(v) for v in row] for row in rows]
+    yield _of_rows([str(name) for name in head], texts, 1)
+
+
+def rds(path: Path) -> Iterator[Reading]:
+    import rdata
+
+    frame = rdata.read_rds(path)
+    yield Reading([str(name) for name in frame.index], frame.to_numpy(float))
 
 
 def _annotated(data: Any) -> Iterator[Reading]:
@@ -251,6 +317,7 @@ def tenx_h5(path: Path) -> Iterator[Reading]:
 READERS: dict[str, Callable[[Path], Iterator[Reading]]] = {
     "text": text,
     "gct": gct,
+    "series": series,
     "parquet": parquet,
     "feather": feather,
     "h5ad": h5ad,
@@ -258,6 +325,8 @@ READERS: dict[str, Callable[[Path], Iterator[Reading]]] = {
     "zarr": zarr,
     "10x": tenx,
     "10x-h5": tenx_h5,
+    "xlsx": xlsx,
+    "rds": rds,
 }
 
 
@@ -284,7 +353,7 @@ def column(path: Path, name: str | None) -> dict[str, str]:
         rows = [list(row) for row in zip(*(table.column(i).to_pylist() for i in range(len(head))))]
         rows = [["" if v is None else str(v) for v in row] for row in rows]
     else:
-        content = _decompressed(path).decode("utf-8-sig")
+        content = _decoded(_decompressed(path))
         for delimiter in ",\t; ":
             head, *rows = [row for row in _split(content, delimiter) if row]
             if len(head) > 1 and (name is None or name in [h.strip() for h in head]):
@@ -330,7 +399,7 @@ def similarity(path: Path, samples: list[str]) -> np.ndarray:
             ids, columns = [str(v) for v in found.iloc[:, 0]], [str(c) for c in found.columns[1:]]
             S = found.iloc[:, 1:].to_numpy(float)
         else:
-            content = _decompressed(path).decode("utf-8-sig")
+            content = _decoded(_decompressed(path))
             for delimiter in ",\t; ":
                 head, *rows = _split(content, delimiter)
                 if len(head) > 1:

@@ -11,7 +11,6 @@ import gzip
 import io
 import json
 import tempfile
-import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,8 +20,6 @@ import numpy as np
 from tools.fuzz.study import AGES, CLASSES, FEATURES, SAMPLES, counts, graph, values
 
 Files = dict[str, bytes]
-REFUSED_FORMAT = "xlsx"
-"""A format that is recognized, and refused even if it is not damaged."""
 
 
 @dataclass(frozen=True)
@@ -171,7 +168,7 @@ def _matrices() -> Iterator[Seed]:
         if format in ("h5ad", "h5mu", "zarr"):
             commands = OF_ANNDATA
             lacks += ["--use-raw"] if format == "zarr" else ["--layer"] if "0.6" in name else []
-        if format in ("10x", "h5mu", "xlsx"):  # which are not written
+        if format in ("10x", "h5mu", "xlsx", "rds") or name == "series":  # which are not written
             lacks.append("CHOSEN")
         if format == "10x" or name in ("h5ad csr", "h5ad csc", "zarr 3"):  # sparse ones
             lacks.append("quantile")
@@ -210,13 +207,13 @@ def _matrix_files() -> dict[str, tuple[str, str, str, Files]]:
     for version in ("1.2", "1.3"):
         name = f"m{version[-1]}.gct"
         found[f"gct {version}"] = ("gct", name, "gct", {name: _gct(X, version).encode()})
+    found["series"] = ("tsv", "s.txt", "series", {"s.txt": _series(tsv).encode()})
     with tempfile.TemporaryDirectory() as folder:
         for name, (format, path, table, write) in _WRITERS.items():
             home = Path(folder) / name
             home.mkdir()
             write(home, C if "10x" in format else X)
             found[name] = (format, path, table, _files_below(home))
-    found["xlsx"] = ("xlsx", "m.xlsx", "none", {"m.xlsx": _xlsx()})
     return found
 
 
@@ -248,13 +245,17 @@ def _gct(X: np.ndarray, version: str) -> str:
     return "\n".join([*head, *rows]) + "\n"
 
 
-def _xlsx() -> bytes:
-    sink = io.BytesIO()
-    with zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("[Content_Types].xml", "<Types/>")
-        archive.writestr("xl/workbook.xml", "<workbook><sheets/></workbook>")
-        archive.writestr("xl/worksheets/sheet1.xml", "<worksheet/>")
-    return sink.getvalue()
+def _series(tsv: str) -> str:
+    """Return a table as a series matrix of GEO, with titles that are the names of its columns."""
+    head, rows = tsv.partition("\n")[::2]
+    lines = {
+        "title": SAMPLES,
+        "geo_accession": SAMPLES,
+        "characteristics_ch1": [f"tissue: {name}" for name in CLASSES],
+    }
+    text = [f"!Sample_{name}\t" + "\t".join(f'"{v}"' for v in lines[name]) for name in lines]
+    begin = ["!series_matrix_table_begin", head]
+    return "\n".join([*text, *begin, rows.rstrip("\n"), "!series_matrix_table_end", ""])
 
 
 def annotated(X: np.ndarray, convert: Callable[[np.ndarray], object] = np.array) -> object:
@@ -274,6 +275,27 @@ def annotated(X: np.ndarray, convert: Callable[[np.ndarray], object] = np.array)
     made.obsp["connectivities"] = sparse.csr_matrix(graph())
     made.uns["note"] = {"of": "the study"}
     return made
+
+
+def _write_xlsx(folder: Path, X: np.ndarray) -> None:
+    import xlsxwriter
+
+    with xlsxwriter.Workbook(folder / "m.xlsx") as book:
+        sheet = book.add_worksheet()
+        sheet.write_row(0, 0, ["id", *SAMPLES])
+        for row, (name, numbers) in enumerate(zip(FEATURES, X.tolist()), 1):
+            sheet.write_row(row, 0, [name, *numbers])
+
+
+def _write_rds(folder: Path, X: np.ndarray) -> None:
+    import pandas as pd
+    import rdata
+
+    path = folder / "m.rds"
+    # rdata does not know the strings of pandas 3
+    rows, columns = (pd.Index(ids, dtype=object) for ids in (FEATURES, SAMPLES))
+    rdata.write_rds(path, pd.DataFrame(X, rows, columns))
+    path.write_bytes(gzip.decompress(path.read_bytes()))  # so that what is in it gets damaged
 
 
 def _write_parquet(folder: Path, X: np.ndarray) -> None:
@@ -418,6 +440,8 @@ _WRITERS: dict[str, tuple[str, str, str, Callable[[Path, np.ndarray], None]]] = 
     "10x folder": ("10x", "tenx", "10x", _write_tenx),
     "10x plain": ("10x", "matrix.mtx", "10x", lambda f, X: _write_tenx(f, X, packed=False)),
     "10x h5": ("10x", "m.h5", "10x-h5", _write_tenx_h5),
+    "xlsx": ("xlsx", "m.xlsx", "xlsx", _write_xlsx),
+    "rds": ("rds", "m.rds", "rds", _write_rds),
     "store dense": ("store", "m.store", "none", _write_store),
     "store sparse": ("store", "m.store", "none", lambda f, X: _write_store(f, X, sparse=True)),
 }

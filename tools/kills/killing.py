@@ -28,7 +28,7 @@ GONE = 10.0
 """Seconds in which all processes of a command that was killed must be gone."""
 LOOPING_BYTES = 256 << 20
 """The size of a damaged file: the larger, the longer a call of the library may take."""
-CHANGES = {"finished", "seconds", "peak_memory_bytes", "command"}
+CHANGES = {"started", "finished", "seconds", "peak_memory_bytes", "command"}
 """What of a record differs between two runs."""
 TIMED = {"methods.tsv"}
 """Tables of times."""

@@ -3,10 +3,13 @@
 # ranking.
 # usage: submit.sh OUT SHARDS MATRIX [options of sfs rank]; SHARDS is 1 to 10000
 # Prints the ids of the jobs; the last is the one to wait for. Submitting again after a failure
-# goes on with what is there. Another result in OUT is refused (exit code 4); the option --force
-# replaces it, and begins anew. The plan stays in OUT.plan; remove it when the ranking is there.
-# SBATCH_PARTITION, SBATCH_ACCOUNT and their like set what sbatch is asked for, PASSES how many
-# arrays there are (2, which is enough for most rankings; the last job makes what is left), and
+# goes on with what is there. Wrong options, another plan or result in OUT (exit code 4; the option
+# --force replaces it, and begins anew), and more than any node has are refused before anything is
+# submitted: sfs has to be on the PATH here, too, and reads the inputs once, for their digests.
+# The plan stays in OUT.plan; remove it when the ranking is there.
+# SBATCH_PARTITION, SBATCH_ACCOUNT and their like set what sbatch is asked for, CPUS and MEM what a
+# task gets (else what rank.sbatch says, and no more CPUs than the largest node has), PASSES how
+# many arrays there are (2, which is enough for most rankings; the last job makes what is left), and
 # LOGS where the logs go (OUT.logs).
 set -euo pipefail
 
@@ -17,23 +20,48 @@ shift 2
 plan=$out.plan logs=${LOGS:-$out.logs}
 step=$(dirname "$0")/rank.sbatch
 
-force=()
-for word in "$@"; do
-    [ "$word" != --force ] || force=(--force)
-done
-
-fingerprint() { # a record of a result, or a plan
-    sed -n 's/^  "fingerprint": "\([0-9a-f]*\)",\?$/\1/p' "$1"
+refuse() { # exit code, what is wrong, what to do
+    printf 'error: %s\n  to do: %s\n' "$2" "$3" >&2
+    exit "$1"
 }
 
-# the last job would find it out
-if [ ${#force[@]} = 0 ] && [ -e "$out/run.json" ] &&
-    { [ ! -e "$plan/plan.json" ] ||
-        [ "$(fingerprint "$out/run.json")" != "$(fingerprint "$plan/plan.json")" ]; }; then
-    echo "error: $out holds a result that is not that of $plan" >&2
-    echo "  to do: give another OUT, or --force after MATRIX to replace it" >&2
-    exit 4
+force=()
+for word in "$@"; do
+    case $word in
+        --force) force=(--force) ;;
+        # words of sfs shard init and merge that this script gives
+        --out | --out=* | --prefix | --prefix=* | --shards | --shards=* | --dry-run)
+            refuse 2 "the option $word is not one of MATRIX here" \
+                "leave it out: OUT and SHARDS come first, and files have no prefix" ;;
+    esac
+done
+command -v sfs > /dev/null ||
+    refuse 127 "there is no sfs on the PATH" "load or activate what holds it; jobs get this PATH"
+
+# what the jobs would refuse, and the fingerprint of the ranking that is asked for
+asked=$(sfs shard init "$plan" "$@" --shards "$shards" --dry-run --quiet)
+if [ ${#force[@]} = 0 ] && [ -e "$out/run.json" ] && ! grep --quiet "\"$asked\"" "$out/run.json"; then
+    refuse 4 "$out holds another result" "give another OUT, or --force after MATRIX to replace it"
 fi
+
+# a job that no node can run may wait for ever
+sizes=()
+given=$(sed -n 's/^#SBATCH --cpus-per-task=//p' "$step")
+cpus=${CPUS:-$given}
+if [ -z "${CPUS:-}" ] && [ -n "$given" ]; then
+    most=$(sinfo --noheader --format=%c ${SBATCH_PARTITION:+--partition="$SBATCH_PARTITION"} \
+        2> /dev/null | tr -dc '0-9\n' | sort -n | tail -n 1) || most=
+    if [ -n "$most" ] && [ "$most" -lt "$given" ]; then
+        echo "the largest node has $most CPUs: tasks get these, not $given" >&2
+        cpus=$most
+    fi
+fi
+[ -z "$cpus" ] || sizes+=(--cpus-per-task="$cpus")
+[ -z "${MEM:-}" ] || sizes+=(--mem="$MEM")
+said=$(sbatch --test-only --array="1-$shards" "${sizes[@]}" "$step" 2>&1) ||
+    refuse 1 "Slurm would not take the jobs: $said" \
+        "give CPUS and MEM, such as CPUS=2 MEM=2G, another SBATCH_PARTITION, or edit $step"
+
 mkdir -p "$logs"
 # of the job that this may be run in, and not of those that are submitted
 unset SLURM_ARRAY_TASK_ID SLURM_MEM_PER_NODE SLURM_MEM_PER_CPU
@@ -42,8 +70,8 @@ submit() { # options of sbatch, --, arguments of the step
     local options=()
     while [ "$1" != -- ]; do options+=("$1"); shift; done
     shift
-    sbatch --parsable --kill-on-invalid-dep=yes --output="$logs/%x-%j.log" "${options[@]}" \
-        "$step" "$@"
+    sbatch --parsable --kill-on-invalid-dep=yes --output="${logs//%/%%}/%x-%j.log" \
+        "${sizes[@]}" "${options[@]}" "$step" "$@"
 }
 
 jobs=("$(submit --job-name=sfs-init -- init "$plan" "$@" --shards "$shards")")

@@ -10,14 +10,20 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from sfs_cli.catalog import Method
 from sfs_cli.compute.passes import Pass
+from sfs_cli.features import steps_of
 from sfs_cli.features.batches.choice import choose_batches
 from sfs_cli.features.covariates.explained import Explained, explained_by
 from sfs_cli.features.step import Pairs, Step
 from sfs_cli.logs import Messages
-from sfs_cli.ranking.aggregations import AGGREGATIONS
+from sfs_cli.methods.base import Solution
+from sfs_cli.methods.significance.tested import tested_columns
+from sfs_cli.ranking.aggregations import OF_BATCHES
 from sfs_cli.ranking.agreement import agreement
+from sfs_cli.ranking.combine import fisher, minus_log10
 from sfs_cli.report.model import Table, agreement_table
 from sfs_cli.run.cohort import Cohort
 from sfs_cli.run.fused_rank import DEFAULT_AGGREGATION, aggregate_solutions
@@ -43,9 +49,14 @@ class BatchStep(Step):
         config, passes = self.config, fitting(self.config, shape)
         for title, size in shape.parts.items():
             part = replace(shape, n=size)
-            own = [*fitting(config, part), *ranking_passes(config, part)]
-            passes += passes_of(own, f" within {title}")
+            own = filter(None, (step.scoring_passes(part) for step in self._others()))
+            made = next(own, None) or [*fitting(config, part), *ranking_passes(config, part)]
+            passes += passes_of(made, f" within {title}")
         return passes
+
+    def _others(self) -> list[Step]:
+        """Return the other parts, one of which may score the features of a batch."""
+        return [step for step in steps_of(self.config) if not isinstance(step, BatchStep)]
 
     def score(self, run: Run) -> Scored:
         """Score every feature in each batch, and aggregate the rankings.
@@ -60,8 +71,9 @@ class BatchStep(Step):
             of_part = of_part.of(f" within {part.title}")
             with part.located(run.log):
                 of_part.fit_matrix()
-                scored = score_on(of_part, make_graph(of_part))
-            solutions.append(scored.solution)
+                own = filter(None, (step.score(of_part) for step in self._others()))
+                scored = next(own, None) or score_on(of_part, make_graph(of_part))
+            solutions.append(replace(scored.solution, scorer=None))  # which may hold a graph
             facts: dict[str, Any] = {"name": part.name, "samples": len(part.samples)}
             if part.labels is not None:
                 facts["classes"] = part.labels.counts()
@@ -69,11 +81,13 @@ class BatchStep(Step):
         how = run.config.how or DEFAULT_AGGREGATION
         names = [part.name for part in cohort.parts]
         solution, ranks = aggregate_solutions(how, solutions, names)
+        if tested := run.config.pvalues is not None:
+            how, solution = "fisher", _tested(solution, solutions)
         (column,) = cohort.columns["batch"]
         found = {"column": column.name, "how": how, "ranked": ranked, "left_out": cohort.left_out}
         if len(ranked) <= MOST_COMPARED:
             found["kendall_tau"] = agreement(ranks).kendall
-        return Scored(solution, facts={"batches": found})
+        return Scored(solution, scored.graph if tested else {}, facts={"batches": found})
 
     def find(self, run: Run, found: RankResult) -> None:
         """Find how much of the best features the batches explain."""
@@ -88,7 +102,7 @@ class BatchStep(Step):
     @staticmethod
     def how(facts: dict[str, Any], method: Method) -> str:
         """Return what is aggregated, and how to read that."""
-        meaning = AGGREGATIONS[facts["how"]].meaning
+        meaning = OF_BATCHES[facts["how"]].meaning
         return f"The features were ranked by {method.title} within each batch. {meaning}"
 
     @staticmethod
@@ -108,7 +122,7 @@ class BatchStep(Step):
                 columns=(facts["column"], "samples", "use"),
                 rows=rows,
                 note="The rankings within batches were aggregated: "
-                f"{AGGREGATIONS[facts['how']].title}.",
+                f"{OF_BATCHES[facts['how']].title}.",
             )
         ]
         if "kendall_tau" in facts:
@@ -117,3 +131,15 @@ class BatchStep(Step):
 
 
 STEP = BatchStep
+
+
+def _tested(solution: Solution, batches: list[Solution]) -> Solution:
+    """Return an aggregate with the p-values of the batches combined.
+
+    The effect is the largest one in any of them.
+    """
+    p, effect = (np.array([each.extra[c] for each in batches]) for c in ("p_value", "effect"))
+    columns, facts = tested_columns(fisher(p), np.fmax.reduce(effect))
+    extra, score = columns | solution.extra, minus_log10(columns["p_value"])
+    facts |= solution.facts
+    return replace(solution, score=score, larger_is_better=True, extra=extra, facts=facts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +19,8 @@ from sfs_cli.tables import CHANGES
 
 _UNSAFE = re.compile(r"[^\w.+-]+")
 """Characters of column names that other programs cannot read, such as line breaks."""
+_REFERENCES = ("control", "controls", "ctrl", "normal", "healthy", "wt", "untreated", "vehicle")
+"""Usual names of the class that another is compared with."""
 
 
 class ClassStep(Step):
@@ -33,6 +36,11 @@ class ClassStep(Step):
         for name in set(CHANGES) & set(found.ranking.extra):  # one at most
             first, second = compared_classes(run)
             found.facts["method"][name] = f"{second} - {first}"
+            if run.config.reference is None and second.casefold() in _REFERENCES:
+                run.log.note(
+                    f"differences are those of {second} less {first}, in the order of the names; "
+                    f"give --reference {shlex.quote(second)} for {first} less {second}"
+                )
 
 
 STEP = ClassStep
@@ -44,10 +52,10 @@ def class_columns(run: Run, solution: Solution) -> dict[str, np.ndarray | Picked
     Of two classes: ``direction``, the class with the higher mean, or with the larger values where
     the method says so (`Method.signed_by`); the mean of each class,
     ``mean_NAME``; and the mean of the second class less that of the first, in the order of their
-    names: as ``log2_fold_change`` where the steps say of which base the logarithms are
-    (`doublings`), else as ``mean_difference``. Of more classes: ``highest_class``. Means and
-    classes are of the values as they were scored; a feature without a score, and one whose highest
-    means do not differ, has no class.
+    names, or of the other class less that of ``--reference``: as ``log2_fold_change`` where the
+    steps say of which base the logarithms are (`doublings`), else as ``mean_difference``. Of more
+    classes: ``highest_class``. Means and classes are of the values as they were scored; a feature
+    without a score, and one whose highest means do not differ, has no class.
     """
     found = solution.class_means
     if found is None:
@@ -68,8 +76,7 @@ def class_columns(run: Run, solution: Solution) -> dict[str, np.ndarray | Picked
 
 def compared_classes(run: Run) -> list[str]:
     """Return the names of the classes of the samples in use, in their order."""
-    labels = run.context.labels
-    assert labels is not None
+    labels = run.context.required_labels
     return [labels.classes[code] for code in np.unique(labels.codes).tolist()]
 
 

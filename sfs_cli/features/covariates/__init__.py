@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sfs_cli.catalog import METHODS, PERMUTED, TESTING, UNADJUSTED
 from sfs_cli.errors import either
 from sfs_cli.features.feature import Feature
-from sfs_cli.options.fields import ON_SOURCE, Config, Refusal, option, texts_of
+from sfs_cli.options.fields import (
+    ASKED,
+    ON_SOURCE,
+    Config,
+    Refusal,
+    option,
+    option_fields,
+    texts_of,
+)
 from sfs_cli.options.paths import READS
 
 if TYPE_CHECKING:
     from sfs_cli.options import RankConfig
 
 
-@dataclass(frozen=True, kw_only=True, init=False, eq=False, repr=False)
+@option_fields
 class CovariateFields(Config):
     """The options of covariates."""
 
@@ -24,10 +31,11 @@ class CovariateFields(Config):
         "Covariates of the samples whose linear effect is taken out of every feature, such as "
         "batch,age (repeatable). Text is categorical and numbers are numeric, unless a column is "
         "written COLUMN=categorical or COLUMN=numeric.",
-        section="Input",
+        section="Tests",
+        first=ASKED,
         verbs=(*ON_SOURCE, "compare"),
         default=(),
-        metavar="FILE:COLUMNS or obs:KEYS",
+        metavar="FILE:COLUMNS, obs:KEYS or COLUMNS",
         column=True,
         excludes={
             "sample_weights": "covariates are taken out over all samples alike",
@@ -40,9 +48,10 @@ class CovariateFields(Config):
         "Column of pairs, patients, litters or other blocks in which samples are compared: the "
         "differences between blocks are taken out of the features, and permutations stay within "
         "blocks. Samples of one donor in one class are replicates: see --donors.",
-        section="Input",
+        section="Tests",
+        first=ASKED,
         verbs=(*ON_SOURCE, "compare"),
-        metavar="FILE:COLUMN or obs:KEY",
+        metavar="FILE:COLUMN, obs:KEY or COLUMN",
         column=True,
         groups="block",
         excludes={"sample_weights": "blocks are taken out over all samples alike"},

@@ -61,7 +61,7 @@ def design_of(
         "raise --memory, or declare columns of numbers as numeric: COLUMN=numeric",
         "adjust",
     )
-    basis, added = orthonormal(np.concatenate([_rows(*pair) for pair in zip(values, levels)]))
+    basis, added = orthonormal(np.concatenate([columns_of(*pair) for pair in zip(values, levels)]))
     if not len(basis) and not lenient:
         raise InputError(
             f"{_called(covariates)} the same in all {n:,} samples",
@@ -159,7 +159,7 @@ def basis_by(
     for each in covariates:
         values = [each.values[sample] for sample in samples]
         levels = None if each.kind == "numeric" else sorted({values[i] for i in train.tolist()})
-        own = _rows(values, levels)
+        own = columns_of(values, levels)
         known = levels or sorted({values[i] for i in train.tolist()})
         new = sorted(set(values).difference(known)) if levels or len(known) == 1 else []
         if new:
@@ -179,7 +179,7 @@ def basis_by(
     return basis, unseen + [(each, []) for each in covariates if each.where in found]
 
 
-def _rows(values: list[Any], levels: list[str] | None) -> np.ndarray:
+def columns_of(values: list[Any], levels: list[str] | None) -> np.ndarray:
     """Return the columns of a design for one covariate, as rows: (p, n)."""
     if levels is None:
         return np.array([values], np.float64)

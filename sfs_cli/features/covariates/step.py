@@ -78,7 +78,8 @@ class CovariateStep(Step):
             others.append("the coordinates of the samples")
         if others:
             run.log.note(
-                f"--adjust takes the covariates out of the matrix only, not out of {listed(others)}"
+                "--adjust takes the covariates out of the ranked features only, not out of the "
+                f"similarities of samples by {listed(others)}"
             )
         if run.config.graph in ("file", "obsp"):
             where = run.config.similarity_file or run.config.similarity

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sfs_cli import catalog
 from sfs_cli.features.feature import Feature
-from sfs_cli.options.fields import Config, Refusal, option
+from sfs_cli.options.fields import Config, Refusal, option, option_fields
 
 if TYPE_CHECKING:
     from sfs_cli.options import RankConfig
 
 
-@dataclass(frozen=True, kw_only=True, init=False, eq=False, repr=False)
+@option_fields
 class DirectionFields(Config):
     """The option of the sign."""
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sfs_cli.features.feature import Feature
-from sfs_cli.options.fields import RANKING, Config, option
+from sfs_cli.options.fields import RANKING, SURE, Config, option, option_fields
 from sfs_cli.options.paths import READS
 
 
-@dataclass(frozen=True, kw_only=True, init=False, eq=False, repr=False)
+@option_fields
 class DonorFields(Config):
     """The option of donors."""
 
@@ -17,8 +15,9 @@ class DonorFields(Config):
         "Column of the donor of each sample. Subsets and folds take whole donors; a warning says "
         "where p-values count several samples of a donor as independent (pseudoreplication).",
         section="Input",
+        first=SURE,
         verbs=(*RANKING, "compare"),
-        metavar="FILE:COLUMN or obs:KEY",
+        metavar="FILE:COLUMN, obs:KEY or COLUMN",
         column=True,
         groups="donor",
         needs=("labels", "stability", "pvalues"),

@@ -35,8 +35,7 @@ class DonorDesign:
         known = np.zeros(len(donors), int)
         if run.labels is not None:
             labels = run.labels.take(run.matrix.samples)  # an outcome as it was before --adjust
-            values = labels.codes if labels.values is None else np.nan_to_num(labels.values)
-            known = np.unique(values, return_inverse=True)[1]
+            known = np.unique(np.nan_to_num(labels.target), return_inverse=True)[1]
         pairs = np.unique(np.column_stack([donors, known]), axis=0)
         return cls(
             donors=int(donors.max()) + 1,
@@ -66,9 +65,12 @@ class DonorDesign:
             )
         ways = []
         if not self.of_several_classes:
-            ways.append("add up or average the samples of each donor (pseudobulk), and rank these")
+            ways.append("add up the cells (--pseudobulk) or average the samples of each donor")
         elif repeated:
-            ways.append("add up or average those of each donor and class (not across classes)")
+            ways.append(
+                "add up the cells (--pseudobulk DONOR,CLASS) or average the samples of each donor "
+                "and class (not across classes)"
+            )
         if self.of_several_classes and not self.adjusted:
             ways.append(
                 "compare within donors: --block with the column of the donors and --method t-test "

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 from sfs_cli.features.feature import Feature
-from sfs_cli.options.fields import Config, Refusal, option, texts_of
+from sfs_cli.options.fields import SURE, Config, Refusal, option, option_fields, texts_of
 from sfs_cli.options.paths import READS
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ _sets = partial(
 )
 
 
-@dataclass(frozen=True, kw_only=True, init=False, eq=False, repr=False)
+@option_fields
 class EnrichmentFields(Config):
     """The options of every command that tests sets of features."""
 
@@ -33,6 +32,7 @@ class EnrichmentFields(Config):
         metavar="FILE[:SET,...]",
         path=READS,
         for_out=True,
+        first=SURE,
     )
     enrichment: str = _sets(
         "How sets are tested: whether the first features have more of their members than by chance "

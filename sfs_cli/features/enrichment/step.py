@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from sfs_cli.errors import InputError, counted, listed
 from sfs_cli.evaluation.preranked import LEAST, MOST, preranked
-from sfs_cli.features.step import Step
+from sfs_cli.features.step import Step, Tsv
 from sfs_cli.io.knowledge.gene_sets import read_sets
-from sfs_cli.io.results.writers import table_bytes
 from sfs_cli.knowledge.base import Source, SourceContext
 from sfs_cli.knowledge.genes import Genes, SharedTerms
 from sfs_cli.provenance import RunFacts
@@ -219,14 +216,9 @@ class EnrichmentStep(Step):
         if facts:
             found.facts["knowledge"]["enrichment"] = facts
 
-    def writers(self) -> dict[str, Callable[[Path], None]]:
-        """Return what writes the table of all tests."""
-        digits = self.config.digits
-        tables = {name: table_bytes(header(name), rows, digits) for name, rows in self.rows.items()}
-        made: dict[str, Callable[[Path], Any]] = {
-            name: partial(Path.write_bytes, data=table) for name, table in tables.items()
-        }
-        return made
+    def tsv(self) -> dict[str, Tsv]:
+        """Return the tables of all tests."""
+        return {name: (header(name), rows) for name, rows in self.rows.items()}
 
     @classmethod
     def files(cls, found: list[dict[str, Any]]) -> tuple[tuple[str, str], ...]:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sfs_cli import catalog
 from sfs_cli.features.feature import Feature
-from sfs_cli.options.fields import RANKING, Config, Refusal, flag, option
+from sfs_cli.options.fields import RANKING, Config, Refusal, flag, option, option_fields
 from sfs_cli.options.paths import READS
 
 if TYPE_CHECKING:
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 _ABLE = ", ".join(catalog.GOING_ON)
 
 
-@dataclass(frozen=True, kw_only=True, init=False, eq=False, repr=False)
+@option_fields
 class GivenFields(Config):
     """The option of the features that are already chosen."""
 
@@ -38,7 +37,7 @@ def rules(config: RankConfig) -> Iterator[Refusal]:
     unable = [name for name in config.members or (config.scorer,) if name not in catalog.GOING_ON]
     if unable:
         about = "members" if config.members else "method" if config.then is None else "then"
-        name = config.method if about == "method" else unable[0]
+        name = config.ranker if about == "method" else unable[0]
         what = f"--given has no effect with {flag(about)} {name}, which does not start from "
         hint = "give --max-correlation R, which moves features that repeat a given one behind, or "
         hint += f"a method that starts from them: {_ABLE}"
@@ -46,5 +45,14 @@ def rules(config: RankConfig) -> Iterator[Refusal]:
 
 
 FEATURE = Feature(
-    "given", lambda config: config.given_ is not None, GivenFields, rules, orders=True
+    "given",
+    lambda config: config.given_ is not None,
+    GivenFields,
+    rules,
+    orders=True,
+    suits=lambda config, method: (
+        not (
+            config.given_ and config.max_correlation is None and method.name not in catalog.GOING_ON
+        )
+    ),
 )

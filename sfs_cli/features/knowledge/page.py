@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from sfs_cli.errors import listed
 from sfs_cli.options.weightings import WEIGHTINGS
 from sfs_cli.ranking.aggregations import AGGREGATIONS
 from sfs_cli.report.model import Table, agreement_table
 
 MUCH, LITTLE = 0.3, 0.1
 """A source dominates if `MUCH` of the top changes without it, and `LITTLE` without any other."""
+ALL_STAYS, SAME = 0.95, 0.5
+"""A source adds nothing if so much of the top stays without it; the others say the same if so much
+of it, beyond chance, is at the top on the source alone, too."""
 
 Facts = Mapping[str, Any]
 """The part ``knowledge`` of run.json."""
@@ -28,24 +32,43 @@ def combination(facts: Facts) -> dict[str, Any]:
 
 
 def changes(facts: Facts) -> str:
-    """Say in a sentence or two how much of the top each source changes."""
+    """Say how much of the top changes without each source, and which dominates."""
     rows = [row for row in facts.get("leave_one_out", []) if row["overlap"] is not None]
     if len(rows) < 2:
         return ""
-    changed = sorted(((1 - row["overlap"], row["without"]) for row in rows), reverse=True)
-    (most, name), (next_most, second), *others = changed
-    kind, top = _kind(facts), f"the top {rows[0]['first']}"
+    kind = _kind(facts)
+    (most, name), (next_most, _), *_ = changed = sorted(
+        ((1 - row["overlap"], row["without"]) for row in rows), reverse=True
+    )
+    shares = listed([f"{share:.0%} without {name}" for share, name in changed], 4)
+    text = f"The top {rows[0]['first']} changes by {shares}."
     if most < LITTLE:
-        return f"No {kind} dominates: without any one of them at most {most:.0%} of {top} changes."
+        return f"No {kind} dominates. {text}"
     if most >= MUCH and next_most <= LITTLE:
-        return (
-            f"The {kind} {name} dominates: without it {most:.0%} of {top} changes, "
-            f"without any other {kind} at most {next_most:.0%}."
-        )
-    rest = f", without {kind} {second} {next_most:.0%}"
-    if others:
-        rest += f", without any other {kind} at most {others[0][0]:.0%}"
-    return f"Without {kind} {name} {most:.0%} of {top} changes{rest}."
+        return f"The {kind} {name} dominates. {text}"
+    return text
+
+
+def without_effect(facts: Facts) -> list[str]:
+    """Say without which sources the top stays, whether these repeat others, and what to do."""
+    noise: list[str] = []
+    same: list[str] = []
+    kind = _kind(facts)
+    for row in facts.get("leave_one_out", []):
+        alone, chance = row.get("overlap_alone"), row.get("by_chance")
+        if alone is not None and (row["overlap"] or 0.0) >= ALL_STAYS:
+            (same if alone - chance >= SAME * (1 - chance) else noise).append(row["without"])
+    sentences = [
+        f"The {kind} {name} adds nothing: without it the top stays, and on it alone it is another. "
+        "It is noise here, or outweighed: leave it out, or raise its weight (--weights)."
+        for name in noise
+    ]
+    if len(same) == 1:
+        sentences.append(f"The {kind} {same[0]} repeats the others: leave it out.")
+    elif same:
+        names = f"{kind}s {listed(same, len(same))}"
+        sentences.append(f"Each of the {names} repeats the others: leave one of them out.")
+    return sentences
 
 
 def tables(facts: Facts) -> list[Table]:
@@ -65,7 +88,7 @@ def _kind(facts: Facts) -> str:
 
 
 def _sources(facts: Facts) -> Table:
-    rows = []
+    rows: list[list[object]] = []
     for source in facts["sources"]:
         found, similarity = "", source["similarity"]
         if "genes" in source:
@@ -73,11 +96,13 @@ def _sources(facts: Facts) -> Table:
         if "distance" in source:
             similarity += f" of {source['distance']} distances"
         counts = source["samples"], source.get("features"), found
-        rows.append((source["name"], source["kind"], source["weight"], similarity, *counts))
+        rows.append([source["name"], source["kind"], source["weight"], similarity, *counts])
     note = "Each became a similarity of the samples, on a common scale."
     if facts.get("fusion", {}).get("weights") != "snf":
         note += " The weights are those of the sum."
-    names = "source", "kind", "weight", "similarity", "samples", "features", "genes found"
+    names = ["source", "kind", "weight", "similarity", "samples", "features", "genes found"]
+    if not any(row[-1] for row in rows):
+        names, rows = names[:-1], [row[:-1] for row in rows]
     return Table(heading="Knowledge sources", columns=names, rows=rows, note=note, digits=4)
 
 
@@ -98,9 +123,16 @@ def _left_out(facts: Facts) -> Table:
     top = f"top {rows[0]['first']}"
     return Table(
         heading=f"What each {kind} changed",
-        columns=("without", "rank correlation", f"{top} kept"),
-        rows=[(row["without"], row["rank_correlation"], row["overlap"]) for row in rows],
-        note=f"{changes(facts)} {how} If the rank correlation and the share of the {top} that is "
-        f"kept are near 1, the {kind} changed little.",
+        columns=("without", "rank correlation", f"{top} kept", "same on it alone"),
+        rows=[
+            (
+                *(row[name] for name in ("without", "rank_correlation", "overlap")),
+                row.get("overlap_alone"),
+            )
+            for row in rows
+        ],
+        note=f"{how} If the rank correlation and the share of the {top} that is "
+        f"kept are near 1, the {kind} changed little. The last column is the share of the {top} "
+        f"that the {kind} alone ranks so, too.",
         digits=3,
     )

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from sfs_cli.compute.passes import Pass
-from sfs_cli.features.knowledge.page import changes, combination, tables
+from sfs_cli.features.knowledge.page import changes, combination, tables, without_effect
 from sfs_cli.features.step import Pairs, Step, as_pairs
 from sfs_cli.graph.build import graph_passes
 from sfs_cli.knowledge.base import BY_FEATURES, of_source
@@ -45,6 +45,9 @@ class KnowledgeStep(Step):
             # not exact: nothing is ranked where the other sources make no graph
             again = [replace(each, times=count * each.times, exact=False) for each in ranking]
             passes += passes_of(again, WITHOUT_EACH)
+            alone = [replace(each, exact=False) for each in ranking]
+            for spec in config.source if count > 2 else ():  # of two, each is the other left out
+                passes += passes_of(alone, on_source(spec.name))
         return passes
 
     def score(self, run: Run) -> Scored:
@@ -58,8 +61,9 @@ class KnowledgeStep(Step):
 
     @staticmethod
     def sentences(facts: RunFacts) -> list[str]:
-        """Say how much of the top each source changes."""
-        return list(filter(None, [changes(facts["knowledge"])]))
+        """Say how much of the top each source changes, and which add nothing."""
+        known = facts["knowledge"]
+        return [*filter(None, [changes(known)]), *without_effect(known)]
 
     @staticmethod
     def tables(facts: dict[str, Any]) -> list[Table]:

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sfs_cli import catalog
 from sfs_cli.catalog import METHODS, ON_SOURCES
 from sfs_cli.features.feature import Feature
 from sfs_cli.features.proposal import SECOND_OPINION, Proposal, Seen
-from sfs_cli.options.fields import RANKING, Config, Refusal, option, split_words
+from sfs_cli.options.fields import RANKING, Config, Refusal, option, option_fields, split_words
 from sfs_cli.options.graph import GRAPH_FIELDS
 
 if TYPE_CHECKING:
     from sfs_cli.options import RankConfig
 
 
-@dataclass(frozen=True, kw_only=True, init=False, eq=False, repr=False)
+@option_fields
 class MemberFields(Config):
     """The option of the members of an aggregate."""
 
@@ -35,24 +35,27 @@ class MemberFields(Config):
     )
 
 
-def member_configs(config: RankConfig) -> list[RankConfig]:
-    """Return the configuration of each member: with the options that it takes."""
+def member_configs(config: RankConfig, names: Sequence[str], **without: Any) -> list[RankConfig]:
+    """Return the configuration of each of several methods: with the options that it takes.
+
+    `without` are options that none of them has, with their defaults.
+    """
     configs = []
-    for name in config.members:
+    for name in names:
         method = METHODS[name]
         others = set(catalog.OPTIONS)
         if "graph" not in method.needed(method.options):
             others |= {"similarity", "similarity_file", "coordinates", *GRAPH_FIELDS}
         changes: dict[str, Any] = dict.fromkeys(others - set(method.options))
-        changes |= {"members": (), "source": (), "weights": None, "weights_out": None}
-        changes["fdr_method"] = "bh"  # members are ranked by their scores
+        changes |= {"members": (), "also": (), "source": (), "weights": None, "weights_out": None}
+        changes |= {"fdr_method": "bh", **without}  # members are ranked by their scores
         configs.append(replace(config, method=name, leave_one_out=True, **changes))
     return configs
 
 
 def rules(config: RankConfig) -> Iterator[Refusal]:
     """Yield nothing: each member checks the options that it takes."""
-    member_configs(config)
+    member_configs(config, config.members)
     yield from ()
 
 

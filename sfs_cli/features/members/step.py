@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 from sfs_cli.compute.passes import Pass
 from sfs_cli.features import FEATURES
 from sfs_cli.features.step import Step
+from sfs_cli.methods.base import Solution
 from sfs_cli.options import RankConfig
 from sfs_cli.run.fused_rank import Ranked, aggregate_rankings
 from sfs_cli.run.load import Run
@@ -23,7 +25,7 @@ class MemberStep(Step):
         """Return the passes of the rankings, once the transformation knows the samples."""
         passes = fitting(self.config, shape)
         for member in self.config.each_ranking():
-            passes += passes_of(ranking_passes(member, shape), _whose(member))
+            passes += passes_of(ranking_passes(member, shape), whose(member))
         return passes
 
     def score(self, run: Run) -> Scored:
@@ -42,12 +44,18 @@ def _rankings(run: Run) -> Iterator[Ranked]:
     for config in run.config.each_ranking():
         for part in FEATURES:  # as where the member ranks alone
             config = part.resolve(config, run.cohort)
-        member = replace(run, config=config).of(_whose(config))
-        graph = make_graph(member)
-        solution = solve(member, graph.similarity if graph else None)
-        yield config.ranker, member, solution, {} if graph is None else graph.facts
+        yield config.ranker, *solved_by(config, run)
 
 
-def _whose(config: RankConfig) -> str:
-    """Return whose passes those of a member are."""
+def solved_by(config: RankConfig, run: Run) -> tuple[Run, Solution, dict[str, Any]]:
+    """Rank by another method; return its run, what it finds, and the facts of its graph."""
+    run = replace(run, config=config).of(whose(config))
+    graph = make_graph(run)
+    if graph is None:
+        return run, solve(run, None), {}
+    return run, solve(run, graph.similarity), graph.facts
+
+
+def whose(config: RankConfig) -> str:
+    """Return whose passes those of another method are."""
     return f" for {config.ranker}"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sfs_cli.features.feature import Feature
-from sfs_cli.options.fields import RANKING, Config, option
+from sfs_cli.options.fields import RANKING, Config, option, option_fields
 
 if TYPE_CHECKING:
     from sfs_cli.options import RankConfig
@@ -18,7 +18,7 @@ FEW = 10
 """Residual degrees of freedom up to which variances are moderated by default."""
 
 
-@dataclass(frozen=True, kw_only=True, init=False, eq=False, repr=False)
+@option_fields
 class ModerationFields(Config):
     """The option of moderated variances."""
 
@@ -27,7 +27,7 @@ class ModerationFields(Config):
         "is shrunk towards that of all features (yes), towards the trend of variance and mean "
         "(trend), with hypervariable features set apart (robust). By default where the residual "
         f"degrees of freedom are {FEW} or fewer, and with --voom.",
-        section="Method",
+        section="Tests",
         verbs=RANKING,
         metavar="[auto|yes|trend|robust|trend,robust|no]",
         default="auto",

@@ -34,7 +34,6 @@ class ModeratedScorer(Scorer):
 
     def __init__(self, scorer: FTestScorer, *, trend: bool, robust: bool) -> None:
         super().__init__()
-        assert scorer.freedom is not None
         self.scorer, self.freedom = scorer, scorer.freedom
         self.trend, self.robust = trend, robust
         self.dtype, self.facts, self.warnings = scorer.dtype, scorer.facts, scorer.warnings
@@ -104,6 +103,12 @@ class ModerationStep(Step):
             "of each feature (--moderate no: each feature by its own variance)"
         )
         found.facts["moderation"] = how | facts.pop("moderated")
+
+    @staticmethod
+    def reference(facts: dict[str, Any]) -> str:
+        """Return the papers of the moderated statistics."""
+        robust = "; Phipson et al., Ann. Appl. Stat. 10, 2016" * ("robust" in facts["how"])
+        return f"Smyth, Stat. Appl. Genet. Mol. Biol. 3, 2004{robust}"
 
     @staticmethod
     def section(facts: dict[str, Any]) -> Pairs:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 from sfs_cli.features.feature import Feature
 from sfs_cli.features.proposal import INSIGHT, Proposal, Seen
-from sfs_cli.options.fields import Config, option
+from sfs_cli.options.fields import Config, option, option_fields, texts_of
+from sfs_cli.options.paths import READS
 
 MOST_FEATURES = 5000
 DEFAULT_FEATURES, DEFAULT_CORRELATION = 200, 0.7
@@ -17,7 +17,7 @@ _modules = partial(option, section="Output", verbs=("rank", "shard init"))
 _how = partial(_modules, needs=("modules",))
 
 
-@dataclass(frozen=True, kw_only=True, init=False, eq=False, repr=False)
+@option_fields
 class ModuleFields(Config):
     """The options of modules."""
 
@@ -40,6 +40,18 @@ class ModuleFields(Config):
         above=0,
         below=1,
         default_text=str(DEFAULT_CORRELATION),
+    )
+
+    module_traits: tuple[str, ...] = _how(
+        "Test the eigengenes of the modules against these columns of the samples, all of a table "
+        "or of the annotations (obs:) if none is named: correlations with numbers, and the "
+        "variance between classes. Columns are taken as by --adjust.",
+        metavar="FILE[:COLUMNS] or obs:[KEYS]",
+        default=(),
+        column=True,
+        items=str,
+        parse=texts_of,
+        path=READS,
     )
 
     @property

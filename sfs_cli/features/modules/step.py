@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import compress
-from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from sfs_cli.compute.passes import Pass
 from sfs_cli.errors import counted, listed
-from sfs_cli.features.pruning.step import read_standardized, room_for_features
-from sfs_cli.features.step import Step
+from sfs_cli.features.modules.traits import tested_traits, trait_table
+from sfs_cli.features.pruning.step import standardized_features
+from sfs_cli.features.step import Step, Tsv
 from sfs_cli.ranking.modules import find_modules
 from sfs_cli.report.model import Table
+from sfs_cli.run.cohort import TRAITS as TRAIT_COLUMNS
 from sfs_cli.run.load import Run
 from sfs_cli.run.passes import Shape
 from sfs_cli.run.rank import RankResult
 from sfs_cli.tables import header
 
-Rows = Iterable[Sequence[str | int | float]]
+Rows = Iterable[Sequence[Any]]
 MODULES, PROFILES, EDGES = "modules.tsv", "module_profiles.tsv", "module_edges.tsv"
+EIGENGENES, TRAITS = "module_eigengenes.tsv", "module_traits.tsv"
 LARGEST = 10
 """Modules that ``run.json`` and the report list."""
 
@@ -31,6 +35,8 @@ class ModuleStep(Step):
     downloads = (
         (MODULES, "the modules of the best features"),
         (PROFILES, "their mean profiles, a column for each sample"),
+        (EIGENGENES, "their eigengenes, a column for each sample"),
+        (TRAITS, "tests of the eigengenes against columns of the samples"),
         (EDGES, "pairs of correlated features, for Cytoscape and other network viewers"),
     )
 
@@ -38,7 +44,9 @@ class ModuleStep(Step):
         """Return the pass of the correlations."""
         few = min(self.config.modules_of, shape.m)
         what = f"correlations of the first {few:,} features, for --modules"
-        return [Pass(what, "modules", sharing="merge", fraction=few / shape.m, columns=few)]
+        held = 24 * few * few  # correlations, their absolute values and distances
+        made = Pass(what, "modules", sharing="merge", fraction=few / shape.m, columns=few)
+        return [replace(made, held=held)]
 
     def find(self, run: Run, found: RankResult) -> None:
         """Find the modules.
@@ -49,16 +57,24 @@ class ModuleStep(Step):
         config, ranking, n = run.config, found.ranking, run.matrix.n_samples
         count, least = min(ranking.n_scored, config.modules_of), config.least_module_correlation
         (made,) = self.passes(run.shape)
-        engine = run.context.engine.at(made)
-        engine.begin()
-        with room_for_features((count, n), run) as rows:
-            read_standardized(engine, ranking.order[:count], rows)
+        with standardized_features(made, ranking.order[:count], run) as rows:
             names = ranking.feature[:count]
             modules = find_modules(rows, names, run.matrix.ids.samples, least)
+        eigengenes = np.array([each.eigengene for each in modules.modules]).reshape(-1, n)
+        traits, ids = run.columns.get(TRAIT_COLUMNS, []), run.matrix.ids.samples
+        self.tests, unused = tested_traits(eigengenes, traits, ids, run.context.basis)
+        if unused:
+            run.log.note(
+                "--module-traits leaves out columns of one value, of too many classes, or that "
+                f"follow from what is taken out of the features: {listed(unused)}"
+            )
         order = run.matrix.as_in_file
         self.modules = replace(
             modules,
-            modules=[replace(each, profile=each.profile[order]) for each in modules.modules],
+            modules=[
+                replace(each, profile=each.profile[order], eigengene=each.eigengene[order])
+                for each in modules.modules
+            ],
             samples=[modules.samples[i] for i in order.tolist()],
         )
         inside = sum(len(module.members) for module in modules.modules)
@@ -67,7 +83,7 @@ class ModuleStep(Step):
             f"(average linkage, mean absolute correlation of {least:g} or more); "
             f"{count - inside:,} are in none"
         )
-        found.facts["modules"] = {
+        found.facts["modules"] = self.facts = {
             "features": count,
             "min_correlation": least,
             "modules": len(modules.modules),
@@ -84,42 +100,41 @@ class ModuleStep(Step):
                 for number, module in enumerate(modules.modules[:LARGEST], 1)
             ],
         }
+        if traits:
+            self.facts["traits"] = [list(test) for test in self.tests if test[0] <= LARGEST]
 
-    def writers(self) -> dict[str, Callable[[Path], None]]:
-        """Return what writes the modules, their profiles and the edges."""
-        from sfs_cli.io.results.writers import table_lines
-
-        found = self.modules
+    def tsv(self) -> dict[str, Tsv]:
+        """Return the modules, their profiles, eigengenes and tests, and the edges."""
+        found, tables = self.modules, dict[str, Tsv]()
         numbered = list(enumerate(found.modules, 1))
-
-        def modules() -> Rows:
-            for number, each in numbered:
-                best, lists = each.members[0], (each.members, compress(each.members, each.opposite))
-                yield number, len(each.members), best, each.mean_correlation, *map(";".join, lists)
-
-        def profiles() -> Rows:
-            return ((number, *each.profile.tolist()) for number, each in numbered)
-
-        def edges() -> Rows:
-            for source, target, correlation, module in found.edges:
-                yield source, target, correlation, "" if module is None else module
-
-        def writer(columns: Sequence[str], rows: Callable[[], Rows]) -> Callable[[Path], None]:
-            def write(path: Path) -> None:
-                with path.open("wb") as file:
-                    file.writelines(table_lines(columns, rows(), self.config.digits))
-
-            return write
-
-        return {
-            MODULES: writer(header(MODULES), modules),
-            PROFILES: writer((*header(PROFILES)[:-1], *found.samples), profiles),
-            EDGES: writer(header(EDGES), edges),
+        rows: dict[str, Rows] = {
+            MODULES: [
+                (
+                    *(number, len(each.members), each.members[0], each.mean_correlation),
+                    *map(";".join, (each.members, compress(each.members, each.opposite))),
+                )
+                for number, each in numbered
+            ],
+            PROFILES: [(number, *each.profile.tolist()) for number, each in numbered],
+            EIGENGENES: [(i, each.explained, *each.eigengene.tolist()) for i, each in numbered],
+            TRAITS: self.tests,
+            EDGES: [(*pair, module or "") for *pair, module in found.edges],
         }
+
+        for name, _ in self.files(self.facts):
+            *columns, last = header(name)
+            names = found.samples if last == "SAMPLE" else [last]
+            tables[name] = [*columns, *names], rows[name]
+        return tables
+
+    @classmethod
+    def files(cls, found: Any) -> tuple[tuple[str, str], ...]:
+        """Return its files, that of the tests where there are traits."""
+        return tuple(each for each in cls.downloads if each[0] != TRAITS or "traits" in found)
 
     @staticmethod
     def tables(facts: dict[str, Any]) -> list[Table]:
-        """Return the table of the largest modules."""
+        """Return the table of the largest modules, and that of their traits."""
         rows = [
             (
                 m["module"],
@@ -132,7 +147,7 @@ class ModuleStep(Step):
         ]
         alone, least = facts["features"] - facts["in_modules"], facts["min_correlation"]
         more = f" The largest {len(rows)} are shown." if facts["modules"] > len(rows) else ""
-        return [
+        found = [
             Table(
                 heading="Modules",
                 columns=("module", "size", "representative", "mean |r|", "members"),
@@ -144,6 +159,7 @@ class ModuleStep(Step):
                 digits=3,
             )
         ]
+        return [*found, trait_table(facts["traits"])] if facts.get("traits") else found
 
 
 STEP = ModuleStep

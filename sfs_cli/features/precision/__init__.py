@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sfs_cli.features.feature import Feature
 from sfs_cli.features.moderation import METHODS
-from sfs_cli.options.fields import RANKING, Config, Refusal, option
+from sfs_cli.options.fields import RANKING, Config, Refusal, option, option_fields
 
 if TYPE_CHECKING:
     from sfs_cli.options import RankConfig
@@ -18,7 +18,7 @@ TRANSFORMS = ("log2cpm:tmm", "log2cpm", "log2cpm:ratios")
 """Transformations that weights go with: by their library sizes. The first is the default."""
 
 
-@dataclass(frozen=True, kw_only=True, init=False, eq=False, repr=False)
+@option_fields
 class PrecisionFields(Config):
     """The option of precision weights."""
 
@@ -27,7 +27,7 @@ class PrecisionFields(Config):
         "has the weight that the trend of variance and mean gives it (voom of limma). It takes "
         f"the library sizes of --transform {', '.join(TRANSFORMS[1:])}, or else {TRANSFORMS[0]}, "
         "and moderates variances unless --moderate says otherwise.",
-        section="Method",
+        section="Tests",
         verbs=RANKING,
         default=False,
         takers=lambda _: METHODS,

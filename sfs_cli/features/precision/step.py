@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from sfs_cli.catalog import Method
-from sfs_cli.compute.matrix import BlockLike
+from sfs_cli.compute.limits import EPS
+from sfs_cli.compute.matrix import DOUBLE, BlockLike
 from sfs_cli.compute.passes import Pass
 from sfs_cli.features.step import Pairs, Step
 from sfs_cli.methods.base import Problem, Scorer, Status
@@ -21,7 +22,8 @@ from sfs_cli.run.rank import RankResult
 from sfs_cli.run.raw_values import refuse_logarithms
 from sfs_cli.run.scoring import Scored, score_on
 
-_EPS = float(np.finfo(np.float64).eps)
+ENOUGH = 1.0
+"""Mean log2 counts below this are of features that a filter of counts leaves out."""
 TREND = Pass("means and variances of log counts for --voom", "sums")
 
 
@@ -51,12 +53,11 @@ class PrecisionScorer(FTestScorer):
 
     def __init__(self, problem: Problem, library_sizes: np.ndarray, *, of_t: bool) -> None:
         if of_t:
-            assert problem.codes is not None
             two_classes(problem.codes, each=1)
         super().__init__(problem)
-        n, columns, design = problem.n_samples, self.scatter.columns, problem.context.design
-        rows = [np.ones((1, n)), np.empty((0, n)) if design is None else design, columns.T]
-        self.of_t, self.dtype, self.between = of_t, np.dtype(np.float64), columns.shape[1]
+        columns = self.scatter.columns
+        rows = [np.ones((1, problem.n_samples)), problem.context.basis, columns.T]
+        self.of_t, self.dtype = of_t, DOUBLE
         self.design = np.concatenate(rows).T
         self.precision = PrecisionWeights(self.design, library_sizes)
         self.trend: MeanVarianceTrend | None = None
@@ -94,7 +95,7 @@ class PrecisionScorer(FTestScorer):
         fits = [self._fit(block.values[part]) for part in parts]
         between, within, mean, fitted = (np.concatenate(each) for each in zip(*fits))
         square = between + within
-        within[within <= (n * _EPS) ** 2 * square] = 0  # the rounding of the fit
+        within[within <= (n * EPS) ** 2 * square] = 0  # the rounding of the fit
         status = np.where(block.values.any(axis=1), Status.OK, Status.ALL_ZERO).astype(np.int8)
         if block.left_out is not None:
             np.copyto(status, block.left_out, where=block.left_out != 0)
@@ -114,7 +115,7 @@ class PrecisionScorer(FTestScorer):
         Q = np.linalg.qr(root[:, :, None] * self.design).Q  # (b, n, p)
         effects = np.matmul(Q.transpose(0, 2, 1), z[:, :, None])
         z -= np.matmul(Q, effects)[:, :, 0]
-        of_classes = effects[:, -self.between :, 0]
+        of_classes = effects[:, -self.freedom[0] :, 0]  # their columns are the last of the design
         between, within = np.vecdot(of_classes, of_classes), np.vecdot(z, z)
         return between, within, mean, y - z / root
 
@@ -130,11 +131,13 @@ class PrecisionStep(Step):
 
     @staticmethod
     def how(facts: dict[str, Any], method: Method) -> str:
-        """Return how to read the scores, and what to cite for the weights."""
-        weights = (
-            "Each count has the weight of its mean (voom; Law et al., Genome Biology 15, 2014)."
-        )
-        return f"{method.how({})} {weights}"
+        """Return how to read the scores."""
+        return f"{method.how({})} Each count has the weight of its mean (voom)."
+
+    @staticmethod
+    def reference(facts: dict[str, Any]) -> str:
+        """Return the paper of the weights."""
+        return "Law, Chen, Shi and Smyth, Genome Biology 15, 2014"
 
     def scoring_passes(self, shape: Shape) -> list[Pass] | None:
         """Return the passes for library sizes, for the trend, and for the scores."""
@@ -152,7 +155,7 @@ class PrecisionStep(Step):
             scorer.fit_trend(*passes.columns(scorer.measure_counts, scorer.dtype))
             return scorer
 
-        return score_on(run.on(replace(run.context.engine, source=raw)), None, prepare)
+        return score_on(run.with_engine(source=raw), None, prepare)
 
     def find(self, run: Run, found: RankResult) -> None:
         """Say what the weights come from."""
@@ -161,6 +164,11 @@ class PrecisionStep(Step):
             f"--voom: weights from the trend of {facts['features']:,} features, with the library "
             f"sizes of --transform {run.config.transform}"
         )
+        if facts["log2_counts"][0] < ENOUGH and run.config.min_count is None:
+            run.log.note(
+                "features with hardly any counts are tested, too, and take part in the trend: "
+                "--min-count 10 leaves them out"
+            )
         found.facts["precision"] = facts
 
     @staticmethod

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 from sfs_cli.features.feature import Feature
 from sfs_cli.features.proposal import REPETITION, Proposal, Seen
-from sfs_cli.options.fields import RANKING, Config, option
+from sfs_cli.options.fields import RANKING, Config, option, option_fields
 
 DEFAULT_KEEP = 1000
 """Features at which pruning stops: more than most readers look at."""
@@ -17,7 +16,7 @@ PROPOSED = 0.7
 _pruning = partial(option, section="Method", verbs=RANKING)
 
 
-@dataclass(frozen=True, kw_only=True, init=False, eq=False, repr=False)
+@option_fields
 class PruningFields(Config):
     """The options of pruning."""
 

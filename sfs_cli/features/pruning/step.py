@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 
 from sfs_cli.compute.engine import Engine
-from sfs_cli.compute.matrix import Span, cut
+from sfs_cli.compute.matrix import DOUBLE, Span, cut
 from sfs_cli.compute.passes import Pass
 from sfs_cli.features.step import Pairs, Step, as_pairs
 from sfs_cli.ranking.prune import InOrder, prune, pruned_ranking, standardized
@@ -111,7 +111,7 @@ def read_standardized(engine: Engine, features: np.ndarray, out: np.ndarray) -> 
     view = engine.source.selecting(features[ascending])
 
     def read(span: Span) -> None:
-        values = view.read(span, np.dtype(np.float64)).values
+        values = view.read(span, DOUBLE).values
         out[ascending[span.lo : span.hi]] = standardized(values)
 
     for _ in engine.executor.nearby.map(read, cut(len(features), READ_AT_ONCE)):
@@ -127,3 +127,13 @@ def room_for_features(shape: tuple[int, int], run: Run) -> Iterator[np.ndarray]:
         return
     with tempfile.TemporaryFile(dir=run.config.scratch, prefix="sfs-") as file:
         yield np.memmap(file, np.float64, "w+", shape=shape)
+
+
+@contextmanager
+def standardized_features(made: Pass, features: np.ndarray, run: Run) -> Iterator[np.ndarray]:
+    """Read features (b,) in the pass that is `made`, and give them as `read_standardized` does."""
+    engine = run.context.engine.at(made)
+    engine.begin()
+    with room_for_features((len(features), run.context.n), run) as rows:
+        read_standardized(engine, features, rows)
+        yield rows

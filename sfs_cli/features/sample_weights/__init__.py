@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sfs_cli import catalog
 from sfs_cli.features.feature import Feature
-from sfs_cli.options.fields import WHOLE, Config, option
+from sfs_cli.options.fields import WHOLE, Config, option, option_fields
 from sfs_cli.options.paths import READS
 
 
-@dataclass(frozen=True, kw_only=True, init=False, eq=False, repr=False)
+@option_fields
 class WeightFields(Config):
     """The option of weights."""
 
@@ -19,7 +17,7 @@ class WeightFields(Config):
         "transformations ignore weights.",
         section="Input",
         verbs=WHOLE,
-        metavar="FILE[:COLUMN] or obs:KEY",
+        metavar="FILE[:COLUMN], obs:KEY or COLUMN",
         column=True,
         path=READS,
         takers=lambda _: catalog.WITH_WEIGHTS,

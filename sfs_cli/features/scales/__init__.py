@@ -1,18 +1,33 @@
-"""``--scales``: one test on several scales of the coordinates of the samples."""
+"""``--scales``: one test on several scales of the coordinates of the samples.
+
+``--spatial`` stands for what such a test of spots or cells in a tissue takes.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from sfs_cli.errors import UsageError, listed
 from sfs_cli.features.feature import Feature
-from sfs_cli.options.fields import RANKING, Config, Refusal, option, split_words
+from sfs_cli.features.proposal import OTHER_METHOD, Proposal, Seen
+from sfs_cli.options.fields import (
+    RANKING,
+    Config,
+    Refusal,
+    flag,
+    option,
+    option_fields,
+    split_words,
+)
 from sfs_cli.options.graph import GRAPH_FIELDS
 
 if TYPE_CHECKING:
     from sfs_cli.options import RankConfig
+    from sfs_cli.store.matrix import Matrix
 
 LINEAR = "linear"
 """The projection on the coordinates: features that rise in one direction."""
@@ -21,13 +36,28 @@ DEFAULT = ("1.5", "3", "6", LINEAR)
 terms of the coordinates, had a mean power that was larger by more than 0.01, and on 56 x 56 spots
 those without 6 had less (``tools/benchmarks/power.py``)."""
 
-_scales = partial(option, section="Method", verbs=RANKING)
+MANY, OF_MANY = 20_000, ("1.5", "3", LINEAR)
+"""Above so many samples of a slide ``--spatial`` leaves out the widest scale: its time and memory
+grow with its square; of 50,000 it takes 9 GB and minutes."""
+STANDS_FOR = ("coordinates", "pvalues", "min_samples", "transform", "batch")
+"""Options that ``--spatial`` gives, beside ``--scales``."""
+SLIDES = ("library_id", "slide", "slide_id", "section_id")
+"""Columns of the samples that name slides, as scanpy, squidpy and others write them."""
+
+_scales = partial(option, section="Tests", verbs=RANKING)
 
 
-@dataclass(frozen=True, kw_only=True, init=False, eq=False, repr=False)
+@option_fields
 class ScaleFields(Config):
     """The options of scales."""
 
+    spatial: bool = _scales(
+        "Find spatially variable features: stands for --coordinates obsm:spatial --pvalues moments "
+        "--min-samples 10, for --transform pearson-residuals of counts, and for --batch where obs "
+        "names several slides, each where nothing else is given. Stderr says what it became.",
+        default=False,
+        excludes={"source": "it is one test on coordinates"},
+    )
     scales: tuple[str, ...] = _scales(
         "Test on several scales of the --coordinates: Gaussian kernels of these widths, which are "
         "multiples of the distance to the nearest sample, and the projection on the coordinates "
@@ -47,12 +77,17 @@ class ScaleFields(Config):
         "Add the p-value on each scale as a column.", default=False, needs=("pvalues",)
     )
 
+    def error(self, what: str, hint: str, *names: str, **kind: Any) -> UsageError:
+        """Return an error, which says so where it is about what ``--spatial`` stands for."""
+        own = [flag(name) for name in STANDS_FOR if name in names]
+        if self.spatial and own and "spatial" not in names:
+            hint += f"; --spatial stands for {listed(own, 3)}"
+        return super().error(what, hint, *names, **kind)
+
 
 def asked(config: RankConfig) -> bool:
     """Tell whether features are tested on several scales: by default, where they can be."""
-    return bool(config.scales) or (
-        config.scorer == "hsic" and _spatial(config) and not config.stability
-    )
+    return bool(config.scales) or (config.scorer == "hsic" and _spatial(config))
 
 
 def of(config: RankConfig) -> tuple[str, ...]:
@@ -72,26 +107,70 @@ def rules(config: RankConfig) -> Iterator[Refusal]:
     if config.scale_pvalues and not asked(config):
         what = "--scale-pvalues has no effect without several scales"
         yield what, "give --scales, or leave it out", ("scale_pvalues",)
+    if config.spatial and not asked(config):
+        what = "--spatial goes with no other method, sample graph or kind of --pvalues"
+        hint = "leave those out, or give --coordinates obsm:spatial --pvalues moments in its place"
+        yield what, hint, ("spatial", "method", "pvalues", "similarity", *GRAPH_FIELDS)
+    if config.stability and asked(config):
+        what = "--stability does not go with tests on several --scales: it ranks subsets by scores"
+        hint = "leave --stability out, or test on one sample graph: give --coordinates "
+        hint += f"{config.coordinates_from} --pvalues moments --neighbors 10, and no --spatial"
+        yield what, hint, ("stability", "scales")
     if not config.scales:
         return
     if len({name if name == LINEAR else float(name) for name in config.scales}) < len(
         config.scales
     ):
         yield "--scales names a scale twice", "give each once", ("scales",)
-    if config.coordinates_from is None:
-        yield "--scales has no effect without coordinates", "give --coordinates", ("scales",)
-    if config.scorer != "hsic":
-        what = f"--scales has no effect with --method {config.ranker}"
-        yield what, "give --method hsic", ("scales", "method")
-    if config.null not in ("moments", "permutation"):
-        what = "--scales combines p-values over the orders of the samples"
-        yield what, "give --pvalues moments or permutation", ("scales", "pvalues")
-    if config.similarity not in (None, config.coordinates_from) or config.given(*GRAPH_FIELDS):
-        what = "--scales takes the place of a sample graph and its options"
-        yield what, "leave one of them out", ("scales", "similarity", *GRAPH_FIELDS)
-    if config.stability:
-        what = "--scales has no effect with --stability, whose subsets are ranked by scores"
-        yield what, "leave one of them out", ("scales", "stability")
+    if config.scorer != "hsic" or not _spatial(config):
+        what = "--scales takes coordinates, permuted p-values, no other method and no sample graph"
+        hint = "give --coordinates and --pvalues moments (or permutation), and leave out others"
+        yield what, hint, ("scales", "coordinates", "pvalues", "method", *GRAPH_FIELDS)
+
+
+def _implies(config: RankConfig) -> dict[str, Any]:
+    """Return the options that ``--spatial`` stands for."""
+    if not config.spatial:
+        return {}
+    return {
+        "coordinates": config.coordinates_from or "obsm:spatial",  # a similarity may name them
+        "pvalues": config.pvalues or "moments",
+        "min_samples": config.min_samples or 10,
+    }
+
+
+def _settle(config: RankConfig, matrix: Matrix, read: bool) -> RankConfig:
+    """Return the configuration with the scales, transformation and slides of ``--spatial``.
+
+    Pearson residuals alone have calibrated p-values where depth follows the tissue, and no other
+    transformation has more power where it does not (``tools/benchmarks/spatial.py``). A plan, which
+    does not `read` values, supposes that they are counts.
+    """
+    if not config.spatial:
+        return config
+    changes: dict[str, Any] = {}
+    largest, obs = matrix.n_samples, matrix.ids.obs
+    columns = {} if obs is None or config.batch else obs.to_pydict()
+    for name in SLIDES:
+        if len(sizes := Counter(columns.get(name, ()))) > 1:
+            changes["batch"], largest = f"obs:{name}", max(sizes.values())
+            break
+    if not config.scales and largest > MANY:
+        changes["scales"] = OF_MANY
+    if config.transform is None and "raw-values" not in config.accept:
+        from sfs_cli.store.matrix import look
+
+        if not read or (((x := look(matrix)) % 1 == 0).all() and x.min() >= 0):
+            changes["transform"] = "pearson-residuals"
+    return replace(config, **changes)
+
+
+def propose(base: RankConfig, _made: RankConfig, seen: Seen) -> Proposal | None:
+    """Propose the test where there are coordinates of a tissue; it transforms counts itself."""
+    if not seen.spatial or base.coordinates_from:
+        return None
+    reason = "obsm has coordinates of a tissue (spatial): this finds features that vary over it."
+    return Proposal("spatial", reason, {"spatial": True, "transform": None}, OTHER_METHOD)
 
 
 FEATURE = Feature(
@@ -100,5 +179,8 @@ FEATURE = Feature(
     ScaleFields,
     rules,
     against=dict.fromkeys(("artificial", "cv"), "tests on several scales at once"),
+    implies=_implies,
+    settle=_settle,
+    propose=propose,
     method=lambda config: "hsic" if config.scales or _spatial(config) else "",
 )

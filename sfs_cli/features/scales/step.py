@@ -22,8 +22,11 @@ from sfs_cli.graph.similarity import (
 )
 from sfs_cli.methods.significance.tested import GraphTest, TestedScorer, tested_columns
 from sfs_cli.methods.spectral import HsicScorer
-from sfs_cli.ranking.combine import cauchy
+from sfs_cli.options.fields import flag
+from sfs_cli.ranking.combine import cauchy, minus_log10
 from sfs_cli.ranking.table import Picked
+from sfs_cli.run.columns import LIKE_BATCHES
+from sfs_cli.run.guards import tell
 from sfs_cli.run.load import Run
 from sfs_cli.run.passes import Shape, fitting, method_pass
 from sfs_cli.run.rank import RankResult
@@ -42,10 +45,26 @@ FULL, DENSE_SAMPLES = 0.06, 10_000
 DENSE_BYTES, DENSE_MADE, SPARSE_BYTES = 28, 32, 140
 """Bytes of an entry: of a dense kernel with what is made of it; while it is made; of a sparse one.
 """
+PRODUCTS = 40
+"""Multiplications of a dense product that take as long as one of two sparse kernels."""
 FEWEST = 4
 """Different places at least."""
 ROUNDING = 1e-10
 """Coordinates whose variation is this part of that of others, or less, are their sums."""
+NO_COUNTS = (
+    "the values are no counts: logarithms do not correct for a library size (depth) that follows "
+    "the tissue, with which most null features pass the test; give the counts, such as --layer "
+    "counts or --use-raw"
+)
+"""What is wrong with values of which ``--spatial`` makes no residuals."""
+SEVERAL = ("fov", "sample", "sample_id", "image_id", "section", "region", "array")
+"""Columns whose values may be slides, or else parts of one, as those that look like batches."""
+OVERLAP = 0.25
+"""Parts of one slide have fewer samples whose nearest one is of another part."""
+SLIDES = (
+    "samples of different {0} lie between each other: if the coordinates are of several slides, "
+    "neighbors are wrong; give --batch obs:{0}"
+)
 FEATURE_BYTES = 104
 """Bytes of a feature for each scale: what its test measures (`Measured`), p-value and effect."""
 
@@ -94,8 +113,7 @@ class ScalesScorer(GraphTest):
             np.array([c[name] for c in columns]) for name in ("p_value", "effect")
         )
         self.combined = cauchy(self.p)
-        least = np.finfo(np.float64).tiny  # a p-value of 0 is one that was rounded to it
-        return 0.0 - np.log10(np.maximum(self.combined, least))
+        return minus_log10(self.combined)
 
     def columns(self, score: np.ndarray, *_measured: np.ndarray) -> dict[str, Any]:
         """Return the p-values, q-values, effects and best scales of all features, each (m,)."""
@@ -123,6 +141,14 @@ def spacing_of(places: np.ndarray) -> float:
     apart = np.unique(places, axis=0)
     nearest = KDTree(apart).query(apart, [2])[0]
     return float(np.median(nearest))
+
+
+def mixed(places: np.ndarray, parts: np.ndarray) -> bool:
+    """Tell whether parts (n,) of the samples lie on each other, by their coordinates (n, d)."""
+    from scipy.spatial import KDTree
+
+    nearest = np.ravel(KDTree(places).query(places, [2])[1])  # the first is a sample itself
+    return bool((parts[nearest] != parts).mean() > OVERLAP)
 
 
 def reach_of(n: int, width: float) -> float:
@@ -180,6 +206,23 @@ class ScalesStep(Step):
         super().__init__(config)
         self.feature_bytes = FEATURE_BYTES * len(scales.of(config))
 
+    def check(self, run: Run) -> None:
+        """Say what ``--spatial`` stands for, and warn of what it cannot know."""
+        config, obs = run.config, run.matrix.ids.obs
+        if not config.spatial:
+            return
+        given = config.given(*scales.STANDS_FOR)
+        words = [f"{flag(name)} {getattr(config, name)}" for name in given]
+        run.log.note(f"--spatial: {' '.join(words)} --scales {','.join(scales.of(config))}")
+        if config.transform is None and "raw-values" not in config.accept:
+            tell(run, "depth", NO_COUNTS)
+        assert run.coordinates is not None
+        columns = {} if obs is None or config.batch else obs.to_pydict()
+        for name, values in columns.items():
+            possible = name in SEVERAL or LIKE_BATCHES.search(name)
+            if possible and mixed(run.coordinates, np.array(values, str)):
+                tell(run, "slides", SLIDES.format(name))
+
     def scoring_passes(self, shape: Shape) -> list[Pass]:
         """Return the passes of the transformation, and of the scores."""
         made = method_pass(self.config, shape.n, shape.m, shape.memory)
@@ -191,10 +234,20 @@ class ScalesStep(Step):
 
         Their entries are about those of a regular grid in the plane; `kernel` counts them.
         """
-        n, names = shape.n, set(scales.of(self.config)) - {scales.LINEAR}
-        near = [n * min(n, np.pi * reach_of(n, float(name)) ** 2) for name in names]
+        n = max(shape.parts.values(), default=shape.n)
+        near = self._near(n)
         made = DENSE_MADE * n * n if any(is_full(n, each) for each in near) else 0
         return n, made + sum(bytes_of(n, each) for each in near)
+
+    def graph_columns(self, n: int) -> float:
+        """Return how long the moments of its kernels take, most of which are products of them."""
+        near = self._near(n)
+        return sum(n if is_full(n, each) else PRODUCTS * each**2 / n**3 for each in near)
+
+    def _near(self, n: int) -> list[float]:
+        """Return the entries above 0 of each kernel."""
+        names = set(scales.of(self.config)) - {scales.LINEAR}
+        return [n * min(n, np.pi * reach_of(n, float(name)) ** 2) for name in names]
 
     def score(self, run: Run) -> Scored:
         """Score every feature by its p-values on all scales."""
@@ -209,6 +262,7 @@ class ScalesStep(Step):
             )
         spacing, scorers = spacing_of(places), []
         for name in names:
+            run.log.step(f"the sample graph of scale {name}")
             if name == scales.LINEAR:
                 similarity: Similarity = projection(places)
             else:

@@ -6,13 +6,21 @@ The p-values of methods that compare classes are checked in the same way.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 from sfs_cli import catalog
 from sfs_cli.features.feature import Feature
-from sfs_cli.options.fields import RANKING, WHOLE, Config, Refusal, flag, option
+from sfs_cli.options.fields import (
+    RANKING,
+    SURE,
+    WHOLE,
+    Config,
+    Refusal,
+    flag,
+    option,
+    option_fields,
+)
 from sfs_cli.options.graph import LABELS_ALONE
 
 if TYPE_CHECKING:
@@ -25,10 +33,10 @@ FDR_METHODS = ("bh", "by", "storey")
 ABLE = (*catalog.WITH_PVALUES, *catalog.PERMUTED)
 """Methods that ``--pvalues`` is for."""
 
-_method = partial(option, section="Method", verbs=RANKING)
+_method = partial(option, section="Tests", verbs=RANKING)
 
 
-@dataclass(frozen=True, kw_only=True, init=False, eq=False, repr=False)
+@option_fields
 class SignificanceFields(Config):
     """The options of p-values."""
 
@@ -39,10 +47,8 @@ class SignificanceFields(Config):
         metavar="[gaussian|moments|permutation[:B]]",
         words=("gaussian", "moments", "permutation", "permutation:COUNT"),
         takers=lambda _: ABLE,
-        excludes={
-            "source": "it takes one sample graph; `sfs fuse` builds one from the sources, for "
-            "--method spec --similarity-file",
-        },
+        first=SURE,
+        by_verb={"evaluate": {"first": ""}},  # lists are judged there
     )
     split: str | None = _method(
         "Test on a graph built from other data: the other half of the features, or one of two "
@@ -50,14 +56,17 @@ class SignificanceFields(Config):
         words=("features", "counts"),
         takers=lambda _: catalog.SPLIT,
         needs=("pvalues",),
-        excludes={"stability": "subsets are ranked by scores, not by p-values"},
+        excludes={
+            "stability": "subsets are ranked by scores, not by p-values",
+            "source": "the sources make the sample graph",
+        },
     )
 
     fdr_method: str = option(
         "How q-values are made: Benjamini and Hochberg (bh), Benjamini and Yekutieli, valid under "
         "any dependence of the features (by), or Storey, which estimates the share of null "
         "features (storey).",
-        section="Method",
+        section="Tests",
         verbs=WHOLE,
         default="bh",
         words=FDR_METHODS,
@@ -89,7 +98,7 @@ def _asked(config: RankConfig) -> bool:
 
 def _has_p_values(config: RankConfig) -> bool:
     """Tell whether the ranking has p-values: only those of rra are of an aggregate of batches."""
-    alone = config.batch is None and config.sample_weights is None
+    alone = (config.batch is None or config.pvalues is not None) and config.sample_weights is None
     return config.how == "rra" or (alone and tests(config))
 
 
@@ -112,11 +121,13 @@ def rules(config: RankConfig) -> Iterator[Refusal]:
     if config.pvalues is None:
         return
     pvalues, method = f"--pvalues {config.pvalues}", f"--method {config.ranker}"
+    if config.then is not None:
+        method = f"--then {config.then}"
     if config.ranker in catalog.PERMUTED:
         if config.null != "permutation":
             what = f"{pvalues} has no formula for {method}"
             yield what, "give --pvalues permutation", ("pvalues", "method")
-    elif config.ranker not in ABLE:
+    elif config.ranker == "kogs" or config.scorer not in ABLE:
         hint = _leave_out(ABLE)
         if config.ranker in catalog.TESTING:
             hint = f"leave it out: {method} has p-values of its own"

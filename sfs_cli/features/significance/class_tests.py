@@ -13,9 +13,10 @@ import numpy as np
 
 from sfs_cli.catalog import METHODS
 from sfs_cli.compute.context import Labels
+from sfs_cli.methods.base import Solution
 from sfs_cli.methods.classical import class_columns
-from sfs_cli.methods.rank_tests import rank_rows
-from sfs_cli.methods.shared import unit_outcome
+from sfs_cli.methods.rank_tests import rank_rows, smallest_p_value
+from sfs_cli.methods.shared import least_p_value, unit_outcome
 from sfs_cli.methods.significance import class_tests
 from sfs_cli.run.guards import tell
 from sfs_cli.run.load import Run
@@ -62,9 +63,12 @@ class Inflation:
         no classes that it can compare.
     ranks : float
         Tests of ranks, by variances of the ranks that differ between classes; the shape of the
-        values does not matter to them. Infinite beside covariates, which they do not take.
+        values does not matter to them. Infinite beside covariates, which they do not take, and
+        where none of their p-values is below `SMALL_P`.
     classes : int
         Number of classes; 0 of an outcome.
+    least : float
+        The smallest two-sided p-value by the orders of the samples.
     """
 
     shape: float
@@ -72,6 +76,7 @@ class Inflation:
     welch: float
     ranks: float
     classes: int
+    least: float
 
     @classmethod
     def of(
@@ -80,11 +85,12 @@ class Inflation:
         labels: Labels,
         design: np.ndarray | None,
         *,
-        moderated: bool = False,
+        moderate: str = "no",
     ) -> Inflation:
         """Measure them on features (b, n) around their means, beside covariates (r, n).
 
-        With `moderated`, the F-test is that of moderated variances.
+        `moderate` says how the variances of the F-test are moderated. Where that takes more than
+        one prior for all features, the shape of the values is not judged.
         """
         n, variances, welch, ranks = values.shape[1], 1.0, math.inf, 1.0
         covariates = 0 if design is None else len(design)
@@ -92,8 +98,9 @@ class Inflation:
         classes = int(codes.max()) + 1
         columns = label_columns(labels, design)
         within = n - 1 - columns.shape[1] - covariates
-        shape = class_tests.too_often(values, columns, within, SMALL_P, moderated=moderated)
-        outcome = labels.values is not None
+        outcome, shape, moderated = labels.values is not None, 1.0, moderate == "yes"
+        if moderated or moderate == "no":
+            shape = class_tests.too_often(values, columns, within, SMALL_P, moderated=moderated)
         if 1 < classes < n:  # an outcome that is measured has no classes
             variances = class_tests.too_often_by_variances(values, codes, SMALL_P)
             if not covariates:
@@ -101,8 +108,10 @@ class Inflation:
                 ranks = class_tests.too_often_by_variances(ranked, codes, SMALL_P)
         if classes > 1 and not covariates and not outcome and np.bincount(codes).min() > 1:
             welch = class_tests.too_often_by_welch(values, codes, SMALL_P)
-        ranks = math.inf if covariates else ranks
-        return cls(shape, variances, welch, ranks, 0 if outcome else classes)
+        least = 2 * least_p_value(labels.target)
+        if covariates or (least if outcome else smallest_p_value(codes)) >= SMALL_P:
+            ranks = math.inf
+        return cls(shape, variances, welch, ranks, 0 if outcome else classes, least)
 
     @property
     def instead_of_welch(self) -> str:
@@ -123,24 +132,29 @@ class Inflation:
 
     @property
     def _by_orders(self) -> str:
+        if self.least >= SMALL_P:
+            return "no test can be certain with so few samples: use the order of the features"
         if self.ranks < TOO_OFTEN:
             name = "rank-test" if self.classes else "spearman"
             return f"give --method {name}, which compares ranks and holds for these values"
         if self.variances < TOO_OFTEN:
-            return (
-                "give --method hsic --pvalues moments (or permutation:10000), whose permutation "
-                "null keeps the values"
-            )
+            return "give --method hsic --pvalues moments, whose permutation null keeps the values"
         return (
             "no other test has a lower rate, because the variances of the classes differ, too: use "
             "the order of the features and not their p-values, or add samples to the small class"
         )
 
 
-def guard_class_tests(run: Run, tested: dict[str, Any], scored: np.ndarray) -> None:
+def looked_at(run: Run, solution: Solution) -> np.ndarray:
+    """Read some of the features with a score, as they were scored, on which tests are checked."""
+    wanted = min(LOOK, max(1, LOOK_VALUES // run.matrix.n_samples))
+    return values_of(run, from_all_over(solution.scored, wanted))
+
+
+def guard_class_tests(run: Run, tested: dict[str, Any], solution: Solution) -> None:
     """Warn of tests of class means whose assumptions the values or class sizes violate.
 
-    `tested` are the facts of the method, and `scored` the features that have a score, ascending.
+    `tested` are the facts of the method.
     """
     config, labels = run.config, run.context.labels
     design = run.context.design
@@ -153,13 +167,12 @@ def guard_class_tests(run: Run, tested: dict[str, Any], scored: np.ndarray) -> N
     else:
         tests = METHODS[config.scorer].compares
     silent = {"class-tests", *(["small-class"] if welch else [])} <= set(config.accept)
-    if labels is None or not tests or run.cohort.parts or silent:
-        return
-    wanted = min(LOOK, max(1, LOOK_VALUES // run.matrix.n_samples))
-    values = values_of(run, from_all_over(scored, wanted))
+    if labels is None or not tests or run.cohort.parts or silent or config.voom:
+        return  # weights of single counts are none of the assumptions that are checked here
+    values = looked_at(run, solution)
     values -= values.mean(axis=1, keepdims=True)
-    moderated = not by_graph and config.moderate not in ("auto", "no")
-    held = Inflation.of(values, labels, design, moderated=moderated)
+    moderate = "no" if by_graph or config.moderate == "auto" else config.moderate
+    held = Inflation.of(values, labels, design, moderate=moderate)
     if welch:
         counts, constant = labels.counts(), tested["constant_in_a_class"]
         text = small_class(config.scorer, counts, constant, tested["tested_features"], held)

@@ -100,10 +100,10 @@ def depth_of(run: Run, solution: Solution) -> Depth | None:
     """Measure how far the depth of the samples confounds the test of the scored features.
 
     None where the values are no counts, fewer than `FEWEST` features have a score, the totals of
-    all samples are alike, or ``--accept`` has depth.
+    all samples are alike, batches are tested one by one, or ``--accept`` has depth.
     """
-    scored = np.flatnonzero(~np.isnan(solution.score))
-    if len(scored) < FEWEST or "depth" in run.config.accept:
+    scored = solution.scored
+    if len(scored) < FEWEST or "depth" in run.config.accept or run.cohort.parts:
         return None
     wanted = min(LOOK, max(4 * BINS, LOOK_VALUES // run.matrix.n_samples))
     features = from_all_over(scored, wanted)
@@ -112,14 +112,14 @@ def depth_of(run: Run, solution: Solution) -> Depth | None:
     if totals is None:
         if not is_counts(counts):
             return None
-        totals = np.asarray(np.nansum(counts, axis=0, dtype=np.float64))
+        totals = np.maximum(np.nansum(counts, axis=0, dtype=np.float64), 1)
         # a feature that is not divided by the total is a part of it
         others = totals - np.nan_to_num(counts)
-    logarithm = np.log(np.maximum(totals, 1))
+    logarithm = np.log(totals)
     deviation = float(logarithm.std())
     if not deviation > EQUAL:
         return None
-    design = run.context.design
+    design = run.context.basis
     u = standardized(_left(logarithm[None], design))
     beside = u
     if others is not None:
@@ -158,15 +158,14 @@ def confounded_by_depth(found: Any, transform: Any) -> str | None:
     )
 
 
-def _left(values: np.ndarray, design: np.ndarray | None) -> np.ndarray:
+def _left(values: np.ndarray, design: np.ndarray) -> np.ndarray:
     """Return what covariates (r, n) leave of values (b, n)."""
-    return values if design is None else values - (values @ design.T) @ design
+    return values - (values @ design.T) @ design
 
 
 def _effect_on_labels(run: Run, u: np.ndarray) -> float:
     """Return by how many standard deviations the labels explain u (n,), of norm 1, above chance."""
-    assert run.context.labels is not None
-    columns = label_columns(run.context.labels, run.context.design)
+    columns = label_columns(run.context.required_labels, run.context.design)
     n, q = columns.shape
     n -= run.context.covariates
     # the share of the squares of a random u that is in the span has a beta distribution

@@ -40,7 +40,8 @@ DEPENDENT = (
 
 def to_have_q_values(record: Mapping[str, Any]) -> str:
     """Return what to do about a ranking without q-values, by its record."""
-    name, others = record.get("method", {}).get("name"), "or choose by --top or --stable"
+    method = record.get("method", {})
+    name, others = method.get("then", method.get("name")), "or choose by --top or --stable"
     tests = f"by a method that tests ({', '.join(TESTING)})"
     if name in METHODS and name not in (*WITH_PVALUES, *PERMUTED, *TESTING):
         rules = (

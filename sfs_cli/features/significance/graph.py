@@ -29,6 +29,15 @@ def made_of_features(config: RankConfig, n: int) -> bool | None:
         return False
     if name == "file":
         return _fused_from_matrix(config)
+    if name == "sources":
+        own = [
+            KINDS[each.kind].of_matrix
+            or each.path == config.matrix
+            or re.fullmatch(_OF_FEATURES, each.path)
+            for each in config.source
+        ]
+        unknown = any(each.kind == "similarity" for each in config.source)
+        return bool(config.rank_sources or any(own)) or (None if unknown else False)
     held = name if name.startswith("obsp:") else config.coordinates_from
     if held is None:
         return True
@@ -51,6 +60,8 @@ def without_double_dipping(graph: Mapping[str, Any]) -> str:
     """Return what to do about tests on such a graph; --split takes no graph that is given."""
     if "file" in graph:
         return OTHER_GRAPH
+    if graph.get("similarity") == "sources":
+        return f"leave out the sources that are made of tested features, or {OTHER_GRAPH}"
     given = "coordinates" in graph or ":" in str(graph.get("similarity"))
     without = " without the given --similarity or --coordinates" if given else ""
     return f"give --split features (of raw counts also --split counts){without}, or {OTHER_GRAPH}"

@@ -147,4 +147,4 @@ def _only(matrix: PreparedMatrix, features: np.ndarray) -> PreparedMatrix:
 
 def _of(run: Run, matrix: PreparedMatrix) -> Run:
     """Return a run on another view of its matrix."""
-    return run.on(replace(run.context.engine, source=matrix))
+    return run.with_engine(source=matrix)

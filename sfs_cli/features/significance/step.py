@@ -78,13 +78,13 @@ class SignificanceStep(Step):
         if isinstance(scorer, GraphTest):  # it is tested already
             return scorer
 
-        labels = problem.codes if problem.outcome is None else problem.outcome
         if METHODS[config.scorer].permuted:
             assert isinstance(scorer, MutualInfoScorer)
             return LabelPermutations(scorer, problem, config.permutations)
         least, graph = 0.0, graph_asked(config, problem.n_samples).name
-        if labels is not None and (problem.similarity is None or graph in LABELS_ALONE):
-            least = least_p_value(labels, problem.context.blocks)
+        labels = problem.context.labels
+        if labels is not None and (problem.graph is None or graph in LABELS_ALONE):
+            least = least_p_value(labels.target, problem.context.blocks)
         return TestedScorer(scorer, problem, config.null, config.permutations, least)
 
     def solved(self, run: Run, solution: Solution) -> Solution:
@@ -113,7 +113,8 @@ class SignificanceStep(Step):
             own = config.split is None and made_of_features(config, run.matrix.n_samples)
             facts["graph"]["of_tested_features"] = bool(own)
             if own is None:
-                what = f"the sample graph of {config.similarity_file or config.coordinates_from}"
+                of = config.similarity_file or config.coordinates_from or "the sources"
+                what = f"the sample graph of {of}"
                 what = f"if {what} was built from the tested features, the p-values are too small"
                 run.log.note(what)
         of_scores = facts["significance"] if config.split else examined(run, solution)
@@ -130,15 +131,14 @@ class SignificanceStep(Step):
         run.log.note(f"q-value of {SIGNIFICANT:g} or less: {what} of {np.count_nonzero(q == q):,}")
         for doubt in doubts(cast(dict[str, Any], facts)):
             tell(run, doubt.guard, doubt.text)
-        scored = np.flatnonzero(~np.isnan(solution.score))
-        if share := missing_share(run, scored):
+        if share := missing_share(run, solution.scored):
             run.log.note(
                 f"{share:.2g} of the values are missing and were filled by the mean of their "
                 "feature; the test treats them as measured. p-values of features with many "
                 "missing values may be too large, or too small where one class lacks more values "
                 "than another"
             )
-        guard_class_tests(run, facts["method"], scored)
+        guard_class_tests(run, facts["method"], solution)
 
     @staticmethod
     def sentences(facts: RunFacts) -> list[str]:
@@ -174,9 +174,9 @@ class SignificanceStep(Step):
             pairs.append(("Tested on a graph built from", of[facts["split"]["how"]]))
         if "depth" in facts:
             depth = facts["depth"]
-            text = f"{depth['effect_of_totals']:.2f} standard deviations from chance; this shifts "
-            text += f"the features by {depth['shift']:.3f}"
-            pairs.append(("Effect of the library size", text))
+            text = f"{'confounds' if depth['leads'] else 'does not confound'} the test: "
+            text += f"it moves the scores of features by {depth['shift']:+.2f} standard deviations "
+            pairs.append(("Library size", f"{text}of scores by chance"))
         return pairs
 
 
@@ -187,8 +187,7 @@ def examined(run: Run, solution: Solution) -> dict[str, Any]:
     """Measure how far the scores follow depth; warn of features that are not normal."""
     scorer = graph_test(run, solution) if run.config.null == "gaussian" else None
     if scorer is not None and "not-normal" not in run.config.accept:
-        scored = np.flatnonzero(~np.isnan(solution.score))
-        values = values_of(run, from_all_over(scored, LOOK_NORMAL))
+        values = values_of(run, from_all_over(solution.scored, LOOK_NORMAL))
         values -= values.mean(axis=1, keepdims=True)
         tell(run, "not-normal", not_normal(cast("TestedScorer", scorer), values))
     depth = None if solution.scorer is None else depth_of(run, solution)

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 from sfs_cli.features.feature import Feature
-from sfs_cli.options.fields import WHOLE, Config, Refusal, option
+from sfs_cli.options.fields import SURE, WHOLE, Config, Refusal, option, option_fields
 
 if TYPE_CHECKING:
     from sfs_cli.options import RankConfig
 
 DEFAULT_TOP = 50
 """Features of the list whose stability is measured, where there are many."""
-SUBSETS = ("half", "bootstrap")
+SUBSETS = {"half": "half-samples", "bootstrap": "bootstrap samples"}
+"""The kinds of subsets of the samples, and what the page and messages call them."""
 
 _stability = partial(option, section="Method", verbs=WHOLE)
 _how = partial(_stability, needs=("stability",))
 
 
-@dataclass(frozen=True, kw_only=True, init=False, eq=False, repr=False)
+@option_fields
 class StabilityFields(Config):
     """The options of stability."""
 
@@ -31,11 +31,12 @@ class StabilityFields(Config):
         metavar="B",
         least=2,
         most=10_000,
+        first=SURE,
     )
     stability_how: str | None = _how(
         "Subsets of --stability: complementary halves of the samples, or bootstrap samples (as "
         "many draws as samples, with replacement), each drawn sample used once.",
-        words=SUBSETS,
+        words=tuple(SUBSETS),
         default_text="half",
     )
     stability_top: int | None = _how(
@@ -48,7 +49,7 @@ class StabilityFields(Config):
     @property
     def subset_kind(self) -> str:
         """What the subsets of the samples are, one of `SUBSETS`."""
-        return self.stability_how or SUBSETS[0]
+        return self.stability_how or "half"
 
     @property
     def subset_count(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sfs_cli.errors import counted
+from sfs_cli.features.stability import SUBSETS
 from sfs_cli.features.step import Pairs
 from sfs_cli.report.model import Table
 
@@ -13,7 +14,7 @@ def stability_pairs(facts: dict[str, Any]) -> Pairs:
     """Return how the subsets were drawn, and how stable the list is."""
     low, high = facts["interval"]
     least, most = facts["samples"]
-    kind = "half-samples" if facts["how"] == "half" else "bootstrap samples"
+    kind = SUBSETS[facts["how"]]
     size = counted(least, "sample") if least == most else f"{least:,} to {most:,} samples"
     pairs = [
         ("Summary", facts["summary"]),

@@ -13,6 +13,7 @@ from sfs_cli.catalog import METHODS
 from sfs_cli.compute.limits import LIMITS
 from sfs_cli.compute.passes import Pass
 from sfs_cli.features import FEATURES, ordering_steps
+from sfs_cli.features.stability import SUBSETS
 from sfs_cli.graph.distances import gram_pass
 from sfs_cli.graph.pca import reduction_of
 from sfs_cli.options import RankConfig
@@ -26,7 +27,7 @@ from sfs_cli.run.passes import (
     passes_of,
     scoring_passes,
 )
-from sfs_cli.store.transforms import before_fitting, parse
+from sfs_cli.store.transforms import MEDIAN, before_fitting, parse
 
 TOGETHER_SHARE, TOGETHER_SQUARES = 4, 2
 """The fraction (1/N) of the memory for scores on subsets of the samples, and the n x n arrays of a
@@ -59,8 +60,7 @@ def of_noise(config: RankConfig) -> RankConfig | None:
 
 def on_subsets(config: RankConfig) -> str:
     """Return whose passes those on subsets of the samples are."""
-    what = "half-samples" if config.subset_kind == "half" else "bootstrap samples"
-    return f", on {config.subset_count} {what}"
+    return f", on {config.subset_count} {SUBSETS[config.subset_kind]}"
 
 
 def passes_on_subsets(config: RankConfig, shape: Shape) -> list[Pass]:
@@ -82,6 +82,7 @@ def passes_on_subsets(config: RankConfig, shape: Shape) -> list[Pass]:
         passes = [
             replace(each, times=count * each.times, rounds=count, work=size / n)
             for each in [*one, *(p for step in ordering_steps(config) for p in step.passes(part))]
+            if each.kind != "modules"  # pairs of sources are found once
         ]
     return passes_of([replace(each, sharing="merge") for each in passes], on_subsets(config))
 
@@ -102,7 +103,8 @@ def ranks_together(config: RankConfig, n: int, m: int) -> bool:
     own_passes = method.name == "sselect" and config.method_options()["variant"] == "cut-value"
     if method.iterative or METHODS[config.ranker].on_sources or own_passes:
         return False
-    fitted = before_fitting(steps) != steps or "clr" in steps  # a zero feature may vary after clr
+    # the median is that of a subset, and a zero feature may vary after clr
+    fitted = before_fitting(steps) != steps or not {MEDIAN, "clr"}.isdisjoint(steps)
     alone = any(each.one_by_one and each.asked(config) for each in FEATURES)
     if fitted or alone or config.missing != "error":
         return False

@@ -20,11 +20,12 @@ from typing import Any
 import numpy as np
 
 from sfs_cli.compute.engine import Engine
-from sfs_cli.compute.matrix import Block, BlockLike
+from sfs_cli.compute.limits import EPS
+from sfs_cli.compute.matrix import DOUBLE, Block, BlockLike
 from sfs_cli.compute.passes import Pass
 from sfs_cli.compute.workspace import Workspace
 from sfs_cli.errors import InputError, SfsError, counted
-from sfs_cli.features.stability import DEFAULT_TOP
+from sfs_cli.features.stability import DEFAULT_TOP, SUBSETS
 from sfs_cli.features.stability.page import stability_pairs, stability_tables
 from sfs_cli.features.stability.plan import (
     OF_NOISE,
@@ -40,8 +41,6 @@ from sfs_cli.features.stability.plan import (
 from sfs_cli.features.stability.subsets import Subsets, draw_subsets, run_on_subset
 from sfs_cli.features.step import Pairs, Step
 from sfs_cli.graph.distances import (
-    DOUBLE,
-    EPS,
     center,
     gram,
     profile_distances_of,
@@ -58,7 +57,7 @@ from sfs_cli.ranking.table import rank_features
 from sfs_cli.report.model import Table
 from sfs_cli.run.guards import tell
 from sfs_cli.run.load import Run
-from sfs_cli.run.passes import SCORES, Shape, graph_asked, needed
+from sfs_cli.run.passes import SCORES, Shape, graph_asked, note_default_graph
 from sfs_cli.run.rank import RankResult, ranked
 from sfs_cli.run.scoring import make_graph, problem_of, scorer_of
 from sfs_cli.store.copies import ShuffledMatrix
@@ -113,7 +112,9 @@ class StabilityStep(Step):
         candidates = int(np.isin(codes, (Status.OK, Status.NOT_SELECTED)).sum())
         top = _length(run, candidates)
         subsets = draw_subsets(run)
-        _note_default_graph(run)
+        n = run.matrix.n_samples
+        size = subset_size(run.config.subset_kind, n)
+        note_default_graph(run.config, n, size, "a subset", run.log)
         _warn_of_uneven_halves(run, subsets)
         lists = _lists(run, subsets.samples, top)
         frequency = frequencies(lists, m)[ranking.order]
@@ -197,20 +198,6 @@ def _length(run: Run, candidates: int) -> int:
             option=("stability_top", "stability"),
         )
     return asked
-
-
-def _note_default_graph(run: Run) -> None:
-    """Say where the default sample graph of a subset is of another kind."""
-    config, n = run.config, run.matrix.n_samples
-    if config.source or "graph" not in needed(config):
-        return
-    size = subset_size(config.subset_kind, n)
-    whole, own = graph_asked(config, n), graph_asked(config, size)
-    if whole.name != own.name:
-        run.log.note(
-            f"the default graph of all {n:,} samples is {whole.name}, that of a subset of {size:,} "
-            f"samples {own.name}; --similarity gives both the same"
-        )
 
 
 def _warn_of_uneven_halves(run: Run, subsets: Subsets) -> None:
@@ -446,12 +433,12 @@ def _facts(
         )
     told = stable[THRESHOLDS.index(ENOUGH)]
     sizes = [len(samples) for samples in subsets.samples]
-    what = "half-samples" if half else "bootstrap samples"
     whole = "" if subsets.donors is None else " of whole donors"
     summary = (
         f"of the first {counted(top, 'feature')}, {told['of_first']:,} "
         f"{'is' if told['of_first'] == 1 else 'are'} selected in at least {ENOUGH:.0%} of "
-        f"{count:,} {what}{whole}; stability {measured.value:.2f} ({low:.2f} to {high:.2f})"
+        f"{count:,} {SUBSETS[config.subset_kind]}{whole}; "
+        f"stability {measured.value:.2f} ({low:.2f} to {high:.2f})"
     )
     if noise is not None:
         summary += f", where shuffled features have {noise['stability']:.2f}"

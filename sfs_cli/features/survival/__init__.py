@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sfs_cli.catalog import METHODS
 from sfs_cli.features.feature import Feature
-from sfs_cli.options.fields import RANKING, Config, Refusal, option
-from sfs_cli.options.paths import READS, split_part
+from sfs_cli.options.fields import RANKING, Config, Refusal, option, option_fields
+from sfs_cli.options.paths import READS
 
 if TYPE_CHECKING:
     from sfs_cli.options import RankConfig
 
 
-@dataclass(frozen=True, kw_only=True, init=False, eq=False, repr=False)
+@option_fields
 class SurvivalFields(Config):
     """The option of events."""
 
@@ -23,11 +22,10 @@ class SurvivalFields(Config):
         "Whether each sample had an event (1, true, yes, dead) at the time that --labels gives, or "
         "was censored then (0, false, no, alive): for --method cox. Of others that take numeric "
         "labels the outcome is the martingale residual of the times.",
-        section="Input",
+        section="Tests",
         verbs=(*RANKING, "compare"),
         metavar="FILE:COLUMN, obs:KEY or COLUMN",
         column=True,
-        beside_labels=True,
         needs=("labels",),
         excludes={
             "label_type=ordered": "times are numbers",
@@ -35,16 +33,6 @@ class SurvivalFields(Config):
         },
         path=READS,
     )
-
-
-def beside_labels(event: str, labels: str) -> str:
-    """Return the column of the events as ``FILE:COLUMN`` or ``obs:KEY``.
-
-    A word without a colon is a column of the table that the labels are in.
-    """
-    if ":" in event or event.startswith("<"):  # an object of Python has such a name
-        return event
-    return f"{'obs' if labels.startswith('obs:') else split_part(labels)[0]}:{event}"
 
 
 def rules(config: RankConfig) -> Iterator[Refusal]:
@@ -67,4 +55,6 @@ FEATURE = Feature(
         "artificial": "has no times of shuffled features",
         "cv": "has no classes to tell apart",
     },
+    # those who ask for another response or a sample graph ask for another method
+    method=lambda config: "cox" if config.event and config.response_to_labels else "",
 )

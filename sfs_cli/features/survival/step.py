@@ -14,7 +14,7 @@ import numpy as np
 from sfs_cli.compute.context import Labels, Survival
 from sfs_cli.compute.matrix import Block
 from sfs_cli.errors import InputError, counted
-from sfs_cli.features.significance.class_tests import LOOK, SMALL_P, TOO_OFTEN
+from sfs_cli.features.significance.class_tests import SMALL_P, TOO_OFTEN, looked_at
 from sfs_cli.features.step import Pairs, Step
 from sfs_cli.logs import Messages
 from sfs_cli.methods.cox import CoxScorer, fit_cox
@@ -23,8 +23,6 @@ from sfs_cli.run.cohort import Cohort
 from sfs_cli.run.guards import tell
 from sfs_cli.run.load import Run
 from sfs_cli.run.rank import RankResult
-from sfs_cli.run.top import from_all_over, values_of
-from sfs_cli.store.matrix import LOOK_VALUES
 
 
 class SurvivalStep(Step):
@@ -117,9 +115,7 @@ def _skewed(run: Run, found: RankResult) -> str | None:
     solution = found.scored.solution
     scorer = solution.scorer
     assert isinstance(scorer, CoxScorer)
-    scored = np.flatnonzero(~np.isnan(solution.score))
-    wanted = min(LOOK, max(1, LOOK_VALUES // run.matrix.n_samples))
-    values = values_of(run, from_all_over(scored, wanted))
+    values = looked_at(run, solution)
 
     def is_small(orders: np.ndarray) -> np.ndarray:
         p = [

@@ -67,7 +67,7 @@ class OutputFolder:
         If the run is killed meanwhile, `finish` moves the rest. Where a file cannot be replaced,
         none is: the old ones are put back, and an `InputError` names it.
         """
-        refuse_folders((self.path / each.name for each in self._staging.iterdir()), "--out")
+        refuse_folders(self.path / each.name for each in self._staging.iterdir())
         whole = self._staging.with_name(self._staging.name.replace(PARTIAL, WHOLE))
         self._staging = self._staging.rename(whole)
         self._last = last
@@ -104,14 +104,15 @@ def _move_all(staging: Path, target: Path, last: str) -> None:
     if staging.is_symlink() or not staging.is_dir():  # a link is none of ours
         return
     names = sorted(p.name for p in staging.iterdir())
-    refuse_folders((target / name for name in names), "--out")
-    vouching = [n for n in names if n == last or n.endswith(f".{last}")]  # one with a prefix too
+    refuse_folders(target / name for name in names)
+    # what vouches for the others comes after them, with a prefix too
+    names.sort(key=lambda name: f".{name}".endswith(f".{last}"))
     kept = staging.with_name(staging.name.replace(WHOLE, PARTIAL))  # which `finish` removes
     begun: list[str] = []
     place = target
     try:
         kept.mkdir(exist_ok=True)  # it is there if the moves were interrupted
-        for name in [n for n in names if n not in vouching] + vouching:
+        for name in names:
             place = target / name
             _keep(place, kept / name)
             begun.append(name)
@@ -167,14 +168,14 @@ def replacing(path: Path) -> Iterator[Path]:
         remove_empty(made)
 
 
-def refuse_folders(files: Iterable[Path], option: str) -> None:
+def refuse_folders(files: Iterable[Path]) -> None:
     """Raise an `InputError` if a folder has the place of a file that is to be written."""
     for path in files:
         if path.is_dir() and not path.is_symlink():
             raise InputError(
                 f"{path} is a folder, where a file is to be written",
                 where=path,
-                hint=f"move or remove that folder, or give another {option}",
+                hint="move or remove that folder, or give another --out",
             )
 
 
@@ -220,8 +221,8 @@ def _told(
     It names the output, and not where that was staged.
     """
     if isinstance(error, OSError):
-        if error.filename is not None and not _is_about(error, partial):
-            return None  # about a file that was read
+        if error.filename is not None and partial.name not in f"{error.filename} {error.filename2}":
+            return None  # about a file that was read: neither of the two of a copy is ours
         reason = OSError(error.errno, error.strerror or str(error), str(path))
         return unwritable(path, reason, option)
     if isinstance(error, RuntimeError):  # of HDF5, which tells of a full disk so when it closes
@@ -229,11 +230,6 @@ def _told(
         if found is not None and (number := int(found[1])) in _NO_ROOM:
             return unwritable(path, OSError(number, os.strerror(number), str(path)), option)
     return None
-
-
-def _is_about(error: OSError, partial: Path) -> bool:
-    """Tell whether an error names what is being written, as one of the two files of a copy too."""
-    return partial.name in f"{error.filename} {error.filename2}"
 
 
 def _partial_name(name: str) -> str:
@@ -299,9 +295,9 @@ def describe(path: Path) -> dict[str, Any]:
     The digest of ``FILE.h5mu:MODALITY`` is of the file and the modality's name: two modalities of
     a file are two matrices. That of the file alone is ``file_sha256``.
     """
-    from sfs_cli.io.files.sniff import split_modality
+    from sfs_cli.io.files.text import split_member
 
-    file, modality = split_modality(path)
+    file, modality = split_member(path)
     if modality is not None:
         facts = describe(file)
         digest = hashlib.sha256(f"{modality}\0{facts['sha256']}\n".encode()).hexdigest()

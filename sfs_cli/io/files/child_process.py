@@ -23,7 +23,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, suppress
 from io import FileIO
 from pathlib import Path
-from typing import Any, Generic, NoReturn, Self, TypeVar
+from typing import Any, Generic, NoReturn, TypeVar
 
 from sfs_cli.compute.memory import anonymous, format_size
 from sfs_cli.errors import COPY_AGAIN, InputError, OutOfMemoryError
@@ -69,6 +69,9 @@ class ChildReader(Generic[T]):
         The bytes that the child may hold more than it begins with: a damaged file may fill the
         machine in the seconds of one call. What it holds is looked at while it is waited for; what
         libraries reserve and do not use, such as the pools of Arrow, is not counted.
+    size : int, optional
+        The bytes that a call has to go through, where they are more than those of the file: what
+        it unpacks to.
 
     Raises
     ------
@@ -80,8 +83,13 @@ class ChildReader(Generic[T]):
     """
 
     def __init__(
-        self, work: Callable[[], Iterable[T]], path: Path, memory: int | None = None
+        self,
+        work: Callable[[], Iterable[T]],
+        path: Path,
+        memory: int | None = None,
+        size: int | None = None,
     ) -> None:
+        self.size = path.stat().st_size if size is None else size
         self._path, self._memory = path, memory
         self._before = anonymous()
         self.owner = os.getpid()
@@ -103,7 +111,7 @@ class ChildReader(Generic[T]):
             if self._pid == 0:
                 os.close(life)
                 os.close(results)
-                _run_child(work, path, self, write_end, held_by_child, before)
+                _run_child(work, self, write_end, held_by_child, before)
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
         os.close(write_end)
@@ -151,7 +159,7 @@ class ChildReader(Generic[T]):
         while not ready.poll(_LOOK_MILLISECONDS):
             taken = anonymous(self._pid) - self._before
             if taken > self._memory:
-                where = f"{self._path}{self._reached()}"
+                where = self._reached()
                 self.close()
                 raise InputError(
                     f"reading it takes {format_size(taken)}, more than the "
@@ -163,7 +171,7 @@ class ChildReader(Generic[T]):
     def _ended(self) -> Exception:
         """Return the error for a child that ended before it was done."""
         status = self._wait()
-        where = f"{self._path}{self._reached()}"
+        where = self._reached()
         if status is None or not os.WIFSIGNALED(status):
             return RuntimeError(f"the process that reads {where} ended by itself")
         number = os.WTERMSIG(status)
@@ -179,8 +187,9 @@ class ChildReader(Generic[T]):
         return InputError(what, where=where, hint=COPY_AGAIN)
 
     def _reached(self) -> str:
+        """Return the file, and what of it the child was reading."""
         text = bytes(self.place).rstrip(b"\0").decode(errors="replace")
-        return f", {text}" if text else ""
+        return f"{self._path}, {text}" if text else str(self._path)
 
     def _wait(self) -> int | None:
         if self._pid is None:
@@ -200,12 +209,6 @@ class ChildReader(Generic[T]):
             self._results.close()
             os.close(self._life)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def __del__(self) -> None:
         if hasattr(self, "_pid") and self.owner == os.getpid():
             self.close()
@@ -213,7 +216,6 @@ class ChildReader(Generic[T]):
 
 def _run_child(
     work: Callable[[], Iterable[Any]],
-    path: Path,
     parent: ChildReader[Any],
     out: int,
     life: int,
@@ -225,7 +227,6 @@ def _run_child(
     try:
         for number in _IGNORED:  # the parent gets them too, and ends the child
             signal.signal(number, signal.SIG_IGN)
-        signal.setitimer(signal.ITIMER_REAL, 0)
         signal.set_wakeup_fd(-1)
         # without it the child would go on alone in a circle: SIGIO ends a process
         signal.signal(signal.SIGIO, signal.SIG_DFL)
@@ -238,7 +239,7 @@ def _run_child(
             os.dup2(nowhere, stream)
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         _place = parent.place
-        _limit_calls(CALL_SECONDS + path.stat().st_size / BYTES_PER_SECOND)
+        _limit_calls(CALL_SECONDS + parent.size / BYTES_PER_SECOND)
         try:
             for item in work():
                 _send(out, ("item", item))
@@ -261,10 +262,11 @@ def _limit_calls(seconds: float) -> None:
     def beat(_number: int, _frame: object) -> None:
         signal.setitimer(signal.ITIMER_PROF, seconds)
 
-    signal.signal(signal.SIGVTALRM, beat)
-    signal.siginterrupt(signal.SIGVTALRM, False)
+    # by the clock: by a process's own time it would hardly beat where the system takes all of it
+    signal.signal(signal.SIGALRM, beat)
+    signal.siginterrupt(signal.SIGALRM, False)
     beat(0, None)
-    signal.setitimer(signal.ITIMER_VIRTUAL, _BEAT_SECONDS, _BEAT_SECONDS)
+    signal.setitimer(signal.ITIMER_REAL, _BEAT_SECONDS, _BEAT_SECONDS)
 
 
 def _send_error(out: int, error: Exception) -> None:
@@ -290,14 +292,17 @@ def _send(out: int, item: object) -> None:
 
 
 def items_apart(
-    work: Callable[[], Generator[T, None, None]], path: Path, memory: int | None = None
+    work: Callable[[], Generator[T, None, None]],
+    path: Path,
+    memory: int | None = None,
+    size: int | None = None,
 ) -> ChildReader[T] | Generator[T, None, None]:
     """Return the items of a generator, made in a child process where the system allows that.
 
     What is imported before is not imported again by each child.
     """
     # the libraries of other systems may have threads, which a child would lack
-    return ChildReader(work, path, memory) if sys.platform == "linux" else work()
+    return ChildReader(work, path, memory, size) if sys.platform == "linux" else work()
 
 
 def call_apart(work: Callable[[], T], path: Path, memory: int | None = None) -> T:

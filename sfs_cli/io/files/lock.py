@@ -28,7 +28,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sfs_cli.errors import InputError, OutputBusyError, unwritable
+from sfs_cli.errors import InputError, OutputBusyError, SfsError, unwritable
 from sfs_cli.io.files.atomic import absent, beside, remove_empty
 
 TOUCH_SECONDS = 60.0
@@ -76,11 +76,6 @@ def output_lock(
     """
     path = beside(output, "sfs-lock")
     made = absent(path.parent)
-    try:
-        lock = _acquire(path, output)
-    except OSError as error:
-        remove_empty(made)
-        raise unwritable(output, error, option) from None
     stop = threading.Event()
 
     def touch() -> None:
@@ -89,6 +84,13 @@ def output_lock(
                 os.utime(lock.handle)
 
     try:
+        lock = _acquire(path, output)
+    except BaseException as error:
+        remove_empty(made)
+        if isinstance(error, OSError):
+            raise unwritable(output, error, option) from None
+        raise
+    try:  # at once: a signal that comes before this would leave the file behind
         now = datetime.now(UTC).isoformat(timespec="seconds")
         pid, host = os.getpid(), socket.gethostname()
         started = {"pid": pid, "started": _started(pid), "since": now}
@@ -137,7 +139,11 @@ def _acquire(path: Path, output: Path) -> Lock:
             with suppress(FileNotFoundError):
                 if os.path.samestat(os.fstat(handle), path.lstat()):
                     return Lock(path, handle, left, holder)
-        except BaseException:
+        except BaseException as error:
+            with suppress(OSError):  # a signal: a file that says nothing yet goes again
+                unused = not isinstance(error, SfsError) and os.fstat(handle).st_size == 0
+                if unused and lock_file(handle):
+                    path.unlink()
             os.close(handle)
             raise
         os.close(handle)  # its holder has removed the file meanwhile: try again

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -76,23 +76,30 @@ def check_names(names: Iterable[str], what: str, where: object) -> None:
     """
     for at, name in enumerate(names, 1):
         if not name or len(name) > LONGEST or not name.isprintable():
-            _check_name(name, at, what, where)
+            _check_name(name, what, where, at)
 
 
-def check_long(names: Iterable[str], what: str, where: object, first: int = 1) -> None:
-    """Refuse a name that is too long; `first` is the number of the first name."""
-    for at, name in enumerate(names, first):
+def check_long(names: Iterable[str], what: str, where: object) -> None:
+    """Refuse a name that is too long."""
+    for name in names:
         if len(name) > LONGEST:
-            _check_name(name, at, what, where)
+            _check_name(name, what, where)
 
 
-def check_lengths(names: pa.Array, what: str, where: object) -> None:
+def check_texts(texts: Sequence[str], what: str, where: object) -> None:
+    """Refuse a text beside names that is too long, or holds a control character; `what` it is."""
+    if _REFUSED.search("".join(texts)) or max(map(len, texts), default=0) > LONGEST:
+        for text in filter(None, texts):
+            _check_name(text, what, where)
+
+
+def check_lengths(names: pa.Array, where: object) -> None:
     """Refuse a name that is too long, in an Arrow array of strings, before texts are made of it.
 
     The array may be of any type of strings, and a dictionary of them.
     """
     for at in np.flatnonzero(_sizes(names) > LONGEST).tolist():
-        _check_name(names[at].as_py(), at + 1, what, where)
+        _check_name(names[at].as_py(), "a row", where)
 
 
 def check_total(size: int, count: int, where: object) -> None:
@@ -134,22 +141,20 @@ def check_name_array(names: pa.Array, what: str, where: object) -> None:
         piece = names.slice(lo, _PIECE)
         if _is_odd(piece):
             for at, name in enumerate(piece.to_pylist(), lo + 1):
-                _check_name(name, at, what, where)
+                _check_name(name, what, where, at)
 
 
 def _is_odd(names: pa.Array) -> bool:
     """Tell whether a name of an Arrow array of strings is empty, too long, or may be refused."""
-    letters, starts = names.buffers()[2], _bounds(names)
-    sizes = np.diff(starts)
-    raw = np.frombuffer(letters, np.uint8) if letters is not None else np.empty(0, np.uint8)
-    raw = raw[starts[0] : starts[-1]]
-    # in UTF-8 the control characters above ASCII are 0xc2 and a byte below 0xa0
-    odd = (raw < 0x20) | (raw == 0x7F)
-    odd[:-1] |= (raw[:-1] == 0xC2) & (raw[1:] < 0xA0)
-    return bool(odd.any() or sizes.min() == 0 or sizes.max() > LONGEST)
+    starts = _bounds(names)
+    sizes, letters = np.diff(starts), memoryview(names.buffers()[2] or b"")
+    text = str(letters[starts[0] : starts[-1]], "utf-8")
+    if sizes.min() == 0 or sizes.max() > LONGEST:
+        return True
+    return not text.isprintable() and _REFUSED.search(text) is not None
 
 
-def _check_name(name: str, at: int, what: str, where: object) -> None:
+def _check_name(name: str, what: str, where: object, at: int = 0) -> None:
     if not name:
         raise InputError(f"{what} has no name (number {at:,})", where=where, hint="give it one")
     if len(name) > LONGEST:

@@ -39,9 +39,13 @@ def reading_within(memory: int) -> Iterator[None]:
         _memory.reset(before)
 
 
-def _room() -> int:
+def _of_run() -> int:
     memory = _memory.get()
-    return max(default_memory() if memory is None else memory, LEAST)
+    return default_memory() if memory is None else memory
+
+
+def _room() -> int:
+    return max(_of_run(), LEAST)
 
 
 def most_taken() -> int:
@@ -54,8 +58,7 @@ def most_taken() -> int:
 
 def longest_line() -> int:
     """Return how many bytes a line of text may have."""
-    memory = _memory.get()
-    return max((default_memory() if memory is None else memory) // LINE_PART, LEAST_LINE)
+    return max(_of_run() // LINE_PART, LEAST_LINE)
 
 
 def check_room(what: str, size: int, where: object) -> None:

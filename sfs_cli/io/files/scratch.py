@@ -28,20 +28,22 @@ _mine: dict[Path, int | None] = {}  # folders of this process: the open lock, on
 
 @contextmanager
 def scratch_folder(
-    parent: Path | None, announce: Callable[[Path], None] | None = None
+    where: str | Path | None, announce: Callable[[Path], None] | None = None
 ) -> Iterator[Path]:
-    """Give the name of a folder under `parent` (by default the system's); remove it at the end.
+    """Give the name of a folder in `where` (by default the system's place); remove it at the end.
 
-    `made` makes it, or a folder in it, when there is something to write; where `parent` is given
+    `made` makes it, or a folder in it, when there is something to write; where `where` is given
     that is at once, so that one that cannot be used is told of before anything is read.
     `announce` receives its path before it is made, so that whoever cleans up after a killed run
     knows of it. Folders there that killed runs have left are removed.
     """
+    parent = Path(where) if where else None
     try:
         if parent is not None:
             parent.mkdir(parents=True, exist_ok=True)
         home = _temporary() if parent is None else parent
-        _remove_left(home)
+        for left in home.glob(f"sfs-*-*/{_OWNER}"):
+            remove_dead(left.parent)
     except OSError as error:
         raise unwritable(parent or _temporary(), error, "--scratch") from None
     folder = home.absolute() / f"sfs-{os.getpid()}-{uuid.uuid4().hex[:12]}"
@@ -91,12 +93,6 @@ def _own(folder: Path) -> int:
     if lock_file(handle):  # else nobody can tell whether this process lives
         hidden.rename(folder / _OWNER)  # others look at it from now on
     return handle
-
-
-def _remove_left(home: Path) -> None:
-    """Remove the scratch folders in a folder whose runs were killed on this machine."""
-    for owner in home.glob(f"sfs-*-*/{_OWNER}"):
-        remove_dead(owner.parent)
 
 
 def remove_dead(folder: Path) -> None:

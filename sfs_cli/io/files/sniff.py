@@ -6,7 +6,8 @@ has to know of objects but those that take them.
 
 from __future__ import annotations
 
-import re
+import bz2
+import lzma
 import struct
 import zipfile
 from contextlib import suppress
@@ -16,13 +17,15 @@ from pathlib import Path
 from typing import Any
 
 from sfs_cli.errors import CHECK_PATH, CHECK_PERMISSIONS, COPY_AGAIN, InputError
-from sfs_cli.io.files.text import BOM, ByteStream, Compression
+from sfs_cli.io.files.text import BOM, ByteStream, Compression, TextBytes, is_utf16, split_member
+from sfs_cli.io.files.workbook import OLE, ZIP
 from sfs_cli.io.given import given
 
 _HEAD_BYTES = 4096
+_R_HEADS = (b"RDX2\n", b"RDX3\n", b"X\n\0\0\0")
 _HDF5 = b"\x89HDF\r\n\x1a\n"
 _USER_BLOCK = 512
-_ZIP = b"PK\x03\x04"
+_ODS = b"mimetypeapplication/vnd.oasis.opendocument.spreadsheet"
 
 
 class Kind(Enum):
@@ -32,13 +35,13 @@ class Kind(Enum):
     UNREADABLE = "a file without permission to read"
     EMPTY = "nothing (it is empty)"
     TEXT = "delimited text"
-    UTF16 = "UTF-16 text"
     GCT = "a GCT matrix"
+    SERIES = "a series matrix of GEO"
     MATRIX_MARKET = "a Matrix Market matrix"
     PARQUET = "a Parquet table"
     ARROW = "an Arrow (Feather) table"
     HDF5 = "an HDF5 file"
-    EXCEL = "an Excel workbook"
+    WORKBOOK = "a workbook (Excel or OpenDocument)"
     ZIP = "a zip archive"
     R_DATA = "saved R objects"
     BZIP2 = "data compressed by bzip2"
@@ -59,23 +62,26 @@ class Content:
     compression: Compression | None = None
     held: Any = None  # the object
 
+    @property
+    def is_text(self) -> bool:
+        """Whether it can be read as text, which sheets of a workbook can."""
+        return self.kind in (Kind.TEXT, Kind.WORKBOOK)
+
 
 _MAGIC = {
     b"PAR1": Kind.PARQUET,
     b"ARROW1": Kind.ARROW,
     _HDF5: Kind.HDF5,
-    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": Kind.EXCEL,  # workbooks from before 2007
-    b"RDX2\n": Kind.R_DATA,
-    b"RDX3\n": Kind.R_DATA,
-    b"X\n\x00\x00\x00": Kind.R_DATA,
+    OLE: Kind.WORKBOOK,  # workbooks from before 2007
+    **dict.fromkeys(_R_HEADS, Kind.R_DATA),
     b"BZh": Kind.BZIP2,
     b"\xfd7zXZ\x00": Kind.XZ,
-    b"\xff\xfe": Kind.UTF16,
-    b"\xfe\xff": Kind.UTF16,
     b"%%MatrixMarket": Kind.MATRIX_MARKET,
     b"#1.2": Kind.GCT,
     b"#1.3": Kind.GCT,
+    **dict.fromkeys((b"!Series_", b"!Sample_", b"!series_matrix_table"), Kind.SERIES),
 }
+_UNPACK: dict[Kind, Any] = {Kind.BZIP2: bz2.open, Kind.XZ: lzma.open}
 _ABSENT = {
     Kind.MISSING: ("there is no such file or folder", CHECK_PATH),
     Kind.UNREADABLE: ("no permission to read the file", CHECK_PERMISSIONS),
@@ -87,26 +93,15 @@ _MEMBERS = {
     Kind.TENX_FOLDER: ("matrix.mtx", "matrix.mtx.gz"),
 }
 
-H5MU = ".h5mu"
-_MODALITY = re.compile(rf"(.*{re.escape(H5MU)}):(.*)", re.IGNORECASE | re.DOTALL)
-
-
-def split_modality(path: Path) -> tuple[Path, str | None]:
-    """Split ``FILE.h5mu:MODALITY``; a file that exists under the whole name is that file."""
-    found = _MODALITY.fullmatch(str(path))
-    if found is None or path.exists():
-        return path, None
-    return Path(found[1]), found[2]
-
 
 def recognize(path: str | Path) -> Content:
     """Say what a path holds, from its first bytes or, for a folder, its members.
 
-    The path need not exist; of ``FILE.h5mu:MODALITY`` the file is examined.
+    The path need not exist; of ``FILE.h5mu:MODALITY`` and the like the file is examined.
     """
     if (held := given(path)) is not None:
         return Content(Kind.OBJECT, held=held)
-    path, _ = split_modality(Path(path))
+    path, _ = split_member(Path(path))
     try:
         if path.is_dir():
             names = {member.name for member in path.iterdir()}
@@ -120,22 +115,26 @@ def recognize(path: str | Path) -> Content:
         return Content(Kind.UNREADABLE)
     with ByteStream(path) as stream:
         head = stream.read(_HEAD_BYTES)
-        if head.startswith(_ZIP):
+        if head.startswith(ZIP):
             # a damaged directory may also name versions and compressions that do not exist
             damage = suppress(zipfile.BadZipFile, NotImplementedError, ValueError, struct.error)
             with damage, zipfile.ZipFile(path) as archive:
-                if any(name.startswith("xl/") for name in archive.namelist()):
-                    return Content(Kind.EXCEL, stream.compression)
+                if _ODS in head or any(name.startswith("xl/") for name in archive.namelist()):
+                    return Content(Kind.WORKBOOK, stream.compression)
             return Content(Kind.ZIP, stream.compression)
         if not head.strip():
             return Content(Kind.EMPTY, stream.compression)
-        head = head.removeprefix(BOM)
-        binary = Kind.BINARY if b"\0" in head else Kind.TEXT
+        if is_utf16(head):
+            with TextBytes(path) as text:
+                head = text.read(_HEAD_BYTES)
+        head = head.removeprefix(BOM).lstrip(b"\r\n")
         known = (kind for magic, kind in _MAGIC.items() if head.startswith(magic))
-        kind = next(known, None)
-        if kind is None:
-            after = stream.compression is None and path.is_file() and _has_user_block(path)
-            kind = Kind.HDF5 if after else binary
+        kind = next(known, Kind.BINARY if b"\0" in head else Kind.TEXT)
+        if kind in (Kind.BINARY, Kind.TEXT) and stream.compression is None and path.is_file():
+            kind = Kind.HDF5 if _has_user_block(path) else kind
+        if kind in _UNPACK:  # as R may have written it
+            with suppress(OSError, EOFError, lzma.LZMAError), _UNPACK[kind](path) as unpacked:
+                kind = Kind.R_DATA if unpacked.read(5) in _R_HEADS else kind
         return Content(kind, stream.compression)
 
 
@@ -166,7 +165,7 @@ def examine(path: Path) -> Content:
 def refuse_other_than_text(path: Path, wanted: str) -> Content:
     """Refuse what is neither text nor an object of Python; `wanted` as in "a list of genes"."""
     content = examine(path)
-    if content.kind not in (Kind.TEXT, Kind.OBJECT):
+    if not content.is_text and content.kind is not Kind.OBJECT:
         raise InputError(
             f"{path.name} holds {content.kind.value}, not {wanted}",
             where=path,

@@ -5,24 +5,24 @@ from __future__ import annotations
 import csv
 import json
 import re
-import shlex
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfs_cli.errors import COPY_AGAIN, InputError, counted, listed
 from sfs_cli.io.files.names import BLANKS, nfc
 from sfs_cli.io.files.read_limits import FIELD_BYTES, MemoryCounter, check_room
+from sfs_cli.io.files.series import SeriesStream, read_series
 from sfs_cli.io.files.sniff import Kind, examine
 from sfs_cli.io.files.text import (
     LineStream,
     arrow_file,
     decode,
     first_lines,
-    old_mac_lines,
     repeated,
     text_suffix,
 )
@@ -39,13 +39,13 @@ NULL_TOKENS = (
 
 DELIMITERS = {"\t": "tab", ",": "comma", ";": "semicolon", " ": "space"}
 _CSV_ORDER, _TSV_ORDER = ",;\t ", "\t,; "
-_GEO = re.compile(r"!(?:series|sample|platform)_|\^(?:database|series|sample|platform)\b", re.I)
-_TRAITS = (
-    '{k="";for(i=2;i<=NF&&k=="";i++){split($i,n,/"|: /);k=n[2]}$1=NR>1?k:"sample";q="\\""k": ";'
-    'for(i=1;i<=NF;i++){if(NR>1&&index($i,q)==1)$i="\\""substr($i,length(q)+1);'
-    't[i]=t[i](NR>1?FS:"")$i}}END{for(i=1;i<=NF;i++)print t[i]}'
+_SOFT = re.compile(r"!platform_|\^(?:database|series|sample|platform)\b", re.I)
+ABOVE = 50
+"""Lines of text that may stand above the first row of numbers, besides comments."""
+_LIKE_MISSING = re.compile(
+    r"[\W_]*|<?\W*(?:n\W?[adfq]\W?|l?lo[dq]|b[dq]l|missing|unknown|not (?:detected|found))", re.I
 )
-"""A program of awk: of lines, each ``trait: value`` of all samples, it makes a column of each."""
+DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+(?:[eE][+-]?\d+)?")
 ONE_COLUMN = "there is only one column: no tab, comma, semicolon or space divides the lines"
 _OF_A_MATRIX = "a matrix has row ids in its first column and values in the others"
 _OF_A_TABLE = "a table has the sample ids in its first column, and classes or values in others"
@@ -80,7 +80,7 @@ def quoted_fields(line: str, delimiter: str, where: object) -> list[str]:
 def count_fields(line: str, delimiter: str) -> int:
     """Count the fields of a line; a delimiter in quotes does not count, if they fit together."""
     with suppress(csv.Error):
-        if '"' in line:
+        if '"' in line and delimiter in line:
             return len(next(csv.reader([line], delimiter=delimiter)))
     return line.count(delimiter) + 1
 
@@ -97,6 +97,23 @@ def is_number(text: str) -> bool:
 def is_decimal(text: str) -> bool:
     """Say whether a text is a number that is not written as an integer."""
     return is_number(text) and not text.lstrip("+-").isdigit()
+
+
+def is_value(text: str) -> bool:
+    """Say whether a text is a number, with a decimal point or a decimal comma."""
+    return is_number(text) or DECIMAL_COMMA.fullmatch(text) is not None
+
+
+def is_like_number(text: str) -> bool:
+    """Say whether a text is a number, or is meant as one: ``1,5``, ``1.234,5``, ``<0.5``."""
+    digits, letters = any(map(str.isdigit, text)), any(map(str.isalpha, text))
+    return is_value(text) or (digits and not letters)
+
+
+def are_texts(values: Iterable[str]) -> bool:
+    """Say whether values are texts: none is meant as a number, and not all as missing."""
+    known = {value for value in values if value not in NULL_TOKENS}
+    return not any(map(is_like_number, known)) and not all(map(_LIKE_MISSING.fullmatch, known))
 
 
 def sniff_delimiter(header: str, row: str, suffix: str) -> str | None:
@@ -122,60 +139,118 @@ def first_rows(path: Path, count: int = 50) -> tuple[list[str], str | None]:
 
 @dataclass(frozen=True)
 class Header:
-    """The names of all columns (the first, of the row ids, may be ""), the delimiter, the line."""
+    """The names of all columns (the first, of the row ids, may be ""), the delimiter, the line.
+
+    `skipped` are the lines of text above the rows that are neither, with their numbers.
+    """
 
     names: list[str]
     delimiter: str
     line: int
+    skipped: Sequence[tuple[int, str]] = ()
+
+    def __str__(self) -> str:
+        """Say which lines were skipped, and what they hold."""
+        held = [f"line {at} ({_words(text, self.delimiter)[:60]!r})" for at, text in self.skipped]
+        return f"skipped, since they are no rows: {listed(held)}"
 
 
-def read_header(stream: LineStream, hint: str = _OF_A_MATRIX) -> Header:
+def _words(text: str, delimiter: str) -> str:
+    """Return a line without its empty fields."""
+    return " ".join(" ".join(text.split(delimiter)).split())
+
+
+def read_header(stream: LineStream, hint: str = _OF_A_MATRIX, *, titles: bool = False) -> Header:
     """Read up to and including the line of column names: as many as the first row has fields.
 
     Comment lines that begin with ``#`` are skipped, unless the last of them holds the names. A
     header with one name fewer than the rows have fields (R's ``write.table``) has none for the row
-    ids. `hint` says what to do about a file of one column.
+    ids. `hint` says what to do about a file of one column. With `titles` other lines of text above
+    the first row of numbers may be skipped, as `_find_names` finds them; what lies between the
+    names and that row is read too.
     """
     path, comment = stream.path, None
+    skipped: list[tuple[int, str]] = []
     while (raw := stream.peek_line()) is not None and (raw.startswith(b"#") or not raw.strip()):
         if raw.strip():
             comment = decode(raw, path, stream.line)
+            skipped.append((stream.line, comment))
         stream.read_line()
     line = stream.line
     first = _peek_text(stream)
     if first is None:
         raise InputError("the file is empty", where=path, hint=COPY_AGAIN)
     where = f"{path}, line {line}"
-    if _GEO.match(first):
-        what, hint = "series matrix", series_matrix_hint(path)
-        if first[0] == "^":
-            what, hint = (
-                "SOFT file",
-                "download the series matrix in its place (*_series_matrix.txt.gz)",
-            )
+    if _SOFT.match(first):
         raise InputError(
-            f"this is a {what} of GEO, whose table lies between other lines", where=where, hint=hint
+            "this is a SOFT file of GEO, whose table lies between other lines",
+            where=where,
+            hint="download the series matrix in its place (*_series_matrix.txt.gz)",
         )
     if comment is not None and _is_commented_header(comment, first, text_suffix(path), where):
-        return _header(comment, first, path, line - 1, hint)
+        return _header(comment, first, path, line - 1, hint, skipped[:-1])
+    found = None
+    with suppress(InputError):  # raised again where the line is parsed
+        found = _find_names(stream) if titles else None
+    if found is not None:
+        names, rows = found
+        lines = [decode(stream.read_line() or b"", path, line + i) for i in range(rows)]
+        first, here = lines[names], line + names
+        skipped += [(line + i, text) for i, text in enumerate(lines) if i != names and text.strip()]
+        return _header(first, _peek_text(stream) or "", path, here, hint, skipped)
     stream.read_line()
     row = _peek_text(stream)
-    if not row and "\r" in first:
-        raise old_mac_lines(path)
     if not row:
         raise InputError(
             "the file has a line of column names, but no rows", where=path, hint=COPY_AGAIN
         )
-    return _header(first, row, path, line, hint)
+    return _header(first, row, path, line, hint, skipped)
 
 
-def series_matrix_hint(path: Path) -> str:
-    """Return the shell commands that take the values, and what is said of the samples, out."""
-    name = shlex.quote(str(path))
-    return (
-        f"take out the values: zgrep -v '^!' {name} > matrix.tsv; and the traits of the samples: "
-        f"zgrep -E '^!Sample_(geo|char)' {name} | awk -F'\\t' '{_TRAITS}' > samples.tsv"
-    )
+def _find_names(stream: LineStream) -> tuple[int, int] | None:
+    """Return which of the next lines holds the names, and which the first row of numbers.
+
+    None where nothing but the names is above the rows, or it is not clear what is. The names are
+    the only line of as many fields as that row, no two of them the same. What is above them has no
+    more fields; what is below them, such as units, has texts in the columns of numbers.
+    """
+    suffix, row = text_suffix(stream.path), None
+    for count in (2, 8, 2 * ABOVE):  # lines may be long: the usual second one is looked at first
+        raws = stream.peek_lines(count)
+        lines = {
+            at: decode(raw, stream.path, stream.line + at)
+            for at, raw in enumerate(raws)
+            if raw.strip() and not raw.startswith((b"#", b"%"))
+        }
+        rows = (at for above, at in pairwise(lines) if _numbers(lines[above], lines[at], suffix)[1])
+        row = next(rows, None)
+        if row is not None or len(raws) < count:
+            break
+    above = [at for at in lines if row is not None and at < row]
+    if row is None or not 1 < len(above) <= ABOVE:
+        return None
+    delimiter, numbers = _numbers(lines[above[-1]], lines[row], suffix)
+    width = count_fields(lines[row], delimiter)
+    fields = {at: split_fields(lines[at], delimiter, "") for at in above}
+    names = [
+        at
+        for at, each in fields.items()
+        if len(each) == width and "" not in each[1:] and len({*each[1:]}) == width - 1
+    ]
+    others = [each for at, each in fields.items() if at not in names]
+    if len(names) != 1 or any(is_value(text) for each in others for text in each):
+        return None
+    below = [fields[at] for at in above if at > names[0]]
+    units = all(len(each) == width and are_texts(each[i] for i in numbers) for each in below)
+    fits = units and all(len(each) <= width for each in others)
+    return (names[0], row) if fits else None
+
+
+def _numbers(above: str, line: str, suffix: str) -> tuple[str, list[int]]:
+    """Return what divides a line, by the one above it, and which of its fields are numbers."""
+    delimiter = sniff_delimiter(above, line, suffix) or ""
+    fields = split_fields(line, delimiter, "") if delimiter else []
+    return delimiter, [at for at, text in enumerate(fields) if at and is_value(text)]
 
 
 def _peek_text(stream: LineStream) -> str | None:
@@ -190,7 +265,14 @@ def _is_commented_header(comment: str, first: str, suffix: str, where: str) -> b
     return all(is_number(f) or f in NULL_TOKENS for f in split_fields(first, delimiter, where)[1:])
 
 
-def _header(header: str, row: str, path: Path, line: int, hint: str) -> Header:
+def _header(
+    header: str,
+    row: str,
+    path: Path,
+    line: int,
+    hint: str,
+    skipped: Sequence[tuple[int, str]] = (),
+) -> Header:
     delimiter = sniff_delimiter(header, row, text_suffix(path))
     where = f"{path}, line {line}"
     if delimiter is None:
@@ -206,7 +288,7 @@ def _header(header: str, row: str, path: Path, line: int, hint: str) -> Header:
             )
         names = ["", *names]
     _check_names(names, where)
-    return Header(names, delimiter, line)
+    return Header(names, delimiter, line, skipped)
 
 
 def _check_names(names: list[str], where: str) -> None:
@@ -241,6 +323,7 @@ class TextTable:
     rows: Sequence[int]  # the number of each row in the file, for messages
     unit: str  # what `rows` counts: line, row or record
     categories: frozenset[str] = frozenset()  # columns whose type says so, whatever their texts
+    also: Sequence[str] = ()  # other ids of the rows, where each has two
 
     def place(self, column: str) -> str:
         """Name the place of a column."""
@@ -252,7 +335,9 @@ class TextTable:
 
 
 def read_table(path: str | Path) -> TextTable:
-    """Read a small table with column names: delimited text (perhaps compressed) or Parquet.
+    """Read a small table with column names: text (perhaps compressed), a sheet, or Parquet.
+
+    Of a series matrix of GEO it is that of the samples.
 
     Raises
     ------
@@ -266,7 +351,13 @@ def read_table(path: str | Path) -> TextTable:
         return _table_of_frame(path, content.held)
     if content.kind is Kind.PARQUET:
         return _read_parquet(path)
-    if content.kind is not Kind.TEXT:
+    if content.kind is Kind.SERIES:
+        return _table_of_series(path)
+    if content.kind is Kind.R_DATA:
+        from sfs_cli.io.matrix.r_data import read_frame
+
+        return _table_of_frame(path, read_frame(path))
+    if not content.is_text:
         raise InputError(
             f"{path.name} holds {content.kind.value}, not a table of text or Parquet",
             where=path,
@@ -282,6 +373,16 @@ def read_table(path: str | Path) -> TextTable:
         header = read_header(stream, _OF_A_TABLE)
         _refuse_repeated(header.names, path)
         return read_rows(stream, header.names, header.delimiter)
+
+
+def _table_of_series(path: Path) -> TextTable:
+    """Return what a series matrix says of its samples, by title and by accession."""
+    with SeriesStream(path) as stream:
+        series = read_series(stream)
+    ids = series.titles or series.accessions
+    also = series.accessions if series.titles else ()
+    rows = range(1, len(ids) + 1)
+    return TextTable(path, {"": ids, **series.columns}, rows, "sample", also=also)
 
 
 def _table_of_frame(path: Path, frame: Any) -> TextTable:
@@ -313,6 +414,14 @@ def _typed_table(
 def texts_of(values: Iterable[Any]) -> list[str]:
     """Return values as a table has them: text, and "" for None."""
     return ["" if value is None else nfc(str(value)) for value in values]
+
+
+def null_table(columns: Mapping[str, Sequence[str]]) -> pa.Table:
+    """Return columns of texts as an Arrow table, in which missing values are null."""
+    import pyarrow as pa
+
+    known = {k: [None if v in NULL_TOKENS else v for v in each] for k, each in columns.items()}
+    return pa.table({name: pa.array(each, pa.string()) for name, each in known.items()})
 
 
 def read_rows(
@@ -361,9 +470,6 @@ def read_unnamed(
     Blank lines and those that begin with ``#`` are skipped too; `hint` is as in `read_rows`.
     """
     with LineStream(path) as stream:
-        first = stream.peek_line() or b""
-        if b"\r" in first and not first.startswith(b"#"):
-            raise old_mac_lines(path)
         table = read_rows(stream, names, delimiter, hint, comments=True)
     if table.rows and is_header([values[0] for values in table.columns.values()]):
         columns = {name: values[1:] for name, values in table.columns.items()}
@@ -431,6 +537,14 @@ def pandas_index(schema: pa.Schema, path: Path) -> list[str]:
     return names
 
 
+_INDEX_NAME = re.compile(r"(|_*index(_level_\d+_*)?|unnamed: \d+)", re.I)
+
+
+def is_index_name(name: str) -> bool:
+    """Say whether a column is named as pandas and R name one that numbers the rows."""
+    return _INDEX_NAME.fullmatch(name.strip()) is not None
+
+
 _THINGS = ("gene", "genes", "feature", "features", "protein", "proteins", "transcript", "mirna")
 _PROBES = ("probe", "probes", "probeset", "probesets", "target")
 _DATABASES = ("ensembl", "entrez", "entrezgene", "hgnc", "ncbi", "refseq", "uniprot", "uniprotkb")
@@ -438,12 +552,12 @@ _IDS = ("id", "ids", "identifier", "identifiers", "accession", "symbol", "symbol
 _ID_WORDS = frozenset((*_THINGS, *_PROBES, *_DATABASES, *_IDS))
 _QUALIFIERS = ("approved", "common", "external", "hugo", "human", "official", "set", "stable")
 _ID_ENDING = re.compile(r"(id|ids|name|symbol)$")
-_NOT_WORD = re.compile(r"[^a-z0-9]+")
+_WORD = re.compile(r"[a-z0-9]+")
 
 
 def name_words(text: str) -> list[str]:
     """Split a name into its words, in lower case: ``Gene-Symbol`` is gene and symbol."""
-    return [word for word in _NOT_WORD.split(text.lower()) if word]
+    return _WORD.findall(text.lower())
 
 
 def is_id_name(text: str) -> bool:
@@ -484,7 +598,12 @@ _MAYBE_SAMPLES = (
     "entrez ncounts nsamples"
 )
 _LIKE_ANNOTATIONS = frozenset(_MAYBE_SAMPLES.split())
-_NOT_LETTERS = re.compile(r"[^a-z0-9]+")
+_OF_CHROMOSOMES = frozenset(
+    ("chr", "chrom", "chromosome", "chromosomename", "seqname", "seqnames", "strand")
+)
+_POSITIONS = frozenset(
+    ("chr", "chrom", "start", "end", "stop", "begin", "pos", "position", "width", "size")
+)
 
 
 def annotation_of(name: str) -> Annotation | None:
@@ -492,10 +611,39 @@ def annotation_of(name: str) -> Annotation | None:
 
     Upper and lower case, points, blanks and the like do not count.
     """
-    plain = _NOT_LETTERS.sub("", name.lower())
-    if plain in _ANNOTATIONS:
+    if _plain(name) in _ANNOTATIONS:
         return Annotation.SURE
-    return Annotation.MAYBE if plain in _LIKE_ANNOTATIONS else None
+    return Annotation.MAYBE if _plain(name) in _LIKE_ANNOTATIONS else None
+
+
+def _plain(name: str) -> str:
+    return "".join(name_words(name))
+
+
+def _is_place(name: str) -> bool:
+    return _plain(name) in _OF_CHROMOSOMES
+
+
+def sure_annotations(names: Sequence[str], beside: Collection[str] = ()) -> list[str]:
+    """Return the columns that are annotations of genes or results by their names.
+
+    Those of positions are, where a chromosome or a strand stands with them or is among what is
+    known to be `beside` the values. None are, where no column has a name that is no annotation's,
+    or one and no positions are there: then this may be a table of results.
+    """
+    positions = _POSITIONS if any(map(_is_place, (*names, *beside))) else frozenset()
+    found = [
+        name
+        for name in names
+        if annotation_of(name) is Annotation.SURE or _plain(name) in positions
+    ]
+    others = sum(annotation_of(name) is None for name in names)
+    return found if others > (not positions) else []
+
+
+def may_be_numbers(name: str) -> bool:
+    """Say whether a column with such a name may be numbers and no values: chromosomes, ids."""
+    return _is_place(name) or annotation_of(name) is not None or is_id_name(name)
 
 
 def other_annotations(names: Iterable[str], known: Collection[str]) -> str:

@@ -6,41 +6,66 @@ The compression is read from the first bytes, not from the name: a browser may h
 
 from __future__ import annotations
 
+import codecs
 import os
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import closing
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, Self
 
 import numpy as np
 
-from sfs_cli.errors import CHECK_PATH, CHECK_PERMISSIONS, InputError
+from sfs_cli.errors import CHECK_PATH, CHECK_PERMISSIONS, InputError, listed
 from sfs_cli.io.files.names import nfc, nfc_bytes
 from sfs_cli.io.files.read_limits import MemoryCounter, longest_line
+from sfs_cli.io.files.workbook import OLE, ZIP, SheetStream
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 Compression = Literal["gzip", "zstd"]
 
+PACKED: dict[str | None, str] = {None: "", "gzip": ".gz", "zstd": ".zst"}
+"""What the names of files end in, by their compression."""
 _MAGIC: dict[bytes, Compression] = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 BOM = b"\xef\xbb\xbf"
 """The mark that some programs write at the beginning of UTF-8 text."""
+_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _UNREADABLE = {
     FileNotFoundError: ("there is no such file", CHECK_PATH),
     PermissionError: ("no permission to read the file", CHECK_PERMISSIONS),
     IsADirectoryError: ("this is a folder, not a file", "give a file inside it"),
 }
+_CHARACTER = 4  # bytes of the longest one in UTF-16
 _LINE_STEP = 1 << 16
 _CHUNK_BYTES = 1 << 20
 _PARSED_TIMES = 8  # a text that is parsed as a whole takes so many times its size
 _COUNT_STEP = 1 << 22
 
 
+H5MU = ".h5mu"
+WORKBOOKS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
+"""Suffixes of workbooks, whose sheets are read as text."""
+_MEMBER = re.compile(r"(.+\.(?:h5mu|xls[xmb]?|ods|rda|rdata|rds)):(.*)", re.IGNORECASE | re.DOTALL)
+
+
+def split_member(path: Path) -> tuple[Path, str | None]:
+    """Split ``FILE.h5mu:MODALITY``, ``FILE.xlsx:SHEET`` or ``FILE.RData:OBJECT``.
+
+    A file that exists under the whole name is that file.
+    """
+    found = _MEMBER.fullmatch(str(path))
+    if found is None or path.exists():
+        return path, None
+    return Path(found[1]), found[2]
+
+
 def text_suffix(path: Path) -> str:
     """Return the suffix of a name in lower case, the one before ``.gz`` or ``.zst``."""
-    suffixes = [s.lower() for s in path.suffixes if s.lower() not in (".gz", ".zst")]
+    suffixes = [s.lower() for s in path.suffixes if s.lower() not in PACKED.values()]
     return suffixes[-1] if suffixes else ""
 
 
@@ -53,6 +78,14 @@ def string_array(texts: Iterable[str]) -> pa.Array:
     np.cumsum([len(piece) for piece in pieces], out=bounds[1:])
     buffers = [None, pa.py_buffer(bounds), pa.py_buffer(b"".join(pieces))]
     return pa.Array.from_buffers(pa.large_string(), len(pieces), buffers)
+
+
+def number_array(values: np.ndarray) -> pa.Array:
+    """Return numbers as an Arrow array, without a copy; of `pyarrow.array` see `string_array`."""
+    import pyarrow as pa
+
+    buffers = [None, pa.py_buffer(np.ascontiguousarray(values))]
+    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), buffers)
 
 
 def repeated(names: Sequence[str]) -> list[str]:
@@ -72,6 +105,8 @@ def arrow_file(path: str | Path, mode: Literal["rb", "wb"] = "rb") -> pa.OSFile:
 class ByteStream:
     """A file read from its beginning to its end; gzip (also bgzip) and zstd are decompressed."""
 
+    sheets: Collection[str] = ()
+
     def __init__(self, path: str | Path) -> None:
         import pyarrow as pa  # the first pass over a store needs none
 
@@ -83,6 +118,7 @@ class ByteStream:
         except tuple(_UNREADABLE) as error:
             what, hint = _UNREADABLE[type(error)]
             raise InputError(what, where=path, hint=hint) from error
+        self.of_sheets = head in (ZIP, OLE[:4])
         self.compression = next((c for magic, c in _MAGIC.items() if head.startswith(magic)), None)
         self._stream = pa.CompressedInputStream(stream, c) if (c := self.compression) else stream
 
@@ -112,6 +148,55 @@ class ByteStream:
         self.close()
 
 
+class TextBytes(ByteStream):
+    """Text as UTF-8 with line feeds: UTF-16 by its mark, and the lines of old Macs, are turned.
+
+    Excel writes UTF-16 as "Unicode Text". Lines end in carriage returns alone where the beginning
+    of the text has no line feed.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        super().__init__(path)
+        head = super().read(_LINE_STEP)
+        self._decoder = codecs.getincrementaldecoder("utf-16")() if is_utf16(head) else None
+        self._head = self._decoded(head, _LINE_STEP).removeprefix(BOM)
+        self._old_mac = b"\r" in self._head[:-1] and b"\n" not in self._head
+
+    def read(self, size: int) -> bytes:
+        """Return about ``size`` bytes, and none after the end."""
+        size = max(size, _CHARACTER)  # or what is no whole one would look like the end
+        data, self._head = self._head or self._decoded(super().read(size), size), b""
+        return data.replace(b"\r", b"\n") if self._old_mac else data
+
+    def _decoded(self, data: bytes, size: int) -> bytes:
+        """Return what was read as UTF-8; fewer bytes than the size are the last ones."""
+        if self._decoder is None:
+            return data
+        try:
+            return self._decoder.decode(data, len(data) < size).encode()
+        except UnicodeError as error:
+            raise InputError(
+                f"the UTF-16 text is cut off or damaged ({error})",
+                where=self.path,
+                hint="copy it again, or save it as UTF-8",
+            ) from None
+
+
+def is_utf16(head: bytes) -> bool:
+    """Tell whether text begins with the mark of UTF-16, and not with that of UTF-32."""
+    return head.startswith(_UTF16) and head[2:4] != b"\0\0"
+
+
+def text_bytes(path: Path) -> ByteStream | SheetStream:
+    """Open a text file, or the sheet of a workbook that a path names, as text."""
+    file, sheet = split_member(path)
+    stream = TextBytes(file)
+    if not stream.of_sheets:
+        return stream
+    stream.close()
+    return SheetStream(file, sheet)
+
+
 class Chunk(NamedTuple):
     """Some whole lines, each with its end, and the line number of the first (from 1)."""
 
@@ -120,18 +205,26 @@ class Chunk(NamedTuple):
 
 
 class LineStream:
-    """A text file read line by line, or in chunks of whole lines.
+    """A text file, or a sheet of a workbook, read line by line, or in chunks of whole lines.
 
-    ``line`` is the number of the next line, from 1. A byte order mark and blank lines at the end
-    are skipped.
+    `sheets` are those of the workbook that could be meant: one, unless the `first` may be read.
+
+    ``line`` is the number of the next line, from 1. Blank lines at the end are skipped.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, first: bool = False) -> None:
         self.path = path
         self.line = 1
-        self._bytes = ByteStream(path)
-        self._rest = self._bytes.read(_LINE_STEP).removeprefix(BOM)
-        self._at_end = False
+        self._bytes = text_bytes(path)
+        self.sheets = self._bytes.sheets
+        if len(self.sheets) > 1 and not first:
+            raise InputError(
+                f"the workbook has several sheets: {listed(list(self.sheets), 20)}",
+                where=path,
+                hint=f"name one: {path.name}:SHEET (or {path.name}:SHEET:COLUMN)",
+            )
+        self._rest, self._at_end = b"", False
+        self._fill(_LINE_STEP)
         self._longest = longest_line()
 
     def peek_line(self) -> bytes | None:
@@ -149,6 +242,18 @@ class LineStream:
             self._rest = b"" if end < 0 else self._rest[end + 1 :]
             self.line += 1
         return line
+
+    def peek_lines(self, count: int) -> list[bytes]:
+        """Return up to so many next lines without their ends, blank ones too, and stay before them.
+
+        They are fewer at the end of the file, or where they would be longer than a line may be.
+        """
+        while self._rest.count(b"\n") < count and not self._at_end:
+            if len(self._rest) > self._longest:
+                break
+            self._fill(2 * max(len(self._rest), _LINE_STEP))
+        lines = self._rest.split(b"\n", count)
+        return [line.removesuffix(b"\r") for line in lines[: count if lines[-1] else -1]]
 
     def peek_chunk(self, size: int) -> Chunk | None:
         """Return about ``size`` bytes of whole lines, at least one, and stay before them."""
@@ -180,18 +285,16 @@ class LineStream:
         searched = 0
         while (end := self._rest.find(b"\n", searched)) < 0 and not self._at_end:
             searched = len(self._rest)
-            self._check_line()
+            if searched > self._longest:
+                raise InputError(
+                    f"a line is longer than {self._longest >> 20:,} MiB",
+                    where=f"{self.path}, line {self.line}",
+                    hint="the file is damaged or no table; if it is one of millions of columns, "
+                    "raise --memory",
+                )
+            # twice as much each time, or a long line would be copied again and again
             self._fill(max(_LINE_STEP, 2 * searched))
         return end
-
-    def _check_line(self) -> None:
-        if len(self._rest) > self._longest:
-            raise InputError(
-                f"a line is longer than {self._longest >> 20:,} MiB",
-                where=f"{self.path}, line {self.line}",
-                hint="the file is damaged or no table; if it is one of millions of columns, raise "
-                "--memory",
-            )
 
     def _fill(self, size: int) -> None:
         while len(self._rest) < size and not self._at_end:
@@ -202,11 +305,8 @@ class LineStream:
     def _whole_lines(self, size: int) -> int:
         """Fill the buffer, and return how many bytes of it are whole lines."""
         self._fill(size)
-        while (used := self._rest.rfind(b"\n") + 1) == 0 and not self._at_end:
-            self._check_line()
-            # twice as much each time, or a long line would be copied again and again
-            self._fill(2 * max(len(self._rest), _LINE_STEP))
-        return len(self._rest) if self._at_end else used
+        self._find_newline()
+        return len(self._rest) if self._at_end else self._rest.rfind(b"\n") + 1
 
     def _chunk(self, used: int, *, blank_lines: bool = False) -> Chunk | None:
         if blank_lines:
@@ -235,7 +335,7 @@ def decode(raw: bytes, path: Path, line: int) -> str:
     """Return a line as text; a NUL byte, or text that is not UTF-8, is an `InputError`."""
     if b"\0" in raw:
         raise InputError(
-            "the line holds a NUL byte: this is binary data or UTF-16 text",
+            "the line holds a NUL byte: this is binary data, or UTF-16 text without its mark",
             where=f"{path}, line {line}",
             hint="save the table as UTF-8 text",
         )
@@ -246,7 +346,8 @@ def decode(raw: bytes, path: Path, line: int) -> str:
         raise InputError(
             f"the text is not UTF-8, near {near!r}",
             where=f"{path}, line {line}",
-            hint="convert the file with 'iconv -f LATIN1 -t UTF-8'",
+            hint="save it as UTF-8 (of Excel: CSV UTF-8), or convert it: iconv -f LATIN1 -t UTF-8 "
+            "FILE > NEW",
         ) from error
 
 
@@ -275,29 +376,14 @@ def _decoded(chunk: Chunk, path: Path) -> list[str]:
 
 
 def text_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield number and text of each line of a file that is not blank.
-
-    Lines that end in carriage returns alone are an `InputError`.
-    """
+    """Yield number and text of each line of a file that is not blank."""
     for chunk in text_chunks(path):
-        text = chunk.text.rstrip(b"\r\n")
-        if chunk.first_line == 1 and b"\r" in text and b"\n" not in text:
-            raise old_mac_lines(path)
         yield from chunk_lines(chunk, path)
-
-
-def old_mac_lines(path: Path) -> InputError:
-    """Return the error for a text without line feeds."""
-    return InputError(
-        "the lines end in carriage returns alone, as on old Macs",
-        where=path,
-        hint=f"save it again as CSV or text, or give what tr '\\r' '\\n' < {path.name} writes",
-    )
 
 
 def first_lines(path: Path, count: int) -> list[tuple[int, str]]:
     """Return number and text of the first lines that are not blank."""
-    return list(islice((line for c in text_chunks(path) for line in chunk_lines(c, path)), count))
+    return list(islice(text_lines(path), count))
 
 
 def read_whole(path: Path) -> str:
@@ -311,7 +397,7 @@ def read_whole(path: Path) -> str:
 
 def count_lines(path: Path) -> int:
     """Return the number of lines of a text file, without parsing them."""
-    with ByteStream(path) as stream:
+    with closing(text_bytes(path)) as stream:  # of `LineStream`, each line would be copied thrice
         count, last = 0, b"\n"
         while data := stream.read(_COUNT_STEP):
             count += data.count(b"\n")

@@ -47,10 +47,6 @@ class Coordinates:
         values = self.values[
             positions(self.samples, sample_ids, "have no coordinates", self.where, hint)
         ]
-        self._check(values, sample_ids)
-        return values
-
-    def _check(self, values: np.ndarray, sample_ids: Sequence[str]) -> None:
         bad = np.argwhere(~np.isfinite(values))
         if len(bad):
             places = (f"sample {sample_ids[i]}, {self.names[j]}" for i, j in bad[:SHOWN])
@@ -65,6 +61,7 @@ class Coordinates:
                 where=self.where,
                 hint="give coordinates that differ, such as principal components",
             )
+        return values
 
 
 def open_coordinates(spec: str, matrix: str) -> Coordinates:

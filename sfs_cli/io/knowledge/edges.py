@@ -269,7 +269,6 @@ BIOGRID = EdgeFormat(
     signed=True,
 )
 SIF = EdgeFormat("SIF", quoting=False, suffix=".sif")
-FORMATS = (TABLE, STRING, BIOGRID, SIF)
 
 
 @dataclass(frozen=True)
@@ -307,7 +306,7 @@ def edge_layout(path: Path) -> EdgeLayout:
             break
     if not lines:
         raise InputError("the file has no edges", where=path, hint=_TWO_IDS)
-    if text_suffix(path) == SIF.suffix:
+    if is_named_as_edges(path):
         return _sif_layout(path, "\t" if any("\t" in text for _, text in lines) else " ")
     delimiter = sniff_delimiter(lines[0][1], lines[-1][1], text_suffix(path))
     if delimiter is None:
@@ -395,7 +394,7 @@ def _named_layout(
 
 def is_named_as_edges(path: Path) -> bool:
     """Tell whether the name of a file alone says that it is a list of edges."""
-    return any(each.suffix and text_suffix(path) == each.suffix for each in FORMATS)
+    return text_suffix(path) == SIF.suffix
 
 
 def _sif_layout(path: Path, delimiter: str) -> EdgeLayout:

@@ -17,15 +17,18 @@ import numpy as np
 from sfs_cli.errors import InputError, UsageError, counted, listed, nearest
 from sfs_cli.io.files.names import BLANKS, check_names, nfc
 from sfs_cli.io.files.read_limits import FIELD_BYTES, MemoryCounter
+from sfs_cli.io.files.series import tab_fields
 from sfs_cli.io.files.sniff import Kind, examine, refuse_other_than_text
 from sfs_cli.io.files.table import (
+    TextTable,
     first_rows,
     is_id_name,
     is_number,
-    read_unnamed,
+    sniff_delimiter,
     split_fields,
 )
 from sfs_cli.io.files.text import read_whole, text_lines, text_suffix
+from sfs_cli.io.knowledge.sample_columns import choose, find_columns
 from sfs_cli.io.matrix.base import read_sparse_table
 
 if TYPE_CHECKING:
@@ -112,33 +115,70 @@ def _refuse_sets(path: Path) -> None:
 _MAP_HINT = "a map has two columns, divided by tabs, commas or semicolons"
 _NO_ID = frozenset(("", "NA", "N/A", "n/a", "#N/A", "-", "--", "---"))
 """Fields without an id; nan and na are genes of Drosophila, and None or null may be names."""
-_SEVERAL = "///"
+_SEVERAL, _PART = "///", " // "
+_SYMBOLS = (
+    *("gene symbol", "gene_symbol", "symbol", "hgnc_symbol", "ilmn_gene", "gene_assignment"),
+    *("genename", "gene_name", "gene", "ucsc_refgene_name"),
+)
+"""Usual names of a column of gene symbols, the first of which is taken."""
+_NOT_OF_MAP = ("#", "!", "^")
+"""How lines begin that are no rows: comments, and what tables of GEO have around them."""
 
 
-def read_id_map(path: Path) -> list[tuple[str, str]]:
+def read_id_map(spec: str | Path) -> list[tuple[str, str]]:
     """Read pairs of ids, such as probes and gene symbols, each pair once.
 
-    Text of two columns (gzip and zstd are decompressed). A first line with a usual name of such a
-    column (probe_id, symbol) holds names. Blank lines and those that begin with ``#`` are skipped,
-    and so are rows without an id in one of the columns (empty, NA, ``---``). Several ids in one
-    field, as Affymetrix writes them (``A /// B``), each make a pair.
+    `spec` is ``FILE``, ``FILE:COLUMN,COLUMN``, or ``FILE:COLUMN`` for that and the first. Text of
+    two columns (gzip and zstd are decompressed) needs no names of them: a first line with a usual
+    name (probe_id, symbol) holds names. Of more columns, as in the tables of platforms of GEO,
+    the first and that of the gene symbols are taken where none is named. Blank lines, those that
+    begin with ``#``, ``!`` or ``^``, and rows without an id in one of the columns (empty, NA,
+    ``---``) are skipped. Several ids in one field, as Affymetrix writes them (``A /// B``), each
+    make a pair, and so do those of the second column between semicolons, as Illumina writes them
+    (``A;A;B``); of ``NM_1 // A // its name`` it is the second.
     """
+    path, columns = find_columns(str(spec))
     refuse_other_than_text(path, "a map of ids")
-    delimiter = first_rows(path)[1] or "\t"
-    table = read_unnamed(
-        path, ("left", "right"), delimiter, _MAP_HINT, lambda row: any(map(is_id_name, row))
-    )
     pairs: dict[tuple[str, str], None] = {}
-    held = MemoryCounter(path)
-    for fields in zip(*table.columns.values()):
-        several = ([name.strip(BLANKS) for name in field.split(_SEVERAL)] for field in fields)
-        lefts, rights = ([name for name in ids if name not in _NO_ID] for ids in several)
+    held, names, at, delimiter = MemoryCounter(path), list[str](), (0, 1), ""
+    for line, text in text_lines(path):
+        if text.startswith(_NOT_OF_MAP):
+            continue
+        where = f"{path}, line {line}"
+        delimiter = delimiter or sniff_delimiter(text, text, text_suffix(path)) or "\t"
+        fields = tab_fields(text) if delimiter == "\t" else split_fields(text, delimiter, where)
+        if not names:
+            names = fields
+            if columns is not None or len(names) > 2:
+                at = _columns_of_map(names, columns, path)
+                continue
+            if any(map(is_id_name, names)):
+                continue
+        if len(fields) != max(len(names), 2):
+            found, expected = counted(len(fields), "field"), max(len(names), 2)
+            what = f"a row has {found}, but {expected:,} are expected"
+            raise InputError(what, where=where, hint=_MAP_HINT)
+        lefts, rights = _ids_in(fields[at[0]]), _ids_in(fields[at[1]], ";")
         held.add(3 * FIELD_BYTES * len(lefts) * len(rights))
         pairs.update(((left, right), None) for left in lefts for right in rights)
     if not pairs:
         raise InputError("the map holds no pair of ids", where=path, hint=_MAP_HINT)
     check_names((name for pair in pairs for name in pair), "an id", path)
     return list(pairs)
+
+
+def _columns_of_map(names: list[str], asked: str | None, path: Path) -> tuple[int, int]:
+    """Return which two columns of a table are a map: those asked for, else by their names."""
+    table = TextTable(path, {name: [] for name in ("", *names)}, (), "line")
+    wanted = [names[0], *(asked.split(",", 1) if asked else [None])][-2:]
+    left, right = (choose(table, each, "id-map", "gene symbols", _SYMBOLS) for each in wanted)
+    return names.index(left), names.index(right)
+
+
+def _ids_in(field: str, divider: str = _SEVERAL) -> list[str]:
+    names = [each.split(_PART)[:2][-1] for each in field.split(_SEVERAL)]
+    parts = (part.strip(BLANKS) for name in names for part in name.split(divider))
+    return [part for part in parts if part not in _NO_ID]
 
 
 _GMT_HINT = "a line of GMT is a name, a description (it may be empty) and genes, divided by tabs"
@@ -252,11 +292,9 @@ def _split_names(text: str, known: Collection[str]) -> Iterator[str]:
     longest = 1 + max((name.count(",") for name in known), default=0)
     at = 0
     while at < len(parts):
-        name, end = parts[at].strip(), at + 1
-        for last in range(min(at + longest, len(parts)), end, -1):
-            joined = ",".join(parts[at:last]).strip()
-            if joined in known:
-                name, end = joined, last
+        for end in range(min(at + longest, len(parts)), at, -1):  # down to the part alone
+            name = ",".join(parts[at:end]).strip()
+            if name in known:
                 break
         if name:
             yield name
@@ -475,10 +513,7 @@ def read_annotations(
     """
     path, names = split_set_spec(spec)
     suffix = text_suffix(path)
-    if suffix == ANNOTATIONS:
-        found = read_gaf(path, evidence, ids)
-        return found.some(names, path) if names else found
-    if evidence is not None or ids != "symbol":
+    if suffix != ANNOTATIONS and (evidence is not None or ids != "symbol"):
         option = "evidence" if evidence is not None else "ids"
         raise UsageError(
             f"{option} has no effect on {path.name}: it is not a GAF file",
@@ -486,16 +521,19 @@ def read_annotations(
             hint=f"leave {option} out, or give annotations as .gaf or .gaf.gz",
             option=option,
         )
-    if suffix not in SETS:
+    if suffix == ANNOTATIONS:
+        found = read_gaf(path, evidence, ids)
+    elif suffix in SETS:
+        found = GeneAnnotations(read_gmt(path))
+    else:
         return None
-    found = GeneAnnotations(read_gmt(path))
     return found.some(names, path) if names else found
 
 
 def _terms_of_matrix(path: Path) -> Terms:
     from scipy.sparse import csr_array
 
-    if examine(path).kind is Kind.TEXT:
+    if examine(path).is_text:
         _refuse_sets(path)
     genes, terms, matrix = read_sparse_table(
         path,

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from sfs_cli.errors import InputError
 from sfs_cli.io.files.names import BLANKS
-from sfs_cli.io.files.sniff import Kind, examine
+from sfs_cli.io.files.sniff import examine
 from sfs_cli.io.files.table import is_number
 from sfs_cli.io.files.text import first_lines, read_whole
-from sfs_cli.io.knowledge.sample_columns import Wanted, read_column, split_label_spec
+from sfs_cli.io.knowledge.sample_columns import Wanted, find_columns, read_column
 
 MOST_NODES = 20_000_000
 """The most nodes that the paths of all leaves of a tree may have: some 160 MB."""
@@ -53,8 +53,8 @@ def read_hierarchy(spec: str) -> Hierarchy:
     lengths of branches are not used. That no two samples have anything in common is an
     `InputError`, as whatever cannot be read.
     """
-    path, column = split_label_spec(spec)
-    is_text = examine(path).kind is Kind.TEXT
+    path, column = find_columns(spec)
+    is_text = examine(path).is_text
     start = "".join(text for _, text in first_lines(path, 1)).lstrip() if is_text else ""
     if start.startswith("(") or (start.startswith("[") and "\t" not in start):
         if column is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
@@ -16,11 +17,13 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 import numpy as np
 
 from sfs_cli.compute.limits import TOO_LARGE
-from sfs_cli.errors import InputError, UsageError, listed
+from sfs_cli.errors import InputError, Options, UsageError, listed, near
 from sfs_cli.io.files import sniff
 from sfs_cli.io.files.names import BLANKS, check_names, nfc
+from sfs_cli.io.files.series import plain_name
 from sfs_cli.io.files.table import NULL_TOKENS, TextTable, is_number, read_table, texts_of
-from sfs_cli.io.files.text import repeated
+from sfs_cli.io.files.text import WORKBOOKS, repeated
+from sfs_cli.io.files.workbook import SheetStream
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -79,14 +82,24 @@ class Column(dict[str, T]):
         All other columns but that of the sample ids.
     missing : Counter
         The texts that stood for missing values, but for empty ones, and how often.
+    also : dict
+        Another id of samples that have two; both are in the column, until `settle` drops one.
     """
 
     def __init__(self, table: TextTable, name: str, others: Sequence[str] = ()) -> None:
         super().__init__()
+        self.also: dict[str, str] = {}
         self.name, self.where, self.others = name, table.place(name), list(others)
         self.path, self.ids_name = table.path, next(iter(table.columns))
         self.beside = [other for other in table.columns if other not in (self.ids_name, name)]
         self.missing: Counter[str] = Counter()
+
+    def settle(self, samples: Sequence[str]) -> None:
+        """Keep the one id of each sample that is among the `samples` of a matrix."""
+        known = frozenset(samples) if self.also else ()
+        for name, other in self.also.items():
+            self.pop(name if other in known else other, None)
+        self.also = {}
 
 
 class _Texts(Mapping[str, list[str]]):
@@ -129,16 +142,19 @@ def split_label_spec(spec: str) -> tuple[Path, str | None]:
     return (Path(spec), None) if is_drive else (Path(file), nfc(column))
 
 
-def _table_of(spec: str, option: str, matrix: str, ids: Ids | None) -> tuple[TextTable, str | None]:
+def table_of(
+    spec: str, option: str, matrix: str = "", ids: Ids | None = None
+) -> tuple[TextTable, str | None]:
     """Return the table of ``FILE[:COLUMNS]`` or ``obs:KEYS``, and the columns named in it."""
     if ids is None or not is_inside(spec):
-        path, columns = split_label_spec(spec)
+        path, columns = find_columns(spec)
         return read_table(path), columns
     if ids.obs is None:
         raise InputError(
             f"--{option} {spec} needs annotations of the samples, and the matrix has none",
             where=matrix,
-            hint=f"give --{option} FILE[:COLUMN]; h5ad, zarr and GCT can hold annotations",
+            hint=f"give --{option} FILE[:COLUMN]; h5ad, zarr, GCT and series matrices can "
+            "hold annotations, and text with a sample in each row: --rows samples",
         )
     import pyarrow as pa
 
@@ -147,6 +163,24 @@ def _table_of(spec: str, option: str, matrix: str, ids: Ids | None) -> tuple[Tex
     rows = range(1, len(ids.samples) + 1)
     table = _Annotations(Path(matrix), _Texts(ids, ids.obs), rows, "sample", categories)
     return table, nfc(spec.removeprefix(_INSIDE))
+
+
+def find_columns(spec: str) -> tuple[Path, str | None]:
+    """Split ``FILE[:COLUMNS]``; of a workbook, with the one sheet that has the columns.
+
+    ``FILE.xlsx:SHEET`` is that sheet, where no sheet has such a column.
+    """
+    path, columns = split_label_spec(spec)
+    if columns is None or path.suffix.lower() not in WORKBOOKS:
+        return path, columns
+    sniff.examine(path)
+    with closing(SheetStream(path, None)) as stream:
+        sheets = stream.sheets
+    names = {part.partition("=")[0].strip() for part in columns.split(",")}
+    found = [sheet for sheet, head in sheets.items() if columns in head or names.issubset(head)]
+    if not found and columns in sheets:
+        return Path(spec), None
+    return Path(f"{path}:{found[0]}") if len(found) == 1 else path, columns
 
 
 def read_column(
@@ -164,20 +198,21 @@ def read_column(
         When there is no such table or column, a text is no value, a sample has two values, or none
         has one.
     """
-    table, asked = _table_of(spec, wanted.option, matrix, ids)
-    name = _choose(table, asked, wanted.option, f"{wanted.what}s", wanted.usual)
+    table, asked = table_of(spec, wanted.option, matrix, ids)
+    name = choose(table, asked, wanted.option, f"{wanted.what}s", wanted.usual)
     others = [] if asked is not None else [other for other in table.columns if other != name][1:]
     return _column(table, name, wanted.what, wanted.parse, others)
 
 
-def _choose(
+def choose(
     table: TextTable, asked: str | None, option: str, what: str, usual: Sequence[str] = ()
 ) -> str:
     """Return the column asked for, else the only one, else the first of the usual names."""
     path, (ids_name, *others) = table.path, table.columns
     if asked is not None:
-        if asked in others:
-            return asked
+        alike = [name for name in others if plain_name(name) == plain_name(asked)]
+        if asked in others or len(alike) == 1:
+            return asked if asked in others else alike[0]
         noun = "annotation" if isinstance(table, _Annotations) else "column"
         is_first = asked == ids_name and others
         raise InputError(
@@ -185,7 +220,8 @@ def _choose(
             if is_first
             else f"there is no {noun} {asked!r}",
             where=path,
-            hint=f"give one of {listed(others, 20)}, or another table: --{option} FILE[:COLUMN]",
+            hint=f"{near(asked, others)}give one of {listed(others, 20)}, or another table: "
+            f"--{option} FILE[:COLUMN]",
         )
     if len(others) == 1:
         return others[0]
@@ -196,7 +232,7 @@ def _choose(
     raise InputError(
         f"it is not clear which column holds the {what}",
         where=path,
-        hint=f"add it to the option as {path.name}:COLUMN, one of {listed(others, 20)}",
+        hint=f"add it to the option as {path}:COLUMN, one of {listed(others, 20)}",
     )
 
 
@@ -223,6 +259,8 @@ def _column(
             raise
     if not values:
         raise InputError(f"no sample has a {what}", where=values.where, hint="name another column")
+    values.also = {name: other for name, other in zip(ids, table.also) if name in values}
+    values.update({other: values[name] for name, other in values.also.items()})
     return values
 
 
@@ -331,29 +369,42 @@ class Covariate:
 
 
 def read_covariates(
-    spec: str, option: str, matrix: str = "", ids: Ids | None = None, groups: str = ""
+    spec: str,
+    option: str,
+    matrix: str = "",
+    ids: Ids | None = None,
+    groups: str = "",
+    *,
+    every: bool = False,
 ) -> list[Covariate]:
     """Read ``FILE:COLUMN,COLUMN`` or ``obs:KEY,KEY``; `matrix` and `ids` are as in `read_column`.
 
     A column of numbers is numeric and any other categorical, unless the name is followed by
     ``=numeric`` or ``=categorical``. Where columns have types, as in AnnData, Parquet and data
     frames, numbers that are text or categories are categorical. Without columns, the file has to
-    have only one. `option` names the file, and `groups` says what a column puts samples into, which
-    are categories then.
+    have only one, or `every` column is taken that has a value. `option` names the file, and
+    `groups` says what a column puts samples into, which are categories then.
 
     Raises
     ------
     InputError
         When the file cannot be read, has no such column, or a value is not what it should be.
     """
-    table, columns = _table_of(spec, option, matrix, ids)
+    table, columns = table_of(spec, option, matrix, ids)
     what = f"{groups} of each sample" if groups else "covariates"
-    if columns is None:
-        columns = _choose(table, None, option, what)
+    known = list(table.columns)[1:]
+    asked_for: list[tuple[str, Kind | None]]
+    if every and not columns:
+        texts = {name: {text.strip(BLANKS) for text in table.columns[name]} for name in known}
+        full = [name for name in known if texts[name].difference(NULL_TOKENS)]
+        asked_for = [(name, None) for name in full]
+    else:
+        columns = choose(table, None, option, what) if columns is None else columns
+        asked_for = _split_columns(columns, known, option, groups)
     held = not is_inside(spec) and sniff.recognize(table.path).kind is sniff.Kind.OBJECT
     found = []
-    for asked, kind in _split_columns(columns, list(table.columns)[1:], option, groups):
-        name = _choose(table, asked, option, what)
+    for asked, kind in asked_for:
+        name = choose(table, asked, option, what)
         values: Column[Any] = _column(table, name, "value", str)
         number = name not in table.categories and all(map(is_number, values.values()))
         taken = kind or ("numeric" if number else "categorical")
@@ -381,7 +432,7 @@ def _split_columns(
             option=option,
         )
     names = [name for name, _ in found]
-    if twice := sorted({name for name in names if names.count(name) > 1}):
+    if twice := sorted(repeated(names)):
         raise UsageError(
             f"--{option} names {listed(twice)} twice",
             hint="name every column once",
@@ -405,7 +456,7 @@ def positions(
     lack: str,
     where: str,
     hint: str,
-    option: str | tuple[str, ...] = (),
+    option: Options = (),
 ) -> np.ndarray:
     """Return the place of each wanted sample among the ids of a file, shape (wanted,).
 

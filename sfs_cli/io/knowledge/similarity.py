@@ -66,7 +66,7 @@ def read_feature_similarity(
     from scipy.sparse import csr_array
 
     path = Path(path)
-    if examine(path).kind is Kind.TEXT and (is_named_as_edges(path) or not _is_matrix(path)):
+    if examine(path).is_text and (is_named_as_edges(path) or not _is_matrix(path)):
         edges = read_edges(path, min_score)
         ids, facts = edges.ids, edges.facts
         score = np.ones(len(edges.a)) if edges.score is None else edges.score
@@ -177,6 +177,7 @@ class SimilarityFile:
     matrix: Similarity  # float64; symmetry, NaN and degrees are not checked
     rows: Sequence[str] | None = None  # sample ids; None where the file has none
     columns: Sequence[str] | None = None
+    inside: bool = False  # whether it is in the file of the matrix
 
     def __post_init__(self) -> None:
         for name in ("rows", "columns"):
@@ -235,7 +236,7 @@ def open_similarity(spec: str, matrix: str = "") -> SimilarityFile:
     if matrix and spec.startswith("obsp:"):
         graph, _, samples = read_inside(spec, matrix)
         key = spec.removeprefix("obsp:")
-        if key == _DISTANCES or key.endswith(f"_{_DISTANCES}"):
+        if f"_{key}".endswith(f"_{_DISTANCES}"):
             raise InputError(
                 f"{spec} holds distances, not similarities: samples that are far from each other "
                 "would count as similar",
@@ -244,7 +245,7 @@ def open_similarity(spec: str, matrix: str = "") -> SimilarityFile:
                 "scanpy.pp.neighbors writes beside it",
                 option="similarity",
             )
-        return SimilarityFile(Path(matrix), graph, samples, samples)
+        return SimilarityFile(Path(matrix), graph, samples, samples, inside=True)
     path = Path(spec)
     content = examine(path)
     if content.kind is Kind.OBJECT:
@@ -272,18 +273,16 @@ def open_similarity(spec: str, matrix: str = "") -> SimilarityFile:
 
 
 def _read_npz(path: Path) -> SimilarityFile:
-    from scipy.sparse import load_npz
-
     with zipfile.ZipFile(path) as archive:
         size = sum(member.file_size for member in archive.infolist())
         check_room("the arrays take", 2 * size, path)
     with np.load(path, allow_pickle=False) as arrays:
         ids, dense = arrays.get("samples"), arrays.get("dense")
-        stored: Any = None if dense is not None else _compressed(arrays)
-    if dense is not None:
-        matrix: Similarity = cast_values(dense, "float64", path)
-    else:
-        matrix = _checked(load_npz(path) if stored is None else stored, ids, path)
+        matrix: Similarity = (
+            _checked(_sparse(arrays, path), ids, path)
+            if dense is None
+            else cast_values(dense, "float64", path)
+        )
     if ids is None:
         return SimilarityFile(path, matrix)
     if ids.ndim != 1:
@@ -293,13 +292,15 @@ def _read_npz(path: Path) -> SimilarityFile:
     return SimilarityFile(path, matrix, samples, samples)
 
 
-def _compressed(arrays: Mapping[str, np.ndarray]) -> Any:
-    """Return the arrays of a compressed sparse matrix; None for one that SciPy is to load."""
+def _sparse(arrays: Mapping[str, np.ndarray], path: Path) -> Any:
+    """Return a sparse matrix, of a compressed one the arrays, which SciPy would not check."""
+    from scipy.sparse import load_npz
+
     from sfs_cli.io.matrix.stored import Compressed
 
     format = decoded(arrays["format"].item())
     if format not in ("csr", "csc"):
-        return None
+        return load_npz(path)
     shape = tuple(int(size) for size in arrays["shape"].ravel())
     return Compressed(format, shape, arrays["data"], arrays["indices"], arrays["indptr"])
 
@@ -367,10 +368,3 @@ def write_similarity(path: Path, similarity: Similarity, samples: Sequence[str])
         writer.writerow([of_ids, *names])
         for sample, row in zip(names, similarity.tolist()):
             writer.writerow([sample, *row])  # as the shortest text that reads back as the number
-
-
-def write_obsp(source: Path, target: Path, key: str, similarity: Similarity) -> None:
-    """Copy an h5ad with a similarity of all its samples, in their order, as ``obsp[key]``."""
-    from sfs_cli.io.matrix.h5ad_copy import change_copy, write_member
-
-    change_copy(source, target, lambda file: write_member(file, "obsp", key, similarity))

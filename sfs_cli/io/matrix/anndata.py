@@ -21,12 +21,10 @@ from sfs_cli.errors import InputError, UsageError, listed, nearest
 from sfs_cli.io.files.child_process import call_apart, reading
 from sfs_cli.io.files.names import decoded
 from sfs_cli.io.files.read_limits import most_taken
-from sfs_cli.io.files.sniff import H5MU, split_modality
+from sfs_cli.io.files.text import H5MU, split_member
 from sfs_cli.io.matrix.base import Annotations, MatrixReader, ReadOptions, read_errors
 from sfs_cli.io.matrix.stored import (
-    BY_FEATURE,
     DenseRows,
-    SparseRows,
     StoredMatrix,
     StoredReader,
     attribute,
@@ -38,6 +36,7 @@ from sfs_cli.io.matrix.stored import (
     open_hdf5,
     read_names,
     releasing,
+    sparse_rows,
 )
 from sfs_cli.io.matrix.zarr import open_zarr_group
 
@@ -48,7 +47,7 @@ T = TypeVar("T")
 _OLD_GRAPHS = "uns/neighbors"
 _COMPARING = {
     "obsp": ("graph", "; scanpy.pp.neighbors writes 'connectivities' and 'distances'"),
-    "obsm": ("coordinates", ""),
+    "obsm": ("coordinates", "; a table with a row for each sample is --coordinates FILE"),
 }
 """What compares samples: its name, and who writes it."""
 _REWRITE = "write the file again with AnnData.write_h5ad"
@@ -56,7 +55,7 @@ _REWRITE = "write the file again with AnnData.write_h5ad"
 
 def open_h5ad(path: Path, options: ReadOptions) -> MatrixReader:
     """Open an AnnData file, ``FILE.h5mu:MODALITY``, or ``FILE.h5mu`` of one modality."""
-    file = open_hdf5(split_modality(path)[0], options.allow_external)
+    file = open_hdf5(split_member(path)[0], options.allow_external)
     return _open(path, file, file.close, options)
 
 
@@ -72,13 +71,13 @@ def _open(path: Path, file: Any, release: Callable[[], None], options: ReadOptio
     Rows are samples, except where the matrix is stored by feature (CSC, or dense in tall chunks):
     then rows are features.
     """
-    name = split_modality(path)[0].suffix.lower().removeprefix(".")
+    name = split_member(path)[0].suffix.lower().removeprefix(".")
     with releasing(release), read_errors(path, name):
         group = anndata_in(file, path)
         _check_anndata(group, path)
-        key, var_key = _matrix_keys(group, options, path)
+        key, var_key, there = _matrix_keys(group, options, path)
         obs = _read_frame(group, "obs", path)
-        samples, features = list(obs.index), list(_read_frame(group, var_key, path).index)
+        samples, features = list(obs.index), ids_of(group, var_key, path)
         reading(key)
         matrix, by_feature = _open_matrix(group[key], f"{path}, {key}", options)
         comparisons = [
@@ -94,13 +93,17 @@ def _open(path: Path, file: Any, release: Callable[[], None], options: ReadOptio
             matrix=matrix,
             options=options,
             release=release,
-            annotations=Annotations(arrow_table(obs), tuple(comparisons)),
+            annotations=Annotations(
+                arrow_table(obs),
+                tuple(comparisons),
+                {"matrices": there} | (_logged(group) if key == "X" else {}),
+            ),
         )
 
 
 def anndata_in(file: Any, path: Path) -> Any:
     """Return the AnnData in a file: of MuData the modality that the path names, or the only one."""
-    where, name = split_modality(path)
+    where, name = split_member(path)
     if where.suffix.lower() != H5MU:
         return file
     names = list(file["mod"]) if "mod" in file and hasattr(file["mod"], "keys") else []
@@ -133,17 +136,25 @@ def _check_anndata(group: Any, path: Path) -> None:
         )
 
 
-def _matrix_keys(group: Any, options: ReadOptions, path: Path) -> tuple[str, str]:
-    """Return the keys of the matrix and of the names of its features."""
+def _logged(group: Any) -> dict[str, Any]:
+    """Return ``log1p`` where scanpy says that ``X`` are natural logarithms: of no other base."""
+    base = dict(group["uns/log1p"]).get("base") if "uns/log1p" in group else 0
+    known = base is None or (base != 0 and encoding_of(base, "", "") == "null")
+    return {"log1p": True} if known else {}
+
+
+def _matrix_keys(group: Any, options: ReadOptions, path: Path) -> tuple[str, str, list[str]]:
+    """Return the keys of the matrix and of the names of its features, and all that can be read."""
     # `raw.X` is how files from before 0.7 spell it
     raw = [sep for sep in "/." if f"raw{sep}X" in group and f"raw{sep}var" in group]
     parts = [*(["X"] if "X" in group else []), *(["raw"] if raw else [])]
     parts += [f"layers/{name}" for name in group.get("layers", ())]
     key = chosen_part(parts, options, path)
-    return (f"raw{raw[0]}X", f"raw{raw[0]}var") if key == "raw" else (key, "var")
+    own = f"raw{raw[0]}" if key == "raw" else ""
+    return (f"{own}X" if own else key), f"{own}var", parts
 
 
-def chosen_part(parts: Sequence[str], options: ReadOptions, where: object = None) -> str:
+def chosen_part(parts: list[str], options: ReadOptions, where: object = None) -> str:
     """Return which part of AnnData is read: X, raw, or a layer (``layers/NAME``).
 
     Raises InputError where it is not there, UsageError where two are asked for.
@@ -160,40 +171,32 @@ def chosen_part(parts: Sequence[str], options: ReadOptions, where: object = None
     elif options.layer is not None:
         asked, name = f"layers/{options.layer}", f"layer {options.layer!r}"
     if asked not in parts:
-        there = listed([part.removeprefix("layers/") for part in parts], 20)
-        raise InputError(f"there is no {name}", where=where, hint=f"there is {there or 'none'}")
+        hint = f"X, --use-raw or --layer NAME: the file has {listed(parts, 20) or 'none'}"
+        raise InputError(f"there is no {name}", where=where, hint=hint)
     return asked
 
 
 def _open_matrix(element: Any, where: object, options: ReadOptions) -> tuple[StoredMatrix, bool]:
     """Return a matrix, and whether its rows are features."""
-    if hasattr(element, "shape"):
-        encoding = encoding_of(element, "", where)
-        if encoding not in (None, "", "array"):
-            raise InputError(
-                f"its encoding is {encoding}, neither dense nor CSR nor CSC",
-                where=where,
-                hint="write the matrix again with a current anndata",
-            )
-        if len(element.shape) != 2:
-            raise InputError(
-                f"the matrix has {len(element.shape)} axes, not 2",
-                where=where,
-                hint="give another matrix with --layer",
-            )
-        across = chunks_are_tall(element, options.block_bytes)
-        return DenseRows(element, across, where), across
     encoding = encoding_of(element, "h5sparse_format", where)
-    shape = attribute(element, "shape", "h5sparse_shape")
-    if encoding not in BY_FEATURE or shape is None:
+    is_dense = hasattr(element, "shape")
+    sparse = None if is_dense else sparse_rows(element, where)
+    if sparse is not None:
+        return sparse
+    if not is_dense or encoding not in (None, "", "array"):
         raise InputError(
             f"its encoding is {encoding or 'not stated'}, neither dense nor CSR nor CSC",
             where=where,
             hint="write the matrix again with a current anndata",
         )
-    by_feature = BY_FEATURE[encoding]
-    n, m = (int(size) for size in shape)
-    return SparseRows(element, (m, n) if by_feature else (n, m), where), by_feature
+    if len(element.shape) != 2:
+        raise InputError(
+            f"the matrix has {len(element.shape)} axes, not 2",
+            where=where,
+            hint="give another matrix with --layer",
+        )
+    across = chunks_are_tall(element, options.block_bytes)
+    return DenseRows(element, across, where), across
 
 
 def check_anndata(path: Path) -> None:
@@ -201,7 +204,7 @@ def check_anndata(path: Path) -> None:
 
     This comes before another library takes them, which follows their indices without looking.
     """
-    with _anndata_group(path) as group, read_errors(path, "AnnData"):
+    with anndata_group(path) as group, read_errors(path, "AnnData"):
         check_sparse_groups(group, str(path), ReadOptions())
 
 
@@ -213,7 +216,7 @@ def called_apart(work: Callable[[], T], path: Path, memory: int | None = None) -
     if path.is_dir():
         return work()
     import_module("anndata.io")  # here, for all children
-    return call_apart(work, split_modality(path)[0], memory)
+    return call_apart(work, split_member(path)[0], memory)
 
 
 def read_inside(
@@ -226,7 +229,7 @@ def read_inside(
     """
 
     def work() -> tuple[csr_array | np.ndarray, Sequence[str], Sequence[str]]:
-        with _anndata_group(path) as group:
+        with anndata_group(path) as group:
             _check_anndata(group, path)
             samples = list(_read_frame(group, "obs", path).index)
             found = _comparing(group, part, path)
@@ -276,19 +279,49 @@ def inside(
 
 
 @contextmanager
-def _anndata_group(path: Path) -> Iterator[Any]:
+def anndata_group(path: Path) -> Iterator[Any]:
+    """Give the group of AnnData in a file or a folder, for reading."""
     if path.is_dir():
         with read_errors(path, "zarr"):
             yield open_zarr_group(path)
         return
-    file_path, _ = split_modality(path)
+    file_path, _ = split_member(path)
     # the run reads its matrix from the same file, and refuses one that takes values from others
     with open_hdf5(file_path, allow_external=True) as file, read_errors(path, "AnnData"):
         yield anndata_in(file, path)
 
 
 def _comparing(group: Any, part: str, path: Path) -> dict[str, Callable[[], Any]]:
-    """Return what reads each of the graphs (obsp) or coordinates (obsm) of a file, by name."""
+    """Return what reads each of the graphs (obsp) or coordinates (obsm) of a file, by name.
+
+    Those of a whole MuData, such as muon's weighted nearest neighbors, are cut to the samples of
+    the modality; where both have a name it is theirs, and ``MODALITY:KEY`` that of the modality.
+    """
+    found = _stored(group, part, path)
+    if split_member(path)[0].suffix.lower() == H5MU:
+        whole, own = group.file, group.name.rpartition("/")[2]
+        for name, read in _stored(whole, part, path).items():
+            if name in whole["mod"]:
+                continue  # which samples a modality has
+            if name in found:
+                found[f"{own}:{name}"] = found[name]
+            found[name] = partial(_of_modality, read, group, f"{path}, {part}/{name}", path)
+    return found
+
+
+def _of_modality(read: Callable[[], Any], group: Any, place: str, path: Path) -> Any:
+    """Return what compares the samples of a MuData, for those of one modality."""
+    values, ids = read(), _read_frame(group, "obs", path).index
+    at = _read_frame(group.file, "obs", path).index.get_indexer(ids)
+    if hasattr(values, "tocsr"):
+        return checked_csr(values, place)[at][:, at]
+    if hasattr(values, "iloc"):
+        return values.iloc[at]
+    return values[at][:, at] if "obsp/" in place else values[at]
+
+
+def _stored(group: Any, part: str, path: Path) -> dict[str, Callable[[], Any]]:
+    """Return what reads each of the graphs or coordinates that an AnnData, or MuData, holds."""
     held = group.get(part, {})
     names = list(held) if hasattr(held, "keys") else []
     if part == "obsp" and part not in group:
@@ -324,6 +357,11 @@ def _read_frame(group: Any, key: str, path: Path) -> pd.DataFrame:
         raise InputError(f"{key} is not a data frame", where=path, hint=_REWRITE)
     frame.index = [decoded(name) for name in frame.index]
     return frame
+
+
+def ids_of(group: Any, key: str, path: Path) -> list[str]:
+    """Return the ids that ``obs``, ``var`` or ``raw/var`` of AnnData has."""
+    return list(_read_frame(group, key, path).index)
 
 
 def _check_index(group: Any, key: str, path: Path) -> None:

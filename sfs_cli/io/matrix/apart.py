@@ -9,7 +9,7 @@ from typing import Any
 
 from sfs_cli.io.files.child_process import items_apart
 from sfs_cli.io.files.read_limits import most_taken
-from sfs_cli.io.files.sniff import split_modality
+from sfs_cli.io.files.text import split_member
 from sfs_cli.io.matrix.base import MatrixReader, ReadOptions, RowBlock, releasing
 
 _HEAD = ("format", "fixed_rows", "sparse", "column_ids", "n_rows", "annotations", "notes")
@@ -40,7 +40,7 @@ class ReaderApart(MatrixReader):
         for module in modules:
             import_module(module)
         self.path = path
-        self._items = items_apart(items, split_modality(path)[0], most_taken())
+        self._items = items_apart(items, split_member(path)[0], most_taken())
         with releasing(self.close):
             self._first_row_ids, head = next(self._items)
         vars(self).update(head)

@@ -22,10 +22,10 @@ import pyarrow as pa
 
 from sfs_cli.errors import InputError, counted, listed, unwritable
 from sfs_cli.io.files.scratch import made
-from sfs_cli.io.files.table import other_annotations, pandas_index
+from sfs_cli.io.files.table import is_index_name, other_annotations, pandas_index, texts_of
 from sfs_cli.io.matrix.base import (
     Annotations,
-    Axis,
+    MatrixReader,
     ReadOptions,
     RowBlock,
     cast_values,
@@ -62,28 +62,41 @@ class TableSource(Protocol):
         ...
 
 
-class TableReader:
-    """A `MatrixReader` of a table with a column of ids and numeric columns.
+class TableReader(MatrixReader):
+    """A reader of a table with a column of ids and numeric columns.
 
     ``groups`` are the positions of the columns that are decoded together.
     """
-
-    fixed_rows: Axis | None = None
-    sparse = False
 
     def __init__(self, path: Path, name: str, source: TableSource, options: ReadOptions) -> None:
         self.path = path
         self.format = name
         self.annotations = Annotations()
-        self._ids, self._values, notes = choose_columns(source.schema, path)
-        self.notes: Sequence[str] = notes
+        chosen = choose_columns(source.schema, path, texts=options.leave_out)
+        self._ids, values, texts, self.notes = chosen
         with read_errors(path, name):
-            self.n_rows: int | None = source.look(self._ids)
-        names = source.schema.names
-        self.column_ids: Sequence[str] = [names[i] for i in self._values]
-        self.groups = source.groups(self._values)
+            self.n_rows = source.look(self._ids)
+            for position in texts:
+                source.look(position)
+        self._names = source.schema.names
         self._source = source
         self._options = options
+        self._choose(values, texts)
+
+    def _choose(self, values: Sequence[int], texts: Sequence[int]) -> None:
+        self._values, self._texts = values, texts
+        self.column_ids = [self._names[i] for i in values]
+        self.groups = self._source.groups(values)
+
+    @property
+    def beside(self) -> Sequence[str]:
+        """The names of the annotations."""
+        return [self._names[i] for i in self._texts]
+
+    def leave_out(self, names: Sequence[str]) -> None:
+        """Take columns for annotations of the rows, before the first block."""
+        more = {i for i in self._values if self._names[i] in {*names}}
+        self._choose([i for i in self._values if i not in more], sorted({*self._texts, *more}))
 
     def first_row_ids(self) -> Sequence[str]:
         """Return the ids of the first rows; only the id column is read."""
@@ -100,12 +113,11 @@ class TableReader:
             if len(self.groups) > 1:
                 yield from self._in_groups()
                 return
-            columns = sorted([self._ids, *self._values])
-            at = columns.index(self._ids)
-            values = [i for i in range(len(columns)) if i != at]
+            columns = sorted([self._ids, *self._texts, *self._values])
+            values = [columns.index(each) for each in self._values]
             for batch in self._source.batches(columns, self._block_rows(len(values))):
-                ids = _id_strings(batch.column(at), self.path)
-                yield RowBlock(ids, self._rows(batch, values, self.column_ids))
+                rows = self._rows(batch, values, self.column_ids)
+                yield self._block(batch, columns, rows)
 
     def close(self) -> None:
         """Release the file."""
@@ -128,11 +140,18 @@ class TableReader:
                     pa.default_memory_pool().release_unused()
                 start = 0
                 n_rows = self._block_rows(len(self._values))
-                for batch in self._source.batches((self._ids,), n_rows, part):
-                    ids = _id_strings(batch.column(0), self.path)
-                    yield RowBlock(ids, panels.rows(start, start + len(ids)))
-                    start += len(ids)
+                columns = sorted([self._ids, *self._texts])
+                for batch in self._source.batches(columns, n_rows, part):
+                    stop = start + batch.num_rows
+                    yield self._block(batch, columns, panels.rows(start, stop))
+                    start = stop
                 panels.check_rows(start)
+
+    def _block(self, batch: pa.RecordBatch, columns: Sequence[int], values: np.ndarray) -> RowBlock:
+        """Return values with the ids and annotations of their rows, from a batch of columns."""
+        found = {column: batch.column(at) for at, column in enumerate(columns)}
+        texts = [(self._names[i], texts_of(found[i].to_pylist())) for i in self._texts]
+        return RowBlock(_id_strings(found[self._ids], self.path), values, texts)
 
     def _block_rows(self, n_columns: int) -> int:
         width = n_columns * np.dtype(self._options.dtype).itemsize
@@ -161,48 +180,49 @@ def open_table(path: Path, name: str, source: TableSource, options: ReadOptions)
         return TableReader(path, name, source, options)
 
 
-def choose_columns(schema: pa.Schema, path: Path) -> tuple[int, Sequence[int], list[str]]:
+def choose_columns(
+    schema: pa.Schema, path: Path, *, texts: bool = False
+) -> tuple[int, Sequence[int], Sequence[int], list[str]]:
     """Tell the id column of a table from its numeric columns.
 
-    The ids are the one string column that pandas wrote as the index, else the first string column,
-    else the first integer column named like an id. Other index columns of pandas are not samples
-    and are left out.
+    The ids are the one column of strings, or of integers named like an id, that pandas wrote as the
+    index; else the first column, if it is such one; else the first of strings; else the first of
+    integers. Other columns that index or number the rows are not samples and are left out.
 
-    Returned are the position of the id column, those of the numeric columns, and notes on what
-    was left out. No id column, a column that is neither id nor number, or no numeric column is an
-    `InputError`.
+    Returned are the position of the id column, those of the numeric columns, those of other columns
+    of text, if they are asked for as `texts`, and notes on what was left out. No id column, another
+    column that is neither id nor number, or no numeric column is an `InputError`.
     """
     found = (schema.get_all_field_indices(name) for name in pandas_index(schema, path))
     index = list(chain.from_iterable(found))
-    texts = [i for i, f in enumerate(schema) if holds_text(f.type)]
-    codes = (
-        i
-        for i, f in enumerate(schema)
-        if pa.types.is_integer(f.type) and _ID_WORD.search(f.name.strip())
-    )
-    indexed = [i for i in texts if i in index]
-    ids = indexed[0] if len(indexed) == 1 else next(chain(texts, codes), None)
+    of_text = [i for i, f in enumerate(schema) if holds_text(f.type)]
+    whole = [i for i, f in enumerate(schema) if pa.types.is_integer(f.type)]
+    counts = [i for i in whole if is_index_name(schema.field(i).name)]  # they number the rows
+    codes = [i for i in whole if i not in counts and _ID_WORD.search(schema.field(i).name.strip())]
+    indexed = [i for i in (*of_text, *codes) if i in index]
+    first = [0] if 0 in codes else []
+    ids = indexed[0] if len(indexed) == 1 else next(chain(first, of_text, codes, counts), None)
     if ids is None:
         raise InputError(
             "no column holds the names of the rows",
             where=f"{path}: {listed([f'{f.name} ({f.type})' for f in schema], 3)}",
             hint="store the names as a text column, the first one",
         )
-    left_out = {i for i in index if i != ids}
-    values = tuple(i for i in range(len(schema)) if i != ids and i not in left_out)
+    out = {i for i in (*index, *counts[:1]) if i != ids}
+    others = [i for i in range(len(schema)) if i != ids and i not in out]
+    beside = [i for i in others if texts and i in of_text]
+    values = [i for i in others if i not in {*beside}]
     t = pa.types
     numeric = (t.is_integer, t.is_floating, t.is_boolean, t.is_decimal, t.is_null)
     fields = [schema.field(i) for i in values]
-    others = [f for f in fields if not any(test(f.type) for test in numeric)]
-    bad = [f"{f.name!r} ({f.type})" for f in others]
-    names_of_values = [f.name for f in fields]
+    bad = {f.name: f"{f.name!r} ({f.type})" for f in fields if not any(n(f.type) for n in numeric)}
     if bad:
         raise InputError(
             f"{counted(len(bad), 'column')} without numbers besides the names "
             f"({schema.field(ids).name!r})",
-            where=f"{path}: {listed(bad, 8)}",
+            where=f"{path}: {listed(list(bad.values()), 8)}",
             hint="leave out annotation columns"
-            f"{other_annotations(names_of_values, [f.name for f in others])}; values are numbers",
+            f"{other_annotations([f.name for f in fields], bad)}; values are numbers",
         )
     if not values:
         raise InputError(
@@ -210,8 +230,8 @@ def choose_columns(schema: pa.Schema, path: Path) -> tuple[int, Sequence[int], l
             where=path,
             hint="a matrix has row ids in one column and values in the others",
         )
-    names = listed([schema.field(i).name for i in sorted(left_out)])
-    return ids, values, [f"index columns left out: {names}"] if left_out else []
+    names = listed([schema.field(i).name for i in sorted(out)])
+    return ids, values, beside, [f"index columns left out: {names}"] if out else []
 
 
 def holds_text(kind: pa.DataType) -> bool:

@@ -8,19 +8,19 @@ a sample is decided by `decide`, except for the formats that fix it.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
 from sfs_cli.errors import COPY_AGAIN, InputError, SfsError, UsageError, is_full, listed
 from sfs_cli.io.files.names import check_names, nfc
 from sfs_cli.io.files.read_limits import FIELD_BYTES, MemoryCounter, asks_too_much
-from sfs_cli.io.files.sniff import Content, Kind, examine, split_modality
-from sfs_cli.io.files.text import repeated, text_suffix
+from sfs_cli.io.files.sniff import Content, Kind, examine
+from sfs_cli.io.files.text import PACKED, WORKBOOKS, repeated, split_member, text_suffix
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,6 +39,8 @@ class RowBlock:
 
     ids: Sequence[str]
     values: np.ndarray | csr_array  # (len(ids), n_columns), float32 or float64; missing is NaN
+    # names and columns of what stands beside the values, each of len(ids)
+    texts: Sequence[tuple[str, Sequence[str]]] = ()
 
 
 @dataclass(frozen=True)
@@ -50,10 +52,14 @@ class ReadOptions:
     layer: str | None = None  # layer of an AnnData file to read in place of X
     use_raw: bool = False  # read raw/X of an AnnData file
     allow_external: bool = False  # an HDF5 file may refer to other files
+    # text: columns and lines of text are left out of the values, and told of in `notes`
+    leave_out: bool = False
+    decimal: str = "point"  # what text has before the digits of a fraction: point, comma or auto
     # memory for table columns that are decoded together; more of them are read in groups, by way
     # of temporary files in a folder (by default the system's)
     decode_bytes: int | None = None
     scratch: Path | None = None
+    known_samples: Sequence[str] = ()  # ids that other files have, for a format with two of each
 
 
 @dataclass
@@ -62,6 +68,9 @@ class Annotations:
 
     obs: pa.Table | None = None  # a row for each sample, in order; a column for each annotation
     graphs: tuple[str, ...] = ()  # what compares samples, as ``obsp:KEY`` and ``obsm:KEY``
+    # for run.json: `log1p` where ``uns`` says that scanpy took the logarithm of 1 + X, and
+    # `matrices`, all that a file has
+    facts: dict[str, Any] = field(default_factory=dict)
 
 
 class MatrixReader(Protocol):
@@ -69,12 +78,12 @@ class MatrixReader(Protocol):
 
     path: Path
     format: str  # its name in `FORMATS`
-    fixed_rows: Axis | None  # what a row is, where the format says; None for text and tables
-    sparse: bool  # whether blocks are sparse
+    fixed_rows: Axis | None = None  # what a row is, where the format says; None for text and tables
+    sparse: bool = False  # whether blocks are sparse
     column_ids: Sequence[str]
-    n_rows: int | None  # None where only reading all of them can tell (text)
+    n_rows: int | None = None  # None where only reading all of them can tell (text)
     annotations: Annotations
-    notes: Sequence[str]  # choices that the user should know of, such as how features are named
+    notes: Sequence[str] = ()  # choices that the user should know of: how features are named, say
 
     def first_row_ids(self) -> Sequence[str]:
         """Return the ids of the first row or rows, without reading the whole file."""
@@ -85,7 +94,21 @@ class MatrixReader(Protocol):
         ...
 
     def close(self) -> None:
-        """Release the file."""
+        """Release the file, where one is open."""
+        return
+
+
+@runtime_checkable
+class LeavesOut(MatrixReader, Protocol):
+    """A reader that gives columns as texts of its blocks, beside the values."""
+
+    @property
+    def beside(self) -> Sequence[str]:
+        """The names of these columns."""
+        ...
+
+    def leave_out(self, names: Sequence[str]) -> None:
+        """Take more columns for annotations of the rows, before the first block."""
         ...
 
 
@@ -112,8 +135,9 @@ class Format:
         return any(suffix.endswith(".gz") for suffix in self.suffixes)
 
 
-def _packed(*suffixes: str) -> tuple[str, ...]:
-    return tuple(suffix + extra for suffix in suffixes for extra in ("", ".gz", ".zst"))
+def packed(*suffixes: str) -> tuple[str, ...]:
+    """Return suffixes, or names, each as it is and with those of compression."""
+    return tuple(suffix + extra for suffix in suffixes for extra in PACKED.values())
 
 
 _HDF5 = (Kind.HDF5,)
@@ -122,11 +146,11 @@ FORMATS = (
     Format(
         "text",
         (Kind.TEXT,),
-        _packed(".csv", ".tsv", ".txt"),
+        packed(".csv", ".tsv", ".txt", ".tab"),
         "delimited:open_text",
         Kind.TEXT.value,
     ),
-    Format("gct", (Kind.GCT,), _packed(".gct"), "gct:open_gct", Kind.GCT.value),
+    Format("gct", (Kind.GCT,), packed(".gct"), "gct:open_gct", Kind.GCT.value),
     Format("parquet", (Kind.PARQUET,), (".parquet",), "parquet:open_parquet", Kind.PARQUET.value),
     Format(
         "feather", (Kind.ARROW,), (".feather", ".arrow"), "feather:open_feather", Kind.ARROW.value
@@ -154,11 +178,27 @@ FORMATS = (
         "10x-mtx", _TENX, (".mtx", ".mtx.gz"), "tenx:open_tenx_mtx", "a 10x matrix (Matrix Market)"
     ),
     Format("10x-h5", _HDF5, (".h5",), "tenx:open_tenx_h5", "a 10x matrix in HDF5", apart=("h5py",)),
+    Format(
+        "series-matrix",
+        (Kind.SERIES,),
+        packed("_series_matrix.txt"),
+        "series:open_series",
+        Kind.SERIES.value,
+    ),
+    Format(
+        "r",
+        (Kind.R_DATA,),
+        packed(".rds", ".rda", ".rdata"),  # R compresses them all
+        "r_data:open_r_data",
+        Kind.R_DATA.value,
+        apart=("rdata",),
+    ),
+    Format("excel", (Kind.WORKBOOK,), WORKBOOKS, "delimited:open_text", "a workbook"),
 )
 
 
 def open_matrix(path: str | Path, options: ReadOptions) -> MatrixReader:
-    """Open a matrix file, a 10x or Zarr folder, or ``FILE.h5mu:MODALITY``.
+    """Open a matrix file, a 10x or Zarr folder, ``FILE.h5mu:MODALITY`` or ``FILE.xlsx:SHEET``.
 
     Only the column ids and the first rows are read.
 
@@ -182,6 +222,14 @@ def open_matrix(path: str | Path, options: ReadOptions) -> MatrixReader:
             hint=f"leave {asked} out, or give the AnnData file",
             option="use_raw" if options.use_raw else "layer",
         )
+    if options.decimal not in ("auto", "point") and found.name not in ("text", "excel"):
+        raise UsageError(
+            f"--decimal {options.decimal} needs delimited text or a workbook, but this is "
+            f"{found.title}",
+            where=path,
+            hint="leave --decimal out",
+            option="decimal",
+        )
     module, function = found.opener.split(":")
     opener = getattr(import_module(f"sfs_cli.io.matrix.{module}"), function)
     if not found.apart:
@@ -203,16 +251,19 @@ def format_of(path: Path, content: Content) -> Format:
         return fitting[0]  # such folders have any name
     holds, advice = f"{path.name} holds {content.kind.value}", _ADVICE.get(content.kind)
     if fitting:
-        extra = {"gzip": ".gz", "zstd": ".zst"}.get(content.compression or "", "")
+        extra = PACKED[content.compression]
         names = [f"*{f.suffixes[0]}{extra if f.compressed else ''} ({f.title})" for f in fitting]
         advice = f"rename it to {' or '.join(names)}"
     named = named_format(path)
+    if named is FORMATS[0] and content.kind is Kind.SERIES:  # text, by its name
+        named = fitting[0]
     if named is None and content.kind is Kind.FOLDER:
         files = sorted(member.name for member in path.iterdir() if named_format(member.name))
+        advice = f"give the matrix file in it{f'; it holds {listed(files)}' if files else ''}"
         raise InputError(
             "this is a folder, but none that is a matrix (a store, a Zarr or a 10x folder)",
             where=path,
-            hint=f"give the matrix file in it{f'; it holds {listed(files)}' if files else ''}",
+            hint=f"{advice}; {CONVERT}",
         )
     if named is None and text_suffix(path) in _GENE_SETS:
         raise InputError(
@@ -223,11 +274,12 @@ def format_of(path: Path, content: Content) -> Format:
         )
     if named is None:
         what = "but its name does not say in which format"
+        of_sample = f"; {CONVERT}" if text_suffix(path) in (".sf", ".results", ".tab") else ""
         known = " ".join(f.suffixes[0] for f in FORMATS)
         raise InputError(
             f"{holds}, {what if fitting else 'which is not a known matrix format'}",
             where=path,
-            hint=advice or f"known formats: {known} .tsv .txt .arrow",
+            hint=(advice or f"known formats: {known} .tsv .txt .arrow") + of_sample,
         )
     if content.kind not in named.kinds:
         raise InputError(
@@ -247,7 +299,7 @@ def format_of(path: Path, content: Content) -> Format:
 
 def named_format(path: str | Path) -> Format | None:
     """Return the format that the name of a file, a folder or a modality stands for."""
-    name = split_modality(Path(path))[0].name.lower()
+    name = split_member(Path(path))[0].name.lower()
     return next((f for f in FORMATS if name.endswith(f.suffixes)), None)
 
 
@@ -259,11 +311,8 @@ def is_anndata(path: str | Path) -> bool:
 
 _GENE_SETS = (".gmt", ".gmx", ".gaf")
 _ADVICE = {
-    Kind.EXCEL: "export the sheet as CSV (Excel: File > Save As > CSV UTF-8)",
-    Kind.UTF16: "convert it with 'iconv -f UTF-16 -t UTF-8', or save it as CSV UTF-8 in Excel",
-    Kind.ZIP: "unpack it and give the file inside",
+    Kind.ZIP: "unpack it and give the file inside; a workbook is cut off: copy it again",
     **dict.fromkeys((Kind.BZIP2, Kind.XZ), "unpack it (gzip and zstd are read as they are)"),
-    Kind.R_DATA: "write the matrix from R with write.table(..., sep='\\t')",
 }
 
 
@@ -275,11 +324,10 @@ def read_dense_table(
     Returned are the closed reader, the ids of the rows, and the values. `wanted` is what the table
     should hold, for the message about a sparse or an empty one.
     """
-    reader = open_matrix(path, ReadOptions(dtype="float64"))
     names: list[str] = []
     values: list[np.ndarray] = []
     held = MemoryCounter(path)
-    try:
+    with closing(open_matrix(path, ReadOptions(dtype="float64"))) as reader:
         for block in reader.blocks() if not reader.sparse else ():
             # they are joined, and then cast or cut
             held.add(2 * np.asarray(block.values).nbytes + FIELD_BYTES * len(block.ids))
@@ -287,8 +335,6 @@ def read_dense_table(
             names += map(nfc, block.ids)
             values.append(np.asarray(block.values))
         check_names(reader.column_ids, "a column", path)
-    finally:
-        reader.close()
     if not values:
         raise InputError(f"this is not {wanted}", where=path, hint=hint)
     return reader, names, np.concatenate(values)
@@ -330,6 +376,10 @@ def releasing(release: Callable[[], None]) -> Iterator[None]:
         raise
 
 
+CONVERT = (
+    "files with the counts of one sample each are converted together: sfs convert FILE... STORE"
+)
+"""What to do about the output of a quantifier."""
 BY_CONVENTION = "rows are taken as features, the convention of expression matrices"
 """The reason of `decide` where nothing tells what a row is."""
 OF_ANNDATA = tuple(each.name for each in FORMATS if each.anndata)
@@ -428,8 +478,7 @@ def read_sparse_table(
     """
     from scipy.sparse import coo_array, csr_array, vstack
 
-    reader = open_matrix(path, ReadOptions(dtype="float64"))
-    try:
+    with closing(open_matrix(path, ReadOptions(dtype="float64"))) as reader:
         columns = [nfc(name) for name in reader.column_ids]
         rows: list[str] = []
         blocks = [csr_array((0, len(columns)))]
@@ -449,8 +498,6 @@ def read_sparse_table(
                 )
             entries.eliminate_zeros()
             blocks.append(entries)
-    finally:
-        reader.close()
     for what, ids in (("rows", rows), ("columns", columns)):
         check_names(ids, f"one of the {what}", path)
         if found := repeated(ids):

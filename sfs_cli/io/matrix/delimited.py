@@ -12,7 +12,9 @@ import re
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -22,18 +24,25 @@ import pyarrow.csv as pacsv
 from sfs_cli.errors import COPY_AGAIN, InputError, counted, listed
 from sfs_cli.io.files.names import BLANKS
 from sfs_cli.io.files.table import (
+    DECIMAL_COMMA,
     DELIMITERS,
     NULL_TOKENS,
+    are_texts,
     count_fields,
     is_decimal,
+    is_id_name,
+    is_index_name,
+    is_like_number,
+    is_number,
+    may_be_numbers,
     other_annotations,
     read_header,
-    series_matrix_hint,
     split_fields,
 )
-from sfs_cli.io.files.text import Chunk, LineStream, decode
+from sfs_cli.io.files.text import Chunk, LineStream, decode, repeated
 from sfs_cli.io.matrix.arrow import column_values
 from sfs_cli.io.matrix.base import (
+    CONVERT,
     Annotations,
     Axis,
     MatrixReader,
@@ -42,32 +51,56 @@ from sfs_cli.io.matrix.base import (
     cast_values,
     releasing,
 )
+from sfs_cli.io.matrix.quantifiers import cleaned, counts_of
 
 _MAX_WORKERS = 4
 _NEWLINE, _QUOTE = ord("\n"), ord('"')
-_DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+(?:[eE][+-]?\d+)?")
+_LOOK_ROWS, _LOOK_BYTES = 100, 1 << 18
+"""Rows by which columns of text are known; where they are longer so many bytes, but two rows."""
+_LIKE_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+\.\d*|[+-]?\d{1,3}(?:,\d{3}){2,}")
 _PLAIN_FIELDS = (
     "take quotes, line ends and carriage returns out of names and values; quotes may stand around "
     'a whole field, and one within it is written twice ("5"" end")'
 )
+_QUOTED = re.compile(r'"(?:[^"]|"")*"')
+_EITHER = ",."  # sheets: their numbers have points, and texts that are numbers commas
+_OF_STAR = b"N_unmapped\t"  # the first line of its ReadsPerGene.out.tab, without a header
 _QUOTED_COMMA = re.compile(r'"[+-]?\d+(?:,\d+)+(?:\.\d*)?"')
 
 
-def open_text(path: Path, options: ReadOptions) -> MatrixReader:
-    """Open a delimited text file; gzip and zstd are decompressed.
+def open_text(path: Path, options: ReadOptions) -> DelimitedReader:
+    """Open a delimited text file, or a sheet of a workbook, by default the first.
+
+    gzip and zstd are decompressed.
 
     The delimiter (tab, comma, semicolon or space) is found from the first lines. The ids of rows
     and columns may be quoted; a header without a name for the row ids, as R's ``write.table``
-    writes it, is accepted.
+    writes it, is accepted. With ``options.leave_out`` lines of text above the values are skipped,
+    and columns of text are no values.
     """
-    stream = LineStream(path)
+    stream = LineStream(path, first=True)
     with releasing(stream.close):
-        header = read_header(stream)
-        layout = Layout(path, header.delimiter, (header.names[0],), header.names[1:])
-        reader = DelimitedReader(stream, layout, options, format="text")
+        first = stream.peek_line() or b""
+        header = (
+            None if first.startswith(_OF_STAR) else read_header(stream, titles=options.leave_out)
+        )
+        if header is None or counts_of(header.names) is not None:
+            raise InputError("these are the counts of one sample", where=path, hint=CONVERT)
+        names, renamed = cleaned(header.names)
+        layout = Layout(path, header.delimiter, names)
+        notes = [str(header)] if header.skipped and options.leave_out else []
+        notes += renamed
+        if len(stream.sheets) > 1:
+            name, *others = stream.sheets
+            notes.append(f"sheet {name} of {path.name} is read, and not {listed(others, 20)}")
+        layout = _look_at(stream, layout, options, notes)
+        format = "excel" if stream.sheets else "text"
+        reader = DelimitedReader(stream, layout, options, format=format, notes=notes)
         ids = reader.first_row_ids()
-        if all(map(is_decimal, ids)):
+        later = any(map(is_id_name, reader.beside)) and not may_be_numbers(names[0] or "id")
+        measured = later or (reader.beside and repeated(ids))
+        if all(map(is_number if measured else is_decimal, ids)):
             raise InputError(
                 f"the first column holds values ({listed(list(ids), 3)}) in place of row ids",
                 where=path,
@@ -82,24 +115,92 @@ class Layout:
 
     path: Path
     delimiter: str  # one ASCII character
-    lead: tuple[str, ...]  # names of the fields before the values, the row id first
-    column_ids: Sequence[str]  # ids of the columns of values
+    names: Sequence[str]  # of all fields
+    beside: tuple[int, ...] = ()  # positions of fields that are annotations of the rows
+    ids: int = 0  # position of the row ids; if not the first, the first field numbers the rows
     quoting: bool = True  # whether fields may stand in double quotes
+    decimal: str = "."  # before the digits of a fraction: a point, a comma, or `_EITHER`
+
+    @cached_property
+    def values(self) -> Sequence[int]:
+        """Positions of the values."""
+        others = {0, self.ids, *self.beside}
+        return [at for at in range(len(self.names)) if at not in others]
+
+    @cached_property
+    def runs(self) -> tuple[np.ndarray, np.ndarray]:
+        """The first and the last position of each run of neighboring values."""
+        at = np.array(self.values)
+        ends = np.flatnonzero(np.diff(at, append=-1) != 1)
+        return at[np.append(0, ends[:-1] + 1)], at[ends]
+
+    @cached_property
+    def column_ids(self) -> Sequence[str]:
+        """Ids of the columns of values."""
+        return [self.names[at] for at in self.values]
 
     def place(self, line: int, column: int) -> str:
         """Name the place of a value."""
         return f"{self.path}, line {line}, column {self.column_ids[column]!r}"
 
 
-class DelimitedReader:
-    """A `MatrixReader` of a delimited file.
+def _look_at(stream: LineStream, layout: Layout, options: ReadOptions, notes: list[str]) -> Layout:
+    """Return how the rows are built, by the first of them: where texts and what decimals are."""
+    comma = _EITHER if stream.sheets else ","
+    layout = replace(layout, decimal=comma if options.decimal == "comma" else ".")
+    length = len(stream.peek_line() or b"") + 1
+    lines = stream.peek_lines(min(_LOOK_ROWS, max(2, _LOOK_BYTES // length)))
+    sign, width = layout.delimiter.encode(), len(layout.names)
+    values = b"".join(line.partition(sign)[2].replace(sign, b"\n") + b"\n" for line in lines)
+    with suppress(pa.ArrowInvalid):
+        _parse_column(values, layout.decimal)
+        return layout
+    # what follows is slow, and needed only where some value is no number
+    rows: list[list[str]] = []
+    for raw in lines:
+        with suppress(InputError):  # raised again where the line is parsed
+            text = decode(raw, layout.path, 0)
+            rows.append(split_fields(text, layout.delimiter, layout.path))
+    rows = [row for row in rows if len(row) == width]
+    if options.decimal == "auto" and layout.delimiter != ",":
+        numbers = [text for row in rows for text in row[1:] if is_like_number(text)]
+        if commas := list(filter(DECIMAL_COMMA.fullmatch, numbers)):
+            # the numbers of a sheet have points, whatever the texts beside them are written with
+            points = [v for v in numbers if is_decimal(v) and "." in v and not stream.sheets]
+            if points or all(map(_LIKE_THOUSANDS.fullmatch, commas)):
+                raise InputError(
+                    "it is not clear whether commas are decimal commas or thousands marks: "
+                    f"{listed([commas[0], *points[:1]])}",
+                    where=f"{layout.path}, line {stream.line}",
+                    hint="give --decimal comma if 1,234 is between 1 and 2; else write the numbers "
+                    "without thousands marks",
+                    option="decimal",
+                )
+            layout = replace(layout, decimal=comma)
+            notes.append(f"decimal commas: {commas[0]} is read as {commas[0].replace(',', '.')}")
+    texts = [at for at, column in enumerate(zip(*rows)) if at and are_texts(column)]
+    if not options.leave_out or not texts or len(rows) < 2:
+        return layout
+    if len(texts) == width - 1:
+        raise InputError(
+            f"no column has numbers: {listed([layout.names[at] for at in texts], 8)}",
+            where=layout.path,
+            hint="a matrix has row ids in its first column and values in the others",
+        )
+    counts = ([str(i + k) for i in range(len(rows))] for k in (0, 1))
+    if is_index_name(layout.names[0]) and [row[0] for row in rows] in counts:
+        named = layout.names[texts[0]]
+        notes.append(f"the first column numbers the rows: ids are those of {named!r}")
+        layout = replace(layout, ids=texts.pop(0))
+    return replace(layout, beside=tuple(texts))
+
+
+class DelimitedReader(MatrixReader):
+    """A reader of a delimited file.
 
     `stream` is at the first row, which must be there; `fixed_rows`, `n_rows` and `annotations` are
     what the lines before it say.
     """
-
-    sparse = False
-    notes: Sequence[str] = ()
 
     def __init__(
         self,
@@ -111,24 +212,38 @@ class DelimitedReader:
         fixed_rows: Axis | None = None,
         n_rows: int | None = None,
         annotations: Annotations | None = None,
+        notes: list[str] | None = None,
     ) -> None:
         self.path = layout.path
         self.format = format
         self.fixed_rows = fixed_rows
-        self.column_ids: Sequence[str] = layout.column_ids
+        self.column_ids = layout.column_ids
         self.n_rows = n_rows
         self.annotations = annotations or Annotations()
+        self.notes = notes or []
         self._stream = stream
-        self._layout = layout
+        self.layout = layout
         self._options = options
         # the numbers take up to ten times the room of their text, in several chunks at once
         self._chunk_bytes = max(options.block_bytes // 16, 1)
         chunk = stream.peek_chunk(self._chunk_bytes)
-        self._first_ids = _row_ids(_cut_leads(chunk, layout)[0], chunk, layout) if chunk else []
+        self._first_ids = _row_ids(chunk, layout, _stops(chunk, layout)) if chunk else []
 
     def first_row_ids(self) -> Sequence[str]:
         """Return the ids of the first rows, as many as are parsed at a time."""
         return self._first_ids
+
+    @property
+    def beside(self) -> Sequence[str]:
+        """The names of the annotations."""
+        return [self.layout.names[at] for at in self.layout.beside]
+
+    def leave_out(self, names: Sequence[str]) -> None:
+        """Take columns for annotations of the rows, before the first block."""
+        layout, chosen = self.layout, {*names}
+        more = (at for at in layout.values if layout.names[at] in chosen)
+        self.layout = replace(layout, beside=tuple(sorted((*layout.beside, *more))))
+        self.column_ids = self.layout.column_ids
 
     def blocks(self) -> Iterator[RowBlock]:
         """Yield all rows in order."""
@@ -163,7 +278,7 @@ class DelimitedReader:
                         done, parsed = pending.popleft()
                         in_flight -= done
                         yield parsed.result()
-                    pending.append((size, pool.submit(_parse_chunk, chunk, self._layout, dtype)))
+                    pending.append((size, pool.submit(_parse_chunk, chunk, self.layout, dtype)))
                     in_flight += size
                 while pending:
                     yield pending.popleft()[1].result()
@@ -172,71 +287,69 @@ class DelimitedReader:
 
 
 def _parse_chunk(chunk: Chunk, layout: Layout, dtype: str) -> RowBlock:
-    leads, firsts, ends = _cut_leads(chunk, layout)
-    _check_counts(chunk, layout, firsts, ends)
-    ids = _row_ids(leads, chunk, layout)
-    view = memoryview(chunk.text)
-    rows = zip(firsts, ends, strict=True)
+    stops = _stops(chunk, layout)
+    lows, highs = layout.runs  # of which each begins after another field
+    pairs = zip(stops[:, lows - 1].ravel().tolist(), stops[:, highs].ravel().tolist())
+    pieces = [chunk.text[before + 1 : stop + 1] for before, stop in pairs]
     # one tall column instead of a wide table: the delimiters become line ends
-    table = bytes.maketrans(layout.delimiter.encode(), b"\n")
-    column = b"".join([view[first : end + 1] for first, end in rows]).translate(table)
-    return RowBlock(ids, _numbers(column, chunk, layout, dtype))
+    column = b"".join(pieces).translate(bytes.maketrans(layout.delimiter.encode(), b"\n"))
+    beside = layout.beside
+    texts = [(layout.names[at], _texts(chunk, layout, stops, at)) for at in beside]
+    ids = _row_ids(chunk, layout, stops)
+    return RowBlock(ids, _numbers(column, chunk, layout, dtype), texts)
 
 
-def _cut_leads(chunk: Chunk, layout: Layout) -> tuple[list[bytes], list[int], list[int]]:
-    """Return the raw id of each line, where its values begin, and where it ends.
+def _stops(chunk: Chunk, layout: Layout) -> np.ndarray:
+    """Return where each field ends, shape (rows, fields).
 
     Bytes are searched, and nothing is decoded: the values of a line are looked at by Arrow alone.
     """
-    text, delimiter = chunk.text, layout.delimiter.encode()
-    ends = np.flatnonzero(np.frombuffer(text, np.uint8) == _NEWLINE).tolist()
-    leads, firsts = [], []
-    start = 0
-    for row, end in enumerate(ends):
-        if layout.quoting and text[start] == _QUOTE:
-            stop = _closing_quote(text, start, end) + 1
-            if text[stop : stop + 1] != delimiter:
-                raise _bad_quotes(chunk, row, layout.path)
-        else:
-            stop = text.find(delimiter, start, end)
-        leads.append(text[start:stop])
-        for _ in layout.lead[1:]:
-            stop = text.find(delimiter, stop + 1, end) if stop >= 0 else stop
-        if stop < 0:
-            raise _wrong_count(chunk, row, layout)
-        firsts.append(stop + 1)
-        start = end + 1
-    return leads, firsts, ends
+    raw = np.frombuffer(chunk.text, np.uint8)
+    is_end = raw == _NEWLINE
+    is_mark = raw == ord(layout.delimiter)
+    is_mark |= is_end
+    marks = np.flatnonzero(is_mark)
+    hidden = marks[:0]
+    if layout.quoting and b'"' in chunk.text:
+        inside = np.searchsorted(np.flatnonzero(raw == _QUOTE), marks) % 2 == 1
+        hidden, marks = marks[inside], marks[~inside]
+        if (lines := hidden[is_end[hidden]]).size:
+            raise _bad_quotes(chunk, chunk.text.count(b"\n", 0, int(lines[0])), layout.path)
+    counts = np.diff(np.searchsorted(marks, np.flatnonzero(is_end)), prepend=-1)
+    wrong = np.flatnonzero(counts != len(layout.names))
+    of_values = np.isin(np.searchsorted(marks, hidden) % len(layout.names), layout.values)
+    if wrong.size or of_values.any():
+        at = hidden[of_values][0] if of_values.any() else 0
+        row = int(wrong[0]) if wrong.size else chunk.text.count(b"\n", 0, int(at))
+        raise _wrong_count(chunk, row, layout)
+    return marks.reshape(len(counts), -1)
 
 
-def _closing_quote(text: bytes, start: int, end: int) -> int:
-    at = text.find(b'"', start + 1, end)
-    while at >= 0 and text[at + 1] == _QUOTE:  # a doubled quote stands for one
-        at = text.find(b'"', at + 2, end)
-    return at
-
-
-def _check_counts(chunk: Chunk, layout: Layout, firsts: list[int], ends: list[int]) -> None:
-    is_delimiter = np.frombuffer(chunk.text, np.uint8) == ord(layout.delimiter)
-    bounds = np.column_stack([firsts, ends]).ravel()
-    counts = np.add.reduceat(is_delimiter.view(np.uint8), bounds, dtype=np.int64)[::2]
-    wrong = np.flatnonzero(counts != len(layout.column_ids) - 1)
-    if wrong.size:
-        raise _wrong_count(chunk, int(wrong[0]), layout)
-
-
-def _row_ids(leads: list[bytes], chunk: Chunk, layout: Layout) -> list[str]:
-    try:
-        ids = b"\n".join(leads).decode("utf-8").split("\n")
-    except UnicodeDecodeError:
-        ids = [decode(raw, layout.path, chunk.first_line + i) for i, raw in enumerate(leads)]
-    if layout.quoting and '"' in "".join(ids):
-        ids = [i[1:-1].replace('""', '"') if i.startswith('"') else i for i in ids]
-    ids = [i.strip(BLANKS) for i in ids]
+def _row_ids(chunk: Chunk, layout: Layout, stops: np.ndarray) -> list[str]:
+    ids = _texts(chunk, layout, stops, layout.ids)
     if "" in ids:
         where = f"{layout.path}, line {chunk.first_line + ids.index('')}"
         raise InputError("a row has no id", where=where, hint="give the row an id or remove it")
     return ids
+
+
+def _texts(chunk: Chunk, layout: Layout, stops: np.ndarray, at: int) -> list[str]:
+    """Return a field of each line of a chunk as text, without quotes and blanks around it."""
+    before = stops[:, at - 1] if at else np.append(-1, stops[:-1, -1])
+    pairs = zip(before.tolist(), stops[:, at].tolist())
+    fields = [chunk.text[start + 1 : stop] for start, stop in pairs]
+    try:
+        texts = b"\n".join(fields).decode("utf-8").split("\n")
+    except UnicodeDecodeError:
+        texts = [decode(raw, layout.path, chunk.first_line + i) for i, raw in enumerate(fields)]
+    if layout.quoting and '"' in "".join(texts):
+        texts = [text.removesuffix("\r") for text in texts]
+        for row, text in enumerate(texts):
+            if text.startswith('"'):
+                if not _QUOTED.fullmatch(text):
+                    raise _bad_quotes(chunk, row, layout.path)
+                texts[row] = text[1:-1].replace('""', '"')
+    return [text.strip(BLANKS) for text in texts]
 
 
 def _numbers(column: bytes, chunk: Chunk, layout: Layout, dtype: str) -> np.ndarray:
@@ -249,7 +362,7 @@ def _numbers(column: bytes, chunk: Chunk, layout: Layout, dtype: str) -> np.ndar
             hint=COPY_AGAIN,
         )
     try:
-        parsed = _parse_column(column)
+        parsed = _parse_column(column, layout.decimal)
     except pa.ArrowInvalid as error:
         raise _not_a_number(column, chunk, layout) from error
     n_columns = len(layout.column_ids)
@@ -269,8 +382,10 @@ def _numbers(column: bytes, chunk: Chunk, layout: Layout, dtype: str) -> np.ndar
     return cast_values(parsed.reshape(-1, n_columns), dtype, where)
 
 
-def _parse_column(column: bytes) -> np.ndarray:
+def _parse_column(column: bytes, decimal: str) -> np.ndarray:
     """Parse numbers, one in a line, as float64; missing values become NaN."""
+    if decimal == _EITHER:
+        column, decimal = column.replace(b",", b"."), "."
     table = pacsv.read_csv(
         pa.BufferReader(column),
         read_options=pacsv.ReadOptions(
@@ -280,7 +395,7 @@ def _parse_column(column: bytes) -> np.ndarray:
             delimiter="\x01", quote_char='"' if b'"' in column else False, ignore_empty_lines=False
         ),
         convert_options=pacsv.ConvertOptions(
-            column_types={"value": pa.float64()}, null_values=NULL_TOKENS
+            column_types={"value": pa.float64()}, null_values=NULL_TOKENS, decimal_point=decimal
         ),
     )
     return column_values(pa.concat_arrays(table.column(0).chunks))
@@ -296,11 +411,8 @@ def _wrong_count(chunk: Chunk, row: int, layout: Layout) -> InputError:
     where = f"{layout.path}, line {line}"
     if not text:
         return InputError("there is a blank line between the rows", where=where, hint="remove it")
-    if text.startswith("!"):
-        what = f"a line between the rows begins with !: {text[:40]!r}"
-        return InputError(what, where=where, hint=series_matrix_hint(layout.path))
     found = count_fields(text, layout.delimiter)
-    expected = len(layout.lead) + len(layout.column_ids)
+    expected = len(layout.names)
     if comma := _QUOTED_COMMA.search(text):
         return InputError(
             f"{comma[0]} has a comma in it",
@@ -312,14 +424,15 @@ def _wrong_count(chunk: Chunk, row: int, layout: Layout) -> InputError:
         field = next(
             f for f in split_fields(text, layout.delimiter, where) if layout.delimiter in f
         )
-        hint = f"take the {divides} out"
-        if len(layout.lead) == 1:
-            hint += ", or remove its column if it is text: all but the first are values"
+        hint = f"take the {divides} out, or remove its column if it is text"
         return InputError(f"the field {field!r} holds a {divides}", where=where, hint=hint)
+    hint = "every row needs an id and one value for each column; is the file cut off?"
+    if text.startswith("!"):
+        hint = "remove such lines, or give the series matrix of GEO with all that it had"
     return InputError(
         f"a row has {counted(found, 'field')}, but {expected:,} are expected",
         where=where,
-        hint="every row needs an id and one value for each column; is the file cut off?",
+        hint=hint,
     )
 
 
@@ -336,22 +449,28 @@ def _not_a_number(column: bytes, chunk: Chunk, layout: Layout) -> InputError:
     low, high = 0, len(values)
     while high - low > 1:  # values[:low] parse, values[low:high] do not
         middle = (low + high) // 2
-        low, high = (middle, high) if _parses(values[low:middle]) else (low, middle)
+        low, high = (middle, high) if _parses(values[low:middle], layout.decimal) else (low, middle)
     row, at = divmod(low, n_columns)
     if values[low].count(b'"') % 2:
         return _bad_quotes(chunk, row, layout.path)
-    text = values[low].decode("utf-8", "replace").strip().strip('"')
-    same_column = values[at::n_columns]
-    is_text = not any(_parses([value]) for value in same_column[:20] if value.strip())
+    column_texts = [
+        each.decode("utf-8", "replace").strip().strip('"') for each in values[at::n_columns]
+    ]
+    text = column_texts[row]
     if _THOUSANDS.fullmatch(text):
         hint = "thousands marks are not supported: write 1234.5, not 1,234.5"
-    elif _DECIMAL_COMMA.fullmatch(text):
-        hint = "decimal commas are not supported: write the numbers with a point (1.5, not 1,5)"
-    elif is_text and len(same_column) > 1:
+    elif DECIMAL_COMMA.fullmatch(text):
+        hint = (
+            "these are decimal commas: give --decimal comma, or where there is no such option "
+            "write the numbers with a point (1.5, not 1,5)"
+        )
+    elif layout.decimal == ",":
+        hint = "the file has decimal commas: write all numbers with them, and missing ones as NA"
+    elif are_texts(column_texts):
         name = layout.column_ids[at]
         hint = (
             f"column {name!r} holds text: remove it{other_annotations(layout.column_ids, [name])}, "
-            "or write the matrix as GCT, which has room for descriptions"
+            "or move a row that has a text there to the first 100"
         )
     else:
         hint = "write missing values as NA or leave them empty"
@@ -360,9 +479,9 @@ def _not_a_number(column: bytes, chunk: Chunk, layout: Layout) -> InputError:
     )
 
 
-def _parses(values: list[bytes]) -> bool:
+def _parses(values: list[bytes], decimal: str) -> bool:
     try:
-        _parse_column(b"".join(value + b"\n" for value in values))
+        _parse_column(b"".join(value + b"\n" for value in values), decimal)
     except pa.ArrowInvalid:
         return False
     return True

@@ -51,7 +51,7 @@ class FeatherSource:
         with releasing(self._map.close):
             file = pa.ipc.open_file(self._map)
             self.schema = file.schema
-            self.n_parts: int = file.num_record_batches
+            self.n_parts = file.num_record_batches
         self._height = 0  # rows of the largest record batch
 
     def look(self, column: int) -> int:
@@ -69,7 +69,7 @@ class FeatherSource:
                 check_total(size, batch.num_rows, where)
                 batch.validate(full=True)  # lengths are of offsets, which may lie
                 if is_text:
-                    check_lengths(batch.column(0), "a row", where)
+                    check_lengths(batch.column(0), where)
                 found.append(batch.num_rows)
             return found
 

@@ -7,11 +7,11 @@ lines that annotate the samples, then the rows: an id, further fields about the 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from sfs_cli.errors import COPY_AGAIN, InputError
 from sfs_cli.io.files.names import BLANKS
-from sfs_cli.io.files.table import NULL_TOKENS, refuse_unnamed
+from sfs_cli.io.files.table import null_table, refuse_unnamed
 from sfs_cli.io.files.text import LineStream, decode
 from sfs_cli.io.matrix.base import (
     LONGEST_SIZE,
@@ -21,9 +21,6 @@ from sfs_cli.io.matrix.base import (
     releasing,
 )
 from sfs_cli.io.matrix.delimited import DelimitedReader, Layout
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 class _Sizes(NamedTuple):
@@ -57,17 +54,17 @@ def _open(stream: LineStream, path: Path, options: ReadOptions) -> MatrixReader:
             hint="correct the sizes in line 2, or the names in line 3",
         )
     refuse_unnamed(names, n_lead, f"{path}, line 3")
-    obs = _read_sample_fields(stream, path, sizes, n_lead)
+    fields = _read_sample_fields(stream, path, sizes, n_lead)
     if stream.peek_line() is None:
         raise InputError("the file has no rows", where=path, hint=COPY_AGAIN)
     return DelimitedReader(
         stream,
-        Layout(path, "\t", tuple(names[:n_lead]), names[n_lead:], quoting=False),
+        Layout(path, "\t", names, tuple(range(1, n_lead)), quoting=False),
         options,
         format="gct",
         fixed_rows="features",
         n_rows=sizes.rows,
-        annotations=Annotations(obs=obs),
+        annotations=Annotations(null_table(fields) if fields else None),
     )
 
 
@@ -88,8 +85,7 @@ def _read_sizes(stream: LineStream, path: Path) -> _Sizes:
             where=f"{path}, line 2",
             hint="the sizes are the numbers of rows and samples (and of annotations in GCT 1.3)",
         )
-    numbers = [int(size) for size in sizes]
-    return _Sizes(*numbers)
+    return _Sizes(*map(int, sizes))
 
 
 def _fields(stream: LineStream, path: Path, what: str) -> list[str]:
@@ -103,11 +99,7 @@ def _fields(stream: LineStream, path: Path, what: str) -> list[str]:
 
 def _read_sample_fields(
     stream: LineStream, path: Path, sizes: _Sizes, n_lead: int
-) -> pa.Table | None:
-    if not sizes.sample_fields:
-        return None
-    import pyarrow as pa
-
+) -> dict[str, list[str]]:
     columns = {}
     for _ in range(sizes.sample_fields):
         line = stream.line
@@ -119,6 +111,5 @@ def _read_sample_fields(
                 where=f"{path}, line {line}",
                 hint="give one value for each sample",
             )
-        values += [""] * (sizes.samples - len(values))
-        columns[name] = pa.array([None if v in NULL_TOKENS else v for v in values], pa.string())
-    return pa.table(columns)
+        columns[name] = values + [""] * (sizes.samples - len(values))
+    return columns

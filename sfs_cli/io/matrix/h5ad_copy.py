@@ -10,20 +10,24 @@ import json
 import os
 import shutil
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from sfs_cli.errors import InputError
-from sfs_cli.io.files.child_process import call_apart, reading
+from sfs_cli.io.files.child_process import reading
 from sfs_cli.io.files.names import decoded
-from sfs_cli.io.files.sniff import H5MU, split_modality
-from sfs_cli.io.matrix.anndata import anndata_in, called_apart
+from sfs_cli.io.files.text import H5MU, split_member
+from sfs_cli.io.matrix.anndata import anndata_group, anndata_in, called_apart, ids_of
 from sfs_cli.io.matrix.base import read_errors
-from sfs_cli.io.matrix.zarr import open_zarr_group
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    from sfs_cli.io.results.additions import Additions
 
 _HINT = "read it with anndata, write it again with AnnData.write_h5ad, and rank that"
 
@@ -31,8 +35,9 @@ _HINT = "read it with anndata, write it again with AnnData.write_h5ad, and rank 
 class Inside(NamedTuple):
     """What AnnData holds where scores go."""
 
+    names: list[str]  # of the variables
     columns: list[str]  # of var
-    flavor: str | None  # what chose the highly variable genes, in scanpy's words
+    hvg: dict[str, str]  # what has marked the highly variable genes: uns["hvg"]
 
 
 def look_into(source: Path) -> Inside:
@@ -45,38 +50,23 @@ def look_into(source: Path) -> Inside:
     """
 
     def work() -> Inside:
-        with read_errors(source, "AnnData", _HINT), _opened(source, source) as group:
+        with anndata_group(source) as group, read_errors(source, "AnnData", _HINT):
             if not _is_old(group):
-                names, uns = _columns(group["var"]), group.get("uns", {})
+                columns, uns = _columns(group["var"]), group.get("uns", {})
             elif _can_rewrite(source):
-                names, uns = list(_read_old(source).var.columns), {}
+                columns, uns = list(_read_old(source).var.columns), {}
             else:
                 raise InputError("var is an array of records", where=source, hint=_HINT)
             if not hasattr(uns, "keys"):
                 raise InputError("uns is not a group", where=source, hint=_HINT)
-            return Inside(names, _text_of(uns, "hvg/flavor"))
+            told = {key: _text_of(uns, f"hvg/{key}") for key in ("flavor", "key", "columns")}
+            hvg = {key: text for key, text in told.items() if text is not None}
+            return Inside(ids_of(group, "var", source), columns, hvg)
 
     return called_apart(work, source)
 
 
-def about_copy(source: Path, path: Path) -> dict[str, Any]:
-    """Return what a copy of a source says in ``uns["sfs"]``; nothing where it says nothing."""
-
-    def work() -> str:
-        with _opened(path, source) as group:
-            return _text_of(group, "uns/sfs") or ""
-
-    try:
-        with read_errors(path, "AnnData"):
-            found = json.loads(called_apart(work, path))
-    except InputError:
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
-def add_to_copy(
-    source: Path, path: Path, columns: dict[str, np.ndarray], members: dict[str, object]
-) -> None:
+def add_to_copy(source: Path, path: Path, added: Additions) -> None:
     """Copy AnnData to a path, with columns of ``var`` and members of ``uns`` added or replaced.
 
     Of ``FILE.h5mu:MODALITY`` the whole file is copied, and the modality gets them. An h5ad from
@@ -86,22 +76,22 @@ def add_to_copy(
     def rewrite() -> None:
         with read_errors(source, "AnnData", _HINT):
             data = _read_old(source)
-            for name, values in columns.items():
-                data.var[name] = values
-            data.uns.update(members)
+            added.write_to(data)
             reading("the copy that is written")
             data.write_h5ad(path, convert_strings_to_categoricals=False)
 
     def add() -> bool:
-        with read_errors(source, "AnnData", _HINT), _opened(path, source, "r+") as group:
+        with read_errors(source, "AnnData", _HINT), _opened(path, source) as group:
             if _is_old(group):
                 return False
-            _add_columns(group["var"], columns)
-            for key, value in members.items():
+            _add_columns(group["var"], added)
+            for key in added.old_members:
+                del group["uns"][key]
+            for key, value in added.members.items():
                 write_member(group, "uns", key, value)
         return True
 
-    file = split_modality(source)[0]
+    file = split_member(source)[0]
     if file.is_dir():
         _copy_folder(file, path)
     else:
@@ -112,35 +102,32 @@ def add_to_copy(
 
 
 @contextmanager
-def _opened(path: Path, source: Path, mode: str = "r") -> Iterator[Any]:
-    """Give the group of AnnData in a source or in a copy of it."""
+def _opened(path: Path, source: Path) -> Iterator[Any]:
+    """Give the group of AnnData in a copy of a source, for writing."""
     import h5py
 
-    file = split_modality(path)[0]
+    file = split_member(path)[0]
     if file.is_dir():
-        with _opened_zarr(file, mode) as group:
+        with _opened_zarr(file) as group:
             yield group
         return
-    with h5py.File(file, mode) as held:
+    with h5py.File(file, "r+") as held:
         yield anndata_in(held, source)
 
 
 @contextmanager
-def _opened_zarr(path: Path, mode: str) -> Iterator[Any]:
-    """Give the group of a Zarr folder.
+def _opened_zarr(path: Path) -> Iterator[Any]:
+    """Give the group of a Zarr folder, for writing.
 
     After writing, the list of all its members is made again, where it has one: readers take it for
     what there is.
     """
-    if mode == "r":
-        yield open_zarr_group(path)
-        return
     import zarr
 
     plain: dict[str, Any] = {} if zarr.__version__.startswith("2.") else {"use_consolidated": False}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # on defaults to come, and on lists of members
-        yield zarr.open_group(str(path), mode=mode, **plain)
+        yield zarr.open_group(str(path), mode="r+", **plain)
         listed = path / "zarr.json"
         content = json.loads(listed.read_bytes()) if listed.exists() else {}
         of_version_3 = content.get("consolidated_metadata")
@@ -148,17 +135,15 @@ def _opened_zarr(path: Path, mode: str) -> Iterator[Any]:
             zarr.consolidate_metadata(str(path))
 
 
-def change_copy(source: Path, path: Path, change: Callable[[Any], None]) -> None:
-    """Copy an HDF5 file to a path and change the copy."""
-    import anndata.io  # noqa: F401 - once, for all children
-    import h5py
+def write_obsp(source: Path, path: Path, key: str, similarity: np.ndarray | csr_array) -> None:
+    """Copy an h5ad, with a similarity of its samples, in their order, as ``obsp[key]``."""
 
-    def work() -> None:
-        with h5py.File(path, "r+") as file:
-            change(file)
+    def add() -> None:
+        with _opened(path, source) as group:
+            write_member(group, "obsp", key, similarity)
 
     shutil.copyfile(source, path)
-    call_apart(work, path)
+    called_apart(add, path)
 
 
 def write_member(file: Any, group: str, key: str, value: object) -> None:
@@ -180,21 +165,20 @@ def _copy_folder(source: Path, path: Path) -> None:
     # shutil.copytree goes on after an error, and raises one that does not say that a disk is full
     for folder, _, names in os.walk(source, followlinks=True):
         here = Path(folder)
-        above = [here.parents[i] for i in range(len(here.relative_to(source).parts))]
-        if here.resolve() in {each.resolve() for each in above}:
+        inside = here.relative_to(source)
+        if here.resolve() in {each.resolve() for each in here.parents[: len(inside.parts)]}:
             raise InputError(
                 "a link leads to a folder that it lies in, so that there is no end to copy",
                 where=folder,
                 hint="remove the link",
             )
-        place = path / Path(folder).relative_to(source)
-        place.mkdir()
+        (path / inside).mkdir()
         for name in names:
-            shutil.copyfile(Path(folder) / name, place / name)
+            shutil.copyfile(here / name, path / inside / name)
 
 
 def _can_rewrite(source: Path) -> bool:
-    file = split_modality(source)[0]
+    file = split_member(source)[0]
     return not file.is_dir() and file.suffix.lower() != H5MU
 
 
@@ -221,14 +205,16 @@ def _columns(var: Any) -> list[str]:
     return list(map(decoded, var.attrs["column-order"]))
 
 
-def _add_columns(var: Any, columns: dict[str, np.ndarray]) -> None:
-    """Add columns to a data frame; the others stay as they are, of whatever type."""
+def _add_columns(var: Any, added: Additions) -> None:
+    """Add columns to a data frame, and take old ones out; others stay, of whatever type."""
     import h5py
     from anndata.io import write_elem
 
-    for name, values in columns.items():
+    for name in added.old_columns:
+        del var[name]
+    for name, values in added.columns.items():
         reading(f"var/{name}, which is written")
         write_elem(var, name, values)
-    names = [*(name for name in _columns(var) if name not in columns), *columns]
+    names = [*(name for name in _columns(var) if name not in added.old_columns), *added.columns]
     in_hdf5 = isinstance(var, h5py.Group)
     var.attrs["column-order"] = np.array(names, h5py.string_dtype()) if in_hdf5 else names

@@ -55,11 +55,10 @@ def read_header(path: Path, look_bytes: int = LOOK_BYTES) -> Header:
     by_column = True
     if chunk is not None:
         rows, columns, _ = _parse(chunk, path)
-        by_row, by_column = bool((np.diff(rows) >= 0).all()), bool((np.diff(columns) >= 0).all())
-        if by_row and by_column:  # both hold within one row or one column
-            by_column = len(np.unique(columns)) <= len(np.unique(rows))
-        elif not by_row:  # where it is sorted neither way, the first entry out of order says so
-            by_column = True
+        # where it is sorted neither way, the first entry out of order says so
+        if (np.diff(rows) >= 0).all():
+            both = bool((np.diff(columns) >= 0).all())  # as within one row or one column
+            by_column = both and len(np.unique(columns)) <= len(np.unique(rows))
     return Header(*sizes, by_column)
 
 

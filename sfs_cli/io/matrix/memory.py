@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ from sfs_cli.io.matrix.base import (
     cast_values,
     read_errors,
 )
-from sfs_cli.io.matrix.stored import StoredMatrix, StoredReader, check_sparse, csr_block
+from sfs_cli.io.matrix.stored import StoredMatrix, StoredReader, check_sparse
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,6 +42,8 @@ class Table:
         A row for each sample, in order.
     obsp, obsm : mapping
         What compares the samples: graphs, shape (n, n), and coordinates, shape (n, d).
+    facts : mapping
+        As of `Annotations`.
     """
 
     values: Any
@@ -49,8 +51,9 @@ class Table:
     column_ids: Sequence[str]
     samples_are_rows: bool | None = None
     obs: pd.DataFrame | None = None
-    obsp: Mapping[str, Any] | None = None
-    obsm: Mapping[str, Any] | None = None
+    obsp: Mapping[str, Any] = field(default_factory=dict)
+    obsm: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
 
 def table_of(adata: Any, options: ReadOptions | None = None) -> Table:
@@ -70,7 +73,9 @@ def table_of(adata: Any, options: ReadOptions | None = None) -> Table:
     elif part != "X":
         values = adata.layers[part.removeprefix("layers/")]
     samples, features = (list(map(str, ids)) for ids in (adata.obs_names, names))
-    return Table(values, samples, features, True, adata.obs, adata.obsp, adata.obsm)
+    logged = part == "X" and dict(adata.uns.get("log1p", {"base": 0})).get("base") is None
+    facts = {"log1p": True} if logged else {}
+    return Table(values, samples, features, True, adata.obs, adata.obsp, adata.obsm, facts)
 
 
 def is_sparse(value: Any) -> bool:
@@ -113,7 +118,7 @@ def open_table(path: Path, table: Table, options: ReadOptions) -> MatrixReader:
     """Return a reader of a matrix in memory; `path` is its name in messages."""
     from sfs_cli.io.matrix.anndata import arrow_table
 
-    values: Any = table.values
+    values = table.values
     if len(values.shape) != 2:
         raise InputError(
             f"the matrix has {len(values.shape)} axes, not 2",
@@ -127,11 +132,11 @@ def open_table(path: Path, table: Table, options: ReadOptions) -> MatrixReader:
     flags = getattr(values, "flags", None)
     across = flags is not None and flags.f_contiguous and not flags.c_contiguous
     across = across or getattr(values, "format", "") == "csc"
-    if across and samples_are_rows is not None:  # who does not say it reads rows as they are
-        values, samples_are_rows = values.T, not samples_are_rows
+    across = across and samples_are_rows is not None  # who does not say it reads rows as they are
+    if across:
+        samples_are_rows = not samples_are_rows
     fixed_rows: dict[bool | None, Axis] = {True: "samples", False: "features"}
-    comparing = [f"obsp:{name}" for name in table.obsp or ()]
-    comparing += [f"obsm:{name}" for name in table.obsm or ()]
+    comparing = [f"{part}:{name}" for part in ("obsp", "obsm") for name in getattr(table, part)]
     obs = None if table.obs is None else arrow_table(table.obs)
     return StoredReader(
         path=path,
@@ -139,20 +144,22 @@ def open_table(path: Path, table: Table, options: ReadOptions) -> MatrixReader:
         features=features,
         samples=samples,
         fixed_rows=fixed_rows.get(samples_are_rows),
-        matrix=_RowsInMemory(values, str(path)),
+        matrix=_RowsInMemory(values, across, str(path)),
         options=options,
         release=lambda: None,
-        annotations=Annotations(obs, tuple(comparing)),
+        annotations=Annotations(obs, tuple(comparing), dict(table.facts)),
     )
 
 
 class _RowsInMemory(StoredMatrix):
-    """Rows of an array, of a sparse matrix, or of a backed one of AnnData."""
+    """Rows, or `across` the columns, of an array, a sparse matrix, or a backed one of AnnData."""
 
-    def __init__(self, values: Any, where: str) -> None:
-        self.shape = (int(values.shape[0]), int(values.shape[1]))
+    def __init__(self, values: Any, across: bool, where: str) -> None:
+        n, m = map(int, values.shape)
+        self.shape = (m, n) if across else (n, m)
+        self._values, self._across = values, across
         with read_errors(Path(where), "AnnData"):  # a backed one reads its file here
-            first = values[:1]
+            first = self._rows(0, 1)
         kind = type(first)
         self.sparse = is_sparse(values) or is_sparse(first)
         if not self.sparse and not hasattr(values, "dtype"):
@@ -161,8 +168,11 @@ class _RowsInMemory(StoredMatrix):
                 where=where,
                 hint="give an array, a sparse matrix, a data frame or AnnData",
             )
-        self._values = values
         self._where = where
+
+    def _rows(self, start: int, stop: int) -> Any:
+        # a backed matrix by columns has no transpose of its own
+        return self._values[:, start:stop].T if self._across else self._values[start:stop]
 
     def blocks(self, options: ReadOptions) -> Iterator[tuple[int, int, np.ndarray | csr_array]]:
         """Yield blocks of about equal numbers of rows."""
@@ -171,31 +181,23 @@ class _RowsInMemory(StoredMatrix):
         rows = max(1, options.block_bytes // max(1, m * itemsize))
         for start in range(0, n, rows):
             stop = min(start + rows, n)
-            block = self._values[start:stop]
-            if not self.sparse:
+            block = self._rows(start, stop)
+            if self.sparse:
+                check_sparse(block, self._where)  # of a backed one
+                yield start, stop, real(block, self._where, options.dtype)
+            else:
                 values = cast_values(np.asarray(block), options.dtype, self._where)
                 yield start, stop, np.ascontiguousarray(values)
-                continue
-            check_sparse(block, self._where)  # of a backed one
-            made = csr_array(block, copy=True)  # a block may be all of the user's matrix
-            made.sum_duplicates()
-            data = cast_values(made.data, options.dtype, self._where)
-            yield (
-                start,
-                stop,
-                csr_block(data, made.indices, made.indptr, (stop - start, m), self._where),
-            )
 
 
-def real(values: Any, where: str) -> np.ndarray | csr_array:
-    """Return a dense or sparse matrix of numbers as float64; InputError for other values."""
+def real(values: Any, where: str, dtype: str = "float64") -> np.ndarray | csr_array:
+    """Return a dense or sparse matrix of numbers in a type; InputError for other values."""
     if not is_sparse(values):
-        return cast_values(values, "float64", where)
-    made = csr_array(values, copy=True)
+        return cast_values(values, dtype, where)
+    made = csr_array(values, copy=True)  # they may be all of the user's matrix
     made.sum_duplicates()
-    return csr_array(
-        (cast_values(made.data, "float64", where), made.indices, made.indptr), shape=made.shape
-    )
+    data = cast_values(made.data, dtype, where)
+    return csr_array((data, made.indices, made.indptr), shape=made.shape)
 
 
 def read_held(
@@ -205,7 +207,7 @@ def read_held(
     from sfs_cli.io.matrix.anndata import inside
 
     table = held if isinstance(held, Table) else table_of(held)
-    known = getattr(table, part) or {}
+    known = getattr(table, part)
 
     def plain(name: str) -> Any:
         found = known[name]

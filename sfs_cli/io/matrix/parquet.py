@@ -84,8 +84,8 @@ class ParquetSource:
         )
         self._budget = options.decode_bytes
         self.schema = self._file.schema_arrow
-        self.n_parts: int = metadata.num_row_groups
-        self._names: list[str] = self.schema.names  # which makes the list anew each time
+        self.n_parts = metadata.num_row_groups
+        self._names = self.schema.names  # which makes the list anew each time
         self._by_name: dict[str, list[int]] = defaultdict(list)
         for position, name in enumerate(self._names):
             self._by_name[name].append(position)
@@ -100,7 +100,7 @@ class ParquetSource:
             # a page may hold one long text, and that it is the name of every row
             for n_rows in _LOOKS:
                 for batch in self.batches((column,), n_rows, part):
-                    check_lengths(batch.column(0), "a row", self._path)
+                    check_lengths(batch.column(0), self._path)
                     if n_rows < _LOOKS[-1]:
                         break
         return self._file.metadata.num_rows

@@ -64,7 +64,7 @@ def _external_objects(file: Any) -> list[str]:
     def see_link(name: bytes) -> None:
         if file.id.links.get_info(name).type == h5l.TYPE_EXTERNAL:
             other = file.id.links.get_val(name)[0]
-            found.append(f"{decoded(name, 'replace')} (a link to {decoded(other, 'replace')})")
+            found.append(f"{_shown(name)} (a link to {_shown(other)})")
 
     def see_object(name: bytes) -> None:
         element = h5o.open(file.id, name)
@@ -73,12 +73,12 @@ def _external_objects(file: Any) -> list[str]:
         plist = element.get_create_plist()
         if plist.get_external_count():
             other = plist.get_external(0)[0]
-            found.append(f"{decoded(name, 'replace')} (stored in {decoded(other, 'replace')})")
+            found.append(f"{_shown(name)} (stored in {_shown(other)})")
         elif plist.get_layout() == h5d.VIRTUAL:
             # a part of itself is named "."
             others = {plist.get_virtual_filename(i) for i in range(plist.get_virtual_count())}
             if others != {"."}:
-                found.append(f"{decoded(name, 'replace')} (a virtual data set of other files)")
+                found.append(f"{_shown(name)} (a virtual data set of other files)")
 
     reading("the list of its objects")
     file.id.links.visit(see_link)
@@ -88,7 +88,29 @@ def _external_objects(file: Any) -> list[str]:
 
 def check_declared(element: Any, where: object) -> None:
     """Refuse a group or an array, to be read as a whole, that declares more than may be held."""
-    check_room("what it declares takes", _declared(element, where), where)
+    parts = [element] if hasattr(element, "shape") else parts_of(element, where)
+    size = sum(_declared(part, where) for part in parts if hasattr(part, "shape"))
+    check_room("what it declares takes", size, where)
+
+
+def parts_of(group: Any, where: object, depth: int = 0) -> Iterator[Any]:
+    """Yield the groups and arrays in a group, and those within these.
+
+    Groups within each other without end, as a link to a group that it lies in makes them, are an
+    `InputError`.
+    """
+    if depth > MOST_GROUPS:
+        raise InputError(
+            f"groups lie within each other more than {MOST_GROUPS} deep: a link may lead in a "
+            "circle",
+            where=where,
+            hint="the file is damaged, or made to do harm: write it again without links",
+        )
+    for name in group:
+        part = group[name]
+        yield part
+        if hasattr(part, "keys"):
+            yield from parts_of(part, where, depth + 1)
 
 
 def read_names(array: Any, where: object) -> list[str]:
@@ -107,17 +129,13 @@ def read_names(array: Any, where: object) -> list[str]:
         )
     found: list[str] = []
     while len(found) < len(array):
-        more = array[len(found) : 2 * len(found) + 1].tolist()
-        texts = list(map(decoded, more))
-        check_long(texts, "an entry", place, len(found) + 1)
-        found += texts
+        more = list(map(decoded, array[len(found) : 2 * len(found) + 1].tolist()))
+        check_long(more, "an entry", place)
+        found += more
     return found
 
 
-def _declared(element: Any, where: object, depth: int = 0) -> int:
-    if not hasattr(element, "shape"):
-        check_depth(depth, where)
-        return sum(_declared(element[name], where, depth + 1) for name in element)
+def _declared(element: Any, where: object) -> int:
     if not _holds_values(element.dtype):
         raise InputError(
             "it holds references to other parts of the file, or lists, where texts or numbers "
@@ -128,17 +146,6 @@ def _declared(element: Any, where: object, depth: int = 0) -> int:
     text = FIELD_BYTES if element.dtype.kind in "OT" else 0
     _check_there(element, where)
     return math.prod(element.shape or ()) * (element.dtype.itemsize + text)
-
-
-def check_depth(depth: int, where: object) -> None:
-    """Refuse groups within groups without end: a link may lead to a group that it lies in."""
-    if depth > MOST_GROUPS:
-        raise InputError(
-            f"groups lie within each other more than {MOST_GROUPS} deep: a link may lead in a "
-            "circle",
-            where=where,
-            hint="the file is damaged, or made to do harm: write it again without links",
-        )
 
 
 def _holds_values(dtype: Any) -> bool:
@@ -388,26 +395,30 @@ def _check_range(indices: np.ndarray, length: int, where: object) -> None:
         )
 
 
-def check_sparse_groups(group: Any, where: object, options: ReadOptions, depth: int = 0) -> None:
+def check_sparse_groups(group: Any, where: object, options: ReadOptions) -> None:
     """Check all sparse matrices in a file of AnnData; damage is an `InputError`.
 
     Other libraries follow their indices without looking.
     """
-    check_depth(depth, where)
-    for name in group:
-        part = group[name]
-        if not hasattr(part, "keys"):
-            continue
-        place = f"{where}, {part.name.strip('/')}"
-        encoding = attribute(part, "encoding-type", "h5sparse_format")
-        shape = attribute(part, "shape", "h5sparse_shape")
-        if encoding not in BY_FEATURE or shape is None:
-            check_sparse_groups(part, where, options, depth + 1)
-            continue
-        n, m = (int(size) for size in shape)
-        rows = SparseRows(part, (m, n) if BY_FEATURE[encoding] else (n, m), place)
-        for _ in rows.blocks(options):
-            pass
+    for part in parts_of(group, where):
+        if hasattr(part, "keys"):
+            found = sparse_rows(part, f"{where}, {part.name.strip('/')}")
+            for _ in found[0].blocks(options) if found else ():
+                pass
+
+
+def sparse_rows(group: Any, where: object) -> tuple[SparseRows, bool] | None:
+    """Return the rows of a sparse matrix in AnnData, and whether these are features.
+
+    None for another group.
+    """
+    encoding = attribute(group, "encoding-type", "h5sparse_format")
+    shape = attribute(group, "shape", "h5sparse_shape")
+    if encoding not in BY_FEATURE or shape is None:
+        return None
+    by_feature = BY_FEATURE[encoding]
+    n, m = (int(size) for size in shape)
+    return SparseRows(group, (m, n) if by_feature else (n, m), where), by_feature
 
 
 BY_FEATURE = {"csr_matrix": False, "csr": False, "csc_matrix": True, "csc": True}

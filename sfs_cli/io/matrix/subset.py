@@ -17,10 +17,10 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfs_cli.io.files.child_process import call_apart
 from sfs_cli.io.files.table import quoted_fields, read_header
-from sfs_cli.io.files.text import LineStream, arrow_file
-from sfs_cli.io.matrix.base import Axis, read_errors
+from sfs_cli.io.files.text import PACKED, LineStream, arrow_file
+from sfs_cli.io.matrix.base import Axis, ReadOptions, read_errors
+from sfs_cli.io.matrix.delimited import open_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,7 +35,7 @@ def _text_to(path: Path, named: Path) -> Iterator[Any]:
     """Give a binary file for text, compressed as the name of the target says."""
     import pyarrow as pa
 
-    kind = {".gz": "gzip", ".zst": "zstd"}.get(named.suffix.lower())
+    kind = next((kind for kind, end in PACKED.items() if end == named.suffix.lower()), None)
     with path.open("wb") as file:
         if kind is None:
             yield file
@@ -46,7 +46,7 @@ def _text_to(path: Path, named: Path) -> Iterator[Any]:
 
 def _write_text(source: Path, path: Path, target: Path, features: np.ndarray, rows: Axis) -> None:
     with LineStream(source) as stream:
-        header = read_header(stream)
+        header = read_header(stream, titles=True)
         first = stream.line  # of the rows
     with LineStream(source) as stream, _text_to(path, target) as out:
         if rows == "features":
@@ -54,12 +54,15 @@ def _write_text(source: Path, path: Path, target: Path, features: np.ndarray, ro
             _copy_rows(stream, out, features)
             return
         _copy_lines(stream, out, header.line - 1)
+        reader = open_text(source, ReadOptions(leave_out=True))
+        reader.close()
+        values = reader.layout.values
+        dropped = {*values} - {values[i] for i in features.tolist()}
         for raw in _lines(stream):
-            # R's write.table has no name for the row ids, and its header one field fewer
-            names = len(header.names)
             fields = _fields(raw, header.delimiter, source)
-            lead = 1 - (names - len(fields))
-            kept = [*fields[:lead], *(fields[lead + i] for i in features.tolist())]
+            # R's write.table has no name for the row ids, and its header one field fewer
+            places = enumerate(fields, len(header.names) - len(fields))
+            kept = [field for at, field in places if at not in dropped]
             out.write(_joined(kept, header.delimiter) + b"\n")
 
 
@@ -117,7 +120,7 @@ def _cut(table: pa.Table, source: Path, features: np.ndarray, rows: Axis, first:
         return table.take(inside)
     from sfs_cli.io.matrix.arrow import choose_columns
 
-    _, values, _ = choose_columns(table.schema, source)
+    values = choose_columns(table.schema, source, texts=True)[1]
     wanted = {values[i] for i in features.tolist()}
     left_out = set(values) - wanted
     return table.select([i for i in range(table.num_columns) if i not in left_out])
@@ -156,35 +159,27 @@ def _write_feather(
                 first += table.num_rows
 
 
-def _write_h5ad(source: Path, path: Path, target: Path, features: np.ndarray, rows: Axis) -> None:
+def _write_anndata(
+    source: Path, path: Path, target: Path, features: np.ndarray, rows: Axis
+) -> None:
     import anndata
 
-    from sfs_cli.io.matrix.anndata import check_anndata
+    from sfs_cli.io.matrix.anndata import called_apart, check_anndata
 
     def work() -> None:
-        check_anndata(source)
-        with read_errors(source, "h5ad"):
-            whole = anndata.read_h5ad(source, backed="r")
+        check_anndata(source)  # its codecs too, which could execute what the file says
+        in_zarr = source.is_dir()
+        with read_errors(source, "zarr" if in_zarr else "h5ad"):
+            whole = anndata.read_zarr(source) if in_zarr else anndata.read_h5ad(source, backed="r")
             try:
                 made = whole[:, features].to_memory()
             finally:
                 whole.file.close()
-        made.write_h5ad(path)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of the version of Zarr: both are read
+            (made.write_zarr if in_zarr else made.write_h5ad)(path)
 
-    call_apart(work, source)
-
-
-def _write_zarr(source: Path, path: Path, target: Path, features: np.ndarray, rows: Axis) -> None:
-    import anndata
-
-    from sfs_cli.io.matrix.anndata import check_anndata
-
-    check_anndata(source)  # its codecs too, which could execute what the file says
-    with read_errors(source, "zarr"):
-        made = anndata.read_zarr(source)[:, features].copy()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of the version of Zarr: both are read
-        made.write_zarr(path)
+    called_apart(work, source)
 
 
 WRITERS: dict[str, Writer] = {
@@ -192,7 +187,7 @@ WRITERS: dict[str, Writer] = {
     "gct": _write_gct,
     "parquet": _write_parquet,
     "feather": _write_feather,
-    "h5ad": _write_h5ad,
-    "zarr": _write_zarr,
+    "h5ad": _write_anndata,
+    "zarr": _write_anndata,
 }
 """What writes each format."""

@@ -10,7 +10,7 @@ from typing import Any
 from sfs_cli.errors import COPY_AGAIN, InputError, listed
 from sfs_cli.io.files.child_process import reading
 from sfs_cli.io.files.text import LineStream, decode
-from sfs_cli.io.matrix.base import MatrixReader, ReadOptions, read_errors
+from sfs_cli.io.matrix.base import MatrixReader, ReadOptions, packed, read_errors
 from sfs_cli.io.matrix.matrix_market import MatrixMarketRows, read_header
 from sfs_cli.io.matrix.stored import (
     SparseRows,
@@ -20,7 +20,6 @@ from sfs_cli.io.matrix.stored import (
     releasing,
 )
 
-_ENDINGS = ("", ".gz", ".zst")
 _FEATURES = ("features.tsv", "genes.tsv")
 _BARCODES = ("barcodes.tsv",)
 _HDF5_PARTS = ("data", "indices", "indptr", "shape", "barcodes")
@@ -63,8 +62,7 @@ def open_tenx_mtx(path: Path, options: ReadOptions) -> MatrixReader:
 
 
 def _present(folder: Path, prefix: str, names: tuple[str, ...]) -> Path:
-    candidates = [folder / f"{prefix}{name}{end}" for name in names for end in _ENDINGS]
-    found = next((candidate for candidate in candidates if candidate.is_file()), None)
+    found = next(filter(Path.is_file, (folder / f"{prefix}{n}" for n in packed(*names))), None)
     if found is None:
         raise InputError(
             f"the 10x matrix has no {' or '.join(prefix + name for name in names)}",
@@ -75,11 +73,9 @@ def _present(folder: Path, prefix: str, names: tuple[str, ...]) -> Path:
 
 
 def _table(path: Path) -> list[list[str]]:
-    rows: list[list[str]] = []
     with LineStream(path) as lines:
-        while (line := lines.read_line()) is not None:
-            rows.append(decode(line, path, len(rows) + 1).split("\t"))
-    return rows
+        numbered = enumerate(iter(lines.read_line, None), 1)
+        return [decode(line, path, number).split("\t") for number, line in numbered]
 
 
 def _name_features(

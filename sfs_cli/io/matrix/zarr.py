@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from sfs_cli.errors import InputError, MissingExtraError
+from sfs_cli.errors import InputError
 from sfs_cli.io.files.read_limits import check_room
 from sfs_cli.io.matrix.base import read_errors
-from sfs_cli.io.matrix.stored import check_depth
+from sfs_cli.io.matrix.stored import parts_of
 
 _CODECS = frozenset(
     (
@@ -37,12 +37,8 @@ _NUMBER = np.dtype("<u4")
 
 def open_zarr_group(path: Path) -> Any:
     """Open a Zarr folder for reading."""
-    try:
-        import zarr
-    except ModuleNotFoundError as error:
-        raise MissingExtraError(
-            "reading Zarr needs the package zarr", where=path, hint="pip install zarr"
-        ) from error
+    import zarr
+
     _guard_texts()
     with read_errors(path, "Zarr"):
         group = zarr.open_group(str(path), mode="r")
@@ -50,14 +46,10 @@ def open_zarr_group(path: Path) -> Any:
         return group
 
 
-def _check_codecs(group: Any, path: Path, depth: int = 0) -> None:
+def _check_codecs(group: Any, path: Path) -> None:
     """Refuse a folder with an array that names any codec but those that hold data."""
-    check_depth(depth, path)
-    for name in group:
-        element = group[name]
-        if hasattr(element, "keys"):
-            _check_codecs(element, path, depth + 1)
-        elif unknown := set(_codecs(element)) - _CODECS:
+    for element in parts_of(group, path):
+        if not hasattr(element, "keys") and (unknown := set(_codecs(element)) - _CODECS):
             raise InputError(
                 f"the codec {min(unknown)!r} is not read: a codec may execute what a file says",
                 where=f"{path}, {element.path}",

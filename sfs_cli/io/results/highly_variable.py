@@ -6,14 +6,13 @@ plots dispersions by means as well, and reads how they were made from ``uns["hvg
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 
 from sfs_cli.io.matrix.base import ReadOptions, open_matrix
 from sfs_cli.ranking.dispersion import Moments, dispersions
-from sfs_cli.ranking.table import Ranking
 
 MARK = "highly_variable"
 FLAVOR = "sfs"
@@ -23,32 +22,18 @@ UNPLOTTED = (
     "scanpy.pl.highly_variable_genes has nothing to plot; plot the scores, with "
     "scanpy.pl.scatter(adata, x='sfs_rank', y='sfs_score')"
 )
-_PLOTTED = ("means", "dispersions", "dispersions_norm")
-_PLOTTED_BY_VARIANCE = ("means", "variances", "variances_norm")
-
-
-def marked(ranking: Ranking, top: int) -> np.ndarray:
-    """Return whether each feature, in the order of the matrix, is one of the best with a score."""
-    found = np.zeros(len(ranking), bool)
-    found[ranking.order[: min(top, ranking.n_scored)]] = True
-    return found
-
-
-def is_plotted(columns: Collection[str], flavor: str | None) -> bool:
-    """Say whether scanpy finds what it plots for the flavor in ``uns["hvg"]`` among columns."""
-    needed = _PLOTTED_BY_VARIANCE if flavor == "seurat_v3" else _PLOTTED
-    return set(needed) <= set(columns)
+PLOTTED = ("means", "dispersions", "dispersions_norm")
 
 
 def plotted_columns(path: Path, layer: str | None = None) -> dict[str, np.ndarray]:
-    """Return the columns that scanpy plots, of the matrix or the layer as it is stored.
+    """Return the columns that scanpy plots, of the matrix or a layer as it is stored.
 
     One pass over the file. Nothing is returned where values are below zero, as in a matrix that was
     scaled: a variance by such a mean says nothing.
     """
     # the run has read the file already, and refused what it may not read
-    reader = open_matrix(path, ReadOptions(dtype="float64", layer=layer, allow_external=True))
-    try:
+    options = ReadOptions(dtype="float64", layer=layer, allow_external=True)
+    with closing(open_matrix(path, options)) as reader:
         of_samples = reader.fixed_rows == "samples"
         n_features = len(reader.column_ids) if of_samples else reader.n_rows or 0
         moments, row = Moments(n_features), 0
@@ -58,8 +43,6 @@ def plotted_columns(path: Path, layer: str | None = None) -> dict[str, np.ndarra
             else:
                 moments.set_features(row, block.values)
             row += len(block.ids)
-    finally:
-        reader.close()
     if moments.smallest < 0:
         return {}
-    return dict(zip(_PLOTTED, (moments.means, *dispersions(moments.means, moments.variances))))
+    return dict(zip(PLOTTED, (moments.means, *dispersions(moments.means, moments.variances))))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sfs_cli.errors import COPY_AGAIN, InputError, listed, nearest
 from sfs_cli.io.files.names import check_names, nfc
-from sfs_cli.io.files.sniff import Kind, examine
+from sfs_cli.io.files.sniff import examine
 from sfs_cli.io.files.table import (
     NULL_TOKENS,
     ONE_COLUMN,
@@ -46,7 +46,7 @@ _JSON_HINT = 'write it as [{"feature": "TP53", "rank": 1}, ...], as `sfs rank --
 
 def read_rank_table(path: Path) -> TextTable:
     """Read delimited text, Parquet, JSON records, rnk, or a list of ids, the best first."""
-    if examine(path).kind is Kind.TEXT:
+    if examine(path).is_text:
         if text_suffix(path) == ".rnk":
             return _read_rnk(path)
         rows, delimiter = first_rows(path)

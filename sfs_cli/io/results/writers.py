@@ -1,12 +1,13 @@
-"""Writing results: a ranking in five formats or into a copy of AnnData, and coefficients."""
+"""Writing results: a ranking in six formats or into a copy of AnnData, and coefficients."""
 
 from __future__ import annotations
 
 import io
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
@@ -17,21 +18,27 @@ import pyarrow as pa
 
 from sfs_cli.display import shown
 from sfs_cli.errors import InputError, counted, listed
-from sfs_cli.io.files.text import arrow_file, string_array
+from sfs_cli.io.files.text import arrow_file, number_array, string_array
 from sfs_cli.ranking.evidence import exponential_scores
+from sfs_cli.ranking.prune import InOrder
 from sfs_cli.ranking.table import Picked
 
 if TYPE_CHECKING:
     from sfs_cli.ranking.table import Ranking
 
-InOrder = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
-"""Calls a function on many items and gives the results in their order: `map`, or threads."""
+Row = Sequence[str | float]
+"""The cells of a line of a table."""
 
 CHUNK = 65_536
 """Rows that become text at a time."""
 ROW_GROUP = 1 << 20
 """Rows of a Parquet row group."""
 _ROUNDED_TOGETHER = 1 << 16
+_SHEET_ROWS = 1 << 20
+"""Rows of a sheet of Excel."""
+_WIDTH = 16
+"""Characters of its columns."""
+_NO_DATE = datetime(1980, 1, 1)
 _ALL_DIGITS = 17
 """So many significant digits tell any two numbers of 64 bits apart."""
 _MAX_ROUNDED = 15
@@ -61,30 +68,29 @@ def delimited(
     header = list(ranking.columns(0, 0))
     yield (delimiter.join(quoted(name, delimiter) for name in header) + "\n").encode()
     between, newline, nothing = string_array([delimiter, "\n", ""])
-    columns = [ranking.feature, ranking.status, *ranking.extra.values()]
+    columns = [ranking.feature, ranking.score, ranking.status, *ranking.extra.values()]
     names = {id(column): _names(column) for column in columns if isinstance(column, Picked)}
 
     def texts(column: np.ndarray | Picked, lo: int, hi: int) -> pa.Array:
         if isinstance(column, Picked):
-            picked = _take(names[id(column)], column.positions[lo:hi])
-            return _quote_where_needed(picked, delimiter)
+            picked = names[id(column)].take(number_array(column.positions[lo:hi]))
+            return _quote_where_needed(picked.cast("large_string"), delimiter)
         rows = column[lo:hi]
         if rows.dtype.kind == "f":
             return number_texts(rows, digits)
         integers = rows.dtype.kind in "iu"
-        return _array(rows).cast("large_string") if integers else string_array(map(str, rows))
+        return number_array(rows).cast("large_string") if integers else string_array(map(str, rows))
 
     def lines(lo: int) -> pa.Buffer:
-        hi = min(lo + CHUNK, len(ranking))
-        columns = (ranking.feature, ranking.score, ranking.status, *ranking.extra.values())
+        hi = min(lo + CHUNK, ranking.n_written)
         row = pc.binary_join_element_wise(
-            _array(np.arange(lo + 1, hi + 1)).cast("large_string"),
+            number_array(np.arange(lo + 1, hi + 1)).cast("large_string"),
             *(texts(column, lo, hi) for column in columns),
             between,
         )
         return pc.binary_join_element_wise(row, newline, nothing).buffers()[2]
 
-    yield from in_order(lines, range(0, len(ranking), CHUNK))
+    yield from in_order(lines, range(0, ranking.n_written, CHUNK))
 
 
 # Arrays are made of buffers below, and read from them: the first call of `pyarrow.array`, or of an
@@ -105,14 +111,11 @@ def number_texts(values: np.ndarray, digits: int) -> pa.Array:
     if digits > _MAX_ROUNDED:
         return string_array(number_text(value, digits) for value in values.tolist())
     shown, sure = _rounded_by_tens(values, digits)
-    texts = _array(shown).cast("large_string")
+    texts = number_array(shown).cast("large_string")
     if sure.all():
         return texts
-    rest = np.flatnonzero(~sure)
-    mask = np.zeros(len(values), np.uint8)
-    mask[rest] = 1
-    others = string_array(number_text(value, digits) for value in values[rest].tolist())
-    return pc.replace_with_mask(texts, _array(mask).cast("bool"), others)
+    others = string_array(number_text(value, digits) for value in values[~sure].tolist())
+    return pc.replace_with_mask(texts, number_array((~sure).astype(np.uint8)).cast("bool"), others)
 
 
 def _rounded_by_tens(values: np.ndarray, digits: int) -> tuple[np.ndarray, np.ndarray]:
@@ -159,18 +162,9 @@ def as_written(ranking: Ranking, form: str, digits: int, in_order: InOrder = map
     return replace(ranking, score=cast(np.ndarray, read(ranking.score)), extra=extra)
 
 
-def _array(values: np.ndarray) -> pa.Array:
-    buffers = [None, pa.py_buffer(np.ascontiguousarray(values))]
-    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), buffers)
-
-
 def _names(picked: Picked) -> pa.Array:
     names = picked.names
     return names.__arrow_array__() if hasattr(names, "__arrow_array__") else string_array(names)
-
-
-def _take(names: pa.Array, positions: np.ndarray) -> pa.Array:
-    return names.take(_array(positions)).cast("large_string")
 
 
 def _quote_where_needed(texts: pa.Array, delimiter: str) -> pa.Array:
@@ -188,18 +182,14 @@ def quoted(text: str, delimiter: str) -> str:
     return text
 
 
-def table_lines(
-    header: Sequence[str], rows: Iterable[Sequence[str | int | float]], digits: int
-) -> Iterator[bytes]:
+def table_lines(header: Sequence[str], rows: Iterable[Row], digits: int) -> Iterator[bytes]:
     """Yield the lines of a TSV; numbers that are not whole have so many significant digits."""
     for row in chain([header], rows):
         line = "\t".join(quoted(_cell(value, digits), "\t") for value in row)
         yield (line + "\n").encode()
 
 
-def table_bytes(
-    header: Sequence[str], rows: Iterable[Sequence[str | int | float]], digits: int
-) -> bytes:
+def table_bytes(header: Sequence[str], rows: Iterable[Row], digits: int) -> bytes:
     """Return all of `table_lines`."""
     return b"".join(table_lines(header, rows, digits))
 
@@ -215,8 +205,8 @@ def _write_delimited(
 
 
 def _chunks(ranking: Ranking, rows: int) -> Iterator[dict[str, Sequence[object] | np.ndarray]]:
-    for lo in range(0, len(ranking), rows):
-        yield ranking.columns(lo, lo + rows)
+    for lo in range(0, ranking.n_written, rows):
+        yield ranking.columns(lo, min(lo + rows, ranking.n_written))
 
 
 def write_json(ranking: Ranking, file: IO[bytes], digits: int, _in_order: InOrder) -> None:
@@ -245,14 +235,39 @@ def write_parquet(ranking: Ranking, file: IO[bytes], digits: int, _in_order: InO
     import pyarrow.parquet as pq
 
     def table(columns: dict[str, Sequence[object] | np.ndarray]) -> pa.Table:
-        texts = ("feature", "status", *(k for k, v in ranking.extra.items() if type(v) is Picked))
         return pa.table(
-            {k: pa.array(v, pa.string() if k in texts else None) for k, v in columns.items()}
+            {
+                name: pa.array(column, None if isinstance(column, np.ndarray) else pa.string())
+                for name, column in columns.items()
+            }
         )
 
     with pq.ParquetWriter(file, table(ranking.columns(0, 0)).schema) as writer:
         for chunk in _chunks(ranking, ROW_GROUP):
             writer.write_table(table(chunk))
+
+
+def write_xlsx(ranking: Ranking, file: IO[bytes], digits: int, _in_order: InOrder) -> None:
+    """Write a workbook with one sheet, ``ranking``: ids as text, numbers as numbers, NaN empty.
+
+    Equal rankings have equal bytes: no date is written. More rows than a sheet has are an
+    `InputError`. Of numbers there are 16 digits at most.
+    """
+    import pandas as pd
+
+    written = as_written(ranking, "xlsx", digits)
+    frame = pd.DataFrame(next(_chunks(written, len(ranking))))
+    if len(frame) >= _SHEET_ROWS:
+        raise InputError(
+            f"a sheet has {_SHEET_ROWS:,} rows, too few for {len(frame):,} features",
+            hint="use --format parquet or tsv",
+        )
+    plain = {"strings_to_formulas": False, "strings_to_urls": False}
+    target: Any = file
+    with pd.ExcelWriter(target, "xlsxwriter", engine_kwargs={"options": plain}) as writer:
+        writer.book.set_properties({"created": _NO_DATE})
+        frame.to_excel(writer, sheet_name="ranking", index=False, freeze_panes=(1, 0))
+        writer.sheets["ranking"].set_column("A:Z", _WIDTH)
 
 
 def write_rnk(ranking: Ranking, file: IO[bytes], digits: int, _in_order: InOrder) -> None:
@@ -262,7 +277,7 @@ def write_rnk(ranking: Ranking, file: IO[bytes], digits: int, _in_order: InOrder
     one, from the largest down; features without a score are left out. An id with a
     tab or a line break, which the format cannot quote, is an `InputError`.
     """
-    scored = ranking.n_scored
+    scored = min(ranking.n_scored, ranking.n_written)
     names = islice(ranking.feature, scored)
     unfit = [repr(name) for name in names if any(c in name for c in "\t\r\n")]
     if unfit:
@@ -272,15 +287,13 @@ def write_rnk(ranking: Ranking, file: IO[bytes], digits: int, _in_order: InOrder
             where=listed(unfit),
             hint="rename these features, or use --format tsv",
         )
-    metric, features = exponential_scores(ranking), ranking.feature
+    metric, features = exponential_scores(ranking)[:scored], ranking.feature
     if ranking.direction is not None:
         metric = metric * ranking.direction[:scored]
         rows = np.argsort(-metric, kind="stable")
         metric, features = metric[rows], features.reordered(rows)
-    for lo in range(0, scored, CHUNK):
-        hi = min(lo + CHUNK, scored)
-        for name, value in zip(features[lo:hi], metric[lo:hi].tolist()):
-            file.write(f"{name}\t{number_text(value, digits)}\n".encode())
+    for name, value in zip(features, metric):
+        file.write(f"{name}\t{number_text(value, digits)}\n".encode())
 
 
 WRITERS: dict[str, Callable[[Ranking, IO[bytes], int, InOrder], None]] = {
@@ -289,6 +302,7 @@ WRITERS: dict[str, Callable[[Ranking, IO[bytes], int, InOrder], None]] = {
     "parquet": write_parquet,
     "json": write_json,
     "rnk": write_rnk,
+    "xlsx": write_xlsx,
 }
 
 
@@ -311,45 +325,32 @@ def write_scores(
     source: Path,
     path: Path,
     ranking: Ranking,
-    about: str,
+    about: Mapping[str, Any],
+    ids: Callable[[list[str]], Sequence[str]] = list,
+    found: Callable[[list[str]], dict[str, object]] = lambda _: {},
+    *,
     top: int | None = None,
     layer: str | None = None,
+    use_raw: bool = False,
 ) -> list[str]:
-    """Copy AnnData to a path with ``sfs_rank``, ``sfs_score`` and ``sfs_status`` in ``var``.
+    """Copy AnnData to a path with a ranking in ``var`` and ``uns``: see `additions`.
 
     The source is an h5ad, a zarr folder, or ``FILE.h5mu:MODALITY``, which is copied as a whole.
-    The ranking is of its variables (not those of ``raw``). `about` tells how it was made, as JSON
-    for ``uns["sfs"]``. The rest stays as it was, except that a file from before AnnData 0.7, whose
-    tables are arrays of records, is written again in the present form.
-
-    With `top` the best features are ``highly_variable``, and what scanpy plots with them is made
-    where it is not there: of the ranked `layer`. Returned is what the user should know of that.
+    `ids` makes of names what a ranking calls them, and `found` other members of ``uns`` of the
+    names of the features in the order of the matrix. The rest stays as it was, except that a file
+    from before AnnData 0.7, whose tables are arrays of records, is written again in the present
+    form. Returned is what the user should know.
     """
     from sfs_cli.io.matrix.h5ad_copy import add_to_copy, look_into
-    from sfs_cli.io.results import highly_variable as marks
+    from sfs_cli.io.results.additions import additions
+    from sfs_cli.io.results.highly_variable import plotted_columns
 
-    row = np.argsort(ranking.order)
-    columns = {
-        "sfs_rank": row + 1,
-        "sfs_score": ranking.score[row],
-        "sfs_status": np.array(list(ranking.status), dtype=object)[row],
-    }
-    members: dict[str, object] = {"sfs": about}
-    notes = []
-    if top is not None:
-        there = look_into(source)
-        columns[marks.MARK] = marks.marked(ranking, top)
-        if marks.MARK in there.columns:
-            notes.append(f"{marks.MARK} was in var, and is replaced in the copy")
-        plotted = marks.is_plotted(there.columns, there.flavor)
-        if not plotted:
-            made = marks.plotted_columns(source, layer)
-            columns |= made
-            notes += [] if made else [marks.UNPLOTTED]
-        if there.flavor is None or not plotted:
-            members["hvg"] = {"flavor": marks.FLAVOR}
-    add_to_copy(source, path, columns, members)
-    return notes
+    inside = look_into(source)
+    plotted = None if use_raw else partial(plotted_columns, source, layer)
+    added = additions(ranking, inside, ids(inside.names), about, plotted, top=top)
+    added.members |= found(ranking.feature.reordered(np.argsort(ranking.order))[:])
+    add_to_copy(source, path, added)
+    return added.notes
 
 
 def write_coefficients(path: Path, features: list[str], rows: np.ndarray) -> None:

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from sfs_cli.compute.limits import EPS
 from sfs_cli.errors import InputError, listed
 from sfs_cli.graph.others import check_labeled
-from sfs_cli.graph.similarity import row_panels
+from sfs_cli.graph.similarity import as_dense, row_panels
 from sfs_cli.options.weightings import WEIGHTINGS
 
 FLAT_LIMIT = 1e-12
@@ -55,16 +56,9 @@ class Weighting:
 
 
 def dense_kernels(kernels: Sequence[Any]) -> list[np.ndarray]:
-    """Return the kernels, each (n, n), as dense arrays."""
+    """Return the kernels, all of one shape (n, n), as dense arrays."""
     assert len({kernel.shape for kernel in kernels}) == 1
-    assert kernels[0].ndim == 2
-    assert kernels[0].shape[0] == kernels[0].shape[1]
-    return list(map(dense, kernels))
-
-
-def dense(K: Any) -> np.ndarray:
-    """Return a kernel as a dense array."""
-    return K if isinstance(K, np.ndarray) else K.toarray()
+    return list(map(as_dense, kernels))
 
 
 @dataclass(frozen=True)
@@ -193,7 +187,6 @@ def _shifted(K: np.ndarray, half: np.ndarray, rows: slice) -> np.ndarray:
 
 TOLERANCE = 1e-9
 """A minimum is optimal if it violates the optimality conditions by at most this."""
-_EPS = float(np.finfo(np.float64).eps)
 _TIE = 1e-9
 _VIOLATION = 1e-13
 
@@ -303,7 +296,7 @@ class _Program:
             across = np.eye(len(c)) - np.outer(c, c)  # steps that keep the sum
             H = across @ H @ across
         values, vectors = np.linalg.eigh(H)
-        curved = values > 8 * _EPS * len(self.b)  # H has a unit diagonal: the rest is rounding
+        curved = values > 8 * EPS * len(self.b)  # H has a unit diagonal: the rest is rounding
         # along flat directions there is no step: so equal variables stay equal
         vectors = vectors[:, curved]
         return -vectors @ ((vectors.T @ slopes) / values[curved])

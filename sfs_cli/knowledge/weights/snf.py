@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfs_cli.errors import InputError, counted
-from sfs_cli.graph.similarity import name_samples
+from sfs_cli.graph.similarity import name_samples, symmetrized
 from sfs_cli.knowledge.weights.base import (
     FusionContext,
     Weighting,
@@ -69,7 +69,7 @@ def learn_snf(kernels: Sequence[np.ndarray], context: FusionContext) -> Weightin
 
 def fuse(kernels: Sequence[np.ndarray], neighbors: int, iterations: int) -> np.ndarray:
     """Return the fused graph of two kernels or more, shape (n, n), symmetric to the last bit."""
-    graphs = [_symmetrized(K / K.sum(axis=1, keepdims=True)) for K in kernels]
+    graphs = [symmetrized(K / K.sum(axis=1, keepdims=True)) for K in kernels]
     # sparse: both products of an iteration then cost n^2 k, not n^3
     local = [local_part(P, neighbors) for P in graphs]
     for _ in range(iterations):
@@ -81,11 +81,11 @@ def fuse(kernels: Sequence[np.ndarray], neighbors: int, iterations: int) -> np.n
             # walks a transposed view across its rows
             P = S @ np.ascontiguousarray((S @ others).T)
             P[np.diag_indices(len(P))] += 1.0
-            graphs[v] = _symmetrized(P)
+            graphs[v] = symmetrized(P)
     fused = _sum(graphs)
     fused /= len(graphs)
     fused /= fused.sum(axis=1, keepdims=True)
-    fused = _symmetrized(fused)
+    fused = symmetrized(fused)
     fused[np.diag_indices(len(fused))] += 0.5
     return fused
 
@@ -114,10 +114,6 @@ def _sum(graphs: Sequence[np.ndarray]) -> np.ndarray:
     for P in graphs[1:]:
         total += P
     return total
-
-
-def _symmetrized(P: np.ndarray) -> np.ndarray:
-    return 0.5 * (P + P.T)
 
 
 def _check(K: np.ndarray, name: str) -> None:

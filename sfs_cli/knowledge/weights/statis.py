@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sfs_cli.errors import listed
+from sfs_cli.errors import InputError, listed
 from sfs_cli.knowledge.weights.base import (
     FusionContext,
     Weighting,
@@ -15,7 +15,7 @@ from sfs_cli.knowledge.weights.base import (
     informative,
 )
 
-_TIE = 1e-12
+_TIE, _NOTHING = 1e-12, 1e-9
 
 
 def learn_statis(kernels: Sequence[np.ndarray], context: FusionContext) -> Weighting:
@@ -43,7 +43,8 @@ def learn_statis(kernels: Sequence[np.ndarray], context: FusionContext) -> Weigh
     Raises
     ------
     InputError
-        When all kernels are constant.
+        When all kernels are constant, or no entry of the eigenvector is positive, as for two
+        kernels with a negative cosine.
     """
     kept = informative(kernels, context)
     C = cosines(centered_products(kept.kernels))
@@ -51,6 +52,13 @@ def learn_statis(kernels: Sequence[np.ndarray], context: FusionContext) -> Weigh
     space = vectors[:, values >= values[-1] * (1.0 - _TIE)]
     # the projection of (1, ..., 1), which does not depend on the basis and signs that LAPACK chose
     u = space @ space.sum(axis=0)
+    if u.max() < _NOTHING:
+        raise InputError(
+            "--weights statis: the sources agree on nothing (their cosines are negative)",
+            where=listed(kept.names),
+            hint="check the sources, or give --weights uniform",
+            option="weights",
+        )
     negative = [name for name, entry in zip(kept.names, u) if entry < 0.0]
     if negative:
         kept.warnings.append(

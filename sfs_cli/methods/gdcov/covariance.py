@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
+from sfs_cli.compute.limits import EPS
 from sfs_cli.compute.memory import check_memory
 from sfs_cli.errors import InputError
 from sfs_cli.graph.laplacian import NormalizedLaplacian, UnnormalizedLaplacian
@@ -33,8 +34,6 @@ from sfs_cli.methods.blocks import WEAK_BELOW, CenteredBlock, CenteredScorer, Me
 from sfs_cli.methods.quadratic import TriangularForm, is_zero, triangular_factor
 from sfs_cli.methods.sparse import NonZeroGdcov, NonZeroScorer, has_edges_or_groups
 
-_EPS = float(np.finfo(np.float64).eps)
-
 
 class GraphCovariance:
     """``C_ij = f_i' Gamma f_j / (n - 1)`` with Gamma a spectral function of a sample graph.
@@ -56,7 +55,6 @@ class GraphCovariance:
     """
 
     def __init__(self, problem: Problem, *, definite: bool = False) -> None:
-        assert problem.similarity is not None
         definition = int(problem.options["definition"])
         self.normalized = definition == 3
         kind = NormalizedLaplacian if self.normalized else UnnormalizedLaplacian
@@ -200,7 +198,7 @@ class GraphCovariance:
         """Return gamma of the eigenvalues, 0 where ``inverse`` cannot distinguish one from 0."""
         if self.gamma.name != "inverse":
             return self.gamma(values)
-        noise = 4 * len(values) * _EPS * float(np.abs(values).max())
+        noise = 4 * len(values) * EPS * float(np.abs(values).max())
         if values.min() < -noise:
             raise InputError(NEGATIVE, hint=NEGATIVE_HINT)
         weak = values <= noise

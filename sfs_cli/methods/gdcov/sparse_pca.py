@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sfs_cli.compute.matrix import DOUBLE
 from sfs_cli.methods.base import BlockLike, Problem, Solution, Status
 from sfs_cli.methods.blocks import center
 from sfs_cli.methods.centered_matrix import centered_matrix
@@ -41,7 +42,7 @@ def solve(problem: Problem) -> Solution:
         return weight, variance, centered.status(centered.square)
 
     features.passes += 1
-    blocks = [found for _, found in problem.engine.run(scales, np.dtype(np.float64))]
+    blocks = [found for _, found in problem.engine.run(scales, DOUBLE)]
     weights, diagonal, status = map(np.concatenate, zip(*blocks))
     # features of numbers so small that their scale has no inverse
     status[~np.isfinite(weights) & (status == Status.OK)] = Status.CONSTANT

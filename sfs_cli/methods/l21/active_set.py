@@ -22,10 +22,12 @@ from functools import cached_property
 
 import numpy as np
 
+from sfs_cli.compute.limits import EPS
+
 SAME_SPAN = 1e-13
 """If this share or less of a feature's responses is new, they add no direction to V."""
 _SMALLEST = 1e-150
-_RIDGE = 4 * float(np.finfo(np.float64).eps)
+_RIDGE = 4 * EPS
 
 
 class ActiveSet:

@@ -15,7 +15,7 @@ import numpy as np
 from sfs_cli.methods.base import Problem, Solution, Status
 from sfs_cli.methods.l21.active_set import Optimality, Point, optimality
 from sfs_cli.methods.l21.newton import Meeting, meet, solve_at
-from sfs_cli.methods.l21.regression import GAP, Regression, make_regression
+from sfs_cli.methods.l21.regression import GAP, Regression, first_these, make_regression
 from sfs_cli.methods.l21.screen import Candidates, Screen
 
 TIED = 1e-9
@@ -351,11 +351,8 @@ def _solution(regression: Regression, path: Path, select: int, last: Optimality)
     score[list(entries)] = list(entries.values())
     status = features.status.copy()
     status[np.isnan(score) & features.usable] = Status.NOT_SELECTED
-    # selected features by entry, then by the correlation that is left (not by the row norms, which
-    # are 0 for all others), those without a score last
-    key = np.where(features.usable, -regression.screen.correlation, np.inf)
-    key[list(entries)] = -np.inf
-    rest = np.argsort(key, kind="stable")[len(entries) :]
+    # the others by the correlation that is left, not by the row norms, which are 0 for all of them
+    left = np.where(features.usable, regression.screen.correlation, np.nan)
     warnings = []
     stop = f"{len(entries)} features have entered"
     if len(entries) < select:
@@ -368,7 +365,7 @@ def _solution(regression: Regression, path: Path, select: int, last: Optimality)
     return Solution(
         score=score,
         status=status,
-        order=np.concatenate([np.array(list(entries), int), rest]),
+        order=first_these(list(entries), left),
         extra={"row_norm": regression.row_norms(path.point), "lambda": score.copy()},
         objective=[event.optimality.objective / regression.half_square for event in path.events],
         converged=gap <= GAP,

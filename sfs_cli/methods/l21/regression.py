@@ -17,7 +17,7 @@ from scipy import linalg
 from sfs_cli.compute.memory import format_size
 from sfs_cli.errors import InputError
 from sfs_cli.graph.others import check_labeled
-from sfs_cli.graph.similarity import FactoredSimilarity, Similarity
+from sfs_cli.graph.similarity import FactoredSimilarity, Similarity, as_dense
 from sfs_cli.graph.spectral import DIRECT_LIMIT, fix_signs, lanczos
 from sfs_cli.methods.base import Problem
 from sfs_cli.methods.centered_matrix import CenteredMatrix, centered_matrix
@@ -76,6 +76,14 @@ class Regression:
         norms[self.screen.active.index] = point.d * point.norms
         norms[~self.features.usable] = np.nan
         return norms
+
+
+def first_these(entered: list[int], score: np.ndarray) -> np.ndarray:
+    """Return features as they entered, then the others by a score (m,); those without one last."""
+    key = np.where(np.isnan(score), np.inf, -score)
+    key[entered] = -np.inf
+    others = np.argsort(key, kind="stable")[len(entered) :]
+    return np.concatenate([np.array(entered, int), others])
 
 
 def make_regression(problem: Problem, select: int) -> Regression:
@@ -142,7 +150,6 @@ def make_response(problem: Problem, features: CenteredMatrix) -> np.ndarray:
     """
     name, rank = problem.options["response"], problem.options["response_rank"]
     if name == "similarity":
-        assert problem.similarity is not None
         Y = similarity_response(problem.similarity, rank, problem.memory)
     elif name == "pca":
         Y = pca_response(features, rank)
@@ -151,7 +158,6 @@ def make_response(problem: Problem, features: CenteredMatrix) -> np.ndarray:
         # one column of unit norm: penalties are on the scale of correlations with the outcome
         Y = unit_outcome(problem.outcome, "the response")[:, None]
     else:
-        assert problem.codes is not None
         check_labeled(problem.codes)
         Y = lda_response(problem.codes) if name == "lda" else svm_response(problem.codes)
         # centered first, or the mean of the classes would be one of the leading columns
@@ -191,8 +197,7 @@ def similarity_response(S: Similarity, rank: int | None, memory: int) -> np.ndar
     """
     if isinstance(S, FactoredSimilarity):
         # from Z itself: the squares of its small singular values would be lost in Z Z'
-        Z = S.factor if isinstance(S.factor, np.ndarray) else S.factor.toarray()
-        return _leading_columns(Z, rank)
+        return _leading_columns(as_dense(S.factor), rank)
     # Lanczos pays only for few columns of a large S
     if rank is not None and S.n > DIRECT_LIMIT and rank < S.n // 4:
         start = np.random.default_rng(0).standard_normal(S.n)

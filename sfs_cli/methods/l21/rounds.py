@@ -20,7 +20,7 @@ from sfs_cli.graph.spectral import DIRECT_LIMIT
 from sfs_cli.methods.base import Problem, Solution
 from sfs_cli.methods.centered_matrix import CenteredMatrix
 from sfs_cli.methods.l21.mrsf import Path
-from sfs_cli.methods.l21.regression import GAP, Regression, make_regression
+from sfs_cli.methods.l21.regression import GAP, Regression, first_these, make_regression
 from sfs_cli.methods.l21.screen import COPY_DISTANCE
 from sfs_cli.methods.shared import ROUNDING, first_by_id
 from sfs_cli.methods.significance.moments import PLACES, Powers, RatioMoments, sums_of_factor
@@ -82,10 +82,12 @@ def solve(problem: Problem) -> Solution:
     found = Rounds(problem, regression, level, wanted)
     while found.go_on(problem.tell):
         pass
-    warnings, stop = _end(
+    stop, told, doubtful = _end(
         found.selected, wanted, min(options["chance"], LARGEST_SHARE * count), options["select"]
     )
-    return _solution(found, np.where(usable, first / level, np.nan), warnings, stop)
+    solution = _solution(found, np.where(usable, first / level, np.nan), stop)
+    (solution.warnings if doubtful else solution.notes).extend(told)
+    return solution
 
 
 class Rounds:
@@ -308,15 +310,13 @@ def _powers(features: CenteredMatrix) -> tuple[np.ndarray, np.ndarray]:
     return square, measured[1:]
 
 
-def _solution(found: Rounds, score: np.ndarray, warnings: list[str], stop: str) -> Solution:
+def _solution(found: Rounds, score: np.ndarray, stop: str) -> Solution:
+    warnings: list[str] = []
     features, facts = found.regression.features, found.regression.facts
     entry, number = np.full(features.m, np.nan), np.full(features.m, np.nan)
     for at, entries in enumerate(found.entries, 1):
         entry[list(entries)], number[list(entries)] = list(entries.values()), at
     order = [j for entries in found.entries for j in entries]
-    key = np.where(np.isnan(score), np.inf, -score)
-    key[order] = -np.inf
-    rest = np.argsort(key, kind="stable")[len(order) :]
     responses = found.regression.screen.active.Y.shape[1]
     if found.largest_gap > GAP:
         gap = f"{found.largest_gap:.1e}"
@@ -324,7 +324,7 @@ def _solution(found: Rounds, score: np.ndarray, warnings: list[str], stop: str) 
     return Solution(
         score=score,
         status=features.status,
-        order=np.concatenate([np.array(order, int), rest]),
+        order=first_these(order, score),
         extra={"round": number, "lambda": entry},
         objective=found.objective,
         converged=found.largest_gap <= GAP,
@@ -347,17 +347,22 @@ def _solution(found: Rounds, score: np.ndarray, warnings: list[str], stop: str) 
     )
 
 
-def _end(selected: int, wanted: int, shuffled: float, asked: int | None) -> tuple[list[str], str]:
-    """Return warnings, and why the rounds ended.
+def _end(
+    selected: int, wanted: int, shuffled: float, asked: int | None
+) -> tuple[str, list[str], bool]:
+    """Return why the rounds ended, what to say of it, and whether that is a warning.
 
     Of features with shuffled samples `shuffled` would be above the level; `asked` is ``--select``.
+    It is a warning where that is half of those that are above it.
     """
     if selected == wanted:
-        return [], f"{selected} features have entered"
+        return f"{selected} features have entered", [], False
+    are = "is" if selected == 1 else "are"
     stop = (
-        f"{counted(selected, 'feature')} above the chance level, which about "
+        f"{counted(selected, 'feature')} {are} above the chance level, which about "
         f"{max(1, round(shuffled)):,} would reach if their samples were shuffled"
     )
     if asked is not None:
         stop += f" (--select asks for {asked:,})"
-    return [f"{stop}: the order after these is mostly chance; take no more"], stop
+    told = f"{stop}: the order after these is mostly chance; take no more"
+    return stop, [told], selected <= 2 * shuffled or asked is not None

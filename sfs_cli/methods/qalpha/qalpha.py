@@ -144,14 +144,13 @@ def _clusters(problem: Problem) -> int:
         return given
     if problem.options["variant"] == "supervised":
         return 2
-    codes = problem.codes
-    k = CLUSTERS if codes is None else len(np.unique(codes[codes >= 0]))
+    labels = problem.context.labels
+    k = CLUSTERS if labels is None else len(np.unique(labels.codes[labels.codes >= 0]))
     return max(1, min(k, n - 1))
 
 
 def _variant(name: str, A: np.ndarray, k: int, problem: Problem) -> Basic | Supervised:
     if name == "supervised":
-        assert problem.codes is not None
         class_counts(problem.codes, "supervised Q-alpha")
         return Supervised(A, problem.codes, k)
     if name == "laplacian":

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sfs_cli.errors import InputError
-from sfs_cli.graph.similarity import THIN
+from sfs_cli.graph.similarity import THIN, as_dense, rows_times, stored_values
 
 DENSE_SAMPLES = 5000
 """Samples up to which an n x n matrix is made of a graph that is not dense."""
@@ -56,7 +56,7 @@ class Form:
 
     def dense(self) -> np.ndarray:
         """Return the matrix, shape (n, n)."""
-        core = self.core if isinstance(self.core, np.ndarray) else self.core.toarray()
+        core = as_dense(self.core)
         return core + self.columns @ self.weights @ self.columns.T if self.weights.size else core
 
     def beside(self, Q: np.ndarray) -> Form:
@@ -70,12 +70,10 @@ class Form:
 
     def form(self, G: np.ndarray) -> np.ndarray:
         """Return ``g M g'`` for every row g of G (b, n), shape (b,)."""
-        if isinstance(self.core, np.ndarray):
-            total = np.vecdot(G, G @ self.core)
-        else:
-            total = np.vecdot(G, np.ascontiguousarray((self.core @ np.ascontiguousarray(G.T)).T))
         projections = G @ self.columns
-        return total + np.vecdot(projections, projections @ self.weights)
+        return np.vecdot(G, rows_times(G, self.core)) + np.vecdot(
+            projections, projections @ self.weights
+        )
 
     def entries(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Return the entries at some rows and columns, of one shape."""
@@ -90,8 +88,7 @@ class Form:
     @property
     def entries_held(self) -> int:
         """Number of entries of the core that are stored, and of U."""
-        core = self.core if isinstance(self.core, np.ndarray) else self.core.data
-        return core.size + self.columns.size
+        return stored_values(self.core).size + self.columns.size
 
     @property
     def trace(self) -> float:
@@ -104,7 +101,7 @@ class Form:
 
         Rounding of a form of a vector of norm 1 is small against it.
         """
-        core = self.core if isinstance(self.core, np.ndarray) else self.core.data
+        core = stored_values(self.core)
         both = self.columns.T @ self.columns @ self.weights
         squares = float(np.vdot(core, core)) + float(np.vdot(both.T, both))
         return float(np.sqrt(squares / self.n))

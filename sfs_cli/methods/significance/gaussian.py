@@ -24,6 +24,7 @@ from functools import partial
 import numpy as np
 
 from sfs_cli.compute.engine import Executor, ThreadExecutor
+from sfs_cli.compute.limits import EPS
 from sfs_cli.compute.matrix import Span, cut
 from sfs_cli.compute.memory import check_memory
 from sfs_cli.errors import InputError
@@ -385,7 +386,7 @@ def _within(M: np.ndarray, taken: np.ndarray) -> np.ndarray:
 
 def _grouped(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return ascending eigenvalues that differ by more than rounding, and how often each occurs."""
-    tolerance = 64 * len(values) ** 0.5 * np.finfo(np.float64).eps * np.abs(values).max()
+    tolerance = 64 * len(values) ** 0.5 * EPS * np.abs(values).max()
     starts = np.flatnonzero(np.diff(values, prepend=-np.inf) > tolerance)
     counts = np.diff(np.append(starts, len(values))).astype(np.float64)
     means = np.add.reduceat(values, starts) / counts

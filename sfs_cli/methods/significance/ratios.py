@@ -35,6 +35,7 @@ from sfs_cli.graph.similarity import (
     Similarity,
     SparseSimilarity,
     null_vectors,
+    symmetrized,
 )
 from sfs_cli.graph.spectral import Smoothing, exponential
 from sfs_cli.methods.base import Problem, Scorer
@@ -124,10 +125,9 @@ def ratio_of(scorer: Scorer, problem: Problem) -> Ratio:
     Raises InputError where a graph that is not dense has too many samples for the matrices that the
     options of the method need.
     """
-    ratio, design = _ratio_of(scorer, problem), problem.context.design
-    if design is None or not len(design):
+    ratio, Q = _ratio_of(scorer, problem), problem.context.basis.T
+    if not Q.size:
         return ratio
-    Q = design.T
     return replace(
         ratio,
         numerator=ratio.numerator.beside(Q),
@@ -137,12 +137,12 @@ def ratio_of(scorer: Scorer, problem: Problem) -> Ratio:
 
 
 def _ratio_of(scorer: Scorer, problem: Problem) -> Ratio:
-    n, S = problem.n_samples, problem.similarity
+    n = problem.n_samples
     if isinstance(scorer, FisherScorer):
         columns = scorer.scatter.columns
         between = Form.of(_diagonal(np.zeros(n)), columns, -np.ones(columns.shape[1]))
         return Ratio(between, _around_means(np.ones(n)), np.ones(n), over="rest")
-    assert S is not None
+    S = problem.similarity
     if isinstance(scorer, LaplacianScorer):
         return Ratio(_laplacian(S), _around_means(S.degrees), S.degrees)
     if isinstance(scorer, SpecScorer):
@@ -232,4 +232,4 @@ def _gdcov(scorer: GdcovScorer, S: Similarity) -> Form:
     if not covariance.laplacian.dense:
         check_dense(n)
     A = covariance.covary(np.eye(n))
-    return Form.of((A + A.T) / 2)
+    return Form.of(symmetrized(A))

@@ -10,11 +10,11 @@ from zlib import crc32
 import numpy as np
 
 from sfs_cli.compute.engine import ThreadExecutor
-from sfs_cli.compute.matrix import Block, BlockLike, Span, cut
+from sfs_cli.compute.matrix import BlockLike, Span, cut
 from sfs_cli.compute.workspace import Workspace, row_by_row
 from sfs_cli.errors import counted
 from sfs_cli.methods.base import Problem, Scorer, Status
-from sfs_cli.methods.blocks import center, pieces
+from sfs_cli.methods.blocks import centered_copy, pieces
 from sfs_cli.methods.mutual_info import MutualInfoScorer
 from sfs_cli.methods.shared import SIGNIFICANT, TOGETHER, least_p_value
 from sfs_cli.methods.significance.gaussian import RatioDistribution
@@ -191,8 +191,8 @@ class TestedScorer(GraphTest):
     def _share_and_norm(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the part of ``f' D f`` that is not the mean's, and the squares, each (b,)."""
         degrees, volume = self.ratio.degrees, self.ratio.degrees.sum()
-        centered = center(Block(values.astype(np.float64)))
-        x, norm = centered.values, centered.square * centered.scale**2
+        centered = centered_copy(values)
+        x, norm = centered.values, centered.spread
         if self.ratio.over == "norm":
             return np.ones(len(x)), norm
         x /= np.sqrt(centered.square)[:, None]
@@ -356,9 +356,7 @@ class LabelPermutations(Scorer):
         self.dtype, self.facts, self.warnings = scorer.dtype, scorer.facts, scorer.warnings
         self.count = permutations
         self.n, self.seed = problem.n_samples, problem.context.seed
-        labels = problem.codes if problem.outcome is None else problem.outcome
-        assert labels is not None
-        self.least = least_p_value(labels)
+        self.least = least_p_value(problem.labels.target)
         self.facts |= {"pvalues": "permutation", "permutations": self.count}
 
     def score_block(self, block: BlockLike) -> tuple[np.ndarray, ...]:
@@ -367,9 +365,8 @@ class LabelPermutations(Scorer):
         rows = max(1, HELD // self.count)
         for low in range(0, len(tested), rows):
             noise = self._noise(block.values[low : low + rows])
-            values = block.values[low : low + rows].astype(np.float64)  # a copy
             with np.errstate(all="ignore"):  # features with missing values have no score
-                centered = center(Block(values))
+                centered = centered_copy(block.values[low : low + rows])
                 varies = centered.status(centered.square) == Status.OK
                 varies &= np.isfinite(centered.square)
             usable = np.flatnonzero(varies)
@@ -466,5 +463,5 @@ def _least_fourth(n: int) -> float:
 
 def _unit(values: np.ndarray) -> np.ndarray:
     """Return features (b, n) around their means, of unit norm, in float64."""
-    centered = center(Block(values.astype(np.float64)))
+    centered = centered_copy(values)
     return centered.values / np.sqrt(centered.square)[:, None]

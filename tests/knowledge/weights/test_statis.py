@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sfs_cli.errors import InputError
 from tests.knowledge.weights.problems import learn, planted
 from tests.oracles import fusion as oracle
 
@@ -52,3 +53,9 @@ def test_kernels_that_have_nothing_in_common_count_alike():
     H = np.array([[1, 1, -1, -1], [1, -1, 1, -1], [1, -1, -1, 1]]) / 2.0
     found = learn("statis", [np.outer(h, h) for h in H])
     np.testing.assert_allclose(found.weights, 1 / 3)
+
+
+def test_two_kernels_against_each_other_are_refused():
+    K = planted(1).kernels[0]
+    with pytest.raises(InputError, match="agree on nothing"):
+        learn("statis", [K, np.eye(len(K)) - K])

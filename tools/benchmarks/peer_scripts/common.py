@@ -3,10 +3,12 @@
 usage of each: run_NAME.py FUNCTION FOLDER REPEAT OPTIONS
 
 FOLDER holds the inputs, ``X.npy`` or ``S.npz``; results go to ``found.npz`` in it, and a line of
-JSON with the seconds (wall, processor) of every run to stdout. OPTIONS is a JSON object.
+JSON with the seconds (wall, processor) of every run, and the largest memory in bytes, to stdout.
+OPTIONS is a JSON object.
 """
 
 import json
+import resource
 import sys
 import time
 from importlib.metadata import version
@@ -38,4 +40,7 @@ def main(package, functions):
         value = call()
         seconds.append((time.perf_counter() - start[0], time.process_time() - start[1]))
     np.savez(Path(folder) / "found.npz", **results(value))
-    print(json.dumps({"seconds": seconds, "name": f"{package} {version(package)}"}))
+    unit = 1 if sys.platform == "darwin" else 1 << 10
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+    facts = {"seconds": seconds, "name": f"{package} {version(package)}", "peak": peak}
+    print(json.dumps(facts))

@@ -53,12 +53,36 @@ def flavor(given, options):
 
 
 def leiden(given, options):
-    """Clusters of the cells by scanpy's usual steps, one row for each seed; X is cells x genes."""
-    data = scanpy.AnnData(given["X"].astype(np.float32))
+    """Clusters of the cells by lists of genes, and scanpy's own lists, by its usual steps.
 
-    def clusters():
+    `X` has the logarithms (cells x genes), `counts` the counts, or the same; `lists` (k, l) has
+    positions of genes, the first of which are taken. The order of each flavor is appended to the
+    lists, and all genes last. `clusters` has a row for each list, each of `sizes` and each seed.
+    """
+    X, lists = given["X"], list(given["lists"])
+
+    def flavor_order(name):
+        values = given["counts"] if name == "seurat_v3" else X
+        data = scanpy.AnnData(values.astype(np.float32))
+        column = "variances_norm" if name == "seurat_v3" else "dispersions_norm"
+        more = {"check_values": False} if name == "seurat_v3" else {}
+        spans = (0.3, 0.6, 1.0) if name == "seurat_v3" else (0.3,)
+        for span in spans:  # its regression fails on genes of few counts with the default
+            try:
+                table = scanpy.pp.highly_variable_genes(
+                    data, flavor=name, inplace=False, n_top_genes=200, span=span, **more
+                )
+                break
+            except ValueError:
+                if span == spans[-1]:
+                    raise
+        score = np.nan_to_num(table[column].to_numpy(), nan=-np.inf)
+        return np.argsort(-score, kind="stable")
+
+    def of_genes(genes):
+        data = scanpy.AnnData(X[:, genes].astype(np.float32))
         scanpy.pp.scale(data, max_value=10)
-        scanpy.pp.pca(data, n_comps=30)
+        scanpy.pp.pca(data, n_comps=min(30, len(genes) - 1))
         scanpy.pp.neighbors(data)
         found = []
         for seed in range(options["seeds"]):
@@ -67,6 +91,11 @@ def leiden(given, options):
             )
             found.append(data.obs["leiden"].astype(int).to_numpy())
         return np.array(found)
+
+    def clusters():
+        orders = lists + [flavor_order(name) for name in options["flavors"]]
+        found = [[of_genes(order[:size]) for size in options["sizes"]] for order in orders]
+        return np.array([*found, [of_genes(np.arange(X.shape[1]))] * len(options["sizes"])])
 
     return clusters, lambda found: {"clusters": found}
 

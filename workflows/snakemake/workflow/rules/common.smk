@@ -1,7 +1,9 @@
 # The sheet of jobs, what is asked of each, and what waits for what.
 
+import csv
 import io
 import json
+import math
 import re
 import shlex
 import tomllib
@@ -14,10 +16,15 @@ from snakemake.utils import validate
 
 validate(config, "../schemas/config.schema.yaml")
 
-# only whole lines are comments: paths and titles may hold a #
+# only whole lines are comments: paths and titles may hold a #; quotes are those of the options
 with open(config["samples"], encoding="utf-8-sig") as file:
     sheet = io.StringIO("".join(line for line in file if not line.startswith("#")))
-jobs = pd.read_csv(sheet, sep="\t", dtype=str, keep_default_na=False)
+try:
+    jobs = pd.read_csv(
+        sheet, sep="\t", dtype=str, keep_default_na=False, quoting=csv.QUOTE_NONE
+    )
+except pd.errors.ParserError as error:
+    raise WorkflowError(f"{config['samples']}: tabs are between columns: {error}")
 validate(jobs, "../schemas/samples.schema.yaml")
 if jobs["name"].duplicated().any():
     raise WorkflowError(
@@ -32,8 +39,20 @@ SHARD = f"{WORK}/round-{{number}}/{{shard}}.done"
 RANKED = f"{RESULTS}/ranked/{{name}}"
 RANKING = f"{RANKED}/ranking.tsv"
 COMPARED = f"{RESULTS}/compared/{{group}}"
+FOR_MULTIQC = ["sfs_mqc.json", "sfs_general_mqc.json"]
 MULTIQC = f"{RESULTS}/multiqc/multiqc_report.html"
 LOGS = f"{RESULTS}/logs/{{name}}"
+
+
+def words_in(row, column):
+    """Return the words of a cell, which are split as a shell does; none of them is run."""
+    try:
+        return shlex.split(row[column])
+    except ValueError:
+        raise WorkflowError(
+            f"{config['samples']}: {row['name']}: a quote in the column {column} is not closed: "
+            f"{row[column]}"
+        )
 
 
 def shards_of(wildcards):
@@ -77,7 +96,7 @@ KEYS = {
 
 def not_supported(job):
     """Return the options of a job that the workflow cannot follow."""
-    words = shlex.split(job["options"])
+    words = words_in(job, "options")
     given = dict(configs[job["name"]])
     for word, after in zip(words, [*words[1:], ""]):
         if word.startswith("--"):
@@ -100,6 +119,49 @@ for _, job in jobs.iterrows():
                 else "leave it out, in the sheet and in the file of config"
             )
         )
+
+
+# what sfs takes: an option that it refuses would be told by a job, after others have run
+with open(workflow.source_path("../schemas/options.json"), encoding="utf-8") as file:
+    TAKES = json.load(file)["shard init"]
+
+
+def wrong_value(known, value):
+    """Tell whether a value of an option is none of those that sfs takes."""
+    if "enum" in known:
+        return value not in map(str, known["enum"])
+    if "type" not in known:
+        return False
+    try:
+        number = int(value) if known["type"] == "integer" else float(value)
+    except ValueError:
+        return True
+    return not (
+        known.get("minimum", -math.inf) <= number <= known.get("maximum", math.inf)
+        and known.get("exclusiveMinimum", -math.inf) < number
+        and number < known.get("exclusiveMaximum", math.inf)
+    )
+
+
+def check_options(job):
+    """Raise an error for an option that sfs does not take, or for a value that it has not."""
+    where = f"{config['samples']}: {job['name']}"
+    words = iter(words_in(job, "options"))
+    for word in words:
+        option, equals, value = word.partition("=")
+        if option not in TAKES:
+            raise WorkflowError(f"{where}: {option} is no option of sfs rank in shards")
+        known = TAKES[option]
+        if (known is None) and equals:
+            raise WorkflowError(f"{where}: {option} takes no value")
+        if known is not None and not equals:
+            value = next(words, None)
+        if known is not None and (value is None or wrong_value(known, value)):
+            raise WorkflowError(f"{where}: {option} cannot be {value or 'empty'}")
+
+
+for _, job in jobs.iterrows():
+    check_options(job)
 
 
 def files_in(words, folder=Path()):
@@ -135,16 +197,22 @@ def words_of(value):
 def files_of(wildcards):
     """Return the files that a job reads; paths in its configuration are relative to that."""
     job = jobs.loc[wildcards.name]
-    files = (job["matrix"], job["config"], *shlex.split(job["files"]))
+    files = (job["matrix"], job["config"], *words_in(job, "files"))
     content, folder = configs[wildcards.name], Path(job["config"]).parent
     named = [
-        *files_in(shlex.split(job["options"])),
+        *files_in(words_in(job, "options")),
         *files_in(words_of(content), folder),
     ]
     store = folder / str(content.get("matrix") or "")
     if store != folder and store.is_dir():
         named.append(str(store))
-    return list(dict.fromkeys([*(file for file in files if file), *named]))
+    found = list(dict.fromkeys([*(file for file in files if file), *named]))
+    if braces := [file for file in found if "{" in file]:
+        raise WorkflowError(
+            f"{config['samples']}: {job['name']}: Snakemake takes what is in braces for a "
+            f"wildcard: rename {braces[0]}"
+        )
+    return found
 
 
 def rankings_of(wildcards):
@@ -153,11 +221,13 @@ def rankings_of(wildcards):
 
 
 def asked_of(wildcards):
-    """Return the matrix and the options of a job, as arguments of ``sfs shard init``."""
+    """Return the matrix and the options of a job, as words of ``sfs shard init``."""
     job = jobs.loc[wildcards.name]
-    config_file = f"--config {shlex.quote(job['config'])}" if job["config"] else ""
-    matrix = shlex.quote(job["matrix"]) if job["matrix"] else ""
-    return f"{matrix} {config_file} {job['options']}"
+    return [
+        *([job["matrix"]] if job["matrix"] else []),
+        *(["--config", job["config"]] if job["config"] else []),
+        *words_in(job, "options"),
+    ]
 
 
 def shards_done(wildcards, number):

@@ -12,7 +12,7 @@ rule compare:
             category="Comparisons",
             labels={"group": "{group}"},
         ),
-        multiqc=f"{COMPARED}/sfs_mqc.json",
+        multiqc=[f"{COMPARED}/{file}" for file in FOR_MULTIQC],
     log:
         f"{RESULTS}/logs/compare/{{group}}.log",
     conda:
@@ -27,14 +27,16 @@ rule compare:
 
 rule multiqc:
     input:
-        expand(f"{RANKED}/sfs_mqc.json", name=jobs.index),
-        expand(f"{COMPARED}/sfs_mqc.json", group=groups),
+        expand(f"{RANKED}/{{file}}", name=jobs.index, file=FOR_MULTIQC),
+        expand(f"{COMPARED}/{{file}}", group=groups, file=FOR_MULTIQC),
     output:
         report(MULTIQC, caption="../report/multiqc.rst", category="Overview"),
     log:
         f"{RESULTS}/logs/multiqc.log",
     conda:
         "../envs/multiqc.yaml"
+    container:
+        config["multiqc_container"]
     resources:
         mem_mb=config["mem_mb"],
     params:

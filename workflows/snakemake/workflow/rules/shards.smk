@@ -27,7 +27,7 @@ checkpoint init:
     shell:
         # what shards have made of the plan before this one is gone with it
         "(rm -rf {params.work:q}/round-*"
-        " && sfs shard init {params.work:q}/plan {params.asked} --shards {params.shards} --force"
+        " && sfs shard init {params.work:q}/plan {params.asked:q} --shards {params.shards} --force"
         " --threads {threads} --memory {resources.mem_mib}M"
         " && sfs shard status {params.work:q}/plan --json > {output.status:q}) 2> {log:q}"
 
@@ -62,7 +62,7 @@ rule merge:
             category="Rankings",
             labels={"ranking": "{name}"},
         ),
-        multiqc=f"{RANKED}/sfs_mqc.json",
+        multiqc=[f"{RANKED}/{file}" for file in FOR_MULTIQC],
     log:
         f"{LOGS}/merge.log",
     conda:

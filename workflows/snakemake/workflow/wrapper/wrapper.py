@@ -10,10 +10,15 @@ prefix, found, _ = ranking.name.rpartition("ranking.")
 if not found:
     raise ValueError(f"output ranking: {ranking} has to be named ranking.tsv or NAME.ranking.tsv")
 prefix = f"--prefix {shlex.quote(prefix[:-1])}" if prefix else ""
-memory = snakemake.resources.get("mem_mb")  # noqa: F821
+# M of sfs is a MiB, which is more than a MB
+memory = snakemake.resources.get("mem_mib")  # noqa: F821
 memory = f"--memory {memory}M" if memory else ""
 extra = snakemake.params.get("extra", "")  # noqa: F821
-given = {word.partition("=")[0] for word in shlex.split(extra)}
+try:
+    words = shlex.split(extra)
+except ValueError:
+    raise ValueError(f"a quote in extra is not closed: {extra}") from None
+given = {word.partition("=")[0] for word in words}
 if own := sorted(given & {"--out", "--prefix", "--force", "--threads", "--memory"}):
     raise ValueError(
         f"extra has {', '.join(own)}, which the wrapper gives: output ranking says where, and "
@@ -23,6 +28,6 @@ if own := sorted(given & {"--out", "--prefix", "--force", "--threads", "--memory
 log = f"> {shlex.quote(str(snakemake.log))} 2>&1" if snakemake.log else ""  # noqa: F821
 
 shell(
-    "sfs rank {snakemake.input.matrix:q} {extra} {memory} --threads {snakemake.threads}"
+    "sfs rank {snakemake.input.matrix:q} {words:q} {memory} --threads {snakemake.threads}"
     " --out {ranking.parent:q} {prefix} --force {log}"
 )

@@ -3,7 +3,7 @@ process SFS_FUSE {
     label 'process_medium'
 
     conda "${moduleDir}/environment.yml"
-    container "docker.io/biocontainers/sfs-cli:0.1.0"
+    container "docker.io/biocontainers/sfs-cli:1.0.0"
 
     input:
     tuple val(meta), path(matrix), path(files)

@@ -3,7 +3,7 @@ process SFS_RANK {
     label 'process_medium'
 
     conda "${moduleDir}/environment.yml"
-    container "docker.io/biocontainers/sfs-cli:0.1.0"
+    container "docker.io/biocontainers/sfs-cli:1.0.0"
 
     input:
     tuple val(meta), path(matrix), path(files)
@@ -12,7 +12,7 @@ process SFS_RANK {
     tuple val(meta), path("${prefix}.ranking.*"), emit: ranking
     tuple val(meta), path("${prefix}.report.html"), emit: report
     tuple val(meta), path("${prefix}.run.json"), emit: record
-    tuple val(meta), path("${prefix}.sfs_mqc.json"), emit: multiqc
+    tuple val(meta), path("${prefix}.sfs*_mqc.json"), emit: multiqc
     tuple val("${task.process}"), val('sfs'), eval("sfs --version | sed 's/.* //'"), topic: versions, emit: versions_sfs
 
     when:
@@ -41,6 +41,6 @@ process SFS_RANK {
     def format = asked ? asked[0][1] : 'tsv'
     prefix = task.ext.prefix ?: "${meta.id}"
     """
-    touch '${prefix}'.{ranking.${format},report.html,run.json,sfs_mqc.json}
+    touch '${prefix}'.{ranking.${format},report.html,run.json,sfs_mqc.json,sfs_general_mqc.json}
     """
 }

@@ -3,7 +3,7 @@ process SFS_REPORT {
     label 'process_low'
 
     conda "${moduleDir}/environment.yml"
-    container "docker.io/biocontainers/sfs-cli:0.1.0"
+    container "docker.io/biocontainers/sfs-cli:1.0.0"
 
     input:
     tuple val(meta), path(ranking), path(record), path(matrix), path(files)

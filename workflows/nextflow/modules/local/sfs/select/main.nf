@@ -3,7 +3,7 @@ process SFS_SELECT {
     label 'process_low'
 
     conda "${moduleDir}/environment.yml"
-    container "docker.io/biocontainers/sfs-cli:0.1.0"
+    container "docker.io/biocontainers/sfs-cli:1.0.0"
 
     input:
     tuple val(meta), path(ranking), path(record), path(matrix), path(files)
@@ -24,7 +24,9 @@ process SFS_SELECT {
         error("${task.process}: ext.args has --memory or --threads, which follow memory and cpus of the process: set these")
     }
     def memory = task.memory ? "--memory ${task.memory.toMega()}M" : ''
-    def given = matrix ? "--matrix ${matrix}" : ''
+    // what only reads the ranking refuses a matrix
+    def reads = args =~ /(?<![\w-])--(artificial|cv|min-redundancy)(?![\w-])/
+    def given = matrix && reads ? "--matrix ${matrix}" : ''
     prefix = task.ext.prefix ?: "${meta.id}_selected"
     """
     sfs select \\

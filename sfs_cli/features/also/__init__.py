@@ -1,0 +1,78 @@
+"""``--also``: the ranks by other methods beside the ranking."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sfs_cli.catalog import METHODS, ON_SOURCES
+from sfs_cli.features.feature import Feature
+from sfs_cli.features.members import member_configs
+from sfs_cli.options.fields import WHOLE, Config, Refusal, option, option_fields, split_words
+
+if TYPE_CHECKING:
+    from sfs_cli.options import RankConfig
+
+NONE = "none"
+
+
+@option_fields
+class AlsoFields(Config):
+    """The option of other methods."""
+
+    also: tuple[str, ...] = option(
+        "Rank by these methods too, and add their ranks as columns, such as rank_relieff; none for "
+        "no other.",
+        section="Method",
+        verbs=WHOLE,
+        default=(),
+        default_text="mrsf-rounds where the method is chosen by --labels",
+        metavar="METHODS",
+        words=(*(name for name in METHODS if name not in ON_SOURCES), NONE),
+        items=str,
+        parse=split_words,
+        excludes={
+            "batch": "batches are ranked by one method",
+            "source": "other methods would rank on a sample graph of the matrix alone",
+        },
+    )
+
+
+def others(config: RankConfig) -> list[RankConfig]:
+    """Return the configuration of each other method: with the options that it takes."""
+    names = tuple(name for name in config.also if name != NONE)
+    if not names:
+        return []
+    made = member_configs(
+        config,
+        names,
+        # what is of tests alone, and their sign; the values are those of --voom
+        pvalues=None,
+        split=None,
+        scales=(),
+        scale_pvalues=False,
+        spatial=False,
+        signed=True,
+        moderate="auto",
+        voom=False,
+    )
+    return [
+        replace(each, response=each.response or each.response_to_labels)
+        if "response" in METHODS[each.ranker].options
+        else each
+        for each in made
+    ]
+
+
+def rules(config: RankConfig) -> Iterator[Refusal]:
+    """Yield what is wrong with the option; each method checks the options that it takes."""
+    if NONE in config.also and len(config.also) > 1:
+        yield "--also names methods beside none", "leave one of them out", ("also",)
+    if config.method in config.also:  # a default one is chosen, and checked, by the samples
+        what = f"--also names {config.method}, by which the features are ranked"
+        yield what, "leave it out", ("also", "method")
+    others(config)
+
+
+FEATURE = Feature("also", lambda config: bool(others(config)), AlsoFields, rules)

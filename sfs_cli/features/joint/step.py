@@ -1,0 +1,122 @@
+"""The work of ``--rank-sources``: whose features were ranked where, and which of them correlate."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, cast
+
+import numpy as np
+
+from sfs_cli.compute.passes import Pass
+from sfs_cli.features.joint import of
+from sfs_cli.features.pruning.step import standardized_features
+from sfs_cli.features.step import Pairs, Step, Tsv
+from sfs_cli.methods.shared import r_squared_tests
+from sfs_cli.ranking.false_discovery import q_values
+from sfs_cli.ranking.table import Picked, Ranking
+from sfs_cli.report.model import Table
+from sfs_cli.run.load import Run
+from sfs_cli.run.passes import Shape
+from sfs_cli.run.rank import RankResult
+from sfs_cli.store.joined import JoinedPrepared
+from sfs_cli.tables import header
+
+PAIRS = "pairs.tsv"
+FIRST = 100
+"""Features at the top of the ranking that are counted by source."""
+SHOWN, MOST = 20, 1000
+"""Pairs that ``run.json`` and the report list, and features of a source that are compared."""
+
+
+class JointStep(Step):
+    """Says of every feature which matrix it is of, and finds pairs of different matrices."""
+
+    heading = "Features of several sources"
+    downloads = ((PAIRS, "correlated pairs of features of different sources"),)
+
+    def passes(self, shape: Shape) -> list[Pass]:
+        """Return the pass of the correlations, where ``--modules`` asks for them."""
+        few = min(self._each * (1 + len(of(self.config))), shape.m)
+        what = f"correlations of features of different sources, {few:,} at most"
+        made = Pass(what, "modules", sharing="merge", fraction=few / shape.m, columns=few)
+        made = replace(made, held=48 * few * few)  # correlations, and what is known of each pair
+        return [made] if self.config.modules else []
+
+    @property
+    def _each(self) -> int:
+        """Largest number of features of a source that are compared with those of others."""
+        return min(self.config.modules_of, MOST)
+
+    def find(self, run: Run, found: RankResult) -> None:
+        """Add the columns of the sources, and find the pairs where ``--modules`` asks for them.
+
+        Of the facts, `of` counts those of each source among the `first` features.
+        """
+        members, ranking = cast(JoinedPrepared, run.matrix).members, found.ranking
+        names, sizes = zip(*((each.name, each.size) for each in members))
+        codes = np.repeat(np.arange(len(names)), sizes)[ranking.order]
+        before = (codes[:, None] == np.arange(len(names))).cumsum(axis=0)
+        ranking.extra["source"] = Picked(names, codes)
+        ranking.extra["rank_in_source"] = np.take_along_axis(before, codes[:, None], 1)[:, 0]
+        first = codes[: min(FIRST, ranking.n_scored)]
+        counts = np.bincount(first, minlength=len(names)).tolist()
+        facts = found.facts["joint"] = {"first": len(first), "of": dict(zip(names, counts))}
+        for name, value in self.section(facts):
+            run.log.note(f"{name.lower()}: {value}")
+        if self.config.modules:
+            facts["pairs"] = self._pairs(run, ranking, codes)
+
+    def _pairs(self, run: Run, ranking: Ranking, codes: np.ndarray) -> dict[str, Any]:
+        """Find pairs of the first features of each source (`codes`), and return their facts."""
+        of_each = cast(np.ndarray, ranking.extra["rank_in_source"])[: ranking.n_scored]
+        rows, least = np.flatnonzero(of_each <= self._each), self.config.least_module_correlation
+        (made,) = self.passes(run.shape)
+        with standardized_features(made, ranking.order[rows], run) as values:
+            R = np.clip(values @ values.T, -1, 1)
+        one, other = np.nonzero(codes[rows, None] < codes[rows])
+        r = R[one, other]
+        p = r_squared_tests(r**2, 1, run.context.n - 2 - run.context.covariates)
+        far = np.argsort(-np.abs(r), kind="stable")[: np.count_nonzero(np.abs(r) > least)]
+        named = ranking.feature, cast(Picked, ranking.extra["source"])
+        of = [*zip(*(list(column.reordered(rows)) for column in named))]
+        columns = (column[far].tolist() for column in (one, other, r, p, q_values(p)))
+        self.pairs = [(*of[i], *of[j], *numbers) for i, j, *numbers in zip(*columns)]
+        what = f"of {len(r):,} pairs of features of different sources (the first {self._each:,} of "
+        what += f"each), {len(far):,} have an absolute correlation above {least:g}"
+        run.log.note(what)
+        return {"what": what, "found": self.pairs[:SHOWN]}
+
+    @classmethod
+    def files(cls, found: Any) -> tuple[tuple[str, str], ...]:
+        """Return the file of the pairs, where there is one."""
+        return cls.downloads if "pairs" in found else ()
+
+    def tsv(self) -> dict[str, Tsv]:
+        """Return the pairs."""
+        return {PAIRS: (header(PAIRS), self.pairs)} if self.config.modules else {}
+
+    @staticmethod
+    def section(facts: dict[str, Any]) -> Pairs:
+        """Return how many of the first features each source has."""
+        counts = ", ".join(f"{count:,} of {name}" for name, count in facts["of"].items())
+        return [(f"Of the first {facts['first']:,} features", counts)]
+
+    @staticmethod
+    def tables(facts: dict[str, Any]) -> list[Table]:
+        """Return the table of the most correlated pairs."""
+        if "pairs" not in facts:
+            return []
+        pairs = facts["pairs"]
+        made = Table(
+            heading="Correlated features of different sources",
+            columns=header(PAIRS),
+            rows=pairs["found"],
+            note=f"{pairs['what'].capitalize()}; up to {SHOWN} are shown, the strongest first. "
+            "Features that follow one sample graph correlate for that reason alone: their p-values "
+            "are too small to show that something else connects the two.",
+            digits=3,
+        )
+        return [made]
+
+
+STEP = JointStep

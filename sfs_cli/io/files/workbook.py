@@ -1,0 +1,98 @@
+"""Sheets of workbooks (Excel, OpenDocument) as text: a line for each row, with tabs between cells.
+
+All readers of text read sheets by this. Line numbers are row numbers of the sheet, so messages name
+the row. A workbook is read as a whole, in a child process: it unpacks to many times its size.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Generator, Iterator
+from contextlib import suppress
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from sfs_cli.errors import COPY_AGAIN, InputError, listed, need_extra
+from sfs_cli.io.files.child_process import items_apart
+from sfs_cli.io.files.read_limits import check_room, most_taken
+
+ZIP, OLE = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+"""How workbooks begin, and those from before 2007 or with a password."""
+_ROWS = 256
+"""Rows that are sent together."""
+_BLANKS = str.maketrans("\t\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029", " " * 11)
+
+
+class SheetStream:
+    """The text of a sheet, from its beginning to its end; read as a `ByteStream`.
+
+    Without `sheet` it is the first that is neither empty nor hidden. `sheets` are those that it was
+    chosen from, it first, with the fields of their first lines.
+    """
+
+    def __init__(self, path: Path, sheet: str | None) -> None:
+        need_extra("python_calamine", "excel", "reading workbooks needs python-calamine")
+        import python_calamine  # noqa: F401  # once for all children
+
+        size = path.stat().st_size
+        with suppress(Exception), zipfile.ZipFile(path) as archive:  # damage is for the library
+            size = sum(member.file_size for member in archive.infolist())
+        check_room("the workbook unpacks to", size, path)
+        work = partial(_read, path, sheet)
+        self._items: Any = items_apart(work, path, most_taken(), size)
+        self.sheets: dict[str, list[str]] = next(self._items)
+        self._rest = b""
+
+    def read(self, size: int) -> bytes:
+        """Return up to ``size`` bytes, and none at the end."""
+        rest = self._rest or next(self._items, b"")
+        self._rest = rest[size:]
+        return rest[:size]
+
+    def close(self) -> None:
+        """Release the file."""
+        self._items.close()
+
+
+def _read(path: Path, sheet: str | None) -> Generator[Any, None, None]:
+    """Yield the sheets that could be meant, and the text of the first of them in chunks."""
+    from python_calamine import CalamineWorkbook, SheetVisibleEnum
+
+    seen = SheetVisibleEnum.Visible  # hidden ones are read by name alone
+    try:
+        # not by its path: the names of files are not trusted
+        book = CalamineWorkbook.from_filelike(io.BytesIO(path.read_bytes()))
+        known = {each.name: each.visible == seen for each in book.sheets_metadata}
+        wanted = [name for name in known if (known[name] if sheet is None else name == sheet)]
+        cells = {name: book.get_sheet_by_name(name) for name in wanted}
+        heads = {name: next(filter(str.strip, _lines(each)), "") for name, each in cells.items()}
+        found = {name: head.split("\t") for name, head in heads.items() if head}
+        if not found:
+            hint = f"its sheets are {listed(book.sheet_names, 20)}"
+            raise InputError("the workbook has no such sheet with cells", where=path, hint=hint)
+        yield found
+        lines = _lines(cells[next(iter(found))])
+        while part := list(islice(lines, _ROWS)):
+            yield "".join(f"{line}\n" for line in part).encode()
+    except BaseException as error:  # a panic of Rust is no Exception
+        if isinstance(error, InputError | GeneratorExit):
+            raise
+        what = f"the workbook cannot be read ({error})"
+        hint = f"{COPY_AGAIN}; or save it without a password"
+        raise InputError(what, where=path, hint=hint) from error
+
+
+def _lines(cells: Any) -> Iterator[str]:
+    return ("\t".join(map(_text, row)) for row in cells.iter_rows())
+
+
+def _text(value: Any) -> str:
+    """Return a cell on one line; a quote in it is doubled, within quotes."""
+    if type(value) is float:
+        # sheets store all numbers as decimals: an id of 1017 is 1017.0 there
+        return repr(value).removesuffix(".0")
+    text = str(value).translate(_BLANKS)
+    return '"' + text.replace('"', '""') + '"' if '"' in text else text

@@ -1,0 +1,252 @@
+"""Inputs at addresses, which fsspec copies: its memory, files, and servers."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from sfs_cli.options.paths import is_url, split_part
+from sfs_cli.run import pipes
+from tests.cli.running import Finished
+from tests.cli.running import run_here as run_captured
+from tests.run.test_several_files import data_of
+
+fsspec = pytest.importorskip("fsspec")
+Run = Callable[..., Finished]
+
+
+@pytest.fixture
+def here(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.setattr(pipes, "PAUSES", (0.01, 0.01, 0.01, 0.0))
+    return lambda *words: run_captured([str(word) for word in words], capfd)
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[Path]:
+    paths = [tmp_path / f"{name}.h5ad" for name in "ab"]
+    for path in paths:
+        data_of(path.stem, "csr").write_h5ad(path)
+    return paths
+
+
+def test_which_paths_are_addresses() -> None:
+    assert is_url("s3://bucket/a.h5ad")
+    assert not is_url("a.h5ad")
+    assert not is_url("obs:file")
+    assert not is_url("C://a")
+    assert split_part("https://host:80/a.tsv") == ("https://host:80/a.tsv", "")
+    assert split_part("https://host:80/a.tsv:kind") == ("https://host:80/a.tsv", ":kind")
+    assert split_part("gs://b/a.h5mu:rna") == ("gs://b/a.h5mu", ":rna")
+
+
+def test_a_file_elsewhere_is_as_one_here(here: Run, files: list[Path], tmp_path: Path) -> None:
+    labels = "".join(f"c{i}\t{'xy'[i % 2]}\t{i % 3}\n" for i in range(30))
+    (tmp_path / "l.tsv").write_text(f"sample\tkind\tbatch\n{labels}")
+    memory = fsspec.filesystem("memory")
+    for path in (*files, tmp_path / "l.tsv"):
+        memory.pipe(f"/it/{path.name}", path.read_bytes())
+    out = tmp_path / "out"
+    words = ["--method", "f-test", "--labels", "memory://it/l.tsv:kind"]
+    words += ["--adjust", "memory://it/l.tsv:batch", "--out", out]
+    done = here("rank", "memory://it/a.h5ad", *words)
+    assert done.code == 0, done.err
+    record = json.loads((out / "run.json").read_text())
+    assert record["config"]["matrix"] == record["inputs"][0]["path"] == "memory://it/a.h5ad"
+    assert str(tmp_path) not in json.dumps(record["inputs"])
+    assert "up to date" in here("rank", "memory://it/a.h5ad", *words).err
+    again = here("rank", "--config", out / "run.json", "--out", tmp_path / "again")
+    assert again.code == 0, again.err
+    local = [str(word).replace("memory://it/", f"{tmp_path}/") for word in words[:-1]]
+    assert here("rank", files[0], *local, tmp_path / "local").code == 0
+    tables = [(tmp_path / name / "ranking.tsv").read_bytes() for name in ("out", "again", "local")]
+    assert tables[0] == tables[1] == tables[2]
+
+
+def test_several_files_elsewhere(here: Run, files: list[Path], tmp_path: Path) -> None:
+    words = ("--batch", "file", "--method", "variance", "--out")
+    assert here("rank", *files, *words, tmp_path / "local").code == 0
+    done = here("rank", f"file://{files[0]}", f"file://{files[1]}", *words, tmp_path / "far")
+    assert done.code == 0, done.err
+    tables = [(tmp_path / name / "ranking.tsv").read_bytes() for name in ("far", "local")]
+    assert tables[0] == tables[1]
+
+
+def test_errors(here: Run, files: list[Path], tmp_path: Path, monkeypatch) -> None:
+    done = here("inspect", "memory://it/none.h5ad")
+    assert done.code == 3
+    assert "MATRIX memory://it/none.h5ad cannot be read" in done.err
+    assert here("inspect", "nothing://it/none.h5ad").code == 3
+    done = here("shard", "init", tmp_path / "plan", f"file://{files[0]}", "--shards", "2")
+    assert done.code == 2
+    assert "sfs convert" in done.err
+    (tmp_path / "damaged.h5ad").write_bytes(files[0].read_bytes()[:999])
+    done = here("inspect", f"file://{tmp_path}/damaged.h5ad")
+    assert done.code == 3
+    assert f"where: file://{tmp_path}/damaged.h5ad" in done.err
+
+    def fails(*_: object, **__: object) -> None:
+        raise ImportError("Install s3fs to access S3")
+
+    monkeypatch.setattr(fsspec, "open", fails)
+    done = here("inspect", "s3://bucket/a.h5ad")
+    assert done.code == 6
+    assert "sfs-cli[cloud]" in done.err
+
+
+def test_secrets_are_not_written(here: Run, files: list[Path], tmp_path: Path, monkeypatch) -> None:
+    content, out = files[0].read_bytes(), tmp_path / "out"
+    monkeypatch.setattr(fsspec, "open", _Unsteady(content, len(content)))
+    url = "https://me:sekret@host/a.h5ad?sig=sekret&se=2030-01-01T00:00:00Z&x=1"
+    words = ["rank", url, "--method", "variance", "--out", out, "--log-file", out / "run.log"]
+    monkeypatch.setattr("sys.argv", ["sfs", *map(str, words)])
+    done = here(*words)
+    assert done.code == 0, done.err
+    assert json.loads((out / "run.json").read_text())["config"]["matrix"] == "https://host/a.h5ad"
+    for path in out.iterdir():
+        assert b"sekret" not in path.read_bytes(), path.name
+    assert "sekret" not in done.err
+    assert "up to date" in here(*words).err
+
+    def fails(*_: object, **__: object) -> None:
+        raise FileNotFoundError(f"404, url='{url}'")
+
+    monkeypatch.setattr(fsspec, "open", fails)
+    for asked in (["inspect", url], ["shard", "init", tmp_path / "p", url, "--shards", "2"]):
+        done = here(*asked)
+        assert done.code in (2, 3)
+        assert "sekret" not in done.err
+
+
+def test_files_of_one_name_are_told_apart_by_their_folders(
+    here: Run, files: list[Path], tmp_path: Path
+) -> None:
+    for path in files:
+        (tmp_path / path.stem).mkdir()
+        path.rename(tmp_path / path.stem / "cells.h5ad")
+    done = here("inspect", *(f"file://{tmp_path}/{name}/cells.h5ad" for name in "ab"))
+    assert "2 values: a, b" in done.out
+
+
+def test_a_web_page_is_refused(here: Run) -> None:
+    fsspec.filesystem("memory").pipe("/it/page.csv", b"<!DOCTYPE html>\n<a>x,y</a>\n")
+    done = here("inspect", "memory://it/page.csv")
+    assert done.code == 3
+    assert "is a web page" in done.err
+
+
+def test_a_file_that_is_replaced_meanwhile_is_copied_anew(here: Run, files, monkeypatch) -> None:
+    old, new = (path.read_bytes() for path in files)
+    unsteady = _Unsteady(old, len(old) // 2)
+    opening = _Unsteady.__call__
+
+    def opened(self: _Unsteady, *words: object, **how: object) -> _Unsteady:
+        if self.opened:
+            self.content, self.size, self.step = new, len(new), len(new)
+        return opening(self, *words, **how)
+
+    monkeypatch.setattr(_Unsteady, "__call__", opened)
+    monkeypatch.setattr(fsspec, "open", unsteady)
+    done = here("inspect", "s3://bucket/a.h5ad", "--json")
+    assert done.code == 0, done.err
+    assert json.loads(done.out)["samples"] == 24
+
+
+class _Unsteady:
+    """A file whose reading ends early for some times."""
+
+    def __init__(self, content: bytes, step: int) -> None:
+        self.content, self.step, self.opened, self.read_bytes = content, step, 0, 0
+        self.size = len(content)
+
+    def __call__(self, *_: object, **__: object) -> _Unsteady:
+        self.opened += 1
+        self.at, self.left = 0, self.step
+        return self
+
+    def __enter__(self) -> _Unsteady:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def seek(self, at: int) -> None:
+        self.at = at
+
+    def read(self, size: int) -> bytes:
+        if self.left <= 0:
+            raise TimeoutError("the connection ended")
+        data = self.content[self.at : self.at + min(size, self.left)]
+        self.at, self.left = self.at + len(data), self.left - len(data)
+        self.read_bytes += len(data)
+        return data
+
+
+def test_it_goes_on_where_a_connection_ended(here: Run, files, monkeypatch) -> None:
+    content = files[0].read_bytes()
+    unsteady = _Unsteady(content, len(content) // 3 + 1)
+    monkeypatch.setattr(fsspec, "open", unsteady)
+    done = here("inspect", "s3://bucket/a.h5ad", "--json")
+    assert done.code == 0, done.err
+    assert "trying again" in done.err
+    assert unsteady.read_bytes == len(content)  # nothing twice
+    assert json.loads(done.out)["samples"] == 30
+    unsteady.step = len(content) // 9
+    done = here("inspect", "s3://bucket/a.h5ad")
+    assert done.code == 3
+    assert "the connection ended" in done.err
+
+
+class _Ranges(BaseHTTPRequestHandler):
+    root = Path()
+    ranges = True
+
+    def do_GET(self) -> None:
+        path = self.root / self.path.strip("/")
+        if not path.is_file():
+            self.send_error(404)
+            return
+        data = path.read_bytes()
+        asked = self.headers.get("Range") if self.ranges else None
+        found = re.match(r"bytes=(\d+)-(\d*)", asked or "")
+        lo, hi = (int(found[1]), int(found[2] or len(data) - 1)) if found else (0, len(data) - 1)
+        body = data[lo : hi + 1]
+        self.send_response(206 if found else 200)
+        if self.ranges:
+            self.send_header("Accept-Ranges", "bytes")
+        if found:
+            self.send_header("Content-Range", f"bytes {lo}-{lo + len(body) - 1}/{len(data)}")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command == "GET":
+            self.wfile.write(body)
+
+    do_HEAD = do_GET  # noqa: N815
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture(params=[True, False], ids=["ranges", "whole"])
+def server(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[str]:
+    pytest.importorskip("aiohttp")
+    handler = type("Handler", (_Ranges,), {"root": tmp_path, "ranges": request.param})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as running:
+        Thread(target=running.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{running.server_port}"
+        running.shutdown()
+
+
+def test_a_server(here: Run, files: list[Path], server: str, monkeypatch) -> None:
+    monkeypatch.setattr(pipes, "STEP", 4096 // 8)  # more than one step
+    done = here("inspect", f"{server}/a.h5ad", "--json")
+    assert done.code == 0, done.err
+    assert json.loads(done.out)["path"] == f"{server}/a.h5ad"
+    done = here("inspect", f"{server}/none.h5ad")
+    assert done.code == 3
+    assert "404" in done.err

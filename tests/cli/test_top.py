@@ -1,0 +1,213 @@
+"""`sfs rank --top`: the table is cut, and what reads it knows that it is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import sfs_cli
+from tests.cli.making import BAD
+from tests.cli.running import run_here
+
+N, M, TOP = 40, 60, 12
+NOTE = f"wrote the first {TOP} of {M} features; without --top all are written"
+EXISTS = 4
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a matrix, two columns of labels and sets; two features have no score."""
+    folder = tmp_path_factory.mktemp("study")
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(N, M))
+    X[: N // 2, :20] += np.linspace(2, 0.1, 20)
+    X[:, [30, 31]] = 1
+    samples, features = [f"s{i}" for i in range(N)], [f"g{j}" for j in range(M)]
+    pd.DataFrame(X, samples, features).T.to_csv(folder / "x.csv")
+    labels = {"tissue": ["a"] * (N // 2) + ["b"] * (N // 2), "sex": ["f", "m"] * (N // 2)}
+    pd.DataFrame(labels, samples).to_csv(folder / "y.tsv", sep="\t", index_label="sample")
+    (folder / "sets.gmt").write_text("\t".join(["first", "", *features[:20]]) + "\n")
+    return folder
+
+
+def ranked(study: Path, capfd, *more: str, labels: str = "tissue") -> Any:
+    words = ["rank", str(study / "x.csv"), "--method", "f-test"]
+    done = run_here([*words, "--labels", f"{study}/y.tsv:{labels}", *more], capfd)
+    assert done.code == 0, done.err
+    return done
+
+
+def cut_and_whole(study: Path, folder: Path, capfd, *more: str, labels: str = "tissue") -> None:
+    for name, top in (("cut", ("--top", str(TOP))), ("whole", ())):
+        out = folder / f"{name}-{labels}"
+        ranked(study, capfd, "--out", str(out), *top, *more, labels=labels)
+
+
+@pytest.fixture
+def both(study, tmp_path, capfd) -> Path:
+    cut_and_whole(study, tmp_path, capfd)
+    return tmp_path
+
+
+def refused(words: list[str], capfd, *texts: str) -> None:
+    done = run_here(words, capfd)
+    assert done.code == BAD, done.err
+    assert all(text in done.err for text in texts), done.err
+
+
+def table(path: Path) -> pd.DataFrame:
+    return pd.read_csv(path, sep="\t", index_col="feature")
+
+
+@pytest.mark.parametrize("form", ["tsv", "csv", "json", "parquet", "rnk"])
+def test_each_format_has_the_first_features(form, study, tmp_path, capfd):
+    unsigned = ("--no-signed",) if form == "rnk" else ()
+    cut_and_whole(study, tmp_path, capfd, "--format", form, *unsigned)
+    cut, whole = (tmp_path / f"{name}-tissue/ranking.{form}" for name in ("cut", "whole"))
+    if form == "parquet":
+        pd.testing.assert_frame_equal(pd.read_parquet(cut), pd.read_parquet(whole)[:TOP])
+    elif form == "json":
+        assert json.loads(cut.read_text()) == json.loads(whole.read_text())[:TOP]
+    else:
+        lines = whole.read_bytes().splitlines(keepends=True)
+        assert cut.read_bytes() == b"".join(lines[: TOP + (form != "rnk")])
+
+
+def test_a_signed_metric_is_of_the_best_of_both_directions(study, tmp_path, capfd):
+    cut_and_whole(study, tmp_path, capfd, "--format", "rnk")
+    cut, whole = (
+        pd.read_csv(tmp_path / f"{name}-tissue/ranking.rnk", sep="\t", header=None, index_col=0)[1]
+        for name in ("cut", "whole")
+    )
+    best = whole.loc[whole.abs().sort_values(ascending=False).index[:TOP]]
+    assert cut.to_dict() == best.to_dict()
+    assert cut.is_monotonic_decreasing
+
+
+def test_the_record_and_a_note_say_so_and_nothing_else_changes(study, both, capfd):
+    done = ranked(study, capfd, "--top", str(TOP))
+    assert NOTE in done.err
+    assert done.out.encode() == (both / "cut-tissue/ranking.tsv").read_bytes()
+    facts = json.loads((both / "cut-tissue/run.json").read_text())
+    whole = json.loads((both / "whole-tissue/run.json").read_text())
+    assert facts["config"]["top"] == TOP
+    assert facts["result"].pop("n_written") == TOP
+    assert facts["result"] == whole["result"]
+    assert facts["result"]["n_scored"] == M - 2
+    rows = [json.loads((both / f"{n}-tissue/sfs_mqc.json").read_text()) for n in ("cut", "whole")]
+    assert [list(row["data"].values()) for row in rows[:1]] == [
+        list(row["data"].values()) for row in rows[1:]
+    ]
+
+
+@pytest.mark.parametrize("top", [M, M + 1])
+def test_a_table_that_is_not_cut_says_nothing(top, study, tmp_path, capfd):
+    done = ranked(study, capfd, "--top", str(top), "--out", str(tmp_path / "o"))
+    assert "wrote the first" not in done.err
+    assert "n_written" not in json.loads((tmp_path / "o/run.json").read_text())["result"]
+
+
+def test_another_number_is_another_result(study, both, capfd):
+    out = ("--out", str(both / "cut-tissue"))
+    assert "up to date" in ranked(study, capfd, "--top", str(TOP), *out).err
+    words = ["rank", str(study / "x.csv"), "--method", "f-test", *out]
+    words += ["--labels", f"{study}/y.tsv:tissue"]
+    assert run_here([*words, "--top", "13"], capfd).code == EXISTS
+    assert run_here(words, capfd).code == EXISTS
+    assert len(table(both / "cut-tissue/ranking.tsv")) == TOP
+
+
+def test_select_takes_a_shorter_list_and_refuses_what_needs_the_rest(study, both, capfd):
+    cut, whole = str(both / "cut-tissue"), str(both / "whole-tissue")
+    for more in ([], ["--write-matrix", str(both / "m.csv")]):
+        words = ["--top", "5", *more]
+        shorter = run_here(["select", cut, *words], capfd)
+        assert shorter.code == 0, shorter.err
+        assert f"selected 5 of {M - 2} ranked features" in shorter.err
+        assert shorter.out == run_here(["select", whole, *words, "--force"], capfd).out
+    refused(["select", cut, "--top", "13"], capfd, "--top 13", "rank again without --top")
+    sets = ["--top", "5", "--sets", str(study / "sets.gmt")]
+    for rule in (["--fdr", "0.05"], ["--artificial"], ["--cv"], ["--stable", "0.5"], sets):
+        refused(
+            ["select", cut, *rule], capfd, f"first {TOP} of {M - 2} ranked features", rule[-2:][0]
+        )
+    refused(["select", cut, "--top", "5", "--min-redundancy", "0.9"], capfd, "--min-redundancy")
+
+
+def test_a_page_is_not_made_of_a_part(both, capfd):
+    refused(["report", str(both / "cut-tissue")], capfd, str(M - 2), "rank again without --top")
+
+
+@pytest.mark.parametrize("how", ["borda", "median", "geometric", "rra", "mc4"])
+def test_an_aggregate_of_cut_rankings_is_that_of_the_best_of_whole_ones(
+    how, study, tmp_path, capfd
+):
+    for labels in ("tissue", "sex"):
+        cut_and_whole(study, tmp_path, capfd, labels=labels)
+    found = {}
+    for name, top in (("cut", []), ("whole", ["--top", str(TOP)])):
+        lists = [str(tmp_path / f"{name}-{labels}") for labels in ("tissue", "sex")]
+        done = run_here(
+            ["aggregate", *lists, "--how", how, *top, "--out", str(tmp_path / name)], capfd
+        )
+        assert done.code == 0, done.err
+        assert (f"beginning of a ranking of {M - 2} features" in done.err) == (name == "cut")
+        found[name] = table(tmp_path / name / "ranking.tsv")
+    columns = [name for name in ("score", "p_value", "q_value", "n_lists") if name in found["cut"]]
+    of_both = found["whole"][columns].dropna()
+    cut = found["cut"][columns].dropna().loc[of_both.index]
+    pd.testing.assert_frame_equal(cut, of_both, check_dtype=False)
+    assert len(of_both) == len(found["cut"])
+
+
+def test_lists_are_judged_as_far_as_they_are_there(study, both, capfd):
+    values = []
+    for name in ("cut", "whole"):
+        words = ["evaluate", str(study / "x.csv"), "--labels", f"{study}/y.tsv:tissue", "--list"]
+        words += [str(both / f"{name}-tissue"), "--repeats", "1", "--lengths", "5,12"]
+        done = run_here(words, capfd)
+        assert done.code == 0, done.err
+        assert ("beginning of a ranking" in done.err) == (name == "cut")
+        values.append(done.out.replace(f"{name}-tissue", ""))
+    assert values[0] == values[1]
+    words = [word if word != "5,12" else "5,13" for word in words]
+    words[words.index(str(both / "whole-tissue"))] = str(both / "cut-tissue")
+    refused(words, capfd, "ranks 12 features")
+
+
+def test_shards_write_the_same_table(study, both, capfd):
+    options = [str(study / "x.csv"), "--method", "f-test", "--labels", f"{study}/y.tsv:tissue"]
+    expected = (both / "cut-tissue/ranking.tsv").read_bytes()
+    for name, of_init, of_merge in (("p", ["--top", "12"], []), ("q", [], ["--top", "12"])):
+        init = ["shard", "init", str(both / name), *options, "--shards", "2", *of_init]
+        assert run_here(init, capfd).code == 0
+        merge = ["shard", "merge", str(both / name), "--finish", "--out", str(both / f"{name}-out")]
+        done = run_here([*merge, *of_merge], capfd)
+        assert done.code == 0, done.err
+        assert NOTE in done.err
+        assert (both / f"{name}-out/ranking.tsv").read_bytes() == expected
+
+
+def test_python_cuts_the_table_and_keeps_the_ranking(study, both):
+    X = pd.read_csv(study / "x.csv", index_col=0).T
+    labels = pd.read_csv(study / "y.tsv", sep="\t", index_col=0)["tissue"]
+    found = sfs_cli.rank(X, labels=labels, method="f-test", top=TOP)
+    whole = sfs_cli.rank(X, labels=labels, method="f-test")
+    pd.testing.assert_frame_equal(found.table, whole.table[:TOP])
+    assert len(found) == M
+    assert len(found.order) == M
+    assert found.top(20) == whole.top(20)
+    assert sfs_cli.select(found, fdr=0.2) == sfs_cli.select(whole, fdr=0.2)
+    made = [sfs_cli.aggregate({"one": each, "other": whole}) for each in (found, whole)]
+    pd.testing.assert_frame_equal(made[0], made[1])
+    assert (
+        len(sfs_cli.rank(sfs_cli.RankConfig(str(study / "x.csv"), method="variance", top=3)).table)
+        == 3
+    )
+    with pytest.raises(ValueError, match="top=0"):
+        sfs_cli.rank(X, top=0)

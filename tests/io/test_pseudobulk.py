@@ -1,0 +1,175 @@
+"""``--pseudobulk``: sums of counts over the cells of groups, equal to those of pandas."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import anndata as ad
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+import sfs_cli as sfs
+from sfs_cli.compute.matrix import Span
+from sfs_cli.errors import InputError, OutOfMemoryError, UsageError
+from sfs_cli.logs import Messages
+from sfs_cli.options import RankConfig
+from sfs_cli.run import inputs, load
+from sfs_cli.run.convert import convert
+from sfs_cli.run.estimate import estimate
+from sfs_cli.run.rank import run
+from tests.oracles.markers import pseudobulk
+
+N, M = 300, 30
+FORMS = {
+    "csr": sparse.csr_matrix,
+    "csc": sparse.csc_matrix,
+    "dense": np.asarray,
+}
+
+
+@pytest.fixture
+def cells() -> ad.AnnData:
+    """Counts of six donors in two clusters and a rare one; two cells have no donor."""
+    rng = np.random.default_rng(5)
+    donor = rng.integers(0, 6, N)
+    obs = pd.DataFrame(
+        {
+            "donor": pd.Categorical([f"d{i}" for i in donor]),
+            "cluster": rng.choice(["A", "B", "rare"], N, p=[0.6, 0.38, 0.02]),
+            "condition": np.where(donor < 3, "case", "control"),
+            "age": 30.5 + donor,
+            "umi": rng.integers(0, 1000, N),
+        },
+        index=[f"c{i}" for i in range(N)],
+    )
+    obs.loc[["c3", "c7"], "donor"] = None
+    X = rng.poisson(rng.gamma(1, 2, M), (N, M)).astype("f4")
+    return ad.AnnData(X, obs, pd.DataFrame(index=[f"g{j}" for j in range(M)]))
+
+
+def summed(folder: Path, adata: ad.AnnData, **options: Any) -> inputs.Opened:
+    adata.write_h5ad(folder / "x.h5ad")
+    config = RankConfig(str(folder / "x.h5ad"), **{"pseudobulk": "donor,cluster"} | options)
+    with load.loaded(config, Messages(-1)) as found:
+        return found.opened
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("least", [1, 10])
+@pytest.mark.parametrize("by", ["donor,cluster", "obs:cluster", "condition,cluster,donor"])
+def test_sums_equal_those_of_pandas(cells, tmp_path, form, least, by):
+    counts = cells.to_df()
+    cells.X = FORMS[form](cells.X)
+    opened = summed(tmp_path, cells, pseudobulk=by, min_cells=least)
+    names = by.removeprefix("obs:").split(",")
+    expected = pseudobulk(counts, cells.obs, names, least)
+    assert list(opened.matrix.ids.samples) == list(expected.index)
+    values = np.empty((M, len(expected)))
+    opened.matrix.read(Span(0, M), values)
+    np.testing.assert_array_equal(values.T, expected.to_numpy())
+
+
+def test_annotations_that_are_the_same_in_a_group_stay(cells, tmp_path):
+    opened = summed(tmp_path, cells)
+    obs = opened.matrix.ids.obs.to_pandas()
+    assert list(obs.columns) == ["donor", "cluster", "condition", "age", "n_cells"]
+    known = cells.obs.dropna()
+    sizes = known.groupby(["donor", "cluster"], observed=True).size()
+    assert obs.n_cells.tolist() == sizes[sizes >= 10].tolist()
+    assert opened.facts["pseudobulk"] == {
+        "by": "donor,cluster",
+        "cells": N,
+        "samples_made": len(obs),
+        "groups_left_out": int((sizes < 10).sum()),
+        "cells_left_out": N - int(sizes[sizes >= 10].sum()),
+    }
+    for row in obs.itertuples():
+        of = cells.obs[(cells.obs.donor == row.donor) & (cells.obs.cluster == row.cluster)]
+        assert {row.condition} == set(of.condition)
+        assert {row.age} == set(of.age)
+
+
+def test_names_are_those_of_the_values_and_an_empty_text_is_none(cells, tmp_path):
+    cells.obs["number"] = cells.obs.condition.map({"case": 1, "control": 2})
+    cells.obs["part"] = cells.obs.number + 0.5
+    opened = summed(tmp_path, cells, pseudobulk="number,part")
+    assert list(opened.matrix.ids.samples) == ["1_1.5", "2_2.5"]
+    cells.obs["donor"] = cells.obs.donor.astype(object).where(cells.obs.donor != "d0", "")
+    opened = summed(tmp_path, cells, pseudobulk="donor")
+    assert list(opened.matrix.ids.samples) == ["d1", "d2", "d3", "d4", "d5"]
+
+
+def test_two_groups_of_one_name_are_refused(cells, tmp_path):
+    first = cells.obs.condition == "case"
+    cells.obs["a"], cells.obs["b"] = np.where(first, "x_y", "x"), np.where(first, "z", "y_z")
+    with pytest.raises(InputError, match="both be the sample 'x_y_z'"):
+        summed(tmp_path, cells, pseudobulk="a,b")
+
+
+def test_a_ranking_is_that_of_the_sums(cells, tmp_path):
+    sums = pseudobulk(cells.to_df(), cells.obs, ["donor"], 10)
+    labels = ["case" if name < "d3" else "control" for name in sums.index]
+    how: dict[str, Any] = {"method": "t-test", "transform": "log2cpm", "dtype": "float64"}
+    expected = sfs.rank(sums, labels=labels, **how).table
+    found = sfs.rank(cells, labels="condition", pseudobulk="donor", **how)
+    pd.testing.assert_frame_equal(found.table, expected)
+    assert cells.var["sfs_rank"].notna().all()
+
+
+def test_stores_shapes_and_records_are_those_of_the_samples(cells, tmp_path):
+    cells.write_h5ad(tmp_path / "x.h5ad")
+    options: dict[str, Any] = {"pseudobulk": "donor", "labels": "obs:condition"}
+    options |= {"transform": "log2cpm", "method": "t-test"}
+    config = RankConfig(str(tmp_path / "x.h5ad"), **options)
+    plan = json.loads(estimate(config, Messages(-1), None, True))
+    assert (plan["samples"], plan["features"]) == (6, M)
+    out = RankConfig(str(tmp_path / "x.h5ad"), **options, out=str(tmp_path / "out"))
+    run(out, Messages(-1))
+    table = (tmp_path / "out" / "ranking.tsv").read_bytes()
+    record = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert record["input"]["pseudobulk"]["samples_made"] == 6
+    assert record["config"]["pseudobulk"] == "donor"
+    store = str(tmp_path / "store")
+    convert(RankConfig(str(tmp_path / "x.h5ad"), pseudobulk="donor"), store, Messages(-1))
+    of_store = RankConfig(store, **options | {"pseudobulk": None})
+    assert run(of_store, Messages(-1)) == table
+    with pytest.raises(UsageError, match="no effect on a store"):
+        run(RankConfig(store, **options), Messages(-1))
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "message"),
+    [
+        (lambda a: a.X.__setitem__((4, 2), 1.5), {}, "holds 1.5"),
+        (lambda a: a.X.__setitem__((4, 2), -1), {}, "holds -1"),
+        (lambda a: a.X.__setitem__((4, 2), np.nan), {}, "holds nan"),
+        (lambda a: None, {"pseudobulk": "donors"}, "no annotation 'donors'"),
+        (lambda a: None, {"pseudobulk": ","}, "no annotation ''"),
+        (lambda a: None, {"min_cells": 1000}, "no group of cells"),
+        (lambda a: None, {"labels": "obs:umi"}, "no annotation 'umi'"),
+    ],
+)
+def test_what_cannot_be_added_up_is_refused(cells, tmp_path, change, options, message):
+    change(cells)
+    with pytest.raises(InputError) as e:
+        summed(tmp_path, cells, **options)
+    assert message in e.value.what
+
+
+def test_sums_that_do_not_fit_are_refused_before_cells_are_read(tmp_path):
+    wide = ad.AnnData(sparse.csr_matrix((N, 8000), dtype="f4"))  # 19 MB of sums
+    wide.obs["donor"] = [f"d{i}" for i in range(N)]
+    wide.write_h5ad(tmp_path / "x.h5ad")
+    options = {"pseudobulk": "donor", "min_cells": 1, "memory": "16M"}
+    for ask in (
+        lambda config: run(config, Messages(-1)),
+        lambda config: estimate(config, Messages(-1), None, False),
+        lambda config: convert(config, str(tmp_path / "x.store"), Messages(-1)),
+    ):
+        with pytest.raises(OutOfMemoryError, match="sums of the cells") as told:
+            ask(RankConfig(str(tmp_path / "x.h5ad"), **options))
+        assert "--min-cells" in str(told.value.hint)

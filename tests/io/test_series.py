@@ -1,0 +1,222 @@
+"""Series matrix files of GEO, written by `series_matrix` as GEO writes them."""
+
+from __future__ import annotations
+
+import gzip
+
+import numpy as np
+import pytest
+
+from sfs_cli.errors import InputError
+from sfs_cli.io.files.table import read_table
+from sfs_cli.io.knowledge.sample_columns import CLASSES, read_column, read_covariates
+from sfs_cli.io.matrix.base import ReadOptions, open_matrix
+from tests.making import names, series_matrix
+
+X = np.array([[1.5, np.nan, 3], [4, 5.25, -6]])
+FEATURES, TITLES, GSM = ["1007_s_at", "1053_at"], ["lung, left", "a 2", "a 3"], ["GSM1", "GSM2"]
+GSM = [*GSM, "GSM3"]
+TRAITS = "characteristics_ch1"
+LINES = [
+    ("source_name_ch1", ["lung", "liver", "lung"]),
+    ("organism_ch1", ["Homo sapiens"] * 3),
+    (TRAITS, ["tissue: lung: left", "tissue: liver", "tissue: lung: left"]),
+    (TRAITS, ["age: 31", "Sex: F", "age: 40"]),
+    (TRAITS, ["sex: M", "age: NA", ""]),
+    (TRAITS, ["treatment: a", "treatment: b", "treatment: a"]),
+    (TRAITS, ["treatment: c", "treatment: b", "recorded"]),
+    (TRAITS, ["Stage:2", "Stage:3", "Stage:2"]),
+    ("characteristics_ch2", ["tissue: pool"] * 3),
+    ("description", ["x", "", ""]),
+    ("description", ["y", "y", "z"]),
+]
+COLUMNS = {
+    "tissue": ["lung: left", "liver", "lung: left"],
+    "age": ["31", "NA", "40"],
+    "Sex": ["M", "F", ""],
+    "treatment": ["a; c", "b; b", "a"],
+    TRAITS: ["", "", "recorded"],
+    "Stage": ["2", "3", "2"],
+    "tissue_ch2": ["pool"] * 3,
+    "title": TITLES,
+    "geo_accession": GSM,
+    "source_name_ch1": ["lung", "liver", "lung"],
+    "description": ["x; y", "y", "z"],
+}
+
+
+@pytest.fixture
+def series(write_text):
+    """Write a series matrix, which may be changed before, and return its path."""
+
+    def write(lines=LINES, *, titles=TITLES, name="GSE9_series_matrix.txt", change=lambda t: t):
+        return write_text(change(series_matrix(X, FEATURES, titles, lines)), name)
+
+    return write
+
+
+def opened(path, **options):
+    reader = open_matrix(path, ReadOptions(dtype="float64", **options))
+    blocks = list(reader.blocks())
+    reader.close()
+    return reader, [i for b in blocks for i in b.ids], np.concatenate([b.values for b in blocks])
+
+
+def test_every_dialect(write_text, dialect, ending):
+    text = series_matrix(X, FEATURES, TITLES, LINES)
+    head, begin, table = text.partition("!series_matrix_table_begin")
+    with_blanks = dialect("a\nb").count("\n") > 1  # which the table has not
+    text = dialect(head) + begin + table if with_blanks else dialect(text)
+    reader, ids, values = opened(write_text(text, f"m.txt{ending}"))
+    assert (reader.format, reader.fixed_rows) == ("series-matrix", "features")
+    assert (list(reader.column_ids), ids) == (TITLES, FEATURES)
+    np.testing.assert_array_equal(values, X)
+
+
+def test_the_columns_of_the_samples_by_their_keys(series):
+    obs = opened(series())[0].annotations.obs
+    known = {name: [v if v not in ("", "NA") else None for v in c] for name, c in COLUMNS.items()}
+    assert obs.to_pydict() == known
+    assert read_table(series()).columns == {"": TITLES, **COLUMNS}
+
+
+@pytest.mark.parametrize("titles", [["a", "a", "b"], ["a", "", "b"]])
+def test_titles_that_tell_no_samples_apart_give_way_to_accessions(series, titles):
+    reader = opened(series(titles=titles))[0]
+    assert reader.column_ids == GSM
+    assert "accessions" in reader.notes[0]
+
+
+def test_a_trait_that_is_called_title_is_none_of_the_samples(series):
+    path = series([(TRAITS, ["title: Dr", "Title: Ms", "title: Mr"])])
+    reader = opened(path)[0]
+    assert reader.column_ids == TITLES
+    assert reader.annotations.obs.to_pydict()["title"][0] == "Dr; lung, left"
+
+
+@pytest.mark.parametrize("before", [0, 1, 9, 23, 24])
+def test_the_end_is_found_wherever_reading_stops(series, before):
+    length = len(series_matrix(X, FEATURES, TITLES, [("description", ["", "", "z"])]))
+    length -= len("!series_matrix_table_end\n")
+    long = "z" * (1 + (1 << 16) - before - length)
+    path = series([("description", ["", "", long])])
+    assert path.read_bytes().index(b"!series_matrix_table_end") == (1 << 16) - before
+    assert opened(path, block_bytes=16)[1] == FEATURES
+
+
+@pytest.mark.parametrize(
+    ("known", "ids"),
+    [
+        ((), TITLES),
+        (GSM[:1], GSM),
+        (TITLES[:1], TITLES),
+        ([*GSM, *TITLES], TITLES),
+        ([*GSM, *TITLES, *GSM], GSM),
+        ("x", TITLES),
+    ],
+)
+def test_samples_are_named_as_in_other_files(series, known, ids):
+    assert opened(series(), known_samples=known)[0].column_ids == ids
+
+
+@pytest.mark.parametrize("samples", [TITLES, GSM, GSM[1:]])
+def test_a_column_is_found_by_title_or_accession(series, samples):
+    column = read_column(f"{series()}:tissue", CLASSES)
+    assert set(column) == {*TITLES, *GSM}
+    column.settle(samples)
+    known = dict(zip(TITLES if samples is TITLES else GSM, COLUMNS["tissue"]))
+    assert len(column) == 3
+    assert {sample: column[sample] for sample in samples} == {s: known[s] for s in samples}
+
+
+def test_names_of_columns_are_matched_but_for_case_and_signs(series):
+    path = series([(TRAITS, ["scan day: 1", "scan day: 2", "scan day: 1"])])
+    for name in ("scan day", "Scan_Day", "scan.day"):
+        (found,) = read_covariates(f"{path}:{name}", "adjust")
+        assert (found.name, found.kind) == ("scan day", "numeric")
+    with pytest.raises(InputError, match="no column 'scan'"):
+        read_covariates(f"{path}:scan", "adjust")
+
+
+def test_two_names_that_differ_in_case_are_not_mixed_up(write_text):
+    path = write_text("id\tBatch\tbatch\na\t1\t2\nb\t2\t1\n", "s.tsv")
+    assert read_covariates(f"{path}:batch", "adjust")[0].values == {"a": 2.0, "b": 1.0}
+    with pytest.raises(InputError, match="no column 'BATCH'"):
+        read_covariates(f"{path}:BATCH", "adjust")
+
+
+def test_a_header_longer_than_any_buffer(series):
+    long = [("extract_protocol_ch1", [f"{name} " + "x" * 100_000 for name in "abc"])]
+    reader, ids, values = opened(series(long), block_bytes=64)
+    assert ids == FEATURES
+    np.testing.assert_array_equal(values, X)
+    assert reader.annotations.obs.column_names[-1] == "extract_protocol_ch1"
+
+
+@pytest.mark.parametrize("rows", [2, 70_000])
+def test_nothing_behind_the_table_is_read(tmp_path, rows):
+    path = tmp_path / "m.txt"
+    text = series_matrix(np.ones((rows, 2)), names("g", rows), ["a", "b"])
+    path.write_text(text + "!Sample_title\t3\n\ng\t1\t2\t3\n")
+    assert opened(path)[1] == names("g", rows)
+
+
+def test_bytes_of_latin_1_and_carriage_returns_in_the_lines_of_the_samples(tmp_path):
+    text = series_matrix(X, FEATURES, ["5 µg", "b", "c"], [("description", ["a\rb", "", ""])])
+    (tmp_path / "m.txt").write_bytes(text.encode("latin-1"))
+    reader = opened(tmp_path / "m.txt")[0]
+    assert reader.column_ids[0] == "5 µg"
+    assert reader.annotations.obs["description"][0].as_py() == "a b"
+
+
+@pytest.mark.parametrize("name", ["x.txt", "x.csv.gz"])
+def test_content_decides_and_not_the_name(series, name):
+    assert opened(series(name=name))[0].format == "series-matrix"
+
+
+def test_a_table_that_was_cut_out_of_a_series_keeps_its_name(write_text):
+    path = write_text("ID_REF\tGSM1\tGSM2\ng1\t1\t2\n", "GSE9_series_matrix.txt")
+    assert opened(path)[0].format == "text"
+
+
+def test_a_series_without_values_still_has_columns_of_the_samples(series):
+    def empty(text):
+        head, name, table = text.partition('"ID_REF"')
+        return head + name + table.partition("\n")[0] + "\n!series_matrix_table_end\n"
+
+    path = series(change=empty)
+    with pytest.raises(InputError, match="no values") as caught:
+        opened(path)
+    for part in ("supplementary files", "--labels GSE9_series_matrix.txt:COLUMN", "tissue, age"):
+        assert part in str(caught.value.hint)
+    assert read_table(path).columns["tissue"] == COLUMNS["tissue"]
+    path = series(change=lambda text: text.partition('"ID_REF"')[0] + "!series_matrix_table_end\n")
+    with pytest.raises(InputError, match="no table with the accessions"):
+        opened(path)
+
+
+OTHER = "is not of the 3 samples of the table"
+
+
+@pytest.mark.parametrize(
+    ("change", "what", "where"),
+    [
+        (lambda t: t.partition("!series_matrix_table_end")[0], "has no end", "GSE9"),
+        (lambda t: t.replace("!series_matrix_table_begin", "!x"), "has no table", "GSE9"),
+        (lambda t: t.replace('"ID_REF"\t"GSM1"', '"ID_REF"\t"GSM7"'), OTHER, "line 5"),
+        (lambda t: t.replace('"tissue: liver"', '"a"\t"b"'), OTHER, "line 9"),
+        (lambda t: t.replace("5.25", "5.25\t"), "expected", "line 22"),
+        (lambda t: t.replace("5.25", "high"), "'high' is not a number", "line 22"),
+        (lambda t: t.replace('\n"1053', '\n\n"1053'), "blank line", "line 22"),
+    ],
+)
+def test_what_is_wrong_is_named(series, check_refused, change, what, where):
+    path = series(change=change)
+    check_refused(lambda: opened(path), what, where)
+
+
+def test_a_download_that_was_cut_off_is_refused(tmp_path):
+    packed = gzip.compress(series_matrix(np.ones((999, 3)), names("g", 999), TITLES).encode())
+    (tmp_path / "m.txt.gz").write_bytes(packed[: len(packed) // 2])
+    with pytest.raises(InputError, match="cut off or damaged"):
+        opened(tmp_path / "m.txt.gz")

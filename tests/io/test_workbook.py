@@ -1,0 +1,297 @@
+"""Sheets of workbooks that XlsxWriter, openpyxl and hand-made archives hold, read as text."""
+
+from __future__ import annotations
+
+import datetime
+import io
+import struct
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xlsxwriter
+
+from sfs_cli.errors import InputError, MissingExtraError
+from sfs_cli.io.files.read_limits import reading_within
+from sfs_cli.io.files.sniff import Kind, recognize
+from sfs_cli.io.files.table import read_table
+from sfs_cli.io.files.text import text_bytes
+from sfs_cli.io.knowledge.gene_sets import read_gene_list, read_id_map
+from sfs_cli.io.knowledge.sample_columns import CLASSES, read_column, read_covariates
+from sfs_cli.io.matrix.base import ReadOptions, open_matrix
+from sfs_cli.io.results.rankings import read_rank_table
+from sfs_cli.run.guards import suspicious
+
+HEADER = ["sample", "tissue", "age"]
+ROWS = [["s1", "liver", 31], ["s2", "lung", 45], ["s3", "liver", 60]]
+
+
+def write(path: Path, sheets: dict) -> Path:
+    """Write sheets as lists of rows; None is an empty cell."""
+    with xlsxwriter.Workbook(path) as book:
+        date = book.add_format({"num_format": "d-mmm"})
+        for name, rows in sheets.items():
+            sheet = book.add_worksheet(name)
+            for i, row in enumerate(rows):
+                for j, value in enumerate(row):
+                    if isinstance(value, datetime.date):
+                        sheet.write_datetime(i, j, value, date)
+                    elif isinstance(value, str) and value.startswith("#"):
+                        sheet.write_formula(i, j, "=1/0", None, value)
+                    elif value is not None:
+                        sheet.write(i, j, value)
+    return path
+
+
+def text_of(path: Path) -> list[str]:
+    stream = text_bytes(path)
+    parts = []
+    while part := stream.read(7):
+        assert len(part) <= 7
+        parts.append(part)
+    stream.close()
+    return b"".join(parts).decode().split("\n")
+
+
+def matrix_of(
+    path: Path, decimal: str = "auto"
+) -> tuple[list[str], list[str], np.ndarray, list[str]]:
+    reader = open_matrix(path, ReadOptions(dtype="float64", decimal=decimal))
+    blocks = list(reader.blocks())
+    reader.close()
+    ids = [name for block in blocks for name in block.ids]
+    values = np.concatenate([block.values for block in blocks])
+    return ids, list(reader.column_ids), values, list(reader.notes)
+
+
+def test_cells_become_text_with_all_their_digits(tmp_path):
+    rows = [
+        ["id", "a", "b"],
+        [1234.0, 1 / 3, True],
+        ['5" end', -0.25, "x\ny\tz"],
+        [datetime.date(2026, 9, 2), datetime.datetime(2024, 1, 2, 3, 4), "#DIV/0!"],
+    ]
+    third = float(f"{1 / 3:.16g}")  # as XlsxWriter writes it
+    assert text_of(write(tmp_path / "a.xlsx", {"a": rows})) == [
+        "id\ta\tb",
+        f"1234\t{third!r}\tTrue",
+        '"5"" end"\t-0.25\tx y z',
+        "2026-09-02\t2024-01-02 03:04:00\t",
+        "",
+    ]
+
+
+def test_a_gene_that_became_a_date_is_warned_of(tmp_path):
+    path = tmp_path / "m.xlsx"
+    write(path, {"a": [["id", "s1", "s2"], [datetime.date(2026, 3, 1), 1, 2], ["TP53", 3, 4]]})
+    ids = matrix_of(path)[0]
+    assert [guard for guard, _ in suspicious(ids)] == ["names"]
+
+
+def test_texts_of_a_sheet_may_have_decimal_commas_beside_its_numbers(tmp_path):
+    rows = [["id", "s1", "s2"], ["g1", "1,25", 7.5], ["g2", 2, "-3,5"], ["g3", 1e-7, None]]
+    ids, _, values, notes = matrix_of(write(tmp_path / "m.xlsx", {"a": rows}))
+    assert ids == ["g1", "g2", "g3"]
+    np.testing.assert_array_equal(values, [[1.25, 7.5], [2, -3.5], [1e-7, np.nan]])
+    assert "decimal commas: 1,25 is read as 1.25" in notes
+    rows[1][1], rows[2][2] = "1,250", "-3,500"  # which thousands may be written as, too
+    path = write(tmp_path / "n.xlsx", {"a": rows})
+    with pytest.raises(InputError, match="thousands marks: 1,250") as caught:
+        matrix_of(path)
+    assert "--decimal comma" in caught.value.hint
+    np.testing.assert_array_equal(matrix_of(path, "comma")[2][:2], [[1.25, 7.5], [2, -3.5]])
+
+
+def test_line_numbers_are_row_numbers(tmp_path):
+    path = write(tmp_path / "m.xlsx", {"a": [[], [], ["id", "s1"], ["g1", 1], ["g2", "x"]]})
+    with pytest.raises(InputError, match="'x' is not a number") as caught:
+        matrix_of(path)
+    assert caught.value.where == f"{path}, line 5, column 's1'"
+
+
+def test_a_table_that_does_not_begin_in_the_corner(tmp_path):
+    path = write(tmp_path / "m.xlsx", {"a": [[], [None, "id", "s1"], [None, "g1", 1.5]]})
+    ids, columns, values, _ = matrix_of(path)
+    assert (ids, columns, values.tolist()) == (["g1"], ["s1"], [[1.5]])
+
+
+def test_a_list_of_words_keeps_its_first_ones(tmp_path):
+    path = write(tmp_path / "l.xlsx", {"a": [["TP53"], ["EGFR"], ["MYC", "a note"]]})
+    assert read_gene_list(path) == ["TP53", "EGFR", "MYC"]
+    path = write(tmp_path / "l.xlsx", {"a": [[7157.0], [672]]})
+    assert read_gene_list(path) == ["7157", "672"]
+
+
+def test_the_first_sheet_is_the_matrix_and_others_are_named(tmp_path):
+    two = {"Empty": [], "One": [["id", "s1"], ["g1", 1]], "Two": [["id", "s1"], ["g2", 2]]}
+    path = write(tmp_path / "m.xlsx", two)
+    ids, _, _, notes = matrix_of(path)
+    assert ids == ["g1"]
+    assert notes == ["sheet One of m.xlsx is read, and not Two"]
+    assert matrix_of(Path(f"{path}:Two"))[::3] == (["g2"], [])
+    for sheet in ("Three", "Empty"):
+        with pytest.raises(InputError, match="no such sheet with cells") as caught:
+            matrix_of(Path(f"{path}:{sheet}"))
+        assert "Empty, One, Two" in str(caught.value)
+    with pytest.raises(InputError, match="several sheets") as caught:
+        read_gene_list(path)
+    assert "m.xlsx:SHEET" in str(caught.value)
+    assert "several sheets: One, Two" in str(caught.value)
+    with pytest.raises(InputError, match="no such sheet with cells"):
+        matrix_of(write(tmp_path / "none.xlsx", {"a": [], "b": []}))
+
+
+@pytest.mark.parametrize("rest", ["Samples:tissue", "tissue", ":tissue"])
+def test_a_column_is_found_in_its_sheet(tmp_path, rest):
+    sheets = {"Expr": [["id", "s1"], ["g1", 1]], "Samples": [HEADER, *ROWS]}
+    path = write(tmp_path / "m.xlsx", sheets)
+    if rest.startswith(":"):  # a workbook of one sheet needs no name of it
+        path, rest = write(tmp_path / "one.xlsx", {"Samples": [HEADER, *ROWS]}), rest[1:]
+    column = read_column(f"{path}:{rest}", CLASSES)
+    assert column == {"s1": "liver", "s2": "lung", "s3": "liver"}
+
+
+def test_a_hidden_sheet_is_read_by_its_name_alone(tmp_path):
+    path = tmp_path / "m.xlsx"
+    with xlsxwriter.Workbook(path) as book:
+        old, new = book.add_worksheet("old"), book.add_worksheet("new")
+        for sheet, value in ((old, 1), (new, 2)):
+            sheet.write_row(0, 0, ["id", "s1"])
+            sheet.write_row(1, 0, ["g1", value])
+        new.activate()
+        old.hide()
+    assert matrix_of(path)[2:] == ([[2.0]], [])
+    assert matrix_of(Path(f"{path}:old"))[2] == [[1.0]]
+
+
+def test_a_sheet_may_be_named_without_a_column(tmp_path):
+    pairs = [["probe", "symbol"], ["p1", "TP53"]]
+    path = write(tmp_path / "m.xlsx", {"A": [HEADER, *ROWS], "B": pairs, "C": [["x", "class"]]})
+    assert read_id_map(f"{path}:B") == [("p1", "TP53")]
+    assert read_id_map(f"{path}:probe,symbol") == [("p1", "TP53")]
+    assert read_column(f"{path}:B", CLASSES) == {"p1": "TP53"}
+
+
+def test_columns_that_several_sheets_or_none_have_are_refused(tmp_path):
+    two = write(tmp_path / "m.xlsx", {"A": [HEADER, *ROWS], "B": [HEADER, *ROWS]})
+    for column in ("tissue", "sex"):
+        with pytest.raises(InputError, match="several sheets: A, B") as caught:
+            read_column(f"{two}:{column}", CLASSES)
+        assert "m.xlsx:SHEET:COLUMN" in str(caught.value)
+    with pytest.raises(InputError, match="there is no column 'sex'") as caught:
+        read_column(f"{two}:B:sex", CLASSES)
+    assert caught.value.where == f"{two}:B"
+    found = read_covariates(f"{two}:B:age,tissue", "adjust")
+    assert [(each.name, each.kind) for each in found] == [
+        ("age", "numeric"),
+        ("tissue", "categorical"),
+    ]
+    other = write(tmp_path / "n.xlsx", {"A": [["sample", "x"], ["s1", 1]], "B": [HEADER, *ROWS]})
+    found = read_covariates(f"{other}:age=categorical,tissue", "adjust")
+    assert [each.kind for each in found] == ["categorical", "categorical"]
+
+
+def test_other_files_may_be_sheets(tmp_path):
+    path = write(tmp_path / "r.xlsx", {"up": [["feature", "score"], ["g2", 0.5], ["g1", 0.25]]})
+    assert read_rank_table(path).columns == {"feature": ["g2", "g1"], "score": ["0.5", "0.25"]}
+    path = write(tmp_path / "ids.xlsx", {"a": [["probe", "symbol"], ["p1", "TP53"], [17.0, "A"]]})
+    assert read_id_map(path) == [("p1", "TP53"), ("17", "A")]
+    table = read_table(write(tmp_path / "t.xlsx", {"a": [HEADER, *ROWS]}))
+    assert table.columns["age"] == ["31", "45", "60"]
+    assert table.rows == [2, 3, 4]
+
+
+def test_a_workbook_is_recognized_by_its_content(tmp_path):
+    path = write(tmp_path / "a.dat", {"a": [HEADER, *ROWS]})
+    assert recognize(path).kind is Kind.WORKBOOK
+    assert read_table(path).columns["tissue"] == ["liver", "lung", "liver"]
+    sheet = tmp_path / "a.ods"
+    sheet.write_bytes(ods([["id", "s1"], ["g1", 2.5]]))
+    assert recognize(sheet).kind is Kind.WORKBOOK
+    assert matrix_of(sheet)[2].tolist() == [[2.5]]
+
+
+def ods(rows) -> bytes:
+    """Return an OpenDocument spreadsheet, the smallest that is read."""
+    names = (
+        'xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0" '
+        'xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0" '
+        'xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0"'
+    )
+
+    def cell(value) -> str:
+        if isinstance(value, float):
+            kind = f'office:value-type="float" office:value="{value}"'
+        else:
+            kind = 'office:value-type="string"'
+        return f"<table:table-cell {kind}><text:p>{value}</text:p></table:table-cell>"
+
+    cells = "".join(f"<table:table-row>{''.join(map(cell, r))}</table:table-row>" for r in rows)
+    content = (
+        f'<?xml version="1.0"?><office:document-content {names}><office:body><office:spreadsheet>'
+        f'<table:table table:name="a">{cells}</table:table>'
+        "</office:spreadsheet></office:body></office:document-content>"
+    )
+    sink = io.BytesIO()
+    with zipfile.ZipFile(sink, "w") as archive:
+        archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
+        archive.writestr("META-INF/manifest.xml", "<manifest/>")
+        archive.writestr("content.xml", content)
+    return sink.getvalue()
+
+
+def test_what_openpyxl_writes(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in (["id", "s1", "s2"], ["g1", 0.1, None], ["g2", 1e-300, 3]):
+        book.active.append(row)
+    book.save(tmp_path / "m.xlsx")
+    values = matrix_of(tmp_path / "m.xlsx")[2]
+    np.testing.assert_array_equal(values, [[0.1, np.nan], [1e-300, 3]])
+
+
+def test_damaged_workbooks_are_refused(tmp_path):
+    path = write(tmp_path / "m.xlsx", {"a": [HEADER, *ROWS]})
+    content = path.read_bytes()
+    for cut in (len(content) // 2, len(content) - 30):
+        path.write_bytes(content[:cut])
+        with pytest.raises(InputError):
+            matrix_of(path)
+    path = tmp_path / "old.xls"
+    path.write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600))
+    with pytest.raises(InputError, match="cannot be read"):
+        matrix_of(path)
+
+
+def test_a_bomb_is_refused_by_what_it_says(tmp_path):
+    path, size = tmp_path / "m.xlsx", 600 << 10
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("xl/worksheets/sheet1.xml", bytes(size))
+    head, _, end = path.read_bytes().rpartition(struct.pack("<LL", size, size))
+    path.write_bytes(head + struct.pack("<LL", size, size << 10) + end)
+    with reading_within(1), pytest.raises(InputError, match="unpacks to 600") as caught:
+        matrix_of(path)
+    assert "--memory" in str(caught.value)
+
+
+def test_a_sheet_that_spans_all_cells_does_not_fill_memory(tmp_path):
+    path = write(tmp_path / "m.xlsx", {"a": [["id", "s1"], ["g1", 1]]})
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    name = "xl/worksheets/sheet1.xml"
+    parts[name] = parts[name].replace(b'<row r="2"', b'<row r="1048576"')
+    parts[name] = parts[name].replace(b'"A2"', b'"A1048576"').replace(b'"B2"', b'"XFD1048576"')
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for each, content in parts.items():
+            archive.writestr(each, content)
+    with reading_within(1), pytest.raises(InputError):
+        matrix_of(path)
+
+
+def test_without_the_library_its_extra_is_named(tmp_path, monkeypatch):
+    path = write(tmp_path / "m.xlsx", {"a": [HEADER, *ROWS]})
+    monkeypatch.setattr("sfs_cli.errors.find_spec", lambda _: None)
+    with pytest.raises(MissingExtraError, match="python-calamine") as caught:
+        matrix_of(path)
+    assert "sfs-cli[excel]" in str(caught.value)

@@ -1,0 +1,310 @@
+"""``--markers``: tests of each class against the rest, equal to their twins and to scanpy."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import warnings
+from pathlib import Path
+from typing import Any
+
+import anndata as ad
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from scipy.stats import rankdata
+
+import sfs_cli as sfs
+from sfs_cli.cli.app import run as main
+from sfs_cli.errors import InputError, UsageError
+from sfs_cli.logs import Messages
+from sfs_cli.methods.markers import rank_sums
+from sfs_cli.options import RankConfig
+from sfs_cli.run.load import loaded
+from sfs_cli.run.rank import run
+from tests.oracles import markers as twin
+
+SCANPY = os.environ.get("SFS_SCANPY")
+N, M = 80, 40
+
+
+@pytest.fixture
+def cells() -> ad.AnnData:
+    """Sparse logarithms of counts, of three classes and four donors; two features are constant."""
+    rng = np.random.default_rng(4)
+    kind, donor = rng.integers(0, 3, N), rng.integers(0, 4, N)
+    means = rng.gamma(0.5, 2, (3, M))[kind] * rng.gamma(5, 0.2, (4, M))[donor]
+    X = rng.poisson(means).astype(np.float64)
+    X[:, 0], X[:, 1] = 0, 3
+    X[:, 2] = 2.0 * (kind == 0)  # without noise
+    obs = pd.DataFrame(
+        {"kind": [f"k{k}" for k in kind], "donor": [f"d{d}" for d in donor], "age": rng.random(N)},
+        index=[f"c{i}" for i in range(N)],
+    )
+    var = pd.DataFrame(index=[f"g{j}" for j in range(M)])
+    adata = ad.AnnData(sparse.csr_matrix(np.log1p(X)), obs, var)
+    adata.uns["log1p"] = {}
+    return adata
+
+
+def ranked(adata: ad.AnnData, test: str, **options: Any) -> pd.DataFrame:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", sfs.SfsWarning)
+        result = sfs.rank(
+            adata,
+            labels="kind",
+            markers=test,
+            method="variance",
+            dtype="float64",
+            **options,
+        )
+    return result.markers.set_index(["class", "feature"])
+
+
+@pytest.mark.parametrize("dense", [False, True])
+@pytest.mark.parametrize(
+    ("test", "given"),
+    [
+        ("welch", {}),
+        ("t", {}),
+        ("t", {"block": "donor"}),
+        ("t", {"block": "donor", "adjust": "age"}),
+        ("wilcoxon", {}),
+        ("wilcoxon", {"block": "donor"}),
+    ],
+)
+def test_tests_equal_the_twins(cells, test, given, dense):
+    X, kind = cells.X.toarray(), cells.obs.kind.to_numpy()
+    if dense:
+        cells.X = X
+    found = ranked(cells, test, **given)
+    blocks = cells.obs.donor.to_numpy() if given else np.zeros(N)
+    columns = [pd.get_dummies(cells.obs[[*given.values()]], dtype=float)] if given else []
+    for name in np.unique(kind):
+        inside = kind == name
+        for j in range(3, M):
+            f, row = X[:, j], found.loc[name, f"g{j}"]
+            if test == "t":
+                covariates = np.column_stack([np.zeros((N, 0)), *columns])
+                expected = twin.linear_model(f, inside, covariates)
+            elif test == "welch":
+                expected = twin.welch(f, inside)
+            else:
+                expected = twin.wilcoxon(f, inside, blocks)
+            np.testing.assert_allclose((row.statistic, row.p_value), expected, rtol=1e-8)
+            parts = [(f[y].mean(), (f[y] != 0).mean()) for y in (inside, ~inside)]
+            shown = row[["mean", "share", "mean_rest", "share_rest"]]
+            np.testing.assert_allclose(shown, np.ravel(parts), rtol=1e-10)
+            change = twin.fold_change(f, inside)
+            np.testing.assert_allclose(row.log2_fold_change, change, rtol=1e-8)
+
+
+@pytest.mark.parametrize("density", [0, 0.2, 1])
+def test_ranks_of_stored_values_are_those_of_all(density):
+    rng = np.random.default_rng(2)
+    X = sparse.random_array((9, 50), density=density, format="csr", rng=rng)
+    X.data = np.floor(6 * X.data) - 2  # below zero, zeros that are stored, and ties
+    codes = rng.integers(0, 3, 50)
+    members = sparse.csr_array(np.eye(3)[codes])
+    sums, ties = rank_sums(X, members)
+    dense = X.toarray()
+    np.testing.assert_array_equal(sums, 2 * rankdata(dense, axis=1) @ members.toarray())
+    counts = [np.unique(row, return_counts=True)[1] for row in dense]
+    np.testing.assert_array_equal(ties, [(t**3 - t).sum() for t in counts])
+
+
+def test_a_plan_has_the_memory_of_all_classes(cells, tmp_path):
+    cells.write_h5ad(tmp_path / "x.h5ad")
+    options: dict[str, Any] = {"method": "variance", "labels": "obs:kind"}
+    needed = []
+    for markers in (None, "t"):
+        with loaded(
+            RankConfig(str(tmp_path / "x.h5ad"), markers=markers, **options), Messages(-1)
+        ) as found:
+            needed.append(found.plan.needed)
+    assert needed[1] - needed[0] == 120 * 3 * M
+
+
+def test_features_that_do_not_vary_are_no_markers_and_those_without_noise_are_the_first(cells):
+    found = ranked(cells, "welch")
+    for name in ("k0", "k1", "k2"):
+        still = found.loc[name].loc[["g0", "g1"]]
+        assert (still.statistic == 0).all()
+        assert (still.p_value == 1).all()
+    first = found.loc["k0"].iloc[0]
+    assert (first.name, first.statistic, first["rank"]) == ("g2", np.inf, 1)
+    assert 0 < first.p_value < 1e-15
+
+
+def test_ranks_and_q_values_are_those_of_each_class(cells):
+    from scipy.stats import false_discovery_control
+
+    for _, of in ranked(cells, "wilcoxon").groupby("class"):
+        assert of["rank"].tolist() == [*range(1, M + 1)]
+        assert (np.diff(of.statistic) <= 0).all()
+        np.testing.assert_allclose(of.q_value, false_discovery_control(of.p_value), rtol=1e-12)
+
+
+def test_anndata_gets_what_scanpy_reads(cells):
+    found = ranked(cells, "welch").reset_index()
+    of = cells.uns["rank_genes_groups"]
+    assert of["params"]["groupby"] == "kind"
+    assert of["params"]["method"] == "t-test"
+    for name in ("k0", "k1", "k2"):
+        rows = found[found["class"] == name]
+        assert of["names"][name].tolist() == rows.feature.tolist()
+        np.testing.assert_array_equal(of["pvals"][name], rows.p_value)
+        np.testing.assert_array_equal(of["scores"][name], rows.statistic.astype("f4"))
+        shares = of["pts"].loc[rows.feature, name]
+        np.testing.assert_array_equal(shares, rows.share)
+
+
+def written(folder: Path, **options: Any) -> bytes:
+    options = {"method": "variance", "labels": "obs:kind", "markers": "wilcoxon"} | options
+    run(RankConfig(str(folder / "x.h5ad"), out=str(folder / "out"), **options), Messages(-1))
+    return (folder / "out" / "markers.tsv").read_bytes()
+
+
+def test_files_are_the_same_by_threads_and_shards_and_top_cuts_each_class(cells, tmp_path):
+    cells.write_h5ad(tmp_path / "x.h5ad")
+    whole = written(tmp_path, threads=1)
+    assert written(tmp_path, threads=2, force=True) == whole
+    lines = whole.decode().splitlines()
+    assert len(lines) == 1 + 3 * M
+    few = written(tmp_path, top=2, force=True).decode().splitlines()
+    rows = [line for line in lines if line.split("\t")[2] in ("rank", "1", "2")]
+    assert few == rows
+    plan, out = str(tmp_path / "plan"), tmp_path / "merged"
+    config = RankConfig(
+        str(tmp_path / "x.h5ad"), method="variance", labels="obs:kind", markers="wilcoxon"
+    )
+    run_shards(config, plan, out)
+    assert (out / "markers.tsv").read_bytes() == whole
+
+
+def test_a_store_knows_of_logarithms_as_its_file_does(cells, tmp_path, capsys):
+    cells.write_h5ad(tmp_path / "x.h5ad")
+    other = cells.copy()
+    other.uns["log1p"] = {"base": 2}  # of another base: nobody knows what the values are
+    other.write_h5ad(tmp_path / "other.h5ad")
+    folds = {}
+    for name in ("x", "other"):
+        file, store, cut = (str(tmp_path / f"{name}{end}") for end in (".h5ad", ".store", "-cut"))
+        assert main(["convert", file, store, "-q"]) == 0
+        out = tmp_path / f"ranked-{name}"
+        ranking = ["--method", "variance", "--labels", "obs:kind", "--out", str(out)]
+        assert main(["rank", store, *ranking, "-q"]) == 0
+        chosen = ["--top", "20", "--out", f"{out}-selected", "--write-matrix", cut]
+        assert main(["select", str(out), "--matrix", store, *chosen, "-q"]) == 0
+        for matrix in (file, store, cut):
+            options = {"method": "variance", "labels": "obs:kind", "markers": "welch"}
+            to = str(tmp_path / "markers")
+            run(RankConfig(matrix, out=to, force=True, **options), Messages())
+            said = "log2 fold changes of markers are NaN" in capsys.readouterr().err
+            assert said == (name == "other")
+            table = pd.read_csv(Path(to) / "markers.tsv", sep="\t", index_col=["class", "feature"])
+            folds[name, matrix] = table.log2_fold_change
+        of_file = folds[name, file]
+        assert of_file.notna().any() == (name == "x")
+        pd.testing.assert_series_equal(folds[name, store], of_file)
+        part = folds[name, cut]
+        assert 0 < len(part) < len(of_file)
+        pd.testing.assert_series_equal(part, of_file[part.index])
+
+
+def run_shards(config: RankConfig, plan: str, out: Path) -> None:
+    words = [*config.command()[2:], "--shards", "2"]
+    each = (["init", plan, *words], ["run", plan, "1"], ["run", plan, "2"])
+    for args in (*each, ["merge", plan, "--out", str(out)]):
+        assert main(["shard", *args, "-q"]) == 0
+
+
+def test_copies_have_the_markers_of_top(cells, tmp_path):
+    cells.write_h5ad(tmp_path / "x.h5ad")
+    written(tmp_path, top=3, write_h5ad=str(tmp_path / "copy.h5ad"))
+    of = ad.read_h5ad(tmp_path / "copy.h5ad").uns["rank_genes_groups"]
+    assert len(of["names"]) == 3
+    assert len(of["pts"]) == M
+
+
+def test_a_warning_tells_of_cells_of_one_donor(cells, tmp_path):
+    cells.write_h5ad(tmp_path / "x.h5ad")
+    log = Messages(-1)
+    options = {"method": "variance", "labels": "obs:kind", "markers": "welch"}
+    run(
+        RankConfig(
+            str(tmp_path / "x.h5ad"), **options, donors="obs:donor", out=str(tmp_path / "o")
+        ),
+        log,
+    )
+    assert any("--pseudobulk" in text for text in log.warnings)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"markers": "t-test"}, UsageError, "welch"),
+        ({"markers": "welch", "block": "obs:donor"}, UsageError, "no place for --block"),
+        ({"markers": "wilcoxon", "adjust": "obs:age"}, UsageError, "no place for --adjust"),
+        ({"markers": "t", "block": "obs:kind"}, InputError, "explain"),
+        ({"markers": "t", "labels": None}, UsageError, "--labels"),
+        ({"markers": "t", "labels": "obs:age", "label_type": "continuous"}, UsageError, "classes"),
+        ({"markers": "t", "out": None}, UsageError, "without --out"),
+    ],
+)
+def test_what_cannot_be_is_refused(cells, tmp_path, options, error, message):
+    cells.write_h5ad(tmp_path / "x.h5ad")
+    options = {"labels": "obs:kind", "method": "variance", "out": str(tmp_path / "out")} | options
+    with pytest.raises(error) as e:
+        run(RankConfig(str(tmp_path / "x.h5ad"), **options), Messages(-1))
+    assert message in f"{e.value.what} {e.value.hint}"
+    assert not (tmp_path / "out").exists()
+
+
+BY_SCANPY = """
+import sys, warnings
+warnings.simplefilter("ignore")
+import numpy as np, scanpy as sc
+source, copy, test = sys.argv[1:]
+theirs, ours = sc.read_h5ad(source), sc.read_h5ad(copy)
+how = {"method": "t-test"} if test == "welch" else {"method": "wilcoxon", "tie_correct": True}
+sc.tl.rank_genes_groups(theirs, "label", pts=True, use_raw=False, **how)
+for name in theirs.obs["label"].cat.categories:
+    one, two = (sc.get.rank_genes_groups_df(a, name).set_index("names") for a in (theirs, ours))
+    assert list(one) == list(two)
+    for column in one:
+        np.testing.assert_allclose(two.loc[one.index, column], one[column], rtol=1e-6, atol=1e-8)
+sc.pl.rank_genes_groups(ours, show=False)
+sc.pl.rank_genes_groups_dotplot(ours, n_genes=3, show=False)
+print("equal")
+"""
+NORMALIZED = """
+import sys
+import scanpy as sc
+a = sc.read_h5ad(sys.argv[1])
+a.X = a.X.astype("f8")
+sc.pp.normalize_total(a)
+sc.pp.log1p(a)
+a.write_h5ad(sys.argv[2])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(SCANPY is None, reason="SFS_SCANPY names no Python with scanpy")
+@pytest.mark.parametrize("test", ["welch", "wilcoxon"])
+@pytest.mark.parametrize("name", ["celseq2_3", "dropseq3"])
+def test_markers_are_those_of_scanpy(shared_data, tmp_path, name, test):
+    source, copy = str(tmp_path / "x.h5ad"), str(tmp_path / "copy.h5ad")
+    alone = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    alone["MPLBACKEND"] = "Agg"
+
+    def by_scanpy(script: str, *words: str) -> str:
+        asked = [str(SCANPY), "-c", script, *words]
+        done = subprocess.run(asked, capture_output=True, text=True, env=alone, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    by_scanpy(NORMALIZED, str(shared_data / "cells" / f"{name}.h5ad"), source)
+    written(tmp_path, labels="obs:label", markers=test, dtype="float64", write_h5ad=copy)
+    assert by_scanpy(BY_SCANPY, source, copy, test) == "equal\n"
