@@ -55,13 +55,17 @@ def nfc_bytes(raw: bytes) -> bytes:
 
 
 def nfc_array(names: pa.Array) -> pa.Array:
-    """Do what `nfc` does for an Arrow array of strings, without making each of them."""
+    """Do what `nfc` does for an Arrow array of strings, without making each of them if all are ASCII.
+
+    Arrow's own ``utf8_normalize`` takes letters apart where it should join them (below pyarrow 26).
+    """
     letters = names.buffers()[2]
     if letters is None or not (np.frombuffer(letters, np.uint8) & 0x80).any():
         return names
-    import pyarrow.compute as pc
+    import pyarrow as pa
 
-    return pc.utf8_normalize(names, "NFC")
+    joined = [None if name is None else nfc(name) for name in names.to_pylist()]
+    return pa.array(joined, names.type)
 
 
 def check_names(names: Iterable[str], what: str, where: object) -> None:
