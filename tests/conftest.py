@@ -16,9 +16,20 @@ from sfs_cli.cli.app import BLAS_VARIABLES
 for variable in BLAS_VARIABLES:  # as the command line does, before NumPy is loaded
     os.environ[variable] = "1"
 
+import hypothesis  # noqa: E402
 import numpy as np  # noqa: E402
 
 from sfs_cli.compute.limits import LIMITS  # noqa: E402
+
+# the same examples in every run, however slow the machine is
+hypothesis.settings.register_profile(
+    "certain",
+    derandomize=True,
+    deadline=None,
+    database=None,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+)
+hypothesis.settings.load_profile("certain")
 
 STATES: dict[str, dict[str, Any]] = {}  # that of the generator RNG of each module of tests
 ROOT = Path(__file__).resolve().parents[1]
@@ -31,7 +42,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` chooses
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark all but each k-th case of the tests that are marked ``one_in(k)`` as slow.
+    """Mark all but each k-th case of the tests that are marked ``one_in(k)`` as nightly.
 
     They are taken in the order of a sum of their names, so that no value of one of several
     parameters is always among the others.
@@ -45,12 +56,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for (_, k), found in cases.items():
         found.sort(key=lambda item: crc32(item.nodeid.encode()))
         for item in found[-(-len(found) // k) :]:
-            item.add_marker(pytest.mark.slow)
+            item.add_marker(pytest.mark.nightly)
 
 
 def find_shared() -> Path:
     """Return the folder of the shared data sets (it need not exist)."""
     return Path(os.environ.get("SFS_SHARED", ROOT.parent / "shared"))
+
+
+@pytest.fixture
+def rng(request: pytest.FixtureRequest) -> np.random.Generator:
+    """Numbers that depend on the name of the test and of its case, and on nothing else."""
+    return np.random.default_rng(crc32(request.node.name.encode()))
 
 
 @pytest.fixture(scope="session")

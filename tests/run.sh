@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Set up a virtual environment and run the tests, but for the slow ones.
-# usage: tests/run.sh [pytest options], such as -m slow for the slow tests
-# PYTHON chooses the interpreter (default python3.11), VENV the folder of the environment (.venv).
+# Set up a virtual environment and run the tests.
+# usage: tests/run.sh [pytest options], such as tests/methods, or -m nightly
+# PYTHON chooses the interpreter (default python3.11), VENV the folder of the environment (.venv),
+# RELEASES the file of .ci/constraints with the releases to install (default: that of the Python).
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -13,7 +14,13 @@ cd "$root"
 unset PYTHONDONTWRITEBYTECODE
 
 [ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
-"$venv/bin/python" -m pip install --quiet --upgrade "pip>=25.1"
-"$venv/bin/python" -m pip install --quiet --editable . --group dev
+releases=${RELEASES:-$("$venv/bin/python" -c "import sys; print('%d.%d' % sys.version_info[:2])")}
+exact=() built=()
+if [ -f ".ci/constraints/$releases.txt" ]; then
+    exact=(--constraint ".ci/constraints/$releases.txt")
+    built=(--build-constraint ".ci/constraints/$releases.txt")
+fi
+"$venv/bin/python" -m pip install --quiet --upgrade "pip>=25.3" "${exact[@]}"
+"$venv/bin/python" -m pip install --quiet --editable . --group test "${exact[@]}" "${built[@]}"
 # a worker that crashes ends the run: xdist may wait forever for the one that replaces it
 "$venv/bin/python" -m pytest -n 2 --dist loadgroup --max-worker-restart 0 "$@"

@@ -21,6 +21,7 @@ pytestmark = pytest.mark.any_python
 
 PACKAGE = Path(sfs_cli.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))
+TESTS = Path(__file__).parent
 
 MAY_IMPORT = {
     "__init__": ("api", "errors", "options"),  # for type checkers alone
@@ -302,11 +303,16 @@ def test_the_public_names_are_there():
         sfs_cli.rnak  # noqa: B018
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_everything_public_says_what_it_is(module):
-    tree = ast.parse(MODULES[module].read_text(encoding="utf-8"))
-    assert ast.get_docstring(tree), "the module has no docstring"
-    silent = [n.name for n in public_definitions(tree) if not ast.get_docstring(n)]
+def test_everything_public_says_what_it_is():
+    silent = []
+    for module, path in MODULES.items():
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        silent += [] if ast.get_docstring(tree) else [module]
+        silent += [
+            f"{module}:{node.lineno} {node.name}"
+            for node in public_definitions(tree)
+            if not ast.get_docstring(node)
+        ]
     assert not silent
 
 
@@ -319,3 +325,16 @@ def public_definitions(
             yield node
             if isinstance(node, ast.ClassDef):
                 yield from public_definitions(node)
+
+
+def test_no_generator_is_shared_by_tests():
+    """What one test draws must not depend on which others drew before it."""
+    found = [
+        f"{path}:{node.lineno}"
+        for path in sorted([*TESTS.rglob("*.py"), *(TESTS.parent / "tools").rglob("*.py")])
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.Assign | ast.AnnAssign)
+        and isinstance(node.value, ast.Call)
+        and ast.unparse(node.value.func).endswith(("default_rng", "RandomState", "Random"))
+    ]
+    assert not found, "take the fixture `rng`, or a constant that is drawn at once"

@@ -1,0 +1,141 @@
+"""What is worth a run before a release, and what a landing does not depend on.
+
+usage: python -m tests.nightly [PROGRAM ...] [--out FILE.md]
+
+Each program is a row of the table that is printed at the end. The command ends with 1 if one fails.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PYTHON = "python3.11"
+NEWER = ("3.12", "3.13", "3.14")
+ANNDATA = ("0.7.8", "0.8.0", "0.10.9")
+"""Releases whose files are read and written back, with the libraries of their time."""
+OF_THAT_TIME = (
+    *("numpy<1.24", "pandas<2", "scipy<1.11", "zarr<2.17", "h5py", "natsort", "packaging"),
+    *("array-api-compat", "exceptiongroup"),
+)
+
+
+def call(*command: str | Path, **variables: str | Path) -> None:
+    """Run a command in the root of the project, whose output is shown as it comes."""
+    words = [str(word) for word in command]
+    print("$", *words, flush=True)
+    env = os.environ | {name: str(value) for name, value in variables.items()}
+    subprocess.run(words, cwd=ROOT, env=env, check=True)
+
+
+def environment(name: str, *packages: str) -> Path:
+    """Make an environment with the newest releases of some packages; return its programs."""
+    folder = ROOT / f".venv-nightly-{name}"
+    if not folder.is_dir():
+        call(PYTHON, "-m", "venv", folder)
+    call(folder / "bin" / "python", "-m", "pip", "install", "--quiet", "--upgrade", *packages)
+    return folder / "bin"
+
+
+def old_anndata() -> Path:
+    """Install the old releases of AnnData, each in a folder of its own beside their libraries."""
+    folder = ROOT / ".venv-anndata"
+    if not (folder / ANNDATA[-1]).is_dir():
+        call(PYTHON, "-m", "venv", folder / "base")
+        install = (folder / "base" / "bin" / "python", "-m", "pip", "install", "--quiet")
+        call(*install, *OF_THAT_TIME)
+        for version in ANNDATA:
+            call(*install, "--no-deps", "--target", folder / version, f"anndata=={version}")
+    return folder
+
+
+def nightly_tests() -> None:
+    """Run the tests marked nightly, with every program and library that some of them need."""
+    engines = environment("workflows", "snakemake>=9", "pandas", "nf-core>=4.2", "multiqc", "snakefmt")
+    cells = environment("cells", "scanpy", "squidpy", "muon")
+    call(
+        *(ROOT / "tests" / "run.sh", "-m", "nightly"),
+        SFS_SNAKEMAKE=engines / "snakemake",
+        SFS_SNAKEFMT=engines / "snakefmt",
+        SFS_NF_CORE=engines / "nf-core",
+        SFS_MULTIQC=engines / "multiqc",
+        SFS_SQUIDPY=cells / "python",
+        SFS_SCANPY=cells / "python",
+        SFS_ANNDATA=old_anndata(),
+    )
+
+
+def newest_releases() -> None:
+    """Run the tests of a landing with the newest releases on each Python of this machine."""
+    found = [version for version in ("3.11", *NEWER) if interpreter(version)]
+    for version in found:
+        venv = ROOT / f".venv-nightly-{version}"
+        call(
+            *(ROOT / "tests" / "run.sh", "-m", "not nightly and not any_python"),
+            PYTHON=interpreter(version),
+            VENV=venv,
+            RELEASES="newest",
+        )
+
+
+def interpreter(version: str) -> str:
+    """Return a Python of a version that works, or nothing."""
+    places = Path.home().glob(f".pyenv/versions/{version}.*/bin/python{version}")
+    for candidate in (f"python{version}", *map(str, places)):
+        try:
+            done = subprocess.run([candidate, "-c", ""], capture_output=True, check=False)
+        except OSError:
+            continue
+        if done.returncode == 0:
+            return candidate
+    return ""
+
+
+def calibration() -> None:
+    """Count the p-values of null features, of every null, graph and kind of data."""
+    call(sys.executable, "-m", "tools.benchmarks.calibration", "--quick", "--jobs", "2")
+
+
+PROGRAMS: dict[str, Callable[[], None]] = {
+    "tests": nightly_tests,
+    "newest": newest_releases,
+    "calibration": calibration,
+}
+
+
+def main() -> int:
+    """Run the programs that are named, or all, and print the table."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.nightly", description=(__doc__ or "").splitlines()[0]
+    )
+    parser.add_argument("programs", nargs="*", metavar="PROGRAM", help=", ".join(PROGRAMS))
+    parser.add_argument("--out", type=Path, help="Markdown file for the table")
+    given = parser.parse_args()
+    if unknown := sorted({*given.programs} - {*PROGRAMS}):
+        parser.error(f"no program {', '.join(unknown)}; there are {', '.join(PROGRAMS)}")
+    rows = ["| program | what | minutes | result |", "|---|---|---:|---|"]
+    failed = False
+    for name in given.programs or PROGRAMS:
+        start = time.monotonic()
+        try:
+            PROGRAMS[name]()
+            result = "passed"
+        except subprocess.CalledProcessError as error:
+            failed, result = True, f"failed: `{' '.join(error.cmd)}` ended with {error.returncode}"
+        what = (PROGRAMS[name].__doc__ or "").splitlines()[0]
+        rows.append(f"| {name} | {what} | {(time.monotonic() - start) / 60:.1f} | {result} |")
+    table = "\n".join(rows) + "\n"
+    print("\n" + table, end="")
+    if given.out:
+        given.out.write_text(table, encoding="utf-8")
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
