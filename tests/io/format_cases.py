@@ -269,6 +269,3 @@ CASES: dict[str, Writer] = {
     "xlsx": write_xlsx,
     "rds": write_rds,
 }
-
-# formats that hold counts and nothing else, so neither fractions nor NaN can be asked of them
-COUNTS_ONLY: set[str] = set()

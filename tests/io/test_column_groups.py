@@ -1,12 +1,6 @@
-"""Tables of more columns than may be decoded together: the same values, in bounded memory."""
+"""Tables of more columns than may be decoded together: the same values."""
 
 from __future__ import annotations
-
-import json
-import subprocess
-import sys
-from contextlib import suppress
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -15,12 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import feather
 
-from sfs_cli.errors import InputError, OutOfMemoryError
+from sfs_cli.errors import InputError
 from sfs_cli.io.matrix.arrow import Panels, TableReader, group_columns
 from sfs_cli.io.matrix.base import ReadOptions, open_matrix
 from sfs_cli.io.matrix.parquet import ParquetSource
-
-MEMORY = 64 << 20
 
 
 def read(path, **options):
@@ -97,17 +89,6 @@ def test_nested_columns_are_refused_as_ever(tmp_path):
         read(path, decode_bytes=1)
 
 
-@pytest.mark.parametrize("at", range(10, 400, 30))
-def test_damaged_footers_raise_nothing_but_input_errors(tmp_path, at):
-    path = tmp_path / "d.parquet"
-    pq.write_table(table(50, 8), path)
-    data = bytearray(path.read_bytes())
-    data[-at] ^= 0x5A
-    path.write_bytes(data)
-    with suppress(InputError):  # some bytes, as of a statistic, do not matter
-        read(path, decode_bytes=1)
-
-
 def test_groups_hold_at_least_a_column():
     assert [list(g) for g in group_columns(range(5), [9, 1, 1, 1, 2], 3)] == [[0], [1, 2, 3], [4]]
 
@@ -120,83 +101,3 @@ def test_panels_of_different_heights_are_found(tmp_path):
     with pytest.raises(EOFError, match="different numbers of rows"):
         panels.check_rows(3)
     panels.close()
-
-
-SCRIPT = """
-import json, sys, threading
-from sfs_cli.compute.memory import anonymous
-from sfs_cli.cli.app import run
-words = json.loads(sys.argv[1])
-assert run([*words[:1], sys.argv[2], *words[2:], "--force"]) == 0  # what libraries take themselves
-before, peak, done = anonymous(), [0], threading.Event()
-def watch():
-    while not done.wait(0.002):
-        peak[0] = max(peak[0], anonymous())
-watcher = threading.Thread(target=watch)
-watcher.start()
-code = run([*words, "--force"])
-done.set()
-watcher.join()
-print("", json.dumps({"code": code, "grown": peak[0] - before}))
-"""
-
-
-def grown(words: list[str], small: Path) -> int:
-    """Run a command; return by how much its anonymous memory grew at most."""
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, json.dumps(words), str(small)],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    facts = json.loads(done.stdout.splitlines()[-1])
-    assert facts["code"] == 0
-    return facts["grown"]
-
-
-CASES = {
-    "200 x 5,000 parquet": ("w.parquet", 200, 5_000, "samples"),
-    "200 x 20,000 feather": ("w.feather", 200, 20_000, "samples"),
-    "20,000 x 400 parquet": ("t.parquet", 20_000, 400, "features"),
-    "20,000 x 400 feather": ("t.feather", 20_000, 400, "features"),
-}
-
-
-def write(path: Path, n: int, width: int) -> pa.Table:
-    rng = np.random.default_rng(4)
-    columns = [pa.array([f"r{i}" for i in range(n)])]
-    columns += [pa.array(c) for c in rng.integers(0, 10_000, (width, n)) / 64]
-    made = pa.Table.from_arrays(columns, names=["id", *(f"c{j}" for j in range(width))])
-    if path.suffix == ".feather":
-        feather.write_feather(made, path, compression="lz4")
-    else:
-        pq.write_table(made, path)
-    return made
-
-
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
-@pytest.mark.slow
-@pytest.mark.parametrize("case", CASES)
-def test_wide_tables_stay_within_the_memory(tmp_path, case):
-    name, n, width, rows = CASES[case]
-    write(tmp_path / f"small.{name.split('.')[1]}", 20, 30)
-    made = write(tmp_path / name, n, width)
-    store = tmp_path / "store"
-    words = ["convert", str(tmp_path / name), str(store), "--rows", rows, "--memory", "64M", "-q"]
-    assert grown(words, tmp_path / f"small.{name.split('.')[1]}") < MEMORY
-    expected = made.drop_columns(["id"]).to_pandas().to_numpy(np.float32)
-    found = np.fromfile(store / "values.bin", np.float32)
-    wanted = expected.T if rows == "samples" else expected
-    np.testing.assert_array_equal(found.reshape(wanted.shape), wanted)
-
-
-@pytest.mark.slow
-def test_more_parquet_columns_than_the_memory_can_describe_are_refused(tmp_path):
-    path = tmp_path / "w.parquet"
-    write(path, 3, 20_000)
-    with pytest.raises(OutOfMemoryError) as caught:
-        open_matrix(path, ReadOptions(decode_bytes=(64 << 20) // 4))
-    assert caught.value.exit_code == 137
-    assert str(path) in str(caught.value.where)
-    assert "--memory 1G" in str(caught.value.hint)
-    open_matrix(path, ReadOptions(decode_bytes=(1 << 30) // 4)).close()

@@ -229,10 +229,14 @@ def test_biogrid(write_text):
     assert strong.facts["below_min_score"] == 1
 
 
-def test_real_lists(shared_data, sample_data):
+def test_the_sample_data(sample_data):
     found = read_edges(sample_data / "interactions.tsv")
     assert (len(found.a), len(found.ids)) == (3000, 600)
     assert found.score.min() >= 0
+
+
+@pytest.mark.nightly
+def test_a_real_list(shared_data):
     pairs = read_edges(shared_data / "knowledge" / "mirtarbase_pairs.tsv.gz")
     assert pairs.facts["score_column"] == "n_pmid"
     assert "miR-1" in pairs.ids
@@ -254,7 +258,7 @@ names = st.sampled_from(["A", "B", "HLA-A", "9606.P1", "é", "NA", "x y"])
 rows_of = st.lists(st.tuples(names, names, st.integers(0, 99)), min_size=1, max_size=30)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40)
 @given(rows_of)
 def test_against_a_dictionary(tmp_path_factory, rows):
     expected: dict[tuple[str, str], float] = {}

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import gzip
-import time
 from collections import defaultdict
 
 import pytest
@@ -77,7 +76,7 @@ def test_all_codes_are_known_once():
     assert len(CODES) == len(set(CODES)) == 26
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_real_annotations_agree_with_a_simple_reading(shared_data):
     path = shared_data / "genesets" / "go_human.gaf.gz"
     expected: dict[str, dict[str, None]] = defaultdict(dict)
@@ -87,9 +86,7 @@ def test_real_annotations_agree_with_a_simple_reading(shared_data):
                 fields = text.rstrip("\n").split("\t")
                 assert "NOT" not in fields[3]
                 expected[fields[4]][fields[2]] = None
-    start = time.perf_counter()
     found = read_gaf(path, "EXP")
-    assert time.perf_counter() - start < 3  # about 0.15 s for 95,000 lines
     assert found.genes == {term: list(genes) for term, genes in expected.items()}
 
 

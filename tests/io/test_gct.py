@@ -83,6 +83,7 @@ def test_what_is_wrong_is_named(write, lines, expected):
     assert expected in str(caught.value)
 
 
+@pytest.mark.nightly
 def test_a_real_file_holds_what_it_declares(shared_data):
     reader, ids, values = read(shared_data / "leukemia" / "expression.gct")
     assert reader.n_rows == len(ids) == len(values) == 9020

@@ -46,6 +46,7 @@ def test_ids_are_no_names_of_columns(name):
     assert not is_id_name(name)
 
 
+@pytest.mark.nightly
 def test_real_lists(shared_data):
     genes = read_gene_list(shared_data / "knowledge" / "intogen_driver_genes.tsv")
     assert len(genes) == 619

@@ -67,14 +67,18 @@ def test_a_file_with_a_colon_is_a_file(write_text):
     assert split_set_spec(str(path)) == (path, "")
 
 
-def test_real_sets(shared_data, sample_data):
+def test_the_sample_data(sample_data):
+    assert len(read_gmt(sample_data / "pathways.gmt")) == 25
+
+
+@pytest.mark.nightly
+def test_real_sets(shared_data):
     hallmark = read_gmt(shared_data / "genesets" / "hallmark.gmt")
     assert len(hallmark) == 50
     assert "JUNB" in hallmark["HALLMARK_TNFA_SIGNALING_VIA_NFKB"]
     path, names = split_set_spec(f"{shared_data}/genesets/go_bp.gmt:GO:0000002,GO:0000003")
     chosen = choose_sets(read_gmt(path), names, path)
     assert chosen["GO:0000003"] == ["MMP23B"]
-    assert len(read_gmt(sample_data / "pathways.gmt")) == 25
 
 
 @pytest.mark.parametrize(

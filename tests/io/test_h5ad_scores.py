@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import hashlib
 
+import anndata as ad
+import h5py
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
@@ -12,10 +15,6 @@ from sfs_cli.errors import InputError
 from sfs_cli.io.files.atomic import replacing
 from sfs_cli.io.results import writers
 from sfs_cli.ranking.table import rank_features
-
-ad = pytest.importorskip("anndata")
-h5py = pytest.importorskip("h5py")
-pd = pytest.importorskip("pandas")
 
 SCORES = np.array([0.5, np.nan, 0.1, 0.9])
 GENES = ["g1", "g2", "g3", "g4"]

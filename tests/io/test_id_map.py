@@ -35,6 +35,7 @@ def test_symbols_between_semicolons_as_illumina_writes_them(write_text):
     assert read_id_map(path) == expected
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("name", "count", "first"),
     [

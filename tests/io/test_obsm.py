@@ -39,7 +39,6 @@ def written(made: ad.AnnData, folder: Path, format: str) -> Path:
     return path
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("format", ["h5ad", "zarr", "h5mu"])
 def test_each_format_has_them(format: str, tmp_path: Path) -> None:
     frame = pd.DataFrame(Z, index=CELLS, columns=["u", "v", "w"])

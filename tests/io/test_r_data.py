@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import gzip
 import json
 import sys
 from pathlib import Path
@@ -12,7 +11,6 @@ import numpy as np
 import pytest
 
 from sfs_cli.errors import InputError, MissingExtraError
-from sfs_cli.io.files.read_limits import reading_within
 from sfs_cli.io.files.sniff import Kind, recognize
 from sfs_cli.io.files.table import read_table
 from sfs_cli.io.knowledge.sample_columns import CLASSES, read_column
@@ -151,25 +149,13 @@ def test_it_is_recognized_through_its_compression(saved, name):
     assert recognize(saved(name)).kind is Kind.R_DATA
 
 
-def test_damaged_files_are_refused(saved):
+def test_a_file_that_was_cut_off_is_refused(saved):
     path = saved("matrix_plain.rds")
     content = path.read_bytes()
-    for at in range(30, len(content), 11):
-        path.write_bytes(content[:at])
-        with pytest.raises(InputError):
-            read(path)
-    at = content.index(b"\0\0\2\x0e\0\0\0\6") + 4  # the length of the vector
-    path.write_bytes(content[:at] + b"\x7f\xff\xff\xff" + content[at + 4 :])
-    with pytest.raises(InputError):
+    path.write_bytes(content[: len(content) // 2])
+    with pytest.raises(InputError) as caught:
         read(path)
-
-
-@pytest.mark.slow
-def test_a_bomb_is_refused(saved):
-    path = saved("matrix_plain.rds")
-    path.write_bytes(gzip.compress(path.read_bytes()[:40] + bytes(1 << 30), 1))
-    with reading_within(1), pytest.raises(InputError, match="more than the 768"):
-        read(path)
+    assert caught.value.where == str(path)
 
 
 def test_without_the_library_its_extra_and_the_way_out_are_named(saved, monkeypatch):

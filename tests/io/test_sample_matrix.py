@@ -68,6 +68,40 @@ def test_arrays_without_ids_keep_their_order_and_must_fit(tmp_path, similarity):
             open_similarity(str(tmp_path / name)).aligned(WANTED)
 
 
+@pytest.mark.parametrize("format", ["csr", "csc", "coo", "bsr", "dia"])
+def test_every_format_of_scipy_is_the_same_matrix(tmp_path, similarity, format):
+    sparse.save_npz(tmp_path / "s.npz", sparse.csr_array(similarity).asformat(format))
+    found = open_similarity(str(tmp_path / "s.npz")).aligned(IDS)
+    np.testing.assert_array_equal(found.toarray(), similarity)
+    assert found.has_canonical_format
+
+
+def changed_npz(path, matrix, change):
+    """Write a sparse matrix as SciPy does, with its arrays changed."""
+    sparse.save_npz(path, sparse.csr_array(matrix))
+    with np.load(path) as stored:
+        arrays = dict(stored)
+    np.savez(path, **arrays | change(arrays))
+    return str(path)
+
+
+def test_unsorted_indices_are_the_same_matrix(tmp_path, similarity):
+    def reverse(arrays):
+        ends = zip(arrays["indptr"][:-1], arrays["indptr"][1:])
+        order = np.concatenate([np.arange(lo, hi)[::-1] for lo, hi in ends])
+        return {name: arrays[name][order] for name in ("indices", "data")}
+
+    path = changed_npz(tmp_path / "s.npz", similarity, reverse)
+    np.testing.assert_array_equal(open_similarity(path).aligned(IDS).toarray(), similarity)
+
+
+def test_an_index_out_of_range_is_refused_with_the_name_of_the_file(tmp_path, similarity):
+    path = changed_npz(tmp_path / "s.npz", similarity, lambda a: {"indices": a["indices"] + 5})
+    with pytest.raises(InputError) as caught:
+        open_similarity(path).aligned(IDS)
+    assert "s.npz" in str(caught.value.where)
+
+
 @pytest.mark.parametrize("axis", ["rows", "columns"])
 def test_missing_samples_are_counted_and_named(tmp_path, similarity, axis):
     path = tmp_path / "s.tsv"

@@ -95,19 +95,15 @@ def read_all(path):
             pass
 
 
-@pytest.mark.parametrize("damage", ["cut", "flip"])
 @pytest.mark.parametrize("compression", ["gzip", "zstd"])
-def test_damaged_compression_names_the_file(tmp_path, compression, damage):
-    data = b"".join(b"%d," % (i * 7919 % 10007) for i in range(50_000))
+def test_damaged_compression_names_the_file(tmp_path, compression):
+    data = b"".join(b"%d," % (i * 7919 % 10007) for i in range(5_000))
     packed = bytearray(
         gzip.compress(data, mtime=0)
         if compression == "gzip"
         else pa.Codec("zstd").compress(data, asbytes=True)
     )
-    if damage == "cut":
-        del packed[len(packed) // 2 :]
-    else:  # behind the magic bytes: zstd frames without a checksum show no damage further on
-        packed[6:40] = bytes(255 - b for b in packed[6:40])
+    del packed[len(packed) // 2 :]
     path = tmp_path / "m.csv.gz"
     path.write_bytes(packed)
     with pytest.raises(InputError, match=compression) as caught:
@@ -120,13 +116,3 @@ def test_folders_and_absent_files_cannot_be_opened(tmp_path):
         ByteStream(tmp_path)
     with pytest.raises(InputError, match="no such file"):
         ByteStream(tmp_path / "none")
-
-
-def test_an_archive_of_a_version_that_does_not_exist_is_still_an_archive(tmp_path):
-    path = tmp_path / "m.xlsx"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("xl/workbook.xml", "")
-    content = path.read_bytes()
-    at = content.index(b"PK\1\2")
-    path.write_bytes(content[: at + 6] + b"\x87" + content[at + 7 :])  # version needed: 13.5
-    assert recognize(path) == Content(Kind.ZIP, None)

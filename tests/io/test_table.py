@@ -62,17 +62,10 @@ def test_a_table_without_columns_is_refused(tmp_path):
         read_labels(str(tmp_path / "labels.parquet"))
 
 
-@pytest.mark.parametrize("what", ["text", "date", "name"])
-def test_parquet_that_python_cannot_hold_is_refused(what, tmp_path):
-    names = ["sample", "tissue"]
-    column = pa.array(["tumor", "rest"])
-    if what == "date":
-        column = pa.array([1 << 40, 5]).view(pa.timestamp("s"))
+def test_dates_that_python_cannot_hold_are_refused(tmp_path):
+    column = pa.array([1 << 40, 5]).view(pa.timestamp("s"))
     path = tmp_path / "labels.parquet"
-    pq.write_table(pa.table([["a", "b"], column], names), path, compression="none")
-    if what != "date":
-        word = b"tumor" if what == "text" else b"tissue"
-        path.write_bytes(path.read_bytes().replace(word, b"\xff" + word[1:]))
+    pq.write_table(pa.table([["a", "b"], column], ["sample", "tissue"]), path)
     with pytest.raises(InputError, match="cannot be read"):
         read_labels(f"{path}:tissue")
 
@@ -131,6 +124,7 @@ def test_tables_keep_their_columns_in_order(write):
     assert table.where(1, "symbol").endswith("map.csv, line 3, column 'symbol'")
 
 
+@pytest.mark.nightly
 def test_labels_of_every_shared_data_set(shared_data):
     files = sorted(shared_data.glob("*/labels.tsv"))
     assert files

@@ -265,16 +265,13 @@ def test_feature_types_of_codes_are_read_past(tmp_path, counts):
 
 
 @pytest.mark.parametrize("part", ["id", "name", "feature_type"])
-@pytest.mark.parametrize("shape", [(1, N_GENES), (N_GENES, 1), (N_GENES - 1,), ()])
-def test_hdf5_whose_features_are_described_by_other_numbers_is_refused(
-    tmp_path, counts, part, shape
-):
+def test_hdf5_whose_features_are_described_by_other_numbers_is_refused(tmp_path, counts, part):
     path = write_h5(tmp_path / "m.h5", counts)
     with h5py.File(path, "r+") as file:
         features = file["matrix/features"]
         if part in features:
             del features[part]
-        features[part] = np.full(shape, b"one")
+        features[part] = np.full(N_GENES - 1, b"one")
     with pytest.raises(InputError, match="not one value of each feature") as caught:
         read(path, open_tenx_h5)
     assert "matrix/features/" in caught.value.where

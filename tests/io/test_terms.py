@@ -61,10 +61,14 @@ def test_annotations(write_text):
     assert read_terms(str(path), "IDA", "id").genes == ["idA", "idB", "idC"]
 
 
-def test_real_terms(shared_data, sample_data):
+@pytest.mark.nightly
+def test_real_terms(shared_data):
     found = read_terms(str(shared_data / "genesets" / "go_bp.gmt"))
     assert len(found.terms) == 7273
     assert found.matrix.data.min() == found.matrix.data.max() == 1.0
+
+
+def test_the_sample_data(sample_data):
     simulated = read_terms(str(sample_data / "go_terms.csv"))
     expected = pd.read_csv(sample_data / "go_terms.csv", index_col=0)
     check(simulated, expected.columns, expected.to_numpy(), expected.index)

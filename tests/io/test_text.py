@@ -3,7 +3,6 @@ from __future__ import annotations
 import gzip
 import subprocess
 import sys
-import tracemalloc
 
 import numpy as np
 import pytest
@@ -38,7 +37,7 @@ def refused(path, **options):
     return str(caught.value)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_whatever_is_written_is_read_back(data, tmp_path_factory):
     n, m = data.draw(st.integers(1, 6)), data.draw(st.integers(1, 5))
@@ -98,7 +97,7 @@ def test_entrez_ids_and_integer_sample_ids_are_ids(write):
 
 
 def test_a_row_longer_than_any_chunk(write):
-    n = 60_000
+    n = 20_000
     row = np.random.default_rng(0).normal(size=(3, n))
     lines = ["id," + ",".join(f"s{i}" for i in range(n))]
     lines += [f"g{i}," + ",".join(map(repr, r.tolist())) for i, r in enumerate(row)]
@@ -151,12 +150,12 @@ def test_values_beyond_float32_are_refused_only_there(write):
         (b"id,a,b\ng1,1,2\ng2,\0,2\n", "line 3"),
     ],
 )
-@pytest.mark.parametrize("block_bytes", [1, 1 << 20])
-def test_what_is_wrong_is_named(write, text, expected, block_bytes):
+def test_what_is_wrong_is_named(write, text, expected):
     path = write(text)
-    message = refused(path, block_bytes=block_bytes)
-    assert expected in message
-    assert str(path) in message
+    for block_bytes in (1, 1 << 20):
+        message = refused(path, block_bytes=block_bytes)
+        assert expected in message
+        assert str(path) in message
 
 
 def test_what_is_left_of_lines_of_geo_is_named(write):
@@ -186,24 +185,10 @@ def test_line_numbers_count_comments(write):
 
 
 def test_damaged_gzip_is_named(write):
-    data = gzip.compress(b"id,a,b\n" + b"".join(b"g%d,%d,2\n" % (i, i * 7) for i in range(99999)))
+    data = gzip.compress(b"id,a,b\n" + b"".join(b"g%d,%d,2\n" % (i, i * 7) for i in range(9999)))
     message = refused(write(data[: len(data) // 2], "m.csv.gz"))
     assert "gzip" in message
     assert "m.csv.gz" in message
-
-
-@pytest.mark.slow
-def test_memory_stays_near_the_block_size(write):
-    row = ",".join(["1.25"] * 200)
-    path = write("id," + ",".join(f"s{i}" for i in range(200)) + f"\ng,{row}" * 20_000)
-    block_bytes = 1 << 20
-    reader = open_text(path, ReadOptions(block_bytes=block_bytes))
-    tracemalloc.start()
-    n_rows = sum(len(block.ids) for block in reader.blocks())
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert n_rows == 20_000
-    assert peak < 6 * block_bytes
 
 
 def test_reading_text_does_not_import_pandas(write):

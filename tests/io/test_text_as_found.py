@@ -17,10 +17,9 @@ from sfs_cli.io.files.table import read_table, sure_annotations
 from sfs_cli.io.files.text import text_lines
 from sfs_cli.io.matrix.base import ReadOptions, open_matrix
 
-RNG = np.random.default_rng(3)
 SAMPLES = [f"s{i}" for i in range(4)]
 FRAME = pd.DataFrame(
-    RNG.normal(size=(150, 4)).round(3),
+    np.random.default_rng(3).normal(size=(150, 4)).round(3),
     pd.Index([f"ENSG{i:03d}" for i in range(150)], name="id"),
     SAMPLES,
 )
@@ -133,27 +132,22 @@ def test_tables_without_numbers_are_refused(tmp_path, suffix):
 
 @pytest.mark.parametrize(
     "content",
-    [
-        "id,a,b\ng1,x,2\n",
-        "id\ng1\n",
-        "id,a\n",
-        "id,a\ng1,\n",
-        "x\n",
-        ",\n,\n",
-        "id,a\ng1,x\ng2,y\n",
-    ],
+    ["id,a,b\ng1,x,2\n", "id\ng1\n", "id,a\n", "x\n", ",\n,\n", "id,a\ng1,x\ng2,y\n"],
 )
-def test_tables_of_hardly_anything_are_refused_or_read_as_they_are(tmp_path, content):
+def test_tables_of_hardly_anything_are_refused(tmp_path, content):
     (tmp_path / "m.csv").write_text(content)
-    try:
-        found, texts, _ = read(tmp_path / "m.csv")
-    except InputError:
-        return
+    assert "m.csv" in refused(tmp_path / "m.csv")
+
+
+def test_a_table_of_one_missing_value_is_read(tmp_path):
+    (tmp_path / "m.csv").write_text("id,a\ng1,\n")
+    found, texts, _ = read(tmp_path / "m.csv")
     assert (found.shape, texts) == ((1, 1), {})
+    assert found.isna().all(axis=None)
 
 
 def test_a_wide_row_with_a_class(tmp_path):
-    n = 50_000
+    n = 5_000
     lines = ["id,tissue," + ",".join(f"g{i}" for i in range(n))]
     lines += [f"c{i},lung," + ",".join([f"{i}.5"] * n) for i in range(3)]
     (tmp_path / "m.csv").write_text("\n".join(lines))
