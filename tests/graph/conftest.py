@@ -20,7 +20,10 @@ def read_matrix(folder: Path) -> tuple[np.ndarray, np.ndarray]:
     return np.ascontiguousarray(X), codes
 
 
-@pytest.fixture(scope="session", params=["colon", "pix10p"])
+NIGHTLY = [pytest.param(name, marks=pytest.mark.nightly) for name in ("colon", "pix10p")]
+
+
+@pytest.fixture(scope="session", params=NIGHTLY)
 def real(request: pytest.FixtureRequest, shared_data: Path) -> tuple[np.ndarray, np.ndarray]:
     """Two real data sets; pix10p has identical samples."""
     return read_matrix(shared_data / request.param)

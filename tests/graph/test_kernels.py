@@ -61,7 +61,7 @@ def test_identical_samples_of_real_data_are_at_distance_zero(real: Data) -> None
         np.testing.assert_array_equal(distances_of(X + offset) == 0.0, same)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=50)
 @given(
     st.integers(2, 30),
     st.integers(1, 400),

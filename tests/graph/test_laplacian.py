@@ -13,9 +13,16 @@ from sfs_cli.graph.similarity import (
 )
 
 N = 17
-RNG = np.random.default_rng(0)
-FACTOR = np.where(RNG.random((N, 4)) < 0.6, RNG.random((N, 4)), 0.0)
-FACTOR[:, 0] += 0.1
+
+
+def _factor() -> np.ndarray:
+    rng = np.random.default_rng(0)
+    factor = np.where(rng.random((N, 4)) < 0.6, rng.random((N, 4)), 0.0)
+    factor[:, 0] += 0.1
+    return factor
+
+
+FACTOR = _factor()
 S = FACTOR @ FACTOR.T
 KINDS: dict[str, Similarity] = {
     "dense": DenseSimilarity(S),
@@ -28,7 +35,7 @@ KINDS: dict[str, Similarity] = {
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("laplacian_of", [NormalizedLaplacian, UnnormalizedLaplacian])
 def test_products_and_forms_are_those_of_the_dense_matrix(
-    laplacian_of: type[NormalizedLaplacian], kind: str
+    laplacian_of: type[NormalizedLaplacian], kind: str, rng: np.random.Generator
 ) -> None:
     degrees = S.sum(axis=1)
     L = np.diag(degrees) - S
@@ -36,7 +43,7 @@ def test_products_and_forms_are_those_of_the_dense_matrix(
         L /= np.sqrt(np.outer(degrees, degrees))
     laplacian = laplacian_of(KINDS[kind])
     np.testing.assert_allclose(laplacian.trivial @ L, 0, atol=1e-14)
-    G = RNG.normal(size=(5, N))
+    G = rng.normal(size=(5, N))
     G -= np.outer(G @ laplacian.trivial, laplacian.trivial)
     np.testing.assert_allclose(laplacian.apply(G), G @ L, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(laplacian.smooth(G), G - G @ L, rtol=1e-9, atol=1e-12)

@@ -31,7 +31,7 @@ def sorted_neighbors(d2: np.ndarray, k: int) -> np.ndarray:
     return np.array([similarities.neighbors(d2, i, k) for i in range(len(d2))])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50)
 @given(st.data())
 def test_ties_are_broken_by_index(data: st.DataObject) -> None:
     n = data.draw(st.integers(2, 25))
@@ -147,7 +147,7 @@ def test_lengths_are_the_distances_of_knn_edges(real: Data) -> None:
     np.testing.assert_allclose(lengths.toarray(), expected, rtol=1e-9)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.xdist_group("pynndescent")  # one worker compiles it
 def test_approximate_neighbors_are_nearly_the_exact_ones() -> None:
     pytest.importorskip("pynndescent")
@@ -164,7 +164,7 @@ def test_approximate_neighbors_are_nearly_the_exact_ones() -> None:
     assert np.mean([len(set(a) & set(b)) / 5 for a, b in zip(indices, exact)]) > 0.98
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.xdist_group("pynndescent")  # one worker compiles it
 def test_approximate_neighbors_of_identical_samples_leave_out_the_sample() -> None:
     pytest.importorskip("pynndescent")

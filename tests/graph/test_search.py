@@ -99,11 +99,10 @@ def test_the_graph_is_the_same(rule):
 @pytest.fixture
 def uneven_rounding(monkeypatch):
     """Round each distance of a panel in another way, as a BLAS does at the edges of its tiles."""
-    rng = np.random.default_rng(1)
 
     def panel(engine, lo, hi):
         d2 = distance_panel(engine, lo, hi)
-        return d2 + 1e-12 * rng.random(d2.shape)
+        return d2 + 1e-12 * np.random.default_rng(lo).random(d2.shape)
 
     monkeypatch.setattr(neighbors, "distance_panel", panel)
 
@@ -197,7 +196,7 @@ def test_without_the_extra_the_search_is_exact_and_says_how_to_be_faster(monkeyp
     assert "sfs-cli[singlecell]" in request.run.log.warnings[0]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.xdist_group("pynndescent")  # one worker compiles it
 @pytest.mark.parametrize("rule", RULES)
 def test_an_approximate_search_finds_nearly_all(rule):

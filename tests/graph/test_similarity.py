@@ -18,9 +18,15 @@ from sfs_cli.graph.similarity import (
     look_like_distances,
 )
 
-RNG = np.random.default_rng(0)
-FACTOR = np.where(RNG.random((17, 4)) < 0.6, RNG.random((17, 4)), 0.0)
-FACTOR[:, 0] += 0.1
+
+def _factor() -> np.ndarray:
+    rng = np.random.default_rng(0)
+    factor = np.where(rng.random((17, 4)) < 0.6, rng.random((17, 4)), 0.0)
+    factor[:, 0] += 0.1
+    return factor
+
+
+FACTOR = _factor()
 MATRIX = FACTOR @ FACTOR.T
 KINDS = {
     "dense": DenseSimilarity(MATRIX),
@@ -46,9 +52,9 @@ def test_every_kind_is_the_same_matrix(similarity: Similarity) -> None:
 @pytest.mark.parametrize(("dtype", "rtol"), [(np.float64, 1e-13), (np.float32, 1e-5)])
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_matmul_keeps_the_dtype_of_the_block(
-    similarity: Similarity, dtype: type, rtol: float, order: str
+    similarity: Similarity, dtype: type, rtol: float, order: str, rng: np.random.Generator
 ) -> None:
-    block = np.asarray(RNG.normal(size=(5, 17)), dtype=dtype, order=order)
+    block = np.asarray(rng.normal(size=(5, 17)), dtype=dtype, order=order)
     product = similarity.matmul(block)
     assert product.dtype == dtype
     assert product.shape == (5, 17)
@@ -58,9 +64,11 @@ def test_matmul_keeps_the_dtype_of_the_block(
 
 @pytest.mark.parametrize(("dtype", "rtol"), [(np.float64, 1e-13), (np.float32, 1e-5)])
 @pytest.mark.parametrize("thin", [similarity_module.THIN, 0])
-def test_form_is_that_of_the_matrix(dtype: type, rtol: float, thin: int, monkeypatch) -> None:
+def test_form_is_that_of_the_matrix(
+    dtype: type, rtol: float, thin: int, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
+) -> None:
     monkeypatch.setattr(similarity_module, "THIN", thin)  # a sparse factor is multiplied as one
-    block = RNG.normal(size=(5, 17)).astype(dtype)
+    block = rng.normal(size=(5, 17)).astype(dtype)
     expected = np.einsum("bi,ij,bj->b", block, MATRIX, block)
     for similarity in KINDS.values():
         again = pickle.loads(pickle.dumps(similarity))  # without what it has kept
@@ -73,9 +81,11 @@ def test_matmul_refuses_integers(similarity: Similarity) -> None:
         similarity.matmul(np.ones((2, 17), dtype=np.int64))
 
 
-def test_pickle_carries_the_matrix_and_no_casts(similarity: Similarity) -> None:
+def test_pickle_carries_the_matrix_and_no_casts(
+    similarity: Similarity, rng: np.random.Generator
+) -> None:
     bare = len(pickle.dumps(similarity))
-    block = RNG.normal(size=(3, 17)).astype(np.float32)
+    block = rng.normal(size=(3, 17)).astype(np.float32)
     expected = similarity.matmul(block)
     assert len(pickle.dumps(similarity)) == bare
     again = pickle.loads(pickle.dumps(similarity))
@@ -148,8 +158,10 @@ def test_negative_degrees_are_told_from_zero_ones() -> None:
 
 
 @pytest.mark.parametrize("kind", ["dense", "factor"])
-def test_inner_products_of_centred_features_have_zero_degrees_to_rounding(kind: str) -> None:
-    Z = RNG.normal(size=(40, 300)) * 1e3
+def test_inner_products_of_centred_features_have_zero_degrees_to_rounding(
+    kind: str, rng: np.random.Generator
+) -> None:
+    Z = rng.normal(size=(40, 300)) * 1e3
     Z -= Z.mean(axis=0)
     similarity = DenseSimilarity(Z @ Z.T) if kind == "dense" else FactoredSimilarity(Z)
     with pytest.raises(InputError, match=r"40 of 40 .*\(40 zero, 0 negative\)") as caught:
@@ -175,8 +187,8 @@ def test_distances_are_told_from_similarities(convert):
 
 
 @pytest.mark.parametrize("convert", [np.asarray, csr_array])
-def test_distances_of_correlations_are_0_on_the_diagonal_to_rounding(convert):
-    profiles = RNG.normal(size=(9, 40))
+def test_distances_of_correlations_are_0_on_the_diagonal_to_rounding(convert, rng):
+    profiles = rng.normal(size=(9, 40))
     distances = 1 - np.corrcoef(profiles)
     distances[[0, 1], [0, 1]] = 2e-16, -2e-16
     assert look_like_distances(convert(distances))

@@ -96,7 +96,6 @@ def test_labels_of_a_file_and_of_the_run(study):
     check(study.fused(f"t=labels:{path}:batch").S, np.eye(N))
 
 
-@pytest.mark.slow
 def test_annotations_and_graphs_of_an_h5ad(study):
     import anndata as ad
     import pandas as pd

@@ -233,13 +233,6 @@ def test_terms_and_edges_are_carried_over_by_a_map(study):
     check(made.S, of_distances(twin.over_edges(study.X, S)))
 
 
-def test_few_genes_found_are_only_warned_of_where_that_is_allowed(study):
-    genes = study.text("g1\ng2\n" + "".join(f"X{i}\n" for i in range(50)), "g.txt")
-    made = study.fused(f"g=genes:{genes}", more=("--allow-unmatched",))
-    check(made.S, rbf_of(study, ["g1", "g2"]))
-    assert "source g: 2 of 52 ids found" in made.record["warnings"][0]
-
-
 def test_counts_per_million_are_those_of_all_genes(study):
     genes = study.text("g1\ng2\ng5\n", "g.txt")
     cpm = twin.cpm(study.X)[:, [1, 2, 5]]

@@ -89,9 +89,9 @@ def test_against_a_loop():
     assert matched.found == len({k for _, k in expected})
 
 
-def refused(features, ids, *, allow=False, pairs=None):
+def refused(features, ids, *, pairs=None):
     with pytest.raises(InputError) as caught:
-        check_found(FeatureIndex(features, pairs).find(ids), "go", "go.gmt", allow)
+        check_found(FeatureIndex(features, pairs).find(ids), "go", "go.gmt", False)
     return caught.value
 
 
@@ -134,23 +134,11 @@ def test_too_few_ids_are_refused_with_examples_of_both_sides():
         "go.gmt: ids not found are x1, x2, x3 and 7 more; features are GENE0, GENE1, GENE2 and "
         "37 more"
     )
-    assert error.hint == (
-        "give a table of both ids with --id-map; --allow-unmatched continues with those that were "
-        "found"
-    )
+    assert "--id-map" in error.hint
 
 
-def test_too_few_ids_are_a_warning_where_that_is_allowed():
-    matched = FeatureIndex(GENES).find(["GENE1", *(f"x{i}" for i in range(11))])
-    said = check_found(matched, "go", "go.gmt", True)
-    assert said == "source go: 1 of 12 ids found among the features (go.gmt)"
-
-
-@pytest.mark.parametrize("allow", [False, True])
-def test_none_found_is_refused_always(allow):
-    error = refused(GENES, ["x", "y"], allow=allow)
-    assert error.what == "source go: none of 2 ids found among the features"
-    assert "--allow-unmatched" not in error.hint
+def test_none_found_is_refused():
+    assert refused(GENES, ["x", "y"]).what == "source go: none of 2 ids found among the features"
 
 
 def test_too_few_ids_with_a_map():
@@ -258,6 +246,7 @@ def test_a_stored_zero_is_no_term():
     np.testing.assert_array_equal(found.toarray(), [[1, 1]])
 
 
+@pytest.mark.nightly
 def test_a_real_map_of_probes(shared_data):
     path = shared_data / "knowledge" / "hugenefl_symbols.tsv"
     lines = path.read_text().splitlines()[1:]

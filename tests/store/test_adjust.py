@@ -13,18 +13,18 @@ from sfs_cli.store.prepared import PreparedMatrix
 from tests.making import DOUBLE, fit, make_matrix
 from tests.oracles import covariates as oracle
 
-RNG = np.random.default_rng(5)
 N, M = 23, 61
 BATCH = [f"b{i % 3}" for i in range(N)]
-AGE = RNG.normal(50, 10, N)
+AGE = np.random.default_rng(5).normal(50, 10, N)
 D = oracle.design(BATCH, AGE)
 
 
 @pytest.fixture(scope="module")
 def X() -> np.ndarray:
     """Samples x features: counts whose means differ between batches, some of them zero."""
-    X = RNG.poisson(3, (N, M)).astype(np.float64)
-    X += 4.0 * (np.array(BATCH) == "b1")[:, None] * RNG.integers(0, 3, M)
+    rng = np.random.default_rng(6)
+    X = rng.poisson(3, (N, M)).astype(np.float64)
+    X += 4.0 * (np.array(BATCH) == "b1")[:, None] * rng.integers(0, 3, M)
     return X
 
 
@@ -48,11 +48,11 @@ def read(source: PreparedMatrix, size: int = M) -> tuple[np.ndarray, np.ndarray]
 
 
 @pytest.mark.parametrize("kind", ["factor", "numbers", "collinear", "large", "shifted"])
-def test_a_basis_is_orthonormal_spans_the_design_and_names_what_adds_nothing(kind):
+def test_a_basis_is_orthonormal_spans_the_design_and_names_what_adds_nothing(kind, rng):
     levels = np.array([[b == f"b{i}" for b in BATCH] for i in range(3)], float)
     columns, expected = {
         "factor": (levels, [1, 1, 0]),
-        "numbers": (np.stack([AGE, AGE**2, RNG.normal(size=N)]), [1, 1, 1]),
+        "numbers": (np.stack([AGE, AGE**2, rng.normal(size=N)]), [1, 1, 1]),
         "collinear": (np.stack([AGE, np.full(N, 7.0), 3 - 2 * AGE, levels[0]]), [1, 0, 0, 1]),
         "large": (np.stack([AGE * 1e300, AGE * 1e-300, levels[1] * 1e308]), [1, 0, 1]),
         "shifted": (np.stack([AGE + 1e9, levels[0] - 1e9]), [1, 1]),

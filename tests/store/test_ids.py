@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from anndata.utils import make_index_unique
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfs_cli.errors import InputError
@@ -27,6 +27,7 @@ def test_unique_ids_stay():
 
 
 @pytest.mark.filterwarnings("ignore:Suffix used")
+@settings(max_examples=50)
 @given(st.lists(st.sampled_from(["a", "b", "a-1", "a-1-1", "b-2", "a-2"]), max_size=12))
 def test_the_convention_is_that_of_anndata(ids):
     mine, renamed = unique_features(ids)

@@ -9,13 +9,13 @@ import pytest
 
 from sfs_cli.compute.engine import Engine, ThreadExecutor
 from sfs_cli.compute.matrix import Span, cut
-from sfs_cli.compute.passes import PassList
 from sfs_cli.errors import InputError
 from sfs_cli.store.disk import DenseStore
 from sfs_cli.store.filters import FeatureFilter
+from sfs_cli.store.matrix import DenseMatrix
 from sfs_cli.store.prepared import PreparedMatrix
-from sfs_cli.store.quantile import group_size, held, reads, replaced
-from tests.making import features_of, fit, make_matrix
+from sfs_cli.store.quantile import group_size, held, replaced
+from tests.making import fit, make_matrix
 from tests.oracles.preparation import quantile_normalized
 
 N, M = 11, 60
@@ -84,15 +84,19 @@ def test_memory_and_threads_do_not_change_a_byte(
 
 
 @pytest.mark.parametrize(("samples", "times"), [(100, 1), (11, 1), (10, 4), (3, 8), (1, 22)])
-def test_the_passes_are_those_planned(samples: int, times: int, tmp_path: Path) -> None:
-    memory = 8 * 8 * M * samples
-    assert reads(N, M, memory) == times
-    source = PreparedMatrix(make_matrix(values()), steps=("quantile",))
-    passes = PassList([], M)
-    engine = Engine(source, ThreadExecutor(), DOUBLE, 7, passes=passes)
-    source.fit(engine, memory, tmp_path)
-    assert sum(row.executed for row in passes.rows.values()) == times
-    assert features_of(passes) == times * M
+def test_the_matrix_is_read_as_often_as_memory_asks_for(
+    samples: int, times: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+    read_values = DenseMatrix.read
+
+    def read_and_count(matrix: DenseMatrix, span: Span, out: np.ndarray) -> None:
+        seen.append(span.size)
+        read_values(matrix, span, out)
+
+    monkeypatch.setattr(DenseMatrix, "read", read_and_count)
+    prepared(values(), memory=8 * 8 * M * samples, folder=tmp_path)
+    assert sum(seen) == times * M
 
 
 def test_steps_before_and_behind_it_are_taken_in_order(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,9 +22,7 @@ LIMITS = [1, 100, 500, 1 << 30]
 """Less than a row; many panels; a few; everything in memory."""
 
 
-@pytest.mark.one_in(3)
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("limit", LIMITS)
+@pytest.mark.parametrize(("limit", "dtype"), [*zip(LIMITS, ["float64", "float32"] * 2)])
 @pytest.mark.parametrize("rows", ["features", "samples"])
 @pytest.mark.parametrize("sparse", [False, True])
 def test_every_way_into_a_store_gives_the_same_matrix(
@@ -45,9 +44,9 @@ def test_a_small_matrix_leaves_no_file_and_a_large_one_no_panel(built, counts, r
     large = built(counts, rows=rows, sparse=sparse, limit=100)
     kept = built(counts, rows=rows, sparse=sparse, keep=True)
     values = {"indptr.bin", "indices.bin", "data.bin"} if sparse else {"values.bin"}
-    whole = values | {"manifest.json", "features.parquet", "samples.parquet", "checksums.bin"}
+    whole = values | {"manifest.json", "features.parquet", "samples.parquet"}
     for made in (large, kept):
-        assert {p.name for p in made.folder.iterdir()} == whole
+        assert {p.name for p in made.folder.iterdir()} - {"checksums.bin"} == whole
 
 
 @pytest.mark.parametrize("rows", ["features", "samples"])
@@ -62,23 +61,27 @@ def test_values_on_disk_are_the_same_bytes_whatever_the_limit(built, counts, row
         assert len(contents) == 1
 
 
-def test_more_panels_than_files_a_process_may_open(tmp_path):
-    resource = pytest.importorskip("resource")
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    values = np.arange(300.0 * 4).reshape(300, 4)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (min(soft, 200), hard))
-    try:
-        dense, sparse = SampleRows(tmp_path, 1), SparseSampleRows(tmp_path, 1)
-        for row in values:
-            dense.add(row[None])
-            sparse.add(csr_array(row[None]))
-        assert dense.finish(to_disk=False) is None
-        assert sparse.finish(to_disk=False) is None
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    stored = np.fromfile(tmp_path / "values.bin").reshape(4, 300)
+def test_no_more_than_a_few_files_are_open_however_many_panels_there_are(tmp_path, monkeypatch):
+    values = np.arange(1.0, 401).reshape(100, 4)
+    open_file, files, most = Path.open, [], [0]
+
+    def open_and_count(*args, **options):
+        files.append(open_file(*args, **options))
+        most[0] = max(most[0], sum(not file.closed for file in files))
+        return files[-1]
+
+    monkeypatch.setattr(Path, "open", open_and_count)
+    dense, sparse = SampleRows(tmp_path, 1), SparseSampleRows(tmp_path, 1)
+    for row in values:
+        dense.add(row[None])
+        sparse.add(csr_array(row[None]))
+    assert dense.finish(to_disk=False) is None
+    assert sparse.finish(to_disk=False) is None
+    assert len(files) >= 100
+    assert most[0] <= 3
+    stored = np.fromfile(tmp_path / "values.bin").reshape(4, 100)
     np.testing.assert_array_equal(stored, values.T)
-    assert np.fromfile(tmp_path / "indptr.bin", np.int64).tolist() == [0, 299, 599, 899, 1199]
+    assert np.fromfile(tmp_path / "indptr.bin", np.int64).tolist() == [0, 100, 200, 300, 400]
 
 
 def test_blocks_without_a_stored_value(tmp_path, counts):

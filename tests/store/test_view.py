@@ -97,8 +97,9 @@ def test_only_the_first_places_are_kept(matrix, counts):
     assert missing.places == tuple(("g5", f"s{i}") for i in range(5))
 
 
-@pytest.mark.parametrize("samples", [None, np.array([8, 2, 3, 7, 0])])
-@pytest.mark.parametrize("policy", ["drop", "mean"])
+@pytest.mark.parametrize(
+    ("samples", "policy"), [(None, "mean"), (np.array([8, 2, 3, 7, 0]), "drop")]
+)
 @pytest.mark.parametrize(
     "steps", [(), ("log1p", "zscore"), ("cpm", "log1p"), ("log1p", "clr", "center"), ("cpm", "clr")]
 )

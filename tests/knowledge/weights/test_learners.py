@@ -14,7 +14,7 @@ from sfs_cli.graph.distances import correlation
 from sfs_cli.knowledge.fuse import one_scale, weighted_sum
 from sfs_cli.knowledge.weights import learner
 from sfs_cli.options.weightings import WEIGHTINGS
-from tests.graph.conftest import read_matrix
+from tests.graph.conftest import NIGHTLY, read_matrix
 from tests.knowledge.weights.problems import (
     LEARNERS,
     WEIGHERS,
@@ -29,7 +29,7 @@ from tests.knowledge.weights.problems import (
 SUPERVISED = ("alignf", "rkda")
 
 
-@pytest.fixture(scope="module", params=["colon", "pix10p"])
+@pytest.fixture(scope="module", params=NIGHTLY)
 def real(request: pytest.FixtureRequest, shared_data: Path) -> tuple[list[np.ndarray], np.ndarray]:
     """Three kernels of thirds of the features, and a graph; pix10p has identical samples."""
     X, codes = read_matrix(shared_data / request.param)

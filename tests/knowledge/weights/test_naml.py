@@ -47,7 +47,7 @@ def test_the_first_turn_finds_the_minimum_over_the_weights(monkeypatch):
     assert found.objectives[0] == pytest.approx(start, rel=1e-10)
     assert relative_gap(p.kernels, found.weights, L, 1 / 30) <= 1e-8
     best = slsqp(p.kernels, L, 1 / 30)
-    assert found.objective <= best * (1 + 1e-10)
+    assert found.objective <= best * (1 + 1e-8)  # to the gap at which it stops
     assert found.objective == pytest.approx(best, rel=1e-5)
     assert not found.converged
     assert found.stop == "1 iterations"

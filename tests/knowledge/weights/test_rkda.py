@@ -53,7 +53,7 @@ def test_an_independent_solver_finds_nothing_lower(seed):
     p = planted(seed, n=30)
     found = p.learn("rkda")
     best = slsqp(p.kernels, oracle.scaled_class_indicators(p.codes), 1 / 30)
-    assert found.objective <= best * (1 + 1e-10)
+    assert found.objective <= best * (1 + 1e-8)  # to the gap at which it stops
     assert found.objective == pytest.approx(best, rel=1e-5)
 
 
