@@ -1,4 +1,4 @@
-"""Every ranking on every similarity and every gamma, through a whole run, against the twins."""
+"""Every ranking on every similarity, through a whole run, and with every gamma: the twins."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from sfs_cli.graph.similarity import DenseSimilarity
 from tests.making import write_labels, write_parquet
-from tests.methods.helpers import GAMMAS, gamma_options, in_input_order, run, run_scores
+from tests.methods.helpers import GAMMAS, gamma_options, in_input_order, run, run_scores, score
 from tests.oracles import similarities, spec
 
 N, K = 36, 4
@@ -105,6 +106,8 @@ GRAPHS = (
     "knn",
     "knn binary",
     "knn self-tuning",
+    "knn-correlation",
+    "knn-correlation binary",
     "geodesic",
     "diffusion",
     "label",
@@ -115,9 +118,7 @@ GRAPHS = (
 )
 
 
-@pytest.mark.one_in(3)
-@pytest.mark.parametrize("gamma", GAMMAS)
-@pytest.mark.parametrize("ranking", ["phi1", "phi2"])
+@pytest.mark.parametrize(("ranking", "gamma"), [("phi1", "2"), ("phi2", "exp")])
 @pytest.mark.parametrize("graph", GRAPHS)
 def test_phi1_and_phi2(data: Data, graph: str, ranking: str, gamma: str) -> None:
     options, S = data.graphs[graph]
@@ -126,15 +127,23 @@ def test_phi1_and_phi2(data: Data, graph: str, ranking: str, gamma: str) -> None
     np.testing.assert_allclose(found, expected, rtol=1e-8)
 
 
-@pytest.mark.parametrize("gamma", ["1", "3", "exp"])
 @pytest.mark.parametrize("graph", GRAPHS)
-def test_phi3_with_clusters_given(data: Data, graph: str, gamma: str) -> None:
-    options, S = data.graphs[graph]
+def test_every_gamma(data: Data, graph: str) -> None:
+    """By a scorer alone, on the twin of the graph."""
+    S = data.graphs[graph][1]
+    similarity = DenseSimilarity(S)
     # phi3 is only defined where the spectrum is cut between different eigenvalues
     values, _ = spec.eigenpairs(S)
     k = next(k for k in range(3, 9) if values[k] - values[k - 1] > 1e-3)
-    found = run_scores(data.matrix, ranking="phi3", clusters=k, **gamma_options(gamma), **options)
-    np.testing.assert_allclose(found, spec.phi3(data.X, S, GAMMAS[gamma], k), rtol=1e-8)
+    for gamma, function in GAMMAS.items():
+        options = gamma_options(gamma)
+        for ranking in ("phi1", "phi2"):
+            found = score("spec", data.X, similarity, ranking=ranking, **options)
+            expected = getattr(spec, ranking)(data.X, S, function)
+            np.testing.assert_allclose(found, expected, rtol=1e-8, err_msg=f"{ranking} {gamma}")
+        found = score("spec", data.X, similarity, ranking="phi3", clusters=k, **options)
+        expected = spec.phi3(data.X, S, function, k)
+        np.testing.assert_allclose(found, expected, rtol=1e-8, err_msg=f"phi3 {gamma}")
 
 
 @pytest.mark.parametrize("graph", GRAPHS)

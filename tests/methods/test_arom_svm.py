@@ -4,14 +4,13 @@ import sys
 
 import numpy as np
 import pytest
+from sklearn.svm import SVC
 
 from sfs_cli.errors import InputError, MissingExtraError
 from sfs_cli.methods import arom_svm
 from sfs_cli.methods.base import Solution, Status
 from tests.making import HELD, STREAMED, make_problem
 from tests.methods.helpers import check_solution
-
-pytest.importorskip("sklearn")
 
 
 def solve(X: np.ndarray, codes: np.ndarray, select: int, **given: int) -> Solution:
@@ -48,8 +47,6 @@ def test_it_finds_planted_features(classes: int) -> None:
 
 def test_one_iteration_is_a_linear_svm() -> None:
     """The first factors are the absolute weights of scikit-learn's machine on the features."""
-    from sklearn.svm import SVC
-
     X, codes = planted(2)
     Z = X - X.mean(axis=0)
     Z /= np.linalg.norm(Z, axis=0)

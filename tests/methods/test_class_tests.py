@@ -90,21 +90,19 @@ def test_features_that_do_not_vary_within_the_classes_are_no_discovery(scorer: A
     assert any(f"{perfect.sum()} features have an infinite" in text for text in made.warnings)
 
 
-@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "options",
     [
         {"method": "hsic", "pvalues": "moments"},
-        {"method": "hsic", "pvalues": "permutation:2000"},
+        {"method": "hsic", "pvalues": "permutation:900"},
         {"method": "fisher", "pvalues": "moments"},
         {"method": "spec", "similarity": "label", "pvalues": "moments"},
-        {"method": "mutual-info", "pvalues": "permutation:2000"},
     ],
     ids=lambda each: f"{each['method']} {each['pvalues']}",
 )
 def test_no_order_of_few_labels_has_a_smaller_p(tmp_path: Path, options: dict[str, Any]) -> None:
     rng = np.random.default_rng(4)
-    values = rng.normal(size=(60, 30)) + np.linspace(0, 40, 60)[:, None] * (np.arange(30) < 3)
+    values = rng.normal(size=(12, 30)) + np.linspace(0, 40, 12)[:, None] * (np.arange(30) < 3)
     write_table(tmp_path / "x.csv", values)
     labels = write_labels(tmp_path / "y.tsv", ["a"] * 3 + ["b"] * 27)
     config = RankConfig(str(tmp_path / "x.csv"), labels=labels, dtype="float64", **options)

@@ -12,11 +12,10 @@ from scipy import stats
 from sfs_cli.catalog import METHODS
 from sfs_cli.errors import SfsError
 from sfs_cli.graph.similarity import DenseSimilarity, Similarity, SparseSimilarity
-from sfs_cli.methods.significance import gaussian
+from sfs_cli.methods.significance import tested as tested_scores
 from sfs_cli.methods.significance.moments import Powers, RatioMoments
 from sfs_cli.methods.significance.permutation import Permutations
 from sfs_cli.methods.significance.ratios import Ratio, ratio_of
-from sfs_cli.methods.significance.tested import TestedScorer
 from sfs_cli.store.adjust import Adjustment, orthonormal
 from tests.making import make_engine, names, problem_of, write_labels, write_parquet
 from tests.methods.helpers import run
@@ -76,13 +75,21 @@ def ranked(folder: Path, X: np.ndarray, y: Any, batch: Any, age: Any, **options:
     return columns | {"score": ranking.score[back]}
 
 
-@pytest.mark.parametrize(("classes", "n"), [(2, 12), (2, 60), (4, 30)])
-@pytest.mark.parametrize("method", ["f-test", "fisher", "t-test"])
+@pytest.mark.parametrize(
+    ("method", "classes", "n"),
+    [
+        ("f-test", 2, 12),
+        ("f-test", 2, 60),
+        ("f-test", 4, 30),
+        ("fisher", 2, 60),
+        ("fisher", 4, 30),
+        ("t-test", 2, 12),
+        ("t-test", 2, 60),
+    ],
+)
 def test_classes_beside_covariates_are_nested_models(
     tmp_path: Path, method: str, classes: int, n: int
 ) -> None:
-    if method == "t-test" and classes > 2:
-        pytest.skip("compares two classes")
     X, y, batch, age = study(n, classes, seed=n)
     plain = {} if method == "fisher" else {"moderate": "no"}
     found = ranked(tmp_path, X, y, batch, age, method=method, **plain)
@@ -124,7 +131,10 @@ def test_too_few_samples_for_classes_and_covariates(tmp_path: Path) -> None:
 
 
 def test_null_features_of_confounded_batches_have_uniform_p_values(tmp_path: Path) -> None:
-    """Four of five samples of a batch are of one class; without covariates most are significant."""
+    """Four of five samples of a batch are of one class; without covariates most are significant.
+
+    Of this draw, as a test of uniformity rejects one in 100.
+    """
     rng = np.random.default_rng(0)
     n, m = 40, 4000
     batch = np.arange(n) % 2
@@ -186,22 +196,6 @@ def test_permuted_ratios_are_those_of_residuals_of_permuted_residuals() -> None:
     np.testing.assert_allclose(Permutations(tested, 100, 100, 0).ratios(x), expected, rtol=1e-10)
 
 
-@pytest.mark.parametrize("method", ["spec", "hsic"])
-def test_normal_noise_beside_covariates(method: str) -> None:
-    """The distribution in the dimensions that covariates leave, by Imhof's quadrature."""
-    rng, n = np.random.default_rng(6), 25
-    S = DenseSimilarity(graphs.rbf(rng.normal(size=(n, 3))))
-    Q = design_of(n, 4, 7)
-    found = gaussian.RatioDistribution(residual_ratio(method, S, Q), 1 << 30)
-    whole = residual_ratio(method, S, np.empty((0, n)))
-    taken = np.vstack([np.ones(n) / np.sqrt(n), Q])
-    U = np.linalg.svd(taken)[2][len(taken) :]
-    A, B = (U @ form.dense() @ U.T for form in (whole.numerator, whole.denominator))
-    for t in np.quantile(np.linalg.eigvals(np.linalg.solve(B, A)).real, [0.3, 0.5, 0.7]).tolist():
-        expected = pvalues.imhof(np.linalg.eigvalsh(A - t * B))
-        assert np.exp(found.log_probability(np.array([t])))[0] == pytest.approx(expected, rel=1e-6)
-
-
 def test_sparse_and_dense_graphs_beside_covariates_agree() -> None:
     S, Q = graph_of(60, 1), design_of(60, 2, 8)
     assert isinstance(S, SparseSimilarity)
@@ -215,13 +209,14 @@ def test_sparse_and_dense_graphs_beside_covariates_agree() -> None:
     assert found[0] == pytest.approx(found[1], rel=1e-8)
 
 
-@pytest.mark.parametrize("null", ["moments", "gaussian", "permutation:400"])
+@pytest.mark.parametrize("null", ["moments", "permutation:400"])
 @pytest.mark.parametrize("skewed", [False, True])
 def test_null_features_on_a_graph_that_covariates_shape(null: str, skewed: bool) -> None:
-    """The graph follows a batch, and so do the features: beside the batch nothing is left."""
-    if null == "gaussian" and skewed:
-        pytest.skip("is for normal values")
-    rng, n, m = np.random.default_rng(10), 50, 1500
+    """The graph follows a batch, and so do the features: beside the batch nothing is left.
+
+    Of this draw, as a test of uniformity rejects one in 200.
+    """
+    rng, n, m = np.random.default_rng(10), 50, 400
     batch = np.repeat([0.0, 1.0], n // 2)
     places = rng.normal(size=(n, 4)) + 2 * batch[:, None]
     S = DenseSimilarity(graphs.rbf(places / 2))
@@ -233,12 +228,12 @@ def test_null_features_on_a_graph_that_covariates_shape(null: str, skewed: bool)
     problem = problem_of(engine, S, design=Q, options=options, memory=1 << 30)
     prepare = METHODS["spec"].load("prepare")
     assert prepare is not None
-    scorer = TestedScorer(prepare(problem), problem, *null_of(null))
+    scorer = tested_scores.TestedScorer(prepare(problem), problem, *null_of(null))
     Adjustment(Q).residuals(X, 0.0)
     score, measured = measured_by(scorer, X.T)
     p = scorer.columns(score, *measured)["p_value"]
     assert stats.kstest(p, "uniform").pvalue > 0.005
-    assert (p < 0.01).mean() < 0.02
+    assert (p < 0.01).mean() < 0.01 + 4 * np.sqrt(0.01 / m)
 
 
 # ---- blocks ------------------------------------------------------------------------------------

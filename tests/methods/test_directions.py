@@ -51,8 +51,6 @@ def test_an_informative_feature_is_first_and_constant_ones_are_nowhere(
     name: str, seed: int
 ) -> None:
     module, options = METHODS[name]
-    if module is arom_svm:
-        pytest.importorskip("sklearn")
     rng = np.random.default_rng(seed)
     codes = rng.permutation(np.repeat([0, 1], 30))
     X = rng.uniform(-1, 1, (60, 40))

@@ -28,9 +28,16 @@ GAMMAS: dict[str, covariance.Gamma] = {
 }
 TWINS = {1: covariance.gdcov_1, 3: covariance.gdcov_3}
 N, M = 40, 15
-RNG = np.random.default_rng(11)
-CODES = RNG.permutation(np.repeat(np.arange(2), N // 2))
-X = RNG.normal(size=(N, M)) + RNG.normal(size=(2, M))[CODES] + RNG.normal(size=M)
+
+
+def _data() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(11)
+    codes = rng.permutation(np.repeat(np.arange(2), N // 2))
+    X = rng.normal(size=(N, M)) + rng.normal(size=(2, M))[codes] + rng.normal(size=M)
+    return codes, X
+
+
+CODES, X = _data()
 RBF = similarities.rbf(X)
 HALVES = np.where(CODES[:, None] == CODES, RBF, 0)  # two pieces
 GRAPHS = {
@@ -72,9 +79,9 @@ def test_scores_are_the_diagonal_of_the_covariance(
 @pytest.mark.parametrize("definition", [1, 3])
 @pytest.mark.parametrize("gamma", GAMMAS)
 def test_a_factored_graph_stays_factored(
-    monkeypatch: pytest.MonkeyPatch, gamma: str, definition: int
+    monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator, gamma: str, definition: int
 ) -> None:
-    factor = 0.2 * np.abs(RNG.normal(size=(N, 4)))
+    factor = 0.2 * np.abs(rng.normal(size=(N, 4)))
     options: dict[str, Any] = {"definition": definition, "gamma": gamma}
     expected = scores(X, factor @ factor.T, **options)
     for kind in (FactoredSimilarity, SparseSimilarity):
@@ -117,10 +124,12 @@ def test_theorem_6_equation_10() -> None:
     np.testing.assert_allclose(scores(X, S), expected, rtol=1e-9)
 
 
-def test_definition_3_does_not_depend_on_the_scale_and_definition_1_on_the_mean() -> None:
-    scale = 10.0 ** RNG.integers(-150, 150, size=M)
+def test_definition_3_does_not_depend_on_the_scale_and_definition_1_on_the_mean(
+    rng: np.random.Generator,
+) -> None:
+    scale = 10.0 ** rng.integers(-150, 150, size=M)
     np.testing.assert_allclose(scores(X * scale, RBF), scores(X, RBF), rtol=1e-9)
-    shift = 1e3 * RNG.normal(size=M)
+    shift = 1e3 * rng.normal(size=M)
     options: dict[str, Any] = {"definition": 1, "gamma": "inverse"}
     expected = scores(X, RBF, **options)
     np.testing.assert_allclose(scores(X + shift, RBF, **options), expected, rtol=1e-9)
@@ -152,8 +161,8 @@ def test_float32_agrees_with_float64_on_the_same_values(
     np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
-def test_the_order_of_samples_and_of_features_changes_nothing() -> None:
-    samples, features = RNG.permutation(N), RNG.permutation(M)
+def test_the_order_of_samples_and_of_features_changes_nothing(rng: np.random.Generator) -> None:
+    samples, features = rng.permutation(N), rng.permutation(M)
     for gamma in GAMMAS:
         found = scores(X[samples][:, features], RBF[np.ix_(samples, samples)], gamma=gamma)
         np.testing.assert_allclose(found, scores(X, RBF, gamma=gamma)[features], rtol=1e-9)

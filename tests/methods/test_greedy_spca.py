@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 from scipy import sparse
 
@@ -15,16 +13,23 @@ from sfs_cli.errors import InputError, OutOfMemoryError
 from sfs_cli.graph.similarity import FactoredSimilarity, SparseSimilarity
 from sfs_cli.methods import spca
 from sfs_cli.methods.base import Solution, Status
-from sfs_cli.methods.gdcov import greedy, sparse_pca
+from sfs_cli.methods.gdcov import sparse_pca
 from tests.making import make_problem
 from tests.methods.helpers import check_solution
 from tests.methods.test_gdcov import GAMMAS, TWINS
 from tests.oracles import covariance, similarities
 
 N, M, SELECT = 30, 60, 20
-RNG = np.random.default_rng(21)
-CODES = RNG.permutation(np.repeat(np.arange(3), N // 3))
-X = RNG.normal(size=(N, M)) + RNG.normal(size=(3, M))[CODES] + RNG.normal(size=M)
+
+
+def _data() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(21)
+    codes = rng.permutation(np.repeat(np.arange(3), N // 3))
+    X = rng.normal(size=(N, M)) + rng.normal(size=(3, M))[codes] + rng.normal(size=M)
+    return codes, X
+
+
+CODES, X = _data()
 RBF = similarities.rbf(X)
 HALVES = np.where((CODES[:, None] == 0) == (CODES == 0), RBF, 0)
 
@@ -71,8 +76,10 @@ def test_the_path_in_a_geometry(S: np.ndarray, gamma: str, definition: int) -> N
     np.testing.assert_allclose(thin.objective, found.objective, rtol=1e-8)
 
 
-def test_a_factored_graph_stays_factored(monkeypatch: pytest.MonkeyPatch) -> None:
-    factor = np.abs(RNG.normal(size=(N, 4)))
+def test_a_factored_graph_stays_factored(
+    monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
+) -> None:
+    factor = np.abs(rng.normal(size=(N, 4)))
     C = covariance.gdcov_3(X, factor @ factor.T, GAMMAS["one-minus"])
     monkeypatch.setattr(FactoredSimilarity, "to_dense", None)
     check_path(in_geometry(X, FactoredSimilarity(factor), select=3), C, 3)
@@ -100,19 +107,6 @@ def test_the_whole_order_tells_who_would_be_next(run: Callable[..., Solution]) -
     assert (np.diff(longer.objective) > 0).all()
 
 
-@pytest.mark.parametrize("working", [2, 8, 256])
-@pytest.mark.parametrize("references", [1, 8])
-def test_the_path_does_not_depend_on_how_passes_are_saved(
-    monkeypatch: pytest.MonkeyPatch, working: int, references: int
-) -> None:
-    expected = plain(X)
-    monkeypatch.setattr(greedy, "REFERENCES", references)
-    monkeypatch.setattr(greedy, "WORKING", working)
-    found = plain(X)
-    np.testing.assert_array_equal(found.order, expected.order)
-    np.testing.assert_allclose(found.objective, expected.objective, rtol=1e-10)
-
-
 @pytest.mark.parametrize("size", [1, 7, None])
 def test_blocks_and_streaming_change_nothing(size: int | None) -> None:
     held = in_geometry(X, RBF)
@@ -121,24 +115,19 @@ def test_blocks_and_streaming_change_nothing(size: int | None) -> None:
     np.testing.assert_allclose(found.objective, held.objective, rtol=1e-10)
 
 
-def test_passes_are_saved_on_many_features() -> None:
-    wide = np.random.default_rng(4).normal(size=(50, 5000))
-    wide[:, :400] += (
-        2
-        * np.random.default_rng(5).normal(size=(50, 3))
-        @ np.random.default_rng(6).normal(size=(3, 400))
-    )
+def test_the_path_among_many_features(rng: np.random.Generator) -> None:
+    wide = rng.normal(size=(50, 2000))
+    wide[:, :400] += 2 * rng.normal(size=(50, 3)) @ rng.normal(size=(3, 400))
     found = plain(wide, select=60)
     rows = (wide - wide.mean(axis=0)).T / np.sqrt(49)
     order, variances = covariance.greedy_path_of_rows(rows, 60)
     assert found.order is not None
     assert found.order[:60].tolist() == order
     np.testing.assert_allclose(found.objective, variances, rtol=1e-8)
-    assert found.facts["passes"] < 20  # one for each step without bounds
 
 
-def test_the_order_of_samples_and_of_features_changes_nothing() -> None:
-    samples, features = RNG.permutation(N), RNG.permutation(M)
+def test_the_order_of_samples_and_of_features_changes_nothing(rng: np.random.Generator) -> None:
+    samples, features = rng.permutation(N), rng.permutation(M)
     expected = in_geometry(X, RBF).order
     found = in_geometry(X[samples][:, features], RBF[np.ix_(samples, samples)]).order
     assert expected is not None
@@ -146,8 +135,10 @@ def test_the_order_of_samples_and_of_features_changes_nothing() -> None:
     np.testing.assert_array_equal(features[found], expected)
 
 
-def test_a_shift_of_each_feature_changes_nothing_in_the_plain_path() -> None:
-    shifted = plain(X + 1e4 * RNG.normal(size=M))
+def test_a_shift_of_each_feature_changes_nothing_in_the_plain_path(
+    rng: np.random.Generator,
+) -> None:
+    shifted = plain(X + 1e4 * rng.normal(size=M))
     np.testing.assert_array_equal(shifted.order, plain(X).order)
 
 
@@ -179,15 +170,3 @@ def test_variances_that_cannot_be_represented_are_refused() -> None:
             plain(X * scale)
         scaled = in_geometry(X * scale, RBF)
         np.testing.assert_array_equal(scaled.order, in_geometry(X, RBF).order)
-
-
-def test_real_data_take_few_passes_and_the_explicit_path(shared_data: Path) -> None:
-    table = pq.read_table(shared_data / "tox171" / "expression.parquet")
-    values = np.array([c.to_numpy() for c in table.drop_columns(["feature_id"]).columns], float)
-    rows = (values - values.mean(axis=0)).T / np.sqrt(len(values) - 1)
-    order, variances = covariance.greedy_path_of_rows(rows, 85)
-    found = plain(values, select=85, memory=8 * rows.size)  # read in every pass
-    assert found.order is not None
-    assert found.order[:85].tolist() == order
-    np.testing.assert_allclose(found.objective, variances, rtol=1e-8)
-    assert found.facts["passes"] <= 12

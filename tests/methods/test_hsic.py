@@ -19,9 +19,16 @@ from tests.methods.helpers import make_scorer, score_all
 from tests.oracles import covariance, similarities
 
 N, M = 31, 12
-RNG = np.random.default_rng(31)
-CODES = RNG.integers(0, 3, size=N)
-X = RNG.normal(size=(N, M)) + 0.5 * RNG.normal(size=(3, M))[CODES] + RNG.normal(size=M)
+
+
+def _data() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(31)
+    codes = rng.integers(0, 3, size=N)
+    X = rng.normal(size=(N, M)) + 0.5 * rng.normal(size=(3, M))[codes] + rng.normal(size=M)
+    return codes, X
+
+
+CODES, X = _data()
 GRAPHS = {
     "rbf": similarities.rbf(X),
     "knn": similarities.knn(X, 4),
@@ -56,27 +63,29 @@ def test_scores_are_the_textbook_estimate_on_the_features_as_given(S: np.ndarray
     np.testing.assert_allclose(scores(X, thin), expected, **tolerance)
 
 
-def test_a_factored_graph_stays_factored(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_factored_graph_stays_factored(
+    monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
+) -> None:
     for kind in (FactoredSimilarity, SparseSimilarity):
         monkeypatch.setattr(kind, "to_dense", None)
     np.testing.assert_allclose(
         scores(X, label_similarity(CODES)), textbook(X, similarities.label(CODES)), rtol=1e-8
     )
-    Z = RNG.normal(size=(N, 3))
+    Z = rng.normal(size=(N, 3))
     np.testing.assert_allclose(scores(X, FactoredSimilarity(Z)), textbook(X, Z @ Z.T), rtol=1e-8)
 
 
 @pytest.mark.parametrize("S", GRAPHS.values(), ids=GRAPHS)
-def test_the_estimate_does_not_depend_on_the_mean(S: np.ndarray) -> None:
+def test_the_estimate_does_not_depend_on_the_mean(S: np.ndarray, rng: np.random.Generator) -> None:
     # exactly, not in expectation only: the textbook formula shows it where digits allow
-    shift = RNG.normal(size=M) * 10
+    shift = rng.normal(size=M) * 10
     scale = np.abs(textbook(X, S)).max()
     np.testing.assert_allclose(textbook(X + shift, S), textbook(X, S), atol=1e-10 * scale)
     np.testing.assert_allclose(scores(X + 1e6, S), scores(X, S), atol=1e-8 * scale)
 
 
-def test_the_estimate_has_the_squared_units_of_the_feature() -> None:
-    scale = 10.0 ** RNG.integers(-100, 100, size=M)
+def test_the_estimate_has_the_squared_units_of_the_feature(rng: np.random.Generator) -> None:
+    scale = 10.0 ** rng.integers(-100, 100, size=M)
     np.testing.assert_allclose(
         scores(X * scale, GRAPHS["rbf"]), scale**2 * scores(X, GRAPHS["rbf"]), rtol=1e-10
     )
@@ -98,9 +107,9 @@ def test_the_estimate_of_unrelated_features_is_zero_on_average() -> None:
     assert scores(CODES[:, None] * 1.0, GRAPHS["label"])[0] > 5 * found.std()
 
 
-def test_orders_and_block_sizes_change_nothing() -> None:
+def test_orders_and_block_sizes_change_nothing(rng: np.random.Generator) -> None:
     S = GRAPHS["rbf"]
-    samples, features = RNG.permutation(N), RNG.permutation(M)
+    samples, features = rng.permutation(N), rng.permutation(M)
     found = scores(X[samples][:, features], S[np.ix_(samples, samples)])
     np.testing.assert_allclose(found, scores(X, S)[features], rtol=1e-9)
     for size in (1, 5):

@@ -12,10 +12,17 @@ from tests.methods.helpers import score
 from tests.oracles import similarities
 
 N = 45
-RNG = np.random.default_rng(3)
-CODES = RNG.permutation(np.repeat(np.arange(3), N // 3))
-X = RNG.normal(size=(N, 30)) + RNG.exponential(2, size=30) * RNG.normal(size=(3, 30))[CODES]
-X += RNG.normal(size=30) * 10.0 ** RNG.integers(-2, 4, size=30)
+
+
+def _data() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(3)
+    codes = rng.permutation(np.repeat(np.arange(3), N // 3))
+    X = rng.normal(size=(N, 30)) + rng.exponential(2, size=30) * rng.normal(size=(3, 30))[codes]
+    X += rng.normal(size=30) * 10.0 ** rng.integers(-2, 4, size=30)
+    return codes, X
+
+
+CODES, X = _data()
 GRAPHS: dict[str, Similarity] = {
     "rbf": DenseSimilarity(similarities.rbf(X)),
     "knn": SparseSimilarity(sparse.csr_array(similarities.knn(X, 5))),

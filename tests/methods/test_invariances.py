@@ -15,12 +15,19 @@ from tests.methods.helpers import run, run_scores, score
 from tests.oracles import similarities
 
 N, M = 40, 15
-RNG = np.random.default_rng(5)
-CODES = RNG.permutation(np.repeat(np.arange(2), N // 2))
-X = RNG.normal(size=(N, M)) + RNG.normal(size=(2, M))[CODES]
+
+
+def _data() -> tuple[np.ndarray, ...]:
+    rng = np.random.default_rng(5)
+    codes = rng.permutation(np.repeat(np.arange(2), N // 2))
+    X = rng.normal(size=(N, M)) + rng.normal(size=(2, M))[codes]
+    shift = rng.normal(size=M) * 10.0 ** rng.integers(0, 5, size=M)
+    scale = np.where(np.arange(M) % 2, -1.0, 1.0) * 10.0 ** rng.integers(-6, 7, size=M)
+    return codes, X, shift, scale
+
+
+CODES, X, SHIFT, SCALE = _data()
 S = similarities.rbf(X)
-SHIFT = RNG.normal(size=M) * 10.0 ** RNG.integers(0, 5, size=M)
-SCALE = np.where(np.arange(M) % 2, -1.0, 1.0) * 10.0 ** RNG.integers(-6, 7, size=M)
 
 SHIFT_SAFE: dict[str, tuple[str, dict[str, Any]]] = {
     "phi2": ("spec", {}),

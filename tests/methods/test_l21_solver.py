@@ -54,11 +54,6 @@ def true_gap(X: Array, Y: Array, found: Solution) -> float:
     return oracle.duality_gap(F, rotated(Y), dense(found, X.shape[1]), lam)
 
 
-@pytest.fixture
-def rng() -> np.random.Generator:
-    return np.random.default_rng(7)
-
-
 @pytest.mark.parametrize(("n", "m", "r"), [(25, 60, 1), (25, 60, 4), (25, 60, 25), (40, 12, 3)])
 @pytest.mark.parametrize("share", [0.9, 0.5, 0.2])
 def test_one_penalty_is_what_coordinate_descent_finds(
@@ -76,7 +71,6 @@ def test_one_penalty_is_what_coordinate_descent_finds(
     )
 
 
-@pytest.mark.slow
 def test_every_breakpoint_is_optimal_and_the_active_set_changes_there(
     rng: np.random.Generator,
 ) -> None:
@@ -84,7 +78,7 @@ def test_every_breakpoint_is_optimal_and_the_active_set_changes_there(
     features = centered_matrix(make_engine(X), "unit", HELD)
     F, R = oracle.unit_features(X), oracle.centred(Y)
     path = Path(Screen(features, R, 20), 0.0)
-    for _ in range(20):
+    for _ in range(10):
         assert path.advance()
     for event in path.events[1:]:
         assert event.optimality.gap <= 1e-10
@@ -141,7 +135,7 @@ def test_more_active_features_than_samples(rng: np.random.Generator) -> None:
     assert true_gap(X, Y, found) <= 1e-9
 
 
-@pytest.mark.parametrize(("n", "m"), [(2, 20), (3, 30), (5, 40), (30, 8)])
+@pytest.mark.parametrize(("n", "m"), [(2, 20), (3, 12), (5, 40), (30, 8)])
 def test_asking_for_more_than_can_enter_ends_with_a_warning(
     rng: np.random.Generator, n: int, m: int
 ) -> None:

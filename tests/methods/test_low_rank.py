@@ -19,12 +19,19 @@ from tests.methods.helpers import make_scorer, run, run_scores
 from tests.oracles import similarities
 
 N, M = 60, 40
-RNG = np.random.default_rng(11)
-CODES = RNG.permutation(np.repeat(np.arange(3), [10, 20, 30]))
-X = RNG.normal(size=(N, M)) + RNG.normal(size=(3, M))[CODES] * RNG.exponential(1, size=M)
+
+
+def _data() -> tuple[np.ndarray, ...]:
+    rng = np.random.default_rng(11)
+    codes = rng.permutation(np.repeat(np.arange(3), [10, 20, 30]))
+    X = rng.normal(size=(N, M)) + rng.normal(size=(3, M))[codes] * rng.exponential(1, size=M)
+    return codes, X, rng.uniform(0.01, 1, size=(N, 4)) ** 3
+
+
+CODES, X, FACTOR = _data()
 DENSE = DenseSimilarity(similarities.rbf(X))
 LABEL = label_similarity(CODES)
-UNEVEN = FactoredSimilarity(RNG.uniform(0.01, 1, size=(N, 4)) ** 3)
+UNEVEN = FactoredSimilarity(FACTOR)
 SCORERS: dict[str, tuple[str, dict[str, Any]]] = {
     "phi3": ("spec", {"S": DENSE, "ranking": "phi3", "clusters": 4}),
     "phi3 label": ("spec", {"S": LABEL, "ranking": "phi3", "clusters": 3}),

@@ -17,7 +17,6 @@ from sfs_cli.methods.moderated import fit_prior, moderate, trigamma_inverse
 FOLDER = Path(__file__).parents[1] / "oracles" / "r"
 REFERENCE = json.loads((FOLDER / "moderated.json").read_text(encoding="utf-8"))
 CASES = REFERENCE["cases"]
-RNG = np.random.default_rng(5)
 
 
 def numbers(values: Any) -> np.ndarray:
@@ -26,14 +25,12 @@ def numbers(values: Any) -> np.ndarray:
 
 
 def arguments(case: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {"robust": case.get("robust", False)}
-    if "trend" in case:
-        found["trend"] = numbers(case["trend"])
-    return found
+    return {"trend": numbers(case["trend"])} if "trend" in case else {}
 
 
-def drawn(m: int, d: int, d0: float, s02: float = 0.3) -> np.ndarray:
-    return s02 * stats.f.rvs(d, d0, size=m, random_state=RNG)
+def drawn(rng: np.random.Generator, m: int, d: int, d0: float) -> np.ndarray:
+    """Residual variances with a prior of d0 degrees of freedom and the variance 0.3."""
+    return 0.3 * stats.f.rvs(d, d0, size=m, random_state=rng)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -51,18 +48,16 @@ def test_the_prior_and_the_posterior_are_those_of_limma(name: str) -> None:
         )
 
 
-@pytest.mark.parametrize("how", ["plain", "robust_trend"])
-def test_t_statistics_and_p_values_are_those_of_limma(how: str) -> None:
+def test_t_statistics_and_p_values_are_those_of_limma() -> None:
     analysis = REFERENCE["analysis"]
     y, groups = numbers(analysis["y"]), numbers(analysis["groups"])
     first, second = y[:, groups == 0], y[:, groups == 1]
     n1, n2 = first.shape[1], second.shape[1]
     d = n1 + n2 - 2
     s2 = (first.var(axis=1) * n1 + second.var(axis=1) * n2) / d
-    robust = how == "robust_trend"
-    found = moderate(s2, d, trend=y.mean(axis=1) if robust else None, robust=robust)
+    found = moderate(s2, d)
     t = (second.mean(axis=1) - first.mean(axis=1)) / np.sqrt(found.variance * (1 / n1 + 1 / n2))
-    expected = analysis[how]
+    expected = analysis["plain"]
     np.testing.assert_allclose(found.df, numbers(expected["df"]), rtol=1e-8)
     np.testing.assert_allclose(t, numbers(expected["t"]), rtol=1e-8)
     np.testing.assert_allclose(2 * stats.t.sf(np.abs(t), found.df), numbers(expected["p"]), 1e-7)
@@ -76,58 +71,53 @@ def test_without_more_variation_than_chance_all_features_are_pooled() -> None:
     assert (found.df == 200).all()  # no more than all features have
 
 
-@pytest.mark.parametrize("robust", [False, True])
 @pytest.mark.parametrize("with_trend", [False, True])
-def test_the_unit_of_the_values_changes_variances_alone(robust: bool, with_trend: bool) -> None:
-    s2 = drawn(200, 4, 8)
+def test_the_unit_of_the_values_changes_variances_alone(
+    with_trend: bool, rng: np.random.Generator
+) -> None:
+    s2 = drawn(rng, 200, 4, 8)
     s2[:3] *= 200
-    trend = RNG.normal(size=200) if with_trend else None
-    plain, scaled = (moderate(k * s2, 4, trend=trend, robust=robust) for k in (1.0, 1e4))
+    trend = rng.normal(size=200) if with_trend else None
+    plain, scaled = (moderate(k * s2, 4, trend=trend) for k in (1.0, 1e4))
     np.testing.assert_allclose(scaled.prior.df, plain.prior.df, rtol=1e-7)
     np.testing.assert_allclose(scaled.prior.variance, 1e4 * plain.prior.variance, rtol=1e-9)
     np.testing.assert_allclose(scaled.variance, 1e4 * plain.variance, rtol=1e-9)
 
 
 def test_the_prior_of_many_features_is_the_one_they_are_drawn_from() -> None:
-    prior = fit_prior(drawn(200_000, 6, 10), 6)
+    # the bounds are five standard errors away, which are about 0.9 and 0.2 percent
+    prior = fit_prior(drawn(np.random.default_rng(5), 200_000, 6, 10), 6)
     assert prior.df[0] == pytest.approx(10, rel=0.05)
     assert prior.variance[0] == pytest.approx(0.3, rel=0.01)
 
 
-def test_a_posterior_variance_lies_between_its_own_and_that_of_the_prior() -> None:
-    s2 = drawn(100, 4, 8)
-    for robust in (False, True):
-        found = moderate(s2, 4, robust=robust)
-        low, high = np.minimum(s2, found.prior.variance), np.maximum(s2, found.prior.variance)
-        assert ((low <= found.variance) & (found.variance <= high)).all()
+def test_a_posterior_variance_lies_between_its_own_and_that_of_the_prior(
+    rng: np.random.Generator,
+) -> None:
+    s2 = drawn(rng, 100, 4, 8)
+    found = moderate(s2, 4)
+    low, high = np.minimum(s2, found.prior.variance), np.maximum(s2, found.prior.variance)
+    assert ((low <= found.variance) & (found.variance <= high)).all()
 
 
-def test_robust_shrinks_outliers_less_and_the_others_more() -> None:
-    s2 = drawn(300, 4, 20)
-    s2[:3] = 300
-    plain, robust = moderate(s2, 4), moderate(s2, 4, robust=True)
-    assert (robust.prior.df[:3] < 1).all()
-    assert robust.prior.df_of_most > plain.prior.df_of_most
-    assert (robust.variance[:3] > plain.variance[:3]).all()
-
-
-@pytest.mark.parametrize("robust", [False, True])
 @pytest.mark.parametrize("with_trend", [False, True])
-def test_features_without_a_variance_have_no_part(robust: bool, with_trend: bool) -> None:
-    s2, trend = drawn(60, 4, 8), RNG.normal(size=60)
+def test_features_without_a_variance_have_no_part(
+    with_trend: bool, rng: np.random.Generator
+) -> None:
+    s2, trend = drawn(rng, 60, 4, 8), rng.normal(size=60)
     missing = np.zeros(60, bool)
     missing[[4, 33]] = True
     hole = np.where(missing, np.nan, s2)
-    found = moderate(hole, 4, trend=trend if with_trend else None, robust=robust)
-    alone = moderate(s2[~missing], 4, trend=trend[~missing] if with_trend else None, robust=robust)
+    found = moderate(hole, 4, trend=trend if with_trend else None)
+    alone = moderate(s2[~missing], 4, trend=trend[~missing] if with_trend else None)
     np.testing.assert_array_equal(found.variance[~missing], alone.variance)
     np.testing.assert_array_equal(found.df[~missing], alone.df)
     assert np.isnan(found.variance[missing]).all()
     assert np.isnan(found.df[missing]).all()
 
 
-def test_a_feature_without_a_covariate_has_no_part() -> None:
-    s2, trend = drawn(60, 4, 8), RNG.normal(size=60)
+def test_a_feature_without_a_covariate_has_no_part(rng: np.random.Generator) -> None:
+    s2, trend = drawn(rng, 60, 4, 8), rng.normal(size=60)
     trend[7] = np.nan
     found = moderate(s2, 4, trend=trend)
     known = np.arange(60) != 7
@@ -136,24 +126,15 @@ def test_a_feature_without_a_covariate_has_no_part() -> None:
     assert np.isnan(found.variance[7])
 
 
-def test_two_features_are_too_few_for_outliers() -> None:
-    s2 = np.array([0.7, 2.0])
-    plain, robust = moderate(s2, 4), moderate(s2, 4, robust=True)
-    np.testing.assert_array_equal(robust.variance, plain.variance)
-
-
-def test_variances_near_zero_are_counted() -> None:
-    s2 = drawn(40, 4, 8)
+def test_variances_near_zero_are_counted(rng: np.random.Generator) -> None:
+    s2 = drawn(rng, 40, 4, 8)
     s2[[3, 5]] = 0
     assert moderate(s2, 4).prior.raised == 2
-    assert moderate(s2, 4, robust=True).prior.raised == 2
 
 
 def test_errors_say_what_is_missing() -> None:
     with pytest.raises(InputError, match="no feature has a residual variance"):
         moderate(np.full(3, np.nan), 4)
-    with pytest.raises(InputError, match="most residual variances are 0"):
-        moderate(np.array([0, 0, 0, 1.0]), 4, robust=True)
 
 
 @pytest.mark.parametrize("x", [1e-7, 1e-5, 0.1, 1.0, 50.0, 1e6, 1e8])
@@ -172,13 +153,13 @@ def test_lowess_is_that_of_r(name: str) -> None:
     np.testing.assert_allclose(found[order], numbers(case["smooth"]), rtol=1e-9)
 
 
-def test_lowess_leaves_a_straight_line() -> None:
-    x = RNG.normal(size=80)
+def test_lowess_leaves_a_straight_line(rng: np.random.Generator) -> None:
+    x = rng.normal(size=80)
     np.testing.assert_allclose(lowess(x, 3 * x - 1, 0.4), 3 * x - 1, rtol=1e-9, atol=1e-12)
 
 
 def test_lowess_does_not_follow_an_outlier() -> None:
     x = np.linspace(0, 1, 200)
-    y = np.sin(x) + RNG.normal(0, 0.02, 200)
+    y = np.sin(x)
     y[20] = 1
-    assert np.abs(lowess(x, y, 0.3) - np.sin(x)).max() < 0.03
+    assert np.abs(lowess(x, y, 0.3) - np.sin(x)).max() < 0.01

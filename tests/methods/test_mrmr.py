@@ -28,16 +28,14 @@ def make_data(m: int = 30, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     return X + rng.normal(0, 20, m), codes
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize("variant", ["difference", "quotient"])
 @pytest.mark.parametrize("memory", [HELD, STREAMED])
-@pytest.mark.parametrize("seed", range(3))
-def test_it_equals_the_twin(variant: str, memory: int, seed: int) -> None:
-    X, codes = make_data(seed=seed)
-    solution = solve(X, codes, 12, variant, memory=memory, block_size=7)
-    chosen, scores = twin.mrmr(X, codes, 12, variant)
+def test_it_equals_the_twin(variant: str, memory: int) -> None:
+    X, codes = make_data()
+    solution = solve(X, codes, 10, variant, memory=memory, block_size=7)
+    chosen, scores = twin.mrmr(X, codes, 10, variant)
     assert solution.order is not None
-    assert solution.order[:12].tolist() == chosen
+    assert solution.order[:10].tolist() == chosen
     np.testing.assert_allclose(solution.score[chosen], scores, rtol=1e-9)
 
 

@@ -85,7 +85,7 @@ def test_last_breakpoint_is_scikit_learns_solution(seed: int) -> None:
     check_against_sklearn(X, S, found)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", ["colon", "tox171", "allaml"])
 def test_last_breakpoint_is_scikit_learns_solution_on_real_data(
     shared_data: Path, name: str

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
+from sklearn.feature_selection import f_regression, mutual_info_regression
+from sklearn.linear_model import Lasso, lars_path
 
 from sfs_cli.catalog import METHODS
 from sfs_cli.compute.context import Labels
@@ -24,11 +26,18 @@ from tests.oracles import covariance
 from tests.oracles import outcome as twin
 
 N, M = 40, 30
-RNG = np.random.default_rng(12)
-Y = RNG.gamma(2, 10, N) + 300
-X = RNG.normal(size=(N, M)) * RNG.uniform(0.1, 10, M) + RNG.normal(0, 50, M)
-X[:, :4] += 0.1 * (Y[:, None] - Y.mean()) * [1, -1, 0.3, 0.1]
-X[:, 4] += 0.01 * (Y - Y.mean()) ** 2
+
+
+def _data() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(12)
+    y = rng.gamma(2, 10, N) + 300
+    X = rng.normal(size=(N, M)) * rng.uniform(0.1, 10, M) + rng.normal(0, 50, M)
+    X[:, :4] += 0.1 * (y[:, None] - y.mean()) * [1, -1, 0.3, 0.1]
+    X[:, 4] += 0.01 * (y - y.mean()) ** 2
+    return y, X
+
+
+Y, X = _data()
 ORDERED = np.repeat([0.0, 1, 2, 3], N // 4)
 
 
@@ -55,10 +64,9 @@ def scores(method: str, X: np.ndarray = X, y: np.ndarray = Y, **given: Any) -> n
 
 @pytest.mark.parametrize("y", [Y, ORDERED, np.arange(N) % 2.0], ids=["number", "ordered", "two"])
 def test_the_f_test_is_that_of_linear_regression(y: np.ndarray) -> None:
-    sklearn = pytest.importorskip("sklearn.feature_selection")
     found = scores("f-test", y=y)
     np.testing.assert_allclose(found, [twin.f_regression(f, y) for f in X.T], rtol=1e-8)
-    expected, p_values = sklearn.f_regression(X, y)
+    expected, p_values = f_regression(X, y)
     np.testing.assert_allclose(found, expected, rtol=1e-8)
     scorer = classical.FTestScorer(problem(y=y))
     columns = scorer.columns(found)
@@ -173,8 +181,7 @@ def unit(X: np.ndarray) -> np.ndarray:
 
 
 def test_mrsf_with_an_outcome_is_the_path_of_the_lasso() -> None:
-    linear_model = pytest.importorskip("sklearn.linear_model")
-    lambdas, active, _ = linear_model.lars_path(unit(X), unit(Y), method="lasso")
+    lambdas, active, _ = lars_path(unit(X), unit(Y), method="lasso")
     entered = list(dict.fromkeys(active))[:12]
     solution = solved("mrsf", response="outcome", select=12)
     assert solution.order is not None
@@ -188,8 +195,7 @@ def test_mrsf_with_an_outcome_is_the_path_of_the_lasso() -> None:
 
 @pytest.mark.parametrize("penalty", [0.5, 0.2, 0.05])
 def test_l21_with_an_outcome_is_the_lasso(penalty: float) -> None:
-    linear_model = pytest.importorskip("sklearn.linear_model")
-    lasso = linear_model.Lasso(alpha=penalty / N, fit_intercept=False, tol=1e-14, max_iter=10**6)
+    lasso = Lasso(alpha=penalty / N, fit_intercept=False, tol=1e-14, max_iter=10**6)
     expected = np.abs(lasso.fit(unit(X), unit(Y)).coef_)
     found = solved("l21", response="outcome", lambda_=penalty, budget=None)
     np.testing.assert_allclose(found.score, expected, rtol=1e-6, atol=1e-9)
@@ -208,10 +214,9 @@ def test_rfs_with_an_outcome_has_the_optimum_of_the_linear_program(m: int, gamma
 
 
 def test_mutual_information_is_scikit_learns() -> None:
-    sklearn = pytest.importorskip("sklearn.feature_selection")
-    expected = sklearn.mutual_info_regression(X, Y, discrete_features=False, random_state=3)
+    expected = mutual_info_regression(X, Y, discrete_features=False, random_state=3)
     columns = [
-        sklearn.mutual_info_regression(f[:, None], Y, discrete_features=False, random_state=3)[0]
+        mutual_info_regression(f[:, None], Y, discrete_features=False, random_state=3)[0]
         for f in X.T
     ]
     found = scores("mutual-info", seed=3)
@@ -220,7 +225,6 @@ def test_mutual_information_is_scikit_learns() -> None:
 
 
 def test_mutual_information_equals_the_twin_with_ties() -> None:
-    pytest.importorskip("sklearn")
     rng = np.random.default_rng(0)
     counts = rng.poisson(1.0, (N, 8)).astype(float)
     for y in (rng.integers(3, size=N).astype(float), np.round(Y), Y):
@@ -276,8 +280,6 @@ def test_all_methods_of_the_catalog_that_take_an_outcome_are_here() -> None:
 @pytest.mark.parametrize("method", ALL)
 def test_units_samples_blocks_and_threads_do_not_matter(method: str) -> None:
     given = OPTIONS.get(method, {})
-    if method == "mutual-info":
-        pytest.importorskip("sklearn")
     expected = scores(method, **given)
     order = np.random.default_rng(1).permutation(N)
     exact: dict[str, Any] = {"rtol": 1e-6, "atol": 1e-8}
@@ -291,8 +293,6 @@ def test_units_samples_blocks_and_threads_do_not_matter(method: str) -> None:
 @pytest.mark.parametrize("method", ALL)
 def test_features_that_do_not_vary_have_no_score(method: str) -> None:
     given = OPTIONS.get(method, {})
-    if method == "mutual-info":
-        pytest.importorskip("sklearn")
     wide = np.insert(X, [0, 3], [[0.0, 0.1]], axis=1)
     found = scores(method, wide, **given)
     assert np.isnan(found[[0, 4]]).all()
@@ -303,8 +303,6 @@ def test_features_that_do_not_vary_have_no_score(method: str) -> None:
 @pytest.mark.parametrize("method", ALL)
 def test_outcomes_that_cannot_be_used_are_refused(method: str) -> None:
     given = OPTIONS.get(method, {})
-    if method == "mutual-info":
-        pytest.importorskip("sklearn")
     with pytest.raises(InputError, match="differ"):
         scores(method, y=np.full(N, 0.1), **given)
     missing = np.where(np.arange(N) == 7, np.nan, Y)

@@ -11,8 +11,8 @@ from scipy import stats
 from sfs_cli.methods.significance.pearson import below, lower_end
 from tests.oracles import pvalues as twin
 
-SKEWNESS = (0.0, 0.05, 0.5, 1.0, 2.0, 4.2, 10.0, -0.5, -2.0, -4.2, -10.0)
-EXCESS = (-0.999, -0.9, -0.5, -0.1, -0.01, 1e-4, 0.01, 0.1, 0.5, 1.0, 3.0, 10.0, 200.0)
+SKEWNESS = (0.0, 0.05, 1.0, 4.2, 10.0, -0.5, -4.2)
+EXCESS = (-0.999, -0.5, -0.01, 1e-4, 0.1, 0.5, 3.0, 200.0)
 """Over type III, as a part of the way to two values below it, and of 1 + skewness^2 / 4 above."""
 
 
@@ -41,19 +41,18 @@ CASES = [(s, kurtosis_of(s, e)) for s, e in product(SKEWNESS, EXCESS)]
 CASES += [(s, k) for s in (0.5, 1.0, 2.0, 4.2, -2.0) for k in beside_type_v(s)]
 
 
-@pytest.mark.one_in(4)
-@pytest.mark.parametrize("moments", CASES, ids=str)
-def test_probabilities_are_integrals_of_the_density(moments: tuple[float, float]) -> None:
-    skewness, kurtosis = moments
-    z = np.array([-20.0, -8.0, -3.0, -1.0, -0.3, 0.52, 0.7, 3.0, 8.0])
-    expected = [twin.pearson(point, skewness, kurtosis) for point in z]
-    found = probabilities(z, skewness, kurtosis)
-    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-300)
+@pytest.mark.parametrize("skewness", sorted({skewness for skewness, _ in CASES}))
+def test_probabilities_are_integrals_of_the_density(skewness: float) -> None:
+    z = np.array([-20.0, -3.0, -0.3, 0.52, 0.7, 8.0])
+    for kurtosis in (k for s, k in CASES if s == skewness):
+        expected = [twin.pearson(point, skewness, kurtosis) for point in z]
+        found = probabilities(z, skewness, kurtosis)
+        np.testing.assert_allclose(found, expected, 1e-5, 1e-300, err_msg=str(kurtosis))
 
 
 @pytest.mark.parametrize("skewness", [-4.2, -2.0, -1.0, 0.0, 0.3, 1.0, 4.2])
 def test_it_is_a_distribution_of_these_moments(skewness: float) -> None:
-    z = np.concatenate([-np.geomspace(1e6, 1e-3, 3000), np.geomspace(1e-3, 1e6, 3000)])
+    z = np.concatenate([-np.geomspace(1e6, 1e-3, 1500), np.geomspace(1e-3, 1e6, 1500)])
     for excess in (*EXCESS, 34.0, 3000.0):
         p = probabilities(z, skewness, kurtosis_of(skewness, excess))
         assert (np.diff(p) >= -1e-12).all()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -14,25 +12,20 @@ from scipy import stats
 from scipy.sparse import csr_array
 
 from sfs_cli.catalog import METHODS, WITH_PVALUES
-from sfs_cli.compute.engine import ThreadExecutor
-from sfs_cli.errors import InputError, OutOfMemoryError
 from sfs_cli.features.significance.graph import made_of_features
-from sfs_cli.features.significance.step import not_normal
 from sfs_cli.graph.similarity import (
     DenseSimilarity,
     FactoredSimilarity,
     Similarity,
     SparseSimilarity,
 )
-from sfs_cli.methods.significance import gaussian, moments, normality, permutation, rational
+from sfs_cli.methods.significance import moments, permutation
 from sfs_cli.methods.significance import tested as tested_scores
 from sfs_cli.methods.significance.form import Form
 from sfs_cli.methods.significance.moments import Powers, RatioMoments, sums_of
 from sfs_cli.methods.significance.ratios import Ratio, ratio_of
 from sfs_cli.options import RankConfig
-from sfs_cli.options.guards import GUARDS
-from tests.cli.running import run_here
-from tests.making import write_labels, write_table
+from tests.making import write_table
 from tests.methods.helpers import run
 from tests.methods.nulls import (
     LEVELS,
@@ -45,14 +38,23 @@ from tests.methods.nulls import (
     scored,
 )
 from tests.oracles import pvalues as twin
-from tests.oracles import ratio_values, similarities
+from tests.oracles import similarities
 from tools.benchmarks import calibration
 
-NULLS = ("gaussian", "moments", "permutation:60")
+NULLS = ("moments", "permutation:60")
 CODES = np.repeat([0, 1, 2], [9, 12, 6])
-RNG = np.random.default_rng(3)
-X = RNG.gamma(2.0, size=(27, 8)) + 0.6 * RNG.normal(size=(3, 8))[CODES] + 4.0
-"""Skewed features, some of them with classes; samples x features."""
+
+
+def _features() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(3)
+    skewed = rng.gamma(2.0, size=(27, 8)) + 0.6 * rng.normal(size=(3, 8))[CODES] + 4.0
+    few = np.where(rng.random((27, 8)) < 0.75, 0.0, rng.gamma(2.0, size=(27, 8)))
+    few[:2, :] += 1.0
+    return skewed, few
+
+
+X, FEW = _features()
+"""Samples x features: skewed ones, some of them with classes, and those of few values above 0."""
 
 KNN = similarities.knn(X, 4)
 GRAPHS: dict[str, Similarity] = {
@@ -148,235 +150,22 @@ def test_sums_of_a_sparse_graph_are_those_of_the_dense_matrix(
                 assert np.isnan(found[7:]).any()
 
 
-# ---- gaussian ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("method", ["spec", "laplacian", "fisher"])
-def test_on_labels_it_is_the_analysis_of_variance(method: str) -> None:
-    """Down to 1e-12 and far below."""
-    rng = np.random.default_rng(8)
-    strength = np.geomspace(0.01, 300, 60)
-    values = rng.normal(size=(27, 60)) + strength * rng.normal(size=(3, 60))[CODES]
-    S, codes = (None, CODES) if method == "fisher" else (GRAPHS["label"], None)
-    score, columns = scored(method, values, S, "gaussian", codes=codes)
-    expected = stats.f_oneway(*(values[c == CODES] for c in range(3))).pvalue
-    assert expected.min() < 1e-40
-    np.testing.assert_allclose(columns["p_value"], expected, rtol=1e-6)
-    q = stats.false_discovery_control(columns["p_value"])
-    np.testing.assert_allclose(columns["q_value"], q, rtol=1e-12)
-    better = score if method == "fisher" else -score
-    assert stats.spearmanr(columns["effect"], better).statistic == pytest.approx(1)
-
-
-@pytest.mark.slow
-def test_the_distribution_is_that_of_imhofs_quadrature() -> None:
-    """On random graphs of equal and unequal degrees, to 1e-8."""
-    rng = np.random.default_rng(21)
-    compared = 0
-    for seed in range(5):
-        n = int(rng.integers(6, 40))
-        S = graph_of(n, seed, neighbors=min(5, n // 2))
-        for name in ("phi2", "hsic"):
-            tested = ratio(*_method(name), n=n, S=S) if n > 3 else None
-            assert tested is not None
-            found = gaussian.RatioDistribution(tested, 1 << 30)
-            low, high = found.ends
-            A, B = tested.numerator.dense(), tested.denominator.dense()
-            for t in rng.uniform(low, high, 4).tolist():
-                values = np.linalg.eigvalsh(A - t * B)
-                values = np.delete(values, np.argmin(np.abs(values)))
-                expected = twin.imhof(values)
-                one = np.array([t])
-                assert np.exp(found.log_probability(one))[0] == pytest.approx(expected, abs=1e-8)
-                assert found.interpolated(one)[0] == pytest.approx(expected, abs=1e-6)
-                compared += 1
-    assert compared == 40
-
-
-@pytest.mark.slow
-def test_stored_probabilities_to_the_far_tails() -> None:
-    """220 values of quadrature with 30 digits; eight digits are right, however small they are."""
-    rows, stored = ratio_values.rows(), ratio_values.stored()
-    assert len(rows) == 220
-    assert [row[:2] for row in rows] == [row[:2] for row in stored]
-    assert min(probability for *_, probability in stored) < 1e-40
-    for (name, _, values, times), (*_, expected) in zip(rows, stored):
-        assert min(values) < 0 < max(values)  # the form has both signs
-        found = gaussian.log_below_zero(np.array([values]), np.array(times, float))[0]
-        assert np.exp(found) == pytest.approx(expected, rel=1e-8), name
-        if all(count % 2 == 0 for count in times):  # then a sum of rational numbers
-            exact = ratio_values.by_residues(values, times)
-            assert expected == pytest.approx(float(exact), rel=1e-12)
-
-
-def _method(name: str) -> tuple[str]:
-    return (TESTED[name][0],)
-
-
-STEPS = np.linspace(-3, 2, 60)
-
-
-def by_logits(found: gaussian.RatioDistribution, farthest: float, count: int) -> np.ndarray:
-    """Thresholds from one end of the ratio to the other."""
-    low, high = found.ends
-    return low + (high - low) / (1 + np.exp(-np.linspace(-farthest, farthest, count)))
-
-
-@pytest.mark.parametrize("graph", GRAPHS)
-def test_interpolated_probabilities_are_those_at_each_threshold(graph: str) -> None:
-    """Eight digits from one end to the other, by any number of threads."""
-    found = gaussian.RatioDistribution(ratio("spec", GRAPHS[graph]), 1 << 30)
-    t = by_logits(found, 9, 61)
-    expected = np.exp(found.log_probability(t))
-    assert expected.min() < 1e-12
-    interpolated = found.interpolated(t)
-    np.testing.assert_allclose(interpolated, expected, rtol=1e-8)
-    np.testing.assert_array_equal(found.interpolated(t, ThreadExecutor(3)), interpolated)
-    np.testing.assert_array_equal(found.interpolated(t[::7]), interpolated[::7])
-
-
-def test_interpolated_probabilities_where_groups_bend_the_curve() -> None:
-    """Few thresholds are computed, although a few large eigenvalues meet a bulk of small ones."""
-    rng = np.random.default_rng(4)
-    centers = 3 * rng.normal(size=(4, 40))
-    S = DenseSimilarity(similarities.rbf(np.repeat(centers, 30, 0) + rng.normal(size=(120, 40))))
-    found = gaussian.RatioDistribution(ratio("spec", S, n=120), 1 << 30)
-    t = np.sort(np.concatenate([by_logits(found, 5, 60), found.mean + found.deviation * STEPS]))
-    expected = np.exp(found.log_probability(t))
-    computed: list[int] = []
-    compute = found.log_probability
-
-    def counted(t: np.ndarray, sign: int) -> np.ndarray:
-        computed.append(len(t))
-        return compute(t, sign)
-
-    found.log_probability = counted  # type: ignore[method-assign]
-    interpolated = found.interpolated(t)
-    assert sum(computed) < 130
-    assert (np.diff(interpolated) >= 0).all()
-    seen = expected > 1e-100
-    np.testing.assert_allclose(interpolated[seen], expected[seen], rtol=2e-8)
-
-
-@pytest.mark.one_in(3)
-@pytest.mark.parametrize("n", [3, 4, 5, 6, 8, 13])
-def test_interpolated_probabilities_of_few_samples(n: int) -> None:
-    """The curve is not smooth at the eigenvalues, which shows where there are few."""
-    S = DenseSimilarity(similarities.rbf(np.random.default_rng(n).normal(size=(n, 20))))
-    found = gaussian.RatioDistribution(ratio("spec", S, n=n), 1 << 30)
-    t = by_logits(found, 9, 201)
-    np.testing.assert_allclose(found.interpolated(t), np.exp(found.log_probability(t)), rtol=1e-7)
-
-
-def test_interpolated_probabilities_with_samples_of_nearly_no_degree() -> None:
-    """Samples that are far from all others hardly count, whatever rounding makes of them."""
-    S = similarities.rbf(np.random.default_rng(8).normal(size=(40, 12)))
-    far = np.r_[np.full(3, 1e-30), np.ones(37)]
-    S = S * np.outer(far, far)
-    found = gaussian.RatioDistribution(ratio("spec", DenseSimilarity(S), n=40), 1 << 30)
-    t = found.mean + found.deviation * np.linspace(-12, 6, 91)
-    t = t[(t > found.ends[0]) & (t < found.ends[1])]
-    expected = np.exp(found.log_probability(t))
-    assert expected.min() < 1e-15
-    np.testing.assert_allclose(found.interpolated(t), expected, rtol=1e-7)
-
-
-@pytest.mark.parametrize(
-    ("function", "most", "error"),
-    [
-        (lambda x: x, 40, 1e-9),
-        (lambda x: np.log1p(np.exp(40 * x)), 90, 1e-8),
-        (lambda x: x + np.arctan(x / 1e-3), 150, 1e-8),
-        (lambda x: x + np.maximum(x, 0) ** 1.5, 500, 1e-7),
-    ],
-    ids=["line", "bend", "step", "kink"],
-)
-def test_functions_from_few_values(function: Any, most: int, error: float) -> None:
-    computed: list[float] = []
-
-    def counted(x: np.ndarray) -> np.ndarray:
-        computed.extend(x.tolist())
-        return function(x)
-
-    first = np.linspace(-1, 1, 9)
-    pieces = rational.Fit(counted, lambda x, f: 1 + 0 * x, 1e-9).pieces(first, function(first))
-    assert len(computed) < most
-    starts = np.array([start for start, _ in pieces])
-    assert starts[0] == -1
-    assert (np.diff(starts) > 0).all()
-    x = np.sort(np.concatenate([np.linspace(-1, 1, 5000), computed, starts]))
-    piece = np.searchsorted(starts[1:], x, side="right")
-    found = np.concatenate([pieces[k][1](x[piece == k]) for k in range(len(pieces))])
-    np.testing.assert_allclose(found, function(x), rtol=0, atol=error)
-
-
-def test_tails_keep_their_digits() -> None:
-    """Of a ratio that has a beta distribution, far out on both sides."""
-    counts = np.array([4.0, 30.0])
-    t = np.concatenate([np.geomspace(1e-12, 0.5, 40), 1 - np.geomspace(1e-6, 0.4, 20)])
-    found = gaussian.log_below_zero(np.array([0.0, 1.0]) - t[:, None], counts)
-    expected = stats.beta.logcdf(t, 15, 2)
-    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
-
-
-def test_thresholds_beyond_the_ends() -> None:
-    found = gaussian.RatioDistribution(ratio("spec", GRAPHS["knn"]), 1 << 30)
-    low, high = found.ends
-    t = np.array([low - 1, high + 1, np.nan])
-    np.testing.assert_array_equal(found.interpolated(t), [0, 1, np.nan])
-
-
-@pytest.mark.parametrize(
-    "S", [np.eye(2) + 1, np.ones((9, 9)) + 1e-15 * np.outer(X[:9, 0], X[:9, 0])]
-)
-def test_one_ratio_for_all_features_is_never_significant(S: np.ndarray) -> None:
-    found = gaussian.RatioDistribution(ratio("spec", DenseSimilarity(S), n=len(S)), 1 << 30)
-    t = found.mean * (1 + 1e-15 * np.arange(-8, 9))
-    np.testing.assert_array_equal(found.interpolated(np.append(t, np.nan)), [1.0] * 17 + [np.nan])
-
-
-def test_a_pvalue_does_not_depend_on_other_features() -> None:
-    _, all_together = scored("spec", X, GRAPHS["knn"], "gaussian")
-    for k in range(3):
-        _, alone = scored("spec", X[:, [k]], GRAPHS["knn"], "gaussian")
-        assert alone["p_value"][0] == pytest.approx(all_together["p_value"][k], rel=1e-9)
-
-
-def test_large_graphs_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    tested = ratio("spec", GRAPHS["knn"])
-    with pytest.raises(OutOfMemoryError):
-        gaussian.RatioDistribution(tested, 1000)
-    monkeypatch.setattr(gaussian, "MOST_SAMPLES", 20)
-    with pytest.raises(InputError, match="up to 20 samples") as refused:
-        gaussian.RatioDistribution(tested, 1 << 30)
-    assert "moments" in refused.value.hint
-
-
-def test_who_waits_for_a_large_graph_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    uneven, even = ratio("spec", GRAPHS["knn"]), ratio("spec", GRAPHS["label"])
-    assert gaussian.RatioDistribution(uneven, 1 << 30).slow is None
-    monkeypatch.setattr(gaussian, "SLOW_SAMPLES", uneven.n / 2)
-    assert "about 8 minutes" in str(gaussian.RatioDistribution(uneven, 1 << 30).slow)
-    assert gaussian.RatioDistribution(even, 1 << 30).slow is None  # decomposed once
-
-
 # ---- moments -----------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("n", [4, 7])
+@pytest.mark.parametrize("n", [4, 6])
 @pytest.mark.parametrize("name", ["phi2", "phi3", "hsic", "gdcov of L", "fisher"])
 def test_moments_are_those_of_all_permutations(name: str, n: int) -> None:
-    """Mean and second to fourth moment, of all 5,040 orders of 7 samples, and of fewer."""
+    """Mean and second to fourth moment, of all 720 orders of 6 samples, and of fewer."""
     rng = np.random.default_rng(5)
     method, given = TESTED[name]
-    given = given | ({"codes": np.array([0, 0, 0, 1, 1, 2, 2])[:n]} if "codes" in given else {})
+    given = given | ({"codes": np.array([0, 0, 0, 1, 1, 2])[:n]} if "codes" in given else {})
     S = DenseSimilarity(similarities.rbf(rng.normal(size=(n, 3))))
     tested = ratio(method, S, n=n, **given)
     found = RatioMoments.of(tested)
     for t in (found.a / found.b, -0.4, 0.9):
         M = tested.numerator.dense() - t * tested.denominator.dense()
-        for _ in range(5):
+        for _ in range(3):
             x = rng.exponential(size=n)
             x -= x.mean()
             x /= np.linalg.norm(x)
@@ -418,8 +207,8 @@ def test_powers_of_features_of_any_size_and_offset(dtype: str, digits: float) ->
     found = of_sums(stored, dtype)
     np.testing.assert_allclose(found, expected, rtol=digits)
     # each feature by itself, and from float64 blocks of the same values
-    alone = np.concatenate([of_sums(stored[[k]], dtype) for k in range(60)])
-    np.testing.assert_array_equal(alone, found)
+    for k in (*range(8), 30, 59):
+        np.testing.assert_array_equal(of_sums(stored[[k]], dtype), found[[k]])
     np.testing.assert_allclose(of_sums(stored.astype(np.float64), dtype), found, rtol=digits)
 
 
@@ -436,12 +225,10 @@ def test_features_of_few_values_have_large_fourth_powers(n: int) -> None:
         assert (fourth >= tested_scores._least_fourth(n)).all()
 
 
-@pytest.mark.one_in(3)
-@pytest.mark.parametrize("n", [20, 21])
-@pytest.mark.parametrize("first", [3, 6, 10])
+@pytest.mark.parametrize("first", [3, 6, 9])
 @pytest.mark.parametrize("kind", ["normal", "skewed"])
-def test_moments_are_near_all_orders_of_the_labels(kind: str, first: int, n: int) -> None:
-    rng = np.random.default_rng([n, first])
+def test_moments_are_near_all_orders_of_the_labels(kind: str, first: int) -> None:
+    rng, n = np.random.default_rng(first), 18
     x = rng.normal(size=(20, n)) if kind == "normal" else rng.gamma(2.0, size=(20, n))
     x -= x.mean(axis=1, keepdims=True)
     x /= np.linalg.norm(x, axis=1, keepdims=True)
@@ -471,13 +258,12 @@ STAR[0, 1:] = STAR[1:, 0] = 1.0
 HUB = np.maximum(similarities.knn(np.random.default_rng(2).normal(size=(60, 4)), 4), STAR)
 
 
-@pytest.mark.one_in(2)
 @pytest.mark.parametrize("S", [STAR, HUB, np.outer(WEIGHTED, WEIGHTED)], ids=["star", "hub", "w"])
 @pytest.mark.parametrize("kind", ["normal", "lognormal"])
 def test_moments_promise_nothing_where_few_samples_have_the_weight(
     kind: str, S: np.ndarray
 ) -> None:
-    values = np.random.default_rng(5).normal(size=(60, 4000))
+    values = np.random.default_rng(5).normal(size=(60, 2000))
     values = np.exp(values) if kind == "lognormal" else values
     _, columns = scored("spec", values, DenseSimilarity(S - np.diag(np.diag(S))), "moments")
     p = columns["p_value"]
@@ -503,6 +289,14 @@ def test_what_no_order_changes_is_not_significant(graph: str, value: float, null
         np.testing.assert_array_equal(columns["effect"], 0.0)
 
 
+@pytest.mark.parametrize("null", NULLS)
+def test_a_pvalue_does_not_depend_on_other_features(null: str) -> None:
+    _, all_together = scored("spec", X, GRAPHS["knn"], null)
+    for k in range(3):
+        _, alone = scored("spec", X[:, [k]], GRAPHS["knn"], null)
+        assert alone["p_value"][0] == pytest.approx(all_together["p_value"][k], rel=1e-9)
+
+
 def test_a_graph_that_all_features_follow_alike_says_nothing() -> None:
     whole = DenseSimilarity(np.ones((15, 15)) - np.eye(15))
     _, columns = scored("spec", noise(15, 30, 0), whole, "moments")
@@ -513,9 +307,6 @@ def test_a_graph_that_all_features_follow_alike_says_nothing() -> None:
 # ---- permutations ------------------------------------------------------------------------------
 
 
-FEW = np.where(RNG.random((27, 8)) < 0.75, 0.0, RNG.gamma(2.0, size=(27, 8)))
-FEW[:2, :] += 1.0
-"""Features of few values above 0."""
 SPARSE = {"FULL": 2.0, "DENSE_ENTRIES": 0, "PAIRED": 5}
 
 
@@ -541,9 +332,8 @@ def one_by_one(f: np.ndarray, tested: Ratio, rounds: list[int]) -> list[float]:
     return [(1 + better) / (len(found) + 1), (ratios.mean() - observed) / ratios.std()]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("values", [X, FEW], ids=["dense", "sparse"])
-@pytest.mark.parametrize("name", ["phi2", "phi3", "hsic", "fisher"])
+@pytest.mark.parametrize("values", [X[:, :3], FEW[:, :3]], ids=["dense", "sparse"])
+@pytest.mark.parametrize("name", ["phi2", "hsic", "fisher"])
 def test_permutations_one_by_one(
     name: str, values: np.ndarray, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -551,17 +341,16 @@ def test_permutations_one_by_one(
     method, given = TESTED[name]
     S = None if method == "fisher" else GRAPHS["knn"]
     tested = ratio(method, S, **given)
-    monkeypatch.setattr(permutation, "TAILED", 10_000)
-    for count, rounds in ((60, [60]), (900, [112, 900])):
+    monkeypatch.setattr(tested_scores, "FIRST_PERMUTATIONS", 34)
+    for count, rounds in ((40, [40]), (272, [34, 272])):
         expected = np.array([one_by_one(f, tested, rounds) for f in values.T]).T
         for patch in ({}, {"PAIRED": 27}, {"PAIRED": 1}, {"HELD": 2000, "KEPT": 9000}, SPARSE):
-            for attribute, value in patch.items():
-                monkeypatch.setattr(permutation, attribute, value)
-            _, columns = scored(method, values, S, f"permutation:{count}", **given)
+            with monkeypatch.context() as limits:
+                for attribute, value in patch.items():
+                    limits.setattr(permutation, attribute, value)
+                _, columns = scored(method, values, S, f"permutation:{count}", **given)
             np.testing.assert_allclose(columns["p_value"], expected[0], rtol=1e-9)
             np.testing.assert_allclose(columns["effect"], expected[1], rtol=1e-8)
-            monkeypatch.undo()
-            monkeypatch.setattr(permutation, "TAILED", 10_000)
 
 
 def test_entries_of_a_sparse_form() -> None:
@@ -590,52 +379,13 @@ def test_few_values_are_placed_by_permutations() -> None:
     assert "2 features" in scorer.warnings[-1]
 
 
-def test_the_tail_is_near_the_truth() -> None:
-    """Of normal values, where the probability is known: too large, and in order."""
-    values = np.random.default_rng(2).normal(size=(50, 2000))
-    for z in (-3.0, -4.0, -4.5):
-        found = permutation.tail(values, np.full(50, z), 250)
-        error = np.log10(found / stats.norm.cdf(z))
-        assert 0 <= np.median(error) < 2
-    y = np.linspace(-20, -2, 60)
-    for row in values[:5]:
-        p = permutation.tail(np.repeat(row[None], 60, axis=0), y, 250)
-        assert (np.diff(p) > 0).all()
-
-
-@pytest.mark.one_in(10)
-@pytest.mark.parametrize(
-    "law",
-    [stats.norm(), stats.expon(), stats.chi2(1), stats.chi2(3), stats.beta(0.5, 49)],
-    ids=["normal", "exponential", "chi2 of 1", "chi2 of 3", "beta"],
-)
-@pytest.mark.parametrize("count", [1000, 10_000])
-def test_small_p_values_of_a_tail_are_not_too_frequent(law: Any, count: int) -> None:
-    """The probability of what has a p-value of 1e-3 to 1e-5 by a tail, where that is known."""
-    rng = np.random.default_rng(6)
-    values = -law.rvs(size=(300, count), random_state=rng)
-    best, spread = values.min(axis=1), values.std(axis=1)
-    for level in (5e-4, 1e-4, 1e-5):
-        low, high = best - 100 * spread, best
-        for _ in range(30):
-            middle = (low + high) / 2
-            small = permutation.tail(values, middle, permutation.TAIL) <= level
-            low, high = np.where(small, middle, low), np.where(small, high, middle)
-        rates = law.sf(-low)
-        error = rates.std() / np.sqrt(len(rates))
-        assert rates.mean() <= 1.1 * level + 2 * error
-
-
-@pytest.mark.parametrize("count", [200, 999])
 @pytest.mark.parametrize("name", ["phi2", "hsic", "fisher"])
-def test_there_is_no_tail_of_few_permutations(name: str, count: int) -> None:
+def test_no_p_value_is_below_that_of_no_permutation_as_good(name: str) -> None:
     method, given = TESTED[name]
     S = None if method == "fisher" else GRAPHS["label"]
     values = X + 40 * np.repeat([0, 1, 3], [9, 12, 6])[:, None]  # as the labels are
-    _, columns = scored(method, values, S, f"permutation:{count}", **given)
-    assert columns["p_value"].min() == pytest.approx(1 / (count + 1))
-    _, columns = scored(method, values, S, "permutation:1000", **given)
-    assert columns["p_value"].min() < 1e-4
+    _, columns = scored(method, values, S, "permutation:200", **given)
+    assert columns["p_value"].min() == pytest.approx(1 / 201)
 
 
 def test_tied_values_count_as_equal() -> None:
@@ -661,33 +411,23 @@ def test_features_that_few_samples_share_are_permuted_far_out() -> None:
 
 # ---- calibration -------------------------------------------------------------------------------
 
-MADE = {"noise": noise, "counts": counts}
+
+@pytest.mark.parametrize("n", [30, 100, 500])
+def test_pvalues_of_noise_are_uniform(n: int) -> None:
+    """Of these seeds; of others, one in 100 fails."""
+    for seed in range(4):
+        p = p_values(noise(n, 1000, seed), graph_of(n, 100 + seed), "moments")
+        assert stats.kstest(p, "uniform").pvalue > 0.01
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("null", "n"),
-    [("gaussian", 30), ("gaussian", 100), ("moments", 30), ("moments", 100), ("moments", 500)],
-)
-def test_pvalues_of_noise_are_uniform(null: str, n: int) -> None:
-    passed = 0
-    for seed in range(20):
-        p = p_values(noise(n, 1000, seed), graph_of(n, 100 + seed), null)
-        passed += stats.kstest(p, "uniform").pvalue > 0.01
-    assert passed >= 19
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("null", "features"),
-    [("moments", "counts"), ("permutation", "counts"), ("permutation", "noise")],
-)
+@pytest.mark.nightly
+@pytest.mark.parametrize("null", ["moments", "permutation"])
 @pytest.mark.parametrize("n", [30, 100])
-def test_pvalues_of_counts_are_uniform(null: str, features: str, n: int) -> None:
-    """Nine of ten counts are zero."""
+def test_pvalues_of_counts_are_uniform(null: str, n: int) -> None:
+    """Nine of ten counts are zero. Of these 20 seeds, each of which is 1,000 features."""
     passed, rates = 0, np.zeros(len(LEVELS))
     for seed in range(20):
-        p = p_values(MADE[features](n, 1000, seed), graph_of(n, 100 + seed), null)
+        p = p_values(counts(n, 1000, seed), graph_of(n, 100 + seed), null)
         passed += stats.kstest(p, "uniform").pvalue > 0.01
         rates += [(p <= level).mean() / 20 for level in LEVELS]
     assert passed >= 19
@@ -697,33 +437,20 @@ def test_pvalues_of_counts_are_uniform(null: str, features: str, n: int) -> None
         assert rate - level > -3 * error or n == 30
 
 
-@pytest.mark.slow
-def test_normal_noise_is_no_null_of_counts() -> None:
-    """And the moments are one."""
-    X, S = counts(100, 20_000, 0), graph_of(100, 1)
-    assert 0.88 < (X == 0).mean() < 0.93
-    of_noise, of_moments = (
-        (p_values(X, S, null) <= 0.001).mean() / 0.001 for null in ("gaussian", "moments")
-    )
-    assert of_noise > 1.7
-    assert of_moments < 1.7
-
-
 # ---- whole runs --------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """60 features of 27 samples, one of them constant, and labels beside them."""
+    """20 features of 27 samples, one of them constant."""
     folder = tmp_path_factory.mktemp("pvalues")
-    values = RNG.normal(8, 1, size=(60, 27)) + 0.5 * RNG.normal(size=(60, 3))[:, CODES]
+    rng = np.random.default_rng(4)
+    values = rng.normal(8, 1, size=(20, 27)) + 0.5 * rng.normal(size=(20, 3))[:, CODES]
     values[7] = 3.0
     write_table(folder / "m.csv", values)
-    write_labels(folder / "labels.tsv", [f"c{c}" for c in CODES], [f"s{i}" for i in range(27)])
     return folder
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("null", NULLS)
 def test_the_same_bytes_over_threads_and_the_same_values_over_blocks(
     null: str, table: Path
@@ -736,11 +463,9 @@ def test_the_same_bytes_over_threads_and_the_same_values_over_blocks(
     whole = columns(threads=1)
     blocks = columns(threads=1, block_size=9)
     np.testing.assert_array_equal(columns(threads=2, block_size=9), blocks)
-    # as scores, which --block-size rounds; where gaussian interpolates, that may decide
-    np.testing.assert_allclose(blocks, whole, rtol=1e-8 if null == "gaussian" else 1e-10)
-    changed = not np.array_equal(columns(threads=1, seed=5), whole, equal_nan=True)
+    np.testing.assert_allclose(blocks, whole, rtol=1e-10)  # as scores, which --block-size rounds
     if null != "moments":  # which permutes those of the features that need it
-        assert changed == null.startswith("permutation")
+        assert not np.array_equal(columns(threads=1, seed=5), whole, equal_nan=True)
 
 
 @pytest.mark.parametrize("null", NULLS)
@@ -750,7 +475,7 @@ def test_features_without_a_score_have_no_pvalue(null: str, table: Path) -> None
     assert list(extra) == ["p_value", "q_value", "effect"]
     for column in extra.values():
         np.testing.assert_array_equal(np.isnan(column), np.isnan(result.ranking.score))
-    assert facts["tested_features"] == 59
+    assert facts["tested_features"] == 19
     assert facts["q_value_at_most_0.05"] == np.count_nonzero(extra["q_value"] <= 0.05)
 
 
@@ -763,106 +488,6 @@ def test_units_and_offsets_do_not_matter(null: str) -> None:
         for column in columns.values():
             size = 3 if name == "hsic" or name == "gdcov of L" else 4  # squares of units underflow
             np.testing.assert_allclose(column[:size], column[0], rtol=1e-6)
-
-
-def test_options_of_the_default_method(table: Path) -> None:
-    """With p-values asked for, the default is a method that has some."""
-    result = run(str(table / "m.csv"), pvalues="gaussian")
-    assert result.config.method == "spec"
-
-
-def warned(
-    table: Path, out: Path, capfd: pytest.CaptureFixture[str], *more: str
-) -> tuple[bool, bool]:
-    words = ["rank", str(table / "m.csv"), "--method", "spec", "--pvalues", "gaussian", *more]
-    done = run_here([*words, "--out", str(out), "--force"], capfd)
-    assert done.code == 0, done.err
-    record = json.loads((out / "run.json").read_text())
-    told = any("p-values are too small" in line for line in record["warnings"])
-    assert told == ("p-values are too small" in done.err)
-    assert told == ("p-values are too small" in (out / "report.html").read_text())
-    return told, record["graph"]["of_tested_features"]
-
-
-@pytest.mark.slow
-def test_a_graph_of_the_tested_features_is_told(
-    table: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    assert "tested-graph" in GUARDS
-    told = partial(warned, table, tmp_path / "out", capfd)
-    assert told() == (True, True)
-    assert told("--accept", "tested-graph") == (False, True)
-    labels = ("--labels", str(table / "labels.tsv"))
-    assert told("--similarity", "label", *labels) == (False, False)
-    assert told("--similarity", "rbf", "--ranking", "phi1") == (True, True)
-
-
-def scorer_on(S: Similarity, n: int) -> Any:
-    made = problem("spec", np.zeros((n, 2)), S)
-    prepare = METHODS["spec"].load("prepare")
-    assert prepare is not None
-    return tested_scores.TestedScorer(prepare(made), made, "gaussian")
-
-
-def centered(X: np.ndarray) -> np.ndarray:
-    return X.T - X.T.mean(axis=1, keepdims=True)
-
-
-@pytest.mark.one_in(2)
-@pytest.mark.parametrize("dense", [False, True])
-def test_how_often_features_are_said_to_get_small_p_values_is_how_often_they_do(
-    dense: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """By permutations, and by moments where these would take too long."""
-    if dense:
-        monkeypatch.setattr(normality, "LOOKING", 0)
-    levels = np.array([0.05, 0.01, 0.001])
-    for values in (np.exp(noise(100, 100, 2)), counts(100, 300, 1)):
-        S = graph_of(len(values), 1)
-        scorer, x = scorer_on(S, len(values)), centered(values)
-        times, chance = normality.more_often(scorer.distribution, scorer.ratio, x, levels)
-        permuted = np.random.default_rng(3).permuted(np.repeat(x, 200, axis=0), axis=1)
-        p = p_values(permuted.T, S, "gaussian")
-        expected = [(p <= level).mean() / level for level in levels]
-        np.testing.assert_allclose(times, expected, rtol=0.25)
-        assert (chance < 1).all()
-
-
-@pytest.mark.one_in(3)
-@pytest.mark.parametrize(
-    ("graph", "values", "told"),
-    [
-        ("star", lambda: noise(100, 400, 3), False),
-        ("hub", lambda: noise(100, 400, 3), False),
-        ("labels-5-95", lambda: noise(100, 400, 3), False),
-        ("hub", lambda: counts(100, 400, 1), True),
-        ("star", lambda: counts(100, 1000, 1), False),
-        ("labels-10-90", lambda: np.random.default_rng(1).exponential(size=(100, 400)), True),
-    ],
-)
-def test_both_tails_are_looked_at_for_features_that_are_not_normal(
-    graph: str, values: Any, told: bool
-) -> None:
-    """On graphs on which the distribution is far from that of Pearson's system, too."""
-    S = calibration.GRAPHS[graph](np.random.default_rng(1)).similarity
-    text = not_normal(scorer_on(S, 100), centered(values()))
-    assert (text is not None) == told
-    assert text is None or "times the nominal rate" in text
-    assert not_normal(scorer_on(S, 100), np.zeros((2, 100))) is None
-
-
-@pytest.mark.slow
-def test_features_far_from_normal_are_told(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    """By how many times as often normal noise promises too small a p-value."""
-    skewed = np.exp(1.5 * np.random.default_rng(2).normal(size=(100, 100)))
-    write_table(tmp_path / "counts.csv", skewed)
-    for more, told in (((), True), (("--accept", "not-normal,tested-graph,raw-values"), False)):
-        words = ["rank", str(tmp_path / "counts.csv"), "--method", "spec", "--similarity", "knn"]
-        done = run_here([*words, "--pvalues", "gaussian", *more], capfd)
-        assert done.code == 0, done.err
-        assert ("assumes normal values" in done.err) == told
 
 
 @pytest.mark.parametrize(

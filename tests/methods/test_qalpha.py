@@ -22,7 +22,7 @@ from tests.oracles import qalpha as oracle
 Array = np.ndarray
 
 
-def case(seed: int = 0, n: int = 24, m: int = 70, c: int = 3) -> tuple[Array, Array]:
+def case(seed: int = 0, n: int = 18, m: int = 50, c: int = 3) -> tuple[Array, Array]:
     """Clusters that the first features follow."""
     rng = np.random.default_rng(seed)
     y = np.arange(n) % c
@@ -46,19 +46,14 @@ def real(shared_data: Path, name: str, features: int | None = None) -> tuple[Arr
     return X[:, :features], np.unique(labels, return_inverse=True)[1]
 
 
-@pytest.mark.one_in(2)
 @pytest.mark.parametrize("variant", ["basic", "power", "ritz", "laplacian"])
-@pytest.mark.parametrize(
-    "seed", [2, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (0, 1))]
-)
-def test_each_variant_equals_its_twin(variant: str, seed: int) -> None:
-    X, _ = case(seed)
+def test_each_variant_equals_its_twin(variant: str) -> None:
+    X, _ = case(2, *((12, 30) if variant == "laplacian" else ()))  # whose twin takes long
     found = solve(X, variant)
     assert found.converged
     np.testing.assert_allclose(found.score, getattr(oracle, variant)(X, 3), atol=1e-8)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("degree", [1, 2, 3])
 def test_the_kernel_variant_equals_its_twin(degree: int) -> None:
     X, _ = case(1)
@@ -80,7 +75,7 @@ def test_more_orthogonal_iterations_in_a_cycle_end_at_the_same_weights() -> None
     np.testing.assert_allclose(thrice.score, solve(X).score, atol=1e-8)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_supervised_equals_its_twin_on_real_data_where_turning_settles(
     shared_data: Path,
 ) -> None:
@@ -92,7 +87,7 @@ def test_supervised_equals_its_twin_on_real_data_where_turning_settles(
     np.testing.assert_allclose(found.score, alphas[-1], atol=1e-8)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_supervised_stands_still_where_the_papers_turning_goes_back_and_forth(
     shared_data: Path,
 ) -> None:
@@ -114,7 +109,7 @@ def test_supervised_stands_still_where_the_papers_turning_goes_back_and_forth(
 def test_supervised_mixes_vectors_between_classes_whose_singular_values_are_equal(
     seed: int,
 ) -> None:
-    X, _ = case(seed)
+    X, _ = case(seed, 24, 70)  # of others the singular values differ
     y = np.random.default_rng(seed).integers(0, 2, len(X))
     found = solve(X, "supervised", None, codes=y)
     assert found.converged
@@ -132,12 +127,9 @@ def plain(variant: str) -> Solution:
 
 
 @pytest.mark.parametrize("variant", ["basic", "power", "ritz", "supervised", "kernel"])
-@pytest.mark.parametrize(
-    "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2, 3))]
-)
-def test_the_objective_does_not_fall(variant: str, seed: int) -> None:
-    X, _ = case(seed)
-    y = np.random.default_rng(seed).integers(0, 3, len(X))
+def test_the_objective_does_not_fall(variant: str) -> None:
+    X, _ = case()
+    y = np.random.default_rng(0).integers(0, 3, len(X))
     objective = np.array(solve(X, variant, 2, codes=y).objective)
     assert len(objective) > 1
     assert (np.diff(objective) >= -1e-9 * objective[1:]).all()
@@ -158,6 +150,7 @@ def test_the_objective_is_the_sum_of_squares_of_the_leading_eigenvalues() -> Non
     )
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", ["allaml", "medulloblastoma"])
 def test_weights_of_expression_data_come_out_positive(shared_data: Path, name: str) -> None:
     found = solve(real(shared_data, name)[0], clusters=6)
@@ -166,7 +159,6 @@ def test_weights_of_expression_data_come_out_positive(shared_data: Path, name: s
     assert found.facts["passes"] < 40
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize("variant", ["laplacian", "supervised", "kernel"])
 @pytest.mark.parametrize("given", [{"memory": STREAMED}, {"block_size": 7}, {"workers": 2}])
 def test_no_variant_depends_on_how_the_matrix_is_read(variant: str, given: dict[str, Any]) -> None:
@@ -196,7 +188,6 @@ def test_equal_features_have_equal_weights() -> None:
     assert found[0] == pytest.approx(found[-1], rel=1e-9)
 
 
-@pytest.mark.slow
 def test_features_that_do_not_vary_are_left_out_of_everything() -> None:
     X, y = case()
     with_dead = np.column_stack([np.zeros(len(X)), X, np.full(len(X), 3.3)])
@@ -206,7 +197,6 @@ def test_features_that_do_not_vary_are_left_out_of_everything() -> None:
         np.testing.assert_allclose(found.score[1:-1], plain(variant).score, atol=1e-8)
 
 
-@pytest.mark.slow
 def test_clusters_default_to_the_classes_and_else_to_the_papers_choice() -> None:
     X, y = case()
     assert solve(X, clusters=None).facts["clusters"] == 6
@@ -215,7 +205,7 @@ def test_clusters_default_to_the_classes_and_else_to_the_papers_choice() -> None
     assert solve(X[:4], clusters=None).facts["clusters"] == 3
 
 
-@pytest.mark.parametrize("clusters", [0, 24, 100])
+@pytest.mark.parametrize("clusters", [0, 18, 100])
 def test_more_clusters_than_samples_can_form_are_refused(clusters: int) -> None:
     with pytest.raises(InputError, match="--clusters"):
         solve(case()[0], clusters=clusters)
@@ -226,7 +216,6 @@ def test_two_samples_weigh_all_features_alike() -> None:
     np.testing.assert_allclose(solve(X, clusters=None).score, 1 / 3, rtol=1e-9)
 
 
-@pytest.mark.slow
 def test_a_class_of_one_sample_is_no_obstacle() -> None:
     X, y = case()
     y[:] = y > 0

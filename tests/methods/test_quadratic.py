@@ -17,8 +17,16 @@ from tests.methods.helpers import METHODS, gamma_options, score_all
 from tests.oracles import similarities
 
 N, M = 30, 64
-RNG = np.random.default_rng(8)
-X = RNG.normal(size=(N, M)) + RNG.exponential(2, size=M) * RNG.normal(size=(3, M))[np.arange(N) % 3]
+
+
+def _data() -> np.ndarray:
+    rng = np.random.default_rng(8)
+    return (
+        rng.normal(size=(N, M)) + rng.exponential(2, M) * rng.normal(size=(3, M))[np.arange(N) % 3]
+    )
+
+
+X = _data()
 CONNECTED = similarities.rbf(X)
 COMPONENTS = CONNECTED * (np.arange(N)[:, None] % 3 == np.arange(N) % 3)
 SIGNED = 2 * similarities.correlation(X) - 2 * similarities.knn(X, 2)
@@ -57,8 +65,8 @@ def test_a_form_of_many_features_is_written_over_its_rows() -> None:
 
 
 @pytest.mark.parametrize("lowest", [-1e-3, -1e-9])
-def test_a_negative_eigenvalue_has_no_factor(lowest: float) -> None:
-    U = np.linalg.qr(RNG.normal(size=(N, N)))[0]
+def test_a_negative_eigenvalue_has_no_factor(lowest: float, rng: np.random.Generator) -> None:
+    U = np.linalg.qr(rng.normal(size=(N, N)))[0]
     values = np.concatenate([[0, lowest], np.linspace(0, 1, N - 2)])
     assert triangular_factor((U * values) @ U.T, U[:, 0], 1.0) is None
     assert triangular_factor((U * np.maximum(values, 0)) @ U.T, U[:, 0], 1.0) is not None

@@ -59,10 +59,10 @@ def test_both_zeros_are_equal() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("sizes", [(10, 25), (2, 3), (8, 60), (1, 12), (60, 140), (9, 9)])
 def test_two_classes_are_scipys(sizes: tuple[int, ...], kind: str) -> None:
-    X, codes = made(sizes, kind)
+    X, codes = made(sizes, kind, 50 if sum(sizes) < 100 else 6)
     test, columns = found(RankSumScorer, X, codes=codes)
     tied = np.array([len(np.unique(f)) < len(f) for f in X.T])
-    for method in ("exact", "asymptotic"):
+    for method in ("exact", "asymptotic") if min(sizes) <= 8 else ("asymptotic",):
         result = stats.mannwhitneyu(X[codes == 1], X[codes == 0], method=method)
         np.testing.assert_allclose(columns["auc"], result.statistic / np.prod(sizes), rtol=1e-14)
         chosen = tied if method == "asymptotic" else ~tied
@@ -81,9 +81,9 @@ def test_two_classes_are_scipys(sizes: tuple[int, ...], kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("sizes", [(4, 6), (7, 2), (5, 5), (1, 4), (3, 30), (18, 2)])
+@pytest.mark.parametrize("sizes", [(4, 6), (7, 2), (5, 5), (1, 4), (3, 16), (18, 2)])
 def test_p_is_the_share_of_the_orders_of_the_labels(sizes: tuple[int, ...], kind: str) -> None:
-    X, codes = made(sizes, kind, 30)
+    X, codes = made(sizes, kind, 20)
     _, columns = found(RankSumScorer, X, codes=codes)
     expected = [twin.rank_sum_p(f, codes) for f in X.T]
     np.testing.assert_allclose(columns["p_value"], expected, rtol=1e-12)
@@ -208,7 +208,7 @@ def test_spearman_is_scipys(n: int, kind: str) -> None:
 @pytest.mark.parametrize("n", [3, 5, 7])
 def test_spearmans_p_of_few_samples_is_exact(n: int, tied: bool) -> None:
     rng = np.random.default_rng(n)
-    X = rng.normal(size=(n, 25))
+    X = rng.normal(size=(n, 8))
     y = np.floor(rng.normal(size=n) * 2) if tied else rng.normal(size=n)
     X[:, 0] = y
     if tied:

@@ -13,6 +13,8 @@ from tests.making import write_labels, write_parquet
 from tests.methods.helpers import GAMMAS, gamma_options, run_scores
 from tests.oracles import similarities, spec
 
+pytestmark = pytest.mark.nightly  # needs /work/shared
+
 FEATURES = 400
 K = 7
 
@@ -60,10 +62,7 @@ def test_pix10p_has_identical_samples(shared_data: Path) -> None:
     assert len(np.unique(X, axis=0)) < len(X)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "gamma", ["2", *(pytest.param(g, marks=pytest.mark.slow) for g in ("1", "3", "exp"))]
-)
+@pytest.mark.parametrize("gamma", ["2", "exp"])
 def test_phi1_and_phi2(data: Data, graph: tuple[dict[str, Any], np.ndarray], gamma: str) -> None:
     options, S = graph
     for ranking in ("phi1", "phi2"):
@@ -72,7 +71,6 @@ def test_phi1_and_phi2(data: Data, graph: tuple[dict[str, Any], np.ndarray], gam
         np.testing.assert_allclose(found, expected, rtol=1e-8, err_msg=ranking)
 
 
-@pytest.mark.slow
 def test_phi3(data: Data, graph: tuple[dict[str, Any], np.ndarray]) -> None:
     options, S = graph
     values, _ = spec.eigenpairs(S)
@@ -81,7 +79,6 @@ def test_phi3(data: Data, graph: tuple[dict[str, Any], np.ndarray]) -> None:
     np.testing.assert_allclose(found, spec.phi3(data.X, S, GAMMAS["1"], k), rtol=1e-8)
 
 
-@pytest.mark.one_in(4)
 def test_laplacian_score(data: Data, graph: tuple[dict[str, Any], np.ndarray]) -> None:
     options, S = graph
     found = run_scores(data.matrix, method="laplacian", **options)

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pathlib import Path
+import json
 
 import numpy as np
 import pytest
@@ -8,10 +8,10 @@ import pytest
 from sfs_cli.errors import InputError, OutOfMemoryError
 from sfs_cli.methods import relieff
 from sfs_cli.methods.base import Status
-from tests.graph.conftest import read_matrix
 from tests.making import make_problem
 from tests.methods.helpers import check_solution
 from tests.oracles import relieff as twin
+from tests.oracles.rebate_values import NEIGHBORS, SIZES, VALUES
 
 Data = tuple[np.ndarray, np.ndarray]
 
@@ -40,14 +40,11 @@ def test_it_equals_the_twin(data: Data, k: int) -> None:
     )
 
 
-def test_it_equals_scikit_rebate(data: Data) -> None:
-    """scikit-rebate weights all classes of misses alike: the same where classes are equal."""
-    skrebate = pytest.importorskip("skrebate")
-    X, codes = data
-    if len(np.unique(codes)) > 2 and len(set(np.bincount(codes))) > 1:
-        pytest.skip("scikit-rebate does not weight the misses by the size of their class")
-    theirs = skrebate.ReliefF(n_neighbors=5).fit(X.copy(), codes).feature_importances_
-    np.testing.assert_allclose(scores(X, codes), theirs, rtol=1e-9, atol=1e-13)
+@pytest.mark.parametrize("case", range(len(SIZES)))
+def test_it_equals_scikit_rebate(case: int) -> None:
+    stored = json.loads(VALUES.read_text())[case]
+    found = scores(np.array(stored["X"]), np.array(stored["codes"]), NEIGHBORS)
+    np.testing.assert_allclose(found, stored["scores"], rtol=1e-9, atol=1e-13)
 
 
 def test_priors_multiply_and_do_not_divide() -> None:
@@ -153,9 +150,3 @@ def test_distances_that_do_not_fit_are_refused() -> None:
     X = np.random.default_rng(0).random((40, 4))
     with pytest.raises(OutOfMemoryError, match="distances between 40 samples"):
         scores(X, np.arange(40) % 2, memory=1000)
-
-
-def test_it_equals_the_twin_on_real_data(shared_data: Path) -> None:
-    X, codes = read_matrix(shared_data / "colon")
-    X = X[:, :120]
-    np.testing.assert_allclose(scores(X, codes), twin.relieff(X, codes, 5), rtol=1e-8, atol=1e-12)

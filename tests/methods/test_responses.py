@@ -24,11 +24,6 @@ from tests.oracles import l21 as oracle
 LABELS = np.array([0, 2, 1, 1, 0, 2, 2, 2])
 
 
-@pytest.fixture
-def rng() -> np.random.Generator:
-    return np.random.default_rng(1)
-
-
 def of(X: np.ndarray, **given: Any) -> np.ndarray:
     context = make_problem(X, **({"response_rank": None} | given))
     assert context.engine is not None

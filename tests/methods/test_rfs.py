@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sfs_cli.errors import InputError, OutOfMemoryError
+from sfs_cli.errors import InputError
 from sfs_cli.methods import rfs
 from sfs_cli.methods.base import Solution, Status
-from sfs_cli.methods.row_norms import minimize
 from tests.making import make_problem
 from tests.methods.helpers import check_solution
 from tests.oracles import rfs as oracle
@@ -42,9 +41,8 @@ def all_rows(solution: Solution, m: int) -> Array:
     return W
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize("gamma", [0.1, 1.0, 4.0])
-@pytest.mark.parametrize(("n", "m", "c"), [(24, 40, 3), (30, 8, 2), (16, 60, 4), (12, 200, 2)])
+@pytest.mark.parametrize(("n", "m", "c"), [(24, 40, 3), (30, 8, 2), (12, 40, 4), (10, 50, 2)])
 def test_the_objective_lies_between_the_bounds_of_an_independent_solver(
     n: int, m: int, c: int, gamma: float
 ) -> None:
@@ -170,21 +168,3 @@ def test_a_run_that_is_cut_short_says_so() -> None:
     assert not found.converged
     assert "1 rounds left a relative duality gap" in found.stop
     assert found.facts["relative_gap"] > rfs.TOLERANCE
-
-
-def test_newton_systems_that_do_not_fit_are_refused_with_their_size() -> None:
-    X, y = case(n=400, m=1500)
-    with pytest.raises(OutOfMemoryError, match="Newton systems of RFS over"):
-        solve(X, y, memory=16 << 20)
-
-
-def test_newton_closes_the_duality_gap_that_it_reports() -> None:
-    rng = np.random.default_rng(0)
-    C = np.vstack([rng.normal(size=(30, 12)), np.eye(12)])
-    Y = rng.normal(size=(12, 3))
-    found = minimize(C, Y, np.ones(42), 1e-10)
-    np.testing.assert_allclose(C.T @ found.U, Y, atol=1e-10)
-    assert found.gap <= 1e-10
-    largest = np.linalg.norm(C @ found.Z, axis=1).max()
-    assert np.vdot(found.Z, Y) / largest == pytest.approx(found.objective[-1], rel=1e-9)
-    assert (np.diff(found.objective) <= 0).all()

@@ -48,11 +48,9 @@ def paths_one_by_one(X: Array, S: Array, select: int, level: float) -> list[list
     return found
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("memory", [HELD, STREAMED])
-def test_rounds_are_paths_without_the_features_before(seed: int, memory: int) -> None:
-    X = simulated(seed=seed)
+def test_rounds_are_paths_without_the_features_before(memory: int) -> None:
+    X = simulated(m=80)
     S = similarities.knn_correlation(X, 5)
     found = solved(X, S, memory=memory, block_size=32)
     expected = paths_one_by_one(X, S, 40, found.facts["chance_level"])
@@ -80,14 +78,14 @@ def test_others_follow_by_their_smoothness() -> None:
     np.testing.assert_allclose(found_reach, reached, rtol=1e-10)
 
 
-@pytest.mark.one_in(2)
 @pytest.mark.parametrize("chance", [3, 10])
 def test_so_many_shuffled_features_exceed_the_level(chance: int) -> None:
+    """In these ten matrices, within three standard errors of their mean."""
     # the features are noise themselves: about so many of them are above, too
     above = []
-    for seed in range(20):
+    for seed in range(10):
         rng = np.random.default_rng(seed)
-        X, Y = rng.normal(size=(30, 2000)), rng.normal(size=(30, 4))
+        X, Y = rng.normal(size=(30, 500)), rng.normal(size=(30, 4))
         Y -= Y.mean(axis=0)
         features = centered_matrix(make_problem(X).engine, "unit", HELD)
         level = rounds.chance_level(features, Y, chance)
@@ -95,11 +93,21 @@ def test_so_many_shuffled_features_exceed_the_level(chance: int) -> None:
     assert abs(np.mean(above) - chance) <= 3 * np.sqrt(chance / len(above))
 
 
-@pytest.mark.one_in(4)
-@pytest.mark.parametrize("kind", ["classes", "few columns", "graph"])
-@pytest.mark.parametrize("values", ["normal", "lognormal", "counts", "spikes", "one in two"])
-def test_the_level_is_that_of_the_twin(kind: str, values: str) -> None:
-    rng, n, m, draws = np.random.default_rng(3), 24, 300, 60
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        ("normal", "few columns"),
+        ("lognormal", "graph"),
+        ("counts", "classes"),
+        ("counts", "few columns"),
+        ("spikes", "classes"),
+        ("spikes", "graph"),
+        ("one in two", "classes"),
+        ("one in two", "graph"),
+    ],
+)
+def test_the_level_is_that_of_the_twin(values: str, kind: str) -> None:
+    rng, n, m, draws = np.random.default_rng(3), 24, 200, 30
     X = {
         "normal": lambda: rng.normal(size=(n, m)),
         "lognormal": lambda: np.exp(1.5 * rng.normal(size=(n, m))),
@@ -118,20 +126,21 @@ def test_the_level_is_that_of_the_twin(kind: str, values: str) -> None:
     Y = Y - Y.mean(axis=0)
     features = centered_matrix(make_problem(X).engine, "unit", HELD)
     F = (X - X.mean(axis=0)) / np.linalg.norm(X - X.mean(axis=0), axis=0)
+    shuffled = twin.shuffled(F, Y, draws)
     for chance in (2, 12):
         level = rounds.chance_level(features, Y, chance)
-        above = (twin.shuffled(F, Y, draws) > level).sum(axis=1)
+        above = (shuffled > level).sum(axis=1)
         # Pearson's distribution is no more than a good one: a fifth, and what the draws vary by
         assert abs(above.mean() - chance) <= 0.2 * chance + 3 * np.sqrt(chance / draws)
 
 
 def test_the_level_is_that_of_any_order_of_features_and_blocks() -> None:
     rng = np.random.default_rng(0)
-    X, Y = np.exp(rng.normal(size=(20, 1500))), rng.normal(size=(20, 3))
+    X, Y = np.exp(rng.normal(size=(20, 400))), rng.normal(size=(20, 3))
     Y -= Y.mean(axis=0)
     levels = {
         rounds.chance_level(centered_matrix(make_problem(each, **how).engine, "unit", memory), Y, 9)
-        for each in (X, X[:, ::-1], X[:, rng.permutation(1500)])
+        for each in (X, X[:, ::-1], X[:, rng.permutation(400)])
         for how, memory in (({}, HELD), ({"block_size": 77, "threads": 2}, STREAMED))
     }
     assert len(levels) == 1
@@ -194,17 +203,14 @@ def planted(seed: int, groups: int) -> Array:
     return X
 
 
-@pytest.mark.one_in(2)
 @pytest.mark.parametrize("groups", [2, 3])
-@pytest.mark.parametrize("seed", range(3))
-def test_default_finds_planted_genes_beside_outliers(
-    tmp_path: Path, seed: int, groups: int
-) -> None:
+def test_default_finds_planted_genes_beside_outliers(tmp_path: Path, groups: int) -> None:
+    """In this simulation, and those of SPEC of the paper do not lead there."""
     from sfs_cli.options import RankConfig
     from sfs_cli.run.rank import rank
     from tests.making import write_parquet
 
-    matrix = write_parquet(tmp_path / "matrix.parquet", planted(seed, groups).T)
+    matrix = write_parquet(tmp_path / "matrix.parquet", planted(0, groups).T)
     best = rank(RankConfig(matrix=str(matrix))).ranking.order[:60]
     assert (best < 60).sum() >= 48
     paper = RankConfig(matrix=str(matrix), method="spec", similarity="rbf")
@@ -212,8 +218,7 @@ def test_default_finds_planted_genes_beside_outliers(
     assert (best < 60).sum() < 48
 
 
-@pytest.mark.parametrize("threads", [1, 3])
-@pytest.mark.parametrize("block_size", [7, 64])
+@pytest.mark.parametrize(("threads", "block_size"), [(3, 7), (1, 64)])
 def test_the_same_whatever_the_threads_and_the_memory(threads: int, block_size: int) -> None:
     X = simulated()
     S = similarities.knn_correlation(X, 5)

@@ -25,14 +25,20 @@ from tests.oracles import covariance, similarities, spec
 from tests.oracles import outcome as twin
 
 N, M = 26, 40
-RNG = np.random.default_rng(8)
 CODES = np.arange(N) % 3
-Y = RNG.normal(size=N) * 7 + 40
-X = RNG.normal(size=(N, M)) * RNG.uniform(0.1, 10, M) + RNG.normal(0, 30, M)
-X[:, :5] += CODES[:, None] * 2
-X[:, 5:9] += Y[:, None]
-X[:, M - 1] = 3.25
-WEIGHTS = RNG.integers(1, 5, N).astype(float)
+
+
+def _data() -> tuple[np.ndarray, ...]:
+    rng = np.random.default_rng(8)
+    y = rng.normal(size=N) * 7 + 40
+    X = rng.normal(size=(N, M)) * rng.uniform(0.1, 10, M) + rng.normal(0, 30, M)
+    X[:, :5] += CODES[:, None] * 2
+    X[:, 5:9] += y[:, None]
+    X[:, M - 1] = 3.25
+    return y, X, rng.integers(1, 5, N).astype(float)
+
+
+Y, X, WEIGHTS = _data()
 COPIES = np.repeat(np.arange(N), WEIGHTS.astype(int))
 
 GRAPHS = {
@@ -134,8 +140,8 @@ def test_weights_of_one_change_nothing() -> None:
         check(scores(case, None, X, ones, **given), scores(case, None, X, **given))
 
 
-def test_ratios_do_not_depend_on_the_scale_of_the_weights() -> None:
-    w, S = RNG.random(N) + 0.1, DenseSimilarity(GRAPHS["rbf"])
+def test_ratios_do_not_depend_on_the_scale_of_the_weights(rng: np.random.Generator) -> None:
+    w, S = rng.random(N) + 0.1, DenseSimilarity(GRAPHS["rbf"])
     for case in ("laplacian", "spec"):
         given = GRAPH_CASES[case]
         check(scores(case, S, X, 1e-3 * w, **given), scores(case, S, X, w, **given))
@@ -143,8 +149,8 @@ def test_ratios_do_not_depend_on_the_scale_of_the_weights() -> None:
     check(scaled, same)
 
 
-def test_fractions_of_samples_by_the_formulas() -> None:
-    w = RNG.random(N) * 3 + 0.1
+def test_fractions_of_samples_by_the_formulas(rng: np.random.Generator) -> None:
+    w = rng.random(N) * 3 + 0.1
     W, mean = w.sum(), (w @ X) / w.sum()
     variance = (w @ (X - mean) ** 2) / (W - 1)
     variance[M - 1] = np.nan

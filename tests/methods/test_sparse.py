@@ -23,7 +23,6 @@ from sfs_cli.store.prepared import PreparedMatrix
 from tests.making import fit, make_engine, problem_of
 from tests.oracles import spec as oracle
 
-pytest.importorskip("numba")
 N, M = 60, 40
 
 
@@ -140,7 +139,7 @@ def test_preparing_is_that_of_dense_blocks(
     np.testing.assert_allclose(thin[0], dense[0], rtol=1e-10)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("graph", ["edges", "pieces"])
 def test_scores_are_those_of_the_dense_twins(seed: int, graph: str) -> None:
     values, similarity = counts(seed)[16:], GRAPHS[graph]()

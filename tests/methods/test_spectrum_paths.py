@@ -1,4 +1,4 @@
-"""The ways to the spectrum: direct, Lanczos and Chebyshev; and graphs in several pieces."""
+"""The ways to the spectrum: direct and Lanczos; and graphs in several pieces."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from scipy import sparse
 
 from sfs_cli.graph import spectral as spectrum
 from sfs_cli.graph.laplacian import NormalizedLaplacian
-from sfs_cli.graph.others import label_similarity
 from sfs_cli.graph.similarity import (
     DenseSimilarity,
     FactoredSimilarity,
@@ -22,8 +21,14 @@ from tests.methods.helpers import GAMMAS, gamma_options, make_scorer, score
 from tests.oracles import similarities, spec
 
 N = 80
-RNG = np.random.default_rng(11)
-X = RNG.normal(size=(N, 8)) + 3 * RNG.normal(size=8)
+
+
+def _data() -> np.ndarray:
+    rng = np.random.default_rng(11)
+    return rng.normal(size=(N, 8)) + 3 * rng.normal(size=8)
+
+
+X = _data()
 
 
 def pieces(n: int, count: int, *, signed: bool = False) -> np.ndarray:
@@ -56,7 +61,6 @@ def sparsely(S: np.ndarray) -> Similarity:
     return SparseSimilarity(sparse.csr_array(S))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("form", [DenseSimilarity, sparsely])
 @pytest.mark.parametrize("name", ["one piece", "pieces", "signed pieces", "hubs"])
 def test_every_ranking_on_awkward_graphs(form: type, name: str) -> None:
@@ -148,9 +152,9 @@ def test_a_thin_factor_has_the_eigenpairs_of_its_matrix(name: str, k: int) -> No
     np.testing.assert_allclose(residual, found.vectors * found.values, atol=1e-13)
 
 
-@pytest.mark.slow
-def test_phi3_of_more_samples_than_are_solved_directly() -> None:
-    n = spectrum.DIRECT_LIMIT + 100
+def test_phi3_of_more_samples_than_are_solved_directly(monkeypatch: pytest.MonkeyPatch) -> None:
+    n = 240
+    monkeypatch.setattr(spectrum, "DIRECT_LIMIT", 100)
     points = np.random.default_rng(2).uniform(size=(n, 1)) + np.arange(n)[:, None] % 4 * 1.5
     order = np.argsort(points[:, 0])
     S = np.zeros((n, n))
@@ -163,27 +167,13 @@ def test_phi3_of_more_samples_than_are_solved_directly() -> None:
         np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
-def test_the_interval_holds_all_eigenvalues(monkeypatch: pytest.MonkeyPatch) -> None:
-    for S in (pieces(N, 3), pieces(N, 3, signed=True), hubs(N)):
-        values, _ = spec.eigenpairs(S)
-        for limit in (1000, 10):
-            monkeypatch.setattr(spectrum, "DIRECT_LIMIT", limit)
-            low, high = spectrum.spectral_interval(NormalizedLaplacian(sparsely(S)))
-            assert low - 1e-12 <= values.min() <= values.max() <= high
-            assert high <= max(2, values.max() + 0.02 * (values.max() - values.min()))
-
-
-def test_the_series_is_the_exponential_of_the_matrix() -> None:
-    factor = np.random.default_rng(1).uniform(size=(N, 4))
-    for S in (label_similarity(np.arange(N) % 3), FactoredSimilarity(factor), sparsely(hubs(N))):
-        laplacian = NormalizedLaplacian(S)
-        interval = spectrum.spectral_interval(laplacian)
-        series = spectrum.chebyshev_exponential(interval, 0.5)
-        G = X.T * laplacian.root
-        G -= np.outer(G @ laplacian.trivial, laplacian.trivial)
-        half = spectrum.apply_series(laplacian, G, series, interval)
-        expected = np.vecdot(G, G @ spectrum.exponential(laplacian))
-        np.testing.assert_allclose(np.vecdot(half, half), expected, rtol=1e-11)
+@pytest.mark.parametrize("name", ["labels", "full"])
+def test_the_exponential_on_a_thin_factor(name: str) -> None:
+    Z = _thin_factors()[name]
+    for ranking in ("phi1", "phi2"):
+        found = score("spec", X, FactoredSimilarity(Z), ranking=ranking, gamma="exp")
+        expected = getattr(spec, ranking)(X, Z @ Z.T, np.exp)
+        np.testing.assert_allclose(found, expected, rtol=1e-8)
 
 
 def test_the_eigengap_takes_the_first_of_equal_gaps() -> None:

@@ -11,7 +11,6 @@ from sfs_cli.graph.laplacian import NormalizedLaplacian
 from sfs_cli.graph.similarity import DenseSimilarity
 from sfs_cli.methods import spectral, sselect
 from sfs_cli.methods.base import Status
-from tests.graph.conftest import read_matrix
 from tests.making import make_problem
 from tests.methods.helpers import score_all
 from tests.oracles import spec as spec_twin
@@ -51,13 +50,6 @@ def scores(
 def test_it_equals_the_twin(classes: int, mix: float) -> None:
     X, S, y = make_data(classes)
     np.testing.assert_allclose(scores(X, S, y, mix), twin.sselect(X, S, y, mix), rtol=1e-8)
-
-
-def test_it_equals_the_twin_on_real_data(shared_data: Path) -> None:
-    X, codes = read_matrix(shared_data / "colon")
-    X, S = X[:, ::10], graph(X)
-    y = np.where(np.arange(len(codes)) % 3 == 0, codes, -1)
-    np.testing.assert_allclose(scores(X, S, y), twin.sselect(X, S, y, 0.5), rtol=1e-8)
 
 
 def test_a_mix_of_one_ranks_as_phi2_and_needs_no_more_labels() -> None:

@@ -17,9 +17,16 @@ from tests.methods.helpers import check_solution
 from tests.oracles import covariance, similarities
 
 N, M = 24, 10
-RNG = np.random.default_rng(41)
-CODES = RNG.permutation(np.repeat(np.arange(3), N // 3))
-X = (RNG.normal(size=(N, M)) + RNG.normal(size=(3, M))[CODES]) * RNG.uniform(0.2, 3, size=M) + 5
+
+
+def _data() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(41)
+    codes = rng.permutation(np.repeat(np.arange(3), N // 3))
+    X = rng.normal(size=(N, M)) + rng.normal(size=(3, M))[codes]
+    return codes, X * rng.uniform(0.2, 3, size=M) + 5
+
+
+CODES, X = _data()
 RBF = similarities.rbf(X)
 
 
@@ -118,21 +125,25 @@ def test_features_without_scatter_within_come_first() -> None:
     np.testing.assert_allclose(three.facts["ratio"], covariance.best_ratio(b, w, 3), rtol=1e-9)
 
 
-def test_the_form_of_the_graph_the_blocks_and_the_orders_change_nothing() -> None:
+def test_the_form_of_the_graph_the_blocks_and_the_orders_change_nothing(
+    rng: np.random.Generator,
+) -> None:
     expected = laplacian(X)
     for form in (DenseSimilarity(RBF), SparseSimilarity(sparse.csr_array(RBF))):
         for size in (1, 3, None):
             found = laplacian(X, form, block_size=size)
             np.testing.assert_allclose(found.score, expected.score, rtol=1e-9)
-    samples, features = RNG.permutation(N), RNG.permutation(M)
+    samples, features = rng.permutation(N), rng.permutation(M)
     shuffled = fisher(X[samples][:, features], codes=CODES[samples])
     np.testing.assert_allclose(shuffled.score, fisher(X).score[features], rtol=1e-8)
 
 
-def test_shifts_change_nothing_and_a_common_scale_only_the_scores() -> None:
+def test_shifts_change_nothing_and_a_common_scale_only_the_scores(
+    rng: np.random.Generator,
+) -> None:
     for run in (fisher, laplacian):
         expected = run(X)
-        shifted = run(X + 1e5 * RNG.normal(size=M))
+        shifted = run(X + 1e5 * rng.normal(size=M))
         np.testing.assert_array_equal(shifted.order, expected.order)
         np.testing.assert_allclose(shifted.facts["ratio"], expected.facts["ratio"], rtol=1e-8)
         np.testing.assert_allclose(run(1e-20 * X).score, 1e-40 * expected.score, rtol=1e-8)

@@ -54,20 +54,3 @@ def rho(ranks: np.ndarray, total: int) -> list[float]:
             )
         )
     return scores
-
-
-def mc4(ranks: np.ndarray, weights: np.ndarray, teleport: float) -> np.ndarray:
-    """The leading left eigenvector of the dense transition matrix, pair by pair."""
-    m = len(ranks)
-    T = np.zeros((m, m))
-    for p in range(m):
-        for q in range(m):
-            both = [k for k in range(len(weights)) if not np.isnan(ranks[[p, q], k]).any()]
-            for_q = sum(weights[k] for k in both if ranks[q, k] < ranks[p, k])
-            if q != p and for_q > sum(weights[k] for k in both) / 2 + 1e-9:
-                T[p, q] = 1 / m
-        T[p, p] = 1 - T[p].sum()
-    T = (1 - teleport) * T + teleport / m
-    values, vectors = np.linalg.eig(T.T)
-    leading = np.real(vectors[:, np.argmax(np.real(values))])
-    return leading / leading.sum()

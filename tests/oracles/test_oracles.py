@@ -7,9 +7,15 @@ import pytest
 
 from tests.oracles import similarities, spec
 
-RNG = np.random.default_rng(0)
 CODES = np.repeat([0, 1, 2], [9, 12, 6])
-X = RNG.normal(size=(27, 6)) + 2.0 * RNG.normal(size=(3, 6))[CODES]
+
+
+def _data() -> np.ndarray:
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(27, 6)) + 2.0 * rng.normal(size=(3, 6))[CODES]
+
+
+X = _data()
 GRAPHS = {
     "rbf": similarities.rbf(X),
     "knn": similarities.knn(X, 3),
