@@ -28,23 +28,19 @@ def test_commands_of_a_block_succeed_in_order(
         reader.follow_here(command, capfd)
 
 
-def test_second_run_is_up_to_date(reader: Reader) -> None:
+def test_it_writes_the_files_that_it_names_and_a_second_run_is_up_to_date(reader: Reader) -> None:
     command = "sfs rank --config sample_data/run.yaml --out results"
     assert f"pip install . && {command}" in README
     assert "up to date" not in reader.run(command).stderr
+    for name in ("ranking.tsv", "report.html", "run.json", "sfs_mqc.json"):
+        assert f"`{name}`" in README
+        assert (reader.folder / "results" / name).is_file()
     assert "up to date" in reader.run(command).stderr
 
 
 def test_python_example_runs(reader: Reader) -> None:
     (code,) = blocks_of(README, "python")
     assert reader.follow_python(code).count("G") >= 10
-
-
-def test_the_files_that_it_names_are_written(reader: Reader) -> None:
-    reader.follow("sfs rank --config sample_data/run.yaml --out results")
-    for name in ("ranking.tsv", "report.html", "run.json", "sfs_mqc.json"):
-        assert f"`{name}`" in README
-        assert (reader.folder / "results" / name).is_file()
 
 
 def test_it_is_a_front_door() -> None:

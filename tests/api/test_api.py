@@ -23,16 +23,17 @@ from tests.cli.running import run_here
 from tests.making import with_objects
 
 N, M = 24, 50
-RNG = np.random.default_rng(6)
 CLASSES = np.repeat(["a", "b", "c"], 8)
-X = np.abs(RNG.normal(size=(N, M))) + np.repeat([0.0, 1.5, 3.0], 8)[:, None] * (np.arange(M) < 6)
+X = np.abs(np.random.default_rng(6).normal(size=(N, M)))
+X += np.repeat([0.0, 1.5, 3.0], 8)[:, None] * (np.arange(M) < 6)
 X[X < 0.3] = 0
+AGES = np.random.default_rng(7).normal(size=N)
 SAMPLES, GENES = [f"s{i}" for i in range(N)], [f"g{i}" for i in range(M)]
 FRAME = pd.DataFrame(X, SAMPLES, GENES)
 
 
 def made(values: Any = X) -> ad.AnnData:
-    obs = pd.DataFrame({"cell type": pd.Categorical(CLASSES), "age": RNG.normal(size=N)}, SAMPLES)
+    obs = pd.DataFrame({"cell type": pd.Categorical(CLASSES), "age": AGES}, SAMPLES)
     return ad.AnnData(values, obs, pd.DataFrame(index=GENES))
 
 
@@ -58,9 +59,14 @@ def written(folder: Path, values: Any = X) -> Path:
     return folder / "cells.h5ad"
 
 
-@pytest.mark.one_in(2)
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("method", ["variance", "f-test", "spec"])
+@pytest.mark.parametrize(
+    ("kind", "method"),
+    [
+        *((kind, "f-test") for kind in KINDS),
+        *((kind, "variance") for kind in ("csr", "csc AnnData", "backed csc")),
+        *((kind, "spec") for kind in ("array", "csc AnnData", "backed sparse")),
+    ],
+)
 def test_one_ranking_from_every_kind(
     kind: str, method: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -220,8 +226,6 @@ def test_lists_are_aggregated_chosen_and_judged() -> None:
     assert (np.diff(mean) >= 0).all()
     assert sfs.select(f, top=4) == f.top(4)
     assert sfs.select(f, fdr=0.01) == f.table.index[f.table["q_value"] <= 0.01].tolist()
-    apart = sfs.select(f, top=3, min_redundancy=0.5)
-    assert abs(np.corrcoef(FRAME[apart].T)[np.triu_indices(3, 1)]).max() <= 0.5
     assert set(sfs.select(f, cv=True, lengths="2,5,10")) <= set(f.top(10))
     judged = sfs.evaluate(adata, list=f, labels="cell type", lengths=[6], splits=4, repeats=1)
     wanted = judged.table.query("list == 'list' and measure == 'balanced_accuracy'")

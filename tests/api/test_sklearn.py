@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import re
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,20 +23,33 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import sfs_cli
 from sfs_cli import sklearn as selectors
 
-RNG = np.random.default_rng(4)
 Y = np.repeat([0, 1, 2], 12)
-X = RNG.normal(size=(36, 40)) + 1.0
+X = np.random.default_rng(4).normal(size=(36, 40)) + 1.0
 X[:, :6] += 2.5 * Y[:, None]
 EVERY = [getattr(selectors, name)() for name in selectors.__all__]
 
 
-@pytest.mark.one_in(3)
-@parametrize_with_checks(EVERY)
+OFTEN = [selectors.Selector(method="variance"), selectors.ReliefFSelector()]
+"""One that any method is given to, and one that needs classes: the others add a few lines."""
+
+
+def checks() -> Iterator[Any]:
+    """The checks of scikit-learn, but for one of arrays that selectors do not take."""
+    given = [(each, ()) for each in OFTEN]
+    given += [(each, pytest.mark.nightly) for each in EVERY if type(each) is not type(OFTEN[1])]
+    for selector, marks in given:
+        for estimator, check in estimator_checks_generator(selector):
+            if check.func.__name__ != "check_array_api_input":
+                name = f"{selector}-{check.func.__name__}"
+                yield pytest.param(estimator, check, id=name, marks=marks)
+
+
+@pytest.mark.parametrize(("estimator", "check"), list(checks()))
 def test_checks_of_scikit_learn(estimator: Any, check: Any) -> None:
     check(estimator)
 
@@ -138,11 +152,11 @@ def test_its_notes_say_whether_the_classes_are_used(selector: Any) -> None:
     )
 
 
-def test_a_source_goes_by_the_index_of_the_samples() -> None:
+def test_a_source_goes_by_the_index_of_the_samples(rng: np.random.Generator) -> None:
     names = [f"s{i}" for i in range(36)]
     frame = pd.DataFrame(X, names)
-    mirna = pd.DataFrame(RNG.normal(size=(36, 7)), names)
-    rows = RNG.permutation(36)[:20]
+    mirna = pd.DataFrame(rng.normal(size=(36, 7)), names)
+    rows = rng.permutation(36)[:20]
     by_name = selectors.MultiSourceSelector(5).fit(frame.iloc[rows], sources={"mirna": mirna})
     arrays = {"mirna": mirna.to_numpy()[rows]}
     by_place = selectors.MultiSourceSelector(5).fit(X[rows], sources=arrays)
@@ -154,9 +168,11 @@ def test_a_source_goes_by_the_index_of_the_samples() -> None:
     assert learned.get_support().sum() == 5
 
 
-def test_a_source_takes_no_other_rows_than_those_of_the_samples(tmp_path: Path) -> None:
+def test_a_source_takes_no_other_rows_than_those_of_the_samples(
+    tmp_path: Path, rng: np.random.Generator
+) -> None:
     """Neither by the numbers that stand for the ids of an array, nor by those of a file."""
-    profile = pd.DataFrame(RNG.normal(size=(36, 7)))  # its index is 0, 1, ...
+    profile = pd.DataFrame(rng.normal(size=(36, 7)))  # its index is 0, 1, ...
     file = tmp_path / "mirna.csv"
     profile.T.rename(index=lambda i: f"m{i}").to_csv(file)
     rows = np.r_[20:36, 0:4]
@@ -176,13 +192,13 @@ def test_a_source_takes_no_other_rows_than_those_of_the_samples(tmp_path: Path) 
         scores(X[rows], f"profile:{file}")
     for source in (profile.iloc[rows], AnnData(profile.to_numpy())[rows]):
         np.testing.assert_array_equal(scores(X[rows], source), expected)
-    permuted = profile.set_axis(RNG.permutation(36))
+    permuted = profile.set_axis(rng.permutation(36))
     np.testing.assert_array_equal(scores(X, permuted), scores(X, profile.to_numpy()))
 
 
-def test_folds_take_their_rows_of_a_source() -> None:
+def test_folds_take_their_rows_of_a_source(rng: np.random.Generator) -> None:
     names = [f"s{i}" for i in range(36)]
-    frame, mirna = pd.DataFrame(X, names), pd.DataFrame(RNG.normal(size=(36, 7)), names)
+    frame, mirna = pd.DataFrame(X, names), pd.DataFrame(rng.normal(size=(36, 7)), names)
     selector = selectors.MultiSourceSelector(5)
     with sklearn.config_context(enable_metadata_routing=True):
         pipe = make_pipeline(selector.set_fit_request(sources=True), SVC())
@@ -204,9 +220,9 @@ def test_numbers_of_numpy_are_searched() -> None:
     assert GridSearchCV(pipe, grid).fit(X, Y).best_score_ > 0.4
 
 
-def test_a_set_that_is_smaller_than_asked_for_is_told_of() -> None:
+def test_a_set_that_is_smaller_than_asked_for_is_told_of(rng: np.random.Generator) -> None:
     with pytest.warns(sfs_cli.SfsWarning, match="where 50 were asked for"):
-        made = selectors.MRSFSelector(50).fit(RNG.normal(size=(12, 200)))
+        made = selectors.MRSFSelector(50).fit(rng.normal(size=(12, 200)))
     assert made.get_support().sum() < 50
 
 
@@ -226,12 +242,12 @@ def test_any_method_is_a_selector(method: str) -> None:
     assert (made.pvalues_ is None) == ("p_value" not in expected.table)
 
 
-def test_scores_and_p_values_are_those_of_scikit_learn() -> None:
+def test_scores_and_p_values_are_those_of_scikit_learn(rng: np.random.Generator) -> None:
     from sklearn.feature_selection import f_classif, f_regression
 
     made = selectors.Selector(5, method="f-test").fit(X, Y)
     np.testing.assert_allclose([made.scores_, made.pvalues_], f_classif(X, Y), rtol=1e-9)
-    numbers = X[:, 0] + RNG.normal(size=36)
+    numbers = X[:, 0] + rng.normal(size=36)
     asked = selectors.Selector(5, method="f-test", options={"label_type": "continuous"})
     made = asked.fit(X, numbers)
     np.testing.assert_allclose(made.pvalues_, f_regression(X, numbers)[1], rtol=1e-7)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import shutil
 from pathlib import Path
 
+import click
 import pytest
 
 from sfs_cli.catalog import METHODS
+from sfs_cli.cli.app import app
 from sfs_cli.tables import FILES, RANKING
 from tests.docs.pages import (
     DOCS,
@@ -29,6 +32,9 @@ pytestmark = pytest.mark.any_python
 
 OUTPUTS = r"(?:--out|--write-h5ad|--write-matrix|--weights-out|sfs convert \S+|shard init) (\S+)"
 CLUSTER = DOCS / "guides" / "cluster.md"
+ALL = [ROOT / "README.md", *PAGES, ROOT / "workflows" / "README.md"]
+LONG = ("bulk", "cluster", "evaluate", "single-cell", "start")
+"""Pages that take a quarter of a minute and more, or start workers of Dask: these are nightly."""
 
 
 def commands_of(page: Path) -> list[str]:
@@ -56,15 +62,34 @@ def check_columns(table: Path) -> None:
 
 def test_pages_can_be_followed_one_after_another_in_one_folder() -> None:
     asked: dict[str, str] = {}
-    for page in (ROOT / "README.md", *PAGES, ROOT / "workflows" / "README.md"):
+    for page in ALL:
         for command in map(" ".join, map(str.split, commands_of(page))):
             for output in re.findall(OUTPUTS, command):
                 assert asked.setdefault(output, command) == command, f"{page.name}: {output}"
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(1500)
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", ALL, ids=lambda page: f"{page.parent.name}-{page.stem}")
+def test_commands_have_the_options_that_they_are_given(page: Path) -> None:
+    for command in commands_of(page):
+        words = re.split(r" [|>] ", command)[0]
+        if not words.startswith("sfs "):
+            continue
+        verbs = shlex.split(words)[1:]
+        group, context = app, click.Context(app, info_name="sfs")
+        while isinstance(group, click.Group):  # sfs, then such as sfs shard
+            name, found, verbs = group.resolve_command(context, verbs)
+            context, group = click.Context(found, context, name), found
+        group.make_context(name, verbs, context.parent).close()
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=pytest.mark.nightly) if page.stem in LONG else page
+        for page in PAGES
+    ],
+    ids=lambda page: page.stem,
+)
 def test_a_reader_can_follow_the_page(
     page: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -79,7 +104,7 @@ def test_a_reader_can_follow_the_page(
             check_columns(table)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_arrays_of_slurm(tmp_path: Path) -> None:
     reader = Reader(tmp_path)
     shutil.copytree(ROOT / "workflows", reader.folder / "workflows")
@@ -91,8 +116,7 @@ def test_arrays_of_slurm(tmp_path: Path) -> None:
     assert (reader.folder / "results" / "arrays" / "ranking.tsv").is_file()
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(900)
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", ENGINES)
 def test_engines(name: str, tmp_path: Path) -> None:
     program = tool(name, f"SFS_{name.upper()}")

@@ -26,7 +26,7 @@ def test_paths_that_are_named_are_there():
             assert any(path.exists() for path in inside), name
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_method_of_the_example_ranks(tmp_path: Path) -> None:
     method, entry, twin, *_ = blocks_of(TEXT, "python")
     package = tmp_path / "copy" / "sfs_cli"

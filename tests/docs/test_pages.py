@@ -105,7 +105,7 @@ def test_the_picture_is_small():
     assert size_of(PICTURE)[0] == 1000
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_script_makes_the_picture(tmp_path: Path):
     if not any(map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))):
         pytest.skip("no browser is installed")

@@ -106,7 +106,6 @@ def test_aliases_are_followed(tmp_path):
     assert plain(parsed(tmp_path, "a: &x [1, 2]\nb: *x\n")) == {"a": [1, 2], "b": [1, 2]}
 
 
-@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("name", "content", "place", "word"),
     [
@@ -121,8 +120,6 @@ def test_aliases_are_followed(tmp_path):
         ("a.yaml", "a: 1\nb: 2\na: 3\n", "lines 1 and 3", "twice"),
         ("a.yaml", "b:\n  c: 1\n  c: 2\n", "lines 2 and 3", "twice"),
         ("a.yaml", "a: &a [*a]\n", "line 1", "nested"),
-        ("a.yaml", f"a: {'9' * 5000}\n", "line 1", "too long"),
-        ("a.yaml", "[" * 3000, "", ""),
         ("a.yaml", "", "a.yaml", "empty"),
         ("a.yaml", "# nothing\n", "a.yaml", "empty"),
         ("a.yaml", "- a\n", "a.yaml", "list"),
@@ -135,8 +132,6 @@ def test_aliases_are_followed(tmp_path):
         ("a.json", '{"a": NaN}', "a.json", "NaN"),
         ("a.json", '{"a": {"b": 1, "b": 2}}', "a.json", "twice"),
         ("a.json", "[1]", "a.json", "list"),
-        ("a.json", "[" * 100_000, "a.json", "nested"),
-        ("a.json", '{"a": ' + "9" * 5000 + "}", "a.json", "parsed"),
         ("a.csv", "a: 1", "a.csv", "suffix"),
         ("a", "a: 1", "a", "suffix"),
     ],

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import fields, replace
 
 import pytest
 
-from sfs_cli.errors import InputError, UsageError
+from sfs_cli.errors import InputError, SfsError, UsageError
 from sfs_cli.options import RankConfig, parse_source
 from sfs_cli.options.files import RANK_KEYS, load
 from tests.options.making import DEFAULTS, written
@@ -98,6 +99,41 @@ def test_values_of_another_type_are_refused_with_key_and_line(read, text, words)
 
 
 @pytest.mark.parametrize(
+    "content",
+    [
+        {"method": "fischer"},
+        {"method": None},
+        {"layer": " "},
+        {"bandwidth": 0},
+        {"bandwidth": "-1"},
+        {"components": 0},
+        {"components": 2.5},
+        {"components": "all"},
+        {"variable-genes": "none"},
+        {"gamma": "heat:"},
+        {"similarity": "knnn"},
+        {"weights": "2,x"},
+        {"members": ["msfs"]},
+        {"source": {"m": {"kind": "target", "path": "x"}}},
+        {"source": {"m": {"kind": "terms", "path": "x", "similarity": "linear"}}},
+        {"source": {"m": {"kind": "terms", "path": "x", "components": 3}}},
+        {"source": {"a b": "target:"}},
+        {"source": {"m": "profil:x"}},
+        {"source": ["target:"]},
+        [],
+    ],
+    ids=json.dumps,
+)
+def test_values_that_no_run_can_have_are_refused(content, tmp_path):
+    with pytest.raises(SfsError):
+        load(written(tmp_path, content, "run.json")).config(DEFAULTS | {"matrix": "x"})
+
+
+def test_the_sample_file_is_read(sample_data):
+    assert load(sample_data / "run.yaml").config(DEFAULTS).method == "msfs"
+
+
+@pytest.mark.parametrize(
     ("text", "wrong", "near"),
     [
         ("bandwith: 3", "bandwith", "bandwidth"),
@@ -178,7 +214,6 @@ id-map: ids.tsv
 out: /absolute/out
 write-h5ad: x.h5ad
 weights-out: w.parquet
-scratch: tmp
 layer: counts
 source:
   a: {kind: genes, path: "p.gmt:A,B", id-map: i.tsv}
@@ -198,7 +233,6 @@ source:
         "out": "/absolute/out",
         "write_h5ad": "sub/x.h5ad",
         "weights_out": "sub/w.parquet",
-        "scratch": "sub/tmp",
         "layer": "counts",
     }
     assert (a.path, a.id_map) == ("sub/p.gmt:A,B", "sub/i.tsv")

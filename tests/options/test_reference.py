@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import re
-from fnmatch import fnmatchcase
-
 import click
 import pytest
 from click.testing import CliRunner
 
 from sfs_cli import catalog
 from sfs_cli.cli.app import VERBS, app, commands_of
+from sfs_cli.methods.l21.rounds import SELECT
 from sfs_cli.options import RankConfig
 from sfs_cli.options.aggregate import AggregateConfig
 from sfs_cli.options.compare import CompareConfig
 from sfs_cli.options.evaluate import EvaluateConfig
-from sfs_cli.options.fields import SECTIONS, matches, options_of
+from sfs_cli.options.fields import SECTIONS, default_of, matches, options_of
+from sfs_cli.options.files import RANK_KEYS
 from sfs_cli.options.graph import GRAPH_FIELDS, GRAPHS
 from sfs_cli.options.report import ReportConfig
-from sfs_cli.options.robustness import RobustnessConfig
 from sfs_cli.options.select import SelectConfig
 from sfs_cli.options.source import KINDS, OPTIONS, SOURCE_OPTIONS
 from sfs_cli.options.weightings import WEIGHTINGS, own_name
@@ -43,7 +41,6 @@ CONFIGS = (
     AggregateConfig,
     EvaluateConfig,
     CompareConfig,
-    RobustnessConfig,
     SelectConfig,
     ReportConfig,
 )
@@ -66,24 +63,16 @@ def test_commands_have_the_options_that_are_declared_for_them():
                 assert option.name in known, (verb, option.name)
 
 
-def test_help_of_a_command_names_its_own_files_options_and_methods():
+def test_help_of_a_command_names_its_own_files_and_options():
     """What commands share is described for each: none is sent to what it has not."""
     for verb, command in COMMANDS.items():
         texts = {str(p.name): str(getattr(p, "help", None) or "") for p in command.params}
         flags = {flag for p in command.params for flag in (*p.opts, *p.secondary_opts)}
-        if "prefix" in texts:
-            (name,) = re.findall(r"PREFIX\.(\S+)\.", texts["prefix"])
-            (file,) = [FILES[pattern] for pattern in FILES if fnmatchcase(name, pattern)]
-            assert verb in file.verbs
         if "report" in texts.get("out", ""):
             assert verb in FILES["report.html"].verbs
-        if verb in ("select", "report", "evaluate", "compare", "fuse", "plan"):
+        if verb in ("select", "report", "evaluate", "compare", "fuse"):
             assert "--executor" not in texts["threads"]
             assert "--executor" not in flags
-    for name in ("gamma", "clusters"):
-        (found,) = [p for p in COMMANDS["robustness"].params if p.name == name]
-        others = set(catalog.METHODS) - {"spec"}
-        assert not others & set(re.findall(r"[\w-]+", found.help))
 
 
 def test_defaults_are_values_that_the_options_take():
@@ -102,3 +91,13 @@ def test_tables_name_options_that_are_declared():
     assert {name for kind in KINDS.values() for name in kind.takes} == set(OPTIONS)
     own = {own_name(name) for name in declared if name.startswith("fusion_")}
     assert own <= {name for entry in WEIGHTINGS.values() for name in entry.options}
+
+
+def test_the_default_of_select_is_that_of_the_methods() -> None:
+    of_methods = {
+        m.name: m.options["select"] for m in catalog.METHODS.values() if "select" in m.options
+    }
+    assert of_methods.pop("mrsf-rounds") is None
+    (common,) = set(of_methods.values())
+    text = default_of(RANK_KEYS["select"])
+    assert text == f"{common}; mrsf-rounds: {SELECT}, of few features half of them"

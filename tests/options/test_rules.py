@@ -14,7 +14,6 @@ from sfs_cli.options.compare import CompareConfig
 from sfs_cli.options.evaluate import EvaluateConfig
 from sfs_cli.options.fields import Config, option, options_of
 from sfs_cli.options.report import ReportConfig
-from sfs_cli.options.robustness import RobustnessConfig
 from sfs_cli.options.select import SelectConfig
 from sfs_cli.options.source import SourceSpec
 
@@ -22,7 +21,6 @@ ALL = (
     RankConfig,
     EvaluateConfig,
     CompareConfig,
-    RobustnessConfig,
     AggregateConfig,
     SelectConfig,
     ReportConfig,

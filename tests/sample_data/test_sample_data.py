@@ -36,7 +36,7 @@ SCRIPTS = (
 )
 
 
-@pytest.mark.slow
+@pytest.mark.any_python
 def test_script_reproduces_the_committed_bytes(sample_data: Path, tmp_path: Path) -> None:
     out = tmp_path / "made" / "here"
     script = [sys.executable, "-B", str(sample_data / "make.py"), str(out)]
@@ -151,7 +151,7 @@ def test_pathways_named_in_the_readme_are_the_enriched_ones(
     assert sum(sizes) > len(set().union(*study.pathways.values()))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_script_makes_an_h5ad(study: Study, sample_data: Path, tmp_path: Path) -> None:
     target = tmp_path / "cells.h5ad"
     subprocess.run([sys.executable, str(sample_data / "make_h5ad.py"), str(target)], check=True)

@@ -99,7 +99,7 @@ def program(tmp_path):
     return write
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_two_versions_are_compared_by_what_they_do(program, tmp_path, capsys):
     before, after = program("before", "0.5"), program("after", "0.25")
     kept = tmp_path / "kept"

@@ -26,26 +26,24 @@ if __name__ == "__main__":  # processes of a cluster import it
 """
 
 KILLED_ONCE = """#!{python}
-# sfs, whose command with the words below is killed the first time it is run
-import os, signal, subprocess, sys
+# sfs, whose command with the words below dies the first time it is run
+import os, signal, sys
 from pathlib import Path
-sys.path.insert(0, {root!r})
-from tests.cli.test_signals import wait_for_handlers
 once, words = Path({once!r}), {words!r}
 if once.exists() or not set(words) <= set(sys.argv):
     os.execv({sfs!r}, [{sfs!r}, *sys.argv[1:]])
 once.touch()
-process = subprocess.Popen([{sfs!r}, *sys.argv[1:]])
-wait_for_handlers(process)
-process.send_signal(signal.SIGKILL)
-sys.exit(128 - process.wait())
+os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
 def tool(name: str, variable: str) -> str:
     """Return the path of a tool, from a variable or the PATH, or skip by its name."""
-    found = os.environ.get(variable) or shutil.which(name)
-    if not found or not Path(found).exists():
+    if named := os.environ.get(variable):
+        assert Path(named).exists(), f"{variable} is {named}, which is not there"
+        return named
+    found = shutil.which(name)
+    if not found:
         pytest.skip(f"{name} is not installed ({variable} says where it is)")
     return found
 

@@ -81,7 +81,7 @@ def shard_tasks(tmp_path: Path, env: dict[str, str], number: int, made: list[Pat
     return folders
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_scripts_of_the_shards_make_the_bytes_of_one_run(tmp_path, env):
     method = (*BLOCKS, "--method", "sselect", "--variant", "cut-value", "--labels")
     inputs = {"matrix": [MATRIX], "files": [LABELS]}
@@ -99,7 +99,6 @@ def test_scripts_of_the_shards_make_the_bytes_of_one_run(tmp_path, env):
     assert ranking(merged) == whole["ranking.tsv"]
 
 
-@pytest.mark.slow
 def test_script_of_rank_finds_its_files(tmp_path, env):
     args = "--method fisher --labels labels.tsv:tissue"
     files = {"matrix": [MATRIX], "files": [LABELS]}
@@ -127,6 +126,7 @@ def outputs(name: str) -> list[str]:
     return found
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", sorted(INPUTS))
 def test_stubs_make_the_files_of_the_outputs(name, tmp_path, env):
     values = {"shards": "2", "number": "1", "shard": "1", "args": "--format csv"}
@@ -139,6 +139,7 @@ def test_stubs_make_the_files_of_the_outputs(name, tmp_path, env):
         assert (folder / "plain.ranking.csv").exists()
 
 
+@pytest.mark.nightly
 def test_the_stub_of_merge_follows_the_format_of_the_plan(tmp_path, env):
     values = {"shards": "2", "args": "--format parquet"}
     made = run_task("shardinit", tmp_path / "i", INPUTS["shardinit"], env, label="stub", **values)
@@ -149,7 +150,7 @@ def test_the_stub_of_merge_follows_the_format_of_the_plan(tmp_path, env):
     assert (folder / "plain.ranking.parquet").exists()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_select_and_evaluate_read_what_rank_has_made(tmp_path, env):
     made = run_task("rank", tmp_path / "rank", INPUTS["rank"], env, args="--method variance")
     files = {
@@ -159,17 +160,15 @@ def test_select_and_evaluate_read_what_rank_has_made(tmp_path, env):
         "files": [],
     }
     files |= {"matrix": [MATRIX]}
-    for options in ("--top 7", "--top 7 --min-redundancy 0.9"):  # with and without the matrix
-        folder = tmp_path / f"select{len(options)}"
-        chosen = run_task("select", folder, files, env, args=options)
-        assert len((chosen / "plain_selected.selected.txt").read_text().split()) == 7
+    chosen = run_task("select", tmp_path / "select", files, env, args="--top 7")
+    assert len((chosen / "plain_selected.selected.txt").read_text().split()) == 7
     files |= {"files": [LABELS]}
     args = "--labels labels.tsv:tissue --splits 3 --repeats 1 --lengths 10"
     worth = run_task("evaluate", tmp_path / "evaluate", files, env, args=args)
     assert (worth / "plain_evaluated.evaluation.tsv").exists()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_report_makes_the_page_of_rank_and_of_merge(tmp_path, env):
     args = "--method fisher --labels labels.tsv:tissue"
     inputs = {"matrix": [MATRIX], "files": [LABELS]}
@@ -186,6 +185,7 @@ def test_report_makes_the_page_of_rank_and_of_merge(tmp_path, env):
         assert (page / "plain.report.html").read_bytes() == wanted
 
 
+@pytest.mark.nightly
 def test_fuse_writes_a_similarity(tmp_path, env):
     files = {"matrix": [MATRIX], "files": [LABELS]}
     args = "--source tissue=labels:labels.tsv:tissue --source all=target:"
@@ -245,7 +245,7 @@ def test_snapshots_are_of_these_tests_and_of_no_machine(name):
             assert "md5" not in made
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_snapshot_of_rank_has_the_bytes_of_its_task(tmp_path, env):
     folder = FOLDER / "modules/local/sfs/rank/tests"
     args = re.search(r"ext.args = '(.*)'", (folder / "nextflow.config").read_text())
@@ -298,7 +298,7 @@ def test_pipeline_includes_modules_that_are_there():
     assert used >= {*NAMES, "multiqc"}  # the pipeline uses all of them
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_files_are_groovy(tmp_path):
     jar = tool("groovy.jar", "SFS_GROOVY_JAR")
     script = tmp_path / "parse.groovy"
@@ -316,7 +316,7 @@ def commit(folder: Path, env: dict[str, str]) -> None:
         assert run(["git", *arguments], folder, env).returncode == 0
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_modules_have_the_form_of_nf_core(tmp_path, env):
     nf_core = tool("nf-core", "SFS_NF_CORE")
     write_script(tmp_path / "bin" / "nextflow", NO_NEXTFLOW)
@@ -342,7 +342,7 @@ def test_modules_have_the_form_of_nf_core(tmp_path, env):
     assert re.search(r"(\d{2,}) Tests Passed", said), said
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_pipeline_has_the_form_of_nf_core(nextflow, tmp_path, env):
     """Lifted into a repository of its own, but for what nf-core has of its own."""
     nf_core = tool("nf-core", "SFS_NF_CORE")
@@ -401,7 +401,7 @@ def nextflow(env, tmp_path) -> list[str]:
     return [*command, "--skip_multiqc"]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(("sheet", "said"), SHEETS)
 def test_a_bad_sheet_is_refused_before_anything_runs(nextflow, sheet, said, tmp_path, env):
     (tmp_path / "sheet.tsv").write_text(sheet)
@@ -411,7 +411,7 @@ def test_a_bad_sheet_is_refused_before_anything_runs(nextflow, sheet, said, tmp_
     assert not list((tmp_path / "work").glob("??/*"))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("words", [["--shard", "3"], ["--shards", "0"], ["--shards", "two"]])
 def test_wrong_parameters_are_refused(nextflow, words, tmp_path, env):
     done = run([*nextflow, *words], tmp_path, env)
@@ -420,7 +420,7 @@ def test_wrong_parameters_are_refused(nextflow, words, tmp_path, env):
     assert not list((tmp_path / "work").glob("??/*"))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_profile_of_the_tests_uses_every_module(nextflow, tmp_path, env):
     multiqc = tool("multiqc", "SFS_MULTIQC")
     env["PATH"] += f"{os.pathsep}{Path(multiqc).parent}"
@@ -445,7 +445,7 @@ def test_the_profile_of_the_tests_uses_every_module(nextflow, tmp_path, env):
     assert {"execution_trace", "execution_timeline", "execution_report"} <= ended
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_shards_in_scratch_make_the_bytes_of_one_run(nextflow, tmp_path, env):
     named = tmp_path / "m[1].csv"
     named.symlink_to(MATRIX)

@@ -1,4 +1,4 @@
-"""One h5ad through every face: shell, Python, scikit-learn, Dask, shards and workflow engines."""
+"""One h5ad through every face: shell, Python, scikit-learn, Dask, shards and Nextflow."""
 
 from __future__ import annotations
 
@@ -71,14 +71,13 @@ def test_scikit_learn(cells, shell):
     assert set(selector.get_feature_names_out()) == set(features(shell)[:25])
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_dask(cells, shell):
     pytest.importorskip("distributed")
     given = ("--executor", "dask", "--threads", "2", "--block-size", "64")
     assert sfs(cells.parent, "rank", cells, *OPTIONS, *given) == shell
 
 
-@pytest.mark.slow
 def test_shards(cells, shell, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     for words in (
@@ -91,26 +90,7 @@ def test_shards(cells, shell, tmp_path, monkeypatch, capfd):
     assert (tmp_path / "out" / "ranking.tsv").read_text() == shell
 
 
-@pytest.mark.slow
-def test_snakemake(cells, shell, tmp_path):
-    folder = WORKFLOWS / "snakemake"
-    columns = ("name", "matrix", "options", "config", "files", "shards")
-    row = ("cells", cells, " ".join(OPTIONS), "", "", 2)
-    (tmp_path / "samples.tsv").write_text("\t".join(columns) + "\n" + "\t".join(map(str, row)))
-    command = [
-        tool("snakemake", "SFS_SNAKEMAKE"),
-        *("--snakefile", str(folder / "workflow" / "Snakefile")),
-        *("--configfile", str(folder / "config" / "config.yaml")),
-        *("--profile", str(folder / "profiles" / "local")),
-        *("--config", "samples=samples.tsv", "threads=1", "mem_mb=500"),
-    ]
-    done = run(command, tmp_path, environment(tmp_path / "bin"))
-    assert done.returncode == 0, done.stderr
-    ranked = tmp_path / "results" / "ranked" / "cells" / "ranking.tsv"
-    assert ranked.read_text() == shell
-
-
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("shards", [1, 2])
 def test_nextflow(shards, cells, shell, tmp_path):
     row = ("cells", str(cells), " ".join((*OPTIONS, "--block-size", "64")))

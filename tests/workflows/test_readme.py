@@ -11,7 +11,7 @@ from tests.workflows.commands import ROOT, WORKFLOWS, environment, run
 pytestmark = pytest.mark.any_python
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_commands_of_the_readme_succeed_in_order(tmp_path):
     text = (WORKFLOWS / "README.md").read_text(encoding="utf-8")
     env = environment(tmp_path / "bin")

@@ -59,7 +59,7 @@ def reproduced(folder: Path, out: Path, *options: str) -> tuple[list[dict[str, s
         return list(csv.DictReader(lines, delimiter="\t")), done.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_small_table_on_simulated_data(folder, tmp_path):
     options = ["--tables", "2.4", "--sets", "COLON", "PIX10P", "--splits", "2", "--jobs", "1"]
     rows, said = reproduced(folder, tmp_path / "table.tsv", *options)
@@ -97,7 +97,7 @@ def test_bad_arguments_are_refused(program, folder, options, named, capsys):
     assert named in capsys.readouterr().err.splitlines()[-1]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_samples_without_label_are_counted(folder, tmp_path):
     shutil.copytree(folder / "colon", tmp_path / "colon")
     labels = tmp_path / "colon" / "labels.tsv"
@@ -109,7 +109,7 @@ def test_samples_without_label_are_counted(folder, tmp_path):
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_method_that_fails_is_a_row(folder, tmp_path):
     shutil.copytree(folder / "colon", tmp_path / "allaml")
     labels = pd.read_csv(tmp_path / "allaml" / "labels.tsv", sep="\t")
@@ -183,7 +183,6 @@ def test_summary_counts_the_verdicts(program):
     assert program.summary(rows[-1:]) == "table 2.4: 0 of 1 numbers"
 
 
-@pytest.mark.slow
 def test_chance_covers_means_of_equal_splits(program):
     rng, inside = np.random.default_rng(5), 0
     for _ in range(2000):
@@ -201,7 +200,7 @@ def test_halves_have_two_samples_of_each_class(program):
         assert np.bincount(codes[train]).min() >= 2
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.skipif(not DATA, reason="SFS_PAPER_DATA names no folder of the papers' data")
 def test_a_number_of_the_dissertation(tmp_path):
     options = ["--tables", "4.5", "--sets", "PIX10P", "--splits", "2"]
