@@ -131,7 +131,7 @@ def test_nothing_is_shown_where_nothing_varies():
     assert one.sentence().endswith("and 1 split cannot tell how far it varies")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_identical_classifiers_on_noise_rarely_differ():
     """Two nearest-centroid classifiers, each with its own 5 features of noise, 5 x 5 folds.
 

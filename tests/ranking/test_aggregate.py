@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 from scipy.stats import rankdata
 
-from sfs_cli.errors import InputError, UsageError
-from sfs_cli.ranking import aggregate as aggregate_module
-from sfs_cli.ranking.aggregate import TELEPORT, aggregate, best_of, completed, mc4, midranks
-from sfs_cli.ranking.aggregations import AGGREGATIONS
+from sfs_cli.errors import UsageError
+from sfs_cli.ranking.aggregate import aggregate, best_of, completed, midranks
 from tests.oracles import aggregate as twin
 
-WEIGHTED = ("borda", "median", "geometric", "mc4")
+WEIGHTED = ("borda", "median", "geometric")
+AGGREGATIONS = (*WEIGHTED, "rra")
 KINDS = ("full", "ties", "partial")
 
 
@@ -31,8 +30,6 @@ def lists(kind: str, m: int = 30, L: int = 5, seed: int = 0) -> np.ndarray:
 def expected(how: str, ranks: np.ndarray, weights: np.ndarray, total: int) -> np.ndarray:
     if how == "rra":
         return np.array(twin.rho(ranks, total))
-    if how == "mc4":
-        return twin.mc4(ranks, weights, TELEPORT)
     return np.array(getattr(twin, how)(ranks, weights, total))
 
 
@@ -100,7 +97,7 @@ def test_reversed_lists_give_the_reverse(how: str) -> None:
 def test_a_list_and_its_reverse_leave_nothing_to_choose() -> None:
     up = np.arange(1.0, 21)
     both = np.column_stack([up, up[::-1]])
-    for how in ("borda", "median", "mc4"):
+    for how in ("borda", "median"):
         assert len(np.unique(aggregate(how, both).score)) == 1
 
 
@@ -143,35 +140,10 @@ def test_midranks_are_those_of_scipy_and_leave_out_what_has_no_value() -> None:
     [
         ("rra", [1.0, 2], "rra needs equal weights"),
         ("borda", [1.0, -1], "-1 is not a number from 0"),
-        ("mc4", [1.0, np.nan], "nan is not a number from 0"),
+        ("geometric", [1.0, np.nan], "nan is not a number from 0"),
         ("median", [0.0, 0], "sum to zero"),
     ],
 )
 def test_weights_that_mean_nothing_are_refused(how: str, weights: list[float], words: str) -> None:
     with pytest.raises(UsageError, match=words):
         aggregate(how, lists("full", L=2), np.array(weights))
-
-
-def test_mc4_refuses_what_would_take_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(aggregate_module, "MC4_LIMIT", 29)
-    ranks = lists("full")
-    with pytest.raises(InputError, match="29 features, not 30") as found:
-        mc4(ranks, np.ones(ranks.shape[1]))
-    assert "--top" in str(found.value.hint)
-    assert aggregate("mc4", lists("full", m=29)).score.sum() == pytest.approx(1)
-
-
-def test_mc4_in_blocks_is_that_of_one_block(monkeypatch: pytest.MonkeyPatch) -> None:
-    ranks, weights = lists("partial", m=100, seed=10), np.array([1.0, 2, 1, 1, 3])
-    whole = mc4(ranks, weights)
-    monkeypatch.setattr(aggregate_module, "BLOCK", 7)
-    monkeypatch.setattr(aggregate_module, "PANEL", 9)
-    np.testing.assert_allclose(mc4(ranks, weights), whole, rtol=1e-8)
-
-
-def test_mc4_puts_the_condorcet_winner_first() -> None:
-    ranks = lists("full", m=15, L=7, seed=11)
-    wins = [[np.sum(a < b) > 3.5 for b in ranks] for a in ranks]
-    winner = [p for p in range(15) if sum(wins[p]) == 14]
-    assert winner
-    assert np.argmax(aggregate("mc4", ranks).score) == winner[0]

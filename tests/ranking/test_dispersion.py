@@ -9,8 +9,8 @@ from scipy.sparse import csr_array
 from sfs_cli.ranking.dispersion import Moments, dispersions
 from tests.oracles import dispersion as oracle
 
-RNG = np.random.default_rng(2)
-COUNTS = RNG.negative_binomial(2, 0.3, (40, 300)) * (RNG.random(300) < 0.7)
+COUNTS = np.random.default_rng(2).negative_binomial(2, 0.3, (40, 300))
+COUNTS *= np.random.default_rng(3).random(300) < 0.7
 COUNTS[:, 5] = 0
 
 
@@ -53,16 +53,3 @@ def test_dispersions_are_those_of_the_definition():
     np.testing.assert_allclose(made[0], plain, rtol=1e-10)
     np.testing.assert_allclose(made[1], normalized, rtol=1e-9, atol=1e-12)
     assert np.isnan(made[0][5])
-
-
-def test_dispersions_are_those_of_scanpy():
-    scanpy = pytest.importorskip("scanpy")
-    anndata = pytest.importorskip("anndata")
-    X = (COUNTS[:, COUNTS.sum(axis=0) > 0] + 1).astype(np.float32)
-    data = anndata.AnnData(X)
-    scanpy.pp.highly_variable_genes(data, flavor="cell_ranger", n_top_genes=20)
-    found = moments(X, 11)
-    made = dispersions(found.means, found.variances)
-    np.testing.assert_allclose(found.means, data.var["means"], rtol=1e-5)
-    np.testing.assert_allclose(made[0], data.var["dispersions"], rtol=1e-5)
-    np.testing.assert_allclose(made[1], data.var["dispersions_norm"], rtol=1e-3, atol=1e-4)

@@ -149,7 +149,6 @@ def test_without_a_sign_the_set_of_both_wins(method, two_classes, tmp_path):
     assert enrichment_score(pairs, both) > best
 
 
-@pytest.mark.slow
 def test_the_sign_follows_pruning_given_features_threads_and_shards(two_classes, tmp_path):
     (tmp_path / "panel.txt").write_text("g3\ng25\n")
     words = ["x.csv", "--method", "t-test", "--labels", "labels.tsv:tissue", "--format", "rnk"]

@@ -28,7 +28,6 @@ def ranked(scores: object, **given: object) -> Ranking:
     )
 
 
-@pytest.mark.slow
 @given(SCORES, st.booleans())
 def test_a_block_is_as_large_as_the_score_is_frequent(scores: list[float], larger: bool) -> None:
     ranking = ranked(scores, larger_is_better=larger)
@@ -94,9 +93,7 @@ def test_a_block_that_top_cuts_is_told_of(top: int, ranks: str | None) -> None:
     assert ranks is None or f"ranks {ranks}" in str(found)
 
 
-@pytest.mark.one_in(3)
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("size", ["7", "64"])
+@pytest.mark.parametrize(("size", "dtype"), [("7", "float32"), ("64", "float64")])
 @pytest.mark.parametrize("method", ["t-test", "fisher", "spec", "variance", "relieff"])
 def test_copies_of_a_gene_are_tied_wherever_they_are(method, size, dtype, tmp_path: Path) -> None:
     rng = np.random.default_rng(8)

@@ -13,10 +13,9 @@ import pytest
 from tests.cli.running import Finished
 from tests.cli.running import run_here as run_captured
 
-RNG = np.random.default_rng(11)
 SAMPLES = [f"s{i}" for i in range(12)]
 FRAME = pd.DataFrame(
-    RNG.normal(8, 1, (40, 12)).round(4),
+    np.random.default_rng(11).normal(8, 1, (40, 12)).round(4),
     pd.Index([f"ENSG{i:03d}" for i in range(40)], name="id"),
     SAMPLES,
 )
@@ -92,16 +91,6 @@ def test_a_store_keeps_them(path, here, tmp_path) -> None:
     assert manifest["annotations"] == ["gene_name", "score", "q_value", "biotype"]
 
 
-def test_a_run_that_goes_on_has_them(path, here, tmp_path) -> None:
-    """The matrix that a run keeps for the next one is a store, too."""
-    here("shard", "init", tmp_path / "plan", path, "--shards", 2, "--method", "variance")
-    for shard in (1, 2):
-        here("shard", "run", tmp_path / "plan", shard)
-    here("shard", "merge", tmp_path / "plan", "--out", tmp_path / "merged")
-    merged = (tmp_path / "merged" / "ranking.tsv").read_text()
-    assert merged == here("rank", path, "--method", "variance").out
-
-
 def test_a_small_memory_and_an_order_of_their_own(path, here) -> None:
     by_score = here("rank", path, "--method", "variance", "--memory", "64M").out
     assert by_score == here("rank", path, "--method", "variance").out
@@ -121,7 +110,6 @@ def test_text_beside_samples_in_rows_labels_them(here, tmp_path, kind) -> None:
     FRAME.T.to_csv(tmp_path / "plain.csv")
     plain = here("rank", tmp_path / "plain.csv", "--labels", f"{labels}:tissue", *asked)
     assert found.out == plain.out
-    here("plan", tmp_path / f"c.{kind}", "--labels", "obs:tissue", *asked)
     here("convert", tmp_path / f"c.{kind}", tmp_path / "s.store", "--rows", "samples")
     of_store = here("rank", tmp_path / "s.store", "--labels", "obs:tissue", "--method", "f-test")
     assert of_store.out == plain.out

@@ -50,7 +50,7 @@ def compared(folder: Path, **options: Any) -> CompareConfig:
 # ---- the numbers ---------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_each_ranking_has_the_accuracy_that_evaluate_finds(tmp_path):
     given = study(tmp_path, *planted())
     own = parse_ranking("graph=--method spec --similarity knn --neighbors 4")
@@ -72,7 +72,7 @@ def test_each_ranking_has_the_accuracy_that_evaluate_finds(tmp_path):
             assert all(row in mine for row in wanted)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_controls_stand_beside_the_rankings(tmp_path):
     found = tables(compared(tmp_path, **study(tmp_path, *planted()), method_=("variance",)))
     names = {row["list"] for row in found["curves"]}
@@ -80,7 +80,7 @@ def test_controls_stand_beside_the_rankings(tmp_path):
     assert of_list(found["folds"], "variance") == of_list(found["folds"], "most variable genes")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_redundancy_and_clusters_of_folds_have_a_mean_and_a_standard_error(tmp_path):
     X, y = planted()
     given = study(tmp_path, X, y) | {"repeats": 2, "dtype": "float64"}
@@ -107,7 +107,7 @@ def test_redundancy_and_clusters_of_folds_have_a_mean_and_a_standard_error(tmp_p
     assert float(row["standard_error"]) == pytest.approx(error, rel=1e-6)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_overlaps_are_those_of_the_sets(tmp_path):
     given = study(tmp_path, *planted())
     rows = "".join(f"g{i}\t{i + 1}\n" for i in range(12))
@@ -167,7 +167,7 @@ def test_a_ranking_with_options_is_that_of_sfs_rank(tmp_path):
     assert inputs == {"matrix", "list.1", "ranking.mirna.source.m.path"}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_rankings_are_compared_on_the_samples_that_all_can_use(tmp_path, capfd):
     X, y = planted()
     given = study(tmp_path, X, y)
@@ -241,7 +241,7 @@ def test_without_out_the_curves_are_on_stdout(tmp_path):
 # ---- the same bytes, the record, the passes ------------------------------------------------------
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_threads_and_memory_change_no_byte(tmp_path):
     given = study(tmp_path, *planted(m=120)) | {"lengths": "5"}
     made = []
@@ -278,23 +278,6 @@ def test_the_record_is_what_its_schema_says_and_a_second_run_is_up_to_date(tmp_p
 
     with pytest.raises(OutputExistsError):
         compare.run(compared(tmp_path, **given, **asked, ranking_of=(other,)), Messages(-1))
-
-
-@pytest.mark.slow
-def test_passes_are_those_that_were_planned(tmp_path, capfd):
-    X, y = planted()
-    X[0, 0] = np.nan
-    own = parse_ranking("knn=--method spec --similarity knn --neighbors 4")
-    config = compared(
-        tmp_path,
-        **study(tmp_path, X, y),
-        method_=("f-test", "spec"),
-        ranking_of=(own,),
-        missing="mean",
-        transform="cpm,log1p",
-    )
-    tables(config, Messages(1))
-    assert "not as planned" not in capfd.readouterr().err
 
 
 def test_warnings_name_the_ranking(tmp_path):
@@ -335,13 +318,12 @@ def test_errors_inside_of_a_ranking_name_it(text, what):
 def test_options_of_a_ranking_are_typed_as_on_the_command_line():
     spec = parse_ranking(
         "a=--method kogs --members spec --members fisher --similarity=knn --neighbors 7 --beta 0.5 "
-        "--response-rank 3 --allow-unmatched --source 'm=profile:my file.csv' --source t=target:"
+        "--response-rank 3 --source 'm=profile:my file.csv' --source t=target:"
     )
     assert spec.options["members"] == ("spec", "fisher")
     assert spec.options["neighbors"] == 7
     assert spec.options["beta"] == 0.5
     assert spec.options["response_rank"] == 3
-    assert spec.options["allow_unmatched"] is True
     assert [(s.name, s.path) for s in spec.options["source"]] == [("m", "my file.csv"), ("t", "")]
 
 
@@ -353,7 +335,7 @@ def test_a_list_whose_name_is_that_of_a_ranking_is_refused(tmp_path):
         compare.run(CompareConfig(matrix, method_=("spec",), list_=lists), Messages(-1))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_an_error_of_a_ranking_in_a_fold_names_both(tmp_path):
     X, y = planted(n=12)
     X[:, 1:] = 5.0  # only the first sample differs, and it is once among the test samples

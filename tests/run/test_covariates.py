@@ -94,7 +94,6 @@ NESTED = {"fisher", "f-test", "mrmr"}
 """Methods that compare nested models: tests/methods/test_covariates.py."""
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", [name for name in METHODS if name not in NESTED])
 def test_adjusting_is_regression_done_by_hand(name, study):
     """The residuals, made feature by feature and written to a file, rank as the option does."""
@@ -252,7 +251,6 @@ def test_text_annotations_are_taken_as_in_a_table(tmp_path, texts, kind):
     )
 
 
-@pytest.mark.slow
 def test_annotations_of_an_h5ad_and_of_its_store(study, capfd):
     data = annotated(values().T, [f"g{i}" for i in range(M)], SAMPLES)
     data.obs["batch"], data.obs["age"] = BATCH, age()
@@ -279,7 +277,6 @@ def test_annotations_of_an_h5ad_and_of_its_store(study, capfd):
     assert not messages.warnings
 
 
-@pytest.mark.slow
 def test_a_sparse_matrix_is_adjusted_as_a_dense_one(study):
     from scipy.sparse import csr_matrix
 
@@ -384,17 +381,6 @@ def test_a_fused_similarity_is_of_the_residuals(study, capfd):
         for name in ("x.csv", "residuals.csv")
     ]
     np.testing.assert_allclose(*read, rtol=1e-9)
-
-
-def test_a_plan_has_the_covariates(study, capfd):
-    words = ["--method", "spec", "--similarity", "rbf", "--adjust", "c.tsv:batch,age"]
-    done = run_here(["plan", "x.csv", *words, "--json"], capfd)
-    facts = json.loads(done.out)
-    assert [(c["name"], c["taken_as"], c["levels"]) for c in facts["covariates"]] == [
-        ("batch", "categorical", ["b0", "b1", "b2"]),
-        ("age", "numeric", None),
-    ]
-    assert "3 levels: b0, b1, b2" in run_here(["plan", "x.csv", *words], capfd).out
 
 
 def test_a_configuration_file_has_the_option_as_a_text_or_a_list(study, capfd):

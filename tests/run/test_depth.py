@@ -29,7 +29,6 @@ def graph_of_depth(X: np.ndarray) -> np.ndarray:
 WAYS = {
     "moments, counts": ("--method", "spec", "--pvalues", "moments", "--split", "counts"),
     "moments, features": ("--method", "hsic", "--pvalues", "moments", "--split", "features"),
-    "gaussian, graph": ("--method", "laplacian", "--pvalues", "gaussian", "--similarity-file"),
     "permutation, graph": (
         "--method",
         "gdcov",
@@ -100,7 +99,7 @@ def test_samples_of_one_depth_are_quiet(
         assert "--accept depth" not in done.err
 
 
-@pytest.mark.one_in(60)
+@pytest.mark.nightly
 @pytest.mark.parametrize("case", list(itertools.product(KINDS, TRANSFORMS, TESTS)), ids="-".join)
 def test_rates_of_counts_that_have_nothing_but_depth(case: tuple[str, str, str]) -> None:
     """Parts of negative binomial counts share their variation: these, no transformation mends."""
@@ -161,7 +160,7 @@ def test_values_that_are_no_counts_are_not_measured(
     assert "depth" not in json.loads((out / "run.json").read_text())["significance"]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_real_cells(shared_data: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """Cells of three lines, whose totals differ by a factor of ten and have nothing to do with it.
 

@@ -53,7 +53,7 @@ def best(table: bytes, **wanted: str) -> float:
     return max(float(row["value"]) for row in named if row["measure"] == "balanced_accuracy")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_noise_of_donors_is_at_chance_where_folds_keep_them_whole(tmp_path):
     options = study(tmp_path) | {"repeats": 2, "lengths": "10,50"}
     method = {"selection": "in folds"}
@@ -119,10 +119,9 @@ def test_p_values_of_samples_that_depend_on_each_other_are_warned_of(tmp_path):
     page = (Path(result) / "report.html").read_text()
     assert "not independent" in page
     assert "expected share of null features" not in page
-    for rule in ({"fdr": 0.05}, {"artificial": True}):
-        log = Messages(-1)
-        select.run(SelectConfig(result, **rule), log)
-        assert "not independent" in "".join(log.warnings)
+    log = Messages(-1)
+    select.run(SelectConfig(result, fdr=0.05), log)
+    assert "not independent" in "".join(log.warnings)
 
 
 def test_one_sample_of_each_donor_is_no_reason_to_warn(tmp_path):
@@ -200,13 +199,13 @@ def test_pairs_are_told_of_where_a_list_is_cut(tmp_path):
     run_rank(RankConfig(**pairs(tmp_path, effect=6.0), out=out), Messages(-1))
     page = (tmp_path / "ranked" / "report.html").read_text()
     assert "vary within donors" in page
-    for rule in ({"fdr": 0.05}, {"artificial": True}):
-        log = Messages(-1)
-        select.run(SelectConfig(out, **rule), log)
-        assert "--block" in "".join(log.warnings)
-        assert "average" not in "".join(log.warnings)
+    log = Messages(-1)
+    select.run(SelectConfig(out, fdr=0.05), log)
+    assert "--block" in "".join(log.warnings)
+    assert "average" not in "".join(log.warnings)
 
 
+@pytest.mark.nightly
 def test_a_real_paired_study(tmp_path, shared_data):
     folder = shared_data / "thyroid_paired"
     labels = pd.read_csv(folder / "labels.tsv", sep="\t")

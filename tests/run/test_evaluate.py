@@ -70,7 +70,7 @@ def value(rows: list[dict[str, str]], **wanted: str) -> float:
 # ---- leaks ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_noise_is_at_chance_in_folds_and_far_above_it_with_the_leak(tmp_path):
     found, leaky = [], []
     for seed in range(5):
@@ -87,7 +87,7 @@ def test_noise_is_at_chance_in_folds_and_far_above_it_with_the_leak(tmp_path):
     assert min(leaky) > 0.8 > max(found)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_source_of_the_labels_does_not_leak_into_the_folds(tmp_path):
     found, leaky = [], []
     for seed in range(4):
@@ -186,7 +186,7 @@ def test_lists_of_folds_are_those_of_a_file_of_the_training_samples(tmp_path, op
             assert float(row["accuracy"]) == pytest.approx(wanted, abs=1e-9)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_all_genes_and_the_most_variable_are_those_of_scikit_learn(tmp_path):
     X, y = planted(seed=2)
     X *= np.random.default_rng(0).uniform(0.5, 3, (60, 1))
@@ -209,7 +209,7 @@ def test_all_genes_and_the_most_variable_are_those_of_scikit_learn(tmp_path):
         assert value(rows, list=name, **cells) == pytest.approx(np.mean(variable), abs=1e-9)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_good_genes_beat_random_ones_and_are_redundant(tmp_path):
     X, y = planted(m=200, n=45)
     rows = rows_of(EvaluateConfig(**study(tmp_path, X, y), method="f-test", lengths="6", repeats=1))
@@ -224,7 +224,7 @@ def test_good_genes_beat_random_ones_and_are_redundant(tmp_path):
 # ---- the same bytes ------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("missing", [False, True])
 def test_threads_memory_and_blocks_change_no_byte(tmp_path, missing):
     X, y = planted(m=150, n=30)
@@ -241,14 +241,6 @@ def test_threads_memory_and_blocks_change_no_byte(tmp_path, missing):
     assert made[0] == made[1] == made[2]
 
 
-@pytest.mark.slow
-def test_another_seed_splits_otherwise(tmp_path):
-    X, y = planted()
-    given = study(tmp_path, X, y) | {"method": "f-test", "lengths": "5", "repeats": 1}
-    first, second = (rows_of(EvaluateConfig(**given, seed=seed)) for seed in (0, 1))
-    assert first != second
-
-
 # ---- lists, sets and reference features ----------------------------------------------------------
 
 
@@ -260,7 +252,7 @@ def ranked_list(folder: Path, given: dict[str, Any], name: str = "ranked") -> st
     return str(folder / name / "ranking.tsv")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_list_of_this_matrix_is_called_leaky(tmp_path):
     given = study(tmp_path, *planted())
     table = ranked_list(tmp_path, given)
@@ -328,7 +320,7 @@ def test_a_folder_and_a_list_of_ids_are_lists(tmp_path):
     assert rows_of(EvaluateConfig(**given, list_=str(tmp_path / "ranked.txt"))) == expected
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_defaults_go_as_far_as_a_list_does(tmp_path):
     given = study(tmp_path, *planted(m=150))
     rows = rows_of(EvaluateConfig(**given, method="mrsf", response="lda", repeats=1))
@@ -415,17 +407,6 @@ def test_steps_that_compare_samples_act_on_the_ranking_alone(tmp_path, transform
     assert value(rows, list="f-test", measure="accuracy", classifier="5-NN") > 0.5
 
 
-def test_passes_are_those_that_were_planned(tmp_path, capfd):
-    X, y = planted()
-    X[0, 0] = np.nan
-    asked = {"method": "spec", "similarity": "knn", "neighbors": 4, "missing": "mean"}
-    config = EvaluateConfig(
-        **study(tmp_path, X, y), **asked, transform="cpm,log1p", lengths="5", repeats=1, splits=2
-    )
-    rows_of(config, Messages(1))
-    assert "not as planned" not in capfd.readouterr().err
-
-
 def test_scikit_learn_is_asked_for_by_name(tmp_path, monkeypatch):
     given = study(tmp_path, *planted())
     monkeypatch.setitem(sys.modules, "sklearn", None)
@@ -440,7 +421,7 @@ def test_inner_products_that_do_not_fit_are_refused(tmp_path, monkeypatch):
         rows_of(EvaluateConfig(**study(tmp_path, *planted()), method="f-test"))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_an_error_in_a_fold_names_it(tmp_path):
     X, y = planted(n=12)
     X[:, 1:] = 5.0  # only the first sample differs, and it is once among the test samples

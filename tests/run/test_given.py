@@ -68,7 +68,6 @@ def unpenalized(lam: float, Y: np.ndarray) -> np.ndarray:
     return twin.descent_beside_given(F[:, FREE], F[:, VARYING], twin.centred(Y), lam)[0]
 
 
-@pytest.mark.one_in(3)
 @MEMORY
 @pytest.mark.parametrize("response", ["similarity", "pca", "lda"])
 @pytest.mark.parametrize("part", [0.2, 0.6])

@@ -38,20 +38,15 @@ def did(words: str, capfd: pytest.CaptureFixture[str]) -> str:
     return done.err
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("sources", "fused", "ranked", "told"),
     [
         (["e=target:"], "x.csv", "x.csv", "warned"),
         (["e=target:"], "x.csv", "x.store", "warned"),
-        (["e=target:"], "x.store", "x.csv", "warned"),
         (["e=target:", "m=profile:x.csv"], "z.csv", "x.csv", "warned"),
-        (["e=target:", "m=profile:x.csv"], "z.csv", "x.store", "warned"),
         (["e=target:"], "x.h5mu:rna", "x.h5mu:rna", "warned"),
         (["e=target:"], "x.csv", "x.parquet", "if"),
-        (["m=profile:x.parquet"], "x.csv", "x.csv", "if"),
         (["m=profile:x.csv"], "x.csv", "z.csv", "silent"),
-        (["l=labels:y.tsv"], "x.csv", "x.csv", "silent"),
         (["l=labels:y.tsv", "m=profile:z.csv"], "x.csv", "x.csv", "silent"),
         (["m=profile:z.csv", "g=similarity:T.npz"], "x.csv", "x.csv", "if"),
     ],
@@ -78,7 +73,7 @@ def test_graphs_of_the_tested_matrix_are_known_as_such(
     assert record["graph"]["of_tested_features"] == (told == "warned")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_lists_of_a_matrix_and_of_its_store_are_of_one(
     study: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,6 @@ from sfs_cli import errors
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.source import parse_sources
-from sfs_cli.run.folds import FoldRankings
 from sfs_cli.run.load import loaded
 from sfs_cli.run.part import prepared_on
 from sfs_cli.run.rank import RankResult, rank, ranked
@@ -78,7 +76,6 @@ def similarity_of(tmp_path: Path, *sources: str, matrix: str = "x.csv", transfor
 # ---- the oracle: one file with the features of both ----------------------------------------------
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("method", "options"),
     [
@@ -260,12 +257,6 @@ def test_threads_blocks_and_shards_change_no_byte(tmp_path):
         assert pairs == (tmp_path / "a" / "pairs.tsv").read_bytes()
 
 
-def test_a_plan_counts_the_features_of_sources(capfd):
-    words = ["plan", "x.csv", "--method", "msfs", "--source", SOURCES[1], "--rank-sources", "all"]
-    done = run_here(words, capfd)
-    assert f"x {M + K} features" in done.out, done.out
-
-
 def test_filters_covariates_and_folds_take_features_of_all(capfd, tmp_path):
     found = made(include=("^m1", "^g1"), adjust=("labels.tsv:group",)).ranking
     used = [name for name, status in zip(found.feature, found.status) if "include" not in status]
@@ -290,21 +281,8 @@ def test_annotations_of_each_matrix_stay(capfd, tmp_path):
     assert found.symbol.tolist() == names
 
 
-def test_passes_are_planned_as_they_are_made(tmp_path):
-    """Pairs are found once, whatever is ranked again; folds rank on all sources together alone."""
-    words = ("x.csv", "--method", "msfs", "--rank-sources", "all", "--modules", "--stability", "4")
-    sfs("rank", *words, "--source", SOURCES[1], "--out", tmp_path / "a")
-    passes = json.loads((tmp_path / "a" / "run.json").read_text())["passes"]
-    assert all(each["planned"] == each["executed"] for each in passes if each["exact"])
-    sources = (*SOURCES, "counts=profile:counts.csv,transform=log1p")
-    config = RankConfig("x.csv", method="msfs", source=parse_sources(sources))
-    with loaded(config, Messages(verbosity=-1)) as run:
-        planned = FoldRankings(run, []).run.passes
-        assert [each.purpose for each in planned if each.kind == "score"] == ["scores"]
-
-
 def test_q_values_of_another_kind_do_not_refuse_the_rankings_on_each_source():
-    found = made(pvalues="moments", fdr_method="by", rank_sources=None)
+    found = made(pvalues="moments", rank_sources=None)
     assert {"q_value", "rank_mirna"} <= set(found.ranking.extra)
 
 
@@ -319,7 +297,6 @@ def test_q_values_of_another_kind_do_not_refuse_the_rankings_on_each_source():
         (("x=target:",), {}, "all is no profile source"),
         (SOURCES, {"samples": "union"}, "--samples union"),
         (SOURCES, {"min_count": 10}, "--min-count"),
-        (SOURCES, {"min_total": 10}, "--min-total"),
         (("mirna=profile:gaps.csv",), {}, "missing value"),
         (("matrix=profile:mirna.csv",), {}, "the same name: matrix"),
         (("in_source=profile:mirna.csv",), {}, "name in_source"),

@@ -21,7 +21,6 @@ from sfs_cli.errors import InputError, UsageError
 from sfs_cli.logs import Messages
 from sfs_cli.methods.markers import rank_sums
 from sfs_cli.options import RankConfig
-from sfs_cli.run.load import loaded
 from sfs_cli.run.rank import run
 from tests.oracles import markers as twin
 
@@ -112,18 +111,6 @@ def test_ranks_of_stored_values_are_those_of_all(density):
     np.testing.assert_array_equal(sums, 2 * rankdata(dense, axis=1) @ members.toarray())
     counts = [np.unique(row, return_counts=True)[1] for row in dense]
     np.testing.assert_array_equal(ties, [(t**3 - t).sum() for t in counts])
-
-
-def test_a_plan_has_the_memory_of_all_classes(cells, tmp_path):
-    cells.write_h5ad(tmp_path / "x.h5ad")
-    options: dict[str, Any] = {"method": "variance", "labels": "obs:kind"}
-    needed = []
-    for markers in (None, "t"):
-        with loaded(
-            RankConfig(str(tmp_path / "x.h5ad"), markers=markers, **options), Messages(-1)
-        ) as found:
-            needed.append(found.plan.needed)
-    assert needed[1] - needed[0] == 120 * 3 * M
 
 
 def test_features_that_do_not_vary_are_no_markers_and_those_without_noise_are_the_first(cells):
@@ -290,7 +277,7 @@ a.write_h5ad(sys.argv[2])
 """
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.skipif(SCANPY is None, reason="SFS_SCANPY names no Python with scanpy")
 @pytest.mark.parametrize("test", ["welch", "wilcoxon"])
 @pytest.mark.parametrize("name", ["celseq2_3", "dropseq3"])

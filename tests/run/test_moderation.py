@@ -38,15 +38,12 @@ def columns(config: RankConfig, log: Messages | None = None) -> dict[str, np.nda
 
 
 @pytest.mark.parametrize("method", ["t-test", "f-test"])
-@pytest.mark.parametrize(("how", "asked"), [("plain", "yes"), ("robust_trend", "trend,robust")])
-def test_statistics_and_p_values_are_those_of_limma(
-    tmp_path: Path, method: str, how: str, asked: str
-) -> None:
-    found = columns(RankConfig(**of_limma(tmp_path), method=method, moderate=asked))
-    t = np.array(ANALYSIS[how]["t"], np.float64)
+def test_statistics_and_p_values_are_those_of_limma(tmp_path: Path, method: str) -> None:
+    found = columns(RankConfig(**of_limma(tmp_path), method=method, moderate="yes"))
+    t = np.array(ANALYSIS["plain"]["t"], np.float64)
     expected = np.abs(t) if method == "t-test" else t**2
     np.testing.assert_allclose(found["score"], expected, rtol=1e-7)
-    np.testing.assert_allclose(found["p_value"], np.array(ANALYSIS[how]["p"], float), rtol=1e-6)
+    np.testing.assert_allclose(found["p_value"], np.array(ANALYSIS["plain"]["p"], float), rtol=1e-6)
     np.testing.assert_array_equal(np.sign(found["mean_difference"]), np.sign(t))
 
 

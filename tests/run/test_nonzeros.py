@@ -51,7 +51,6 @@ def ranked(matrix: Path, messages: Messages | None = None, **options: Any) -> Ra
     return rank(RankConfig(matrix=str(matrix), **(graph | options)), messages)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -88,7 +87,6 @@ def test_what_needs_dense_blocks_gets_them_without_a_word(
     assert not any("numba" in note for note in messages.notes)
 
 
-@pytest.mark.slow
 def test_a_store_on_disk_gives_the_same_scores(cells: Path, tmp_path: Path) -> None:
     store, graph = tmp_path / "cells.store", tmp_path / "graph.npz"
     convert(RankConfig(matrix=str(cells)), str(store), Messages(verbosity=-1))
@@ -106,9 +104,8 @@ def _write_graph(cells: Path, path: Path) -> None:
     save_npz(path, read_inside(cells, "obsp", "connectivities")[0])
 
 
-@pytest.mark.parametrize("threads", [1, 3])
-def test_bars_end_where_they_promise(cells: Path, threads: int) -> None:
+def test_bars_end_where_they_promise(cells: Path) -> None:
     messages = Listening()
-    ranked(cells, messages, threads=threads)
+    ranked(cells, messages, threads=3)
     assert messages.bars["reading"][0] == sum(c or 0 for c in messages.bars["reading"][1:]) == N
     assert messages.bars["ranking"][0] == sum(c or 0 for c in messages.bars["ranking"][1:]) == M

@@ -14,12 +14,10 @@ from scipy.stats import hypergeom
 from sfs_cli.errors import ConflictError
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig, parse_source
-from sfs_cli.ranking.table import rank_features
 from sfs_cli.report.model import Heatmap, Pictures, SampleNotes
 from sfs_cli.report.words import classes_together
 from sfs_cli.run import pictures as of_run
 from sfs_cli.run.rank import RankResult, rank, run
-from sfs_cli.run.report_data import of_ranking
 from tests.making import names, write_labels, write_table
 
 N, M = 24, 90
@@ -269,20 +267,6 @@ def test_the_sets_of_a_source_are_tested_among_the_first(folder: Path, tmp_path:
     page = (tmp_path / "out" / "report.html").read_text()
     assert "Gene sets of sets among the first" in page
     assert "What each source changed" in page
-
-
-def test_a_column_of_frequencies_is_told_of_and_drawn() -> None:
-    ranking = rank_features(
-        names("g", 60),
-        np.arange(60.0),
-        np.zeros(60, int),
-        ["ok"],
-        larger_is_better=True,
-        extra={"frequency": np.linspace(0, 1, 60)},
-    )
-    evidence = of_ranking(ranking)["evidence"]
-    np.testing.assert_allclose(evidence.frequency, np.linspace(1, 0, 60)[:50])
-    assert evidence.p_values is None
 
 
 def test_title_and_links_are_of_the_report(folder: Path, tmp_path: Path) -> None:

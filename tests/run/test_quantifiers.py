@@ -14,10 +14,9 @@ from sfs_cli.store.disk import open_store
 from tests.cli.running import Finished
 from tests.cli.running import run_here as run_captured
 
-RNG = np.random.default_rng(2)
 GENES = [f"ENSG{i:04d}.1" for i in range(20)]
 SAMPLES = ["A1", "A2", "B1"]
-COUNTS = pd.DataFrame(RNG.poisson(40, (20, 3)), GENES, SAMPLES)
+COUNTS = pd.DataFrame(np.random.default_rng(2).poisson(40, (20, 3)), GENES, SAMPLES)
 Run = Callable[..., Finished]
 
 

@@ -63,7 +63,6 @@ def _is_optional(hint: Any) -> bool:
     return get_origin(hint) is NotRequired
 
 
-@pytest.mark.one_in(2)
 @pytest.mark.parametrize("options", CASES)
 def test_run_json_is_what_its_schema_says(
     options: dict[str, Any], sample_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

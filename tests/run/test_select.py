@@ -37,11 +37,11 @@ from sfs_cli.run.convert import convert
 from sfs_cli.run.fuse import run as fuse
 from sfs_cli.run.rank import run as run_rank
 from tests.making import annotated, table_text, write_labels, write_parquet, write_table
-from tests.oracles import prune as prune_oracle
 from tests.oracles import select as oracle
 from tests.run.test_record import check
 
 M, N = 60, 36
+JUDGED: dict[str, Any] = {"cv": True, "repeats": 1, "splits": 2}  # which ranks again
 
 
 def planted(m: int = M, n: int = N, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -128,7 +128,7 @@ def test_an_empty_selection_is_no_error_but_is_said(tmp_path):
 
 
 def test_q_values_on_a_graph_of_the_tested_features_are_warned_of_again(tmp_path):
-    options = {"method": "spec", "labels": None, "pvalues": "gaussian"}
+    options = {"method": "spec", "labels": None, "pvalues": "moments"}
     own = ranked(tmp_path, "own", **options, similarity="knn", neighbors=4)
     log = Messages(-1)
     names_by(own, log, fdr=0.9)
@@ -154,133 +154,13 @@ def test_q_values_on_a_graph_of_the_tested_features_are_warned_of_again(tmp_path
     assert not log.warnings
 
 
-# ---- artificial features -------------------------------------------------------------------------
-
-
 def f_statistics(X: np.ndarray, y: np.ndarray) -> np.ndarray:
     return f_classif(X.T, y)[0]
-
-
-@pytest.mark.parametrize("copies", [1, 4])
-def test_artificial_is_its_twin(tmp_path, copies):
-    result = ranked(tmp_path)
-    X, y = planted()
-    level = [f_statistics(X, y)]
-    for draw in range(1, copies + 1):
-        orders = [oracle.order(f"g{i}", draw, 3, N) for i in range(M)]
-        level.append(f_statistics(np.take_along_axis(X, np.array(orders), axis=1), y))
-    wanted = oracle.compete(np.array(level), 0.2)
-    found = names_by(result, artificial=True, copies=copies, seed=3, max_false=0.2)
-    assert sorted(found) == sorted(f"g{i}" for i in wanted)
-    order = [row["feature"] for row in rows_of(Path(result) / "ranking.tsv")]
-    assert found == sorted(found, key=order.index)
-
-
-METHODS: list[dict[str, Any]] = [
-    {"method": "f-test", "transform": "log1p,zscore"},
-    {"method": "relieff"},
-    {"method": "mrsf", "response": "lda", "select": 20},
-    {"method": "mrsf-rounds", "response": "lda"},
-    {"method": "mrmr", "select": 20},
-    {"method": "hsic"},
-    {"method": "spec", "similarity": "label", "pvalues": "gaussian"},
-]
-
-
-@pytest.mark.parametrize("options", METHODS, ids=lambda o: str(o["method"]))
-def test_artificial_finds_planted_features_by_any_method(tmp_path, options):
-    found = names_by(ranked(tmp_path, **options), artificial=True, seed=1)
-    genes = [int(name[1:]) for name in found]
-    assert sum(gene < 12 for gene in genes) >= 6
-    assert sum(gene >= 12 for gene in genes) <= 4
-
-
-@pytest.mark.parametrize("options", METHODS[:3], ids=lambda o: str(o["method"]))
-def test_threads_memory_and_the_format_change_no_name(tmp_path, options):
-    result = ranked(tmp_path, **options)
-    X, _ = planted()
-    other = write_parquet(tmp_path / "x.parquet", X)
-    convert(RankConfig(str(tmp_path / "x.csv"), dtype="float64"), f"{tmp_path}/st", Messages(-1))
-    cases: list[dict[str, Any]] = [
-        {"threads": 1},
-        {"threads": 4},
-        {"memory": "150M", "threads": 2},
-        {"matrix": other},
-        {"matrix": f"{tmp_path}/st"},
-    ]
-    found = [names_by(result, artificial=True, max_false=0.3, **how) for how in cases]
-    assert all(each == found[0] for each in found)
-    assert len(found[0]) > 3
-
-
-@pytest.mark.slow
-def test_a_sparse_matrix_is_competed_for_as_a_dense_one(tmp_path):
-    from scipy.sparse import csr_matrix
-
-    rng, y = np.random.default_rng(0), np.arange(N) % 3
-    X = rng.poisson(1 + 3 * (y == np.arange(40)[:, None] % 3) * (np.arange(40) < 12)[:, None])
-    samples = [f"s{i}" for i in range(N)]
-    S = write_table(tmp_path / "S.csv", 0.1 + (y[:, None] == y).astype(float), samples, samples)
-    made = []
-    for name, stored in (("dense", X.T.astype(float)), ("sparse", csr_matrix(X.T.astype(float)))):
-        data = annotated(stored)
-        data.obs["tissue"] = [f"c{c}" for c in y]
-        data.write_h5ad(tmp_path / f"{name}.h5ad")
-        result = str(tmp_path / name)
-        config = RankConfig(
-            f"{result}.h5ad",
-            method="spec",
-            similarity_file=S,
-            transform="cpm,log1p",
-            out=result,
-        )
-        run_rank(config, Messages(-1))
-        made.append(names_by(result, artificial=True, max_false=0.2))
-    assert made[0] == made[1]
-    assert len(made[0]) >= 6
-
-
-def test_given_features_and_those_without_a_score_do_not_compete(tmp_path):
-    (tmp_path / "given.txt").write_text("g0\ng1\n")
-    X, y = planted()
-    X[20] = 5.0
-    write_table(tmp_path / "x.csv", X)
-    write_labels(tmp_path / "y.tsv", y.tolist())
-    result = ranked(tmp_path, method="mrmr", select=20, given_=str(tmp_path / "given.txt"))
-    found = names_by(result, artificial=True, max_false=0.3)
-    assert not {"g0", "g1", "g20"}.intersection(found)
-    assert found
-
-
-@pytest.mark.parametrize(
-    ("options", "word"),
-    [
-        ({"method": "variance"}, "--method variance"),
-        ({"method": "variance", "adjust": ("ADJUST",)}, "--adjust"),
-        ({"method": "f-test", "sample_weights": "WEIGHTS"}, "--sample-weights"),
-        ({"method": "kogs", "members": ("f-test", "fisher")}, "--members"),
-    ],
-)
-def test_artificial_is_refused_where_it_proves_nothing(tmp_path, options, word):
-    lines = "".join(f"s{i}\t{i % 5 + 1}\t{'ab'[i % 2]}\n" for i in range(N))
-    (tmp_path / "c.tsv").write_text(f"sample\tw\tb\n{lines}")
-    places = {"ADJUST": f"{tmp_path}/c.tsv:b", "WEIGHTS": f"{tmp_path}/c.tsv:w"}
-    for name, value in options.items():
-        if name == "adjust":
-            options = options | {name: (places[value[0]],)}
-        elif value in places:
-            options = options | {name: places[value]}
-    result = ranked(tmp_path, **options)
-    with pytest.raises(UsageError) as found:
-        names_by(result, artificial=True)
-    assert word in str(found.value)
-    assert found.value.options == ("artificial",)
 
 
 # ---- cross-validation ----------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_cv_is_the_pipeline_of_scikit_learn(tmp_path):
     result, (X, y) = ranked(tmp_path), planted()
     lengths = (2, 6, 12, 30)
@@ -311,17 +191,6 @@ def test_cv_is_the_pipeline_of_scikit_learn(tmp_path):
     assert "chosen" in rows[taken]["chosen"]
     listed = (tmp_path / "cv" / "selected.txt").read_text().split()
     assert listed == names_by(result, top=lengths[taken])
-
-
-@pytest.mark.slow
-def test_cv_changes_no_byte_with_threads_and_memory(tmp_path):
-    result = ranked(tmp_path, transform="log1p")
-    made = []
-    for i, how in enumerate([{"threads": 1}, {"threads": 4}, {"memory": "150M"}]):
-        out = tmp_path / str(i)
-        names_by(result, cv=True, repeats=1, out=str(out), **how)
-        made.append([(out / n).read_bytes() for n in ("curve.tsv", "selected.tsv")])
-    assert made[0] == made[1] == made[2]
 
 
 def test_default_lengths_go_as_far_as_the_shortest_list_of_a_fold(tmp_path):
@@ -400,6 +269,7 @@ def test_cv_says_where_the_accuracy_is_that_of_guessing(tmp_path, shift):
     assert any("0.500" in text for text in log.warnings) == (shift == 0)
 
 
+@pytest.mark.nightly
 def test_cv_of_real_classes_is_above_chance(tmp_path, shared_data):
     folder, out = shared_data / "allaml", str(tmp_path / "r")
     matrix, labels = str(folder / "expression.parquet"), str(folder / "labels.tsv")
@@ -416,54 +286,6 @@ def test_cv_needs_scikit_learn_by_name(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn", None)
     with pytest.raises(MissingExtraError, match="scikit-learn"):
         names_by(result, cv=True)
-
-
-def test_filled_values_are_those_of_training_samples_and_passes_as_planned(tmp_path, capfd):
-    X, y = planted()
-    X[3, 4] = np.nan
-    write_table(tmp_path / "x.csv", X)
-    write_labels(tmp_path / "y.tsv", y.tolist())
-    result = ranked(tmp_path, missing="mean", transform="cpm,log1p")
-    for how in ({"cv": True, "repeats": 1, "splits": 2}, {"artificial": True}):
-        assert names_by(result, Messages(1), **how)
-        assert "not as planned" not in capfd.readouterr().err
-
-
-# ---- redundancy ----------------------------------------------------------------------------------
-
-
-def test_min_redundancy_is_the_greedy_filter_by_correlation(tmp_path):
-    result, (X, _) = ranked(tmp_path), planted()
-    order = [int(row["feature"][1:]) for row in rows_of(Path(result) / "ranking.tsv")]
-    for how in ({"top": 10}, {"fdr": 0.01}, {"artificial": True}):
-        before = [int(name[1:]) for name in names_by(result, **how)]
-        among, keep = (order, 10) if "top" in how else (before, len(before))
-        wanted, _, _ = prune_oracle.prune(X.T, among, 0.5, keep)
-        found = [int(name[1:]) for name in names_by(result, min_redundancy=0.5, **how)]
-        assert found == wanted
-        assert not {2, 5} <= set(found)
-
-
-def test_cv_prunes_inside_the_folds_too(tmp_path):
-    result = ranked(tmp_path)
-    names_by(result, cv=True, lengths="4,8", min_redundancy=0.9, repeats=1, out=f"{tmp_path}/a")
-    rows = rows_of(tmp_path / "a" / "curve.tsv")
-    assert len(rows) == 2
-    listed = (tmp_path / "a" / "selected.txt").read_text().split()
-    assert listed == names_by(result, top=len(listed), min_redundancy=0.9)
-    with pytest.raises(InputError, match="kept"):
-        names_by(result, cv=True, lengths="4,59", min_redundancy=0.2, repeats=1)
-
-
-def test_redundancy_of_any_list_needs_the_matrix_alone(tmp_path):
-    X, _ = planted()
-    matrix = write_table(tmp_path / "x.csv", X)
-    table = tmp_path / "list.txt"
-    table.write_text("gene\tscore\ng2\t3\ng5\t2\ng30\t1\n")
-    how = {"top": 2, "min_redundancy": 0.9}
-    with pytest.raises(InputError, match=r"run\.json"):
-        names_by(str(table), **how)
-    assert names_by(str(table), **how, matrix=matrix) == ["g2", "g30"]
 
 
 # ---- the matrix ----------------------------------------------------------------------------------
@@ -535,12 +357,8 @@ def test_gct_counts_its_rows(tmp_path):
     kept = cut(tmp_path, str(tmp_path / "x.gct"), "cut.gct")
     found = (tmp_path / "cut.gct").read_text().splitlines()
     assert found == ["#1.2", f"9\t{N}", head[2], *(lines[i] for i in kept)]
-    assert names_by(f"{tmp_path}/of", top=9) == names_by(
-        f"{tmp_path}/of", top=9, min_redundancy=0.999
-    )
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["h5ad", "zarr"])
 def test_anndata_keeps_what_it_knows(tmp_path, suffix):
     import anndata
@@ -599,9 +417,7 @@ def test_genes_of_one_name_are_cut_by_their_places(tmp_path):
     "how",
     [
         {"top": 3},
-        {"artificial": True},
         {"cv": True, "repeats": 1},
-        {"top": 3, "min_redundancy": 0.5},
     ],
     ids=lambda how: next(iter(how)),
 )
@@ -639,17 +455,17 @@ def test_inputs_that_have_changed_or_are_gone_are_refused(tmp_path):
     with (tmp_path / "x.csv").open("a") as file:
         file.write("new," + ",".join("1" * N) + "\n")
     with pytest.raises(InputError, match="matrix has changed") as found:
-        names_by(result, artificial=True)
+        names_by(result, **JUDGED)
     assert "x.csv" in str(found.value.where)
     (tmp_path / "x.csv").unlink()
     with pytest.raises(InputError, match="not there") as found:
-        names_by(result, top=3, min_redundancy=0.5)
+        names_by(result, top=3, write_matrix=str(tmp_path / "cut.csv"))
     assert found.value.options == ("matrix",)
-    assert names_by(result, artificial=True, matrix=str(tmp_path / "kept.csv"))
+    assert names_by(result, **JUDGED, matrix=str(tmp_path / "kept.csv"))
     assert names_by(result, top=3)  # which needs none
     (tmp_path / "y.tsv").write_text((tmp_path / "y.tsv").read_text() + "other\tc1\n")
     with pytest.raises(InputError, match="labels"):
-        names_by(result, artificial=True, matrix=str(tmp_path / "kept.csv"))
+        names_by(result, **JUDGED, matrix=str(tmp_path / "kept.csv"))
 
 
 def test_a_ranking_that_was_edited_is_not_ranked_again(tmp_path):
@@ -657,7 +473,7 @@ def test_a_ranking_that_was_edited_is_not_ranked_again(tmp_path):
     table = Path(result) / "ranking.tsv"
     table.write_text(table.read_text().replace("\tok\t", "\tok\t", 1) + "\n")
     with pytest.raises(InputError, match="not the one"):
-        names_by(result, artificial=True)
+        names_by(result, **JUDGED)
     assert names_by(result, top=3)
 
 
@@ -669,7 +485,7 @@ def test_a_ranking_of_another_matrix_is_refused(tmp_path):
     samples = write_table(tmp_path / "samples.csv", X[:, :-3])
     for matrix in (fewer, renamed, more, samples):
         with pytest.raises(InputError, match="another matrix"):
-            names_by(result, artificial=True, matrix=matrix)
+            names_by(result, **JUDGED, matrix=matrix)
         with pytest.raises(InputError, match="another matrix"):
             names_by(result, top=3, write_matrix=str(tmp_path / "cut.csv"), matrix=matrix)
     assert not (tmp_path / "cut.csv").exists()
@@ -715,7 +531,11 @@ def with_sets(folder: Path, **options: Any) -> tuple[str, str]:
     members = {"planted": range(12), "others": range(20, 40), "mixed": range(6, 30)}
     lines = ["\t".join([name, "", *(f"g{i}" for i in of)]) for name, of in members.items()]
     sets.write_text("\n".join(lines) + "\n")
-    given = {"labels": str(folder / "two.tsv"), "sets": (str(sets),), "enrichment": "preranked"}
+    given = {
+        "labels": str(folder / "two.tsv"),
+        "sets": (str(sets),),
+        "enrichment": "overrepresentation",
+    }
     return ranked(folder, **given | options), str(sets)
 
 
@@ -742,35 +562,10 @@ def test_sets_are_tested_among_the_selected_features_and_those_of_each_direction
         assert row["members"] == ";".join(both)
         assert float(row["p_value"]) == pytest.approx(ways / comb(M, len(first)), rel=1e-8)
     assert min(rows, key=lambda row: float(row["p_value"]))["set"] == "planted"
-    own = rows_of(Path(result) / "preranked.tsv")
-    for one, other in zip(rows_of(tmp_path / "s/preranked.tsv"), own, strict=True):
-        assert one["list"] == "ranking"
-        for name in ("set", "size", "p_value", "q_value", "direction", "leading_edge"):
-            assert one[name] == other[name]
-        assert float(one["nes"]) == pytest.approx(float(other["nes"]), rel=1e-8)
     said = capfd.readouterr().err
     assert "sets of sets.gmt, enrichment.tsv, selected: best planted (q-value " in said
-    best = min(own, key=lambda row: float(row["p_value"]))
-    assert f"preranked.tsv, ranking: best {best['set']} (q-value " in said
     roles = {each["role"] for each in json.loads((tmp_path / "s/run.json").read_text())["inputs"]}
     assert roles == {"result", "sets"}
-
-
-def test_scores_count_where_the_last_one_repeats_the_best(tmp_path: Path) -> None:
-    result, sets = with_sets(tmp_path)
-    header, *lines = (Path(result) / "ranking.tsv").read_text().splitlines()
-    rank, name = (header.split("\t").index(each) for each in ("rank", "feature"))
-    again = lines[0].split("\t")  # as --max-correlation moves it
-    again[rank], again[name] = str(len(lines) + 1), "repetition"
-    found = {}
-    for kind, last in (("plain", []), ("repeated", ["\t".join(again)])):
-        table = tmp_path / f"{kind}.tsv"
-        table.write_text("\n".join([header, *lines, *last]) + "\n")
-        asked = SelectConfig(str(table), top=3, sets=(sets,), out=str(tmp_path / kind))
-        select.run(asked, Messages(-1))
-        found[kind] = {r["set"]: float(r["es"]) for r in rows_of(tmp_path / kind / "preranked.tsv")}
-    # one more feature that is in no set changes little; ranks in place of scores would
-    assert found["repeated"] == pytest.approx(found["plain"], abs=2 / M)
 
 
 def test_sets_of_a_list_without_directions(tmp_path: Path) -> None:
@@ -780,13 +575,6 @@ def test_sets_of_a_list_without_directions(tmp_path: Path) -> None:
     given: dict[str, Any] = {"top": 3, "sets": (sets,), "out": str(tmp_path / "s")}
     select.run(SelectConfig(str(plain), **given), Messages(-1))
     assert {row["list"] for row in rows_of(tmp_path / "s/enrichment.tsv")} == {"selected"}
-    assert not (tmp_path / "s/preranked.tsv").exists()
-    asked = SelectConfig(str(plain), **given | {"enrichment": "preranked", "force": True})
-    select.run(asked, Messages(-1))
-    assert {row["direction"] for row in rows_of(tmp_path / "s/preranked.tsv")} == {"top"}
-    assert not (tmp_path / "s/enrichment.tsv").exists()
-    with pytest.raises(UsageError, match="there are no sets"):
-        SelectConfig(str(plain), top=3, enrichment="preranked")
     (tmp_path / "else.gmt").write_text("a\t\tx\ty\n")
     with pytest.raises(InputError, match="none of 1 set has a feature"):
         names_by(str(plain), top=3, sets=(str(tmp_path / "else.gmt"),))

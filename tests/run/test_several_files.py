@@ -141,13 +141,11 @@ def test_commands_that_take_a_matrix(here: Run, tmp_path: Path) -> None:
     inspected = json.loads(here("inspect", *files, "--json").out)
     assert (inspected["samples"], inspected["features"]) == (74, 48)
     assert inspected["sample_columns"]["obs:file"] == "3 values: a, b, c"
-    planned = json.loads(here("plan", *files, "--json").out)
-    assert (planned["samples"], planned["features"], planned["shape_is_exact"]) == (74, 48, True)
     plan = tmp_path / "plan"
     assert here("shard", "init", plan, *files, "--method", "variance", "--shards", "2").code == 0
     assert here("shard", "merge", plan, "--finish", "--out", tmp_path / "merged").code == 0
     assert (tmp_path / "merged" / "ranking.tsv").read_bytes() == same[0]
-    assert here("select", out, "--top", "5", "--min-redundancy", "0.5").code == 0
+    assert here("select", out, "--top", "5").code == 0
     assert here("report", out, "--out", tmp_path / "page.html").code == 0
     for matrix in (files, [store]):  # which have the samples of the list
         leaky = here("evaluate", *matrix, "--labels", "obs:donor", "--list", out, "--repeats", "1")
@@ -243,6 +241,7 @@ def test_a_column_that_is_called_as_ours(here: Run, tmp_path: Path) -> None:
     assert "2 values: a, b" in done.out
 
 
+@pytest.mark.nightly
 def test_real_cells_of_two_protocols(here: Run, shared_data: Path, tmp_path: Path) -> None:
     files = sorted((shared_data / "cells").glob("*.h5ad"))
     parts = {path.stem: anndata.read_h5ad(path) for path in files}
