@@ -9,6 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 
+import fsspec
 import pytest
 
 from sfs_cli.options.paths import is_url, split_part
@@ -17,7 +18,6 @@ from tests.cli.running import Finished
 from tests.cli.running import run_here as run_captured
 from tests.run.test_several_files import data_of
 
-fsspec = pytest.importorskip("fsspec")
 Run = Callable[..., Finished]
 
 
@@ -103,7 +103,7 @@ def test_secrets_are_not_written(here: Run, files: list[Path], tmp_path: Path, m
     content, out = files[0].read_bytes(), tmp_path / "out"
     monkeypatch.setattr(fsspec, "open", _Unsteady(content, len(content)))
     url = "https://me:sekret@host/a.h5ad?sig=sekret&se=2030-01-01T00:00:00Z&x=1"
-    words = ["rank", url, "--method", "variance", "--out", out, "--log-file", out / "run.log"]
+    words = ["rank", url, "--method", "variance", "--out", out]
     monkeypatch.setattr("sys.argv", ["sfs", *map(str, words)])
     done = here(*words)
     assert done.code == 0, done.err
@@ -234,7 +234,6 @@ class _Ranges(BaseHTTPRequestHandler):
 
 @pytest.fixture(params=[True, False], ids=["ranges", "whole"])
 def server(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[str]:
-    pytest.importorskip("aiohttp")
     handler = type("Handler", (_Ranges,), {"root": tmp_path, "ranges": request.param})
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as running:
         Thread(target=running.serve_forever, daemon=True).start()

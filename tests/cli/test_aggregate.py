@@ -105,7 +105,7 @@ def test_every_format_that_rank_writes_is_read(form, tmp_path, capfd):
 
 def test_what_aggregate_writes_can_be_aggregated(tmp_path, capfd):
     paths = [ranks_file(tmp_path, seed, f"{seed}.tsv") for seed in (1, 2)]
-    first = run_here(["aggregate", *paths, "--how", "mc4"], capfd).out
+    first = run_here(["aggregate", *paths, "--how", "geometric"], capfd).out
     again = text(tmp_path, first, "again.tsv")
     rows = rows_of(run_here(["aggregate", again, again], capfd).out)
     assert [r["feature"] for r in rows] == [r["feature"] for r in rows_of(first)]
@@ -230,9 +230,9 @@ def test_a_list_of_another_name_is_another_run(into, tmp_path, capfd):
 
 
 def test_the_same_bytes_each_time(into, tmp_path, capfd):
-    assert run_here([*into, "--how", "mc4"], capfd).code == 0
+    assert run_here([*into, "--how", "geometric"], capfd).code == 0
     first = snapshot(tmp_path / "out")
-    assert run_here([*into, "--how", "mc4", "--force"], capfd).code == 0
+    assert run_here([*into, "--how", "geometric", "--force"], capfd).code == 0
     second = snapshot(tmp_path / "out")
     for name in ("ranking.tsv", "report.html", "sfs_mqc.json", *FOR_MULTIQC):
         assert first[name] == second[name]

@@ -143,48 +143,6 @@ def test_the_files_of_sources_are_inputs_of_the_run(sfs, folder):
     sfs("rank", "--config", "study/run.yaml", code=4)
 
 
-def test_the_plan_of_a_file_is_told(sfs, folder):
-    text(folder, RUN, "run.yaml")
-    assert "6 samples x 9 features" in sfs("rank", "--config", "study/run.yaml", "--dry-run").out
-
-
-def test_check_sums_a_file_up(sfs, sample_data):
-    done = sfs("config", "check", sample_data / "run.yaml")
-    lines = done.out.splitlines()
-    assert done.err == ""
-    assert lines[0].split() == ["matrix", f"{sample_data}/expression.csv"]
-    assert lines[1].split() == ["method", "msfs"]
-    kinds = {"expression": "target", "mirna": "profile", "go": "terms", "pathway": "genes"}
-    told = {line.split()[1]: line.split()[2] for line in lines if line.startswith("source ")}
-    assert told == kinds | {"tissue": "labels"}
-    assert "format" not in done.out
-
-
-def test_check_reads_the_record_of_a_run(sfs, folder):
-    text(folder, RUN, "run.yaml")
-    sfs("rank", "--config", "study/run.yaml")
-    told = sfs("config", "check", "study/results/run.json").out
-    assert "similarity  knn\n" in told
-    assert told.splitlines()[0].endswith("study/good.csv")
-
-
-def test_check_goes_without_a_matrix(sfs, tmp_path):
-    done = sfs("config", "check", text(tmp_path, "similarity: knn\nuse-raw: true\n", "run.yaml"))
-    assert done.out == (
-        "matrix      to be given\nmethod      spec\nuse-raw     true\nsimilarity  knn\n"
-    )
-
-
-def test_schema_is_json(sfs):
-    assert json.loads(sfs("config", "schema").out)["type"] == "object"
-
-
-def test_without_a_verb_the_help_is_shown(sfs):
-    done = sfs("config", code=2)
-    assert "check" in done.err
-    assert done.out == ""
-
-
 def test_the_sample_file_ranks_as_the_flags_of_its_sources(sfs, sample_data, tmp_path):
     sfs("rank", "--config", sample_data / "run.yaml", "--out", "by-file")
     words: list[object] = ["rank", sample_data / "expression.csv", "--method", "msfs"]

@@ -15,13 +15,11 @@ RANK = "rank x.csv --method variance"
 SMALL = "--method variance --labels labels.csv --lengths 3 --splits 2 --repeats 1"
 COMMANDS = {
     "rank": f"{RANK} --out out",
-    "rank --prefix": f"{RANK} --out out --prefix a",
     "rank --modules": f"{RANK} --modules --module-features 5 --out out",
     "select": "select ranked --top 3 --out out",
     "evaluate": f"evaluate x.csv {SMALL} --out out",
     "compare": "compare x.csv --method variance --method spec --lengths 3 --out out",
     "aggregate": "aggregate ranked ranked --out out",
-    "robustness": "robustness x.csv --noise 0.1 --draws 1 --out out",
     "fuse": "fuse x.csv --source a=target: --out out/S.npz",
     "shard merge": "shard merge plan --out out",
 }
@@ -36,7 +34,6 @@ def study(tmp_path, monkeypatch, capfd):
     return tmp_path
 
 
-@pytest.mark.one_in(2)
 @pytest.mark.parametrize("case", COMMANDS)
 def test_a_folder_in_the_place_of_any_file_leaves_the_old_result(case, study, capfd):
     words = [*COMMANDS[case].split(), "--force"]

@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-import io
-import os
-import pty
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from sfs_cli.cli.limits import LEAST, lacks_memory
 from sfs_cli.errors import InputError, escaped
 from sfs_cli.logs import Messages
 from tests.cli.making import AB, good, h5ad, labels, text
-from tests.cli.running import MODULE, run_apart, run_here
-
-SLOW = pytest.mark.slow
-COMMANDS = [
-    ["rank", "good.csv"],
-    pytest.param(["rank", "good.csv", "--threads", "16", "--out", "o"], marks=SLOW),
-    pytest.param(["rank", "m.h5ad", "--method", "mrsf"], marks=SLOW),
-    pytest.param(["rank", "good.csv", "--method", "relieff", "--labels", "labels.tsv"], marks=SLOW),
-    pytest.param(["inspect", "m.h5ad"], marks=SLOW),
-]
+from tests.cli.running import MODULE, run_here
 
 
 @pytest.fixture
@@ -38,38 +24,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def limited(kib: int) -> tuple[str, ...]:
     return ("bash", "-c", f'ulimit -v {kib}; exec "$0" "$@"', *MODULE)
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize("mib", [293, *(pytest.param(mib, marks=SLOW) for mib in (400, 600, 767))])
-def test_too_few_addresses_are_a_lack_of_memory(command, mib, folder) -> None:
-    done = run_apart(command, launcher=limited(mib << 10))
-    assert (done.code, done.out) == (137, "")
-    assert "Traceback" not in done.err
-    assert "ulimit -v" in done.err
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("command", COMMANDS)
-def test_with_enough_addresses_the_bytes_are_the_same(command, folder, capfd) -> None:
-    done = run_apart(command, launcher=limited(LEAST >> 10))
-    assert done.code == 0, done.err
-    free = run_here([*command, "--force"] if "--out" in command else command, capfd)
-    assert done.out == free.out
-
-
-def test_what_libraries_raise_for_lack_of_memory_is_known() -> None:
-    for error in (
-        MemoryError(),
-        OSError(12, "Cannot allocate memory"),
-        RuntimeError("can't start new thread"),
-        ImportError("libx.so: failed to map segment from shared object"),
-    ):
-        assert lacks_memory(error)
-        later = ValueError("x")
-        later.__cause__ = error
-        assert lacks_memory(later)
-    assert not lacks_memory(ValueError("x"))
 
 
 def test_control_characters_are_shown_as_escapes() -> None:
@@ -92,37 +46,6 @@ def test_messages_hold_no_control_characters(tmp_path, capsys) -> None:
     for text_ in (said, log.read_text()):
         assert not set(text_) & set("\x1b\x07\r")
         assert "[bold]" in text_
-
-
-def on_terminal(arguments: list[str]) -> str:
-    """Run a command on a terminal, and return all that it gets."""
-    leader, follower = pty.openpty()
-    process = subprocess.Popen(
-        [*MODULE, *arguments], stdout=follower, stderr=follower, env=os.environ | {"NO_COLOR": "1"}
-    )
-    os.close(follower)
-    got = io.BytesIO()
-    while True:
-        try:
-            some = os.read(leader, 1 << 16)
-        except OSError:  # how Linux says that the other side is closed
-            break
-        if not some:
-            break
-        got.write(some)
-    process.wait()
-    return got.getvalue().decode(errors="replace")
-
-
-@pytest.mark.slow
-def test_names_of_files_do_nothing_to_a_terminal(folder) -> None:
-    evil = folder / "\x1b]0;owned\x07[red]"
-    evil.mkdir()
-    good(evil)
-    for arguments in (["inspect", str(evil / "good.csv")], ["inspect", str(evil / "no.csv")]):
-        got = on_terminal(arguments)
-        assert "\x1b]0;" not in got
-        assert "[red]" in got
 
 
 @pytest.mark.parametrize("word", ["\x1b[31mverb", "--\x1b[31m"])

@@ -29,7 +29,7 @@ EXISTS = 4
 
 
 def slow(value: Any) -> Any:
-    return pytest.param(value, marks=pytest.mark.slow)
+    return pytest.param(value, marks=pytest.mark.nightly)
 
 
 def counts(seed: int = 0) -> np.ndarray:
@@ -150,7 +150,7 @@ def test_the_table_is_cut_and_the_copy_has_all_scores(tmp_path, capfd):
     assert copy.var["sfs_rank"][~scored].isna().all()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_copy_with_another_number_is_not_up_to_date(tmp_path, capfd):
     made().write_h5ad(tmp_path / "a.h5ad")
     copy = str(tmp_path / "b.h5ad")
@@ -169,7 +169,7 @@ def test_a_copy_with_another_number_is_not_up_to_date(tmp_path, capfd):
     assert ad.read_h5ad(copy).var["highly_variable"].sum() == 6
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_shards_write_the_same_copy(tmp_path, capfd):
     made().write_h5ad(tmp_path / "a.h5ad")
     ranked(tmp_path / "a.h5ad", tmp_path / "b.h5ad", capfd, "--top", str(TOP))
@@ -227,7 +227,7 @@ def test_a_modality_gets_the_scores_in_a_copy_of_the_whole(tmp_path, capfd):
     assert run_here(again, capfd).code == 0
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.filterwarnings("ignore")
 def test_both_modalities_can_be_ranked_one_after_the_other(tmp_path, capfd):
     mudata, path = mudata_file(tmp_path)
@@ -259,7 +259,7 @@ def test_a_zarr_folder_is_copied_with_the_scores(form, kind, tmp_path, capfd):
     assert run_here(again, capfd).code == 0
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.filterwarnings("ignore")
 def test_a_folder_of_other_things_is_never_replaced(tmp_path, capfd):
     made().write_zarr(tmp_path / "a.zarr")
@@ -356,7 +356,7 @@ def scanpy_plots(data: ad.AnnData) -> None:
         assert sum(len(points.get_offsets()) for points in axes.collections) == data.n_vars
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.filterwarnings("ignore")
 def test_scanpy_works_on_what_is_written(tmp_path, capfd):
     pytest.importorskip("scanpy")
@@ -371,6 +371,7 @@ def test_scanpy_works_on_what_is_written(tmp_path, capfd):
     scanpy_plots(mudata.read_h5mu(tmp_path / "c.h5mu")["rna"])
 
 
+@pytest.mark.nightly
 @pytest.mark.filterwarnings("ignore")
 def test_scanpy_works_on_its_own_data_with_our_genes(tmp_path, capfd):
     scanpy = pytest.importorskip("scanpy")
@@ -385,6 +386,7 @@ def test_scanpy_works_on_its_own_data_with_our_genes(tmp_path, capfd):
     scanpy_plots(new)
 
 
+@pytest.mark.nightly
 @pytest.mark.filterwarnings("ignore")
 def test_scanpy_plots_the_scores_of_a_scaled_matrix(tmp_path, capfd):
     scanpy = pytest.importorskip("scanpy")
@@ -421,7 +423,7 @@ print(*found, a.var["means"].iloc[0], sep="|")
 """
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.skipif(not PYTHONS, reason="SFS_ANNDATA_PYTHONS names no Pythons with an anndata")
 @pytest.mark.parametrize("python", PYTHONS)
 @pytest.mark.filterwarnings("ignore")

@@ -101,7 +101,6 @@ def test_the_files_hold_the_modules_of_the_first_features(tmp_path, capfd):
     assert run_here(["rank", "x.csv", *VARIANCE, *asked, "--out", str(out)], capfd).code == 4
 
 
-@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "options",
     [

@@ -26,7 +26,6 @@ WRONG = {
         "--write-matrix",
         "y.csv y.h5ad",
     ),
-    "log": (f"{RANK} --log-file", "--log-file", "log.pdf log.html log.json log.gz"),
 }
 RIGHT = {
     "report": ("report ranked --out", "page.html page.HTM page page.2024 page.v1.2 page.of.gse1"),
@@ -34,7 +33,6 @@ RIGHT = {
     "convert": ("convert x.csv", "x.store y z.v1"),
     "weights": ("rank x.csv --method mrsf --select 3 --weights-out", "w.parquet w.PQ w"),
     "copy": ("rank x.h5ad --method variance --write-h5ad", "y.h5ad y.H5AD y.scored y"),
-    "log": (f"{RANK} --log-file", "log log.txt run.log run.out run.err"),
 }
 
 
@@ -64,7 +62,6 @@ def test_a_suffix_of_another_format_is_refused(case, study, capfd):
         assert snapshot(study) == before
 
 
-@pytest.mark.one_in(2)
 @pytest.mark.parametrize("case", RIGHT)
 def test_any_other_name_is_taken(case, study, capfd):
     command, names = RIGHT[case]
@@ -92,7 +89,6 @@ def test_a_name_in_a_configuration_is_checked_too(study, capfd):
     [
         ["rank", "x.csv", "--out", "-"],
         ["rank", "x.csv", "--out", "o", "--weights-out", "-"],
-        ["rank", "x.csv", "--log-file", "-"],
         ["shard", "init", "-", "x.csv", "--shards", "2"],
         ["shard", "merge", "plan", "--out", "-"],
         ["fuse", "x.csv", "--out", "-"],

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import os
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from sfs_cli.io.files.lock import output_lock
 from tests.cli.making import BAD, USAGE, good, h5ad, labels
 from tests.cli.running import run_here
 
@@ -58,40 +55,13 @@ def test_a_file_that_was_there_before_is_not_called_up_to_date(case, study, capf
     assert run_here([*SIDE[case], other, "--out", "out"], capfd).code == EXISTS
 
 
-@pytest.mark.parametrize("prefix", [None, "a"])
 @pytest.mark.parametrize("name", ["ranking.tsv", "run.json", "report.html"])
-def test_no_file_of_the_result_has_its_place(name, prefix, study, capfd):
-    begin = "" if prefix is None else f"{prefix}."
-    words = [*SIDE["weights"], f"new/{begin}{name}", "--out", "new"]
-    words += [] if prefix is None else ["--prefix", prefix]
+def test_no_file_of_the_result_has_its_place(name, study, capfd):
+    words = [*SIDE["weights"], f"new/{name}", "--out", "new"]
     done = run_here(words, capfd)
     assert done.code == USAGE
     assert "--weights-out" in done.err
     assert not Path("new").exists()
-
-
-@pytest.mark.parametrize("force", [[], ["--force"]])
-def test_a_pipe_is_neither_read_nor_replaced(force, study, capfd):
-    os.mkfifo("pipe")
-    for words in (["report", "ranked", "--out"], SIDE["weights"]):
-        done = run_here([*words, "pipe", *force], capfd)
-        assert done.code == BAD or (done.code == EXISTS and not force)
-        assert "pipe" in done.err
-        assert Path("pipe").is_fifo()
-
-
-def test_a_prefix_that_is_a_path_is_refused(study, capfd):
-    done = run_here(["rank", "x.csv", "--out", "new", "--prefix", "/x"], capfd)
-    assert done.code == USAGE
-    assert "--prefix" in done.err
-
-
-def test_a_prefix_that_is_no_text_is_shown_and_linked(study, capfd):
-    prefix = os.fsdecode(b"\xff")
-    words = ["rank", "x.csv", "--method", "variance", "--out", "new", "--prefix", prefix]
-    assert run_here(words, capfd).code == 0
-    page = Path(os.fsdecode(b"new/\xff.report.html")).read_text()
-    assert 'href="%FF.ranking.tsv"' in page
 
 
 def test_names_of_columns_are_no_pictures(study, capfd):
@@ -123,39 +93,3 @@ def test_rows_of_anndata_are_samples_however_they_are_stored(study, capfd):
     assert done.code == 0
     assert "rows are samples" in done.err
     assert run_here([*words, "features"], capfd).code == USAGE
-
-
-@pytest.mark.parametrize("beside", [None, [], "--weights-out", {"--weights-out": 3}])
-def test_a_record_that_was_changed_vouches_for_no_file(beside, study, capfd):
-    words = [*SIDE["weights"], NAMES["weights"], "--out", "out"]
-    assert run_here(words, capfd).code == 0
-    record = json.loads(Path("out/run.json").read_text())
-    Path("out/run.json").write_text(json.dumps(record | {"beside": beside}))
-    assert run_here(words, capfd).code == EXISTS
-
-
-@pytest.mark.parametrize("out", [["--out", "out"], []])
-@pytest.mark.parametrize("case", SIDE)
-def test_two_runs_do_not_write_one_file(case, out, study, capfd):
-    name, words = NAMES[case], [*SIDE[case], NAMES[case], *out]
-    with output_lock(study / name):
-        done = run_here(words, capfd)
-        assert done.code == EXISTS
-        assert name in done.err
-        assert "another run" in done.err
-        assert not Path("out").exists()
-    assert run_here(words, capfd).code == 0
-    assert not list(study.glob(".*"))
-
-
-def test_what_a_killed_run_has_begun_goes_unless_another_writes_it(study, capfd):
-    for name in ("mine.parquet", "theirs.parquet"):
-        (study / f".{name}.sfs-partial-0").touch()
-        (study / f".{name}.sfs-lock").touch()
-    announced = [{"leaves": str(study / f"{name}.parquet")} for name in ("mine", "theirs")]
-    killed = study / ".out.sfs-lock"
-    killed.write_text("".join(f"{json.dumps(line)}\n" for line in announced))
-    with output_lock(study / "theirs.parquet"):
-        assert run_here(["rank", "x.csv", "--out", "out"], capfd).code == 0
-        there = {path.name for path in study.glob(".*")}
-        assert there == {".theirs.parquet.sfs-partial-0", ".theirs.parquet.sfs-lock"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import numpy as np
@@ -111,13 +110,6 @@ def test_the_record_of_a_run_is_complete(tmp_path, capfd):
     assert "up to date" in done(words[:-1], capfd).err
 
 
-def test_a_dry_run_with_sources_writes_nothing(tmp_path, capfd):
-    words = msfs(tmp_path, "--dry-run")
-    before = snapshot(tmp_path)
-    assert "6 samples x 9 features" in done(words, capfd).out
-    assert snapshot(tmp_path) == before
-
-
 def test_a_profile_may_be_a_store(tmp_path, capfd):
     words = msfs(tmp_path)
     done(["convert", str(tmp_path / "p.csv"), str(tmp_path / "p.store"), "-q"], capfd)
@@ -164,16 +156,6 @@ def test_fuse_names_the_graph_of_an_h5ad(tmp_path, capfd):
     np.testing.assert_array_equal(made["old"], kernel())
     assert np.diag(made["own"]).tolist() == [1.0] * 6
     assert not np.allclose(made["own"], kernel())
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_fuse_finds_out_early_that_a_folder_cannot_be_written(tmp_path, capfd):
-    words = fuse(tmp_path, "closed/fused.npz")
-    (tmp_path / "closed").mkdir(mode=0o500)
-    ended = run_here(words, capfd)
-    assert ended.code == 3
-    assert "cannot be written: permission denied" in ended.err
-    assert "weights" not in ended.err
 
 
 ODD = ["sample", "sample_id", "a,b", 'say "x"', " led", "É", "x" * 300]

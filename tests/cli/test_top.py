@@ -132,7 +132,7 @@ def test_select_takes_a_shorter_list_and_refuses_what_needs_the_rest(study, both
         assert shorter.out == run_here(["select", whole, *words, "--force"], capfd).out
     refused(["select", cut, "--top", "13"], capfd, "--top 13", "rank again without --top")
     sets = ["--top", "5", "--sets", str(study / "sets.gmt")]
-    for rule in (["--fdr", "0.05"], ["--artificial"], ["--cv"], ["--stable", "0.5"], sets):
+    for rule in (["--fdr", "0.05"], ["--cv"], ["--stable", "0.5"], sets):
         refused(
             ["select", cut, *rule], capfd, f"first {TOP} of {M - 2} ranked features", rule[-2:][0]
         )
@@ -143,7 +143,7 @@ def test_a_page_is_not_made_of_a_part(both, capfd):
     refused(["report", str(both / "cut-tissue")], capfd, str(M - 2), "rank again without --top")
 
 
-@pytest.mark.parametrize("how", ["borda", "median", "geometric", "rra", "mc4"])
+@pytest.mark.parametrize("how", ["borda", "median", "geometric", "rra"])
 def test_an_aggregate_of_cut_rankings_is_that_of_the_best_of_whole_ones(
     how, study, tmp_path, capfd
 ):
