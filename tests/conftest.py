@@ -6,7 +6,6 @@ import os
 import signal
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 from zlib import crc32
 
 import pytest
@@ -31,7 +30,6 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.load_profile("certain")
 
-STATES: dict[str, dict[str, Any]] = {}  # that of the generator RNG of each module of tests
 ROOT = Path(__file__).resolve().parents[1]
 
 # a script that starts the tests in the background has SIGINT ignored, and commands, which inherit
@@ -42,13 +40,15 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` chooses
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark all but each k-th case of the tests that are marked ``one_in(k)`` as nightly.
+    """Mark what needs the shared data sets, and all but each k-th ``one_in(k)``, as nightly.
 
-    They are taken in the order of a sum of their names, so that no value of one of several
+    Cases are taken in the order of a sum of their names, so that no value of one of several
     parameters is always among the others.
     """
     cases: dict[tuple[str, int], list[pytest.Item]] = {}
     for item in items:
+        if "shared_data" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.nightly)
         mark = item.get_closest_marker("one_in")
         if mark is not None:
             test = item.nodeid.partition("[")[0]
@@ -95,12 +95,3 @@ def set_limits(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
             monkeypatch.setitem(vars(LIMITS), name, size)
 
     return set_them
-
-
-@pytest.fixture(autouse=True)
-def same_numbers(request: pytest.FixtureRequest) -> None:
-    """Let each test draw what it draws alone, whatever other tests drew before it."""
-    rng = vars(request.module).get("RNG")
-    if isinstance(rng, np.random.Generator):
-        state = STATES.setdefault(request.module.__name__, rng.bit_generator.state)
-        rng.bit_generator.state = state

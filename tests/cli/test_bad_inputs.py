@@ -14,7 +14,7 @@ from tests.cli.running import Finished, run_apart, run_here, snapshot
 MAX_LINES = 15
 APART = [
     *{case.code: case for case in CASES}.values(),
-    *(pytest.param(case, marks=pytest.mark.slow) for case in CASES[::40]),
+    *(pytest.param(case, marks=pytest.mark.nightly) for case in CASES[::40]),
 ]
 """A case of each exit code and a sample of the others, run in a process of their own."""
 

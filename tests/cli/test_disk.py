@@ -24,7 +24,7 @@ from tests.making import annotated, write_parquet, write_table
 
 NOBODY = "65534"
 BUFFERED_OR_NOT = pytest.mark.parametrize(
-    "unbuffered", ["", pytest.param("1", marks=pytest.mark.slow)]
+    "unbuffered", ["", pytest.param("1", marks=pytest.mark.nightly)]
 )
 
 
@@ -89,7 +89,7 @@ def full_copy_of_zarr(folder: Path, disk: Path) -> list[str]:
 FULL = [full_out, full_scratch, full_store, full_copy, full_copy_of_a_modality, full_copy_of_zarr]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("make", FULL)
 def test_full_disk_is_told_and_nothing_is_left_on_it(make, tmp_path, small_disk):
     arguments = make(tmp_path, small_disk)
@@ -104,7 +104,7 @@ def test_full_disk_is_told_and_nothing_is_left_on_it(make, tmp_path, small_disk)
     assert not list(tmp_path.glob("*sfs*"))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @BUFFERED_OR_NOT
 @pytest.mark.parametrize("more", [[], ["--dry-run"]])
 def test_full_device_behind_stdout_is_told(tmp_path, more, unbuffered):
@@ -118,7 +118,7 @@ def test_full_device_behind_stdout_is_told(tmp_path, more, unbuffered):
     assert "Exception ignored" not in done.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @BUFFERED_OR_NOT
 def test_table_that_fits_a_disk_in_part_is_an_error(tmp_path, small_disk, unbuffered):
     matrix = large(tmp_path, 4, 20_000)  # of which the table takes more than the disk holds
@@ -141,7 +141,7 @@ def into(file: BinaryIO, arguments: list[str], unbuffered: str) -> subprocess.Co
     )
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @BUFFERED_OR_NOT
 def test_pipe_that_does_not_wait_gets_all_or_an_error(tmp_path, unbuffered):
     read, write = os.pipe()
@@ -156,7 +156,7 @@ def test_pipe_that_does_not_wait_gets_all_or_an_error(tmp_path, unbuffered):
     assert "Exception ignored" not in done.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_closed_stdout_is_an_error_only_for_what_belongs_there(tmp_path):
     shell = ("sh", "-c", '"$0" "$@" >&-')
     table = run_apart(["rank", good(tmp_path)], launcher=(*shell, *MODULE))
@@ -168,8 +168,10 @@ def test_closed_stdout_is_an_error_only_for_what_belongs_there(tmp_path):
     assert (out / "run.json").exists()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("closed", [pytest.param("2>&-", marks=pytest.mark.slow), "<&- >&- 2>&-"])
+@pytest.mark.nightly
+@pytest.mark.parametrize(
+    "closed", [pytest.param("2>&-", marks=pytest.mark.nightly), "<&- >&- 2>&-"]
+)
 def test_closed_streams_change_neither_code_nor_files(tmp_path, closed, capfd):
     launcher = ("sh", "-c", f'"$0" "$@" {closed}', *MODULE)
     out, other = tmp_path / "out", tmp_path / "other"
@@ -179,7 +181,7 @@ def test_closed_streams_change_neither_code_nor_files(tmp_path, closed, capfd):
     assert run_apart(["rank", str(tmp_path / "no.csv")], launcher=launcher).code == BAD
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_log_file_on_a_full_device_does_not_stop_the_run(tmp_path):
     if not Path("/dev/full").exists():
         pytest.skip("there is no /dev/full here")
@@ -345,14 +347,14 @@ def unwritable_log(folder: Path) -> tuple[list[str], str]:
     "make",
     [
         unreadable_matrix,
-        pytest.param(unreadable_labels, marks=pytest.mark.slow),
+        pytest.param(unreadable_labels, marks=pytest.mark.nightly),
         unreadable_folder,
         unwritable_out,
-        pytest.param(unwritable_scratch, marks=pytest.mark.slow),
+        pytest.param(unwritable_scratch, marks=pytest.mark.nightly),
         unwritable_store,
-        pytest.param(unwritable_copy, marks=pytest.mark.slow),
-        pytest.param(unwritable_copy_of_zarr, marks=pytest.mark.slow),
-        pytest.param(unwritable_log, marks=pytest.mark.slow),
+        pytest.param(unwritable_copy, marks=pytest.mark.nightly),
+        pytest.param(unwritable_copy_of_zarr, marks=pytest.mark.nightly),
+        pytest.param(unwritable_log, marks=pytest.mark.nightly),
     ],
 )
 def test_lacking_permission_is_told(make, open_folder, as_nobody):
@@ -367,7 +369,7 @@ def test_lacking_permission_is_told(make, open_folder, as_nobody):
     assert not (open_folder / "closed" / "out").exists()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("buffered", ["", "1"])
 def test_messages_that_cannot_be_written_change_neither_code_nor_result(tmp_path, buffered, capfd):
     """Standard error on a full device, or into a pipe that nobody reads."""

@@ -75,7 +75,7 @@ def test_quiet_still_says_errors(tmp_path, capfd):
     assert done.err.startswith("error: ")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_pipe_gets_no_escape_codes(tmp_path):
     for arguments in (["rank", good(tmp_path)], ["rank", "no.csv"], ["--help"]):
         done = run_apart(arguments)
@@ -180,8 +180,8 @@ def test_other_input_is_refused_and_forced(tmp_path, capfd):
     assert "up to date" in run_here(command, capfd).err
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("unbuffered", ["", pytest.param("1", marks=pytest.mark.slow)])
+@pytest.mark.nightly
+@pytest.mark.parametrize("unbuffered", ["", pytest.param("1", marks=pytest.mark.nightly)])
 def test_reader_that_closes_the_pipe_ends_the_run_quietly(tmp_path, unbuffered):
     features = [f"gene{i}" for i in range(20_000)]  # more than a pipe holds
     path = text(tmp_path, table(values(20_000), features))

@@ -51,7 +51,7 @@ def files(tmp_path_factory) -> dict[str, str]:
 @pytest.mark.parametrize(
     "taken",
     [
-        pytest.param(each, id=each.label, marks=() if each.verb in FEW else pytest.mark.slow)
+        pytest.param(each, id=each.label, marks=() if each.verb in FEW else pytest.mark.nightly)
         for each in TAKEN
     ],
 )
@@ -115,13 +115,14 @@ def test_files_whose_names_are_no_utf8_are_read_and_written(latin, capfd):
     assert "caf\\xe9" in json.loads((latin / "o3" / "run.json").read_text())["inputs"][0]["path"]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "locale",
     [
         {"LC_ALL": "POSIX"},
         pytest.param(
-            {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}, marks=pytest.mark.slow
+            {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+            marks=pytest.mark.nightly,
         ),
     ],
     ids=["POSIX", "ASCII"],
@@ -141,7 +142,7 @@ def test_other_locales_change_nothing(locale, tmp_path):
         assert "Traceback" not in done.err
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_read_only_file_system_is_said(tmp_path):
     """Where one can be made without being root, in a namespace of its own."""
     script = f'mount --bind -o ro {tmp_path} {tmp_path} && exec "$0" "$@"'

@@ -178,7 +178,7 @@ def test_a_damaged_part_is_made_again_by_its_shard(tmp_path, capfd):
     assert result(tmp_path / "out") == whole(tmp_path)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_same_shard_twice_at_once_does_no_harm(tmp_path):
     plan = planned(tmp_path, 2)
     command = [*MODULE, "shard", "run", str(plan), "-q"]

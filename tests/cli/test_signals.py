@@ -83,7 +83,7 @@ def test_a_signal_that_is_ignored_at_the_start_stays_ignored(number, large_matri
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 @pytest.mark.parametrize(
-    "delay", [0.0, *(pytest.param(s, marks=pytest.mark.slow) for s in (0.2, 0.5, 0.9, 1.5))]
+    "delay", [0.0, *(pytest.param(s, marks=pytest.mark.nightly) for s in (0.2, 0.5, 0.9, 1.5))]
 )
 def test_interrupted_ranking_leaves_nothing(number, code, delay, large_matrix, tmp_path):
     out, scratch = tmp_path / "out", tmp_path / "scratch"

@@ -38,7 +38,7 @@ RANK = ("rank", "--method", "variance")
 
 
 @pytest.mark.parametrize(
-    "form", ["tsv", *(pytest.param(name, marks=pytest.mark.slow) for name in ("csv", "rnk"))]
+    "form", ["tsv", *(pytest.param(name, marks=pytest.mark.nightly) for name in ("csv", "rnk"))]
 )
 def test_a_terminal_gets_the_first_rows_and_is_told_how_to_get_all(form, tmp_path):
     path = matrix(tmp_path)
@@ -52,7 +52,7 @@ def test_a_terminal_gets_the_first_rows_and_is_told_how_to_get_all(form, tmp_pat
     assert "--out" in err
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_other_commands_do_so_too(tmp_path):
     path = matrix(tmp_path)
     assert run_apart([*RANK, path, "--out", str(tmp_path / "o")]).code == 0
@@ -62,14 +62,14 @@ def test_other_commands_do_so_too(tmp_path):
     assert f"first 20 of {M} rows" in err
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_short_table_is_whole(tmp_path):
     code, lines, err = on_terminal(*RANK, matrix(tmp_path, 20))
     assert (code, len(lines)) == (0, 21)
     assert "rows" not in err.replace("rows are", "")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_quiet_and_json_are_whole(tmp_path):
     path = matrix(tmp_path)
     code, lines, err = on_terminal(*RANK, path, "-q")
@@ -81,7 +81,7 @@ def test_quiet_and_json_are_whole(tmp_path):
     assert lines[-1] == "}"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_control_characters_of_names_do_not_reach_the_terminal(tmp_path):
     path = matrix(tmp_path, first="\x1b[31mred")
     lines = on_terminal("rank", "--method", "variance", path, "--include", "red|gene")[1]

@@ -55,10 +55,10 @@ def ranking(folder: Path, method: str, size: int | None) -> tuple[list[str], np.
     return [row[1] for row in rows], np.array([float(row[2] or "nan") for row in rows])
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "method",
-    [name if name in FAST else pytest.param(name, marks=pytest.mark.slow) for name in METHODS],
+    [name if name in FAST else pytest.param(name, marks=pytest.mark.nightly) for name in METHODS],
 )
 def test_order_is_the_same_and_scores_are_as_close_as_the_readme_says(method, folder):
     features, scores = ranking(folder, method, None)

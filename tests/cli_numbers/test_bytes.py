@@ -65,7 +65,7 @@ def check_same(made: bytes, expected: bytes, case: str, name: str) -> None:
             np.testing.assert_allclose(float(own[2]), float(other[2]), rtol=1.01e-9)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("case", CASES)
 def test_every_format_gives_the_same_bytes(
     case: str, from_csv: tuple[Path, dict[str, bytes]], tmp_path: Path
@@ -148,7 +148,7 @@ def test_a_second_run_gives_the_same_bytes(
         ("7", "float32"),
         ("1", "float64"),
         *(
-            pytest.param(size, dtype, marks=pytest.mark.slow)
+            pytest.param(size, dtype, marks=pytest.mark.nightly)
             for size, dtype in [
                 ("1", "float32"),
                 ("64", "float32"),
@@ -172,8 +172,8 @@ def test_block_sizes_change_rounding_alone(
         assert ranking_bytes(tmp_path / f"{name}-t", path, "--block-size", size, *given) == text
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("threads", ["1", pytest.param("2", marks=pytest.mark.slow), "3"])
+@pytest.mark.nightly
+@pytest.mark.parametrize("threads", ["1", pytest.param("2", marks=pytest.mark.nightly), "3"])
 def test_processes_of_their_own_give_the_same_bytes(
     threads: str, from_csv: tuple[Path, dict[str, bytes]]
 ) -> None:
@@ -223,8 +223,8 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     return folders
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("similarity", ["rbf", pytest.param("knn", marks=pytest.mark.slow)])
+@pytest.mark.nightly
+@pytest.mark.parametrize("similarity", ["rbf", pytest.param("knn", marks=pytest.mark.nightly)])
 def test_threads_and_memory_do_not_change_a_byte(
     large: Path, similarity: str, opened: list[Path], tmp_path: Path
 ) -> None:
@@ -244,7 +244,7 @@ def test_threads_and_memory_do_not_change_a_byte(
     assert spilled == expected
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_store_is_the_same_bytes_whatever_memory_it_was_built_in(
     large: Path, tmp_path: Path
 ) -> None:

@@ -237,7 +237,7 @@ def test_shards_give_the_bytes_of_one_run(method, study, tmp_path) -> None:
     assert result(tmp_path / "merged") == result(whole)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_run_out_of_time_continues_to_the_same_bytes(tmp_path) -> None:
     rng = np.random.default_rng(2)
     write_table(

@@ -67,7 +67,7 @@ def test_sample_data(
     assert again == ranking_bytes(tmp_path / "text", matrix, *KNN, *given)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.filterwarnings(
     "ignore::anndata.OldFormatWarning", "ignore:Moving element:FutureWarning"
 )
@@ -99,7 +99,7 @@ def counts(tmp_path: Path) -> Path:
 ASKED = (*KNN, "--transform", "cpm,log1p", "--components", "8", "--variable-genes", "120")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("how", ["exact", "randomized"])
 def test_shards_threads_and_memory_give_the_same_bytes(
     how: str, counts: Path, tmp_path: Path, set_limits: Callable[..., None]

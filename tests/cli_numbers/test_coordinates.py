@@ -80,7 +80,7 @@ GRAPHS = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", GRAPHS)
 def test_the_graph_is_that_of_the_twin(
     name: str, cells: Path, Z: np.ndarray, tmp_path: Path
@@ -114,7 +114,7 @@ def test_features_have_no_part_in_the_graph(cells: Path, tmp_path: Path) -> None
     assert all(score[f] == kept[f] for f in kept)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_all_spellings_give_the_same_bytes(cells: Path, table: Path, tmp_path: Path) -> None:
     expected = ranking_bytes(tmp_path / "a", cells, *SPEC, "--similarity", "obsm:X_pca")
     for i, given in enumerate(
@@ -138,7 +138,7 @@ def test_all_spellings_give_the_same_bytes(cells: Path, table: Path, tmp_path: P
     assert ranking_bytes(tmp_path / "z", tmp_path / "cells.zarr", *given) == expected
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("kind", "many"), [("knn", False), ("knn", True), ("car", True), ("rbf", False)]
 )
@@ -192,7 +192,7 @@ def test_a_fingerprint_is_of_the_coordinates(cells: Path, table: Path, tmp_path:
     assert code_of(*given) == 4
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.xdist_group("pynndescent")  # one worker compiles it
 def test_many_cells_are_searched_approximately(
     cells: Path, tmp_path: Path, set_limits: Callable[..., None]
@@ -207,7 +207,7 @@ def test_many_cells_are_searched_approximately(
     np.testing.assert_allclose(found.by_feature(), expected.by_feature(), rtol=1e-6)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("graph", ["knn", "rbf", "car"])
 def test_a_profile_is_the_same_graph(graph: str, cells: Path, table: Path, tmp_path: Path) -> None:
     own = ranked(
@@ -268,7 +268,7 @@ def test_a_plan_knows_the_coordinates(cells: Path, capsys: pytest.CaptureFixture
     assert "by the coordinates" in capsys.readouterr().out
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_batch_has_the_graph_of_its_own_samples(cells: Path, tmp_path: Path) -> None:
     import anndata as ad
 

@@ -121,7 +121,7 @@ def test_order_of_sample_data(method: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", REAL)
 @pytest.mark.parametrize(
     "method",
-    ["default", *(pytest.param(m, marks=pytest.mark.slow) for m in METHODS if m != "default")],
+    ["default", *(pytest.param(m, marks=pytest.mark.nightly) for m in METHODS if m != "default")],
 )
 def test_order_of_real_data(name: str, method: str, shared_data: Path, tmp_path: Path) -> None:
     study = real(shared_data / name)

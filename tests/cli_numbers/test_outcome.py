@@ -222,7 +222,7 @@ def test_inspect_tells_the_range(study: Path, capfd: pytest.CaptureFixture[str])
     assert "classes" not in told
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_genes_of_the_cell_cycle_follow_its_score(shared_data: Path, tmp_path: Path) -> None:
     """pbmc68k_reduced: the S phase score is made of genes of DNA replication, PCNA among them."""
     path = shared_data / "pbmc68k_reduced" / "10x_pbmc68k_reduced.h5ad"

@@ -36,12 +36,12 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return Path(write_parquet(path, counts(*LARGE)))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "steps",
     [
-        pytest.param("floor:2,log2,unit-samples", marks=pytest.mark.slow),
-        pytest.param("pearson-residuals", marks=pytest.mark.slow),
+        pytest.param("floor:2,log2,unit-samples", marks=pytest.mark.nightly),
+        pytest.param("pearson-residuals", marks=pytest.mark.nightly),
         "deviance",
         "quantile,log1p",
     ],

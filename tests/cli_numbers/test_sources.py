@@ -41,7 +41,7 @@ def method_of(options: list[str]) -> list[str]:
     ("name", "suffix"),
     [
         pytest.param(
-            name, suffix, marks=[] if name == "phi2" or suffix == ".npz" else pytest.mark.slow
+            name, suffix, marks=[] if name == "phi2" or suffix == ".npz" else pytest.mark.nightly
         )
         for name in RANKINGS
         for suffix in FILES
@@ -57,7 +57,7 @@ def test_a_fused_file_gives_the_bytes_of_its_sources(folder, tmp_path, suffix, n
     assert found == wanted
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", RANKINGS)
 def test_a_graph_fused_into_an_h5ad_gives_the_bytes_of_its_sources(folder, tmp_path, name):
     matrix, out = folder / "x.h5ad", tmp_path / "fused.h5ad"
@@ -105,11 +105,11 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "options",
     [
-        pytest.param(options, id=name, marks=[] if name in ("phi1", "mrsf") else pytest.mark.slow)
+        pytest.param(options, id=name, marks=[] if name in ("phi1", "mrsf") else pytest.mark.nightly)
         for name, options in ON_MANY.items()
     ],
 )
@@ -175,7 +175,7 @@ def test_a_source_of_weight_0_is_left_out(folder, tmp_path):
     assert found == wanted
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_threads_memory_and_blocks_do_not_change_a_byte(folder, tmp_path):
     given = [*sources(folder), "--weights", "statis"]
     runs = [
@@ -206,7 +206,7 @@ def test_the_record_of_a_fused_file_is_complete(folder, tmp_path):
     assert record["fusion"]["objective"] > 1
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("verb", ["rank", "fuse"])
 def test_a_second_run_is_up_to_date_until_a_file_of_a_source_changes(folder, tmp_path, verb):
     own = [folder / "p.csv", folder / "s.gmt", folder / "labels.tsv"]

@@ -57,7 +57,7 @@ def old_anndata() -> Path:
 
 def nightly_tests() -> None:
     """Run the tests marked nightly, with every program and library that some of them need."""
-    engines = environment("workflows", "snakemake>=9", "pandas", "nf-core>=4.2", "multiqc", "snakefmt")
+    engines = environment("workflows", "snakemake>=9", "pandas", "nf-core", "multiqc", "snakefmt")
     cells = environment("cells", "scanpy", "squidpy", "muon")
     call(
         *(ROOT / "tests" / "run.sh", "-m", "nightly"),

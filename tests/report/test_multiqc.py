@@ -211,7 +211,7 @@ def rows(folder: Path, table: str) -> list[list[str]]:
 EXPECTED = {f"results | {name.replace('/', ' | ')} | Variance" for name in FOLDERS} | {"m | mRMR"}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_results_of_a_matrix_have_rows_of_their_own(results) -> None:
     run_multiqc(results, "plain")
     found = rows(results / "plain", "multiqc_sfs_ranking_table.txt")
@@ -222,7 +222,7 @@ def test_results_of_a_matrix_have_rows_of_their_own(results) -> None:
     assert "sfs_score_curves_plot" not in (results / "plain/multiqc_report.html").read_text()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_plugin_shows_them_once_with_their_curves(results, tmp_path) -> None:
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     installed = tmp_path / "site" / "sfs_cli-0.dist-info"

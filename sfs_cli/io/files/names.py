@@ -55,7 +55,7 @@ def nfc_bytes(raw: bytes) -> bytes:
 
 
 def nfc_array(names: pa.Array) -> pa.Array:
-    """Do what `nfc` does for an Arrow array of strings, without making each of them if all are ASCII.
+    """Do what `nfc` does for an Arrow array of strings; one of ASCII alone is not gone through.
 
     Arrow's own ``utf8_normalize`` takes letters apart where it should join them (below pyarrow 26).
     """
