@@ -36,7 +36,7 @@ CASES: dict[str, tuple[str, ...]] = {
     "permutations": ("m.csv", "--ranking", "phi1", "--pvalues", "permutation:40"),
     "split features": ("m.csv", "--pvalues", "moments", "--split", "features"),
     "split counts": (
-        *("counts.h5ad", "--transform", "cpm,log1p", "--pvalues", "gaussian"),
+        *("counts.h5ad", "--transform", "cpm,log1p", "--pvalues", "moments"),
         *("--split", "counts"),
     ),
     "intersect": (

@@ -49,11 +49,6 @@ def full_out(folder: Path, disk: Path) -> list[str]:
     return ["rank", large(folder, 4, 20_000), "--out", str(disk / "out")]
 
 
-def full_scratch(folder: Path, disk: Path) -> list[str]:
-    matrix = large(folder, 24, 50_000)  # 4.8 MB, more than a quarter of the memory
-    return ["rank", matrix, "--memory", "16M", "--scratch", str(disk), "--out", str(folder / "out")]
-
-
 def full_store(folder: Path, disk: Path) -> list[str]:
     return ["convert", large(folder, 24, 5_000), str(disk / "m.store")]
 
@@ -86,7 +81,7 @@ def full_copy_of_zarr(folder: Path, disk: Path) -> list[str]:
     return ["rank", str(folder / "m.zarr"), "--write-h5ad", str(disk / "copy.zarr"), "--top", "2"]
 
 
-FULL = [full_out, full_scratch, full_store, full_copy, full_copy_of_a_modality, full_copy_of_zarr]
+FULL = [full_out, full_store, full_copy, full_copy_of_a_modality, full_copy_of_zarr]
 
 
 @pytest.mark.nightly
@@ -106,12 +101,11 @@ def test_full_disk_is_told_and_nothing_is_left_on_it(make, tmp_path, small_disk)
 
 @pytest.mark.nightly
 @BUFFERED_OR_NOT
-@pytest.mark.parametrize("more", [[], ["--dry-run"]])
-def test_full_device_behind_stdout_is_told(tmp_path, more, unbuffered):
+def test_full_device_behind_stdout_is_told(tmp_path, unbuffered):
     if not Path("/dev/full").exists():
         pytest.skip("there is no /dev/full here")
     with Path("/dev/full").open("wb") as full:
-        done = into(full, ["rank", good(tmp_path), *more], unbuffered)
+        done = into(full, ["rank", good(tmp_path)], unbuffered)
     assert done.returncode == BAD, done.stderr
     assert "no space left" in done.stderr
     assert "Traceback" not in done.stderr
@@ -182,17 +176,6 @@ def test_closed_streams_change_neither_code_nor_files(tmp_path, closed, capfd):
 
 
 @pytest.mark.nightly
-def test_log_file_on_a_full_device_does_not_stop_the_run(tmp_path):
-    if not Path("/dev/full").exists():
-        pytest.skip("there is no /dev/full here")
-    out = tmp_path / "out"
-    done = run_apart(["rank", good(tmp_path), "--out", str(out), "--log-file", "/dev/full"])
-    assert done.code == 0, done.err
-    assert "/dev/full cannot be written" in done.err
-    assert (out / "run.json").exists()
-
-
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "words",
     [
@@ -234,30 +217,6 @@ def test_a_folder_that_has_been_removed_is_named(tmp_path):
     assert done.returncode == BAD, done.stderr
     assert "has been removed" in done.stderr
     assert str(gone) in done.stderr
-
-
-def test_a_log_in_the_folder_of_the_result(tmp_path, capfd):
-    out = tmp_path / "deep" / "out"
-    words = ["rank", good(tmp_path), "--out", str(out), "--log-file", str(out / "log.txt")]
-    for said in ("wrote", "up to date"):
-        assert run_here(words, capfd).code == 0
-        assert said in (out / "log.txt").read_text()
-    assert (out / "ranking.tsv").exists()
-
-
-def test_log_file_that_is_a_pipe_is_read_or_refused(tmp_path):
-    fifo = tmp_path / "log"
-    os.mkfifo(fifo)
-    rank = ["rank", good(tmp_path), "--out", str(tmp_path / "out"), "--log-file", str(fifo)]
-    done = run_apart(rank)
-    assert done.code == BAD
-    assert "--log-file" in done.err
-    with subprocess.Popen(["cat", str(fifo)], stdout=subprocess.PIPE, text=True) as reader:
-        handle = os.open(fifo, os.O_WRONLY)  # waits until it reads
-        assert run_apart(rank).code == 0
-        os.close(handle)
-        said, _ = reader.communicate(timeout=60)
-    assert "wrote" in said
 
 
 @pytest.fixture
@@ -315,11 +274,6 @@ def unwritable_out(folder: Path) -> tuple[list[str], str]:
     return ["rank", good(folder), "--out", out], out
 
 
-def unwritable_scratch(folder: Path) -> tuple[list[str], str]:
-    scratch = str(closed(folder))
-    return ["rank", good(folder), "--scratch", scratch], scratch
-
-
 def unwritable_store(folder: Path) -> tuple[list[str], str]:
     store = str(closed(folder) / "m.store")
     return ["convert", good(folder), store], store
@@ -338,11 +292,7 @@ def unwritable_copy_of_zarr(folder: Path) -> tuple[list[str], str]:
     return ["rank", str(folder / "m.zarr"), "--write-h5ad", copy], copy
 
 
-def unwritable_log(folder: Path) -> tuple[list[str], str]:
-    log = str(closed(folder) / "log.txt")
-    return ["rank", good(folder), "--log-file", log], log
-
-
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "make",
     [
@@ -350,11 +300,9 @@ def unwritable_log(folder: Path) -> tuple[list[str], str]:
         pytest.param(unreadable_labels, marks=pytest.mark.nightly),
         unreadable_folder,
         unwritable_out,
-        pytest.param(unwritable_scratch, marks=pytest.mark.nightly),
         unwritable_store,
         pytest.param(unwritable_copy, marks=pytest.mark.nightly),
         pytest.param(unwritable_copy_of_zarr, marks=pytest.mark.nightly),
-        pytest.param(unwritable_log, marks=pytest.mark.nightly),
     ],
 )
 def test_lacking_permission_is_told(make, open_folder, as_nobody):
@@ -394,6 +342,7 @@ def test_messages_that_cannot_be_written_change_neither_code_nor_result(tmp_path
     assert (done.returncode, done.stdout) == (0, plain)
 
 
+@pytest.mark.nightly
 def test_help_on_a_full_device_is_an_error_and_on_a_closed_stream_is_not(tmp_path):
     for line, code in (
         ("--help > /dev/full", BAD),

@@ -40,7 +40,6 @@ def test_help_imports_no_numeric_library(arguments):
     assert not imported_by(arguments) & heavy
 
 
-@pytest.mark.one_in(2)
 @pytest.mark.parametrize("kind", ["parquet", "store"])
 def test_ranking_imports_neither_pandas_nor_anndata_nor_sklearn(tmp_path, kind):
     matrix = parquet(tmp_path, values())
@@ -109,50 +108,6 @@ def test_second_run_is_up_to_date_and_writes_nothing(tmp_path, capfd):
     assert written(tmp_path / "out") == before
     again = run_here([*command, "--json"], capfd)
     assert json.loads(again.out)["result"]["n_features"] == 9
-
-
-ONCE = {
-    "rank": ["rank", "good.csv", "--out", "out", "--prefix", "a"],
-    "weights": [
-        *("rank", "good.csv", "--method", "mrsf", "--select", "3", "--out", "out"),
-        *("--weights-out", "w.parquet"),
-    ],
-    "aggregate": ["aggregate", "ranked/ranking.tsv", "other.tsv", "--out", "out"],
-    "evaluate": [
-        "evaluate",
-        "good.csv",
-        "--list",
-        "ranked/ranking.tsv",
-        "--lengths",
-        "3",
-        "--out",
-        "out",
-    ],
-    "select": ["select", "ranked", "--top", "3", "--write-matrix", "three.csv", "--out", "out"],
-    "fuse": ["fuse", "good.csv", "--source", "a=target:", "--out", "fused.npz"],
-    "report": ["report", "ranked", "--out", "page.html"],
-    "convert": ["convert", "good.csv", "good.store"],
-    "plan": ["shard", "init", "plan", "good.csv", "--method", "variance", "--shards", "2"],
-}
-
-
-@pytest.mark.parametrize("case", ONCE)
-def test_what_is_up_to_date_is_newer_than_its_inputs(case, tmp_path, capfd, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    good(tmp_path)
-    assert run_here(["rank", "good.csv", "--out", "ranked"], capfd).code == 0
-    Path("other.tsv").write_bytes(Path("ranked/ranking.tsv").read_bytes())
-    inputs = {path for path in tmp_path.rglob("*") if path.is_file()}
-    assert run_here(ONCE[case], capfd).code == 0
-    parts = {path for path in tmp_path.rglob("*") if {"store", "parts"} & set(path.parts)}
-    made = {path for path in tmp_path.rglob("*") if path.is_file()} - inputs - parts
-    if case == "convert":
-        made = {tmp_path / "good.store", tmp_path / "good.store" / "manifest.json"}
-    for path in {*made, *inputs}:
-        os.utime(path, (1, 1))
-    assert "up to date" in run_here(ONCE[case], capfd).err
-    assert {path for path in made if path.stat().st_mtime == 1} <= {tmp_path / "plan/reading.json"}
-    assert all(path.stat().st_mtime == 1 for path in inputs)
 
 
 def test_damaged_result_is_not_up_to_date(tmp_path, capfd):
@@ -251,18 +206,6 @@ def test_no_verb_shows_the_help(capfd):
     assert "Commands:" in done.err
 
 
-def test_log_file_gets_every_message_and_the_error(tmp_path, capfd):
-    log = tmp_path / "log.txt"
-    log.write_text("what was there before\n")
-    assert run_here(["rank", good(tmp_path), "-q", "--log-file", str(log)], capfd).code == 0
-    first = log.read_text()
-    assert first.startswith("what was there before\n")
-    assert "ranked 9 of 9 features" in first
-    assert run_here(["rank", "no.csv", "-q", "--log-file", str(log)], capfd).code == 3
-    assert log.read_text().startswith(first)
-    assert "error: " in log.read_text()[len(first) :]
-
-
 def on_a_terminal(arguments: list[str], **variables: str) -> tuple[int, str]:
     """Run the command line with stderr on a pseudo terminal; return what was shown there."""
     master, slave = pty.openpty()
@@ -275,6 +218,7 @@ def on_a_terminal(arguments: list[str], **variables: str) -> tuple[int, str]:
     return command.wait(60), shown
 
 
+@pytest.mark.nightly
 def test_terminal_gets_a_progress_bar_and_colours(tmp_path):
     X = np.random.default_rng(0).normal(size=(2000, 6))
     path = text(tmp_path, table(X, [f"gene{i}" for i in range(2000)]))
@@ -285,11 +229,13 @@ def test_terminal_gets_a_progress_bar_and_colours(tmp_path):
     assert "ranked 2,000 of 2,000 features" in shown
 
 
+@pytest.mark.nightly
 def test_quiet_shows_nothing_on_a_terminal(tmp_path):
     code, shown = on_a_terminal(["rank", good(tmp_path), "-q"], TERM="xterm-256color")
     assert (code, shown) == (0, "")
 
 
+@pytest.mark.nightly
 def test_colours_of_an_error_heed_no_color(tmp_path):
     red = f"{ESCAPE}[1;31m"
     command = ["rank", str(tmp_path / "no.csv")]

@@ -15,6 +15,9 @@ from tests.cli.running import MODULE, run_apart, shown_on
 M = 60
 
 
+pytestmark = pytest.mark.nightly  # of a pseudo terminal
+
+
 def matrix(folder: Path, m: int = M, first: str = "gene0") -> str:
     X = np.random.default_rng(0).normal(size=(m, 8))
     genes = [first, *(f"gene{j}" for j in range(1, m))]
