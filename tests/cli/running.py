@@ -91,8 +91,3 @@ def snapshot(folder: Path) -> dict[str, bytes | None]:
         str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None
         for path in sorted(folder.rglob("*"))
     }
-
-
-def names_below(folder: Path) -> set[str]:
-    """Return the relative path of every file and folder below a folder, large ones too."""
-    return {str(path.relative_to(folder)) for path in folder.rglob("*")}

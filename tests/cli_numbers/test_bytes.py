@@ -65,7 +65,6 @@ def check_same(made: bytes, expected: bytes, case: str, name: str) -> None:
             np.testing.assert_allclose(float(own[2]), float(other[2]), rtol=1.01e-9)
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize("case", CASES)
 def test_every_format_gives_the_same_bytes(
     case: str, from_csv: tuple[Path, dict[str, bytes]], tmp_path: Path
@@ -141,7 +140,6 @@ def test_a_second_run_gives_the_same_bytes(
         assert ranking_bytes(tmp_path / name, path, "--force", *options) == expected[name]
 
 
-@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("size", "dtype"),
     [
@@ -223,7 +221,6 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     return folders
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize("similarity", ["rbf", pytest.param("knn", marks=pytest.mark.nightly)])
 def test_threads_and_memory_do_not_change_a_byte(
     large: Path, similarity: str, opened: list[Path], tmp_path: Path

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,6 @@ import pyarrow.parquet as pq
 import pytest
 from scipy import stats
 
-from tests.cli.running import MODULE
 from tests.cli_numbers.commands import code_of, facts, rank_to, sfs
 from tests.making import write_table
 from tests.results import result
@@ -235,26 +233,6 @@ def test_shards_give_the_bytes_of_one_run(method, study, tmp_path) -> None:
     sfs("shard", "merge", tmp_path / "plan", "--out", tmp_path / "merged")
     whole = rank_to(tmp_path / "whole", *words)
     assert result(tmp_path / "merged") == result(whole)
-
-
-@pytest.mark.nightly
-def test_a_run_out_of_time_continues_to_the_same_bytes(tmp_path) -> None:
-    rng = np.random.default_rng(2)
-    write_table(
-        tmp_path / "m.csv",
-        rng.gamma(2, 3, (3_000, N)).round(2),
-        [f"g{i}" for i in range(3_000)],
-        [f"s{j}" for j in range(N)],
-    )
-    labels = write_labels(tmp_path, ["a", "b"])
-    words = ["rank", tmp_path / "m.csv", "--method", "t-test", "--labels", labels]
-    words += ["--block-size", "5", "--threads", "1", "--accept", "raw-values"]
-    out = [*words, "--out", tmp_path / "out", "--resume", "-q"]
-    stopped = subprocess.run([*MODULE, *map(str, out), "--time-limit", "1s"], check=False)
-    assert stopped.returncode in (0, 143)
-    sfs(*out[:-1])
-    sfs(*words, "--out", tmp_path / "whole")
-    assert result(tmp_path / "out") == result(tmp_path / "whole")
 
 
 def test_an_outcome_and_an_aggregate_have_no_columns_of_classes(study, tmp_path) -> None:

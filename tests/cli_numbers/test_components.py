@@ -11,12 +11,10 @@ import pandas as pd
 import pytest
 from scipy.spatial.distance import cdist
 
-from sfs_cli.errors import InputError
-from sfs_cli.graph.pca import principal_components
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.run.rank import rank
-from tests.cli_numbers.commands import Table, code_of, facts, ranked, ranking_bytes, sfs
+from tests.cli_numbers.commands import Table, facts, ranked, ranking_bytes, sfs
 from tests.making import annotated
 from tests.oracles import components as oracle
 
@@ -120,32 +118,6 @@ def test_shards_threads_and_memory_give_the_same_bytes(
     sfs("shard", "merge", plan, "--out", tmp_path / "merged")
     assert (tmp_path / "merged" / "ranking.tsv").read_bytes() == expected
     assert facts(tmp_path / "merged")["graph"] == facts(tmp_path / "one")["graph"]
-
-
-def test_components_are_not_found_again_by_a_run_that_goes_on(
-    counts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    calls = []
-
-    def counted(*given: object) -> object:
-        calls.append(given)
-        return principal_components(*given)  # type: ignore[arg-type]
-
-    monkeypatch.setattr("sfs_cli.graph.pca.principal_components", counted)
-    expected = ranking_bytes(tmp_path / "whole", counts, *ASKED)
-
-    def fail(*_given: object, **_more: object) -> None:
-        raise InputError("killed", hint="go on")
-
-    out = tmp_path / "out"
-    given = ("rank", counts, *ASKED, "--out", out, "--resume")
-    with monkeypatch.context() as patch:
-        patch.setattr("sfs_cli.graph.build.find_neighbors", fail)
-        assert code_of(*given) == 3
-    assert len(calls) == 2
-    sfs(*given)
-    assert len(calls) == 2
-    assert (out / "ranking.tsv").read_bytes() == expected
 
 
 def test_a_profile_has_its_own(counts: Path, tmp_path: Path) -> None:

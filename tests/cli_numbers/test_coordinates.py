@@ -66,17 +66,6 @@ GRAPHS = {
         ),
         lambda Z: oracle.diffusion(Z, 7, 0.5),
     ),
-    "car": (
-        ("--coordinates", "obsm:spatial", "--similarity", "car", "--neighbors", "4"),
-        lambda Z: oracle.car(Z[:, :2], 4),
-    ),
-    "rho": (
-        (
-            *("--coordinates", "obsm:X_pca", "--similarity", "car"),
-            *("--rho", "0.5", "--neighbors", "8"),
-        ),
-        lambda Z: oracle.car(Z, 8, 0.5),
-    ),
 }
 
 
@@ -94,7 +83,7 @@ def test_the_graph_is_that_of_the_twin(
     np.testing.assert_allclose(found.by_feature(), expected.by_feature(), rtol=1e-7)
     graph = facts(tmp_path / "found")["graph"]
     assert graph["coordinates"] == next(word for word in asked if word.startswith("obsm:"))
-    assert graph["dimensions"] == (2 if name == "car" else 4)
+    assert graph["dimensions"] == 4
 
 
 def test_features_have_no_part_in_the_graph(cells: Path, tmp_path: Path) -> None:
@@ -139,9 +128,7 @@ def test_all_spellings_give_the_same_bytes(cells: Path, table: Path, tmp_path: P
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize(
-    ("kind", "many"), [("knn", False), ("knn", True), ("car", True), ("rbf", False)]
-)
+@pytest.mark.parametrize(("kind", "many"), [("knn", False), ("knn", True), ("rbf", False)])
 def test_shards_threads_memory_and_resuming_give_the_same_bytes(
     kind: str, many: bool, cells: Path, tmp_path: Path, set_limits: Callable[..., None]
 ) -> None:
@@ -181,17 +168,6 @@ def test_shards_notice_other_coordinates(cells: Path, table: Path, tmp_path: Pat
         assert code_of("shard", "run", plan, "1") == 3
 
 
-def test_a_fingerprint_is_of_the_coordinates(cells: Path, table: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    given = ("rank", cells, *SPEC, "--coordinates", table, "--out", out)
-    sfs(*given)
-    roles = [each["role"] for each in facts(out)["inputs"]]
-    assert roles == ["matrix", "coordinates"]
-    sfs(*given)
-    pd.read_parquet(table).mul(2).to_parquet(table)
-    assert code_of(*given) == 4
-
-
 @pytest.mark.nightly
 @pytest.mark.xdist_group("pynndescent")  # one worker compiles it
 def test_many_cells_are_searched_approximately(
@@ -208,7 +184,7 @@ def test_many_cells_are_searched_approximately(
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("graph", ["knn", "rbf", "car"])
+@pytest.mark.parametrize("graph", ["knn", "rbf"])
 def test_a_profile_is_the_same_graph(graph: str, cells: Path, table: Path, tmp_path: Path) -> None:
     own = ranked(
         tmp_path / "own", cells, *SPEC, "--coordinates", "obsm:X_pca", "--similarity", graph
@@ -261,11 +237,6 @@ def test_members_with_a_graph_take_it(cells: Path, tmp_path: Path) -> None:
     members = facts(tmp_path / "out")["knowledge"]["members"]
     assert members[0]["coordinates"] == "obsm:X_pca"
     assert "coordinates" not in members[1]
-
-
-def test_a_plan_knows_the_coordinates(cells: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    sfs("rank", cells, *SPEC, "--similarity", "obsm:X_pca", "--dry-run")
-    assert "by the coordinates" in capsys.readouterr().out
 
 
 @pytest.mark.nightly

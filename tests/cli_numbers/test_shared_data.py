@@ -57,7 +57,8 @@ CONSTANT_GENES = 5112
 
 @pytest.fixture(
     params=[
-        pytest.param(name, marks=[] if name in QUICK else [pytest.mark.nightly]) for name in MATRICES
+        pytest.param(name, marks=[] if name in QUICK else [pytest.mark.nightly])
+        for name in MATRICES
     ]
 )
 def case(request: pytest.FixtureRequest, shared_data: Path) -> tuple[Path, str, list[str]]:

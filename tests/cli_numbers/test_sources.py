@@ -9,9 +9,8 @@ import anndata as ad
 import numpy as np
 import pytest
 
-from tests.cli.making import text
-from tests.cli_numbers.commands import Table, code_of, facts, ranked, ranking_bytes, sfs
-from tests.cli_numbers.source_study import M, N, sources
+from tests.cli_numbers.commands import Table, facts, ranked, ranking_bytes, sfs
+from tests.cli_numbers.source_study import N, sources
 from tests.making import write_parquet
 
 MSFS = ("--method", "msfs", "--no-leave-one-out")
@@ -109,7 +108,9 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     "options",
     [
-        pytest.param(options, id=name, marks=[] if name in ("phi1", "mrsf") else pytest.mark.nightly)
+        pytest.param(
+            options, id=name, marks=[] if name in ("phi1", "mrsf") else pytest.mark.nightly
+        )
         for name, options in ON_MANY.items()
     ],
 )
@@ -204,46 +205,3 @@ def test_the_record_of_a_fused_file_is_complete(folder, tmp_path):
     assert sum(source["weight"] for source in record["sources"]) == pytest.approx(1)
     assert record["fusion"]["weights"] == "statis"
     assert record["fusion"]["objective"] > 1
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("verb", ["rank", "fuse"])
-def test_a_second_run_is_up_to_date_until_a_file_of_a_source_changes(folder, tmp_path, verb):
-    own = [folder / "p.csv", folder / "s.gmt", folder / "labels.tsv"]
-    for path in own:
-        (tmp_path / path.name).write_bytes(path.read_bytes())
-    genes = text(tmp_path, "\n".join(f"E{i}" for i in range(20)), "genes.txt")
-    pairs = [f"g{i}\tE{i}\n" for i in range(M)]
-    id_map = text(tmp_path, "".join(pairs), "map.tsv")
-    edges = "a\tb\n" + "".join(f"g{i}\tg{i + 1}\n" for i in range(40))
-    edge_file = text(tmp_path, edges, "edges.tsv")
-    seeds = text(tmp_path, "g3\ng9\n", "seeds.txt")
-    given = sources(
-        tmp_path, f"g=genes:{genes}", f"i=interactions:{edge_file},seeds={seeds},id-map={id_map}"
-    )
-    given += ["--id-map", id_map]
-    out = tmp_path / ("fused.npz" if verb == "fuse" else "out")
-    record = tmp_path / "fused.npz.run.json" if verb == "fuse" else out / "run.json"
-    command = (verb, folder / "x.csv", "--method", "msfs", *given, "--out", out)
-    command = tuple(w for w in command if verb == "rank" or w not in ("--method", "msfs"))
-    sfs(*command)
-    before = record.stat().st_ino
-    sfs(*command)
-    assert record.stat().st_ino == before
-    inputs = {entry["role"]: entry for entry in json.loads(record.read_text())["inputs"]}
-    assert set(inputs) == {
-        "matrix",
-        "id_map",
-        "source.p.path",
-        "source.s.path",
-        "source.t.path",
-        "source.g.path",
-        "source.i.path",
-        "source.i.seeds",
-        "source.i.id-map",
-    }
-    for path in (*own, Path(genes), Path(edge_file), Path(seeds), Path(id_map)):
-        mine = tmp_path / path.name
-        mine.write_bytes(mine.read_bytes() + b"\n")
-        assert code_of(*command) == 4  # the output of another run is there
-        sfs(*command, "--force")

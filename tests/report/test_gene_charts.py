@@ -12,8 +12,6 @@ from sfs_cli.report import gene_charts as charts
 from sfs_cli.report.model import Heatmap, Plane, SampleNotes, Strip
 from tests.report.conftest import HOSTILE
 
-RNG = np.random.default_rng(3)
-
 
 def notes(n: int, classes: int = 0, *, names: list[str] | None = None) -> SampleNotes:
     if not classes:
@@ -29,7 +27,7 @@ def heatmap(known: SampleNotes, g: int, c: int, *, by_class: bool = True) -> Hea
     return Heatmap(
         features=[f"GENE{i}" for i in range(g)],
         ranks=list(range(1, g + 1)),
-        cells=RNG.normal(size=(g, c)),
+        cells=np.random.default_rng(3).normal(size=(g, c)),
         sizes=sizes,
         codes=codes,
         outcome=None,
@@ -41,7 +39,7 @@ def heatmap(known: SampleNotes, g: int, c: int, *, by_class: bool = True) -> Hea
 
 def plane(known: SampleNotes, count: int, *, named: bool = True) -> Plane:
     return Plane(
-        points=RNG.normal(size=(count, 2)),
+        points=np.random.default_rng(4).normal(size=(count, 2)),
         codes=None if known.codes is None else known.codes[:count],
         outcome=None if known.outcome is None else known.outcome[:count],
         samples=[f"s{j}" for j in range(count)] if named else None,
@@ -56,15 +54,17 @@ def with_class(chart: str, name: str) -> list[ET.Element]:
 
 
 @pytest.mark.parametrize(("n", "classes"), [(2, 0), (2, 2), (60, 3), (240, 30), (5, 1)])
-def test_every_chart_is_well_formed_and_named(n: int, classes: int) -> None:
+def test_every_chart_is_well_formed_and_named(
+    n: int, classes: int, rng: np.random.Generator
+) -> None:
     known = notes(n, classes)
-    groups = [(np.sort(RNG.normal(size=4)), 0.1)] * max(1, classes)
+    groups = [(np.sort(rng.normal(size=4)), 0.1)] * max(1, classes)
     for chart in (
         charts.heatmap_chart(heatmap(known, 5, n), known),
         charts.plane_chart(plane(known, n), known),
         charts.strip_chart(Strip(feature="A", rank=1, groups=groups), known),
-        charts.p_value_chart(RNG.random(50)),
-        charts.volcano_chart(RNG.normal(size=50), RNG.random(50), ["A", "B"], "b less a"),
+        charts.p_value_chart(rng.random(50)),
+        charts.volcano_chart(rng.normal(size=50), rng.random(50), ["A", "B"], "b less a"),
         charts.frequency_chart(["A", "B"], np.array([0.4, np.nan])),
     ):
         root = ET.fromstring(chart)
@@ -125,18 +125,20 @@ def test_of_many_classes_those_with_the_highest_medians_are_drawn() -> None:
     assert len(with_class(chart, "dots")) == charts.MOST_GROUPS
 
 
-def test_the_bars_of_p_values_count_all_of_them_and_chance_is_marked() -> None:
-    chart = charts.p_value_chart(np.concatenate([RNG.random(1000), np.zeros(300), [1.0]]))
+def test_the_bars_of_p_values_count_all_of_them_and_chance_is_marked(
+    rng: np.random.Generator,
+) -> None:
+    chart = charts.p_value_chart(np.concatenate([rng.random(1000), np.zeros(300), [1.0]]))
     hints = [bar[0].text or "" for bar in with_class(chart, "bar")]
     assert sum(int(h.split(": ")[1].split()[0].replace(",", "")) for h in hints) == 1301
     assert len(with_class(chart, "mark")) == 1
 
 
-def test_the_volcano_shows_the_best_by_name_and_thins_the_others() -> None:
+def test_the_volcano_shows_the_best_by_name_and_thins_the_others(rng: np.random.Generator) -> None:
     m = 300_000
-    p = np.sort(RNG.random(m))
+    p = np.sort(rng.random(m))
     p[0] = 0.0  # whose logarithm is infinite
-    chart = charts.volcano_chart(RNG.normal(size=m), p, [f"GENE{i}" for i in range(50)], "")
+    chart = charts.volcano_chart(rng.normal(size=m), p, [f"GENE{i}" for i in range(50)], "")
     hints = [e[0].text or "" for e in with_class(chart, "dot")]
     assert len(hints) == 50
     assert hints[3].startswith("GENE3: ")
@@ -168,14 +170,14 @@ def test_each_class_has_points_of_its_own(named: bool) -> None:
         ]
 
 
-def test_an_outcome_is_drawn_in_levels_and_its_absence_too() -> None:
+def test_an_outcome_is_drawn_in_levels_and_its_absence_too(rng: np.random.Generator) -> None:
     outcome = np.linspace(20, 80, 30)
     outcome[4] = np.nan
     known = SampleNotes(n=30, outcome=outcome)
     chart = charts.plane_chart(plane(known, 30), known)
     assert len(with_class(chart, "none")) == 1
     assert len([e for e in with_class(chart, "point") if "q6" in e.get("class", "")]) > 1
-    pairs = np.column_stack([outcome[5:], RNG.normal(size=25)])
+    pairs = np.column_stack([outcome[5:], rng.normal(size=25)])
     strip = charts.strip_chart(Strip(feature="A", rank=1, pairs=pairs), known)
     (dots,) = with_class(strip, "dots")
     assert len(re.findall("M", dots.get("d", ""))) == 25
@@ -187,7 +189,7 @@ def test_many_cells_and_points_stay_small() -> None:
     assert len(charts.plane_chart(plane(known, 4000, named=False), known)) < 100_000
 
 
-def test_hostile_names_add_no_element() -> None:
+def test_hostile_names_add_no_element(rng: np.random.Generator) -> None:
     evil = ["x</title></svg><script>", 'a" onload="x', *HOSTILE]
     known = notes(14, 7, names=evil[:7])
     found = heatmap(known, 7, 14)
@@ -198,7 +200,7 @@ def test_hostile_names_add_no_element() -> None:
         charts.plane_chart(plane(known, 14), known),
         charts.strip_chart(Strip(feature=evil[0], rank=1, groups=groups), known),
         charts.frequency_chart(evil, np.ones(len(evil))),
-        charts.volcano_chart(RNG.normal(size=9), RNG.random(9), evil, evil[0]),
+        charts.volcano_chart(rng.normal(size=9), rng.random(9), evil, evil[0]),
     ):
         tags = {e.tag for e in ET.fromstring(chart).iter()}
         assert tags <= {"svg", "title", "desc", "g", "path", "rect", "circle", "line", "text"}

@@ -8,7 +8,6 @@ import json
 import os
 import shutil
 import subprocess
-import tomllib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -220,33 +219,6 @@ def test_results_of_a_matrix_have_rows_of_their_own(results) -> None:
     assert len(found) == len(FOLDERS) + 1
     check_the_rest(results / "plain")
     assert "sfs_score_curves_plot" not in (results / "plain/multiqc_report.html").read_text()
-
-
-@pytest.mark.nightly
-def test_the_plugin_shows_them_once_with_their_curves(results, tmp_path) -> None:
-    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    installed = tmp_path / "site" / "sfs_cli-0.dist-info"
-    installed.mkdir(parents=True)
-    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: sfs-cli\nVersion: 0\n")
-    groups = {k: v for k, v in declared["entry-points"].items() if k.startswith("multiqc")}
-    assert len(groups) == 2
-    lines = [f"[{group}]\n{k} = {v}\n" for group, each in groups.items() for k, v in each.items()]
-    (installed / "entry_points.txt").write_text("".join(lines))
-
-    log = run_multiqc(results, "plugin", installed.parent, ROOT)
-    found = rows(results / "plugin", "sfs_rankings_table.txt")
-    assert {name for name, *_ in found} == EXPECTED
-    assert len(found[0]) <= 1 + 6
-    curves = rows(results / "plugin", "sfs_score_curves_plot_Scores.txt")
-    assert {name for name, *_ in curves} == EXPECTED
-    assert not (results / "plugin/multiqc_data/multiqc_sfs_ranking_table.txt").exists()
-    assert "sfs_ranking" not in log
-    check_the_rest(results / "plugin")
-    relative_ones = rows(results / "plugin", "sfs_score_curves_plot_Relative.txt")
-    for _, *points in relative_ones:
-        scores = [float(y) for point in points if point for y in [point.strip("()").split(",")[-1]]]
-        assert min(scores) == 0
-        assert max(scores) == 1
 
 
 def check_the_rest(page: Path) -> None:
