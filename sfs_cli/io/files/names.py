@@ -57,7 +57,8 @@ def nfc_bytes(raw: bytes) -> bytes:
 def nfc_array(names: pa.Array) -> pa.Array:
     """Do what `nfc` does for an Arrow array of strings; one of ASCII alone is not gone through.
 
-    Arrow's own ``utf8_normalize`` takes letters apart where it should join them (pyarrow 24 and before).
+    Arrow's own ``utf8_normalize`` takes letters apart where it should join them, in pyarrow 24 and
+    before.
     """
     letters = names.buffers()[2]
     if letters is None or not (np.frombuffer(letters, np.uint8) & 0x80).any():
