@@ -19,6 +19,7 @@ import hypothesis  # noqa: E402
 import numpy as np  # noqa: E402
 
 from sfs_cli.compute.limits import LIMITS  # noqa: E402
+from tests.places import ROOT, SAMPLE_DATA  # noqa: E402
 
 # the same examples in every run, however slow the machine is
 hypothesis.settings.register_profile(
@@ -29,8 +30,6 @@ hypothesis.settings.register_profile(
     suppress_health_check=[hypothesis.HealthCheck.too_slow],
 )
 hypothesis.settings.load_profile("certain")
-
-ROOT = Path(__file__).resolve().parents[1]
 
 # a script that starts the tests in the background has SIGINT ignored, and commands, which inherit
 # that, would not be interrupted
@@ -82,7 +81,7 @@ def shared_data() -> Path:
 @pytest.fixture(scope="session")
 def sample_data() -> Path:
     """The simulated data that comes with the project."""
-    return ROOT / "sample_data"
+    return SAMPLE_DATA
 
 
 @pytest.fixture

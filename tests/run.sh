@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Set up a virtual environment and run the tests.
-# usage: tests/run.sh [pytest options], such as tests/methods, or -m nightly
+# usage: tests/run.sh [pytest options], such as tests/unit/methods, or -m nightly
 # PYTHON chooses the interpreter (default python3.11), VENV the folder of the environment (.venv),
 # RELEASES the file of .ci/constraints with the releases to install (default: that of the Python).
 set -euo pipefail

@@ -14,9 +14,9 @@ import pytest
 
 from sfs_cli.options.paths import is_url, split_part
 from sfs_cli.run import pipes
-from tests.cli.running import Finished
-from tests.cli.running import run_here as run_captured
-from tests.run.test_several_files import data_of
+from tests.contract.run.test_several_files import data_of
+from tests.running import Finished
+from tests.running import run_here as run_captured
 
 Run = Callable[..., Finished]
 

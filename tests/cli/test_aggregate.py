@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from sfs_cli.run.outputs import FOR_MULTIQC
-from tests.cli.making import FEATURES, good, text, values
-from tests.cli.running import Finished, run_here, snapshot
+from tests.making_commands import FEATURES, good, text, values
 from tests.oracles import aggregate as twin
+from tests.running import Finished, run_here, snapshot
 
 GENES = [f"g{i}" for i in range(12)]
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.making import AB, good, labels, text
-from tests.cli.running import run_here
+from tests.making_commands import AB, good, labels, text
+from tests.running import run_here
 
 RUN = """
 matrix: good.csv

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from tests.cli.running import run_here, snapshot
+from tests.running import run_here, snapshot
 
 N, M = 12, 30
 RANK = ("rank", "--method", "variance")

@@ -17,10 +17,10 @@ import h5py
 import numpy as np
 import pytest
 
-from tests.cli.making import BAD, good, h5ad, labels
-from tests.cli.running import MODULE, Finished, run_apart, run_here, snapshot
 from tests.conftest import ROOT
 from tests.making import annotated, write_parquet, write_table
+from tests.making_commands import BAD, good, h5ad, labels
+from tests.running import MODULE, Finished, run_apart, run_here, snapshot
 
 NOBODY = "65534"
 BUFFERED_OR_NOT = pytest.mark.parametrize(

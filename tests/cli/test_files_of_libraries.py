@@ -17,8 +17,8 @@ from scipy import sparse
 
 from sfs_cli.io.files.sniff import Kind, recognize
 from sfs_cli.io.matrix.base import ReadOptions, open_matrix
-from tests.cli.running import run_here, snapshot
 from tests.old_anndata import write_old
+from tests.running import run_here, snapshot
 
 N, M = 20, 15
 CELLS = [f"cell{i}" for i in range(N)]

@@ -10,7 +10,7 @@ import anndata as ad
 import numpy as np
 import pytest
 
-from tests.cli.running import run_here
+from tests.running import run_here
 
 VERSIONS = ("0.7.8", "0.8.0", "0.10.9")
 UNREADABLE = ("0.7.8",)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.making import AB, good, h5ad, labels
-from tests.cli.running import run_here, snapshot
+from tests.making_commands import AB, good, h5ad, labels
+from tests.running import run_here, snapshot
 
 BAD, EXISTS = 3, 4
 RANK = "rank x.csv --method variance"

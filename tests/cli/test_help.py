@@ -13,8 +13,8 @@ from sfs_cli.catalog import METHODS
 from sfs_cli.cli.app import COMPLETE, app, commands_of
 from sfs_cli.options.fields import QUESTIONS, options_of
 from sfs_cli.options.rank import RankConfig
-from tests.cli.making import USAGE
-from tests.cli.running import run_here
+from tests.making_commands import USAGE
+from tests.running import run_here
 
 MOST = 25
 with click.Context(app) as _context:

@@ -8,8 +8,8 @@ import pytest
 
 from sfs_cli.errors import InputError, escaped
 from sfs_cli.logs import Messages
-from tests.cli.making import AB, good, h5ad, labels, text
-from tests.cli.running import MODULE, run_here
+from tests.making_commands import AB, good, h5ad, labels, text
+from tests.running import MODULE, run_here
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.cli.making import EXISTS, good, parquet, table, text, values
-from tests.cli.running import MODULE, run_apart, run_here, shown_on, snapshot
+from tests.making_commands import EXISTS, good, parquet, table, text, values
+from tests.running import MODULE, run_apart, run_here, shown_on, snapshot
 
 ESCAPE = "\x1b"
 

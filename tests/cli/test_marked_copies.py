@@ -15,10 +15,10 @@ import pandas as pd
 import pytest
 from scipy.sparse import csc_matrix, csr_matrix
 
-from tests.cli.making import BAD, USAGE
-from tests.cli.running import run_here, snapshot
 from tests.making import with_objects
+from tests.making_commands import BAD, USAGE
 from tests.oracles import dispersion as oracle
+from tests.running import run_here, snapshot
 
 N, M, TOP = 30, 40, 12
 CELLS = [f"cell{i}" for i in range(N)]

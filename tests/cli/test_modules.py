@@ -14,11 +14,11 @@ from scipy.stats import f_oneway, false_discovery_control, pearsonr
 
 from sfs_cli.run.outputs import FOR_MULTIQC
 from sfs_cli.tables import header
-from tests.cli.running import run_here
 from tests.cli.shard_study import make_study, sfs
 from tests.making import write_table
 from tests.oracles import modules as twin
 from tests.oracles.prune import pearson
+from tests.running import run_here
 
 FILES = ("modules.tsv", "module_profiles.tsv", "module_eigengenes.tsv", "module_edges.tsv")
 N, M = 30, 80

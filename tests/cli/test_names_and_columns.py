@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import sfs_cli as sfs
-from tests.cli.running import Finished, run_here
+from tests.running import Finished, run_here
 
 ODD = [
     "NaN",

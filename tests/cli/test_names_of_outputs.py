@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.making import USAGE, good, h5ad
-from tests.cli.running import run_here, snapshot
+from tests.making_commands import USAGE, good, h5ad
+from tests.running import run_here, snapshot
 
 RANK = "rank x.csv --method variance"
 WRONG = {

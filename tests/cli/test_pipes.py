@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.making import BAD, good
-from tests.cli.running import MODULE, Finished, run_here
+from tests.making_commands import BAD, good
+from tests.places import ROOT
+from tests.running import MODULE, Finished, run_here
 
-ROOT = Path(__file__).resolve().parents[2]
 SCRATCH = re.compile(r"sfs-\d+-[0-9a-f]{12}")
 
 

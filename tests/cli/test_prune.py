@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from sfs_cli.features.pruning import step as module
-from tests.cli.running import run_here
 from tests.cli.shard_study import make_study, sfs
 from tests.oracles import prune as oracle
 from tests.results import result
+from tests.running import run_here
 
 Rows = list[dict[str, str]]
 

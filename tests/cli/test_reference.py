@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.cli.running import run_here
+from tests.running import run_here
 
 GENES = [f"g{i}" for i in range(12)]
 

@@ -9,8 +9,8 @@ import click
 import pytest
 
 from sfs_cli.cli.app import VERBS, app
-from tests.cli.making import AB, good, labels
-from tests.cli.running import run_here
+from tests.making_commands import AB, good, labels
+from tests.running import run_here
 
 LISTS = {
     *("--adjust", "--transform", "--include", "--exclude", "--label-order", "--source", "--scales"),

@@ -17,9 +17,9 @@ from sfs_cli.options.paths import (
     NamedPath,
 )
 from sfs_cli.options.replaced import RESULT_FILES, refuse_replaced
-from tests.cli.making import USAGE, good, h5ad, text
-from tests.cli.path_cases import TAKEN, Taken, command, study
-from tests.cli.running import run_here, snapshot
+from tests.contract.errors.path_cases import TAKEN, Taken, command, study
+from tests.making_commands import USAGE, good, h5ad, text
+from tests.running import run_here, snapshot
 
 OUTPUTS = (WRITES, FILLS, REPLACES)
 PAIRS = [

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from tests.cli.running import Finished, run_here
 from tests.cli.shard_study import CASES, make_study, sfs
 from tests.making import annotated
 from tests.results import result
+from tests.running import Finished, run_here
 
 SHARED = (
     *("default", "components", "sparse fisher", "gdcov", "permutations", "split counts"),

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.cli.making import BAD, USAGE, good, h5ad, labels
-from tests.cli.running import run_here
+from tests.making_commands import BAD, USAGE, good, h5ad, labels
+from tests.running import run_here
 
 EXISTS = 4
 SIDE = {

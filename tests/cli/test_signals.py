@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.making import good
-from tests.cli.running import snapshot
+from tests.making_commands import good
+from tests.running import snapshot
 
 STOPPED = """
 import importlib, sys

@@ -9,9 +9,20 @@ import numpy as np
 import pytest
 
 from sfs_cli.io.knowledge.similarity import open_similarity, write_similarity
-from tests.cli.making import AB, FEATURES, SAMPLES, good, h5ad, kernel, labels, table, text, values
-from tests.cli.running import Finished, run_here, snapshot
 from tests.making import annotated
+from tests.making_commands import (
+    AB,
+    FEATURES,
+    SAMPLES,
+    good,
+    h5ad,
+    kernel,
+    labels,
+    table,
+    text,
+    values,
+)
+from tests.running import Finished, run_here, snapshot
 
 EDGES = """gene_a\tgene_b\tscore
 gene1\tgene2\t0.9

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.cli.running import MODULE, run_apart, shown_on
+from tests.running import MODULE, run_apart, shown_on
 
 M = 60
 

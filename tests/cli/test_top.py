@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 import sfs_cli
-from tests.cli.making import BAD
-from tests.cli.running import run_here
+from tests.making_commands import BAD
+from tests.running import run_here
 
 N, M, TOP = 40, 60, 12
 NOTE = f"wrote the first {TOP} of {M} features; without --top all are written"

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.running import run_here
-from tests.workflows.commands import environment, write_script
+from tests.docs.workflows.commands import environment, write_script
+from tests.places import ROOT
+from tests.running import run_here
 
-ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PAGES = [DOCS / "index.md", *sorted((DOCS / "guides").glob("*.md"))]
 SET_UP = ("pip install", "tests/", "workflows/")

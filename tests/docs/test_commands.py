@@ -25,8 +25,8 @@ from tests.docs.pages import (
     runnable,
     text_of,
 )
-from tests.workflows.commands import tool, write_script
-from tests.workflows.test_slurm_scripts import SBATCH, SINFO
+from tests.docs.workflows.commands import tool, write_script
+from tests.docs.workflows.test_slurm_scripts import SBATCH, SINFO
 
 pytestmark = pytest.mark.any_python
 

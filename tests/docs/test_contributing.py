@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.docs.pages import ROOT, Reader, blocks_of, console_blocks, text_of
+from tests.docs.pages import Reader, blocks_of, console_blocks, text_of
+from tests.places import ROOT
 
 pytestmark = pytest.mark.any_python
 

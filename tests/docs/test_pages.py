@@ -20,7 +20,8 @@ from sfs_cli.options.graph import SIMILARITIES
 from sfs_cli.options.replaced import RESULT_FILES
 from sfs_cli.options.source import KINDS
 from sfs_cli.options.weightings import WEIGHTINGS
-from tests.docs.pages import DOCS, PAGES, ROOT, text_of
+from tests.docs.pages import DOCS, PAGES, text_of
+from tests.places import ROOT
 
 pytestmark = pytest.mark.any_python
 

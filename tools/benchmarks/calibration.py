@@ -51,7 +51,7 @@ from sfs_cli.graph.others import label_similarity
 from sfs_cli.graph.similarity import DenseSimilarity, Similarity, SparseSimilarity
 from sfs_cli.methods.shared import least_p_value
 from sfs_cli.methods.significance.tested import TestedScorer
-from tests.methods.nulls import graph_of, measured_by, null_of, problem
+from tests.unit.methods.nulls import graph_of, measured_by, null_of, problem
 from tools.benchmarks.processes import ONE_THREAD
 
 LEVELS = (0.05, 0.01, 0.001, 1e-4)

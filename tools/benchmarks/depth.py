@@ -23,7 +23,7 @@ import pandas as pd
 
 import sfs_cli as sfs
 from tests.making import names
-from tests.methods.nulls import classes_of_depth, of_depth
+from tests.unit.methods.nulls import classes_of_depth, of_depth
 
 TRANSFORMS = ("cpm,log1p", "log1p", "clr", "deviance", "pearson-residuals")
 TESTS: dict[str, dict[str, Any]] = {

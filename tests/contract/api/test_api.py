@@ -1,0 +1,412 @@
+"""The functions for Python: one ranking from every kind of object, and what is written back."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+import tempfile
+import warnings
+from io import StringIO
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import anndata as ad
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csc_array, csr_array
+
+import sfs_cli as sfs
+from tests.making import with_objects
+from tests.running import run_here
+
+N, M = 24, 50
+CLASSES = np.repeat(["a", "b", "c"], 8)
+X = np.abs(np.random.default_rng(6).normal(size=(N, M)))
+X += np.repeat([0.0, 1.5, 3.0], 8)[:, None] * (np.arange(M) < 6)
+X[X < 0.3] = 0
+AGES = np.random.default_rng(7).normal(size=N)
+SAMPLES, GENES = [f"s{i}" for i in range(N)], [f"g{i}" for i in range(M)]
+FRAME = pd.DataFrame(X, SAMPLES, GENES)
+
+
+def made(values: Any = X) -> ad.AnnData:
+    obs = pd.DataFrame({"cell type": pd.Categorical(CLASSES), "age": AGES}, SAMPLES)
+    return ad.AnnData(values, obs, pd.DataFrame(index=GENES))
+
+
+KINDS = {
+    "array": lambda _: X,
+    "Fortran array": lambda _: np.asfortranarray(X),
+    "csr": lambda _: csr_array(X),
+    "csc": lambda _: csc_array(X),
+    "frame": lambda _: FRAME,
+    "AnnData": lambda _: made(),
+    "sparse AnnData": lambda _: made(csr_array(X)),
+    "csc AnnData": lambda _: made(csc_array(X)),
+    "view": lambda _: made(np.hstack([X, X])[:, :M])[:, GENES],
+    "file": lambda folder: written(folder),
+    "backed": lambda folder: ad.read_h5ad(written(folder), backed="r"),
+    "backed sparse": lambda folder: ad.read_h5ad(written(folder, csr_array(X)), backed="r"),
+    "backed csc": lambda folder: ad.read_h5ad(written(folder, csc_array(X)), backed="r"),
+}
+
+
+def written(folder: Path, values: Any = X) -> Path:
+    made(values).write_h5ad(folder / "cells.h5ad")
+    return folder / "cells.h5ad"
+
+
+@pytest.mark.parametrize(
+    ("kind", "method"),
+    [
+        *((kind, "f-test") for kind in KINDS),
+        *((kind, "variance") for kind in ("csr", "csc AnnData", "backed csc")),
+        *((kind, "spec") for kind in ("array", "csc AnnData", "backed sparse")),
+    ],
+)
+def test_one_ranking_from_every_kind(
+    kind: str, method: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """That of the command, from a file: the same scores but for the order of the sums."""
+    data = KINDS[kind](tmp_path)
+    labels = None
+    if method == "f-test":
+        labels = "cell type" if hasattr(data, "obs") else CLASSES
+        labels = "obs:cell type" if kind == "file" else labels
+    found = sfs.rank(data, method=method, labels=labels, dtype="float64")
+    file = tmp_path / "table.csv"
+    FRAME.T.to_csv(file)
+    (tmp_path / "labels.tsv").write_text(
+        "sample\tlabel\n" + "".join(f"{s}\t{c}\n" for s, c in zip(SAMPLES, CLASSES))
+    )
+    options = ["--method", method, "--dtype", "float64", "--digits", "17", "-q"]
+    options += ["--labels", str(tmp_path / "labels.tsv")] if method == "f-test" else []
+    done = run_here(["rank", str(file), *options], capfd)
+    expected = pd.read_csv(StringIO(done.out), sep="\t", index_col="feature")
+    positions = [int(name[1:]) for name in expected.index]
+    assert found.order.tolist() == positions
+    np.testing.assert_allclose(found.table["score"], expected["score"], rtol=1e-9)
+
+
+LABELS = {
+    "array": CLASSES,
+    "list": CLASSES.tolist(),
+    "counted": pd.Series(CLASSES),
+    "by id": pd.Series(CLASSES, SAMPLES).sample(frac=1, random_state=1),
+    "dict": dict(zip(SAMPLES, CLASSES)),
+    "categories": pd.Categorical(CLASSES),
+}
+
+
+@pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
+def test_labels_of_every_kind(labels: Any) -> None:
+    expected = sfs.rank(made(), method="f-test", labels="cell type")
+    found = sfs.rank(FRAME, method="f-test", labels=labels)
+    assert found.order.tolist() == expected.order.tolist()
+
+
+def test_columns_of_obs_and_graphs_of_the_object() -> None:
+    adata = made()
+    S = np.exp(-((X[:, None, :6] - X[None, :, :6]) ** 2).sum(axis=2))
+    adata.obsp["mine"], adata.obsm["X_pca"] = csr_array(S), X[:, :3]
+    inside = sfs.rank(adata, method="laplacian", similarity="obsp:mine")
+    for graph in (S, csr_array(S), pd.DataFrame(S, SAMPLES, SAMPLES).iloc[::-1, ::-1]):
+        found = sfs.rank(adata, method="laplacian", similarity=graph)
+        np.testing.assert_allclose(found.table["score"], inside.table["score"], rtol=1e-6)
+    by_key = sfs.rank(adata, method="laplacian", similarity="obsm:X_pca", neighbors=4)
+    given = sfs.rank(adata, method="laplacian", coordinates=X[:, :3], neighbors=4)
+    assert by_key.order.tolist() == given.order.tolist()
+    adjusted = sfs.rank(adata, method="f-test", labels="cell type", adjust=("age",))
+    other = sfs.rank(adata, method="f-test", labels="cell type", adjust=adata.obs["age"])
+    assert adjusted.order.tolist() == other.order.tolist()
+
+
+def test_what_is_written_back() -> None:
+    adata = made()
+    found = sfs.rank(adata, method="f-test", labels="cell type", top=6)
+    assert found.adata is adata
+    in_order = adata.var["sfs_rank"].sort_values().index
+    assert in_order.tolist() == adata.var_names[found.order].tolist()
+    assert found.table.index.tolist() == in_order[:6].tolist()
+    assert adata.var_names[adata.var["highly_variable"]].tolist() == GENES[:6]
+    assert json.loads(adata.uns["sfs"]["record"])["config"]["method"] == "f-test"
+    with pytest.warns(sfs.SfsWarning, match="replaced"):
+        copied = sfs.rank(adata, method="variance", top=3, copy=True, key_added="v")
+    assert copied is not adata
+    assert "v_rank" in copied.var
+    assert "v_rank" not in adata.var
+    assert copied.var["highly_variable"].sum() == 3
+
+
+def test_an_h5ad_survives_what_is_written(tmp_path: Path) -> None:
+    adata = made()
+    sfs.rank(adata, method="variance", top=5)
+    adata.write_h5ad(tmp_path / "a.h5ad")
+    again = ad.read_h5ad(tmp_path / "a.h5ad")
+    assert again.var["highly_variable"].sum() == 5
+    assert again.uns["sfs"]["record"] == adata.uns["sfs"]["record"]
+    tables = again.uns["sfs"]["table"], adata.uns["sfs"]["table"]
+    pd.testing.assert_frame_equal(*map(with_objects, tables))
+
+
+def test_raw_and_layers() -> None:
+    adata = made()
+    adata.layers["log"], adata.raw = np.log1p(X), made(np.hstack([X])).copy()
+    by_layer = sfs.rank(adata, method="variance", layer="log")
+    assert by_layer.order.tolist() == sfs.rank(np.log1p(X), method="variance").order.tolist()
+    adata.X = adata.X * 2
+    of_raw = sfs.rank(adata, method="variance", use_raw=True)
+    expected = sfs.rank(X, method="variance")
+    np.testing.assert_allclose(of_raw.table["score"], expected.table["score"])
+
+
+def test_modalities_are_sources() -> None:
+    """What MuData has, of which only these names are used."""
+    rna, mirna = made(), made(X[:, ::-1].copy())
+    whole = SimpleNamespace(
+        n_mod=2, mod={"rna": rna, "mirna": mirna}, obs=pd.DataFrame({"site": CLASSES}, SAMPLES)
+    )
+    found = sfs.rank(whole, modality="rna", source=["mirna"], method="spec")
+    given = sfs.rank(FRAME, source={"mirna": pd.DataFrame(X[:, ::-1], SAMPLES)}, method="spec")
+    assert found.order.tolist() == given.order.tolist()
+    assert found.adata is rna
+    by_site = sfs.rank(whole, modality="rna", labels="site", method="f-test")
+    assert by_site.order.tolist() == sfs.rank(X, labels=CLASSES, method="f-test").order.tolist()
+    with pytest.raises(ValueError, match="2 modalities"):
+        sfs.rank(whole, method="variance")
+
+
+@pytest.mark.parametrize("transform", ["", "log1p,quantile"])
+def test_no_file_is_made_for_what_is_in_memory(
+    transform: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "absent"))
+    labels = pd.Series(CLASSES, SAMPLES)
+    for data in (FRAME, made(), made(csr_array(X))):
+        if transform and data is not FRAME:
+            continue  # a zero of a sparse matrix has no rank
+        found = sfs.rank(data, labels=labels, method="f-test", transform=transform, stability=4)
+        sfs.select(found, top=5)
+        sfs.evaluate(data, list=found, labels=labels, lengths=[6], splits=4, repeats=1)
+    source = {"other": FRAME.iloc[:, ::-1]}
+    sfs.rank(FRAME, source=source, method="spec", transform=transform)
+    assert not list(tmp_path.iterdir())
+
+
+def test_sets_and_several_sources() -> None:
+    sets = {"one": GENES[:5], "two": GENES[4:12]}
+    found = sfs.rank(made(), source={"sets": sets, "expression": "target:"}, method="spec")
+    assert len(found) == M
+    similarity = sfs.fuse(made(), {"sets": sets, "expression": "target:"})
+    assert similarity.index.tolist() == SAMPLES
+    np.testing.assert_allclose(similarity, similarity.T)
+    adata = made()
+    sfs.fuse(adata, {"sets": sets, "expression": "target:"})
+    np.testing.assert_allclose(adata.obsp["sfs_fused"], similarity)
+
+
+def test_fuse_warns_as_the_command_does() -> None:
+    counts = np.random.default_rng(0).poisson(200, (N, M))
+    with pytest.warns(sfs.SfsWarning, match="raw counts.*the graph"):
+        sfs.fuse(counts, {"expression": "target:"})
+    with pytest.raises(sfs.SfsError, match="no knowledge source is given"):
+        sfs.fuse(counts, {})
+
+
+def test_lists_are_aggregated_chosen_and_judged() -> None:
+    adata = made()
+    f = sfs.rank(adata, method="f-test", labels="cell type")
+    v = sfs.rank(adata, method="variance")
+    together = sfs.aggregate({"f": f, "v": v})
+    assert {"rank_f", "rank_v"} <= set(together.columns)
+    mean = (f.table["rank"] + v.table["rank"])[together.index]
+    assert (np.diff(mean) >= 0).all()
+    assert sfs.select(f, top=4) == f.top(4)
+    assert sfs.select(f, fdr=0.01) == f.table.index[f.table["q_value"] <= 0.01].tolist()
+    assert set(sfs.select(f, cv=True, lengths="2,5,10")) <= set(f.top(10))
+    judged = sfs.evaluate(adata, list=f, labels="cell type", lengths=[6], splits=4, repeats=1)
+    wanted = judged.table.query("list == 'list' and measure == 'balanced_accuracy'")
+    assert wanted["value"].max() > 0.9
+    compared = sfs.compare(
+        adata,
+        ["variance"],
+        rankings={"f": {"method": "f-test"}},
+        lists={"mine": GENES[:6]},
+        labels="cell type",
+        lengths=[6],
+        splits=4,
+        repeats=1,
+    )
+    assert {"variance", "f", "mine"} <= set(compared.table["list"])
+
+
+def test_errors_are_those_of_python_too() -> None:
+    for error, call in (
+        ("no option 'metod'", lambda: sfs.rank(X, metod="spec")),
+        ("no annotation 'cell typ'", lambda: sfs.rank(made(), method="f-test", labels="cell typ")),
+        ("3 values for 24 samples", lambda: sfs.rank(X, method="f-test", labels=[1, 2, 3])),
+        ("1 axes", lambda: sfs.rank(X[0])),
+        ("layer needs AnnData", lambda: sfs.rank(X, layer="log")),
+        ("there is no layer", lambda: sfs.rank(made(), layer="log")),
+        ("not numbers", lambda: sfs.rank(X.astype(str).astype(object))),
+        ("copy is of an AnnData", lambda: sfs.rank(X, method="variance", copy=True)),
+        ("no such file", lambda: sfs.rank(X, method="variance", batch="")),
+        ("no such file", lambda: sfs.rank(X, method="variance", sample_weights="")),
+        ("about the command", lambda: sfs.rank(X, method="variance", out="results")),
+        ("about the command", lambda: sfs.select(sfs.rank(X), top=5, write_matrix="m.csv")),
+    ):
+        with pytest.raises(ValueError, match=error) as caught:
+            call()
+        assert isinstance(caught.value, sfs.SfsError)
+    bad = X.copy()
+    bad[3, 4] = np.inf
+    with pytest.raises(ValueError, match="infinite"):
+        sfs.rank(bad)
+
+
+def test_warnings_are_those_of_python() -> None:
+    spiked = X.copy()
+    spiked[0, :20] = 1e3
+    with pytest.warns(sfs.SfsWarning, match="one sample only") as caught:
+        sfs.rank(spiked, method="variance")
+    assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sfs.rank(X, method="variance")
+
+
+def test_everything_public_is_there() -> None:
+    for name in sfs.__all__:
+        assert getattr(sfs, name).__doc__ or name == "__version__"
+
+
+@pytest.mark.parametrize("call", ["evaluate", "compare"])
+def test_scikit_learn_that_is_not_there_is_named(call, monkeypatch):
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(12, 5)))
+    given = {"method": "f-test"} if call == "evaluate" else {"methods": ["f-test"]}
+    with pytest.raises(sfs.SfsError, match="scikit-learn"):
+        getattr(sfs, call)(X, labels=pd.Series(["a", "b"] * 6), **given)
+
+
+def test_selectors_without_scikit_learn_say_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sklearn.base", None)
+    monkeypatch.delitem(sys.modules, "sfs_cli.sklearn", raising=False)
+    with pytest.raises(ImportError, match=r"pip install 'sfs-cli\[ml\]'"):
+        importlib.import_module("sfs_cli.sklearn")
+
+
+def test_var_and_uns_have_the_columns_of_the_ranking(tmp_path: Path) -> None:
+    adata = made()
+    found = sfs.rank(adata, method="f-test", labels="cell type", n_top_genes=6, key_added="f")
+    names = ["score", "status", "p_value", "q_value", "highest_class"]
+    table = found._whole.loc[GENES]
+    for name in names:
+        assert adata.var[f"f_{name}"].tolist() == pytest.approx(table[name].tolist())
+    adata.write_h5ad(tmp_path / "a.h5ad")
+    again = ad.read_h5ad(tmp_path / "a.h5ad").uns["f"]
+    assert again["table"].index.tolist() == found._whole.index.tolist()
+    np.testing.assert_array_equal(again["table"]["q_value"], found._whole["q_value"])
+    assert again["params"]["method"] == "f-test"
+    sfs.rank(adata, method="variance", key_added="other")
+    assert adata.var["highly_variable"].sum() == 6  # of the other key
+    with pytest.warns(sfs.SfsWarning, match="taken out"):
+        sfs.rank(adata, method="variance", key_added="f")
+    assert not {"highly_variable", "f_p_value", "means"} & {*adata.var}
+    assert "hvg" not in adata.uns
+
+
+def test_marks_that_are_fewer_than_asked_for_are_told_of() -> None:
+    adata = made()
+    adata.raw = adata
+    part = adata[:, GENES[4:20]].copy()
+    with pytest.warns(sfs.SfsWarning, match="marks 2 features(.|\\n)*4 of the 6 best are not"):
+        sfs.rank(part, method="f-test", labels="cell type", use_raw=True, top=6)
+    assert part.var_names[part.var["highly_variable"]].tolist() == GENES[4:6]
+    assert sorted(part.var["sfs_rank"])[:2] == [
+        *np.flatnonzero(part.uns["sfs"]["table"].index.isin(GENES[4:6])) + 1
+    ]
+    with pytest.warns(
+        sfs.SfsWarning, match="marks 5 features.*where 20 were asked for: 5 have a score"
+    ):
+        sfs.rank(adata, method="mrsf", select=5, top=20, similarity="knn")
+    assert adata.var["highly_variable"].sum() == 5
+    assert sorted(adata.var["sfs_rank"].dropna()) == [1, 2, 3, 4, 5]
+
+
+def test_arguments_of_scanpy_are_taken_or_answered() -> None:
+    adata = made()
+    part = sfs.rank(adata, method="variance", top=5, subset=True, copy=True)
+    assert part.shape == (N, 5)
+    assert adata.shape == (N, M)
+    assert sfs.rank(adata, method="variance", inplace=False).adata is None
+    assert not {"sfs_rank", "highly_variable"} & {*adata.var}
+    adata.obs["site"] = ["x", "y"] * (N // 2)
+    by_key = sfs.rank(adata, method="variance", batch_key="site")
+    assert by_key.order.tolist() == sfs.rank(adata, method="variance", batch="site").order.tolist()
+    sfs.rank(adata, method="variance", n_top_genes=7, subset=True)
+    assert adata.shape == (N, 7)
+    for error, options in (
+        ("one option", {"n_top_genes": 5, "top": 6}),
+        ("does not say how many", {"subset": True}),
+        ("give method", {"flavor": "seurat"}),
+        ("as labels", {"groupby": "site"}),
+        ("there is none", {"copy": True, "inplace": False}),
+    ):
+        with pytest.raises(ValueError, match=error):
+            sfs.rank(adata, method="variance", **options)
+
+
+def test_a_directed_graph_is_averaged_with_its_transpose() -> None:
+    adata = made()
+    S = np.exp(-((X[:, None, :6] - X[None, :, :6]) ** 2).sum(axis=2))
+    S *= np.sort(S)[:, -5:-4] <= S
+    adata.obsp["mine"] = csr_array(S)
+    with pytest.warns(sfs.SfsWarning, match="directed graph"):
+        found = sfs.rank(adata, method="laplacian", similarity="obsp:mine")
+    expected = sfs.rank(adata, method="laplacian", similarity=(S + S.T) / 2)
+    np.testing.assert_allclose(found.ranking.score, expected.ranking.score)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_what_a_mudata_has_of_all_its_samples_is_found() -> None:
+    mudata = pytest.importorskip("mudata")
+    rna, protein = made(), made(X[::-1].copy())
+    protein.var_names = [f"p{i}" for i in range(M)]
+    protein = protein[::-1].copy()
+    protein.obs_names = SAMPLES[::-1]
+    protein.obs["ct"] = protein.obs["cell type"].astype(str)
+    whole = mudata.MuData({"rna": rna, "protein": protein})
+    S = np.exp(-((X[:, None, :6] - X[None, :, :6]) ** 2).sum(axis=2))
+    graph = pd.DataFrame(S, SAMPLES, SAMPLES)
+    whole.obsp["connectivities"] = csr_array(graph.loc[whole.obs_names, whole.obs_names])
+    other = np.eye(N) + 0.1
+    rna.obsp["connectivities"] = csr_array(other)
+    asked = {"modality": "rna", "method": "laplacian"}
+    with pytest.warns(sfs.SfsWarning, match="obsp:rna:connectivities"):
+        found = sfs.rank(whole, similarity="obsp:connectivities", **asked)
+    expected = sfs.rank(FRAME, similarity=graph, method="laplacian")
+    np.testing.assert_allclose(found.ranking.score, expected.ranking.score, rtol=1e-6)
+    own = sfs.rank(whole, similarity="obsp:rna:connectivities", **asked)
+    expected = sfs.rank(FRAME, similarity=other, method="laplacian")
+    np.testing.assert_allclose(own.ranking.score, expected.ranking.score, rtol=1e-6)
+    by_other = sfs.rank(whole, modality="rna", method="f-test", labels="protein:ct")
+    labels = protein.obs["ct"]
+    expected = sfs.rank(FRAME, method="f-test", labels=labels)
+    assert by_other.order.tolist() == expected.order.tolist()
+    with pytest.raises(ValueError, match="no annotation 'protein:none'"):
+        sfs.rank(whole, modality="rna", method="f-test", labels="protein:none")
+
+
+def test_a_joint_ranking_marks_the_genes_of_the_anndata() -> None:
+    adata = made()
+    other = pd.DataFrame(X[:, 5:11] + 1, SAMPLES, [f"other{i}" for i in range(6)])
+    asked: dict[str, Any] = {"method": "msfs", "source": {"expression": "target:", "mine": other}}
+    with pytest.warns(sfs.SfsWarning, match="marks .* features?, where 9 were asked for"):
+        sfs.rank(adata, **asked, rank_sources="mine", top=9)
+    first = adata.uns["sfs"]["table"].index[:9]
+    assert {*adata.var_names[adata.var["highly_variable"]]} == {*first} & {*GENES}
+    np.testing.assert_allclose(adata.var["means"], X.mean(axis=0))

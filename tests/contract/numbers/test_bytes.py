@@ -1,0 +1,255 @@
+"""The same matrix gives the same bytes, whatever it is stored in and however it is run."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sfs_cli.store import build
+from tests.contract.io.format_cases import CASES, write_csv
+from tests.contract.numbers.commands import facts, ranked, ranking_bytes, sfs
+from tests.making import annotated, write_parquet
+
+SMALL = {
+    "phi2": ("--ranking", "phi2"),
+    "knn": ("--similarity", "knn", "--neighbors", "5"),
+    "components": (
+        *("--similarity", "knn", "--neighbors", "5"),
+        *("--components", "6", "--variable-genes", "50"),
+    ),
+    "phi3": ("--ranking", "phi3", "--gamma-power", "3"),
+    "variance": ("--method", "variance"),
+}
+
+
+def small() -> tuple[np.ndarray, list[str], list[str]]:
+    """120 features x 40 samples, many of them zero, exact in float32; one feature is constant."""
+    rng = np.random.default_rng(12)
+    values = rng.poisson(1.5, size=(120, 40)) * rng.uniform(0.5, 2, size=(120, 1))
+    values[:20] += rng.normal(size=(20, 40)) + np.arange(40) % 2
+    values[7] = 0
+    names = [f"gene{i}" for i in range(120)], [f"sample{i}" for i in range(40)]
+    return values.astype(np.float32).astype(np.float64), *names
+
+
+@pytest.fixture(scope="module")
+def from_csv(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, bytes]]:
+    """A CSV file, and its ranking by every method."""
+    folder = tmp_path_factory.mktemp("csv")
+    path = write_csv(folder, *small())
+    return path, {k: ranking_bytes(folder / k, path, *o) for k, o in SMALL.items()}
+
+
+SPARSE = ("h5ad csr", "h5ad csc", "zarr 3 csr", "10x folder", "mtx by feature", "10x h5")
+"""Formats that are stored without zeros, and scored from the other values alone."""
+
+
+def check_same(made: bytes, expected: bytes, case: str, name: str) -> None:
+    """Compare a ranking with that of the CSV file: the bytes, or of `SPARSE` formats the numbers.
+
+    Sums without zeros are rounded otherwise, and a score between two decimals may go to either.
+    """
+    if case not in SPARSE:
+        assert made == expected, name
+        return
+    lines = [[line.split("\t") for line in text.decode().splitlines()] for text in (made, expected)]
+    for own, other in zip(*lines, strict=True):
+        assert own[:2] + own[3:] == other[:2] + other[3:], name
+        if own[2] != other[2]:
+            np.testing.assert_allclose(float(own[2]), float(other[2]), rtol=1.01e-9)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_format_gives_the_same_bytes(
+    case: str, from_csv: tuple[Path, dict[str, bytes]], tmp_path: Path
+) -> None:
+    folder = tmp_path / "matrix"
+    folder.mkdir()
+    path = CASES[case](folder, *small())
+    for name, options in SMALL.items():
+        out = tmp_path / name.replace(" ", "-")
+        made, expected = ranking_bytes(out, path, *options), from_csv[1][name]
+        if ".gct" in path.name:  # it has descriptions, which are kept as columns
+            width = expected.partition(b"\n")[0].count(b"\t") + 1
+            rows = (line.split(b"\t") for line in made.split(b"\n"))
+            made = b"\n".join(b"\t".join(row[:width]) for row in rows)
+        check_same(made, expected, case, name)
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_samples_in_rows_give_the_same_bytes(
+    form: str, from_csv: tuple[Path, dict[str, bytes]], tmp_path: Path
+) -> None:
+    values, features, samples = small()
+    if form == "csv":
+        path = write_csv(tmp_path, values.T, samples, features)
+    else:
+        path = write_parquet(tmp_path / "matrix.parquet", values.T, samples, features)
+    for name, options in SMALL.items():
+        found = ranking_bytes(tmp_path / name, path, "--rows", "samples", *options)
+        assert found == from_csv[1][name], name
+
+
+@pytest.mark.parametrize("kind", ["csv", "h5ad csr"])
+def test_a_store_gives_the_same_bytes(
+    kind: str, from_csv: tuple[Path, dict[str, bytes]], tmp_path: Path
+) -> None:
+    store, path = tmp_path / "matrix.store", CASES[kind](tmp_path, *small())
+    sfs("convert", path, store)
+    for name, options in SMALL.items():
+        made = ranking_bytes(tmp_path / name, store, *options)
+        assert made == ranking_bytes(tmp_path / f"{name}-file", path, *options), name
+        check_same(made, from_csv[1][name], kind, name)
+
+
+@pytest.mark.parametrize("kind", ["csv", "h5ad csr"])
+def test_what_memory_held_before_changes_no_bit(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Arrays that are made without values hold what was there before: other numbers each time."""
+    path, really, found = CASES[kind](tmp_path, *small()), (np.empty, np.empty_like), []
+    for value in (0, 0x55, 0xFF):
+
+        def filled(make: Any, *given: Any, value: int = value, **options: Any) -> np.ndarray:
+            made = make(*given, **options)
+            if made.size and made.dtype.kind in "fiub" and made.flags.c_contiguous:
+                made.reshape(-1).view(np.uint8)[:] = value
+            return made
+
+        for name, make in zip(("empty", "empty_like"), really):
+            monkeypatch.setattr(np, name, partial(filled, make))
+        tables = [
+            ranked(tmp_path / f"{name}-{value}", path, *options) for name, options in SMALL.items()
+        ]
+        found.append([(table.feature, table.score.tobytes()) for table in tables])
+    assert found[0] == found[1] == found[2]
+
+
+def test_a_second_run_gives_the_same_bytes(
+    from_csv: tuple[Path, dict[str, bytes]], tmp_path: Path
+) -> None:
+    path, expected = from_csv
+    for name, options in SMALL.items():
+        assert ranking_bytes(tmp_path / name, path, "--force", *options) == expected[name]
+        assert ranking_bytes(tmp_path / name, path, "--force", *options) == expected[name]
+
+
+@pytest.mark.parametrize(
+    ("size", "dtype"),
+    [
+        ("7", "float32"),
+        ("1", "float64"),
+        *(
+            pytest.param(size, dtype, marks=pytest.mark.nightly)
+            for size, dtype in [
+                ("1", "float32"),
+                ("64", "float32"),
+                ("7", "float64"),
+                ("64", "float64"),
+            ]
+        ),
+    ],
+)
+def test_block_sizes_change_rounding_alone(
+    size: str, dtype: str, from_csv: tuple[Path, dict[str, bytes]], tmp_path: Path
+) -> None:
+    path, _ = from_csv
+    for name, options in SMALL.items():
+        given = ("--dtype", dtype, *options)
+        whole = ranked(tmp_path / f"{name}-whole", path, *given)
+        cut = ranked(tmp_path / f"{name}-cut", path, "--block-size", size, *given)
+        assert cut.feature == whole.feature
+        np.testing.assert_allclose(cut.score, whole.score, rtol=1e-12)
+        text = ranking_bytes(tmp_path / f"{name}-text", path, *given)
+        assert ranking_bytes(tmp_path / f"{name}-t", path, "--block-size", size, *given) == text
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("threads", ["1", pytest.param("2", marks=pytest.mark.nightly), "3"])
+def test_processes_of_their_own_give_the_same_bytes(
+    threads: str, from_csv: tuple[Path, dict[str, bytes]]
+) -> None:
+    """As installed, each process sets up its own BLAS."""
+    path, expected = from_csv
+    for name in ("phi2", "phi3"):
+        words = [sys.executable, "-m", "sfs_cli", "rank", str(path), "-q", "--threads", threads]
+        done = subprocess.run([*words, *SMALL[name]], capture_output=True, check=True)
+        assert done.stdout == expected[name], name
+
+
+LARGE = (160, 30_000)
+"""Samples and features: 19 MB in float32, more than a quarter of 64 MB."""
+
+
+@pytest.fixture(scope="module", params=["genes in rows", "samples in rows", "sparse"])
+def large(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    rng = np.random.default_rng(13)
+    values = rng.standard_normal(LARGE, np.float32) + (np.arange(160) % 4 < 2)[:, None]
+    folder = tmp_path_factory.mktemp("large")
+    features = [f"g{i}" for i in range(LARGE[1])]
+    samples = [f"s{i}" for i in range(LARGE[0])]
+    if request.param == "genes in rows":
+        return write_parquet(folder / "matrix.parquet", values.T, features, samples)
+    stored: Any = values
+    if request.param == "sparse":
+        from scipy.sparse import csr_matrix
+
+        stored = csr_matrix(np.maximum(values, 0))
+    path = folder / "matrix.h5ad"
+    annotated(stored, features, samples).write_h5ad(path)
+    return path
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """The folders that matrices were spilled to."""
+    folders: list[Path] = []
+    really = build.open_store
+
+    def open_store(folder: Path, **given: Any) -> Any:
+        assert (folder / "manifest.json").is_file()
+        folders.append(folder)
+        return really(folder, **given)
+
+    monkeypatch.setattr(build, "open_store", open_store)
+    return folders
+
+
+@pytest.mark.parametrize("similarity", ["rbf", pytest.param("knn", marks=pytest.mark.nightly)])
+def test_threads_and_memory_do_not_change_a_byte(
+    large: Path, similarity: str, opened: list[Path], tmp_path: Path
+) -> None:
+    given = ("--similarity", similarity)
+    expected = ranking_bytes(tmp_path / "a", large, *given, "--threads", "1", "--memory", "4G")
+    assert not opened
+    assert expected.count(b"\n") == LARGE[1] + 1
+    two = ranking_bytes(tmp_path / "b", large, *given, "--threads", "2", "--memory", "4G")
+    assert two == expected
+    assert facts(tmp_path / "b")["plan"]["threads"] == 2
+    assert not opened
+    spilled = ranking_bytes(
+        tmp_path / "c", large, *given, "--memory", "64M", "--scratch", tmp_path / "scratch"
+    )
+    assert len(opened) == 1
+    assert not any((tmp_path / "scratch").iterdir())
+    assert spilled == expected
+
+
+@pytest.mark.nightly
+def test_a_store_is_the_same_bytes_whatever_memory_it_was_built_in(
+    large: Path, tmp_path: Path
+) -> None:
+    for name, memory in (("little", "64M"), ("much", "4G")):
+        sfs("convert", large, tmp_path / name, "--memory", memory)
+    little, much = ({p.name: p for p in (tmp_path / n).iterdir()} for n in ("little", "much"))
+    assert set(little) == set(much)
+    for name in set(little) - {"manifest.json"}:
+        assert little[name].read_bytes() == much[name].read_bytes(), name
+    first = ranking_bytes(tmp_path / "a", tmp_path / "little", "--threads", "2")
+    assert first == ranking_bytes(tmp_path / "b", large, "--threads", "1")

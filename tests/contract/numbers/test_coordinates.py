@@ -1,0 +1,266 @@
+"""Graphs of coordinates of the samples, from the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.contract.numbers.commands import code_of, facts, ranked, ranking_bytes, sfs
+from tests.making import annotated
+from tests.oracles import similarities as oracle
+
+SPEC = ("--method", "spec")
+N = 60
+
+
+@pytest.fixture
+def Z() -> np.ndarray:
+    return np.random.default_rng(1).normal(size=(N, 4))
+
+
+@pytest.fixture
+def cells(Z: np.ndarray, tmp_path: Path) -> Path:
+    """A matrix with an embedding that is not made from it."""
+    X = np.random.default_rng(2).normal(size=(N, 90)).astype(np.float32)
+    X[:, :30] += (Z @ np.random.default_rng(3).normal(size=(4, 30))).astype(np.float32)
+    made = annotated(X, obsm={"X_pca": Z, "spatial": Z[:, :2]})
+    made.obs["batch"] = ["a", "b"] * (N // 2)
+    made.write_h5ad(tmp_path / "cells.h5ad")
+    return tmp_path / "cells.h5ad"
+
+
+@pytest.fixture
+def table(Z: np.ndarray, tmp_path: Path) -> Path:
+    """The same coordinates in a file, in another order."""
+    frame = pd.DataFrame(Z, index=annotated(np.eye(N)).obs_names)
+    frame.iloc[::-1].to_parquet(tmp_path / "z.parquet")
+    return tmp_path / "z.parquet"
+
+
+GRAPHS = {
+    "knn": (
+        ("--similarity", "obsm:X_pca", "--neighbors", "5"),
+        lambda Z: oracle.knn(Z, 5),
+    ),
+    "binary": (
+        ("--similarity", "obsm:X_pca", "--neighbors", "5", "--edge-weights", "binary"),
+        lambda Z: oracle.knn(Z, 5, weight="binary"),
+    ),
+    "width": (
+        ("--coordinates", "obsm:X_pca", "--bandwidth", "1.5", "--neighbors", "10"),
+        lambda Z: oracle.knn(Z, 10, bandwidth=1.5),
+    ),
+    "rbf": (("--coordinates", "obsm:X_pca", "--similarity", "rbf"), oracle.rbf),
+    "self-tuning": (
+        ("--coordinates", "obsm:X_pca", "--similarity", "rbf", "--bandwidth", "self-tuning"),
+        lambda Z: oracle.rbf(Z, "self-tuning"),
+    ),
+    "diffusion": (
+        (
+            *("--coordinates", "obsm:X_pca", "--similarity", "diffusion"),
+            *("--beta", "0.5", "--neighbors", "7"),
+        ),
+        lambda Z: oracle.diffusion(Z, 7, 0.5),
+    ),
+}
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", GRAPHS)
+def test_the_graph_is_that_of_the_twin(
+    name: str, cells: Path, Z: np.ndarray, tmp_path: Path
+) -> None:
+    asked, twin = GRAPHS[name]
+    ids = annotated(np.eye(N)).obs_names
+    S = pd.DataFrame(twin(Z), index=ids, columns=ids)
+    S.to_csv(tmp_path / "S.tsv", sep="\t")
+    found = ranked(tmp_path / "found", cells, *SPEC, *asked)
+    expected = ranked(tmp_path / "twin", cells, *SPEC, "--similarity-file", tmp_path / "S.tsv")
+    np.testing.assert_allclose(found.by_feature(), expected.by_feature(), rtol=1e-7)
+    graph = facts(tmp_path / "found")["graph"]
+    assert graph["coordinates"] == next(word for word in asked if word.startswith("obsm:"))
+    assert graph["dimensions"] == 4
+
+
+def test_features_have_no_part_in_the_graph(cells: Path, tmp_path: Path) -> None:
+    """Planted genes follow the embedding; those of noise do not."""
+    given = (*SPEC, "--similarity", "obsm:X_pca", "--neighbors", "5")
+    top = ranked(tmp_path / "out", cells, *given).feature[:30]
+    planted = set(annotated(np.eye(90)).var_names[:30])
+    assert len(planted.intersection(top)) >= 28
+    passes = facts(tmp_path / "out")["passes"]
+    assert [p["of_matrix"] for p in passes if p["kind"] == "gram"] == [False]
+    # features left out change nothing of the others
+    some = ranked(tmp_path / "some", cells, *given, "--exclude", "g1$")
+    kept = {f: s for f, s in zip(some.feature, some.score) if not np.isnan(s)}
+    whole = ranked(tmp_path / "whole", cells, *given)
+    score = dict(zip(whole.feature, whole.score))
+    assert 0 < len(kept) < 90
+    assert all(score[f] == kept[f] for f in kept)
+
+
+@pytest.mark.nightly
+def test_all_spellings_give_the_same_bytes(cells: Path, table: Path, tmp_path: Path) -> None:
+    expected = ranking_bytes(tmp_path / "a", cells, *SPEC, "--similarity", "obsm:X_pca")
+    for i, given in enumerate(
+        [
+            ("--coordinates", "obsm:X_pca"),
+            ("--coordinates", table),
+            ("--coordinates", table, "--similarity", "knn"),
+            ("--config", tmp_path / "a" / "run.json"),
+        ]
+    ):
+        own = () if "--config" in given else SPEC
+        assert ranking_bytes(tmp_path / str(i), cells, *own, *given) == expected
+        again = ("rank", "--config", tmp_path / str(i) / "run.json", "--out", tmp_path / f"b{i}")
+        sfs(*again)
+        assert (tmp_path / f"b{i}" / "ranking.tsv").read_bytes() == expected
+    (tmp_path / "zarr").mkdir()
+    import anndata as ad
+
+    ad.read_h5ad(cells).write_zarr(tmp_path / "cells.zarr")
+    given = (*SPEC, "--similarity", "obsm:X_pca")
+    assert ranking_bytes(tmp_path / "z", tmp_path / "cells.zarr", *given) == expected
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(("kind", "many"), [("knn", False), ("knn", True), ("rbf", False)])
+def test_shards_threads_memory_and_resuming_give_the_same_bytes(
+    kind: str, many: bool, cells: Path, tmp_path: Path, set_limits: Callable[..., None]
+) -> None:
+    if many:
+        set_limits(dense_distances=2, panel=16)
+    asked = (*SPEC, "--coordinates", "obsm:X_pca", "--similarity", kind, "--block-size", "13")
+    expected = ranking_bytes(tmp_path / "one", cells, *asked, "--threads", "1")
+    graph = facts(tmp_path / "one")["graph"]
+    given = (*asked, "--threads", "3", "--memory", "16M")
+    assert ranking_bytes(tmp_path / "three", cells, *given) == expected
+    planned = facts(tmp_path / "one")["passes"]
+    assert all(p["executed"] == p["planned"] for p in planned if p["exact"])
+    assert not [p for p in planned if not p["planned"] and p["kind"] != "look"]
+    plan = tmp_path / "plan"
+    sfs("shard", "init", plan, cells, *asked, "--shards", "3")
+    for _ in range(6):
+        for i in (1, 2, 3):
+            sfs("shard", "run", plan, str(i))
+    sfs("shard", "merge", plan, "--out", tmp_path / "merged")
+    assert (tmp_path / "merged" / "ranking.tsv").read_bytes() == expected
+    assert facts(tmp_path / "merged")["graph"] == graph
+    assert ranking_bytes(tmp_path / "resumed", cells, *asked, "--resume") == expected
+
+
+def test_shards_notice_other_coordinates(cells: Path, table: Path, tmp_path: Path) -> None:
+    import anndata as ad
+
+    for i, given in enumerate([("--similarity", "obsm:X_pca"), ("--coordinates", table)]):
+        plan = tmp_path / f"plan{i}"
+        sfs("shard", "init", plan, cells, *SPEC, *given, "--shards", "2")
+        if i:
+            pd.read_parquet(table).mul(2).to_parquet(table)
+        else:
+            made = ad.read_h5ad(cells)
+            made.obsm["X_pca"] = made.obsm["X_pca"] + np.arange(4)
+            made.write_h5ad(cells)
+        assert code_of("shard", "run", plan, "1") == 3
+
+
+@pytest.mark.nightly
+@pytest.mark.xdist_group("pynndescent")  # one worker compiles it
+def test_many_cells_are_searched_approximately(
+    cells: Path, tmp_path: Path, set_limits: Callable[..., None]
+) -> None:
+    pytest.importorskip("pynndescent")
+    given = (*SPEC, "--similarity", "obsm:X_pca", "--bandwidth", "2")
+    expected = ranked(tmp_path / "exact", cells, *given)
+    assert facts(tmp_path / "exact")["graph"]["search"] == "exact"
+    set_limits(dense_distances=2, approximate_above=50)
+    found = ranked(tmp_path / "found", cells, *given)
+    assert facts(tmp_path / "found")["graph"]["search"] == "approximate (pynndescent)"
+    np.testing.assert_allclose(found.by_feature(), expected.by_feature(), rtol=1e-6)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("graph", ["knn", "rbf"])
+def test_a_profile_is_the_same_graph(graph: str, cells: Path, table: Path, tmp_path: Path) -> None:
+    own = ranked(
+        tmp_path / "own", cells, *SPEC, "--coordinates", "obsm:X_pca", "--similarity", graph
+    )
+    for i, path in enumerate(["obsm:X_pca", f"{table},rows=samples"]):
+        source = f"p=profile:{path},similarity={graph}"
+        out = tmp_path / f"{i}"
+        found = ranked(out, cells, "--method", "msfs", "--source", source)
+        np.testing.assert_allclose(found.by_feature(), own.by_feature(), rtol=1e-5)
+    again = ("rank", "--config", tmp_path / "0" / "run.json", "--out", tmp_path / "again")
+    sfs(*again, "--format", "parquet")
+    plan = tmp_path / "plan"
+    given = ("--method", "msfs", "--source", f"p=profile:obsm:X_pca,similarity={graph}")
+    sfs("shard", "init", plan, cells, *given, "--shards", "2", "--format", "parquet")
+    sfs("shard", "merge", plan, "--finish", "--out", tmp_path / "merged")
+    merged = (tmp_path / "merged" / "ranking.parquet").read_bytes()
+    assert merged == (tmp_path / "again" / "ranking.parquet").read_bytes()
+
+
+def test_two_profiles_of_one_file_are_fused(cells: Path, tmp_path: Path) -> None:
+    given = (
+        *("--method", "msfs", "--source", "p=profile:obsm:X_pca,similarity=knn"),
+        *("--source", "s=profile:obsm:spatial,similarity=car,neighbors=4,rho=0.8"),
+        *("--source", "e=target:,similarity=knn"),
+    )
+    ranked(tmp_path / "out", cells, *given)
+    sources = facts(tmp_path / "out")["knowledge"]["sources"]
+    assert [s["name"] for s in sources] == ["p", "s", "e"]
+    assert sources[1]["rho"] == 0.8
+
+
+def test_samples_without_coordinates_are_left_out_on_request(
+    cells: Path, table: Path, tmp_path: Path
+) -> None:
+    few = tmp_path / "few.parquet"
+    pd.read_parquet(table).iloc[:50].to_parquet(few)
+    given = (*SPEC, "--coordinates", few)
+    assert code_of("rank", cells, *given) == 3
+    sfs("rank", cells, *given, "--samples", "intersect", "--out", tmp_path / "out")
+    assert facts(tmp_path / "out")["input"]["n_samples"] == 50
+
+
+def test_members_with_a_graph_take_it(cells: Path, tmp_path: Path) -> None:
+    found = ranked(
+        tmp_path / "out",
+        cells,
+        *("--method", "kogs", "--members", "spec,variance", "--similarity", "obsm:X_pca"),
+    )
+    assert len(found.feature) == 90
+    members = facts(tmp_path / "out")["knowledge"]["members"]
+    assert members[0]["coordinates"] == "obsm:X_pca"
+    assert "coordinates" not in members[1]
+
+
+@pytest.mark.nightly
+def test_a_batch_has_the_graph_of_its_own_samples(cells: Path, tmp_path: Path) -> None:
+    import anndata as ad
+
+    whole = ad.read_h5ad(cells)
+    given = (*SPEC, "--similarity", "obsm:X_pca", "--neighbors", "4", "--transform", "quantile")
+    ranked(tmp_path / "both", cells, *given, "--batch", "obs:batch")
+    for i, name in enumerate(["a", "b"]):
+        part = tmp_path / f"{name}.h5ad"
+        whole[whole.obs["batch"] == name].copy().write_h5ad(part)
+        ranked(tmp_path / name, part, *given)
+        found = facts(tmp_path / "both")["batches"]["ranked"][i]
+        assert found["graph"] == facts(tmp_path / name)["graph"]
+    table = pd.read_parquet(tmp_path / "both" / "ranking.parquet").set_index("feature")
+    for name in ("a", "b"):
+        alone = pd.read_parquet(tmp_path / name / "ranking.parquet").set_index("feature")
+        np.testing.assert_array_equal(table[f"rank_{name}"], alone["rank"].loc[table.index])
+
+
+def test_coordinates_are_not_adjusted(cells: Path, tmp_path: Path) -> None:
+    given = (*SPEC, "--similarity", "obsm:X_pca", "--neighbors", "4")
+    adjusted = (*given, "--adjust", "obs:batch", "--transform", "quantile")
+    ranked(tmp_path / "adjusted", cells, *adjusted)
+    ranked(tmp_path / "plain", cells, *given)
+    assert facts(tmp_path / "adjusted")["graph"] == facts(tmp_path / "plain")["graph"]

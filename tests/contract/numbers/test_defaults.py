@@ -1,0 +1,101 @@
+"""What a run chooses for itself: it is said as options, and these options give the same bytes."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import anndata as ad
+import numpy as np
+import pandas as pd
+import pytest
+
+from sfs_cli import RankConfig
+from sfs_cli.cli.app import run
+from sfs_cli.options.graph import MOST_PROFILES
+from tests.making import names, write_parquet
+from tests.running import handlers_restored
+
+PROFILES = "--method mrsf-rounds --similarity knn-correlation"
+AMONG = "--method mrsf-rounds --similarity knn --components 50 --variable-genes all"
+ON_CELLS = "--method mrsf-rounds --similarity"
+
+
+def values(n: int, m: int) -> np.ndarray:
+    """Return m x n values, of which the first fifth follow three groups of samples."""
+    rng = np.random.default_rng(n)
+    X = rng.normal(5, 1, (m, n))
+    X[: m // 5] += 2 * (np.arange(n) % 3 == np.arange(m // 5)[:, None] % 3)
+    return X
+
+
+def table_and_choice(
+    file: Path, capfd: pytest.CaptureFixture[str], *options: str
+) -> tuple[str, list[str]]:
+    """Rank on standard output; return the table, and the options that were chosen."""
+    with handlers_restored():
+        assert run(["rank", str(file), *options]) == 0
+    said = capfd.readouterr()
+    lines = [line for line in said.err.splitlines() if "defaults: --" in line]
+    return said.out, shlex.split(lines[0].split("defaults:", 1)[1]) if lines else []
+
+
+@pytest.mark.parametrize(
+    ("n", "m", "options"),
+    [
+        (MOST_PROFILES, 120, PROFILES),
+        (MOST_PROFILES + 1, 120, AMONG),
+        (MOST_PROFILES + 1, 40, "--method mrsf-rounds --similarity knn"),
+    ],
+)
+def test_of_a_matrix(
+    n: int, m: int, options: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    file = write_parquet(tmp_path / "m.parquet", values(n, m))
+    table, chosen = table_and_choice(file, capfd)
+    assert chosen == options.split()
+    assert table_and_choice(file, capfd, *chosen) == (table, [])
+
+
+@pytest.mark.parametrize(("n", "method"), [(10_000, "mrsf-rounds"), (10_001, "spec")])
+def test_method_of_many_samples(n: int, method: str) -> None:
+    assert RankConfig("m.csv").for_samples(n).method == method
+
+
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize(
+    ("held", "asked", "options"),
+    [
+        (("connectivities", "X_pca"), "", f"{ON_CELLS} obsp:connectivities"),
+        (("X_pca", "X_umap"), "", f"{ON_CELLS} obsm:X_pca"),
+        (("X_umap",), "", PROFILES),
+        (("connectivities", "X_pca"), "--adjust obs:depth", PROFILES),
+        (("connectivities", "X_pca"), "--neighbors 4", PROFILES),
+        (("connectivities", "X_pca"), "--method variance", ""),
+    ],
+    ids=["graph", "PCA", "neither", "adjusted", "own neighbors", "no graph"],
+)
+def test_of_cells(
+    held: tuple[str, ...],
+    asked: str,
+    options: str,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """What an AnnData file holds is used, unless something is said of the graph or its values."""
+    X = values(60, 80).T.astype(np.float32)
+    cells = ad.AnnData(X, obs=pd.DataFrame({"depth": X.sum(axis=1)}, names("cell", 60)))
+    near = np.corrcoef(X)
+    inside = {
+        "connectivities": (cells.obsp, np.where(near > 0.1, near, 0)),
+        "X_pca": (cells.obsm, np.linalg.svd(X - X.mean(axis=0))[0][:, :5]),
+        "X_umap": (cells.obsm, X[:, :2]),
+    }
+    for name in held:
+        place, array = inside[name]
+        place[name] = array
+    file = tmp_path / "cells.h5ad"
+    cells.write_h5ad(file)
+    table, chosen = table_and_choice(file, capfd, *asked.split())
+    assert chosen == options.split()
+    assert table_and_choice(file, capfd, *asked.split(), *chosen) == (table, [])

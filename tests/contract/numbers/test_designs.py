@@ -1,0 +1,188 @@
+"""Tests for other designs than two normal classes, through the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from tests.contract.numbers.commands import code_of, facts, rank_to
+from tests.making import write_labels, write_table
+from tests.running import run_here
+
+N, M = 45, 60
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(7)
+    dose = np.arange(N) % 3
+    X = rng.lognormal(size=(M, N))
+    X[:10] *= 1 + np.arange(1, 11)[:, None] * dose
+    X[10:15] /= 1 + dose
+    X[20] = np.round(X[20])  # equal values
+    X[21] = 4
+    write_table(tmp_path / "m.csv", X)
+    write_labels(tmp_path / "two.tsv", [f"c{d // 2}" for d in dose])
+    write_labels(tmp_path / "three.tsv", [f"c{d}" for d in dose])
+    write_labels(tmp_path / "dose.tsv", [str(d) for d in dose])
+    return tmp_path
+
+
+def table_of(study: Path, *words: str) -> pd.DataFrame:
+    out = rank_to(study / "out", study / "m.csv", *words, "--dtype", "float64", "--digits", "17")
+    return pd.read_csv(out / "ranking.tsv", sep="\t", index_col="feature")
+
+
+def values_of(study: Path) -> pd.DataFrame:
+    return pd.read_csv(study / "m.csv", index_col=0)
+
+
+def test_the_rank_test_is_that_of_scipy(study: Path) -> None:
+    X, labels = values_of(study), str(study / "two.tsv")
+    found = table_of(study, "--method", "rank-test", "--labels", labels).loc[X.index].drop("g21")
+    dose = np.arange(N) % 3
+    one, two = X.to_numpy()[:, dose < 2], X.to_numpy()[:, dose == 2]
+    for name, a, b in zip(X.index, one, two):
+        if name in found.index:
+            expected = stats.mannwhitneyu(b, a, use_continuity=True)
+            assert found["p_value"][name] == pytest.approx(expected.pvalue, rel=1e-9)
+            assert found["auc"][name] == pytest.approx(expected.statistic / 450, rel=1e-12)
+    assert list(found["direction"][:15]) == ["c1"] * 10 + ["c0"] * 5
+    assert ((found["auc"] > 0.5) == (found["direction"] == "c1")).all()
+    q = stats.false_discovery_control(found["p_value"])
+    np.testing.assert_allclose(found["q_value"], q, rtol=1e-12)
+    labels = str(study / "three.tsv")
+    found = table_of(study, "--method", "rank-test", "--labels", labels, "--force")
+    for name, f in zip(X.index, X.to_numpy()):
+        if name != "g21":
+            expected = stats.kruskal(*(f[dose == d] for d in range(3)))
+            assert found["score"][name] == pytest.approx(expected.statistic, rel=1e-9)
+            assert found["p_value"][name] == pytest.approx(expected.pvalue, rel=1e-9)
+    assert "auc" not in found
+
+
+def test_spearmans_correlation_is_that_of_scipy_and_signs_the_metric(study: Path) -> None:
+    X, labels = values_of(study), str(study / "dose.tsv")
+    words = ("--method", "spearman", "--labels", labels, "--label-type", "ordered")
+    found = table_of(study, *words)
+    for name, f in zip(X.index, X.to_numpy()):
+        if name != "g21":
+            expected = stats.spearmanr(f, np.arange(N) % 3)
+            assert found["rho"][name] == pytest.approx(expected.statistic, abs=1e-12)
+            assert found["p_value"][name] == pytest.approx(expected.pvalue, rel=1e-9)
+    out = rank_to(study / "rnk", study / "m.csv", *words, "--format", "rnk")
+    metric = pd.read_csv(out / "ranking.rnk", sep="\t", header=None, index_col=0)[1]
+    assert (np.sign(metric) == np.sign(found["rho"][metric.index])).all()
+    assert facts(out)["method"]["direction"] == "rho"
+
+
+def test_the_sign_of_a_rank_test_is_that_of_its_ranks(tmp_path: Path) -> None:
+    """One outlier makes the mean of the lower class the higher one."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(30, 20))
+    X[0, :10] += 3
+    X[0, 15] = 900
+    write_table(tmp_path / "m.csv", X)
+    labels = write_labels(tmp_path / "y.tsv", ["a"] * 10 + ["b"] * 10)
+    words = (tmp_path / "m.csv", "--method", "rank-test", "--labels", labels)
+    out = rank_to(tmp_path / "table", *words)
+    first = pd.read_csv(out / "ranking.tsv", sep="\t", index_col="feature").loc["g0"]
+    assert first["direction"] == "a"
+    assert first["mean_b"] > first["mean_a"]
+    out = rank_to(tmp_path / "rnk", *words, "--format", "rnk")
+    metric = pd.read_csv(out / "ranking.rnk", sep="\t", header=None, index_col=0)[1]
+    assert metric["g0"] < 0
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--method", "welch", "--adjust"), "give --method fisher, f-test or t-test"),
+        (("--method", "rank-test", "--block"), "give --method fisher, f-test or t-test"),
+        (("--method", "spearman", "--label-type", "ordered", "--adjust"), "give --method f-test"),
+        (("--method", "spearman"), "give --label-type ordered or continuous, or --method"),
+        (("--method", "rank-test", "--label-type", "ordered"), "--label-type classes"),
+    ],
+)
+def test_what_a_test_does_not_take(
+    words: tuple[str, ...], told: str, study: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    given = ["rank", str(study / "m.csv"), "--labels", str(study / "dose.tsv"), *words]
+    if words[-1].startswith("--"):
+        given.append(str(study / "three.tsv"))
+    done = run_here(given, capfd)
+    assert done.code == 2
+    assert told in done.err
+
+
+@pytest.mark.parametrize("method", ["welch", "rank-test", "spearman"])
+def test_null_features_have_uniform_p_values(method: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(4000, 40))
+    if method == "welch":
+        X[:, :14] *= 3
+    write_table(tmp_path / "m.csv", X)
+    labels = write_labels(tmp_path / "y.tsv", [str(int(i >= 14) + (i >= 27)) for i in range(40)])
+    words = ["--method", method, "--labels", labels]
+    words += ["--label-type", "ordered"] if method == "spearman" else []
+    out = rank_to(tmp_path / "out", tmp_path / "m.csv", *words)
+    p = pd.read_csv(out / "ranking.tsv", sep="\t")["p_value"]
+    for level in (0.2, 0.05, 0.01):
+        assert (p <= level).mean() == pytest.approx(level, abs=4 * np.sqrt(level / 4000))
+    assert "class-tests" not in json.dumps(facts(out)["warnings"])
+
+
+@pytest.mark.parametrize("method", ["welch", "rank-test", "spearman"])
+def test_subsets_and_batches_are_ranked_by_these_tests(method: str, study: Path) -> None:
+    words = ["--method", method, "--labels", str(study / "dose.tsv")]
+    words += ["--label-type", "ordered"] if method == "spearman" else []
+    assert code_of("rank", study / "m.csv", *words, "--stability", "4") == 0
+    batches = write_labels(study / "b.tsv", ["u"] * 20 + ["v"] * 25)
+    assert code_of("rank", study / "m.csv", *words, "--batch", batches) == 0
+
+
+@pytest.mark.parametrize("how", ["bh", "by", "storey"])
+def test_q_values_are_made_as_asked_for(how: str, study: Path) -> None:
+    for words in (
+        ("--method", "f-test", "--labels", str(study / "three.tsv")),
+        ("--method", "spec", "--similarity", "knn", "--pvalues", "moments", "--split", "features"),
+        ("--method", "kogs", "--members", "spec,variance", "--how", "rra"),
+    ):
+        found = table_of(study, *words, "--fdr-method", how, "--force")
+        p = found["p_value"].dropna().to_numpy()
+        part = facts(study / "out")["significance"]
+        if how == "bh":
+            continue
+        if how == "by":
+            q = stats.false_discovery_control(p, method="by")
+        else:
+            assert 0 < part["null_share"] <= 1
+            q = stats.false_discovery_control(p) * part["null_share"]
+        np.testing.assert_allclose(found["q_value"].dropna(), np.minimum(q, 1), rtol=1e-12)
+        assert part["fdr_method"] == how
+        assert part["features"] == (found["q_value"] <= 0.05).sum()
+        method = facts(study / "out")["method"]
+        assert method.get("q_value_at_most_0.05", part["features"]) == part["features"]
+
+
+def test_fdr_methods_that_are_wrong_or_idle(study: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    matrix = str(study / "m.csv")
+    done = run_here(["rank", matrix, "--method", "variance", "--fdr-method", "by"], capfd)
+    assert done.code == 2
+    assert "--fdr-method has no effect: --method variance has no p-values here" in done.err
+    assert (
+        run_here(["rank", matrix, "--pvalues", "moments", "--fdr-method", "holm"], capfd).code == 2
+    )
+    of_test = ["rank", matrix, "--labels", str(study / "three.tsv"), "--method", "f-test"]
+    for option in ("--batch", "--sample-weights"):
+        words = [*of_test, option, str(study / "three.tsv"), "--fdr-method", "by"]
+        done = run_here(words, capfd)
+        assert done.code == 2
+        assert option in done.err
+    words = ("--method", "spec", "--pvalues", "moments", "--fdr-method", "by", "--stability", "4")
+    assert code_of("rank", matrix, *words) == 0

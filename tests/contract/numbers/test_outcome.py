@@ -1,0 +1,246 @@
+"""Numeric labels and ordered classes through the command line."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from scipy import stats
+
+from tests.contract.numbers.commands import code_of, facts, rank_to, ranked, ranking_bytes, sfs
+from tests.making import annotated, write_table
+from tests.oracles import outcome as twin
+from tests.oracles import spec
+
+M, N = 60, 24
+AGE = np.round(np.random.default_rng(3).uniform(20, 90, N), 1)
+STAGE = np.array(["II", "I", "IV", "III"] * (N // 4))
+ORDER = ["I", "II", "III", "IV"]
+PLACE = np.array([ORDER.index(s) for s in STAGE], float)
+METHODS = {
+    "f-test": ("--method", "f-test"),
+    "relieff": ("--method", "relieff", "--neighbors", "5"),
+    "hsic": ("--method", "hsic"),
+    "spec": ("--method", "spec", "--similarity", "outcome"),
+    "mrsf": ("--method", "mrsf", "--response", "outcome", "--select", "5"),
+    "mrsf kernel": ("--method", "mrsf", "--similarity", "outcome", "--select", "5"),
+    "rfs": ("--method", "rfs"),
+    "mrmr": ("--method", "mrmr", "--select", "5"),
+    "kogs": ("--method", "kogs", "--members", "f-test,variance,relieff"),
+}
+KINDS = {
+    "continuous": ("--labels", "age.tsv:age", "--label-type", "continuous"),
+    "ordered": (
+        *("--labels", "age.tsv:stage", "--label-type", "ordered"),
+        *("--label-order", "I,II,III,IV"),
+    ),
+}
+
+
+def values() -> np.ndarray:
+    rng = np.random.default_rng(4)
+    X = rng.normal(5, 2, (M, N))
+    X[:6] += AGE / 5
+    X[6:9] += PLACE
+    return X.round(4)
+
+
+@pytest.fixture
+def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    write_table(tmp_path / "m.csv", values())
+    rows = [f"s{i}\t{a}\t{s}\n" for i, (a, s) in enumerate(zip(AGE, STAGE))]
+    (tmp_path / "age.tsv").write_text("sample\tage\tstage\n" + "".join(rows))
+    return tmp_path
+
+
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("method", METHODS)
+def test_threads_blocks_and_plans(method: str, kind: str, study: Path) -> None:
+    given = ("m.csv", *KINDS[kind], *METHODS[method])
+    one = ranking_bytes(study / "a", *given, "--threads", "1", "--block-size", "7")
+    two = ranking_bytes(study / "b", *given, "--threads", "2", "--block-size", "7")
+    assert one == two
+    recorded = facts(study / "a")["labels"]
+    assert recorded["type"] == kind
+    assert recorded["used"]
+    if kind == "continuous":
+        assert (recorded["smallest"], recorded["largest"]) == (AGE.min(), AGE.max())
+        assert recorded["classes"] == {}
+    else:
+        assert list(recorded["classes"]) == ORDER
+    again = ranking_bytes(study / "c", f"--config={study / 'a' / 'run.json'}")
+    assert again == one
+    if method != "kogs":
+        sfs("plan", *given)
+
+
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("method", ["f-test", "hsic", "spec"])
+def test_shards_give_the_bytes_of_one_run(method: str, kind: str, study: Path) -> None:
+    given = ("m.csv", *KINDS[kind], *METHODS[method], "--block-size", "7")
+    sfs("shard", "init", "plan", *given, "--shards", "3")
+    for shard in ("1", "2", "3") * 2:
+        sfs("shard", "run", "plan", shard)
+    sfs("shard", "merge", "plan", "--out", "merged")
+    merged = (study / "merged" / "ranking.tsv").read_bytes()
+    assert merged == ranking_bytes(study / "whole", *given)
+
+
+@pytest.mark.parametrize(("kind", "y"), [("continuous", AGE), ("ordered", PLACE)])
+def test_numbers_are_those_of_the_twins(kind: str, y: np.ndarray, study: Path) -> None:
+    given = ("m.csv", "--dtype", "float64", *KINDS[kind])
+    names = np.argsort([f"g{i}" for i in range(M)])
+    X = values().T
+    found = ranked(study / "f", *given, *METHODS["f-test"]).by_feature()
+    expected = np.array([twin.f_regression(f, y) for f in X.T])
+    np.testing.assert_allclose(found, expected[names], rtol=1e-8)
+    found = ranked(study / "r", *given, *METHODS["relieff"]).by_feature()
+    np.testing.assert_allclose(found, twin.rrelieff(X, y, 5)[names], rtol=1e-8, atol=1e-12)
+    found = ranked(study / "s", *given, *METHODS["spec"]).by_feature()
+    expected = spec.phi2(X, twin.kernel(y), lambda v: v)
+    np.testing.assert_allclose(found, expected[names], rtol=1e-8)
+
+
+def test_p_and_q_values_are_columns(study: Path) -> None:
+    rank_to(study / "out", "m.csv", *KINDS["continuous"], *METHODS["f-test"])
+    with (study / "out" / "ranking.tsv").open() as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    assert {row["feature"] for row in rows[:4]} <= {f"g{i}" for i in range(6)}
+    p = [float(row["p_value"]) for row in rows]
+    q = [float(row["q_value"]) for row in rows]
+    assert p == sorted(p)
+    assert all(0 < a <= b <= 1 for a, b in zip(p, q))
+
+
+def test_ordered_classes_may_be_numbers(study: Path) -> None:
+    rows = "".join(f"s{i}\t{10 * p:g}\n" for i, p in enumerate(PLACE))
+    (study / "grade.tsv").write_text("sample\tgrade\n" + rows)
+    named = ranking_bytes(study / "a", "m.csv", *KINDS["ordered"], *METHODS["f-test"])
+    given = ("m.csv", "--labels", "grade.tsv", "--label-type", "ordered")
+    assert ranking_bytes(study / "b", *given, *METHODS["f-test"]) == named
+    assert list(facts(study / "b")["labels"]["classes"]) == ["0", "10", "20", "30"]
+    (study / "more.tsv").write_text("sample\tgrade\n" + rows.replace("\t10\n", "\t10.0\n"))
+    given = ("m.csv", "--labels", "more.tsv", "--label-type", "ordered")
+    assert ranking_bytes(study / "c", *given, *METHODS["f-test"]) == named
+
+
+def test_the_order_in_a_file_may_be_a_list(study: Path) -> None:
+    content = {
+        **{"matrix": "m.csv", "labels": "age.tsv:stage", "label-type": "ordered"},
+        **{"label-order": ORDER, "method": "f-test"},
+    }
+    (study / "run.json").write_text(json.dumps(content))
+    by_file = ranking_bytes(study / "a", "--config=run.json")
+    assert by_file == ranking_bytes(study / "b", "m.csv", *KINDS["ordered"], *METHODS["f-test"])
+
+
+def test_samples_without_an_outcome_are_left_out_if_asked(study: Path) -> None:
+    text = (study / "age.tsv").read_text().splitlines(keepends=True)
+    text[3] = text[3].replace(f"{AGE[2]}", "NA")
+    (study / "age.tsv").write_text("".join(text))
+    given = ("--dtype", "float64", *KINDS["continuous"], *METHODS["f-test"])
+    found = ranked(study / "a", "m.csv", *given, "--samples", "intersect").by_feature()
+    kept = np.delete(np.arange(N), 2)
+    expected = np.array([twin.f_regression(f[kept], AGE[kept]) for f in values()])
+    np.testing.assert_allclose(found, expected[np.argsort([f"g{i}" for i in range(M)])], rtol=1e-8)
+
+
+def test_annotations_of_an_h5ad_and_their_report(study: Path) -> None:
+    data = annotated(values().T)
+    data.obs["age"] = AGE
+    data.obs["stage"] = STAGE
+    data.write_h5ad(study / "m.h5ad")
+    plain = ranking_bytes(study / "a", "m.csv", *KINDS["continuous"], *METHODS["f-test"])
+    given = ("m.h5ad", "--labels", "obs:age", "--label-type", "continuous", *METHODS["f-test"])
+    assert ranking_bytes(study / "b", *given) == plain
+    page = (study / "b" / "report.html").read_text()
+    assert "Outcome" in page
+    assert f"from {AGE.min():g} to {AGE.max():g}" in page
+    given = ("m.h5ad", "--labels", "obs:stage", *KINDS["ordered"][2:], *METHODS["f-test"])
+    rank_to(study / "c", *given)
+    assert "Ordered classes" in (study / "c" / "report.html").read_text()
+
+
+def squares_left(f: np.ndarray, D: np.ndarray) -> float:
+    residual = f - D @ np.linalg.lstsq(D, f, rcond=None)[0]
+    return float(residual @ residual)
+
+
+def test_covariates_make_the_f_test_the_partial_one(study: Path) -> None:
+    """F and p of the outcome beside the covariates, in the regression of each feature on all."""
+    site = np.arange(N) // 8
+    rows = "".join(f"s{i}\tsite{k}\n" for i, k in enumerate(site))
+    (study / "site.tsv").write_text("sample\tsite\n" + rows)
+    given = ("m.csv", "--dtype", "float64", *KINDS["continuous"], *METHODS["f-test"])
+    found = ranked(study / "a", *given, "--adjust", "site.tsv:site").by_feature()
+    D = np.column_stack([np.ones(N), site == 1, site == 2]).astype(float)
+    full = np.column_stack([D, AGE])
+    X = values()[np.argsort([f"g{i}" for i in range(M)])]
+    without, rest = (np.array([squares_left(f, each) for f in X]) for each in (D, full))
+    expected = (without - rest) / (rest / (N - 4))
+    # a small F of the twin is a difference of two sums near 100: its digits end at 1e-13
+    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
+    assert facts(study / "a")["method"]["degrees_of_freedom"] == [1, N - 4]
+    table = pq.read_table(study / "a" / "ranking.parquet").to_pandas()
+    p_values = stats.f.sf(expected, 1, N - 4)
+    np.testing.assert_allclose(table.sort_values("feature")["p_value"], p_values, rtol=1e-8)
+
+
+def test_an_outcome_that_covariates_explain_is_refused(study: Path) -> None:
+    rows = "".join(f"s{i}\t{2 * a}\n" for i, a in enumerate(AGE))
+    (study / "twice.tsv").write_text("sample\ttwice\n" + rows)
+    given = ("rank", "m.csv", *KINDS["continuous"], *METHODS["f-test"])
+    assert code_of(*given, "--adjust", "twice.tsv:twice") == 3
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_batches_are_ranked_by_their_own_outcomes(kind: str, study: Path) -> None:
+    rows = "".join(f"s{i}\t{'AB'[i // 12]}\n" for i in range(N))
+    (study / "batch.tsv").write_text("sample\tbatch\n" + rows)
+    given = ("m.csv", "--dtype", "float64", *KINDS[kind], *METHODS["f-test"])
+    rank_to(study / "out", *given, "--batch", "batch.tsv:batch", "--format", "parquet")
+    table = pq.read_table(study / "out" / "ranking.parquet").to_pandas()
+    y, X = AGE if kind == "continuous" else PLACE, values()
+    for name, part in (("A", slice(0, 12)), ("B", slice(12, N))):
+        F = {f"g{i}": twin.f_regression(f[part], y[part]) for i, f in enumerate(X)}
+        best = sorted(F, key=lambda g: -F[g])
+        assert table.sort_values(f"rank_{name}")["feature"].tolist() == best
+
+
+def test_inspect_tells_the_range(study: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    sfs("inspect", "m.csv", *KINDS["continuous"], "--json")
+    told = json.loads(capfd.readouterr().out)
+    assert (told["smallest"], told["largest"]) == (AGE.min(), AGE.max())
+    assert "classes" not in told
+
+
+@pytest.mark.nightly
+def test_genes_of_the_cell_cycle_follow_its_score(shared_data: Path, tmp_path: Path) -> None:
+    """pbmc68k_reduced: the S phase score is made of genes of DNA replication, PCNA among them."""
+    path = shared_data / "pbmc68k_reduced" / "10x_pbmc68k_reduced.h5ad"
+    shutil.copy(path, tmp_path / "m.h5ad")
+    labels = ("--labels", "obs:S_score", "--label-type", "continuous")
+    for method in ("f-test", "relieff", "hsic", "mrsf", "spec"):
+        found = ranked(tmp_path / method, tmp_path / "m.h5ad", *labels, *METHODS[method])
+        assert {"PCNA", "STMN1"} <= set(found.feature[:4]), method
+
+
+def test_genes_follow_the_estrogen_receptor(shared_data: Path, tmp_path: Path) -> None:
+    """tcga_brca: STC2, of the 200 genes, is a target of the receptor."""
+    table = pq.read_table(shared_data / "tcga_brca" / "protein.parquet").to_pylist()
+    protein = next(row for row in table if row["feature_id"] == "ER-alpha")
+    rows = [f"{sample}\t{level}\n" for sample, level in list(protein.items())[1:]]
+    (tmp_path / "er.tsv").write_text("sample\tlevel\n" + "".join(rows))
+    labels = ("--labels", tmp_path / "er.tsv", "--label-type", "continuous")
+    matrix = shared_data / "tcga_brca" / "mrna.parquet"
+    for method in ("f-test", "relieff", "hsic", "spec"):
+        found = ranked(tmp_path / method, matrix, *labels, *METHODS[method])
+        assert "STC2" in found.feature[:10], method

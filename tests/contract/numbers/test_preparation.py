@@ -1,0 +1,152 @@
+"""Steps of --transform through the command line: in order, and with the same bytes every time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sfs_cli.cli.app import run
+from sfs_cli.store import build
+from tests.contract.numbers.commands import facts, ranked, ranking_bytes, sfs
+from tests.making import write_parquet, write_table
+from tests.oracles.preparation import (
+    binomial_deviance_residuals,
+    dispersion,
+    pearson_residuals,
+    ratio_sizes,
+)
+from tests.running import handlers_restored
+
+LARGE = (30_000, 150)
+"""Features and samples: 18 MB in float32, more than a quarter of 64 MiB."""
+
+
+def counts(m: int, n: int) -> np.ndarray:
+    rng = np.random.default_rng(8)
+    values = rng.poisson(rng.gamma(1, 3, (m, 1)) * (1 + np.arange(n) % 3), (m, n))
+    values[0] += 1
+    return values.astype(np.float64)
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("large") / "counts.parquet"
+    return Path(write_parquet(path, counts(*LARGE)))
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(
+    "steps",
+    [
+        pytest.param("floor:2,log2,unit-samples", marks=pytest.mark.nightly),
+        pytest.param("pearson-residuals", marks=pytest.mark.nightly),
+        "deviance",
+        "quantile,log1p",
+    ],
+)
+def test_threads_memory_and_stores_do_not_change_a_byte(
+    large: Path, steps: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = ("--transform", steps, "--similarity", "knn")
+    expected = ranking_bytes(tmp_path / "a", large, *given, "--threads", "1", "--memory", "1G")
+    assert expected.count(b"\tok\t") > LARGE[0] / 2
+    two = ranking_bytes(tmp_path / "b", large, *given, "--threads", "2", "--memory", "1G")
+    assert two == expected
+    spilled, really = [], build.open_store
+    monkeypatch.setattr(
+        build,
+        "open_store",
+        lambda folder, **given: (spilled.append(folder), really(folder, **given))[1],
+    )
+    little = ranking_bytes(tmp_path / "c", large, *given, "--memory", "64M")
+    assert len(spilled) == 1
+    assert little == expected
+
+
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize(
+    "steps", ["pearson-residuals", "deviance", "unit-samples", "cpm,quantile,log1p", "vst:tmm"]
+)
+def test_shards_give_the_bytes_of_one_run(steps: str, tmp_path: Path) -> None:
+    matrix = write_table(tmp_path / "m.csv", counts(60, 12))
+    given = (matrix, "--transform", steps, "--similarity", "knn", "--block-size", "7")
+    plan, merged = tmp_path / "plan", tmp_path / "merged"
+    sfs("shard", "init", plan, *given, "--shards", "3")
+    for shard in ("1", "2", "3") * 3:
+        sfs("shard", "run", plan, shard)
+    sfs("shard", "merge", plan, "--out", merged)
+    assert (merged / "ranking.tsv").read_bytes() == ranking_bytes(tmp_path / "whole", *given)
+
+
+@pytest.mark.parametrize(
+    ("step", "twin"),
+    [("pearson-residuals", pearson_residuals), ("deviance", binomial_deviance_residuals)],
+)
+def test_the_variance_of_residuals_is_that_of_their_definition(
+    step: str, twin: object, tmp_path: Path
+) -> None:
+    X = counts(50, 12)
+    path = write_table(tmp_path / "m.csv", X)
+    found = ranked(tmp_path / "out", path, "--method", "variance", "--transform", step)
+    by_name = dict(zip(found.feature, found.score, strict=True))
+    scored = [i for i in range(50) if X[i].any()]
+    expected = twin(X)[scored].var(axis=1, ddof=1)  # type: ignore[operator]
+    np.testing.assert_allclose([by_name[f"g{i}"] for i in scored], expected, rtol=1e-10)
+
+
+def test_a_quantile_normalized_profile_is_that_of_its_own_matrix(tmp_path: Path) -> None:
+    X = counts(60, 12)
+    matrix = write_table(tmp_path / "m.csv", X)
+    asked = ("--similarity", "rbf", "--method", "spec", "--transform", "quantile,log1p")
+    own = ranked(tmp_path / "own", matrix, *asked)
+    passes = facts(tmp_path / "own")["passes"]
+    assert all(p["executed"] == p["planned"] for p in passes if p["exact"])
+    for i, kind in enumerate([f"profile:{matrix}", "target:"]):
+        source = f"p={kind},transform=quantile,log1p,similarity=rbf"
+        given = ("--method", "msfs", "--source", source, "--transform", "quantile,log1p")
+        found = ranked(tmp_path / str(i), matrix, *given)
+        np.testing.assert_allclose(found.by_feature(), own.by_feature(), rtol=1e-6)
+
+
+def test_a_repeated_option_adds_steps_in_order(tmp_path: Path) -> None:
+    path = write_table(tmp_path / "m.csv", counts(50, 12))
+    repeated = ("--transform", "cpm", "--transform", "log1p,center")
+    once = ranking_bytes(tmp_path / "once", path, "--transform", "cpm,log1p,center")
+    assert ranking_bytes(tmp_path / "twice", path, *repeated) == once
+    assert facts(tmp_path / "twice")["input"]["transform"] == ["cpm", "log1p", "center"]
+    other = ranking_bytes(
+        tmp_path / "other", path, "--transform", "log1p,center", "--transform", "rank"
+    )
+    assert other != once
+
+
+def test_the_dispersion_is_said_and_recorded(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    values = counts(60, 12) + 1
+    out, path = tmp_path / "out", write_table(tmp_path / "m.csv", values)
+    with handlers_restored():
+        run(["rank", str(path), "--method", "variance", "--transform", "vst", "--out", str(out)])
+    alpha = dispersion(values, ratio_sizes(values))
+    assert facts(out)["input"]["dispersion"] == pytest.approx(alpha, rel=1e-5)
+    assert f"common dispersion of {alpha:.3g}" in capsys.readouterr().err
+
+
+def test_flags_replace_the_steps_of_a_file(tmp_path: Path) -> None:
+    path = write_table(tmp_path / "m.csv", counts(50, 12))
+    (tmp_path / "run.yaml").write_text("transform: [log1p, 'floor:1']\n")
+    config = ("--config", tmp_path / "run.yaml")
+    sfs("rank", path, *config, "--out", tmp_path / "file")
+    assert facts(tmp_path / "file")["input"]["transform"] == ["log1p", "floor:1"]
+    sfs("rank", path, *config, "--transform", "cpm", "--transform", "rank", "--out", tmp_path / "b")
+    assert facts(tmp_path / "b")["input"]["transform"] == ["cpm", "rank"]
+
+
+@pytest.mark.parametrize(
+    "steps", ["deviance", "pearson-residuals", "floor:1,log2", "unit-samples", "quantile", "vst"]
+)
+def test_a_plan_is_made_for_a_table_that_is_not_read(steps: str, tmp_path: Path) -> None:
+    path = write_table(tmp_path / "m.csv", counts(50, 12))
+    sfs("plan", path, "--transform", steps)

@@ -1,0 +1,207 @@
+"""What ranking on knowledge sources must equal, through the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import anndata as ad
+import numpy as np
+import pytest
+
+from tests.contract.numbers.commands import Table, facts, ranked, ranking_bytes, sfs
+from tests.contract.numbers.source_study import N, sources
+from tests.making import write_parquet
+
+MSFS = ("--method", "msfs", "--no-leave-one-out")
+"""Without the columns of ranks on each source."""
+RANKINGS = {
+    "phi2": [],
+    "phi1": ["--ranking", "phi1", "--gamma-power", "2"],
+    "phi3": ["--ranking", "phi3", "--clusters", "3"],
+    "gdcov": ["--then", "gdcov"],
+    "mrsf": ["--then", "mrsf", "--select", "15"],
+}
+
+
+ON_MANY = RANKINGS | {"mrsf": ["--then", "mrsf", "--select", "5", "--response-rank", "10"]}
+FILES = [".npz", ".parquet", ".tsv", ".csv"]
+
+
+def method_of(options: list[str]) -> list[str]:
+    """Return the options of a method that is asked for by itself."""
+    if "--then" not in options:
+        return ["--method", "spec", *options]
+    return ["--method", *options[1:]]
+
+
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize(
+    ("name", "suffix"),
+    [
+        pytest.param(
+            name, suffix, marks=[] if name == "phi2" or suffix == ".npz" else pytest.mark.nightly
+        )
+        for name in RANKINGS
+        for suffix in FILES
+    ],
+)
+def test_a_fused_file_gives_the_bytes_of_its_sources(folder, tmp_path, suffix, name):
+    matrix, out = folder / "x.csv", tmp_path / f"fused.v1{suffix}"
+    given = sources(folder)
+    options = RANKINGS[name]
+    wanted = ranking_bytes(tmp_path / "a", matrix, *MSFS, *given, *options)
+    sfs("fuse", matrix, *given, "--out", out)
+    found = ranking_bytes(tmp_path / "b", matrix, *method_of(options), "--similarity-file", out)
+    assert found == wanted
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", RANKINGS)
+def test_a_graph_fused_into_an_h5ad_gives_the_bytes_of_its_sources(folder, tmp_path, name):
+    matrix, out = folder / "x.h5ad", tmp_path / "fused.h5ad"
+    given, options = sources(folder), RANKINGS[name]
+    wanted = ranking_bytes(tmp_path / "a", matrix, *MSFS, *given, *options)
+    sfs("fuse", matrix, *given, "--out", out)
+    found = ranking_bytes(tmp_path / "b", out, *method_of(options), "--similarity", "obsp:sfs")
+    assert found == wanted
+    again = tmp_path / "again.h5ad"
+    sfs("fuse", out, "--source", "x=target:", "--out", again, "--key", "own")
+    assert sorted(ad.read_h5ad(again).obsp) == ["own", "sfs"]
+
+
+@pytest.mark.parametrize("name", RANKINGS)
+def test_fewer_samples_are_those_of_the_file(folder, tmp_path, name):
+    matrix, out = folder / "x.csv", tmp_path / "fused.npz"
+    given = [*sources(folder, profile="some.csv"), "--samples", "intersect"]
+    options = RANKINGS[name]
+    wanted = ranking_bytes(tmp_path / "a", matrix, *MSFS, *given, *options)
+    assert facts(tmp_path / "a")["input"]["n_samples"] == N - 9
+    sfs("fuse", matrix, *given, "--out", out)
+    more = ("--similarity-file", out, "--samples", "intersect")
+    assert ranking_bytes(tmp_path / "b", matrix, *method_of(options), *more) == wanted
+
+
+@pytest.mark.parametrize("weights", ["alignf", "rkda", "statis", "sparse-umkl", "naml", "snf"])
+def test_learned_weights_are_in_the_file(folder, tmp_path, weights):
+    matrix, out = folder / "x.csv", tmp_path / "fused.npz"
+    given = [*sources(folder), "--weights", weights, "--labels", folder / "labels.tsv"]
+    wanted = ranking_bytes(tmp_path / "a", matrix, *MSFS, *given)
+    sfs("fuse", matrix, *given, "--out", out)
+    assert ranking_bytes(tmp_path / "b", matrix, "--similarity-file", out) == wanted
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """More samples than dense graphs are made of: 2,050, with few features."""
+    made = tmp_path_factory.mktemp("many")
+    rng = np.random.default_rng(6)
+    samples = [f"s{i}" for i in range(2050)]
+    for name, count in (("x", 24), ("p", 6)):
+        X = rng.normal(size=(count, 2050)) + np.arange(2050) % 3
+        ids = [f"{name}{i}" for i in range(count)]
+        write_parquet(made / f"{name}.parquet", X.astype(np.float32), ids, samples)
+    return made
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param(
+            options, id=name, marks=[] if name in ("phi1", "mrsf") else pytest.mark.nightly
+        )
+        for name, options in ON_MANY.items()
+    ],
+)
+def test_sparse_sources_stay_sparse_and_give_the_bytes_of_their_file(many, tmp_path, options):
+    matrix, out = many / "x.parquet", tmp_path / "fused.npz"
+    profile = f"p=profile:{many / 'p.parquet'},similarity=knn,neighbors=5"
+    given = ["--source", profile, "--source", "x=target:", "--weights", "2,1"]
+    how = [*MSFS, *options]
+    wanted = ranking_bytes(tmp_path / "a", matrix, *given, *how)
+    sfs("fuse", matrix, *given, "--out", out)
+    with np.load(out) as arrays:
+        assert "data" in arrays
+        assert len(arrays["data"]) < 0.02 * 2050**2
+    found = ranking_bytes(tmp_path / "b", matrix, *method_of(options), "--similarity-file", out)
+    assert found == wanted
+
+
+def check_same(one: Table, other: Table, tolerance: float = 1e-12) -> None:
+    assert one.status == other.status
+    np.testing.assert_allclose(one.by_feature(), other.by_feature(), rtol=tolerance)
+
+
+def msfs(out: Path, folder: Path, *options: str | Path) -> Table:
+    return ranked(out, folder / "x.csv", "--method", "msfs", *options)
+
+
+@pytest.mark.parametrize("similarity", ["rbf", "knn", "diffusion"])
+def test_the_matrix_as_the_only_source_is_plain_spec(folder, tmp_path, similarity):
+    given = ("--source", f"x=target:,similarity={similarity}")
+    alone = ranked(tmp_path / "a", folder / "x.csv", "--similarity", similarity)
+    check_same(msfs(tmp_path / "b", folder, *given), alone)
+    check_same(ranked(tmp_path / "c", folder / "x.csv", *given), alone)
+
+
+def test_labels_as_the_only_source_are_the_label_similarity(folder, tmp_path):
+    labels = folder / "labels.tsv"
+    given = ("--similarity", "label", "--labels", labels)
+    wanted = ranked(tmp_path / "a", folder / "x.csv", *given)
+    check_same(msfs(tmp_path / "b", folder, "--source", f"t=labels:{labels}"), wanted)
+    check_same(msfs(tmp_path / "c", folder, "--source", "t=labels:", "--labels", labels), wanted)
+
+
+def test_the_scale_of_the_weights_does_not_matter(folder, tmp_path):
+    given = sources(folder)
+    one = msfs(tmp_path / "a", folder, *given, "--weights", "1,2,0.5,3")
+    ten = msfs(tmp_path / "b", folder, *given, "--weights", "10,20,5,30")
+    assert one.feature == ten.feature
+    check_same(one, ten)
+
+
+def test_the_order_of_the_sources_changes_rounding_alone(folder, tmp_path):
+    given = sources(folder)
+    turned = [word for k in range(len(given) - 2, -1, -2) for word in given[k : k + 2]]
+    check_same(msfs(tmp_path / "a", folder, *given), msfs(tmp_path / "b", folder, *turned), 1e-10)
+
+
+def test_a_source_of_weight_0_is_left_out(folder, tmp_path):
+    matrix, given = folder / "x.csv", sources(folder)
+    options = (*MSFS, "--digits", "17")
+    without = given[:2] + given[4:]
+    wanted = ranking_bytes(tmp_path / "a", matrix, *options, *without, "--weights", "1,2,3")
+    found = ranking_bytes(tmp_path / "b", matrix, *options, *given, "--weights", "1,0,2,3")
+    assert found == wanted
+
+
+@pytest.mark.nightly
+def test_threads_memory_and_blocks_do_not_change_a_byte(folder, tmp_path):
+    given = [*sources(folder), "--weights", "statis"]
+    runs = [
+        ("--threads", "1"),
+        ("--threads", "2"),
+        ("--threads", "2", "--memory", "64M"),
+        ("--block-size", "7"),
+        ("--block-size", "160"),
+    ]
+    tables = {
+        ranking_bytes(tmp_path / str(k), folder / "x.csv", "--method", "msfs", *given, *how)
+        for k, how in enumerate(runs)
+    }
+    assert len(tables) == 1
+
+
+def test_the_record_of_a_fused_file_is_complete(folder, tmp_path):
+    out = tmp_path / "fused.npz"
+    given = sources(folder)
+    sfs("fuse", folder / "x.csv", *given, "--weights", "statis", "--out", out)
+    record = json.loads((tmp_path / "fused.npz.run.json").read_text())
+    roles = [entry["role"] for entry in record["inputs"]]
+    assert roles == ["matrix", "source.p.path", "source.s.path", "source.t.path"]
+    assert all(len(entry["sha256"]) == 64 for entry in record["inputs"])
+    assert [source["name"] for source in record["sources"]] == list("xpst")
+    assert sum(source["weight"] for source in record["sources"]) == pytest.approx(1)
+    assert record["fusion"]["weights"] == "statis"
+    assert record["fusion"]["objective"] > 1

@@ -1,0 +1,300 @@
+"""Times that may be censored, through the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import sfs_cli
+from sfs_cli.run.guards import unused_events
+from tests.contract.numbers.commands import code_of, facts, rank_to, ranking_bytes, sfs
+from tests.making import names, write_labels, write_table
+from tests.oracles import survival as twin
+from tests.oracles.cox_values import FEATURES, VALUES
+from tests.results import result
+from tests.running import run_here
+
+STORED = json.loads(VALUES.read_text())
+N, M = 80, 30
+
+
+def write_samples(path: Path, columns: dict[str, object]) -> str:
+    table = pd.DataFrame(columns)
+    table.index = pd.Index(names("s", len(table)), name="sample")
+    table.to_csv(path, sep="\t")
+    return str(path)
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(M, N))
+    age, site = rng.normal(size=N), rng.integers(0, 3, N)
+    time = rng.exponential(size=N) / np.exp(X[0] - X[1] + age) * 30
+    until = rng.exponential(40, size=N)
+    event = time <= until
+    write_table(tmp_path / "m.csv", X)
+    write_samples(
+        tmp_path / "y.tsv",
+        {
+            "time": np.ceil(np.minimum(time, until)),
+            "status": event.astype(int),
+            "vital": np.where(event, "Dead", "alive"),
+            "r": event + 1,
+            "portal": np.where(event, "1:DECEASED", "0:LIVING"),
+            "none": np.zeros(N, int),
+            "age": age,
+            "site": [f"c{s}" for s in site],
+            "before": np.ceil(time) - 9,
+        },
+    )
+    return tmp_path
+
+
+def words_of(study: Path, *more: str, time: str = "time") -> list[str]:
+    return [str(study / "m.csv"), "--labels", f"{study / 'y.tsv'}:{time}", *more]
+
+
+def table_of(out: Path, *words: str) -> pd.DataFrame:
+    rank_to(out, *words, "--dtype", "float64", "--digits", "17", "--force")
+    return pd.read_csv(out / "ranking.tsv", sep="\t", index_col="feature").sort_index()
+
+
+@pytest.mark.parametrize("covariates", ["none", "covariates"])
+@pytest.mark.parametrize("strata", ["one", "strata"])
+def test_scores_are_those_of_r(covariates: str, strata: str, tmp_path: Path) -> None:
+    data = STORED["data"]
+    matrix = write_table(tmp_path / "m.csv", np.array([data[f] for f in FEATURES]), FEATURES)
+    y = write_samples(tmp_path / "y.tsv", {k: v for k, v in data.items() if k not in FEATURES})
+    words = [matrix, "--labels", f"{y}:time", "--event", "event"]
+    words += ["--adjust", f"{y}:z0,z1"] if covariates == "covariates" else []
+    words += ["--block", f"{y}:s"] if strata == "strata" else []
+    found = table_of(tmp_path / "out", *words, "--method", "cox")
+    expected = STORED["r"][f"efron/{covariates}/{strata} score"]
+    np.testing.assert_allclose(found["score"], expected, rtol=1e-8)
+    np.testing.assert_allclose(found["p_value"], stats.chi2.sf(expected, 1), rtol=1e-8)
+    Z = np.column_stack([data["z0"], data["z1"]]) if covariates == "covariates" else None
+    X = np.array([data[f] for f in FEATURES])
+    slopes = [
+        twin.score_test(
+            np.array(data["time"]),
+            np.array(data["event"]),
+            f,
+            np.empty((60, 0)) if Z is None else Z,
+            np.array(data["s"]) if strata == "strata" else np.zeros(60),
+        )[1]
+        for f in X
+    ]
+    np.testing.assert_allclose(found["log_hazard_ratio"], slopes, rtol=1e-7)
+    part = facts(tmp_path / "out")["survival"]
+    assert part["events"] == sum(data["event"])
+    assert part["strata"] == (len(set(data["s"])) if strata == "strata" else 1)
+
+
+@pytest.mark.parametrize("strata", ["one", "strata"])
+def test_the_outcome_of_other_methods_is_rs_martingale_residual(
+    strata: str, tmp_path: Path
+) -> None:
+    data = STORED["data"]
+    X = np.array([data[f] for f in FEATURES])
+    matrix = write_table(tmp_path / "m.csv", X, FEATURES)
+    y = write_samples(tmp_path / "y.tsv", {k: v for k, v in data.items() if k not in FEATURES})
+    words = [matrix, "--labels", f"{y}:time", "--event", "event"]
+    if strata == "one":
+        found = table_of(tmp_path / "out", *words, "--method", "spearman")
+        residuals = STORED["r"]["efron/none/one residuals"]
+        rho = [stats.spearmanr(f, np.round(residuals, 12)).statistic for f in X]
+        np.testing.assert_allclose(found["rho"], rho, atol=1e-9)
+    words += ["--block", f"{y}:s"] if strata == "strata" else []
+    found = table_of(tmp_path / "out", *words, "--method", "f-test", "--moderate", "no")
+    r = np.array(STORED["r"][f"efron/none/{strata} residuals"])
+    s = np.array(data["s"]) if strata == "strata" else np.zeros(60)
+    D = (s[:, None] == np.unique(s)).astype(float)
+    left = [v - D @ np.linalg.lstsq(D, v, rcond=None)[0] for v in (r, *X)]
+    correlation = np.array([np.corrcoef(left[0], f)[0, 1] for f in left[1:]])
+    within = 60 - 1 - D.shape[1]
+    F = within * correlation**2 / (1 - correlation**2)
+    np.testing.assert_allclose(found["score"], F, rtol=1e-7)
+    assert facts(tmp_path / "out")["survival"]["outcome"] == "martingale residuals"
+
+
+def test_ways_to_name_the_events_are_the_same(study: Path) -> None:
+    y, rank = study / "y.tsv", ("--method", "cox")
+    first = ranking_bytes(study / "a", *words_of(study, "--event", "status", *rank))
+    for k, event in enumerate(["vital", "portal", f"{y}:status", f"{y}:vital"]):
+        words = words_of(study, "--event", event, *rank)
+        assert ranking_bytes(study / str(k), *words) == first
+    (study / "run.json").write_text(
+        json.dumps({"matrix": "m.csv", "labels": "y.tsv:time", "event": "status", "method": "cox"})
+    )
+    sfs("rank", "--config", study / "run.json", "--out", study / "configured")
+    assert (study / "configured" / "ranking.tsv").read_bytes() == first
+    sfs("rank", "--config", study / "configured" / "run.json", "--out", study / "again")
+    assert (study / "again" / "ranking.tsv").read_bytes() == first
+    X = pd.read_csv(study / "m.csv", index_col=0)
+    obs = pd.read_csv(y, sep="\t", index_col=0)
+    tables = [
+        sfs_cli.rank(X, rows="features", labels=obs["time"], event=obs[name], method="cox").table
+        for name in ("status", "vital")
+    ]
+    assert tables[0].equals(tables[1])
+    np.testing.assert_allclose(
+        tables[0]["score"], pd.read_csv(study / "a" / "ranking.tsv", sep="\t")["score"], rtol=1e-9
+    )
+
+
+def test_threads_blocks_and_shards_give_the_same_bytes(study: Path) -> None:
+    y = str(study / "y.tsv")
+    words = words_of(study, "--event", "status", "--method", "cox")
+    words += ["--adjust", f"{y}:age", "--block", f"{y}:site", "--digits", "17"]
+    whole = rank_to(study / "whole", *words, "--block-size", "7")
+    for k, more in enumerate((("--threads", "3"), ("--block-size", "1"))):
+        out = rank_to(study / str(k), *words, *more)
+        assert (out / "ranking.tsv").read_bytes() == (whole / "ranking.tsv").read_bytes()
+    sfs("shard", "init", study / "plan", *words, "--block-size", "7", "--shards", "3")
+    for i in (3, 1, 2):
+        sfs("shard", "run", study / "plan", i)
+    sfs("shard", "merge", study / "plan", "--out", study / "merged")
+    assert result(study / "merged") == result(whole)
+
+
+def test_the_metric_has_the_sign_of_the_log_hazard_ratio(study: Path) -> None:
+    words = words_of(study, "--event", "status", "--method", "cox")
+    found = table_of(study / "out", *words)
+    out = rank_to(study / "rnk", *words, "--format", "rnk")
+    metric = pd.read_csv(out / "ranking.rnk", sep="\t", header=None, index_col=0)[1]
+    assert metric["g0"] > 0 > metric["g1"]
+    assert (np.sign(metric) == np.sign(found["log_hazard_ratio"][metric.index])).all()
+
+
+def test_subsets_and_batches(study: Path) -> None:
+    for method in ("cox", "f-test"):
+        words = words_of(study, "--event", "status", "--method", method)
+        site = f"{study / 'y.tsv'}:site"
+        sfs("rank", *words, "--stability", "4", "--block", site)
+        assert code_of("rank", *words, "--batch", site, "--adjust", f"{study / 'y.tsv'}:age") == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        ("--method cox", 2, "--method cox needs --event"),
+        ("--method cox --event r", 3, "R's survival has 2 for an event"),
+        ("--method cox --event age", 3, "does not say whether there was an event"),
+        ("--method cox --event none", 3, "there is no event: all 80 samples were censored"),
+        ("--method cox --event missing", 3, "there is no column 'missing'"),
+        ("--method t-test --event status", 2, "--event makes times of the labels"),
+        ("--method cox --event status --label-type ordered", 2, "times are numbers"),
+        ("--method cox --event status --time before", 3, "below zero"),
+        ("--method spec --event", 2, "requires an argument"),
+    ],
+)
+def test_wrong_events(
+    words: str, code: int, told: str, study: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    options, _, time = words.partition(" --time ")
+    given = words_of(study, *options.split(), time=time or "time")
+    done = run_here(["rank", *given], capfd)
+    assert done.code == code
+    assert told in done.err
+
+
+def test_a_sample_without_an_event_is_refused_or_left_out(
+    study: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    rows = (study / "y.tsv").read_text().splitlines()
+    (study / "few.tsv").write_text("\n".join(rows[:-3]) + "\n")
+    words = words_of(study, "--method", "cox", "--event", f"{study / 'few.tsv'}:status")
+    done = run_here(["rank", *words], capfd)
+    assert done.code == 3
+    assert "3 of 80 samples" in done.err
+    assert code_of("rank", *words, "--samples", "intersect") == 0
+
+
+@pytest.mark.parametrize(
+    ("label", "others", "warned"),
+    [
+        ("time", ["age", "status"], True),
+        ("OS_MONTHS", ["OS_STATUS"], True),
+        ("days_to_death", ["vital_status"], True),
+        ("PFS", ["censored"], True),
+        ("time", ["age"], False),
+        ("age", ["status"], False),
+        ("age_years", ["status"], False),
+        ("dose", ["events"], False),
+    ],
+)
+def test_events_beside_times_are_seen(label: str, others: list[str], warned: bool) -> None:
+    assert (unused_events(label, *others) is not None) == warned
+
+
+def test_times_alone_are_warned_of(study: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    words = words_of(study, "--method", "f-test", "--label-type", "continuous")
+    assert "--accept survival" in run_here(["rank", *words], capfd).err
+    assert "--accept survival" not in run_here(["rank", *words, "--event", "status"], capfd).err
+
+
+def test_null_features_have_uniform_p_values(tmp_path: Path) -> None:
+    """Covariates and blocks that determine the time do not make features look as if they did."""
+    rng = np.random.default_rng(5)
+    n, m = 120, 3000
+    age, site = rng.normal(size=n), rng.integers(0, 3, n)
+    X = rng.normal(size=(m, n)) + 0.5 * age + site
+    time = rng.exponential(size=n) / np.exp(age + site)
+    write_table(tmp_path / "m.csv", X)
+    y = write_samples(
+        tmp_path / "y.tsv",
+        {
+            "time": np.ceil(20 * time),
+            "event": (rng.random(n) < 0.7).astype(int),
+            "age": age,
+            "site": [f"c{s}" for s in site],
+        },
+    )
+    words = [tmp_path / "m.csv", "--labels", f"{y}:time", "--event", "event", "--method", "cox"]
+    bare = rank_to(tmp_path / "bare", *words)
+    assert (pd.read_csv(bare / "ranking.tsv", sep="\t")["p_value"] <= 0.01).mean() > 0.2
+    words += ["--adjust", f"{y}:age", "--block", f"{y}:site"]
+    out = rank_to(tmp_path / "out", *words)
+    p = pd.read_csv(out / "ranking.tsv", sep="\t")["p_value"]
+    for level in (0.2, 0.05, 0.01):
+        assert (p <= level).mean() == pytest.approx(level, abs=4 * np.sqrt(level / m) + 0.1 * level)
+
+
+@pytest.mark.parametrize("kind", ["normal", "lognormal"])
+def test_skewed_values_are_measured(kind: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(300, 50))
+    write_table(tmp_path / "m.csv", np.exp(1.3 * X) if kind == "lognormal" else X)
+    columns = {"time": rng.exponential(size=50), "event": (rng.random(50) < 0.4).astype(int)}
+    y = write_samples(tmp_path / "y.tsv", columns)
+    words = [tmp_path / "m.csv", "--labels", f"{y}:time", "--event", "event", "--method", "cox"]
+    out = rank_to(tmp_path / "out", *words)
+    warned = any("--accept survival" in text for text in facts(out)["warnings"])
+    assert warned == (kind == "lognormal")
+
+
+def test_annotations_of_the_matrix(tmp_path: Path, study: Path) -> None:
+    anndata = pytest.importorskip("anndata")
+    X = pd.read_csv(study / "m.csv", index_col=0)
+    obs = pd.read_csv(study / "y.tsv", sep="\t", index_col=0)
+    anndata.AnnData(X.T, obs=obs).write_h5ad(tmp_path / "m.h5ad")
+    words = ("--labels", "obs:time", "--method", "cox", "--event")
+    one = ranking_bytes(tmp_path / "a", tmp_path / "m.h5ad", *words, "status")
+    assert ranking_bytes(tmp_path / "b", tmp_path / "m.h5ad", *words, "obs:vital") == one
+    found = pd.read_csv(tmp_path / "a" / "ranking.tsv", sep="\t")
+    out = rank_to(study / "c", *words_of(study, "--event", "status", "--method", "cox"))
+    expected = pd.read_csv(out / "ranking.tsv", sep="\t")
+    np.testing.assert_allclose(found["score"], expected["score"], rtol=1e-5)
+
+
+def test_labels_of_another_file(study: Path) -> None:
+    """A word is a column of the file of the labels, even where a file has its name."""
+    write_labels(study / "status", ["1"] * N)
+    words = words_of(study, "--event", "status", "--method", "cox")
+    assert code_of("rank", *words) == 0

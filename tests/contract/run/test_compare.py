@@ -1,0 +1,348 @@
+"""``sfs compare``: the numbers of evaluate, overlaps, options of a ranking, the same bytes."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sfs_cli import RankConfig
+from sfs_cli.errors import InputError, UsageError
+from sfs_cli.logs import Messages
+from sfs_cli.options.compare import CompareConfig, ListSpec, parse_list, parse_ranking
+from sfs_cli.options.evaluate import EvaluateConfig
+from sfs_cli.provenance import EvaluateRecord
+from sfs_cli.report.multiqc import EVALUATED
+from sfs_cli.run import compare, evaluate
+from sfs_cli.run.outputs import FOR_MULTIQC
+from sfs_cli.run.rank import rank
+from sfs_cli.run.rank import run as run_rank
+from tests.contract.run.test_evaluate import planted, study
+from tests.contract.run.test_record import check
+from tests.making import table_text
+from tests.oracles import evaluate as oracle
+
+Rows = list[dict[str, str]]
+
+
+def tables(config: CompareConfig, log: Messages | None = None) -> dict[str, Rows]:
+    """Compare into a folder; return its tables by their names."""
+    compare.run(config, log or Messages(-1))
+    return {
+        path.stem: list(csv.DictReader(path.read_text().splitlines(), delimiter="\t"))
+        for path in Path(str(config.out)).glob("*.tsv")
+    }
+
+
+def of_list(rows: Rows, name: str) -> Rows:
+    return [{k: v for k, v in row.items() if k != "list"} for row in rows if row["list"] == name]
+
+
+def compared(folder: Path, **options: Any) -> CompareConfig:
+    asked: dict[str, Any] = {"lengths": "5,10", "repeats": 1, "splits": 3}
+    return CompareConfig(**asked | options, out=str(folder / "out"))
+
+
+# ---- the numbers ---------------------------------------------------------------------------------
+
+
+@pytest.mark.nightly
+def test_each_ranking_has_the_accuracy_that_evaluate_finds(tmp_path):
+    given = study(tmp_path, *planted())
+    own = parse_ranking("graph=--method spec --similarity knn --neighbors 4")
+    found = tables(compared(tmp_path, **given, method_=("f-test",), ranking_of=(own,)))
+    for name, options in (
+        ("f-test", {"method": "f-test"}),
+        ("graph", {"method": "spec", "similarity": "knn", "neighbors": 4}),
+    ):
+        out = tmp_path / f"evaluated {name}"
+        config = EvaluateConfig(
+            **given, **options, lengths="5,10", repeats=1, splits=3, out=str(out)
+        )
+        evaluate.run(config, Messages(-1))
+        for table in ("evaluation", "folds"):
+            lines = (out / f"{table}.tsv").read_text().splitlines()
+            wanted = of_list(list(csv.DictReader(lines, delimiter="\t")), options["method"])
+            mine = of_list(found["curves" if table == "evaluation" else table], name)
+            assert wanted
+            assert all(row in mine for row in wanted)
+
+
+@pytest.mark.nightly
+def test_controls_stand_beside_the_rankings(tmp_path):
+    found = tables(compared(tmp_path, **study(tmp_path, *planted()), method_=("variance",)))
+    names = {row["list"] for row in found["curves"]}
+    assert names == {"variance", "most variable genes", "random genes", "all genes"}
+    assert of_list(found["folds"], "variance") == of_list(found["folds"], "most variable genes")
+
+
+@pytest.mark.nightly
+def test_redundancy_and_clusters_of_folds_have_a_mean_and_a_standard_error(tmp_path):
+    X, y = planted()
+    given = study(tmp_path, X, y) | {"repeats": 2, "dtype": "float64"}
+    found = tables(compared(tmp_path, **given, method_=("f-test",)))
+    rows = [r for r in found["curves"] if r["list"] == "f-test" and r["selection"] == "in folds"]
+    assert {r["measure"] for r in rows if not r["classifier"]} == {
+        "redundancy",
+        "nmi",
+        "ari",
+        "stability",
+    }
+    from sklearn.feature_selection import f_classif
+    from sklearn.model_selection import RepeatedStratifiedKFold
+
+    split = RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=0).split(X.T, y)
+    values = []
+    for train, _ in split:
+        order = np.argsort(-f_classif(X.T[train], y[train])[0], kind="stable")
+        values.append(oracle.redundancy(X.T[:, order[:5]]))
+    means = np.reshape(values, (2, 3)).mean(axis=1)
+    (row,) = [r for r in rows if (r["measure"], r["features"]) == ("redundancy", "5")]
+    assert float(row["value"]) == pytest.approx(means.mean(), rel=1e-9)
+    error = means.std(ddof=1) / np.sqrt(2)
+    assert float(row["standard_error"]) == pytest.approx(error, rel=1e-6)
+
+
+@pytest.mark.nightly
+def test_overlaps_are_those_of_the_sets(tmp_path):
+    given = study(tmp_path, *planted())
+    rows = "".join(f"g{i}\t{i + 1}\n" for i in range(12))
+    (tmp_path / "mine.tsv").write_text("gene\trank\n" + rows)
+    config = compared(
+        tmp_path, **given, method_=("f-test",), list_=(ListSpec("", f"{tmp_path}/mine.tsv"),)
+    )
+    found = tables(config)
+    lists = {
+        "f-test": rank(RankConfig(**given, method="f-test")).ranking.feature,
+        "mine": [f"g{i}" for i in range(12)],
+        "most variable genes": rank(RankConfig(given["matrix"], method="variance")).ranking.feature,
+    }
+    pairs = [("f-test", "mine"), ("f-test", "most variable genes"), ("mine", "most variable genes")]
+    assert [(r["list"], r["other"]) for r in found["overlap"]] == [p for p in pairs for _ in "12"]
+    for row in found["overlap"]:
+        k = int(row["features"])
+        a, b = (set(lists[row[name]][:k]) for name in ("list", "other"))
+        assert int(row["shared"]) == len(a & b)
+        assert float(row["jaccard"]) == pytest.approx(len(a & b) / len(a | b))
+        assert float(row["shared_by_chance"]) == pytest.approx(k * k / 60)
+
+
+def test_a_ranking_with_options_is_that_of_sfs_rank(tmp_path):
+    X, _ = planted()
+    rng = np.random.default_rng(1)
+    (tmp_path / "mirna.csv").write_text(table_text(rng.normal(size=(30, 36))))
+    matrix = study(tmp_path, X, np.arange(36) % 3)["matrix"]
+    text = f"mirna=--method msfs --source m=profile:{tmp_path}/mirna.csv --ranking=phi1"
+    from sfs_cli.options import parse_source
+
+    source = parse_source(f"m=profile:{tmp_path}/mirna.csv")
+    asked = RankConfig(
+        matrix, method="msfs", source=(source,), ranking="phi1", out=f"{tmp_path}/ranked"
+    )
+    run_rank(asked, Messages(-1))
+    config = CompareConfig(
+        matrix,
+        method_=("spec",),
+        ranking_of=(parse_ranking(text),),
+        list_=(parse_list(f"theirs={tmp_path}/ranked/ranking.tsv"),),
+        lengths="5,30",
+        out=str(tmp_path / "out"),
+    )
+    found = tables(config)
+    shared = {
+        (r["list"], r["other"]): r["shared"] for r in found["overlap"] if r["features"] == "30"
+    }
+    assert shared["mirna", "theirs"] == "30"
+    assert shared["spec", "theirs"] != "30"
+    (method,) = [r for r in found["methods"] if r["list"] == "mirna"]
+    assert (method["kind"], method["method"]) == ("ranking", "msfs")
+    assert float(method["seconds"]) >= 0
+    inputs = {
+        each["role"] for each in json.loads((tmp_path / "out/run.json").read_text())["inputs"]
+    }
+    assert inputs == {"matrix", "list.1", "ranking.mirna.source.m.path"}
+
+
+@pytest.mark.nightly
+def test_rankings_are_compared_on_the_samples_that_all_can_use(tmp_path, capfd):
+    X, y = planted()
+    given = study(tmp_path, X, y)
+    rng = np.random.default_rng(1)
+    for name, columns in (("a", range(30)), ("b", range(6, 36))):
+        ids = [f"s{i}" for i in columns]
+        (tmp_path / f"{name}.csv").write_text(table_text(rng.normal(size=(20, 30)), columns=ids))
+    specs = [
+        parse_ranking(f"{name}=--method msfs --source m=profile:{tmp_path}/{name}.csv")
+        for name in "ab"
+    ]
+    config = compared(tmp_path, **given, ranking_of=tuple(specs), samples="intersect")
+    found = tables(config, Messages(0))
+    assert "(a 30, b 30)" in capfd.readouterr().err
+    record = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert record["n_samples"] == 24
+    part = tmp_path / "part"
+    part.mkdir()
+    known = study(part, X[:, 6:30], y[6:30])
+    (part / "x.csv").write_text(table_text(X[:, 6:30], columns=[f"s{i}" for i in range(6, 30)]))
+    lines = "".join(f"s{i}\t{y[i]}\n" for i in range(6, 30))
+    Path(known["labels"]).write_text("sample\tclass\n" + lines)
+    alone = tables(compared(part, **known, ranking_of=tuple(specs), samples="intersect"))
+    assert alone["curves"] == found["curves"]
+
+
+# ---- lists alone, no labels ----------------------------------------------------------------------
+
+
+def test_lists_alone_are_compared_without_labels(tmp_path):
+    matrix = study(tmp_path, *planted())["matrix"]
+    for name, order in (("up", range(20)), ("down", reversed(range(20)))):
+        lines = "".join(f"g{g}\t{i}\n" for i, g in enumerate(order, 1))
+        (tmp_path / f"{name}.tsv").write_text("gene\trank\n" + lines)
+    lists = tuple(parse_list(f"{tmp_path}/{name}.tsv") for name in ("up", "down"))
+    config = CompareConfig(matrix, list_=lists, lengths="10,20", out=str(tmp_path / "out"))
+    found = tables(config)
+    assert set(found) == {"curves", "overlap", "methods"}
+    (row, whole) = [r for r in found["overlap"] if (r["list"], r["other"]) == ("up", "down")]
+    assert (row["shared"], whole["shared"]) == ("0", "20")
+    assert {r["kind"] for r in found["methods"]} == {"given", "control"}
+
+
+def test_measures_that_are_not_known_are_left_out_of_the_page(tmp_path):
+    given = {k: v for k, v in study(tmp_path, *planted()).items() if k != "labels"}
+    asked = {"lengths": "1", "repeats": None, "splits": None}
+    found = tables(compared(tmp_path, **given | asked, method_=("variance", "spec")))
+    assert {row["value"] for row in found["curves"] if row["measure"] == "redundancy"} == {"NaN"}
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "redundancy by length" not in page
+
+
+def test_lists_of_all_features_have_no_stability(tmp_path):
+    given = study(tmp_path, *planted())
+    every = len((tmp_path / Path(given["matrix"]).name).read_text().splitlines()) - 1
+    asked = given | {"lengths": f"5,{every}"}
+    found = tables(compared(tmp_path, **asked, method_=("f-test", "fisher")))
+    rows = [row for row in found["curves"] if row["measure"] == "stability"]
+    assert {row["value"] == "NaN" for row in rows if row["features"] == "5"} == {False}
+    assert {row["value"] for row in rows if row["features"] == str(every)} == {"NaN"}
+
+
+def test_without_out_the_curves_are_on_stdout(tmp_path):
+    matrix = study(tmp_path, *planted())["matrix"]
+    config = CompareConfig(matrix, method_=("variance", "spec"), lengths="5")
+    lines = compare.run(config, Messages(-1)).decode().splitlines()
+    rows = list(csv.DictReader(lines, delimiter="\t"))
+    assert {"variance", "spec"} < {row["list"] for row in rows}
+
+
+# ---- the same bytes, the record, the passes ------------------------------------------------------
+
+
+@pytest.mark.nightly
+def test_threads_and_memory_change_no_byte(tmp_path):
+    given = study(tmp_path, *planted(m=120)) | {"lengths": "5"}
+    made = []
+    for i, how in enumerate(({"threads": 1}, {"threads": 4}, {"memory": "150M"})):
+        folder = tmp_path / str(i)
+        folder.mkdir()
+        config = compared(folder, **given, method_=("f-test", "spec"), leaky=True, **how)
+        compare.run(config, Messages(-1))
+        names = ("curves.tsv", "folds.tsv", "overlap.tsv")
+        made.append([(folder / "out" / name).read_bytes() for name in names])
+    assert made[0] == made[1] == made[2]
+
+
+def test_the_record_is_what_its_schema_says_and_a_second_run_is_up_to_date(tmp_path):
+    given = study(tmp_path, *planted())
+    (tmp_path / "sets.gmt").write_text("planted\t\tg0\tg1\n")
+    own = parse_ranking("rbf=--method spec --similarity rbf")
+    sets = (f"{tmp_path}/sets.gmt",)
+    asked: dict[str, Any] = {"method_": ("f-test",), "sets": sets, "repeats": 1}
+    config = compared(tmp_path, **given, **asked, ranking_of=(own,))
+    printed = json.loads(compare.run(config, Messages(-1), as_json=True))
+    out = tmp_path / "out"
+    record = json.loads((out / "run.json").read_text())
+    assert printed == record
+    check(record, EvaluateRecord, "run.json")
+    before = {path.name: path.stat().st_ino for path in out.iterdir()}
+    tables_made = ("curves", "verdicts", "folds", "enrichment", "overlap", "methods")
+    names = {*(f"{name}.tsv" for name in tables_made), "report.html", "run.json"}
+    assert set(before) == names | {EVALUATED, *FOR_MULTIQC}
+    compare.run(config, Messages(-1))
+    assert {path.name: path.stat().st_ino for path in out.iterdir()} == before
+    other = parse_ranking("rbf=--method spec --similarity rbf --gamma-power 2")
+    from sfs_cli.errors import OutputExistsError
+
+    with pytest.raises(OutputExistsError):
+        compare.run(compared(tmp_path, **given, **asked, ranking_of=(other,)), Messages(-1))
+
+
+def test_warnings_name_the_ranking(tmp_path):
+    matrix = study(tmp_path, *planted(n=40))["matrix"]
+    own = parse_ranking("wide=--method spec --similarity rbf --bandwidth 1000")
+    log = Messages(-1)
+    tables(CompareConfig(matrix, method_=("spec",), ranking_of=(own,), out=f"{tmp_path}/o"), log)
+    assert [text for text in log.warnings if text.startswith("ranking wide: ")]
+    assert not [text for text in log.warnings if text.startswith("ranking spec: ")]
+
+
+# ---- what is refused -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("x=--method nothing", "nothing"),
+        ("x=--method spec --similarty rbf", "--similarty"),
+        ("x=--method spec --neighbors many", "--neighbors"),
+        ("x=--method spec --neighbors", "--neighbors"),
+        ("x=--method spec --threads 4", "--threads"),
+        ("x=--method f-test --similarity rbf --gamma-power 0", "--gamma-power"),
+        ("x=--method spec stray", "stray"),
+        ("x=--method 'spec", "quotation"),
+        ("no name", "--ranking-of"),
+        ("a b=--method spec", "--ranking-of"),
+    ],
+)
+def test_errors_inside_of_a_ranking_name_it(text, what):
+    with pytest.raises(UsageError) as found:
+        CompareConfig("x.csv", labels="y.tsv", ranking_of=(parse_ranking(text),))
+    assert what.lower() in str(found.value).lower()
+    if text.startswith("x="):
+        assert "ranking x" in str(found.value.where)
+
+
+def test_options_of_a_ranking_are_typed_as_on_the_command_line():
+    spec = parse_ranking(
+        "a=--method kogs --members spec --members fisher --similarity=knn --neighbors 7 --beta 0.5 "
+        "--response-rank 3 --source 'm=profile:my file.csv' --source t=target:"
+    )
+    assert spec.options["members"] == ("spec", "fisher")
+    assert spec.options["neighbors"] == 7
+    assert spec.options["beta"] == 0.5
+    assert spec.options["response_rank"] == 3
+    assert [(s.name, s.path) for s in spec.options["source"]] == [("m", "my file.csv"), ("t", "")]
+
+
+def test_a_list_whose_name_is_that_of_a_ranking_is_refused(tmp_path):
+    matrix = study(tmp_path, *planted())["matrix"]
+    (tmp_path / "spec.tsv").write_text("gene\trank\ng0\t1\ng1\t2\n")
+    lists = (parse_list(str(tmp_path / "spec.tsv")),)
+    with pytest.raises(UsageError, match="'spec'"):
+        compare.run(CompareConfig(matrix, method_=("spec",), list_=lists), Messages(-1))
+
+
+@pytest.mark.nightly
+def test_an_error_of_a_ranking_in_a_fold_names_both(tmp_path):
+    X, y = planted(n=12)
+    X[:, 1:] = 5.0  # only the first sample differs, and it is once among the test samples
+    config = compared(
+        tmp_path, **study(tmp_path, X, y) | {"splits": 2}, method_=("f-test", "fisher")
+    )
+    with pytest.raises(InputError) as found:
+        compare.run(config, Messages(-1))
+    assert "ranking f-test" in str(found.value.where)
+    assert "fold" in str(found.value.where)

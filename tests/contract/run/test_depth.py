@@ -1,0 +1,177 @@
+"""Tests of counts whose samples differ in depth: what holds is quiet, and what does not is told."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sfs_cli.features.significance.depth import confounded_by_depth
+from tests.making import names, write_labels, write_table
+from tests.running import run_here
+from tests.unit.methods.nulls import classes_of_depth, of_depth
+from tools.benchmarks.depth import KINDS, TESTS, TRANSFORMS, cell, ranked
+
+HOLD = ("pearson-residuals", "deviance")
+N, M = 60, 300
+
+
+def graph_of_depth(X: np.ndarray) -> np.ndarray:
+    """Return a similarity of the samples (n, n) by the logarithms of their totals alone."""
+    u = np.log(X.sum(axis=1))
+    return np.exp(-((u[:, None] - u) ** 2) / (2 * u.var()))
+
+
+WAYS = {
+    "moments, counts": ("--method", "spec", "--pvalues", "moments", "--split", "counts"),
+    "moments, features": ("--method", "hsic", "--pvalues", "moments", "--split", "features"),
+    "permutation, graph": (
+        "--method",
+        "gdcov",
+        "--pvalues",
+        "permutation:100",
+        "--similarity-file",
+    ),
+    "hsic of labels": ("--method", "hsic", "--pvalues", "moments", "--labels"),
+    "f-test": ("--method", "f-test", "--labels"),
+    "t-test": ("--method", "t-test", "--labels"),
+    "fisher": ("--method", "fisher", "--labels"),
+    "mutual-info": ("--method", "mutual-info", "--pvalues", "permutation:100", "--labels"),
+    "outcome": ("--method", "f-test", "--label-type", "continuous", "--labels"),
+}
+
+
+def command(way: str, X: np.ndarray, folder: Path) -> list[str]:
+    """Write counts (n, m), and what a way to test them needs; return the command."""
+    words = ["rank", write_table(folder / "x.csv", X.T), *WAYS[way]]
+    if words[-1] == "--labels":
+        values = np.log(X.sum(axis=1)).tolist() if way == "outcome" else classes_of_depth(X, 1)
+        words.append(write_labels(folder / "y.tsv", list(map(str, values))))
+    elif words[-1] == "--similarity-file":
+        words.append(write_table(folder / "S.csv", graph_of_depth(X), names("s", len(X))))
+    return words
+
+
+@pytest.mark.one_in(4)
+@pytest.mark.parametrize("way", WAYS)
+def test_every_test_of_counts_is_told_of(
+    way: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    features = M if "--split features" in " ".join(WAYS[way]) else M // 2
+    words = command(way, of_depth("Poisson", N, features, 0.7, 3), tmp_path)
+
+    def told(transform: str | None, *more: str) -> bool:
+        given = [] if transform is None else ["--transform", transform]
+        done = run_here([*words, *given, *more], capfd)
+        assert done.code == 0, done.err
+        assert ("--transform pearson-residuals" in done.err) == ("--accept depth" in done.err)
+        return "--accept depth" in done.err
+
+    assert told("cpm,log1p")
+    assert not told("cpm,log1p", "--accept", "depth")
+    if way != "moments, counts":  # which permutes most features then, and takes long
+        assert told("log1p")
+    # residuals of deviances follow the depth a little, which a graph of nothing else finds
+    for transform in HOLD[: 1 if words[-1].endswith("S.csv") else None]:
+        assert not told(transform)
+
+
+@pytest.mark.parametrize(
+    ("transform", "fold"), [("cpm,log1p", 3), ("log1p", 1), ("pearson-residuals", 3)]
+)
+def test_samples_of_one_depth_are_quiet(
+    transform: str, fold: int, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Also where a third of the features are higher in one class, as parts of equal totals."""
+    rng, labels = np.random.default_rng(4), ["a", "b"] * (N // 2)
+    mean = np.exp(rng.uniform(np.log(0.1), np.log(100), (1, M))) * np.ones((N, 1))
+    mean[1::2, : M // 3] *= fold
+    X = rng.poisson(5000 * mean / mean.sum(axis=1, keepdims=True)).astype(np.float64)
+    matrix = write_table(tmp_path / "x.csv", X.T)
+    of_labels = ("--method", "f-test", "--labels", write_labels(tmp_path / "y.tsv", labels))
+    for more in (WAYS["moments, counts"], of_labels):
+        done = run_here(["rank", matrix, "--transform", transform, *more], capfd)
+        assert done.code == 0, done.err
+        assert "--accept depth" not in done.err
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("case", list(itertools.product(KINDS, TRANSFORMS, TESTS)), ids="-".join)
+def test_rates_of_counts_that_have_nothing_but_depth(case: tuple[str, str, str]) -> None:
+    """Parts of negative binomial counts share their variation: these, no transformation mends."""
+    kind, transform, test = case
+    draws = [of_depth(kind, N, M, 0.5, seed) for seed in range(4)]
+    found = [ranked(X, test, transform, seed) for seed, X in enumerate(draws)]
+    rate = float((np.concatenate([p for p, _ in found]) <= 0.05).mean())
+    told = sum(told for _, told in found)
+    shared = kind != "Poisson" and test == "--split counts"
+    if transform in HOLD:
+        assert told == 0
+        assert rate > 0.1 if shared else rate < 0.075, cell(found)
+    else:
+        assert rate > 0.06, cell(found)
+        assert told == len(found) if kind == "Poisson" else told, cell(found)
+
+
+def test_record_page_and_selection_say_so(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    words = command("moments, features", of_depth("Poisson", N, M, 0.7, 5), tmp_path)
+    out = tmp_path / "r"
+    done = run_here([*words, "--transform", "log1p", "--out", str(out)], capfd)
+    assert done.code == 0, done.err
+    record: dict[str, Any] = json.loads((out / "run.json").read_text())
+    found = record["significance"]["depth"]
+    assert found["leads"] is True
+    assert found["shift"] == pytest.approx(
+        found["correlation_of_features"] ** 2 * found["effect_of_totals"]
+    )
+    assert 0.5 < found["log_total_deviation"] < 0.9
+    assert sum("--accept depth" in text for text in record["warnings"]) == 1
+    page = (out / "report.html").read_text()
+    assert "library size confounds the test" in page
+    assert "--accept depth" in page
+    chosen = run_here(["select", str(out), "--fdr", "0.05"], capfd)
+    assert chosen.code == 0
+    assert "library size (depth) confounds the test" in chosen.err
+
+
+def test_only_what_a_record_of_depth_says_is_told() -> None:
+    known = {"log_total_deviation": 0.5, "effect_of_totals": 9.0, "correlation_of_features": 0.3}
+    assert "same depth" in str(confounded_by_depth(known | {"leads": True}, "pearson-residuals"))
+    assert "give --transform pearson" in str(confounded_by_depth(known | {"leads": True}, None))
+    for damaged in (None, 3, known, {"leads": True}, known | {"leads": "yes"}):
+        assert confounded_by_depth(damaged, None) is None
+
+
+def test_values_that_are_no_counts_are_not_measured(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    rng = np.random.default_rng(1)
+    X = rng.normal(8, 1, (M, N)) + rng.normal(0, 1, N)  # as after a bad normalization
+    out = tmp_path / "r"
+    labels = write_labels(tmp_path / "y.tsv", ["a", "b"] * (N // 2))
+    words = ["--method", "f-test", "--labels", labels, "--out", str(out)]
+    assert run_here(["rank", write_table(tmp_path / "x.csv", X), *words], capfd).code == 0
+    assert "depth" not in json.loads((out / "run.json").read_text())["significance"]
+
+
+@pytest.mark.nightly
+def test_real_cells(shared_data: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Cells of three lines, whose totals differ by a factor of ten and have nothing to do with it.
+
+    The graph of the counts follows the totals, and most genes do after `cpm,log1p`.
+    """
+    matrix = str(shared_data / "cells" / "dropseq3.h5ad")
+
+    def told(*more: str) -> bool:
+        done = run_here(["rank", matrix, "--min-samples", "20", *more], capfd)
+        assert done.code == 0, done.err
+        return "--accept depth" in done.err
+
+    assert told("--transform", "cpm,log1p", *WAYS["moments, counts"])
+    assert not told("--transform", "pearson-residuals", *WAYS["moments, counts"])

@@ -1,0 +1,430 @@
+"""``sfs evaluate``: no leak, the numbers of scikit-learn, the same bytes, and what it says."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.feature_selection import SelectKBest, f_classif
+from sklearn.impute import SimpleImputer
+from sklearn.metrics import balanced_accuracy_score
+from sklearn.model_selection import RepeatedStratifiedKFold
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+from sfs_cli import RankConfig
+from sfs_cli.errors import InputError, MissingExtraError, OutOfMemoryError
+from sfs_cli.logs import Messages
+from sfs_cli.options.evaluate import EvaluateConfig
+from sfs_cli.provenance import EvaluateRecord
+from sfs_cli.report.multiqc import EVALUATED
+from sfs_cli.run import evaluate
+from sfs_cli.run.outputs import FOR_MULTIQC
+from sfs_cli.run.rank import rank
+from tests.contract.run.test_record import check
+from tests.making import table_text, write_labels
+
+MODELS: dict[str, Any] = {
+    "1-NN": lambda: KNeighborsClassifier(1),
+    "5-NN": lambda: KNeighborsClassifier(5),
+    "linear SVM": lambda: SVC(kernel="linear", decision_function_shape="ovo"),
+}
+UNSURE = 0.05
+"""Rounding may turn decisions that are nearer to 0: where every support vector of two classes has
+the largest weight, a range of thresholds is optimal, and the last digits decide which is taken."""
+
+
+def study(folder: Path, X: np.ndarray, y: np.ndarray) -> dict[str, Any]:
+    """Write features x samples and their classes; return the matrix and the labels as options."""
+    (folder / "x.csv").write_text(table_text(X))
+    return {"matrix": str(folder / "x.csv"), "labels": write_labels(folder / "y.tsv", y.tolist())}
+
+
+def planted(m: int = 60, n: int = 36, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Features x samples of three classes: of the first six each is higher in one class."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % 3
+    X = rng.normal(8, 1, (m, n))
+    X[:6] += 1.5 * (y == np.arange(6)[:, None] % 3)
+    return X, y
+
+
+def rows_of(config: EvaluateConfig, log: Messages | None = None) -> list[dict[str, str]]:
+    text = evaluate.run(config, log or Messages(-1)).decode()
+    return list(csv.DictReader(text.splitlines(), delimiter="\t"))
+
+
+def value(rows: list[dict[str, str]], **wanted: str) -> float:
+    """Return the value of the one row that has these cells."""
+    (row,) = [r for r in rows if all(r[k] == v for k, v in wanted.items())]
+    return float(row["value"])
+
+
+# ---- leaks ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.nightly
+def test_noise_is_at_chance_in_folds_and_far_above_it_with_the_leak(tmp_path):
+    found, leaky = [], []
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        y = rng.permutation(np.arange(40) % 2)
+        given = study(tmp_path, rng.normal(size=(600, 40)), y)
+        config = EvaluateConfig(**given, method="f-test", lengths="20", repeats=2, leaky=True)
+        rows = rows_of(config)
+        cells = {"list": "f-test", "measure": "accuracy", "classifier": "linear SVM"}
+        found.append(value(rows, selection="in folds", **cells))
+        leaky.append(value(rows, selection="all samples", **cells))
+    error = np.std(found, ddof=1) / np.sqrt(len(found))
+    assert abs(np.mean(found) - 0.5) <= 3 * error
+    assert min(leaky) > 0.8 > max(found)
+
+
+@pytest.mark.nightly
+def test_a_source_of_the_labels_does_not_leak_into_the_folds(tmp_path):
+    found, leaky = [], []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        y = rng.permutation(np.arange(30) % 2)
+        given = study(tmp_path, rng.normal(size=(300, 30)), y)
+        from sfs_cli.options import parse_source
+
+        sources = (parse_source(f"classes=labels:{given['labels']}"),)
+        config = EvaluateConfig(
+            **given, method="msfs", source=sources, lengths="10", repeats=1, leaky=True
+        )
+        rows = rows_of(config)
+        cells = {"list": "msfs", "measure": "accuracy", "classifier": "linear SVM"}
+        found.append(value(rows, selection="in folds", **cells))
+        leaky.append(value(rows, selection="all samples", **cells))
+    assert np.mean(found) < 0.65
+    assert np.mean(leaky) > 0.8
+
+
+# ---- numbers -------------------------------------------------------------------------------------
+
+
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize("missing", [False, True])
+def test_it_is_the_pipeline_of_scikit_learn(tmp_path, missing):
+    X, y = planted()
+    options: dict[str, Any] = {"dtype": "float64"}
+    if missing:
+        X[np.random.default_rng(5).random(X.shape) < 0.05] = np.nan
+        options["missing"] = "mean"
+    given = study(tmp_path, X, y)
+    config = EvaluateConfig(
+        **given, **options, method="f-test", lengths="3,10", splits=4, repeats=2, seed=7
+    )
+    rows = rows_of(config)
+    for k in (3, 10):
+        for name, make in MODELS.items():
+            plain, balanced, unsure = np.zeros((2, 4)), np.zeros((2, 4)), 0
+            split = RepeatedStratifiedKFold(n_splits=4, n_repeats=2, random_state=7).split(X.T, y)
+            for i, (train, test) in enumerate(split):
+                model = make_pipeline(
+                    SimpleImputer(), SelectKBest(f_classif, k=k), StandardScaler(), make()
+                )
+                guess = model.fit(X.T[train], y[train]).predict(X.T[test])
+                if hasattr(model, "decision_function"):
+                    decisions = np.abs(model.decision_function(X.T[test]))
+                    unsure += int((decisions.min(axis=1) < UNSURE).sum())
+                plain.flat[i] = np.mean(guess == y[test])
+                balanced.flat[i] = balanced_accuracy_score(y[test], guess)
+            for measure, wanted in (("accuracy", plain), ("balanced_accuracy", balanced)):
+                cells = {"list": "f-test", "features": str(k), "classifier": name}
+                (row,) = [r for r in rows if r.items() >= (cells | {"measure": measure}).items()]
+                means = wanted.mean(axis=1)
+                share = unsure / (2 * len(y))  # each sample is tested twice
+                assert unsure <= 10
+                assert float(row["value"]) == pytest.approx(means.mean(), abs=1e-9 + share)
+                error = means.std(ddof=1) / np.sqrt(2)
+                assert float(row["standard_error"]) == pytest.approx(error, abs=1e-9 + share)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"method": "spec", "similarity": "knn", "neighbors": 4, "transform": "cpm,log1p"},
+        {"method": "mrsf", "response": "lda", "select": 8, "transform": "cpm,log1p,zscore"},
+        {"method": "f-test", "max_correlation": 0.3, "keep": 10, "transform": "log1p"},
+    ],
+    ids=lambda o: o["method"],
+)
+def test_lists_of_folds_are_those_of_a_file_of_the_training_samples(tmp_path, options):
+    rng = np.random.default_rng(3)
+    _, y = planted()
+    X = rng.poisson(20 + 25 * (y == np.arange(50)[:, None] % 7), (50, 36)).astype(float)
+    given = study(tmp_path, X, y)
+    config = EvaluateConfig(
+        **given, **options, lengths="8", splits=3, repeats=1, out=str(tmp_path / "o")
+    )
+    evaluate.run(config, Messages(-1))
+    lines = (tmp_path / "o" / "folds.tsv").read_text().splitlines()
+    rows = [r for r in csv.DictReader(lines, delimiter="\t") if r["list"] == options["method"]]
+    counts = 1e6 / X.sum(axis=0) if "cpm" in options["transform"] else 1
+    V = np.log1p(X * counts).T
+    split = RepeatedStratifiedKFold(n_splits=3, n_repeats=1, random_state=0).split(V, y)
+    for i, (train, test) in enumerate(split, 1):
+        part = tmp_path / f"part{i}.csv"
+        part.write_text(table_text(X[:, train], columns=[f"s{j}" for j in train]))
+        needs = options["method"] != "spec"
+        own = options | ({"labels": given["labels"]} if needs else {})
+        ranking = rank(RankConfig(str(part), **own)).ranking
+        genes = [int(name[1:]) for name in ranking.feature[:8]]
+        for name, make in MODELS.items():
+            model = make_pipeline(StandardScaler(), make()).fit(V[np.ix_(train, genes)], y[train])
+            wanted = np.mean(model.predict(V[np.ix_(test, genes)]) == y[test])
+            (row,) = [r for r in rows if (r["fold"], r["classifier"]) == (str(i), name)]
+            assert float(row["accuracy"]) == pytest.approx(wanted, abs=1e-9)
+
+
+@pytest.mark.nightly
+def test_all_genes_and_the_most_variable_are_those_of_scikit_learn(tmp_path):
+    X, y = planted(seed=2)
+    X *= np.random.default_rng(0).uniform(0.5, 3, (60, 1))
+    rows = rows_of(
+        EvaluateConfig(
+            **study(tmp_path, X, y), method="variance", dtype="float64", lengths="5", repeats=1
+        )
+    )
+    every, variable = [], []
+    split = RepeatedStratifiedKFold(n_splits=5, n_repeats=1, random_state=0).split(X.T, y)
+    for train, test in split:
+        model = make_pipeline(StandardScaler(), SVC(kernel="linear"))
+        every.append(model.fit(X.T[train], y[train]).score(X.T[test], y[test]))
+        top = np.argsort(-X[:, train].var(axis=1), kind="stable")[:5]
+        model.fit(X.T[np.ix_(train, top)], y[train])
+        variable.append(model.score(X.T[np.ix_(test, top)], y[test]))
+    cells = {"measure": "accuracy", "classifier": "linear SVM"}
+    assert value(rows, list="all genes", **cells) == pytest.approx(np.mean(every), abs=1e-9)
+    for name in ("most variable genes", "variance"):
+        assert value(rows, list=name, **cells) == pytest.approx(np.mean(variable), abs=1e-9)
+
+
+@pytest.mark.nightly
+def test_good_genes_beat_random_ones_and_are_redundant(tmp_path):
+    X, y = planted(m=200, n=45)
+    rows = rows_of(EvaluateConfig(**study(tmp_path, X, y), method="f-test", lengths="6", repeats=1))
+    best = {"measure": "balanced_accuracy", "classifier": "linear SVM"}
+    assert value(rows, list="f-test", **best) > 0.75
+    assert value(rows, list="random genes", **best) < 0.55
+    for measure in ("nmi", "ari", "redundancy", "jaccard"):
+        mine, random = (value(rows, list=n, measure=measure) for n in ("f-test", "random genes"))
+        assert mine > random
+
+
+# ---- the same bytes ------------------------------------------------------------------------------
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("missing", [False, True])
+def test_threads_memory_and_blocks_change_no_byte(tmp_path, missing):
+    X, y = planted(m=150, n=30)
+    if missing:
+        X[::9, ::5] = np.nan
+    given = study(tmp_path, X, y) | {"missing": "mean" if missing else "error", "repeats": 1}
+    made = []
+    cases: list[dict[str, Any]] = [{"threads": 1}, {"threads": 4}, {"memory": "150M", "threads": 2}]
+    for i, how in enumerate(cases):
+        out = tmp_path / str(i)
+        asked = {"transform": "log1p", "lengths": "5,20", "leaky": True, "method": "f-test"}
+        evaluate.run(EvaluateConfig(**given, **asked, **how, out=str(out)), Messages(-1))
+        made.append([(out / name).read_bytes() for name in ("evaluation.tsv", "folds.tsv")])
+    assert made[0] == made[1] == made[2]
+
+
+# ---- lists, sets and reference features ----------------------------------------------------------
+
+
+def ranked_list(folder: Path, given: dict[str, Any], name: str = "ranked") -> str:
+    """Rank the matrix into a folder; return the table."""
+    from sfs_cli.run.rank import run
+
+    run(RankConfig(given["matrix"], method="variance", out=str(folder / name)), Messages(-1))
+    return str(folder / name / "ranking.tsv")
+
+
+@pytest.mark.nightly
+def test_a_list_of_this_matrix_is_called_leaky(tmp_path):
+    given = study(tmp_path, *planted())
+    table = ranked_list(tmp_path, given)
+    log, asked = Messages(-1), {"list_": table, "lengths": "5", "repeats": 1}
+    rows = rows_of(EvaluateConfig(**given, **asked), log)
+    assert any("ranked on this matrix" in text and "leaky" in text for text in log.warnings)
+    assert {row["list"] for row in rows if row["selection"] == "given"} == {"ranked"}
+    (tmp_path / "list.txt").write_text("gene\tscore\ng1\t3\ng0\t2\ng2\t1\ng3\t0.5\ng9\t0.1\n")
+    log = Messages(-1)
+    rows_of(EvaluateConfig(**given, **asked | {"list_": str(tmp_path / "list.txt")}), log)
+    assert any(text.startswith("if ") and "leaky" in text for text in log.warnings)
+    other = tmp_path / "other"
+    other.mkdir()
+    elsewhere = study(other, *planted(seed=9))
+    log = Messages(-1)
+    table = ranked_list(tmp_path, elsewhere, "elsewhere")
+    rows_of(EvaluateConfig(**given, **asked | {"list_": table}), log)
+    assert log.warnings == []
+
+
+def test_lists_of_chosen_features_may_leak_and_that_is_said(tmp_path, capfd):
+    X, y = planted()
+    given = study(tmp_path, X, y)
+    (tmp_path / "few.txt").write_text("".join(f"g{i}\n" for i in range(20)))
+    for include, told in ((str(tmp_path / "few.txt"), True), ("^g", False)):
+        config = EvaluateConfig(
+            **given, method="f-test", include=(include,), lengths="5", repeats=1
+        )
+        evaluate.run(config, Messages(0))
+        assert ("the accuracy is leaky" in capfd.readouterr().err) == told
+
+
+def test_a_list_and_a_method_stand_beside_each_other(tmp_path):
+    given = study(tmp_path, *planted())
+    (tmp_path / "good.tsv").write_text("".join(["gene\tp\n", *(f"g{i}\t{i}\n" for i in range(6))]))
+    config = EvaluateConfig(
+        **given, list_=str(tmp_path / "good.tsv"), method="variance", lengths="6", repeats=1
+    )
+    rows = rows_of(config)
+    cells = {"measure": "accuracy", "classifier": "linear SVM"}
+    assert value(rows, list="good", **cells) > value(rows, list="variance", **cells)
+
+
+@pytest.mark.parametrize("count", [4, 12])
+def test_a_short_list_is_judged_whole_beside_others_of_its_length(tmp_path, capfd, count):
+    given = study(tmp_path, *planted())
+    (tmp_path / "mine.txt").write_text("".join(f"g{i}\n" for i in range(count)))
+    config = EvaluateConfig(
+        **given, list_=str(tmp_path / "mine.txt"), method="variance", repeats=1, splits=3
+    )
+    evaluate.run(config, Messages(0))
+    said = capfd.readouterr().err
+    for name in ("mine (given)", "variance (in folds)", "random genes (in folds)"):
+        assert f"{name}, {count} features: balanced accuracy" in said
+    assert any(name in said for name in ("between variance and mine", "between mine and variance"))
+
+
+def test_a_folder_and_a_list_of_ids_are_lists(tmp_path):
+    given = {"matrix": study(tmp_path, *planted())["matrix"], "lengths": "6"}
+    table = Path(ranked_list(tmp_path, given))
+    expected = rows_of(EvaluateConfig(**given, list_=str(table)))
+    assert rows_of(EvaluateConfig(**given, list_=str(table.parent))) == expected
+    ids = [line.split("\t")[1] for line in table.read_text().splitlines()[1:]]
+    (tmp_path / "ranked.txt").write_text("\n".join(ids))
+    assert rows_of(EvaluateConfig(**given, list_=str(tmp_path / "ranked.txt"))) == expected
+
+
+@pytest.mark.nightly
+def test_defaults_go_as_far_as_a_list_does(tmp_path):
+    given = study(tmp_path, *planted(m=150))
+    rows = rows_of(EvaluateConfig(**given, method="mrsf", response="lda", repeats=1))
+    assert {r["features"] for r in rows if r["list"] == "mrsf"} == {"10", "20", "50"}
+    assert {r["features"] for r in rows if r["list"] == "random genes"} == {"10", "20", "50", "100"}
+
+
+def test_without_labels_it_tells_redundancy_neighbors_hits_and_sets(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "sklearn", None)  # none of this needs it
+    X, y = planted()
+    given = study(tmp_path, X, y) | {"labels": None}
+    table = tmp_path / "good.tsv"
+    table.write_text("gene\trank\n" + "".join(f"g{i}\t{i + 1}\n" for i in range(40)))
+    (tmp_path / "drivers.txt").write_text("g0\ng3\ng30\nnowhere\n")
+    (tmp_path / "sets.gmt").write_text("planted\t\tg0\tg1\tg2\tg3\nlate\t\tg50\tg51\nno\t\tx\n")
+    config = EvaluateConfig(
+        **given,
+        list_=str(table),
+        lengths="5,10",
+        drivers=str(tmp_path / "drivers.txt"),
+        sets=(str(tmp_path / "sets.gmt"),),
+        out=str(tmp_path / "out"),
+    )
+    evaluate.run(config, Messages(-1))
+    lines = (tmp_path / "out" / "evaluation.tsv").read_text().splitlines()
+    rows = list(csv.DictReader(lines, delimiter="\t"))
+    assert {row["measure"] for row in rows} == {"redundancy", "jaccard", "hit_ratio"}
+    assert value(rows, list="good", features="5", measure="hit_ratio") == pytest.approx(2 / 3)
+    lines = (tmp_path / "out" / "enrichment.tsv").read_text().splitlines()
+    tests = list(csv.DictReader(lines, delimiter="\t"))
+    first = tests[0]
+    assert (first["set"], first["size"], first["overlap"]) == ("planted", "4", "4")
+    assert first["members"] == "g0;g1;g2;g3"
+    # of 60 features that vary, 4 are in the set, and all of these among the first 5
+    assert float(first["p_value"]) == pytest.approx(5 * 4 * 3 * 2 / (60 * 59 * 58 * 57))
+    assert not (tmp_path / "out" / "folds.tsv").exists()
+
+
+def test_the_record_is_what_its_schema_says_and_a_second_run_is_up_to_date(tmp_path):
+    given = study(tmp_path, *planted())
+    (tmp_path / "drivers.txt").write_text("g0\n")
+    (tmp_path / "sets.gmt").write_text("planted\t\tg0\tg1\n")
+    out = tmp_path / "out"
+    config = EvaluateConfig(
+        **given,
+        list_=ranked_list(tmp_path, given),
+        method="f-test",
+        repeats=1,
+        drivers=str(tmp_path / "drivers.txt"),
+        sets=(f"{tmp_path}/sets.gmt:planted",),
+        out=str(out),
+    )
+    printed = json.loads(evaluate.run(config, Messages(-1), as_json=True))
+    record = json.loads((out / "run.json").read_text())
+    assert printed == record
+    check(record, EvaluateRecord, "run.json")
+    assert {each["role"] for each in record["inputs"]} == {
+        *("matrix", "labels", "list", "drivers", "sets")
+    }
+    assert record["lists"][1]["made_from_this_matrix"] is True
+    before = {path.name: path.stat().st_ino for path in out.iterdir()}
+    tables = {"evaluation.tsv", "verdicts.tsv", "folds.tsv", "enrichment.tsv"}
+    assert set(before) == {*tables, EVALUATED, *FOR_MULTIQC, "run.json"}
+    evaluate.run(config, Messages(-1))
+    assert {path.name: path.stat().st_ino for path in out.iterdir()} == before
+
+
+# ---- what it says --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "transform", ["log1p,rank", "log1p,zscore", "quantile,log1p", "deviance", "vst"]
+)
+def test_steps_that_compare_samples_act_on_the_ranking_alone(tmp_path, transform, capfd):
+    _, y = planted()
+    X = np.random.default_rng(0).poisson(30 + 20 * (y == 1), (40, 36)).astype(float)
+    asked = {"method": "f-test", "lengths": "5", "repeats": 1, "splits": 3}
+    config = EvaluateConfig(**study(tmp_path, X, y), **asked, transform=transform)
+    rows = rows_of(config, Messages(0))
+    said = capfd.readouterr().err
+    assert ("judged by their values before it" in said) == (transform != "log1p,zscore")
+    raw = "raw counts (--transform median,log1p judges by logarithms)"
+    assert (raw in said) == (transform in ("deviance", "vst"))
+    assert value(rows, list="f-test", measure="accuracy", classifier="5-NN") > 0.5
+
+
+def test_scikit_learn_is_asked_for_by_name(tmp_path, monkeypatch):
+    given = study(tmp_path, *planted())
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    with pytest.raises(MissingExtraError, match="scikit-learn") as found:
+        rows_of(EvaluateConfig(**given))
+    assert "sfs-cli[ml]" in str(found.value.hint)
+
+
+def test_inner_products_that_do_not_fit_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(evaluate, "SQUARES", 1 << 40)
+    with pytest.raises(OutOfMemoryError, match="36 samples"):
+        rows_of(EvaluateConfig(**study(tmp_path, *planted()), method="f-test"))
+
+
+@pytest.mark.nightly
+def test_an_error_in_a_fold_names_it(tmp_path):
+    X, y = planted(n=12)
+    X[:, 1:] = 5.0  # only the first sample differs, and it is once among the test samples
+    with pytest.raises(InputError) as found:
+        rows_of(EvaluateConfig(**study(tmp_path, X, y), method="f-test", splits=2, repeats=1))
+    assert "fold" in str(found.value.where)

@@ -1,0 +1,708 @@
+"""The usual accidents are told, on made and on real data, and can be accepted."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_matrix
+
+from sfs_cli.compute.context import Labels
+from sfs_cli.features.significance import step
+from sfs_cli.features.significance.class_tests import Inflation, small_class
+from sfs_cli.graph.similarity import DenseSimilarity
+from sfs_cli.options.guards import GUARDS
+from sfs_cli.run import guards
+from sfs_cli.run.raw_values import raw_kind
+from tests.making import annotated, names, table_text, write_labels, write_table
+from tests.places import SAMPLE_DATA
+from tests.running import run_here
+
+IDS = [f"s{i}" for i in range(40)]
+
+
+def _values(kind: str) -> np.ndarray:
+    rng, shape = np.random.default_rng(11), (20, 40)
+    return {
+        "counts": lambda: rng.poisson(60, shape),
+        "intensities": lambda: np.exp(rng.normal(6, 2, shape)),
+        "negative intensities": lambda: rng.normal(0, 500, shape),
+        "logarithms": lambda: rng.normal(8, 2, shape),
+        "genotypes": lambda: rng.integers(0, 3, shape),
+        "scores": lambda: rng.integers(0, 21, shape),
+        "shallow counts": lambda: rng.poisson(rng.gamma(0.05, 8, shape)),  # of single cells
+        "missing": lambda: np.full((3, 40), np.nan),
+    }[kind]()
+
+
+@pytest.mark.parametrize(
+    ("kind", "word"),
+    [
+        ("counts", "raw counts"),
+        ("intensities", "intensities"),
+        ("negative intensities", "intensities"),
+        ("logarithms", None),
+        ("genotypes", None),
+        ("scores", None),
+        ("shallow counts", "raw counts"),
+        ("missing", None),
+    ],
+)
+def test_values_without_logarithms(kind: str, word: str | None) -> None:
+    raw = raw_kind(_values(kind).astype(np.float64))
+    assert raw is None if word is None else word in str(raw)
+
+
+def test_names_that_are_dates() -> None:
+    names = ["2-Sep", "MAR-01", "1-mar", "HLA-A", "Sept-7", "NKX2-1", "12-Decoy", "Dec-2001"]
+    ((guard, text),) = guards.suspicious(names)
+    assert guard == "names"
+    assert text.startswith("4 features")
+    assert "2-Sep, MAR-01, 1-mar" in text
+    assert not [*guards.suspicious(["HLA-A", "SEPT2", "MARCH1", "2026-09-02-x", "1/2", "1.2.3"])]
+    cells = ["2026-09-02", "2026-03-01 00:00:00", "9/2/2026", "02.09.2026", "2-Sep-26"]
+    assert "5 features" in str([*guards.suspicious(cells)])
+    assert guards.converted(cells) == cells
+
+
+def test_names_that_programs_have_converted(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ["2-Sep", "TP53", "1017.0", "1e+05", "1.2", "ENSG1.0", "dec-2001", "1E+05"]
+    expected = ["2-Sep", "1017.0", "1e+05", "dec-2001", "1E+05"]
+    assert guards.converted(names) == expected
+    monkeypatch.setattr(guards, "LOOKED_AT_TOGETHER", 3)
+    assert guards.converted(names, threads=2) == expected
+    assert "'3 features (1017.0" in str([*guards.suspicious(expected)])
+
+
+def test_labels_that_are_ids() -> None:
+    def told(codes: np.ndarray) -> bool:
+        return guards.id_labels(Labels(codes, [str(c) for c in range(codes.max() + 1)])) is not None
+
+    assert told(np.arange(40))
+    assert told(np.repeat(np.arange(20), 2))  # pairs of samples
+    assert not told(np.repeat(np.arange(10), 4))
+    assert not told(np.array([0, 0, 1, 1, -1, -1]))  # two classes are never ids
+
+
+def test_classes_that_are_too_small_for_a_t_test() -> None:
+    held = Inflation(1.0, 1.0, 9.0, 1.0, 2, 1e-6)
+    assert "class b has 5 samples" in str(small_class("t-test", {"a": 40, "b": 5}, 0, 100, held))
+    assert small_class("t-test", {"a": 6, "b": 6}, 10, 100, held) is None
+    assert "in 11 of 100 features" in str(small_class("t-test", {"a": 6, "b": 900}, 11, 100, held))
+
+
+def test_p_values_of_a_t_test_of_few_samples(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    rng = np.random.default_rng(2)
+    write_table(tmp_path / "x.csv", rng.normal(size=(40, 30)))
+    (tmp_path / "sparse.csv").write_text(table_text(rng.poisson(0.05, (40, 30)) + 0.0))
+
+    def told(matrix: str, first: int, method: str) -> bool:
+        labels = write_labels(tmp_path / "y.tsv", ["a"] * first + ["b"] * (30 - first))
+        given = ["--labels", labels, "--method", method]
+        done = run_here(["rank", str(tmp_path / matrix), *given], capfd)
+        assert done.code == 0
+        return "--accept small-class" in done.err
+
+    assert told("x.csv", 3, "t-test")
+    assert told("sparse.csv", 10, "t-test")
+    assert not told("x.csv", 3, "f-test")
+    assert not told("x.csv", 15, "t-test")
+
+
+def values_of_classes(kind: str, first: int, n: int) -> np.ndarray:
+    """Return features with the same mean in both classes, of which one has `first` samples."""
+    rng = np.random.default_rng(8)
+    values = rng.normal(size=(400, n))
+    if kind == "lognormal":
+        return np.exp(values)
+    if kind == "unequal":
+        values[:, :first] *= 3
+    return values + 8
+
+
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize(
+    ("kind", "first", "n", "method", "proposed"),
+    [
+        ("lognormal", 5, 100, "f-test", "--method rank-test"),
+        ("lognormal", 5, 100, "fisher", "--method rank-test"),
+        ("lognormal", 10, 100, "t-test", "--method rank-test"),
+        ("lognormal", 10, 100, "welch", "--method rank-test"),
+        ("lognormal", 10, 100, "rank-test", None),
+        ("unequal", 5, 40, "rank-test", None),
+        ("lognormal", 50, 100, "f-test", None),
+        ("lognormal", 50, 100, "t-test", None),
+        ("normal", 5, 100, "f-test", None),
+        ("normal", 5, 40, "t-test", "--method f-test"),
+        ("unequal", 5, 40, "t-test", "no other test has a lower rate"),
+        ("unequal", 5, 40, "f-test", "--method welch"),
+        ("unequal", 5, 40, "hsic", "--method welch"),
+        ("unequal", 20, 80, "fisher pvalues", "--method welch"),
+        ("unequal", 20, 40, "f-test", None),
+        ("unequal", 20, 40, "hsic", None),
+        ("normal", 5, 40, "hsic", None),
+    ],
+)
+def test_tests_of_class_means_are_measured(
+    kind: str,
+    first: int,
+    n: int,
+    method: str,
+    proposed: str | None,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """On features without any difference; the proposed test is one that holds on them."""
+    values = values_of_classes(kind, first, n)
+    write_table(tmp_path / "x.csv", values)
+    labels = write_labels(tmp_path / "y.tsv", ["a"] * first + ["b"] * (n - first))
+
+    def told(method: str, *more: str) -> str:
+        out = ["--out", str(tmp_path / "r"), "--force"]
+        given = ["rank", str(tmp_path / "x.csv"), "--labels", labels, "--method", method]
+        done = run_here([*given, *more, *out], capfd)
+        assert done.code == 0, done.err
+        return done.err
+
+    def rate() -> float:
+        p = pd.read_csv(tmp_path / "r" / "ranking.tsv", sep="\t").p_value
+        return float((p <= 0.01).mean())
+
+    name, pvalues = method.split()[0], ("hsic", "fisher pvalues")
+    text = told(name, *(["--pvalues", "moments"] if method in pvalues else []))
+    warned = "--accept class-tests" in text or "--accept small-class" in text
+    assert warned == (proposed is not None)
+    assert proposed is None or proposed in " ".join(text.split())
+    before = rate()
+    if proposed is not None and proposed.endswith("moments"):
+        told("hsic", "--pvalues", "permutation")
+        assert rate() <= 0.025 < before + 0.02
+    elif proposed == "--method t-test":
+        told("t-test")
+        assert rate() <= 0.035 < before
+    elif proposed == "--method f-test":
+        told("f-test")
+        assert rate() <= 0.025
+
+
+@pytest.mark.parametrize(
+    ("sizes", "said"),
+    [
+        ((3, 3), "no test can be certain with so few samples"),
+        ((7, 7), "--method rank-test"),
+        ((3, 3, 3), "no test can be certain with so few samples"),
+        ((4, 4, 4), "--method hsic"),
+        ((7, 7, 7), "--method rank-test"),
+    ],
+)
+def test_a_test_is_proposed_only_where_its_p_values_can_be_small(
+    sizes: tuple[int, ...], said: str
+) -> None:
+    codes = np.repeat(np.arange(len(sizes)), sizes)
+    values = np.random.default_rng(0).normal(size=(50, len(codes)))
+    found = Inflation.of(values, Labels(codes, [*"abc"]), None)
+    skewed = replace(found, shape=9.0, welch=9.0)
+    assert said in skewed.instead_of_welch
+    assert said in skewed.instead_of_f
+
+
+@pytest.mark.parametrize(
+    ("words", "quiet"),
+    [
+        (("--moderate", "yes"), False),
+        (("--moderate", "trend"), True),
+    ],
+)
+def test_the_shape_of_values_is_not_judged_for_tests_that_take_it_otherwise(
+    words: tuple[str, ...], quiet: bool, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    write_table(tmp_path / "x.csv", values_of_classes("lognormal", 5, 100))
+    labels = write_labels(tmp_path / "y.tsv", ["a"] * 5 + ["b"] * 95)
+    given = ["rank", str(tmp_path / "x.csv"), "--labels", labels, "--method", "f-test"]
+    done = run_here([*given, *words], capfd)
+    assert done.code == 0, done.err
+    assert ("--accept class-tests" in done.err) != quiet
+
+
+def test_weighted_counts_are_not_judged(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """The classes differ in size and variance, which the guard says of values without weights."""
+    rng = np.random.default_rng(3)
+    noise = np.where(np.arange(40) < 5, 1.5, 0.2)
+    counts = rng.poisson(np.exp(5 + noise * rng.normal(size=(400, 40))))
+    write_table(tmp_path / "x.csv", counts)
+    labels = write_labels(tmp_path / "y.tsv", ["a"] * 5 + ["b"] * 35)
+    given = ["rank", str(tmp_path / "x.csv"), "--labels", labels, "--method", "f-test"]
+    for words, told in ((("--transform", "log2cpm"), True), (("--voom",), False)):
+        done = run_here([*given, *words], capfd)
+        assert done.code == 0, done.err
+        assert ("--accept class-tests" in done.err) == told
+
+
+@pytest.mark.parametrize("name", ["colon", "allaml", "prostate_ge"])
+@pytest.mark.parametrize("method", ["f-test", "t-test"])
+def test_tests_of_real_classes_are_quiet(
+    name: str, method: str, shared_data: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    folder = shared_data / name
+    given = ["--method", method, "--labels", str(folder / "labels.tsv")]
+    done = run_here(["rank", str(folder / "expression.parquet"), *given], capfd)
+    assert done.code == 0
+    assert "--accept class-tests" not in done.err
+    assert "--accept small-class" not in done.err
+
+
+def test_filled_values_and_coarse_permutations_of_a_test_are_told_of(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values = np.random.default_rng(6).normal(size=(300, 30))
+    labels = write_labels(tmp_path / "y.tsv", ["a", "b"] * 15)
+    write_table(tmp_path / "x.csv", values)
+    values[:100, :9] = np.nan
+    write_table(tmp_path / "gaps.csv", values)
+
+    def told(matrix: str, *more: str) -> str:
+        done = run_here(["rank", str(tmp_path / matrix), "--labels", labels, *more], capfd)
+        assert done.code == 0, done.err
+        return done.err
+
+    filled = "0.1 of the values are missing and were filled"
+    assert filled in told("gaps.csv", "--method", "f-test", "--missing", "mean")
+    assert filled not in told("gaps.csv", "--method", "variance", "--missing", "mean")
+    assert filled not in told("x.csv", "--method", "f-test", "--missing", "mean")
+    # samples without a label have no part in the test
+    write_table(tmp_path / "beside.csv", np.hstack([values, np.full((300, 2), np.nan)]))
+    some = ("--samples", "intersect", "--method", "f-test", "--missing", "mean")
+    assert filled in told("beside.csv", *some)
+    values = np.random.default_rng(6).normal(size=(300, 32))
+    values[:, 30:] = np.nan
+    write_table(tmp_path / "beside.csv", values)
+    assert "values are missing" not in told("beside.csv", *some)
+    with monkeypatch.context() as patch:  # a large matrix: few features are looked at first
+        patch.setattr(step, "LOOK_VALUES", 600)
+        assert "values are missing" not in told("beside.csv", *some)
+        values[7, :15] = np.nan
+        write_table(tmp_path / "beside.csv", values)
+        assert "0.0017 of the values are missing" in told("beside.csv", *some)
+    for method in ("hsic", "mutual-info"):
+        text = told("x.csv", "--method", method, "--pvalues", "permutation:100")
+        assert "unless 60 of the 300 tested ones" in text
+        assert "tested ones" not in told("x.csv", "--method", method, "--pvalues", "permutation")
+
+
+def test_graphs_without_structure(rng: np.random.Generator) -> None:
+    d = rng.random((40, 40))
+    near = 0.6 + 0.04 * (d + d.T)
+    np.fill_diagonal(near, 1)
+    assert "equally similar" in str(guards.structureless(DenseSimilarity(near)))
+    assert "hardly any" in str(guards.structureless(DenseSimilarity(np.eye(40) + 1e-6)))
+    groups = np.kron(np.eye(4), np.ones((10, 10))) * 0.5 + 0.2
+    np.fill_diagonal(groups, 1)
+    assert guards.structureless(DenseSimilarity(groups)) is None
+
+
+def test_samples_of_a_low_degree() -> None:
+    degrees = np.full(40, 20.0)
+    assert guards.outliers(degrees, IDS) is None
+    degrees[7] = 1.1
+    text = guards.outliers(degrees, IDS)
+    assert text is not None
+    assert "1 of 40" in text
+    assert "s7" in text
+
+
+def test_top_features_that_one_sample_makes(rng: np.random.Generator) -> None:
+    values = rng.normal(size=(50, 40))
+    values -= values.mean(axis=1, keepdims=True)
+    assert guards.spikes(values, IDS) is None
+    values[:6, 3] = 100
+    values -= values.mean(axis=1, keepdims=True)
+    text = guards.spikes(values, IDS)
+    assert text is not None
+    assert text.startswith("6 of the first 50")
+    assert "s3" in text
+
+
+def test_top_features_that_repeat_each_other(rng: np.random.Generator) -> None:
+    values = rng.normal(size=(50, 40))
+    assert guards.repeats(values) is None
+    assert "repeat each other" in str(guards.repeats(values[:1] + 0.3 * values))
+
+
+REAL = {
+    "raw-values": (["thyroid_paired/mrna.parquet"], ["prostate_ge/expression.parquet"]),
+    "graph": (
+        ["colon/expression.parquet", "--similarity", "rbf", "--bandwidth", "0.5"],
+        ["colon/expression.parquet", "--similarity", "rbf"],
+    ),
+    "outliers": (
+        ["leukemia/expression.gct", "--similarity", "rbf"],
+        ["tox171/expression.parquet", "--similarity", "rbf"],
+    ),
+    "spikes": (
+        ["leukemia/expression.gct", "--similarity", "rbf", "--method", "spec"],
+        ["prostate_ge/expression.parquet", "--similarity", "rbf", "--method", "spec"],
+    ),
+    "repeats": (
+        ["prostate_ge/expression.parquet", "--similarity", "rbf", "--method", "spec"],
+        ["tcga_brca/mrna.parquet", "--similarity", "knn", "--method", "mrsf", "--select", "50"],
+    ),
+}
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", REAL)
+def test_real_files_that_trip_a_guard_and_that_do_not(
+    name: str, shared_data: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def warnings(arguments: list[str], *more: str) -> str:
+        words = [str(shared_data / arguments[0]), *arguments[1:], *more]
+        found = run_here(["rank", *words, "-v", "--out", str(tmp_path / "out"), "--force"], capfd)
+        assert found.code == 0, found.err
+        record = json.loads((tmp_path / "out" / "run.json").read_text())
+        told = [line for line in found.err.splitlines() if line.startswith("warning: ")]
+        assert len(told) == len(record["warnings"])
+        return found.err
+
+    trips, does_not = REAL[name]
+    assert f"--accept {name}," in warnings(trips)
+    assert f"--accept {name}," not in warnings(trips, "--accept", name)
+    assert f"--accept {name}," not in warnings(does_not)
+
+
+@pytest.mark.nightly
+def test_a_real_matrix_that_a_spreadsheet_has_saved(
+    shared_data: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The thyroid matrix has genes such as SEPT2 and MARCH1, and its samples are pairs."""
+    whole = pd.read_parquet(shared_data / "thyroid_paired" / "mrna.parquet").set_index("feature_id")
+    dates = {"SEPT": "Sep", "MARCH": "Mar", "DEC": "Dec"}
+    found = [re.fullmatch(r"(SEPT|MARCH|DEC)(\d+)", gene) for gene in whole.index]
+    saved = [f"{m[2]}-{dates[m[1]]}" if m else gene for m, gene in zip(found, whole.index)]
+    assert sum(map(bool, found)) > 20
+    part = whole.iloc[[i for i, m in enumerate(found) if m or i % 20 == 0]]
+    names = [saved[i] for i, m in enumerate(found) if m or i % 20 == 0]
+    part.to_csv(tmp_path / "as_is.csv")
+    part.set_axis(names).to_csv(tmp_path / "saved.csv", index_label="gene")
+    tissue = str(shared_data / "thyroid_paired" / "labels.tsv")
+    pairs = tmp_path / "pairs.tsv"
+    lines = [f"{sample}\tpatient{sample.split('_')[1]}" for sample in whole.columns]
+    pairs.write_text("\n".join(["sample\tpatient", *lines]))
+
+    def told(file: str, labels: str) -> set[str]:
+        words = ("--transform", "cpm,log1p", "--labels", labels, "--method", "fisher")
+        run = run_here(["rank", str(tmp_path / file), *words], capfd)
+        assert run.code == 0, run.err
+        return {name for name in GUARDS if f"--accept {name}," in run.err}
+
+    assert told("as_is.csv", tissue).isdisjoint(("names", "labels"))
+    assert "names" in told("saved.csv", tissue)
+    assert "labels" in told("as_is.csv", str(pairs))
+
+
+def test_names_and_labels_of_a_run(
+    rng: np.random.Generator, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    table = tmp_path / "x.csv"
+    genes = [f"g{i}" for i in range(60)] + ["2-Sep"]
+    rows = [f"{gene},{','.join(map(str, rng.normal(size=12)))}" for gene in genes]
+    table.write_text("\n".join([f"id,{','.join(IDS[:12])}", *rows]))
+    labels = tmp_path / "labels.tsv"
+    labels.write_text("sample\tpatient\n" + "".join(f"s{i}\tp{i // 2}\n" for i in range(12)))
+    ranked = ["rank", str(table), "--labels", str(labels), "--method", "fisher"]
+    found = run_here(ranked, capfd)
+    assert "2-Sep" in found.err
+    assert "6 classes for 12 samples" in found.err
+    quiet = run_here([*ranked, "--accept", ",".join(GUARDS)], capfd)
+    assert "warning" not in quiet.err
+    assert quiet.out == found.out
+    wrong = run_here(["rank", str(table), "--accept", "raw"], capfd)
+    assert wrong.code == 2
+    assert "raw-values" in wrong.err
+
+
+def test_a_graph_that_fuse_has_made_of_the_matrix_is_told_of(
+    rng: np.random.Generator, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("x.csv", "other.csv"):
+        write_table(tmp_path / name, rng.normal(size=(50, 30)))
+    other = f"mirna=profile:{tmp_path / 'other.csv'}"
+    for name, source in (("own.npz", "expression=target:"), ("other.npz", other)):
+        out = ["--out", str(tmp_path / name), "--source", source]
+        assert run_here(["fuse", str(tmp_path / "x.csv"), *out], capfd).code == 0
+    (tmp_path / "copied.npz").write_bytes((tmp_path / "own.npz").read_bytes())
+    places = "".join(f"s{i}\t{i % 7}\t{i % 5}\n" for i in range(30))
+    (tmp_path / "places.tsv").write_text("sample\tx\ty\n" + places)
+
+    def told(matrix: str, *more: str) -> tuple[bool, bool]:
+        tested = ["--method", "spec", "--pvalues", "moments", "--accept", "graph"]
+        done = run_here(["rank", str(tmp_path / matrix), *tested, *more], capfd)
+        assert done.code == 0, done.err
+        return (
+            "--accept tested-graph" in done.err,
+            "was built from the tested features, the" in done.err,
+        )
+
+    def of_file(name: str) -> list[str]:
+        return ["--similarity-file", str(tmp_path / name)]
+
+    assert told("x.csv", *of_file("own.npz")) == (True, False)
+    assert told("other.csv", *of_file("own.npz")) == (False, False)
+    assert told("x.csv", *of_file("other.npz")) == (False, False)
+    assert told("x.csv", *of_file("copied.npz")) == (False, True)
+    of_places = ["--similarity", "knn", "--coordinates", str(tmp_path / "places.tsv")]
+    assert told("x.csv", *of_places) == (False, True)
+
+
+def test_counts_of_a_source_are_told_of(
+    rng: np.random.Generator, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    table = write_table(tmp_path / "m.csv", rng.normal(size=(9, 12)))
+    counts = write_table(tmp_path / "mirna.csv", rng.poisson(300, (7, 12)), names("mir", 7))
+    source = f"mirna=profile:{counts}"
+    fused = str(tmp_path / "fused.npz")
+    for command in (["rank", table], ["fuse", table, "--out", fused, "--force"]):
+        found = run_here([*command, "--source", source], capfd)
+        assert found.code == 0, found.err
+        assert "the values of source mirna look like raw counts" in found.err
+        assert "add to it ,transform=cpm,log1p" in found.err
+        for more in ([f"{source},transform=cpm,log1p"], [source, "--accept", "raw-values"]):
+            quiet = run_here([*command, "--source", *more], capfd)
+            assert "raw counts" not in quiet.err
+
+
+@pytest.mark.parametrize(
+    ("classes", "said"),
+    [
+        ([f"p{i // 2}" for i in range(12)], "of source t have 6 classes for 12 samples"),
+        (["tumor"] * 12, "of source t have a single class, 'tumor'"),
+        (["tumor", "Tumor ", "normal"] * 4, "the classes 'Tumor' and 'tumor' differ"),
+        (["a\u00a0b", "a b", "normal"] * 4, "differ in spelling"),
+        (["tumor", "normal"] * 6, None),
+    ],
+)
+def test_labels_of_a_source(
+    rng: np.random.Generator,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    classes: list[str],
+    said: str | None,
+) -> None:
+    matrix = write_table(tmp_path / "m.csv", rng.normal(size=(9, 12)))
+    ids = Path(matrix).read_text().splitlines()[0].split(",")[1:]
+    rows = "".join(f"{s}\t{c}\n" for s, c in zip(ids, classes))
+    (tmp_path / "t.tsv").write_text("sample\tclass\n" + rows)
+    words = ["rank", matrix, "--source", f"t=labels:{tmp_path / 't.tsv'}", "--source", "x=target:"]
+    found = run_here(words, capfd)
+    assert found.code == 0, found.err
+    assert (said or "ranked") in found.err
+    quiet = run_here([*words, "--accept", "labels"], capfd)
+    assert said is None or said not in quiet.err
+
+
+def test_classes_of_the_labels_that_are_spelled_in_two_ways() -> None:
+    assert guards.spelled_twice(["LUAD", "Luad", "LUSC"]) is not None
+    assert guards.spelled_twice(["LUAD", "LUSC", "LUAD 2"]) is None
+
+
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize(
+    "given",
+    [
+        ("--similarity", "obsm:X_pca"),
+        ("--similarity", "obsp:connectivities"),
+        ("--similarity", "knn", "--coordinates", "obsm:X_pca"),
+        (),
+    ],
+)
+def test_the_advice_on_a_graph_of_scanpy_can_be_followed(
+    given: tuple[str, ...], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Without the option that gave the graph, --split makes one anew."""
+    rng = np.random.default_rng(0)
+    data = annotated(rng.normal(size=(40, 30)))
+    data.obsm["X_pca"] = data.X[:, :5]
+    distances = ((data.X[:, None] - data.X[None]) ** 2).sum(-1)
+    data.obsp["connectivities"] = csr_matrix(np.exp(-distances / 60))
+    data.write_h5ad(tmp_path / "x.h5ad")
+    words = ["rank", str(tmp_path / "x.h5ad"), "--method", "spec", "--pvalues", "moments"]
+    out = ["--out", str(tmp_path / "out"), "--force"]
+    done = run_here([*words, *given, *out], capfd)
+    assert done.code == 0
+    warning = next(line for line in done.err.splitlines() if "--accept tested-graph" in line)
+    assert "--split features" in warning
+    select = run_here(["select", str(tmp_path / "out"), "--fdr", "0.5"], capfd)
+    if given:
+        assert "without the given" in warning
+        assert "without the given" in select.err
+    split = run_here([*words, "--split", "features", *out], capfd)
+    assert split.code == 0
+    assert "tested-graph" not in split.err
+
+
+def told_of(name: str, words: list[str], capfd: pytest.CaptureFixture[str]) -> str:
+    """Return the warning of this name; empty where there is none."""
+    done = run_here(words, capfd)
+    assert done.code == 0, done.err
+    lines = [line for line in done.err.splitlines() if f"--accept {name}," in line]
+    return lines[0] if lines else ""
+
+
+def proposed(text: str, option: str) -> list[str]:
+    """Return an option that a warning proposes, as words."""
+    return [option, re.search(rf"{option} ([\w:,.-]+)", text)[1]]  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("transform", "instead"),
+    [
+        ("center", "cpm,log1p,center"),
+        ("cpm", "cpm,log1p"),
+        ("log1p,cpm", "cpm,log1p"),
+        ("unit-samples", "cpm,log1p,unit-samples"),
+        ("log1p", None),
+        ("cpm,log1p", None),
+        ("rank", None),
+        ("pearson-residuals", None),
+        ("clr", None),
+        ("vst", None),
+    ],
+)
+def test_a_transformation_without_logarithms_leaves_values_raw(
+    rng: np.random.Generator,
+    transform: str,
+    instead: str | None,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    table = write_table(tmp_path / "m.csv", rng.poisson(300, (60, 12)))
+    words = ["rank", table, "--method", "variance", "--transform"]
+    text = told_of("raw-values", [*words, transform], capfd)
+    assert bool(text) == (instead is not None)
+    if instead is not None:
+        assert proposed(text.rpartition("give")[2], "--transform")[1] == instead
+        assert not told_of("raw-values", [*words, instead], capfd)
+
+
+def test_raw_values_are_told_of_by_every_command_that_uses_them(
+    rng: np.random.Generator, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    table = write_table(tmp_path / "m.csv", rng.poisson(300, (60, 12)))
+    labels = write_labels(tmp_path / "y.tsv", ["a", "b"] * 6)
+    judged = ["--labels", labels, "--lengths", "5", "--splits", "2", "--repeats", "1"]
+    out = ["--out", str(tmp_path / "S.npz"), "--force"]
+    for words, told in (
+        (["evaluate", table, "--method", "f-test", *judged], True),
+        (["compare", table, "--method", "f-test", "--method", "variance", *judged], True),
+        (["fuse", table, "--source", "e=target:", *out], True),
+        (["fuse", table, "--source", f"l=labels:{labels}", *out], False),
+    ):
+        for more in ((), ("--transform", "cpm,log1p")):
+            done = run_here([*words, *more], capfd)
+            assert done.code == 0, done.err
+            assert done.err.count("look like raw counts") == (told and not more)
+
+
+def test_one_sample_that_dominates_has_one_remedy(
+    rng: np.random.Generator, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    values = rng.uniform(0, 1, size=(120, 40))
+    values[:70, 3] = 30
+    table = write_table(tmp_path / "x.csv", values)
+    text = told_of("spikes", ["rank", table, "--method", "variance"], capfd)
+    assert text
+    assert "--" not in text.replace("--accept", "")
+    words = ["rank", table, "--method", "hsic", "--similarity"]
+    assert "give --similarity knn (" in told_of("spikes", [*words, "rbf"], capfd)
+    assert "--similarity" not in told_of("spikes", [*words, "knn"], capfd)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--method", "variance"],
+        ["--method", "msfs", "--source", "t=target:"],
+        ["--method", "f-test", "--labels", "y.tsv"],
+        ["--method", "f-test", "--labels", "n.tsv", "--label-type", "continuous"],
+    ],
+)
+def test_repetition_is_told_of_where_no_labels_explain_it(
+    rng: np.random.Generator,
+    words: list[str],
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    hidden = rng.normal(size=24) + np.repeat([0, 3], 12)
+    write_table(tmp_path / "m.csv", hidden + 0.2 * rng.normal(size=(80, 24)))
+    write_labels(tmp_path / "y.tsv", ["a"] * 12 + ["b"] * 12)
+    rows = "".join(f"s{i}\t{value}\n" for i, value in enumerate(hidden))
+    (tmp_path / "n.tsv").write_text("sample\tdose\n" + rows)
+    text = told_of("repeats", ["rank", "m.csv", *words], capfd)
+    assert bool(text) == ("--labels" not in words)
+    if text:
+        assert "give --max-correlation 0.7," in text
+        instead = ["--max-correlation", "0.7"]
+        assert not told_of("repeats", ["rank", "m.csv", *words, *instead], capfd)
+
+
+def test_the_degrees_of_a_centered_kernel_make_no_outliers(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    words = ["rank", str(SAMPLE_DATA / "expression.csv"), "--similarity", "linear", "--method"]
+    for more in (["mrsf", "--select", "5"], ["hsic"]):
+        assert not told_of("outliers", [*words, *more], capfd)
+
+
+def test_a_file_without_structure_is_not_to_be_thrown_away(
+    rng: np.random.Generator, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    samples = [f"s{i}" for i in range(20)]
+    table = write_table(tmp_path / "m.csv", rng.normal(size=(60, 20)), None, samples)
+    uniform = np.full((20, 20), 0.9) + np.diag(np.full(20, 0.1))
+    for name, S in (("uniform.csv", uniform), ("identity.csv", np.eye(20) + 1e-4)):
+        file = write_table(tmp_path / name, S, samples, samples)
+        text = told_of(
+            "graph", ["rank", table, "--method", "spec", "--similarity-file", file], capfd
+        )
+        assert text
+        assert "--similarity knn" not in text
+        assert "kernel" in text
+
+
+def test_values_of_samples_that_are_left_out_are_not_looked_at(
+    rng: np.random.Generator, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    values = rng.normal(6, 1, (60, 13))
+    values[:, 12] = rng.gamma(2, 20_000, 60)  # as lengths of genes
+    table = write_table(tmp_path / "m.csv", values)
+    labels = write_labels(tmp_path / "y.tsv", ["a", "b"] * 6)
+    words = ["rank", table, "--method", "f-test", "--labels", labels, "--samples", "intersect"]
+    assert not told_of("raw-values", words, capfd)
+
+
+def test_a_moderated_t_test_is_checked_as_one_of_equal_variances(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    write_table(tmp_path / "x.csv", values_of_classes("unequal", 5, 40))
+    labels = write_labels(tmp_path / "y.tsv", ["a"] * 5 + ["b"] * 35)
+    words = ["rank", str(tmp_path / "x.csv"), "--labels", labels, "--method", "t-test"]
+    done = run_here([*words, "--moderate", "yes"], capfd)
+    assert done.code == 0
+    assert "--accept class-tests" in done.err
+
+
+def test_dates_among_symbols_beside_the_ids_are_warned_of(tmp_path, capfd):
+    rows = "p0\tTP53\t0\t4\t9\np1\t2-Sep\t1\t1\t8\n"
+    for column, told in (("Gene symbol", True), ("Description", False)):
+        (tmp_path / "m.tsv").write_text(f"id\t{column}\ts1\ts2\ts3\n{rows}")
+        done = run_here(["rank", str(tmp_path / "m.tsv"), "--method", "variance"], capfd)
+        assert done.code == 0, done.err
+        assert ("1 feature (2-Sep)" in done.err) == told

@@ -1,0 +1,165 @@
+"""Moderated variances through whole runs: as limma has them, by default where samples are few."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sfs_cli.errors import InputError, UsageError
+from sfs_cli.logs import Messages
+from sfs_cli.options import RankConfig
+from sfs_cli.run.rank import rank
+from tests.making import write_labels, write_parquet
+from tests.places import REFERENCES
+
+REFERENCE = REFERENCES / "moderated.json"
+ANALYSIS = json.loads(REFERENCE.read_text(encoding="utf-8"))["analysis"]
+
+
+def of_limma(folder: Path) -> dict[str, Any]:
+    """The values that limma's numbers are of, in files."""
+    y, groups = (np.array(ANALYSIS[name], np.float64) for name in ("y", "groups"))
+    return {
+        "matrix": write_parquet(folder / "x.parquet", y),
+        "labels": write_labels(folder / "y.tsv", groups.astype(int).tolist()),
+        "dtype": "float64",
+    }
+
+
+def columns(config: RankConfig, log: Messages | None = None) -> dict[str, np.ndarray]:
+    """The columns of a run in the order of the input."""
+    found = rank(config, log or Messages(-1))
+    back = np.argsort(found.ranking.order)
+    extra = {name: np.asarray(each)[back] for name, each in found.ranking.extra.items()}
+    return extra | {"score": found.ranking.score[back]}
+
+
+@pytest.mark.parametrize("method", ["t-test", "f-test"])
+def test_statistics_and_p_values_are_those_of_limma(tmp_path: Path, method: str) -> None:
+    found = columns(RankConfig(**of_limma(tmp_path), method=method, moderate="yes"))
+    t = np.array(ANALYSIS["plain"]["t"], np.float64)
+    expected = np.abs(t) if method == "t-test" else t**2
+    np.testing.assert_allclose(found["score"], expected, rtol=1e-7)
+    np.testing.assert_allclose(found["p_value"], np.array(ANALYSIS["plain"]["p"], float), rtol=1e-6)
+    np.testing.assert_array_equal(np.sign(found["mean_difference"]), np.sign(t))
+
+
+def test_few_samples_are_moderated_by_default_and_told(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 40))
+    y = np.arange(40) % 2
+    for n, moderated in ((10, True), (12, True), (14, False), (40, False)):
+        options = {
+            "matrix": write_parquet(tmp_path / "x.parquet", X[:, :n]),
+            "labels": write_labels(tmp_path / "y.tsv", y[:n].tolist()),
+        }
+        log = Messages(-1)
+        found = rank(RankConfig(**options, method="f-test"), log)
+        assert bool(found.facts["moderation"]) == moderated
+        assert found.config.moderate == ("yes" if moderated else "no")
+
+
+def test_the_same_values_over_threads_blocks_and_the_order_of_features(tmp_path: Path) -> None:
+    options = of_limma(tmp_path) | {"method": "t-test", "moderate": "trend"}
+    one = columns(RankConfig(**options, threads=1, block_size=7))
+    other = columns(RankConfig(**options, threads=2, block_size=64))
+    for name in ("score", "p_value", "q_value"):
+        np.testing.assert_allclose(one[name], other[name], rtol=1e-10)
+
+
+def test_null_features_of_unequal_variances_have_uniform_p_values(tmp_path: Path) -> None:
+    """Three samples of each class; the variances of features are scaled inverse chi-squares."""
+    from scipy import stats
+
+    rng = np.random.default_rng(3)
+    spread = np.sqrt(4 / rng.chisquare(4, size=(4000, 1)))
+    options = {
+        "matrix": write_parquet(tmp_path / "x.parquet", spread * rng.normal(size=(4000, 6))),
+        "labels": write_labels(tmp_path / "y.tsv", [0, 1] * 3),
+    }
+    p = columns(RankConfig(**options, method="t-test"))["p_value"]
+    assert stats.kstest(p, "uniform").pvalue > 0.01
+    assert (p < 0.001).mean() < 0.0025
+
+
+def test_moderation_needs_unweighted_samples_and_a_test(tmp_path: Path) -> None:
+    options = of_limma(tmp_path)
+    with pytest.raises(UsageError, match="--moderate"):
+        RankConfig(**options, method="fisher", moderate="yes")
+    with pytest.raises(UsageError, match="--moderate"):
+        RankConfig(**options, method="f-test", moderate="yes", sample_weights="w.tsv")
+    with pytest.raises(UsageError, match="unknown value"):
+        RankConfig(**options, method="f-test", moderate="twice")
+
+
+def test_each_batch_has_its_own_prior(tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    options = {
+        "matrix": write_parquet(tmp_path / "x.parquet", rng.normal(size=(60, 24))),
+        "labels": write_labels(tmp_path / "y.tsv", [0, 1] * 12),
+        "batch": str(write_labels(tmp_path / "b.tsv", [0] * 12 + [1] * 12)),
+    }
+    found = rank(RankConfig(**options, method="f-test", moderate="yes"), Messages(-1))
+    assert found.facts["moderation"] == {"how": "yes"}
+    ranked = found.facts["batches"]["ranked"]
+    priors = [batch["method"]["moderated"]["prior_variance"] for batch in ranked]
+    assert priors[0] != priors[1]
+    assert all(0.5 < prior < 2 for prior in priors)
+
+
+def test_variances_of_zero_in_most_features_are_told(tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    y = np.repeat([0, 1], 4)
+    X = rng.normal(size=(20, 8))
+    for still, told in ((12, True), (10, True), (9, False), (0, False)):
+        values = np.where(np.arange(20)[:, None] < still, np.outer(np.arange(1, 21), y), X)
+        options = {
+            "matrix": write_parquet(tmp_path / "x.parquet", values),
+            "labels": write_labels(tmp_path / "y.tsv", y.tolist()),
+        }
+        found = rank(RankConfig(**options, method="t-test", moderate="yes"), Messages(-1))
+        text = f"{still} of 20 features vary by the labels alone"
+        assert any(text in each for each in found.warnings) == told
+
+
+def test_a_member_ranks_as_it_does_alone(tmp_path: Path) -> None:
+    options = of_limma(tmp_path)
+    alone = rank(RankConfig(**options, method="t-test"), Messages(-1))
+    assert alone.config.moderate == "yes"  # the samples are few
+    both = RankConfig(**options, method="kogs", members=("t-test", "variance"))
+    found = rank(both, Messages(-1))
+    place = np.empty(len(alone.ranking.order), int)
+    place[alone.ranking.order] = np.arange(1, len(place) + 1)
+    of_member = np.asarray(found.ranking.extra["rank_t-test"])
+    np.testing.assert_array_equal(of_member, place[found.ranking.order])
+
+
+def test_features_that_are_all_constant_are_refused_as_such(tmp_path: Path) -> None:
+    options = {
+        "matrix": write_parquet(
+            tmp_path / "x.parquet", np.repeat([[1.0], [2.0], [3.0]], 8, axis=1)
+        ),
+        "labels": write_labels(tmp_path / "y.tsv", [0, 1] * 4),
+    }
+    for voom in (False, True):
+        config = RankConfig(**options, method="f-test", moderate="yes", voom=voom)
+        with pytest.raises(InputError, match="no feature can be scored: 3 constant"):
+            rank(config, Messages(-1))
+
+
+def test_the_rate_of_false_positives_is_that_of_the_moderated_test(tmp_path: Path) -> None:
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(1000, 4)) * np.sqrt(6 / rng.chisquare(6, 1000))[:, None]
+    options = {
+        "matrix": write_parquet(tmp_path / "x.parquet", X),
+        "labels": write_labels(tmp_path / "y.tsv", [0, 0, 1, 1]),
+    }
+    found = rank(RankConfig(**options, method="f-test"), Messages(-1))
+    assert found.config.moderate == "yes"
+    p = np.asarray(found.ranking.extra["p_value"])
+    assert (p < 0.01).mean() < 0.015
+    assert not any("false positive rate" in each for each in found.warnings)

@@ -1,0 +1,178 @@
+"""Counts that quantifiers write in a file for each sample, and the matrix of featureCounts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sfs_cli.io.matrix.quantifiers import cleaned, sample_names
+from sfs_cli.store.disk import open_store
+from tests.running import Finished
+from tests.running import run_here as run_captured
+
+GENES = [f"ENSG{i:04d}.1" for i in range(20)]
+SAMPLES = ["A1", "A2", "B1"]
+COUNTS = pd.DataFrame(np.random.default_rng(2).poisson(40, (20, 3)), GENES, SAMPLES)
+Run = Callable[..., Finished]
+
+
+@pytest.fixture
+def here(capfd: pytest.CaptureFixture[str]) -> Run:
+    return lambda *words: run_captured([str(word) for word in words], capfd)
+
+
+def tsv(path: Path, columns: dict[str, object], *, header: bool = True) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pd.DataFrame(columns).to_csv(path, sep="\t", index=False, header=header)
+    return path
+
+
+def salmon(folder: Path, name: str, counts: pd.Series) -> Path:
+    lengths = {"Name": counts.index, "Length": 900, "EffectiveLength": 700.25}
+    return tsv(
+        folder / name / "quant.sf", lengths | {"TPM": counts * 2.5, "NumReads": counts + 0.125}
+    )
+
+
+def kallisto(folder: Path, name: str, counts: pd.Series) -> Path:
+    lengths = {"target_id": counts.index, "length": 900, "eff_length": 700.25}
+    return tsv(
+        folder / name / "abundance.tsv", lengths | {"est_counts": counts + 0.125, "tpm": counts}
+    )
+
+
+def rsem(folder: Path, name: str, counts: pd.Series) -> Path:
+    columns = {"gene_id": counts.index, "transcript_id(s)": [f"{i},b" for i in counts.index]}
+    columns |= {"length": 900.5, "effective_length": 700.25, "expected_count": counts + 0.125}
+    return tsv(folder / f"{name}.genes.results", columns | {"TPM": 1.5, "FPKM": 0.5})
+
+
+def isoforms(folder: Path, name: str, counts: pd.Series) -> Path:
+    columns = {"transcript_id": counts.index, "gene_id": [f"g{i}" for i in counts.index]}
+    columns |= {"length": 900, "effective_length": 700.25, "expected_count": counts + 0.125}
+    return tsv(folder / f"{name}.isoforms.results", columns | {"TPM": 1, "FPKM": 0, "IsoPct": 50})
+
+
+def htseq(folder: Path, name: str, counts: pd.Series) -> Path:
+    rest = ["__no_feature", "__ambiguous", "__too_low_aQual", "__not_aligned"]
+    ids, values = [*counts.index, *rest], [*counts, 5000, 1, 1, 1]
+    return tsv(folder / f"{name}.counts.txt", {"a": ids, "b": values}, header=False)
+
+
+def star(folder: Path, name: str, counts: pd.Series) -> Path:
+    rest = ["N_unmapped", "N_multimapping", "N_noFeature", "N_ambiguous"]
+    columns = {"a": [*rest, *counts.index], "b": [9, 9, 99_999, 9, *(counts - counts // 9)]}
+    columns |= {"c": [9] * 4 + [*(counts // 9)], "d": [9] * 4 + [*counts]}
+    return tsv(folder / f"{name}_ReadsPerGene.out.tab", columns, header=False)
+
+
+PROGRAMS = {each.__name__: each for each in (salmon, kallisto, rsem, isoforms, htseq, star)}
+
+
+def values(store: Path) -> pd.DataFrame:
+    matrix = open_store(store)
+    found = np.empty((matrix.n_features, matrix.n_samples), matrix.dtype)
+    from sfs_cli.compute.matrix import Span
+
+    matrix.read(Span(0, matrix.n_features), found)
+    return pd.DataFrame(found, list(matrix.ids.features), list(matrix.ids.samples))
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_files_of_samples_become_one_matrix(program: str, here: Run, tmp_path: Path) -> None:
+    written = [COUNTS["A1"], COUNTS["A2"].iloc[::-1], COUNTS["B1"]]  # in an order of its own
+    paths = [PROGRAMS[program](tmp_path, str(each.name), each) for each in written]
+    done = here("convert", *paths, tmp_path / "c.store")
+    assert done.code == 0, done.err
+    expected = COUNTS + (0 if program in ("htseq", "star") else 0.125)
+    pd.testing.assert_frame_equal(values(tmp_path / "c.store"), expected, check_dtype=False)
+    if program == "star":
+        assert "column reverse" in done.err
+        assert "N_noFeature" in done.err
+    if program == "htseq":
+        assert "__no_feature" in done.err
+    again = here("convert", *paths, tmp_path / "c.store")
+    assert "up to date" in again.err
+    assert here("convert", *paths[::-1], tmp_path / "c.store").code == 4
+    assert here("rank", tmp_path / "c.store", "--method", "variance").code == 0
+
+
+def test_another_column(here: Run, tmp_path: Path) -> None:
+    paths = [salmon(tmp_path, name, COUNTS[name]) for name in SAMPLES]
+    assert here("convert", *paths, tmp_path / "c.store", "--column", "TPM").code == 0
+    found = values(tmp_path / "c.store")
+    pd.testing.assert_frame_equal(found, COUNTS * 2.5, check_dtype=False)
+    assert here("convert", *paths, tmp_path / "c.store").code == 4  # other values
+    paths = [star(tmp_path, name, COUNTS[name]) for name in SAMPLES]
+    done = here("convert", *paths, tmp_path / "s.store", "--column", "forward")
+    assert done.code == 0, done.err
+    pd.testing.assert_frame_equal(values(tmp_path / "s.store"), COUNTS // 9, check_dtype=False)
+
+
+def test_what_does_not_fit_is_refused(here: Run, tmp_path: Path) -> None:
+    paths = [salmon(tmp_path, name, COUNTS[name]) for name in SAMPLES]
+
+    def refused(*words: object) -> str:
+        done = here("convert", *words, tmp_path / "c.store")
+        assert done.code in (2, 3)
+        assert not (tmp_path / "c.store").exists()
+        return done.err
+
+    few = salmon(tmp_path, "few", COUNTS["A1"].iloc[3:])
+    assert "3 of those are not in it" in refused(*paths, few)
+    assert "est_counts" in refused(*paths, kallisto(tmp_path, "k", COUNTS["A1"]))
+    assert "no column 'NumRead'" in refused(*paths, "--column", "NumRead")
+    assert "--column" in refused(paths[0], "--column", "TPM")
+    assert "repeated sample id" in refused(paths[0], paths[0])
+    assert "known kind" in refused(paths[0], tsv(tmp_path / "x.tsv", {"a": GENES, "b": 1}))
+    assert "--rows features" in refused(*paths, "--rows", "features")
+    unlike = COUNTS["A1"].copy()
+    turned = star(tmp_path, "t", unlike)
+    turned.write_text(
+        "".join(
+            "\t".join(f[i] for i in (0, 1, 3, 2)) + "\n"
+            for f in (line.split("\t") for line in turned.read_text().splitlines())
+        )
+    )
+    assert "--column" in refused(*(star(tmp_path, n, COUNTS[n]) for n in SAMPLES), turned)
+
+
+def test_one_of_them_is_no_matrix(here: Run, tmp_path: Path) -> None:
+    for program in PROGRAMS.values():
+        done = here("rank", program(tmp_path, "A1", COUNTS["A1"]))
+        assert done.code == 3
+        assert "sfs convert FILE... STORE" in done.err
+
+
+def test_names_of_samples() -> None:
+    def names(*paths: str) -> list[str]:
+        return sample_names([Path(path) for path in paths])
+
+    assert names("q/a/quant.sf", "q/b/quant.sf") == ["a", "b"]
+    assert names("a.genes.results", "b.genes.results.gz") == ["a", "b"]
+    assert names("x/a_ReadsPerGene.out.tab", "x/bReadsPerGene.out.tab") == ["a", "b"]
+    assert names("s.1.counts.txt", "s.2.tsv.gz") == ["s.1", "s.2"]
+    assert names("a.htseq.txt", "b_htseq.counts.gz", "c_counts.tsv", "d.csv") == [*"abcd"]
+
+
+def test_the_matrix_of_feature_counts(here: Run, tmp_path: Path) -> None:
+    table = COUNTS.set_axis([f"../bam/{name}.bam" for name in SAMPLES], axis=1)
+    for at, (name, value) in enumerate(
+        {"Chr": "1;1", "Start": "5;90", "End": "8;99", "Strand": "+;+", "Length": 12}.items()
+    ):
+        table.insert(at, name, value)
+    text = table.to_csv(sep="\t", index_label="Geneid")
+    path = tmp_path / "counts.txt"
+    path.write_text(f'# Program:featureCounts v2.0.3; Command:"featureCounts"\n{text}')
+    done = here("convert", path, tmp_path / "c.store")
+    assert done.code == 0, done.err
+    pd.testing.assert_frame_equal(values(tmp_path / "c.store"), COUNTS, check_dtype=False)
+    for said in ("# Program:featureCounts", "A1 for ../bam/A1.bam", "Length (name)"):
+        assert said in done.err
+    lead = ["Geneid", "Chr", "Start", "End", "Strand", "Length"]
+    for own in (["a/x.bam", "b/x.bam"], ["x", "y"]):
+        assert cleaned([*lead, *own]) == ([*lead, *own], [])

@@ -1,0 +1,254 @@
+"""The samples of several files as one matrix: what `anndata.concat` makes of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import anndata
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from sfs_cli.store.disk import open_store
+from tests.contract.io.format_cases import write_csv, write_tenx_folder, write_tenx_h5
+from tests.running import Finished
+from tests.running import run_here as run_captured
+
+Run = Callable[..., Finished]
+KINDS = {"csr": sparse.csr_matrix, "csc": sparse.csc_matrix, "dense": np.asarray}
+SIZES = {"a": 30, "b": 24, "c": 20}
+GENES = [f"g{i}" for i in range(60)]
+
+
+@pytest.fixture
+def here(capfd: pytest.CaptureFixture[str]) -> Run:
+    return lambda *words: run_captured([str(word) for word in words], capfd)
+
+
+def data_of(name: str, kind: str, *, repeat: bool = True) -> anndata.AnnData:
+    """Return a file of samples; each lacks other genes, and that of b has them in another order."""
+    rng, k = np.random.default_rng(ord(name)), list(SIZES).index(name)
+    genes = [gene for i, gene in enumerate(GENES) if i % 15 != k]
+    genes = genes[::-1] if name == "b" else genes
+    n = SIZES[name]
+    values = rng.poisson(np.linspace(0.2, 6, len(genes)), (n, len(genes))).astype(np.float32)
+    ids = [f"{'c' if repeat else name}{i}" for i in range(n)]
+    obs = pd.DataFrame({"donor": rng.choice(["d1", "d2"], n)}, ids)
+    if name != "c":
+        obs["age"] = rng.integers(20, 60, n)
+    obs["mixed"] = rng.integers(0, 2, n) if name == "a" else rng.choice(["0", "x"], n)
+    made = anndata.AnnData(KINDS[kind](values), obs, pd.DataFrame(index=genes))
+    made.raw = made.copy()
+    made.layers["doubled"] = made.X * 2
+    return made
+
+
+def written(folder: Path, kinds: tuple[str, ...], **how: bool) -> tuple[list[Path], Path]:
+    """Return the files, and what `anndata.concat` makes of them."""
+    parts = {name: data_of(name, kind, **how) for name, kind in zip(SIZES, kinds)}
+    for name, part in parts.items():
+        part.write_h5ad(folder / f"{name}.h5ad")
+    joined = anndata.concat(
+        parts, label="file", join="inner", index_unique="-" if how.get("repeat", True) else None
+    )
+    joined.obs["mixed"] = joined.obs["mixed"].astype(str)
+    ages = [part.obs.get("age", pd.Series(np.nan, part.obs_names)) for part in parts.values()]
+    joined.obs["age"] = np.concatenate(ages)
+    joined.write_h5ad(folder / "joined.h5ad")
+    return [folder / f"{name}.h5ad" for name in parts], folder / "joined.h5ad"
+
+
+def table(folder: Path) -> bytes:
+    return (folder / "ranking.tsv").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "kinds",
+    [("csr", "csr", "csr"), ("dense",) * 3, ("csc",) * 3, ("csr", "csc", "dense")],
+    ids="-".join,
+)
+def test_the_ranking_is_that_of_the_joined_file(
+    kinds: tuple[str, ...], here: Run, tmp_path: Path
+) -> None:
+    files, joined = written(tmp_path, kinds)
+    options = {
+        "layer": ["--layer", "doubled", "--method", "spec"],
+        "batch": ["--batch", "obs:file", "--method", "variance"],
+        "labels": ["--labels", "obs:mixed", "--adjust", "obs:age,file", "--samples", "intersect"],
+        "classes": ["--labels", "obs:file", "--method", "f-test", "--transform", "cpm,log1p"],
+    }
+    for name, words in options.items() if len(set(kinds)) > 1 else [*options.items()][:1]:
+        one = here("rank", joined, *words, "--out", tmp_path / "one", "--force")
+        several = here("rank", *files, *words, "--out", tmp_path / "several", "--force")
+        assert (one.code, several.code) == (0, 0), several.err
+        assert table(tmp_path / "one") == table(tmp_path / "several"), name
+
+
+def test_raw_is_joined_by_its_own_genes(here: Run, tmp_path: Path) -> None:
+    files, _ = written(tmp_path, ("csr", "csc", "dense"))
+    parts = {
+        path.stem: anndata.read_h5ad(path, backed="r").to_memory().raw.to_adata() for path in files
+    }
+    for part in parts.values():
+        del part.obs["mixed"]
+    anndata.concat(parts, index_unique="-").write_h5ad(tmp_path / "raw.h5ad")
+    for name, words in {"one": [tmp_path / "raw.h5ad"], "several": [*files, "--use-raw"]}.items():
+        assert here("rank", *words, "--method", "variance", "--out", tmp_path / name).code == 0
+    assert table(tmp_path / "one") == table(tmp_path / "several")
+
+
+def test_what_is_said_and_recorded(here: Run, tmp_path: Path) -> None:
+    files, _ = written(tmp_path, ("csr", "csc", "dense"))
+    out = tmp_path / "out"
+    words = ("rank", *files, "--batch", "file", "--method", "variance", "--out", out)
+    done = here(*words)
+    assert done.code == 0, done.err
+    assert "48 features are in all 3 files" in done.err
+    assert "8 of a, 8 of b, 8 of c" in done.err
+    assert "sample ids repeat, and end in the name of their file: c0-a" in done.err
+    assert "obs:age has no value for the samples of c" in done.err
+    record = json.loads((out / "run.json").read_text())
+    assert [each["role"] for each in record["inputs"]] == ["matrix", "files.1", "files.2"]
+    assert record["config"]["files"] == ["../b.h5ad", "../c.h5ad"]
+    assert "up to date" in here(*words).err
+    assert here("rank", *files[::-1], *words[4:]).code == 4  # in another order
+    again = here("rank", "--config", out / "run.json", "--out", tmp_path / "again")
+    assert again.code == 0, again.err
+    assert (tmp_path / "again" / "ranking.tsv").read_bytes() == (out / "ranking.tsv").read_bytes()
+    # the other files of a record are not joined with another matrix
+    alone = here("rank", files[0], "--config", out / "run.json", "--batch", "obs:donor")
+    assert "c0-a" not in alone.err
+    files[0].rename(tmp_path / "z.h5ad")  # which is the name of a batch
+    assert here("rank", tmp_path / "z.h5ad", *words[2:]).code == 4
+
+
+def test_commands_that_take_a_matrix(here: Run, tmp_path: Path) -> None:
+    files, _ = written(tmp_path, ("csr", "csc", "dense"), repeat=False)
+    store, out = tmp_path / "s.store", tmp_path / "out"
+    ranked = here("rank", *files, "--method", "variance", "--out", out)
+    assert ranked.code == 0, ranked.err
+    assert here("convert", *files, store).code == 0
+    assert "up to date" in here("convert", *files, store).err
+    assert here("convert", *files[:2], store).code == 4
+    ids = open_store(store).ids
+    assert list(ids.samples) == [f"{name}{i}" for name, n in SIZES.items() for i in range(n)]
+    assert here("rank", store, "--method", "variance", "--out", tmp_path / "of-store").code == 0
+    same = [(folder / "ranking.tsv").read_bytes() for folder in (out, tmp_path / "of-store")]
+    assert same[0] == same[1]
+    inspected = json.loads(here("inspect", *files, "--json").out)
+    assert (inspected["samples"], inspected["features"]) == (74, 48)
+    assert inspected["sample_columns"]["obs:file"] == "3 values: a, b, c"
+    plan = tmp_path / "plan"
+    assert here("shard", "init", plan, *files, "--method", "variance", "--shards", "2").code == 0
+    assert here("shard", "merge", plan, "--finish", "--out", tmp_path / "merged").code == 0
+    assert (tmp_path / "merged" / "ranking.tsv").read_bytes() == same[0]
+    assert here("select", out, "--top", "5").code == 0
+    assert here("report", out, "--out", tmp_path / "page.html").code == 0
+    for matrix in (files, [store]):  # which have the samples of the list
+        leaky = here("evaluate", *matrix, "--labels", "obs:donor", "--list", out, "--repeats", "1")
+        assert "was ranked on this matrix" in leaky.err
+
+
+@pytest.mark.parametrize("write", [write_tenx_folder, write_tenx_h5, write_csv])
+def test_other_formats(write: Callable[..., Path], here: Run, tmp_path: Path) -> None:
+    parts = {name: data_of(name, "dense", repeat=False) for name in SIZES}
+    files = []
+    for name, part in parts.items():
+        del part.obs["mixed"]
+        (tmp_path / name / "outs").mkdir(parents=True)
+        values = sparse.coo_matrix(part.X.T) if write is not write_csv else part.X.T
+        files.append(
+            write(tmp_path / name / "outs", values, list(part.var_names), list(part.obs_names))
+        )
+    anndata.concat(parts).write_h5ad(tmp_path / "joined.h5ad")
+    for name, words in {"one": [tmp_path / "joined.h5ad"], "several": files}.items():
+        done = here("rank", *words, "--method", "variance", "--out", tmp_path / f"by-{name}")
+        assert done.code == 0, done.err
+    one, several = (
+        pd.read_csv(tmp_path / f"by-{n}/ranking.tsv", sep="\t") for n in ("one", "several")
+    )
+    assert list(one.feature) == list(several.feature)
+    np.testing.assert_allclose(one.score, several.score, rtol=1e-12)
+    assert "obs:file" in (done := here("inspect", *files)).out
+    assert "3 values: a, b, c" in done.out
+
+
+def test_cells_of_a_donor_in_several_files_are_one_sample(here: Run, tmp_path: Path) -> None:
+    files, joined = written(tmp_path, ("csr", "csc", "dense"))
+    options = ["--pseudobulk", "donor", "--min-cells", "1", "--method", "variance"]
+    for name, words in {"one": [joined], "several": files}.items():
+        done = here("rank", *words, *options, "--out", tmp_path / name)
+        assert done.code == 0, done.err
+        assert json.loads((tmp_path / name / "run.json").read_text())["input"]["n_samples"] == 2
+    assert table(tmp_path / "one") == table(tmp_path / "several")
+    inspected = here("inspect", *files, "--pseudobulk", "file,donor", "--min-cells", "1", "--json")
+    assert json.loads(inspected.out)["samples"] == 6
+
+
+@pytest.mark.parametrize("logged", ["ab", "a"])
+def test_that_values_are_logarithms_is_kept(logged: str, here: Run, tmp_path: Path) -> None:
+    for name in "ab":
+        part = data_of(name, "csr")
+        if name in logged:
+            part.uns["log1p"] = {"base": None}
+        part.write_h5ad(tmp_path / f"{name}.h5ad")
+    done = here("inspect", tmp_path / "a.h5ad", tmp_path / "b.h5ad", "--json")
+    assert ("log1p" in json.loads(done.out)) == (logged == "ab")
+    assert ("logarithms in a, and no other" in done.err) == (logged == "a")
+
+
+def test_what_is_refused(here: Run, tmp_path: Path) -> None:
+    files, _ = written(tmp_path, ("csr", "csc", "dense"))
+
+    def refused(code: int, *words: object) -> str:
+        done = here(*words)
+        assert done.code == code, done.err
+        return done.err
+
+    (tmp_path / "link.h5ad").symlink_to(files[0])
+    for same in (files[0], tmp_path / "link.h5ad"):
+        assert "given twice" in refused(3, "rank", files[0], same)
+    assert "no such file" in refused(3, "rank", files[0], tmp_path / "none.h5ad")
+    other = data_of("b", "csr")
+    other.var_names = [f"ENSG{i:05d}" for i in range(other.n_vars)]
+    other.write_h5ad(tmp_path / "other.h5ad")
+    told = refused(3, "rank", files[0], tmp_path / "other.h5ad")
+    assert "only 0 features are in all 2 files" in told
+    assert "ENSG00000" in told
+    for words in (
+        ("--similarity", "obsp:connectivities"),
+        ("--coordinates", "obsm:X_pca"),
+        ("--write-h5ad", tmp_path / "x.h5ad", "--out", tmp_path / "o"),
+        ("--collapse", "highest-mean"),
+    ):
+        assert "is for one file, and 3 are given" in refused(2, "rank", *files, *words)
+    assert here("rank", *files, "--method", "variance", "--out", tmp_path / "out").code == 0
+    cut = ("--top", "3", "--write-matrix", tmp_path / "m.h5ad")
+    told = refused(2, "select", tmp_path / "out", *cut)
+    assert "sfs convert FILE... STORE" in told
+
+
+def test_a_column_that_is_called_as_ours(here: Run, tmp_path: Path) -> None:
+    for name in "ab":
+        part = data_of(name, "csr")
+        part.obs["file"] = "mine"
+        part.write_h5ad(tmp_path / f"{name}.h5ad")
+    done = here("inspect", tmp_path / "a.h5ad", tmp_path / "b.h5ad")
+    assert "not this column of a" in done.err
+    assert "2 values: a, b" in done.out
+
+
+@pytest.mark.nightly
+def test_real_cells_of_two_protocols(here: Run, shared_data: Path, tmp_path: Path) -> None:
+    files = sorted((shared_data / "cells").glob("*.h5ad"))
+    parts = {path.stem: anndata.read_h5ad(path) for path in files}
+    anndata.concat(parts, label="file").write_h5ad(tmp_path / "joined.h5ad")
+    options = ["--method", "variance", "--transform", "cpm,log1p", "--batch", "obs:file"]
+    for name, words in {"one": [tmp_path / "joined.h5ad"], "several": files}.items():
+        done = here("rank", *words, *options, "--out", tmp_path / name)
+        assert done.code == 0, done.err
+    assert "15,073 features are in all 2 files" in done.err
+    assert table(tmp_path / "one") == table(tmp_path / "several")

@@ -1,0 +1,231 @@
+"""``--split``: p-values on a graph that was not made of what is tested."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from sfs_cli import RankConfig
+from sfs_cli.compute.matrix import Span, cut
+from sfs_cli.errors import InputError
+from sfs_cli.features.significance.split import first_half
+from sfs_cli.ranking.false_discovery import q_values
+from sfs_cli.run.rank import rank
+from sfs_cli.store.count_thinning import ThinnedMatrix
+from tests.contract.numbers.commands import code_of, sfs
+from tests.making import make_matrix, names, write_table
+from tests.oracles import similarities
+
+N, M = 24, 80
+
+
+def values(seed: int = 0, m: int = M, n: int = N) -> np.ndarray:
+    """Features x samples with three groups in a tenth of the features."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(8, 1, (m, n))
+    X[: m // 10] += 2 * rng.normal(size=(m // 10, 3))[:, np.arange(n) % 3]
+    return X
+
+
+def counts(seed: int = 0, m: int = M, n: int = N) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    return rng.poisson(rng.gamma(1, 8, (m, 1)) * np.ones(n)).astype(np.float64)
+
+
+def columns(result: Any) -> dict[str, dict[str, float]]:
+    """Return the numbers of a ranking by feature."""
+    ranking = result.ranking
+    table = {"score": ranking.score, **ranking.extra}
+    wanted = ("score", "p_value", "effect", "q_value")
+    return {f: {k: float(table[k][i]) for k in wanted} for i, f in enumerate(ranking.feature)}
+
+
+@pytest.mark.parametrize("null", ["moments", "permutation:200"])
+@pytest.mark.parametrize("method", ["spec", "hsic"])
+def test_each_half_is_tested_on_the_graph_of_the_other(
+    null: str, method: str, tmp_path: Path
+) -> None:
+    X, genes = values(), names("g", M)
+    first = first_half(3, genes)
+    assert first.sum() == M // 2
+    split = rank(
+        RankConfig(
+            matrix=write_table(tmp_path / "x.csv", X),
+            method=method,
+            similarity="knn-correlation",
+            neighbors=4,
+            pvalues=null,
+            dtype="float64",
+            split="features",
+            seed=3,
+        )
+    )
+    found, by_hand = columns(split), {}
+    for name, tested in (("a", first), ("b", ~first)):
+        S = similarities.knn_correlation(X[~tested].T, 4)
+        own = [gene for gene, inside in zip(genes, tested) if inside]
+        config = RankConfig(
+            matrix=write_table(tmp_path / f"{name}.csv", X[tested], own),
+            method=method,
+            similarity_file=write_table(tmp_path / f"S{name}.csv", S, names("s", N)),
+            pvalues=null,
+            dtype="float64",
+            seed=3,
+        )
+        by_hand |= columns(rank(config))
+    q = q_values(np.array([by_hand[g]["p_value"] for g in found]))
+    for at, gene in enumerate(found):
+        for column in ("score", "p_value", "effect"):
+            # permutations are drawn feature by feature: which ones depends on the others
+            if null.startswith("perm") and column != "score":
+                continue
+            expected = by_hand[gene][column]
+            # distances of profiles are rounded to parts of 2^29; scores and effects may be near 0
+            near = 1e-12 if column == "p_value" else 1e-9
+            assert found[gene][column] == pytest.approx(expected, rel=1e-7, abs=near)
+        if not null.startswith("perm"):
+            assert found[gene]["q_value"] == pytest.approx(q[at], rel=1e-7, abs=1e-12)
+    p = [each["p_value"] for each in found.values()]
+    assert p == sorted(p), "the order is that of the p-values"
+    assert not any("too small" in text for text in split.warnings)
+    assert [half["features"] for half in split.facts["significance"]["split"]["halves"]] == [40, 40]
+
+
+def test_halves_depend_on_ids_and_seed_alone() -> None:
+    genes = names("g", M)
+    for seed in (0, 3):
+        inside = {gene for gene, first in zip(genes, first_half(seed, genes)) if first}
+        assert len(inside) == M // 2
+        turned = genes[::-1]
+        assert inside == {g for g, first in zip(turned, first_half(seed, turned)) if first}
+    assert (first_half(0, genes) != first_half(3, genes)).any()
+
+
+def test_without_a_split_the_warning_names_it(tmp_path: Path) -> None:
+    path = write_table(tmp_path / "x.csv", values())
+    result = rank(RankConfig(matrix=path, pvalues="moments"))
+    assert any("--split features" in text for text in result.warnings)
+
+
+def test_parts_add_up_and_depend_on_seed_and_feature_alone() -> None:
+    X = counts()
+    parts = [read(ThinnedMatrix(make_matrix(X.T), 5, second=second)) for second in (False, True)]
+    np.testing.assert_array_equal(parts[0] + parts[1], X)
+    assert (parts[0] >= 0).all()
+    assert (parts[1] >= 0).all()
+    for size in (1, 7, M):
+        again = read(ThinnedMatrix(make_matrix(X.T), 5, second=False), size)
+        np.testing.assert_array_equal(again, parts[0])
+    other = read(ThinnedMatrix(make_matrix(X.T), 6, second=False))
+    assert (other != parts[0]).any()
+    # half of every unit, with the variance of coins
+    z = (parts[0] - X / 2).sum() / np.sqrt(X.sum() / 4)
+    assert abs(z) < 4
+
+
+def read(matrix: ThinnedMatrix, size: int = 9) -> np.ndarray:
+    blocks = []
+    for span in cut(matrix.n_features, size):
+        block = np.empty((span.size, matrix.n_samples), matrix.dtype)
+        matrix.read(span, block)
+        blocks.append(block)
+    return np.concatenate(blocks)
+
+
+def test_sparse_and_dense_counts_are_divided_alike() -> None:
+    X = counts() * (np.random.default_rng(1).random((M, N)) < 0.3)
+    dense = read(ThinnedMatrix(make_matrix(X.T), 5, second=True))
+    thinned = ThinnedMatrix(make_matrix(X.T, sparse=True), 5, second=True)
+    np.testing.assert_array_equal(read(thinned), dense)
+    stored = thinned.read_stored(Span(3, 20))
+    rows = np.repeat(np.arange(17), stored.counts)
+    made = sp.csr_array((stored.data, (rows, stored.indices)), shape=(17, N)).toarray()
+    np.testing.assert_array_equal(made, dense[3:20])
+
+
+def test_parts_of_poisson_counts_are_not_correlated() -> None:
+    X = np.random.default_rng(2).poisson(6, (4000, 30)).astype(np.float64)
+    a, b = (read(ThinnedMatrix(make_matrix(X.T), 0, second=second)) for second in (False, True))
+    a, b = (part - part.mean(axis=1, keepdims=True) for part in (a, b))
+    r = (a * b).sum() / np.sqrt((a * a).sum() * (b * b).sum())
+    assert abs(r) < 4 / np.sqrt(X.size)
+
+
+@pytest.mark.parametrize("sparse", [True])
+def test_counts_out_of_core_and_threads_give_the_same(sparse: bool, tmp_path: Path) -> None:
+    X = counts(m=300) * (np.random.default_rng(1).random((300, N)) < (0.3 if sparse else 1))
+    path = write_table(tmp_path / "x.csv", X)
+    options = ("--transform", "cpm,log1p", "--pvalues", "moments", "--split", "counts")
+    outs = []
+    for name, more in (("a", ("--threads", "1")), ("b", ("--threads", "2", "--block-size", "17"))):
+        out = tmp_path / name
+        sfs("rank", path, *options, *more, "--out", out)
+        outs.append((out / "ranking.tsv").read_bytes())
+    assert outs[0] == outs[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "words"),
+    [
+        ("2.5", ("--split", "counts"), ("whole numbers", "g1", "s2", "--split features")),
+        ("-3", ("--split", "counts"), ("whole numbers", "g1", "s2")),
+    ],
+)
+def test_values_that_are_no_counts_are_refused(
+    text: str,
+    options: tuple[str, ...],
+    words: tuple[str, ...],
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    path = tmp_path / "x.csv"
+    write_table(path, counts() + 1)
+    lines = path.read_text().splitlines()
+    cells = lines[2].split(",")
+    lines[2] = ",".join([*cells[:3], text, *cells[4:]])
+    path.write_text("\n".join(lines) + "\n")
+    assert code_of("rank", path, "--pvalues", "moments", *options) == 3
+    told = capfd.readouterr().err
+    for word in words:
+        assert word in told
+
+
+def test_too_few_features_to_divide_are_refused(tmp_path: Path) -> None:
+    path = write_table(tmp_path / "x.csv", values(m=3))
+    with pytest.raises(InputError, match="cannot divide 3"):
+        rank(RankConfig(matrix=path, pvalues="moments", split="features"))
+
+
+@pytest.mark.nightly
+def test_false_discoveries_on_real_profiles_stay_at_their_rate(
+    shared_data: Path, tmp_path: Path
+) -> None:
+    """Nine of ten genes are permuted over the samples: if their q-value is small, it is wrong."""
+    import pandas as pd
+
+    table = pd.read_parquet(shared_data / "colon" / "expression.parquet")
+    X = np.log2(np.maximum(table.set_index("feature_id").to_numpy(), 1))
+    shares: dict[str | None, list[float]] = {"features": [], None: []}
+    for seed in range(24):
+        rng = np.random.default_rng(seed)
+        permuted = rng.random(len(X)) < 0.9
+        Z = np.where(permuted[:, None], rng.permuted(X, axis=1), X)
+        path = write_table(tmp_path / "z.csv", Z)
+        for split, share in shares.items():
+            if split is None and seed >= 6:
+                continue
+            options: dict[str, Any] = {"split": split} if split else {}
+            found = columns(
+                rank(
+                    RankConfig(matrix=path, method="spec", pvalues="moments", seed=seed, **options)
+                )
+            )
+            small = [int(g[1:]) for g, each in found.items() if each["q_value"] <= 0.1]
+            share.append(float(permuted[small].mean()) if small else 0.0)
+    valid, inflated = (np.array(shares[key]) for key in ("features", None))
+    assert valid.mean() <= 0.1 + 2 * valid.std(ddof=1) / np.sqrt(len(valid))
+    assert inflated.mean() > 0.15

@@ -1,0 +1,124 @@
+"""The container, the Apptainer definition and the conda recipe say what pyproject.toml says."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.docs.workflows.commands import MATRIX, WORKFLOWS
+from tests.places import ROOT
+from tests.running import run_here
+
+pytestmark = pytest.mark.any_python
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+CONTAINERFILE = (WORKFLOWS / "containers" / "Containerfile").read_text()
+DEFINITION = (WORKFLOWS / "containers" / "sfs.def").read_text()
+CONDA_NAMES = {"xxhash": "python-xxhash"}
+
+
+def recipe() -> dict:
+    """Read the recipe as conda-build would, with its variables in their places."""
+    text = (WORKFLOWS / "conda" / "meta.yaml").read_text()
+    values = dict(re.findall(r'\{% set (\w+) = "(.*?)" %\}', text))
+    text = re.sub(r"\{%.*?%\}\n", "", text)
+    text = re.sub(r"\{\{ (\w+)(\|lower)? \}\}", lambda m: values.get(m[1], m[1]), text)
+    return yaml.safe_load(re.sub(r"\{\{.*?\}\}", "pinned", text))
+
+
+def test_the_recipe_needs_what_the_package_needs():
+    made = recipe()
+    assert made["package"] == {"name": PROJECT["name"], "version": PROJECT["version"]}
+    assert made["build"]["noarch"] == "python"
+    (command,) = made["build"]["entry_points"]
+    assert command == f"sfs = {PROJECT['scripts']['sfs']}"
+    run = {line.split()[0]: line.partition(" ")[2] for line in made["requirements"]["run"]}
+    assert run.pop("python") == PROJECT["requires-python"]
+    needed = {}
+    for line in PROJECT["dependencies"]:
+        name, version = re.fullmatch(r"([\w-]+)(.*)", line).groups()
+        needed[CONDA_NAMES.get(name.lower(), name.lower())] = version
+    assert run == needed
+
+
+def test_commands_of_the_recipe_succeed(monkeypatch, capfd):
+    monkeypatch.chdir(ROOT)
+    commands = recipe()["test"]["commands"]
+    assert "pip check" in commands
+    for command in commands:
+        if command.startswith("sfs "):
+            assert run_here(command.split()[1:], capfd).code == 0, command
+
+
+def test_the_recipe_says_what_the_program_is():
+    about = recipe()["about"]
+    assert about["license"] == PROJECT["license"]
+    assert about["license_file"] in PROJECT["license-files"]
+    assert about["summary"].startswith("Spectral feature selection")
+    assert about["description"].strip()
+    (install, pages) = recipe()["build"]["script"]
+    assert install.endswith("-m pip install . --no-deps --no-build-isolation --no-cache-dir -vvv")
+    assert (ROOT / pages.split()[1]).is_file()
+    assert "click" in {line.split()[0] for line in recipe()["requirements"]["host"]}
+
+
+@pytest.mark.parametrize("text", [CONTAINERFILE, DEFINITION], ids=["Containerfile", "sfs.def"])
+def test_base_images_are_of_an_exact_version(text):
+    (base,) = set(re.findall(r"docker\.io/library/python:(\S+)", text))
+    assert re.fullmatch(r"\d+\.\d+\.\d+-slim-[a-z]+(@sha256:[0-9a-f]{64})?", base)
+
+
+def test_images_hold_the_package_and_run_as_nobody():
+    users = re.findall(r"^USER (\d+)", CONTAINERFILE, re.M)
+    assert users
+    assert all(int(user) > 0 for user in users)
+    # what is in a cache is executed: one in a folder that users share would be anybody's
+    assert "NUMBA_CACHE_DIR" not in CONTAINERFILE + DEFINITION
+    copied = re.search(r"^COPY (.*) /src/$", CONTAINERFILE, re.M)
+    assert copied
+    for name in copied[1].split():
+        assert (ROOT / name).is_file()
+        assert f"{name} /src/{name}" in DEFINITION
+    extras = re.findall(r"/src\[(.*?)\]", CONTAINERFILE + DEFINITION)
+    assert len(extras) == 2
+    assert {each for found in extras for each in found.split(",")} <= set(
+        PROJECT["optional-dependencies"]
+    )
+    assert f"Version {PROJECT['version']}" in DEFINITION
+    for path in WORKFLOWS.rglob("environment.y*ml"):
+        if path.parent.name == "multiqc":
+            continue
+        assert re.search(rf"{PROJECT['name']} ?=={PROJECT['version']}", path.read_text()), path
+
+
+@pytest.mark.nightly
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes another user")
+def test_a_user_without_name_home_or_writable_folder_ranks():
+    """What a container does with a random user id: no entry in passwd, HOME unset."""
+    python = Path(sys.executable).resolve()
+    if any(not folder.stat().st_mode & 0o001 for folder in python.parents):
+        pytest.skip(f"another user cannot run {python}")
+    with tempfile.TemporaryDirectory(prefix="sfs-user-") as folder:  # others cannot read tmp_path
+        Path(folder).chmod(0o777)
+        words = ["rank", str(MATRIX), "--out", f"{folder}/r", "--similarity", "knn"]
+        done = subprocess.run(
+            [sys.executable, "-m", "sfs_cli", *words],
+            cwd="/",
+            env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)},
+            user=54321,
+            group=54321,
+            extra_groups=[],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        assert Path(folder, "r", "ranking.tsv").exists()

@@ -1,0 +1,211 @@
+"""The tables of the papers: the program measures what it says, and tells what it lacks."""
+
+from __future__ import annotations
+
+import csv
+import os
+import shutil
+import sys
+from importlib import util
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.docs.workflows.commands import WORKFLOWS, run
+from tests.places import ROOT
+
+pytestmark = pytest.mark.any_python
+
+PROGRAM = WORKFLOWS / "reproduce" / "reproduce.py"
+DATA = os.environ.get("SFS_PAPER_DATA", "")
+
+
+@pytest.fixture(scope="module")
+def program() -> ModuleType:
+    spec = util.spec_from_file_location("reproduce", PROGRAM)
+    assert spec is not None
+    assert spec.loader is not None
+    module = util.module_from_spec(spec)
+    sys.modules["reproduce"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """A folder with one data set of the papers, simulated: 20 of 60 genes tell two classes."""
+    root = tmp_path_factory.mktemp("data")
+    rng = np.random.default_rng(3)
+    codes = np.repeat([0, 1], [16, 14])
+    X = 8 + rng.normal(size=(60, 30))
+    X[:20] += 2 * codes
+    samples = [f"s{i}" for i in range(30)]
+    table = pd.DataFrame(X, [f"g{i}" for i in range(60)], samples)
+    (root / "colon").mkdir()
+    table.rename_axis("feature_id").reset_index().to_parquet(root / "colon" / "expression.parquet")
+    labels = pd.DataFrame({"sample": samples[::-1], "label": [f"c{c}" for c in codes[::-1]]})
+    labels.to_csv(root / "colon" / "labels.tsv", sep="\t", index=False)
+    return root
+
+
+def reproduced(folder: Path, out: Path, *options: str) -> tuple[list[dict[str, str]], str]:
+    """Run the program; return the rows of its table, and what it said."""
+    command = [sys.executable, str(PROGRAM), str(folder), "--out", str(out), *options]
+    done = run(command, out.parent, {**os.environ, "PYTHONPATH": str(ROOT)})
+    assert done.returncode == 0, done.stderr
+    with out.open(newline="") as lines:
+        return list(csv.DictReader(lines, delimiter="\t")), done.stderr
+
+
+@pytest.mark.nightly
+def test_a_small_table_on_simulated_data(folder, tmp_path):
+    options = ["--tables", "2.4", "--sets", "COLON", "PIX10P", "--splits", "2", "--jobs", "1"]
+    rows, said = reproduced(folder, tmp_path / "table.tsv", *options)
+    ours = {row["method"]: row for row in rows if row["data set"] == "COLON"}
+    assert list(ours) == ["ReliefF", "Fisher Score", "AROM-SVM", "phi1", "phi2", "phi3"]
+    for row in ours.values():
+        near = float(row["ours"]) - float(row["paper"])
+        assert float(row["difference"]) == pytest.approx(near, abs=0.0011)
+        assert float(row["standard error"]) >= 0
+        assert bool(row["reason"]) == (abs(near) > 0.05)
+    # phi2 on the graph of the labels is the Fisher Score (Eq. 3.14)
+    assert ours["phi2"]["ours"] == ours["Fisher Score"]["ours"]
+    assert float(ours["Fisher Score"]["ours"]) > 0.8  # 1-NN on planted genes
+    absent = [row for row in rows if row["data set"] == "PIX10P"]
+    assert len(absent) == 6
+    assert all(row["ours"] == "absent" and not row["difference"] for row in absent)
+    assert "6 of 12 numbers" in said
+    # the numbers do not depend on how many processes there are
+    assert reproduced(folder, tmp_path / "two.tsv", *options[:-1], "2")[0] == rows
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        (["--tables", "9.9"], "--tables"),
+        (["--splits", "0"], "--splits"),
+        (["--out", "table.docx"], "--out"),
+        (["--sets", "LUNG"], "lung"),
+    ],
+)
+def test_bad_arguments_are_refused(program, folder, options, named, capsys):
+    with pytest.raises(SystemExit) as end:
+        program.main([str(folder), *options])
+    assert end.value.code == 2
+    assert named in capsys.readouterr().err.splitlines()[-1]
+
+
+@pytest.mark.nightly
+def test_samples_without_label_are_counted(folder, tmp_path):
+    shutil.copytree(folder / "colon", tmp_path / "colon")
+    labels = tmp_path / "colon" / "labels.tsv"
+    labels.write_text("".join(labels.read_text().splitlines(keepends=True)[:-2]))
+    command = [sys.executable, str(PROGRAM), str(tmp_path), "--tables", "2.4", "--splits", "1"]
+    done = run(command, tmp_path, {**os.environ, "PYTHONPATH": str(ROOT)})
+    assert done.returncode == 3
+    assert "2 of 30 samples have no label" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.nightly
+def test_method_that_fails_is_a_row(folder, tmp_path):
+    shutil.copytree(folder / "colon", tmp_path / "allaml")
+    labels = pd.read_csv(tmp_path / "allaml" / "labels.tsv", sep="\t")
+    labels["label"] = [f"c{i % 3}" for i in range(30)]  # no t-test of three classes
+    labels.to_csv(tmp_path / "allaml" / "labels.tsv", sep="\t", index=False)
+    out = tmp_path / "table.tsv"
+    command = [sys.executable, str(PROGRAM), str(tmp_path), "--tables", "RFS 1", "--splits", "1"]
+    command += ["--sets", "ALLAML", "--out", str(out)]
+    done = run(command, tmp_path, {**os.environ, "PYTHONPATH": str(ROOT)})
+    assert done.returncode == 1
+    found = pd.read_csv(out, sep="\t", index_col="method")
+    failed = found.index[found["ours"] == "failed"]
+    assert list(failed) == ["T-test, top 20", "T-test, top 80"]
+    assert found.loc[failed, "reason"].str.contains("two classes").all()
+    assert found.drop(index=failed)["difference"].notna().all()
+
+
+def test_every_number_of_the_papers_has_a_table_and_a_method(program):
+    facts = program.read_facts()
+    assert {cell.table for cell in facts} == set(program.TABLES)
+    for cell, fact in facts.items():
+        assert 0 <= fact.paper <= 1
+        assert fact.place
+        if not program.is_made(cell):
+            assert cell.method.rstrip("0123456789") in program.NOT_IN_SFS
+    # the text prints the mean of each column, to four digits
+    means = {
+        20: (80.09, 81.04, 79.29, 87.09, 85.78, 91.48),
+        80: (85.81, 87.18, 83.25, 89.10, 87.0, 92.02),
+    }
+    for length, printed in means.items():
+        for name, mean in zip(program.RFS_TABLE, printed, strict=True):
+            of = [f.paper for c, f in facts.items() if c.method == f"{name}, top {length}"]
+            assert len(of) == 6
+            assert 100 * np.mean(of) == pytest.approx(mean, abs=0.015)
+
+
+def test_every_reason_is_about_a_number(program):
+    cells = list(program.read_facts())
+    for pattern, reason in program.read_reasons():
+        assert reason
+        assert any(all(map(program.fnmatchcase, cell, pattern)) for cell in cells), pattern
+
+
+def test_reasons_are_looked_for_in_their_order(program):
+    cell = program.Cell("2.4", "COLON", "ReliefF")
+    reasons = [
+        (program.Cell("2.4", "RELATHE", "*"), "another set"),
+        (program.Cell("2.4", "COLON", "Relief*"), "theirs is another"),
+        (program.Cell("*", "*", "*"), "all"),
+    ]
+    assert program.reason_of(cell, 0.05, [0.7, 0.8], reasons) == ""
+    assert program.reason_of(cell, -0.06, [0.7, 0.8], reasons) == "theirs is another"
+    assert program.reason_of(cell, 0.06, [0.7, 0.8], []).startswith("within chance")
+    assert program.reason_of(cell, 0.06, [0.7, 0.7], []) == "not explained"
+    assert program.reason_of(cell, 0.06, [0.7], []) == "not explained"
+
+
+def test_summary_counts_the_verdicts(program):
+    cell = ["2.4", "COLON", "phi1", "0.580"]
+    rows = [
+        [*cell, "0.600", "0.010", "+0.020", ""],
+        [*cell, "0.700", "0.010", "+0.120", "within chance: 5 splits tell differences above 0.15"],
+        [*cell, "0.700", "0.010", "+0.120", "theirs is another; a note"],
+        [*cell, "0.700", "", "+0.120", "not explained: logarithms give 0.69"],
+        [*cell, "absent", "", "", "the data set is not there"],
+    ]
+    found = program.summary(rows)
+    assert found.startswith("table 2.4: 4 of 5 numbers; 1 within 0.05; 1 within chance; 1 with a r")
+    assert "1 not explained; median difference 0.120" in found
+    assert program.summary(rows[-1:]) == "table 2.4: 0 of 1 numbers"
+
+
+def test_chance_covers_means_of_equal_splits(program):
+    rng, inside = np.random.default_rng(5), 0
+    for _ in range(2000):
+        ours, theirs = rng.normal(size=4), rng.normal(size=10)
+        inside += abs(ours.mean() - theirs.mean()) <= program.difference_by_chance(ours, 10)
+    assert 0.93 < inside / 2000 < 0.97
+
+
+def test_halves_have_two_samples_of_each_class(program):
+    codes = np.repeat(np.arange(10), 4)
+    for number in range(20):
+        ((train, test),) = program.halves(codes, number, 1)
+        assert np.array_equal(np.sort(np.r_[train, test]), np.arange(40))
+        assert len(train) == 20
+        assert np.bincount(codes[train]).min() >= 2
+
+
+@pytest.mark.nightly
+@pytest.mark.skipif(not DATA, reason="SFS_PAPER_DATA names no folder of the papers' data")
+def test_a_number_of_the_dissertation(tmp_path):
+    options = ["--tables", "4.5", "--sets", "PIX10P", "--splits", "2"]
+    rows, _ = reproduced(Path(DATA), tmp_path / "table.tsv", *options)
+    by = {row["method"]: row for row in rows}
+    for method in ("Laplacian Score", "MRSF"):
+        assert abs(float(by[method]["difference"])) < 0.05

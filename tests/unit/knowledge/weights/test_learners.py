@@ -1,0 +1,201 @@
+"""What holds for every way of weighing: invariances, planted noise, flat sources, the catalogue."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from sfs_cli.errors import InputError
+from sfs_cli.graph.distances import correlation
+from sfs_cli.knowledge.fuse import one_scale, weighted_sum
+from sfs_cli.knowledge.weights import learner
+from sfs_cli.options.weightings import WEIGHTINGS
+from tests.unit.graph.conftest import NIGHTLY, read_matrix
+from tests.unit.knowledge.weights.problems import (
+    LEARNERS,
+    WEIGHERS,
+    knn_of,
+    learn,
+    networks,
+    planted,
+    problem_for,
+    rbf_of,
+)
+
+SUPERVISED = ("alignf", "rkda")
+
+
+@pytest.fixture(scope="module", params=NIGHTLY)
+def real(request: pytest.FixtureRequest, shared_data: Path) -> tuple[list[np.ndarray], np.ndarray]:
+    """Three kernels of thirds of the features, and a graph; pix10p has identical samples."""
+    X, codes = read_matrix(shared_data / request.param)
+    parts = [X[:, k::3] - X[:, k::3].mean(axis=0) for k in range(3)]
+    raw = X[:, 1::3]
+    kernels = [
+        rbf_of(parts[0]),
+        correlation(raw @ raw.T, raw.sum(axis=1), raw.shape[1]),
+        rbf_of(parts[2]),
+        knn_of(parts[0]),
+    ]
+    return [one_scale(K)[0] for K in kernels], codes
+
+
+def test_the_catalogue_is_what_there_is():
+    assert list(WEIGHTINGS) == ["given", "uniform", *LEARNERS]
+    for name, entry in WEIGHTINGS.items():
+        assert callable(learner(name))
+        assert entry.title
+        assert entry.when
+    assert tuple(n for n, e in WEIGHTINGS.items() if e.needs_labels) == SUPERVISED
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_weights_are_non_negative_and_sum_to_one(name):
+    for seed in range(3):
+        found = problem_for(name, seed).learn(name)
+        assert (found.weights >= 0).all()
+        assert found.weights.sum() == pytest.approx(1.0, rel=1e-12)
+        assert json.loads(json.dumps(found.facts, allow_nan=False)) == found.facts
+
+
+@pytest.mark.parametrize("name", WEIGHERS)
+def test_real_data(name, real):
+    kernels, codes = real
+    found = learn(name, kernels, codes)
+    assert (found.weights >= 0).all()
+    assert found.weights.sum() == pytest.approx(1.0, rel=1e-12)
+    assert found.converged
+    assert np.isfinite(found.objective)
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_the_order_of_samples_plays_no_part(name):
+    p = problem_for(name, 1)
+    order = np.random.default_rng(0).permutation(len(p.codes))
+    found = p.learn(name)
+    other = learn(name, [K[np.ix_(order, order)] for K in p.kernels], p.codes[order])
+    np.testing.assert_allclose(other.weights, found.weights, rtol=1e-6, atol=1e-9)
+    if found.fused is not None:
+        np.testing.assert_allclose(other.fused, found.fused[np.ix_(order, order)], atol=1e-13)
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_the_order_of_sources_plays_no_part(name):
+    p = problem_for(name, 2)
+    order = np.arange(len(p.kernels))[::-1]
+    found = p.learn(name)
+    other = learn(name, [p.kernels[k] for k in order], p.codes)
+    np.testing.assert_allclose(other.weights, found.weights[order], rtol=1e-6, atol=1e-9)
+    if found.fused is not None:
+        np.testing.assert_allclose(other.fused, found.fused, atol=1e-13)
+
+
+@pytest.mark.parametrize("name", ["alignf", "rkda", "sparse-umkl"])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_source_given_twice_shares_its_weight(name, seed):
+    p = planted(seed)
+    found = p.learn(name)
+    copies = [0, 1, 2, 3, 0]
+    if name == "sparse-umkl":  # neighborhoods of the source count twice: the others' must too
+        copies = [0, 1, 2, 3, 3, 2, 1, 0]
+    twice = learn(name, [p.kernels[k] for k in copies], p.codes)
+    together = np.bincount(copies, weights=twice.weights)
+    np.testing.assert_allclose(together, found.weights, rtol=1e-6, atol=1e-8)
+    assert twice.weights[0] == pytest.approx(twice.weights[-1], rel=1e-6)
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("times", [1e-7, 5.0])
+def test_units_of_a_source_play_no_part_on_one_scale(name, times):
+    p = problem_for(name, 0)
+    found = p.learn(name)
+    scaled = [one_scale(times * p.kernels[0])[0], *p.kernels[1:]]
+    other = learn(name, scaled, p.codes)
+    np.testing.assert_allclose(other.weights, found.weights, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("name", "part"), [("alignf", 0), ("rkda", 0), ("naml", 0), ("statis", 0.7)]
+)
+@pytest.mark.parametrize("seed", range(5))
+def test_noise_gets_nothing_or_less_than_any_source_of_the_classes(name, part, seed):
+    p = planted(seed)
+    weights = p.learn(name).weights
+    assert weights[p.noise].sum() <= part * np.delete(weights, p.noise).min() + 1e-3
+
+
+@pytest.mark.parametrize("name", [*LEARNERS, "uniform"])
+def test_one_source_has_the_weight_one(name):
+    p = problem_for(name, 0)
+    np.testing.assert_array_equal(learn(name, p.kernels[:1], p.codes).weights, [1.0])
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_the_same_run_twice_gives_the_same_bytes(name):
+    p = problem_for(name, 3)
+    one, two = p.learn(name), p.learn(name)
+    assert one.weights.tobytes() == two.weights.tobytes()
+    assert one.facts == two.facts
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_kernels_are_left_alone(name):
+    p = problem_for(name, 0)
+    before = [K.copy() for K in p.kernels]
+    p.learn(name)
+    for K, old in zip(p.kernels, before):
+        np.testing.assert_array_equal(K, old)
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_sparse_graphs_are_taken_too(name):
+    p = networks(1)
+    found = p.learn(name)
+    p.kernels[1] = csr_array(p.kernels[1])
+    np.testing.assert_array_equal(p.learn(name).weights, found.weights)
+
+
+@pytest.mark.parametrize("name", WEIGHERS)
+def test_a_constant_source_gets_nothing_and_is_named(name):
+    p = planted(0)
+    n = len(p.codes)
+    found = p.learn(name)
+    kernels = [p.kernels[0], np.ones((n, n)), *p.kernels[1:]]
+    other = learn(name, kernels, p.codes)
+    assert other.weights[1] == 0.0
+    np.testing.assert_allclose(np.delete(other.weights, 1), found.weights, rtol=1e-10, atol=1e-14)
+    assert any("source 2" in warning and "weight 0" in warning for warning in other.warnings)
+    assert len(other.facts.get("cosines", other.weights)) == len(kernels)
+    with pytest.raises(InputError, match="no source distinguishes samples") as caught:
+        learn(name, [np.ones((n, n))] * 2, p.codes)
+    assert "uniform" in caught.value.hint
+
+
+@pytest.mark.parametrize("name", SUPERVISED)
+def test_labels_are_needed_for_all_samples(name):
+    p = planted(0)
+    with pytest.raises(AssertionError):
+        learn(name, p.kernels)
+    codes = p.codes.copy()
+    codes[3] = -1
+    with pytest.raises(InputError, match="1 of 48 samples have no label"):
+        learn(name, p.kernels, codes)
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_kernels_of_other_shapes_are_a_bug(name):
+    p = problem_for(name, 0)
+    with pytest.raises(AssertionError):
+        learn(name, [p.kernels[0], p.kernels[1][:10, :10]], p.codes)
+
+
+def test_the_fused_kernel_of_given_and_uniform_weights():
+    p = planted(0)
+    given = learn("given", p.kernels, weights=[2, 0, 0.5, 1])
+    np.testing.assert_array_equal(given.weights, [2, 0, 0.5, 1])
+    uniform = p.learn("uniform")
+    np.testing.assert_allclose(weighted_sum(p.kernels, uniform.weights), sum(p.kernels) / 4)

@@ -1,0 +1,227 @@
+"""Scores from sums of features as they are, against the same formulas on centred features."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sfs_cli.compute.matrix import Block
+from sfs_cli.graph.laplacian import without
+from sfs_cli.graph.others import label_similarity
+from sfs_cli.graph.similarity import DenseSimilarity, FactoredSimilarity
+from sfs_cli.methods.base import Scorer, Status
+from sfs_cli.methods.low_rank import LowRankScores
+from tests.making import write_labels, write_parquet
+from tests.oracles import similarities
+from tests.unit.methods.helpers import make_scorer, run, run_scores
+
+N, M = 60, 40
+
+
+def _data() -> tuple[np.ndarray, ...]:
+    rng = np.random.default_rng(11)
+    codes = rng.permutation(np.repeat(np.arange(3), [10, 20, 30]))
+    X = rng.normal(size=(N, M)) + rng.normal(size=(3, M))[codes] * rng.exponential(1, size=M)
+    return codes, X, rng.uniform(0.01, 1, size=(N, 4)) ** 3
+
+
+CODES, X, FACTOR = _data()
+DENSE = DenseSimilarity(similarities.rbf(X))
+LABEL = label_similarity(CODES)
+UNEVEN = FactoredSimilarity(FACTOR)
+SCORERS: dict[str, tuple[str, dict[str, Any]]] = {
+    "phi3": ("spec", {"S": DENSE, "ranking": "phi3", "clusters": 4}),
+    "phi3 label": ("spec", {"S": LABEL, "ranking": "phi3", "clusters": 3}),
+    "phi2": ("spec", {"S": LABEL, "ranking": "phi2"}),
+    "phi2 uneven": ("spec", {"S": UNEVEN, "ranking": "phi2"}),
+    "phi1": ("spec", {"S": UNEVEN, "ranking": "phi1"}),
+    "laplacian": ("laplacian", {"S": LABEL}),
+    "laplacian uneven": ("laplacian", {"S": UNEVEN}),
+    "fisher": ("fisher", {"codes": CODES}),
+}
+SHIFT_SAFE = [name for name in SCORERS if name not in ("phi1", "phi3", "phi3 label")]
+
+
+@pytest.fixture(params=SCORERS)
+def name(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+def made(name: str) -> Scorer:
+    method, options = SCORERS[name]
+    scorer = make_scorer(method, N, **options)
+    assert isinstance(scorer.low_rank, LowRankScores)  # type: ignore[attr-defined]
+    return scorer
+
+
+def scores(scorer: Scorer, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return scorer.score_block(Block(np.array(values.T, order="C")))[:2]
+
+
+def centred_first(scorer: Scorer, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return scorer.score_centered(Block(np.array(values.T, np.float64, order="C")))  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+def centered(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many features at a time `LowRankScores` scores from centered values."""
+    sizes: list[int] = []
+    once = LowRankScores.score_block
+
+    def score_block(self, block, formula, centered, further=None):
+        def counted(piece):
+            sizes.append(len(piece.values))
+            return centered(piece)
+
+        return once(self, block, formula, counted, further)
+
+    monkeypatch.setattr(LowRankScores, "score_block", score_block)
+    return sizes
+
+
+@pytest.mark.parametrize("offset", [0.0, 3.0, -12.0, 1e3, 1e7])
+def test_as_from_centered_values(name: str, offset: float, centered: list[int]) -> None:
+    values = X + offset * X.std(axis=0)
+    scorer = made(name)
+    found, status = scores(scorer, values)
+    assert not centered, "every feature of usual spread is scored from its sums"
+    expected, _ = centred_first(scorer, values)
+    np.testing.assert_allclose(found, expected, rtol=1e-11)
+    assert (status == Status.OK).all()
+
+
+@pytest.mark.parametrize("name", SHIFT_SAFE)
+def test_a_shift_of_a_thousand_deviations(name: str) -> None:
+    scorer = made(name)
+    expected, _ = scores(scorer, X)
+    for sign in (-1, 1):
+        found, _ = scores(scorer, X + sign * 1000 * X.std(axis=0))
+        np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1.0, 1000.0])
+def test_a_feature_that_is_constant_but_for_one_sample(name: str, offset: float) -> None:
+    scorer = made(name)
+    values = np.eye(N) + offset  # each sample in turn, so the one that is subtracted too
+    found, status = scores(scorer, values)
+    expected, _ = centred_first(scorer, values)
+    np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-15)
+    assert (status == Status.OK).all()
+
+
+def test_the_loss_is_bounded_by_the_largest_degree() -> None:
+    degrees = np.random.default_rng(0).exponential(size=N)
+    scorer = LowRankScores(degrees, np.empty((N, 0)))
+    assert scorer.reference == np.argmax(degrees)
+    ones = np.eye(N)[scorer.reference]  # the feature of the largest loss
+    values = np.stack([ones, *X.T])
+    sums = scorer._sums(values, np.ones(len(values)))
+    loss = sums.total / sums.square
+    bound = degrees.sum() / degrees.max()
+    np.testing.assert_allclose(loss[0], bound, rtol=1e-12)
+    assert (loss <= (bound + 1) * (1 + 1e-12)).all()
+    assert bound <= N
+
+
+def test_doubtful_features_are_scored_from_centered_values(name: str, centered: list[int]) -> None:
+    scorer = made(name)
+    values = X[:, :9].copy()
+    values[:, 1], values[:, 3] = 0, 0.1
+    values[:, 4] *= 1e-158  # its squares can be represented, with few digits
+    values[:, 5] *= 1e180
+    values[:, 7] = np.where(np.arange(N) % 2, 0.3, 0.1 + 0.2)  # equal but for rounding
+    found, status = scores(scorer, values)
+    assert centered == [5]
+    unscored = [1, 3, 7]
+    np.testing.assert_array_equal(np.flatnonzero(status), unscored)
+    assert np.isnan(found[unscored]).all()
+    usual, _ = scores(scorer, np.delete(X[:, :9], unscored, axis=1))
+    np.testing.assert_allclose(np.delete(found, unscored), usual, rtol=1e-11)
+
+
+@pytest.mark.parametrize("type_", ["float32", "float64"])
+def test_every_place_in_a_block_gives_the_same_digits(name: str, type_: str) -> None:
+    """Products round by the shape of their factors, which must not show."""
+    scorer = made(name)
+    values = np.array(X.T + 3, order="C").astype(type_)
+    whole = [array.copy() for array in scorer.score_block(Block(values.copy()))]
+    for size in (1, 2, 3, 5, 7, 16):
+        for lo in (0, 1, 6, M - size):
+            part = scorer.score_block(Block(values[lo : lo + size].copy()))
+            for found, expected in zip(part, whole, strict=True):
+                np.testing.assert_array_equal(found, expected[lo : lo + size])
+
+
+def test_missing_features_stay_missing(name: str) -> None:
+    scorer = made(name)
+    values = np.array(X.T, order="C")
+    missing = np.arange(M) % 5 == 0
+    values[missing] = 0
+    block = Block(values, missing * np.int8(Status.MISSING), np.zeros(M, bool))
+    found, status, *_ = scorer.score_block(block)
+    np.testing.assert_array_equal(status == Status.MISSING, missing)
+    np.testing.assert_array_equal(np.isnan(found), missing)
+
+
+def test_the_bytes_do_not_depend_on_the_type_of_the_block(name: str) -> None:
+    single = (X + np.linspace(0, 300, M)).astype(np.float32)
+    scorer = made(name)
+    for a, b in zip(scores(scorer, single), scores(scorer, single.astype(np.float64))):
+        assert a.tobytes() == b.tobytes()
+
+
+def test_the_block_is_left_as_it_is(name: str) -> None:
+    block = np.array((X + 1000).T, order="C")
+    block[3] = 5
+    made(name).score_block(Block(copy := block.copy()))
+    np.testing.assert_array_equal(copy, block)
+
+
+@pytest.mark.parametrize("steps", [(), ("log1p",)])
+def test_no_digit_of_the_values_is_lost_on_the_way(tmp_path: Path, steps: tuple[str, ...]) -> None:
+    counts = np.random.default_rng(1).poisson(20, size=(N, 30)).astype(float)
+    single = write_parquet(tmp_path / "m.parquet", counts.astype(np.float32).T)
+    double = write_parquet(tmp_path / "d.parquet", counts.T)
+    labels = write_labels(tmp_path / "labels.tsv", CODES)
+    options = {"labels": labels, "similarity": "label", "transform": ",".join(steps) or None}
+    given = {name: value for name, value in options.items() if value}
+    a = run(single, dtype="float32", **given).ranking
+    b = run(double, dtype="float64", **given).ranking
+    assert a.score.tobytes() == b.score.tobytes()
+
+
+def test_values_stored_as_float64_are_scored_as_they_are(tmp_path: Path) -> None:
+    matrix = write_parquet(tmp_path / "m.parquet", X.T)
+    labels = write_labels(tmp_path / "labels.tsv", CODES)
+    found = run_scores(matrix, labels=labels, method="fisher")
+    np.testing.assert_allclose(found, scores(made("fisher"), X)[0], rtol=1e-12)
+
+
+def test_the_rounding_of_many_degrees_is_no_part_of_a_score() -> None:
+    n = 300_000
+    codes = np.arange(n) % 3
+    values = np.random.default_rng(3).normal(5, 2, size=(2, n))
+    fisher = make_scorer("fisher", n, codes=codes).score_block(Block(values))[0]
+    scorer = make_scorer("laplacian", n, S=label_similarity(codes))
+    np.testing.assert_allclose(scorer.score_block(Block(values))[0], 1 / (1 + fisher), rtol=2e-12)
+
+
+@pytest.mark.parametrize("height", [1e153, 1.5e154, 1e155, 1e-161])
+def test_a_variance_that_float64_has_though_not_the_scale_of_its_squares(height: float) -> None:
+    values = np.array([[0, height, 0, height, height, 0], [0, 3.0, 1, 2, 5, 0]])
+    with np.errstate(over="ignore", under="ignore"):
+        expected = 0.3 * height * height
+    found, status = make_scorer("variance", 6).score_block(Block(values))
+    np.testing.assert_allclose(found[0], expected, rtol=1e-14)
+    assert (status == Status.OK).all()
+
+
+def test_one_direction_taken_out_of_a_factor() -> None:
+    Y = np.random.default_rng(2).normal(size=(9, 4))
+    u = np.array([0.5, -0.5, 0.1, 0.7])
+    rest = without(Y, u)
+    assert rest.shape == (9, 3)
+    np.testing.assert_allclose(rest @ rest.T, Y @ Y.T - np.outer(Y @ u, Y @ u), atol=1e-13)

@@ -1,0 +1,234 @@
+"""What MultiQC shows, and MultiQC itself on results of one matrix, where it is installed."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import json
+import os
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+
+from sfs_cli.cli.app import run as sfs
+from sfs_cli.provenance import versions
+from sfs_cli.report.model import ReportData
+from sfs_cli.report.multiqc import (
+    EVALUATED,
+    GENERAL,
+    POINTS,
+    RANKING,
+    SELECTED,
+    curve_points,
+    ranking_cells,
+    relative,
+    row_name,
+    section,
+    table_of,
+)
+from sfs_cli.run.outputs import VERSIONS
+from tests.places import ROOT
+
+FOLDERS = ("spec", "spec_counts.csv", "spec_counts.tsv", "deep/spec", "html/spec.html")
+"""Names with the endings that MultiQC cuts names at."""
+
+
+def multiqc(data: ReportData, row: str) -> dict[str, Any]:
+    return section(RANKING, {row: ranking_cells(data)}, curve=[])
+
+
+def test_the_section_is_json_and_holds_a_row_for_the_sample(usual: ReportData) -> None:
+    found = json.loads(json.dumps(multiqc(usual, "colon"), allow_nan=False))
+    row = found["data"]["colon"]
+    assert found["plot_type"] == "table"
+    assert row["n_features"] == 2000
+    assert row["n_unscored"] == 10
+    assert row["top_feature"] == "GENE0"
+    assert set(row) == set(found["headers"])
+    assert found["id"] != found["pconfig"]["id"]
+
+
+def test_sections_of_two_rankings_differ_in_their_rows_alone(usual: ReportData) -> None:
+    one, two = multiqc(usual, "a"), multiqc(replace(usual, method="other", elbow=None), "b")
+    assert one.pop("data") != two.pop("data")
+    assert one["sfs"].pop("row") != two["sfs"].pop("row")
+    assert one == two
+
+
+def test_what_is_unknown_is_left_out(usual: ReportData) -> None:
+    data = multiqc(replace(usual, elbow=None, top=[]), "a")["data"]
+    assert set(data["a"]) == {"title", "method", "n_features", "n_unscored", "n_warnings"}
+    cells = {"balanced_accuracy": 0.5, "stability": float("nan"), "nmi": 0.1}
+    assert section(EVALUATED, {"a": cells})["data"] == {"a": {"balanced_accuracy": 0.5}}
+
+
+def test_names_are_escaped_because_multiqc_does_not(hostile: ReportData) -> None:
+    found = multiqc(hostile, hostile.title)
+    del found["sfs"]  # read by the plugin, which escapes what it shows
+    general = section(GENERAL, {hostile.title: ranking_cells(hostile)})
+    for text in (json.dumps(found), json.dumps(general)):
+        assert "<" not in text
+        assert ">" not in text
+
+
+def test_every_column_of_general_statistics_is_one_of_a_table() -> None:
+    tables = [table_of(name)["headers"] for name in (RANKING, EVALUATED, SELECTED)]
+    of_tables = {name: header for table in tables for name, header in table.items()}
+    for name, header in table_of(GENERAL)["headers"].items():
+        assert header == of_tables[name] | {"namespace": "sfs"}
+
+
+def test_a_row_is_named_by_folder_and_method(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert row_name(Path("results/a"), "SPEC") == "results | a | SPEC"
+    assert row_name(tmp_path / "results" / "a", "SPEC") == "results | a | SPEC"
+    assert row_name(Path("results"), "SPEC", prefix="study") == "study | SPEC"
+    assert row_name(Path("a"), "SPEC", home=tmp_path.parent) == f"{tmp_path.name} | a | SPEC"
+    elsewhere = row_name(Path("/data/results"), "SPEC")
+    assert elsewhere == "data | results | SPEC"
+    assert row_name(Path(), "SPEC") == f"{tmp_path.name} | SPEC"
+    assert row_name(Path("results/a")) == "results | a"
+
+
+@pytest.mark.parametrize(
+    "typed", ["x/a", "./x/a", "x/a/", "x//a", "{cwd}/x/a", "../{name}/x/a", "y/../x/a", "link/x/a"]
+)
+def test_a_row_has_one_name_however_its_folder_is_typed(typed, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "link").symlink_to(tmp_path)
+    (tmp_path / "y").mkdir()
+    out = Path(typed.format(cwd=tmp_path, name=tmp_path.name))
+    assert row_name(out, "SPEC") == "x | a | SPEC"
+    assert row_name(out, "SPEC", home=tmp_path / "link") == "x | a | SPEC"
+
+
+def test_relative_scores_are_one_for_the_best_wherever_it_is() -> None:
+    rounds = {1: 2.0, 2: 5.0, 3: 1.0, 4: 3.0}
+    assert relative(rounds, True) == {1: 0.25, 2: 1.0, 3: 0.0, 4: 0.5}
+    assert relative(rounds, False) == {1: 0.75, 2: 0.0, 3: 1.0, 4: 0.5}
+    assert relative({1: 3.0, 9: 3.0}, False) == {1: 1.0, 9: 1.0}
+
+
+def test_a_curve_has_few_points_of_finite_scores_best_first() -> None:
+    scores = np.sort(np.random.default_rng(1).normal(size=50_000))[::-1]
+    points = curve_points(np.concatenate([[np.inf], scores]))
+    ranks, values = zip(*points)
+    assert len(points) <= 2 * POINTS
+    assert ranks[0] == 2
+    assert ranks[-1] == 50_001
+    assert list(ranks) == sorted(set(ranks))
+    assert np.allclose(values, scores[np.array(ranks) - 2], rtol=1e-5)
+    assert curve_points(np.array([])) == []
+
+
+LABELS = str(ROOT / "sample_data" / "labels.tsv") + ":tissue"
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory) -> Path:
+    """Rank one matrix five times, by a method of rounds too, select and evaluate."""
+    folder = tmp_path_factory.mktemp("multiqc")
+    matrix = str(ROOT / "sample_data" / "expression.csv")
+    with contextlib.chdir(folder):
+        for name in FOLDERS:
+            words = ["rank", matrix, "--method", "variance", "--out", f"results/{name}", "-q"]
+            assert sfs(words) == 0
+        words = ["rank", matrix, "--method", "mrmr", "--labels", LABELS, "--prefix", "m", "-q"]
+        assert sfs([*words, "--out", "results/both"]) == 0
+        assert sfs(["select", "results/spec", "--top", "7", "--out", "results/cut", "-q"]) == 0
+        words = ["evaluate", matrix, "--labels", LABELS, "--method", "f-test", "-q"]
+        words += ["--splits", "2", "--repeats", "2", "--list", "results/spec", "--leaky"]
+        assert sfs([*words, "--out", "results/judged"]) == 0
+    return folder
+
+
+def shown(path: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(path.read_text())["data"]
+    return found
+
+
+def test_a_selection_and_an_evaluation_have_rows(results) -> None:
+    cells = shown(results / "results" / "cut" / SELECTED)["results | cut"]
+    first = (results / "results/cut/selected.txt").read_text().split()
+    expected = {"rule": "--top 7", "n_ranked": 1988, "n_selected": 7, "n_warnings": 0}
+    assert cells == expected | {"top_feature": first[0]}
+    general = shown(results / "results" / "cut" / GENERAL)["results | cut"]
+    assert general == {"top_feature": first[0], "n_selected": 7}
+    rows = shown(results / "results" / "judged" / EVALUATED)
+    names = {"f-test", "spec", "most variable genes", "random genes"}
+    assert set(rows) == {f"results | judged | {name}" for name in names}
+    with (results / "results/judged/evaluation.tsv").open() as file:
+        table = list(csv.DictReader(file, delimiter="\t"))
+    for name in names:
+        cells = rows[f"results | judged | {name}"]
+        for measure in ("balanced_accuracy", "stability", "redundancy"):
+            found = [
+                float(line["value"])
+                for line in table
+                if (line["list"], line["features"], line["measure"]) == (name, "50", measure)
+                and (name != "f-test" or measure == "redundancy" or line["selection"] == "in folds")
+                and line["classifier"] in ("", "linear SVM")
+            ]
+            assert cells.get(measure) == pytest.approx(*found or [None])
+        assert cells["length"] == 50
+        assert cells["selection"] == ("given" if name == "spec" else "in folds")
+
+
+def test_all_results_say_the_versions(results) -> None:
+    of_one = (results / "results" / "both" / f"m.{VERSIONS}").read_text()
+    run = json.loads((results / "results/both/m.run.json").read_text())
+    assert yaml.safe_load(of_one) == {"sfs": run["versions"]}
+    for folder in ("spec", "cut", "judged"):
+        assert (results / "results" / folder / VERSIONS).read_text() == of_one
+
+
+def run_multiqc(folder: Path, out: str, *paths: Path) -> str:
+    """Run MultiQC over results, with Python packages of more folders; return the table's rows."""
+    found = os.environ.get("SFS_MULTIQC") or shutil.which("multiqc")
+    if not found or not Path(found).exists():
+        pytest.skip("multiqc is not installed (SFS_MULTIQC says where it is)")
+    command = [found, "--strict", "--no-version-check", "--no-ai", "-o", out, "results"]
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, paths)), "NO_COLOR": "1"}
+    done = subprocess.run(
+        command, cwd=folder, env=env, capture_output=True, text=True, timeout=250, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stderr
+
+
+def rows(folder: Path, table: str) -> list[list[str]]:
+    lines = (folder / "multiqc_data" / table).read_text().splitlines()
+    return [line.split("\t") for line in lines[1:]]
+
+
+EXPECTED = {f"results | {name.replace('/', ' | ')} | Variance" for name in FOLDERS} | {"m | mRMR"}
+
+
+@pytest.mark.nightly
+def test_results_of_a_matrix_have_rows_of_their_own(results) -> None:
+    run_multiqc(results, "plain")
+    found = rows(results / "plain", "multiqc_sfs_ranking_table.txt")
+    names = {name.replace("&#46;", ".").replace("&#95;", "_") for name, *_ in found}
+    assert names == EXPECTED
+    assert len(found) == len(FOLDERS) + 1
+    check_the_rest(results / "plain")
+    assert "sfs_score_curves_plot" not in (results / "plain/multiqc_report.html").read_text()
+
+
+def check_the_rest(page: Path) -> None:
+    """General Statistics, versions, and the tables of other results, as MultiQC has read them."""
+    general = rows(page, "multiqc_general_stats.txt")
+    judged = {f"results | judged | {name}" for name in ("f-test", "spec", "random genes")}
+    plain = {name.replace("&#46;", ".").replace("&#95;", "_") for name, *_ in general}
+    assert plain >= EXPECTED | judged | {"results | cut"}
+    assert len(rows(page, "multiqc_sfs_evaluation_table.txt")) == 4
+    assert rows(page, "multiqc_sfs_selection_table.txt")[0][:4] == [
+        *("results | cut", "--top 7", "1988", "7")
+    ]
+    assert rows(page, "multiqc_software_versions.txt")[0][1] == versions()["sfs"]

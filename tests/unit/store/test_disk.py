@@ -1,0 +1,179 @@
+"""Stores on disk: read by any span, reopened after pickling, refused when damaged."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import pickle
+import weakref
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from sfs_cli.compute.matrix import Span
+from sfs_cli.errors import InputError
+from sfs_cli.store.disk import _with_checksum, is_store, open_store, read_manifest
+from tests.unit.store.damaging import as_if_written
+
+
+@pytest.fixture(params=[False, True], ids=["dense", "sparse"])
+def store(request, built, counts):
+    obs = pa.table({"batch": [f"b{i % 3}" for i in range(11)]})
+    return built(counts, sparse=request.param, keep=True, obs=obs)
+
+
+def change(folder, **fields):
+    """Write a manifest with other fields as the store itself would: its checksum is right."""
+    content = json.loads((folder / "manifest.json").read_text()) | fields
+    del content["checksum"]
+    content = {k: v for k, v in content.items() if v is not None}
+    (folder / "manifest.json").write_text(_with_checksum(content))
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+@pytest.mark.parametrize("where", ["memory", "disk"])
+def test_any_span_can_be_read(built, counts, kind, where):
+    matrix = built(counts, sparse=kind == "sparse", keep=where == "disk").matrix
+    for lo in range(0, 37, 5):
+        for hi in (lo, lo + 1, lo + 7, 37):
+            span = Span(lo, max(lo, min(hi, 37)))
+            out = np.full((span.size, 11), -1.0)
+            matrix.read(span, out)
+            np.testing.assert_array_equal(out, counts[span.lo : span.hi])
+
+
+def test_a_pickled_store_reopens_its_files(store, whole, counts):
+    again = pickle.loads(pickle.dumps(store.matrix))
+    del store.matrix
+    np.testing.assert_array_equal(whole(again), counts)
+    assert list(again.ids.samples) == [f"s{i}" for i in range(11)]
+    assert again.ids.obs["batch"].to_pylist()[:4] == ["b0", "b1", "b2", "b0"]
+
+
+def test_reading_ahead_changes_nothing_also_at_the_end(store, whole, counts):
+    for span in (Span(0, 5), Span(36, 37), Span(37, 37), Span(5, 6)):
+        store.matrix.prefetch(span)
+    np.testing.assert_array_equal(whole(store.matrix), counts)
+
+
+def test_an_annotation_named_sample_is_kept_beside_the_ids(built, counts):
+    """As single cells have it, for the donor or the library."""
+    obs = pa.table({"sample": [f"donor {i % 2}" for i in range(11)], "age": range(11)})
+    opened = open_store(built(counts, keep=True, obs=obs).folder)
+    assert list(opened.ids.samples) == [f"s{i}" for i in range(11)]
+    assert opened.ids.obs.to_pydict() == obs.to_pydict()
+
+
+def test_a_store_keeps_ids_annotations_and_what_is_missing(built, counts):
+    counts[2, 3] = np.nan
+    made = built(counts, keep=True, source={"format": "csv"}, obs=pa.table({"age": range(11)}))
+    opened = open_store(made.folder)
+    assert opened.ids == made.matrix.ids
+    assert opened.ids.obs["age"].to_pylist() == list(range(11))
+    assert opened.missing == made.matrix.missing
+    assert opened.missing.places == (("g2", "s3"),)
+    assert read_manifest(made.folder).source == {"format": "csv"}
+
+
+def test_only_a_folder_with_a_manifest_is_a_store(store, tmp_path):
+    assert is_store(store.folder)
+    assert not is_store(tmp_path)
+    assert not is_store(store.folder / "manifest.json")
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"format": "sfs-store"}'])
+def test_a_damaged_manifest_is_refused(store, content):
+    (store.folder / "manifest.json").write_text(content, encoding="latin-1")
+    with pytest.raises(InputError, match="manifest of the store cannot be read") as caught:
+        open_store(store.folder)
+    assert "sfs convert" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"n_features": None},
+        {"n_samples": 12},
+        {"dtype": "float16"},
+        {"files": {}},
+    ],
+)
+def test_a_manifest_that_contradicts_itself_is_refused(store, fields):
+    change(store.folder, **fields)
+    with pytest.raises(InputError, match="cannot be read"):
+        open_store(store.folder)
+
+
+@pytest.mark.parametrize(
+    "fields", [{"version": 1}, {"version": 3, "chunks": 5}, {"format": "other"}]
+)
+def test_another_version_says_so(store, fields):
+    change(store.folder, **fields)
+    with pytest.raises(InputError, match="this version reads sfs-store 2"):
+        open_store(store.folder)
+
+
+def test_a_truncated_or_absent_file_is_named(store):
+    for name in read_manifest(store.folder).files:
+        path = store.folder / name
+        content = path.read_bytes()
+        path.write_bytes(content[:-1])
+        with pytest.raises(InputError, match=f"{name} of the store has .* the manifest says"):
+            open_store(store.folder)
+        path.unlink()
+        with pytest.raises(InputError, match=f"{name} of the store is missing"):
+            open_store(store.folder)
+        path.write_bytes(content)
+    open_store(store.folder)
+
+
+def test_ids_that_are_too_few_or_no_parquet_are_refused_by_a_store_that_fits_them(built, counts):
+    for sparse, content in itertools.product((False, True), (b"x" * 99, ["a"])):
+        store = built(counts, sparse=sparse, keep=True)
+        path = store.folder / "features.parquet"
+        if isinstance(content, bytes):
+            path.write_bytes(content)
+        else:
+            pq.write_table(pa.table({"feature": content}), path)
+        as_if_written(store.folder)
+        with pytest.raises(InputError, match="ids of the store cannot be read"):
+            open_store(store.folder)
+
+
+def test_a_store_that_nobody_holds_is_closed(store):
+    matrix = open_store(store.folder, ids_later=True)
+    assert matrix.ids.samples[0]
+    held = weakref.ref(matrix)
+    del matrix
+    assert held() is None  # at once, without a search for reference cycles
+
+
+def test_a_file_that_shrinks_while_it_is_open_is_an_error_not_garbage(store):
+    name = "data.bin" if store.matrix.sparse else "values.bin"
+    with (store.folder / name).open("r+b") as file:
+        file.truncate(8)
+    with pytest.raises(InputError, match="ends before its last value"):
+        store.matrix.read(Span(0, 37), np.empty((37, 11)))
+
+
+def test_the_kernel_reads_ahead_only_what_is_not_cached(built, counts, monkeypatch):
+    matrix = built(counts, sparse=False, keep=True).matrix
+    asked, cached = [], True
+    monkeypatch.setattr(os, "posix_fadvise", lambda *args: asked.append(args))
+    once = os.preadv
+
+    def preadv(descriptor, buffers, offset, flags=0):
+        if flags and not cached:
+            raise BlockingIOError
+        return once(descriptor, buffers, offset)
+
+    monkeypatch.setattr(os, "preadv", preadv)
+    matrix.prefetch(Span(0, 10))
+    assert not asked
+    cached = False
+    matrix.prefetch(Span(0, 10))
+    row = matrix.n_samples * matrix.dtype.itemsize
+    assert [args[1:3] for args in asked] == [(0, 10 * row)]
