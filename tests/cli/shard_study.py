@@ -16,75 +16,17 @@ N, M = 24, 150
 
 CASES: dict[str, tuple[str, ...]] = {
     "spec rbf": ("m.csv", "--method", "spec", "--similarity", "rbf"),
-    "default": ("m.csv",),
-    "phi3": ("m.csv", "--ranking", "phi3", "--clusters", "3"),
     "knn": ("m.csv", "--similarity", "knn", "--neighbors", "4"),
-    "components": (
-        *("counts.h5ad", "--similarity", "knn", "--neighbors", "4", "--transform", "cpm,log1p"),
-        *("--components", "5", "--variable-genes", "80"),
-    ),
-    "components of a source": (
-        *("m.csv", "--method", "msfs", "--source", "mirna=profile:mirna.csv"),
-        *("--source", "x=target:,similarity=knn,neighbors=4,components=5,variable-genes=90"),
-    ),
-    "cpm": ("counts.h5ad", "--transform", "cpm,log1p"),
-    "median": ("counts.h5ad", "--transform", "median,log1p", "--also", "variance"),
-    "sparse fisher": ("counts.h5ad", "--method", "fisher", "--labels", "obs:tissue"),
-    "label graph": ("m.csv", "--similarity", "label", "--labels", "labels.tsv:tissue"),
-    "gdcov": ("m.csv", "--method", "gdcov"),
-    "moments": ("m.csv", "--method", "gdcov", "--pvalues", "moments"),
-    "permutations": ("m.csv", "--ranking", "phi1", "--pvalues", "permutation:40"),
-    "split features": ("m.csv", "--pvalues", "moments", "--split", "features"),
-    "split counts": (
-        *("counts.h5ad", "--transform", "cpm,log1p", "--pvalues", "moments"),
-        *("--split", "counts"),
-    ),
-    "intersect": (
-        *("m.csv", "--method", "fisher", "--labels", "some.tsv:tissue"),
-        *("--samples", "intersect"),
-    ),
     "msfs": (
         *("m.csv", "--method", "msfs", "--source", "mirna=profile:mirna.csv"),
         *("--source", "all=target:", "--source", "tissue=labels:labels.tsv:tissue"),
         *("--weights", "2,1,1"),
     ),
-    "kogs": (
-        *("m.csv", "--method", "kogs", "--members", "spec,fisher,laplacian"),
-        *("--labels", "labels.tsv:tissue"),
-    ),
-    "pruned": ("counts.h5ad", "--transform", "cpm,log1p", "--max-correlation", "0.3"),
     "pruned kogs": (
         *("m.csv", "--method", "kogs", "--members", "fisher,variance", "--keep", "40"),
         *("--labels", "labels.tsv:tissue", "--max-correlation", "0.4"),
     ),
-    "adjusted": (
-        *("gaps.csv", "--missing", "mean", "--method", "spec", "--similarity", "rbf"),
-        *("--adjust", "labels.tsv:tissue"),
-    ),
-    "adjusted counts": (
-        *("counts.h5ad", "--method", "fisher", "--labels", "obs:tissue"),
-        *("--transform", "cpm,log1p", "--adjust", "obs:depth", "--max-correlation", "0.5"),
-    ),
-    "batches": (
-        *("counts.h5ad", "--method", "spec", "--similarity", "knn", "--neighbors", "3"),
-        *("--transform", "cpm,log1p", "--batch", "obs:tissue", "--min-batch-size", "8"),
-    ),
-    "mrsf": ("m.csv", "--method", "mrsf", "--select", "5"),
-    "also": (
-        *("m.csv", "--method", "f-test", "--labels", "labels.tsv"),
-        *("--also", "spec,relieff,mrsf-rounds"),
-    ),
     "stability": ("m.csv", "--method", "spec", "--stability", "6"),
-    "stability in turn": ("m.csv", "--method", "spec", "--transform", "zscore", "--stability", "4"),
-    "given": (
-        *("m.csv", "--method", "spec", "--similarity", "knn", "--neighbors", "4"),
-        *("--max-correlation", "0.3", "--given", "panel.txt"),
-    ),
-    "mrsf beside given": (
-        *("m.csv", "--method", "mrsf", "--similarity", "rbf", "--select", "5"),
-        *("--given", "panel.txt"),
-    ),
-    "missing": ("gaps.csv", "--missing", "mean", "--transform", "clr"),
 }
 
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 
 import fsspec
+import numpy as np
 import pytest
 
-from sfs_cli.options.paths import is_url, split_part
 from sfs_cli.run import pipes
-from tests.contract.run.test_several_files import data_of
+from tests.making import annotated, names
 from tests.running import Finished
 from tests.running import run_here as run_captured
 
@@ -29,20 +29,14 @@ def here(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.fixture
 def files(tmp_path: Path) -> list[Path]:
-    paths = [tmp_path / f"{name}.h5ad" for name in "ab"]
-    for path in paths:
-        data_of(path.stem, "csr").write_h5ad(path)
+    """Files of 30 and of 24 cells."""
+    rng = np.random.default_rng(3)
+    paths = []
+    for name, count in (("a", 30), ("b", 24)):
+        counts = rng.poisson(4, (count, 50)).astype(np.float32)
+        paths.append(tmp_path / f"{name}.h5ad")
+        annotated(counts, samples=names("c", count)).write_h5ad(paths[-1])
     return paths
-
-
-def test_which_paths_are_addresses() -> None:
-    assert is_url("s3://bucket/a.h5ad")
-    assert not is_url("a.h5ad")
-    assert not is_url("obs:file")
-    assert not is_url("C://a")
-    assert split_part("https://host:80/a.tsv") == ("https://host:80/a.tsv", "")
-    assert split_part("https://host:80/a.tsv:kind") == ("https://host:80/a.tsv", ":kind")
-    assert split_part("gs://b/a.h5mu:rna") == ("gs://b/a.h5mu", ":rna")
 
 
 def test_a_file_elsewhere_is_as_one_here(here: Run, files: list[Path], tmp_path: Path) -> None:
@@ -66,15 +60,6 @@ def test_a_file_elsewhere_is_as_one_here(here: Run, files: list[Path], tmp_path:
     assert here("rank", files[0], *local, tmp_path / "local").code == 0
     tables = [(tmp_path / name / "ranking.tsv").read_bytes() for name in ("out", "again", "local")]
     assert tables[0] == tables[1] == tables[2]
-
-
-def test_several_files_elsewhere(here: Run, files: list[Path], tmp_path: Path) -> None:
-    words = ("--batch", "file", "--method", "variance", "--out")
-    assert here("rank", *files, *words, tmp_path / "local").code == 0
-    done = here("rank", f"file://{files[0]}", f"file://{files[1]}", *words, tmp_path / "far")
-    assert done.code == 0, done.err
-    tables = [(tmp_path / name / "ranking.tsv").read_bytes() for name in ("far", "local")]
-    assert tables[0] == tables[1]
 
 
 def test_errors(here: Run, files: list[Path], tmp_path: Path, monkeypatch) -> None:
@@ -202,41 +187,17 @@ def test_it_goes_on_where_a_connection_ended(here: Run, files, monkeypatch) -> N
     assert "the connection ended" in done.err
 
 
-class _Ranges(BaseHTTPRequestHandler):
-    root = Path()
-    ranges = True
-
-    def do_GET(self) -> None:
-        path = self.root / self.path.strip("/")
-        if not path.is_file():
-            self.send_error(404)
-            return
-        data = path.read_bytes()
-        asked = self.headers.get("Range") if self.ranges else None
-        found = re.match(r"bytes=(\d+)-(\d*)", asked or "")
-        lo, hi = (int(found[1]), int(found[2] or len(data) - 1)) if found else (0, len(data) - 1)
-        body = data[lo : hi + 1]
-        self.send_response(206 if found else 200)
-        if self.ranges:
-            self.send_header("Accept-Ranges", "bytes")
-        if found:
-            self.send_header("Content-Range", f"bytes {lo}-{lo + len(body) - 1}/{len(data)}")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        if self.command == "GET":
-            self.wfile.write(body)
-
-    do_HEAD = do_GET  # noqa: N815
-
+class _Quiet(SimpleHTTPRequestHandler):
     def log_message(self, *_: object) -> None:
         pass
 
 
-@pytest.fixture(params=[True, False], ids=["ranges", "whole"])
-def server(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[str]:
-    handler = type("Handler", (_Ranges,), {"root": tmp_path, "ranges": request.param})
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[str]:
+    """The address of a server of the files, which knows of no ranges."""
+    handler = partial(_Quiet, directory=tmp_path)
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as running:
-        Thread(target=running.serve_forever, daemon=True).start()
+        Thread(target=running.serve_forever, args=(0.01,), daemon=True).start()
         yield f"http://127.0.0.1:{running.server_port}"
         running.shutdown()
 

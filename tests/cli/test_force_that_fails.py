@@ -7,21 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.making_commands import AB, good, h5ad, labels
+from tests.making_commands import good, h5ad
 from tests.running import run_here, snapshot
 
 BAD, EXISTS = 3, 4
 RANK = "rank x.csv --method variance"
-SMALL = "--method variance --labels labels.csv --lengths 3 --splits 2 --repeats 1"
 COMMANDS = {
-    "rank": f"{RANK} --out out",
     "rank --modules": f"{RANK} --modules --module-features 5 --out out",
     "select": "select ranked --top 3 --out out",
-    "evaluate": f"evaluate x.csv {SMALL} --out out",
-    "compare": "compare x.csv --method variance --method spec --lengths 3 --out out",
-    "aggregate": "aggregate ranked ranked --out out",
     "fuse": "fuse x.csv --source a=target: --out out/S.npz",
-    "shard merge": "shard merge plan --out out",
 }
 
 
@@ -29,7 +23,6 @@ COMMANDS = {
 def study(tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     good(tmp_path, "x.csv")
-    Path(labels(tmp_path, AB)).rename("labels.csv")
     assert run_here(f"{RANK} --out ranked".split(), capfd).code == 0
     return tmp_path
 
@@ -37,9 +30,6 @@ def study(tmp_path, monkeypatch, capfd):
 @pytest.mark.parametrize("case", COMMANDS)
 def test_a_folder_in_the_place_of_any_file_leaves_the_old_result(case, study, capfd):
     words = [*COMMANDS[case].split(), "--force"]
-    if case == "shard merge":
-        for step in ("shard init plan x.csv --shards 1 --method variance", "shard run plan 1"):
-            assert run_here(step.split(), capfd).code == 0
     assert run_here(words, capfd).code == 0
     names = sorted(path.name for path in Path("out").iterdir())
     assert len(names) > 1

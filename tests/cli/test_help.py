@@ -13,7 +13,6 @@ from sfs_cli.catalog import METHODS
 from sfs_cli.cli.app import COMPLETE, app, commands_of
 from sfs_cli.options.fields import QUESTIONS, options_of
 from sfs_cli.options.rank import RankConfig
-from tests.making_commands import USAGE
 from tests.running import run_here
 
 MOST = 25
@@ -25,7 +24,7 @@ FLAGS = {o.name: o.flag for o in options_of(RankConfig)}
 
 def flags(made: click.Command) -> list[str]:
     """Return the first name of each option of a command, help included."""
-    with click.Context(made) as ctx:
+    with click.Context(made, **app.context_settings) as ctx:
         options = [each for each in made.get_params(ctx) if isinstance(each, click.Option)]
     return [each.opts[0] for each in options]
 
@@ -53,13 +52,7 @@ def test_help_lists_few_options_and_says_how_many_more(verb, capfd):
     assert (verb in SHORTENED) == (left > 0)
     flat = " ".join(text.split())
     assert (f"{left} more options: sfs {verb} --help-all" in flat) == (left > 0)
-    assert helped("help", capfd, *verb.split()) == text
     assert helped(verb, capfd, "-h") == text
-
-
-def test_commands_of_many_options_are_those_that_are_known():
-    known = {"rank", "plan", "shard init", "evaluate", "compare", "select", "robustness", "fuse"}
-    assert known <= set(SHORTENED)
 
 
 @pytest.mark.parametrize("verb", SHORTENED)
@@ -76,13 +69,8 @@ def test_the_first_options_are_by_questions_and_answer_what_users_ask(capfd):
     text = helped("rank", capfd, "--help")
     headings = re.findall(r"^([A-Z][\w ]+):$", text, re.MULTILINE)
     assert headings == [*QUESTIONS, "Help"]
-    wanted = "labels label-type adjust block method transform min-count similarity source pvalues"
-    wanted += " stability sets top out format config threads memory guide force seed help help-all"
-    assert {*(f"--{name}" for name in wanted.split()), "-q", "-h"} - {"--help"} <= set(listed(text))
-    everything = helped("rank", capfd, "--help-all")
-    tests = "Tests:" + everything.partition("\nTests:")[2].partition("\n\n")[0]
-    of_tests = "pvalues adjust block event moderate voom fdr-method scales"
-    assert {f"--{name}" for name in of_tests.split()} <= set(listed(tests))
+    wanted = "labels method transform similarity source pvalues sets top out config help-all"
+    assert {f"--{name}" for name in wanted.split()} <= set(listed(text))
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -90,20 +78,10 @@ def test_options_of_a_method_are_shown_with_it(method, capfd):
     own = {FLAGS[name] for name in METHODS[method].options}
     described = helped("methods", capfd, method)
     assert own <= set(listed("Options:\n" + described.partition("too):\n")[2]))
-    for arguments in (["--method", method, "--help"], ["--help", f"--method={method}"]):
-        text = helped("rank", capfd, *arguments)
-        assert own <= set(listed(text))
-        first = listed(helped("rank", capfd, "--help"))
-        assert set(first) <= set(listed(text))
-
-
-def test_a_method_that_is_none_is_refused_by_help_too(capfd):
-    done = run_here(["rank", "--method", "wilcoxon", "--help"], capfd)
-    assert done.code == USAGE
-    assert "did you mean rank-test?" in done.err
-    assert done.out == ""
+    found = set(listed(helped("rank", capfd, "--method", method, "--help")))
+    assert own <= found
+    assert set(listed(helped("rank", capfd, "--help"))) <= found
 
 
 def test_help_of_a_method_is_no_help_of_another(capfd):
     assert "--gamma-power" not in listed(helped("rank", capfd, "--method", "f-test", "--help"))
-    assert "--voom" in listed(helped("evaluate", capfd, "--method", "f-test", "--help"))

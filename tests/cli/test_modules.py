@@ -1,4 +1,4 @@
-"""``--modules`` on the command line: the files, the report, and what does not change them."""
+"""``--modules`` on the command line: the files, the report, and columns of the samples."""
 
 from __future__ import annotations
 
@@ -95,59 +95,16 @@ def test_the_files_hold_the_modules_of_the_first_features(tmp_path, capfd):
     assert "Modules" in page
     assert all(name in page for name in FILES)
     assert rows[0]["representative"] in page
-    again = run_here(["rank", "x.csv", *VARIANCE, *asked, "--out", str(out)], capfd)
-    assert "up to date" in again.err
-    (out / "modules.tsv").unlink()
-    assert run_here(["rank", "x.csv", *VARIANCE, *asked, "--out", str(out)], capfd).code == 4
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        ("x.csv", *VARIANCE),
-        ("counts.h5ad", *VARIANCE, "--transform", "cpm,log1p", "--module-correlation", "0.3"),
-        ("x.csv", *VARIANCE, "--max-correlation", "0.5", "--module-features", "60"),
-        ("x.csv", "--method", "mrsf", "--similarity", "rbf", "--select", "10"),
-    ],
-    ids=["plain", "counts", "pruned", "mrsf"],
-)
-def test_threads_memory_and_a_store_change_no_byte(options, tmp_path):
-    matrix, *words = options
-    words.append("--modules")
-    sfs("rank", matrix, *words, "--out", tmp_path / "a", "--threads", 1)
-    sfs("convert", matrix, tmp_path / "store")
-    for i, how in enumerate(
-        (
-            [matrix, "--threads", 3],
-            [matrix, "--memory", "16M", "--block-size", 7],
-            [tmp_path / "store", "--threads", 2],
-        )
-    ):
-        sfs("rank", *how, *words, "--out", tmp_path / f"b{i}")
-        for name in FILES:
-            assert (tmp_path / f"b{i}" / name).read_bytes() == (tmp_path / "a" / name).read_bytes()
-
-
-def test_shards_write_them_too(tmp_path):
-    words = ("x.csv", *VARIANCE, "--modules")
-    sfs("rank", *words, "--out", tmp_path / "whole")
-    sfs("shard", "init", tmp_path / "plan", *words, "--shards", 2)
-    for i in (1, 2):
-        sfs("shard", "run", tmp_path / "plan", i)
-    sfs("shard", "merge", tmp_path / "plan", "--out", tmp_path / "out")
-    for name in (*FILES, "report.html"):
-        assert (tmp_path / "out" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
 
 
 def test_what_a_new_result_lacks_goes_with_the_old_one(tmp_path):
-    """Nothing of another run stays beside a result, but for what the user has changed or added."""
+    """Nothing of another run stays beside a result, but for what the user has added."""
     out = tmp_path / "out"
     sfs("rank", "x.csv", *VARIANCE, "--modules", "--out", out)
-    (out / "modules.tsv").write_text("mine now\n")
     (out / "notes.txt").write_text("mine\n")
     sfs("rank", "x.csv", *VARIANCE, "--format", "parquet", "--out", out, "--force")
     written = {"ranking.parquet", "report.html", "run.json", "sfs_mqc.json", *FOR_MULTIQC}
-    assert {path.name for path in out.iterdir()} == written | {"modules.tsv", "notes.txt"}
+    assert {path.name for path in out.iterdir()} == written | {"notes.txt"}
 
 
 def test_modules_are_of_what_was_scored(tmp_path):
@@ -163,22 +120,11 @@ def test_modules_are_of_what_was_scored(tmp_path):
     assert max(int(row["size"]) for row in after) == 6
 
 
-def test_a_matrix_without_modules_has_empty_tables(tmp_path):
-    rng = np.random.default_rng(0)
-    genes, samples = [f"g{i}" for i in range(30)], [f"s{i}" for i in range(60)]
-    write_table(tmp_path / "noise.csv", rng.normal(size=(30, 60)), genes, samples)
-    sfs("rank", tmp_path / "noise.csv", *VARIANCE, "--modules", "--out", tmp_path / "out")
-    assert not any(table(tmp_path / "out" / name) for name in FILES)
-
-
 @pytest.mark.parametrize(
     ("words", "named"),
     [
         (["--modules"], ["--modules", "--out"]),
         (["--module-features", "20", "--out", "o"], ["--module-features", "--modules"]),
-        (["--module-correlation", "0.5", "--out", "o"], ["--module-correlation", "--modules"]),
-        (["--modules", "--module-correlation", "1", "--out", "o"], ["--module-correlation"]),
-        (["--modules", "--module-features", "1", "--out", "o"], ["--module-features"]),
     ],
 )
 def test_options_that_do_not_fit_are_refused(words, named, capfd):
@@ -289,8 +235,7 @@ def test_modules_that_do_not_vary_in_the_samples_of_a_trait_have_no_test(tmp_pat
     lines = ["sample\tage\tkind\n", *(f"s{i}\t{i * i}\t{'ab'[i % 2]}\n" for i in range(6))]
     (study / "few.tsv").write_text("".join(lines))
     asked = ("--module-correlation", "0.4", "--modules", "--module-traits", "few.tsv")
-    quiet = ("--accept", "raw-values,spikes,outliers")
-    sfs("rank", "zeros.csv", *VARIANCE, *asked, *quiet, "--out", tmp_path / "out")
+    sfs("rank", "zeros.csv", *VARIANCE, *asked, "--out", tmp_path / "out")
     found = pd.read_csv(tmp_path / "out" / "module_traits.tsv", sep="\t")
     none = found.p_value.isna()
     assert set(found.trait[none]) == {"age", "kind"}
@@ -320,5 +265,3 @@ def test_traits_of_other_samples_are_refused_before_the_ranking(tmp_path, study,
     assert done.code == 3
     assert "none of the 30 samples has a value of age" in done.err
     assert not (tmp_path / "out").exists()
-    done = run_here(["rank", "x.csv", *VARIANCE, *asked[1:]], capfd)
-    assert (done.code, "--module-traits has no effect without --modules" in done.err) == (2, True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import unicodedata
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,20 +16,7 @@ import pytest
 import sfs_cli as sfs
 from tests.running import Finished, run_here
 
-ODD = [
-    "NaN",
-    "nan",
-    "None",
-    "NA",
-    "na",
-    "N/A",
-    "null",
-    "NULL",
-    "inf",
-    "-inf",
-    "True",
-    "1e5",
-]
+ODD = ["NaN", "nan", "None", "NA", "na", "N/A", "null", "NULL", "inf", "-inf", "True", "1e5"]
 GENES = [*ODD, *(f"g{i}" for i in range(20))]
 SAMPLES = ["NA", "NaN", "null", "inf", "None", *(f"s{i}" for i in range(7))]
 VALUES = np.random.default_rng(3).normal(size=(len(GENES), len(SAMPLES)))
@@ -42,20 +30,13 @@ def nfd(text: str) -> str:
     return unicodedata.normalize("NFD", text)
 
 
-class Here:
-    """Runs the command line in this process."""
-
-    def __init__(self, capfd: pytest.CaptureFixture[str]) -> None:
-        self._capfd = capfd
-
-    def __call__(self, *arguments: object) -> Finished:
-        """Run it with these arguments."""
-        return run_here([str(each) for each in arguments], self._capfd)
+Here = Callable[..., Finished]
 
 
 @pytest.fixture
 def here(capfd: pytest.CaptureFixture[str]) -> Here:
-    return Here(capfd)
+    """What runs the command line in this process."""
+    return lambda *arguments: run_here([str(each) for each in arguments], capfd)
 
 
 def matrix(folder: Path, genes: list[str] = GENES, samples: list[str] = SAMPLES) -> Path:
@@ -116,14 +97,11 @@ def test_the_columns_of_weights_sources_and_coordinates_are_told(
     assert record["graph"]["columns"] == "x, y, age"
 
 
-@pytest.mark.parametrize("option", ["--batch", "--donors", "--adjust"])
-def test_covariates_of_several_columns_are_asked_for(
-    option: str, tmp_path: Path, here: Here
-) -> None:
+def test_covariates_of_several_columns_are_asked_for(tmp_path: Path, here: Here) -> None:
     labels = table(tmp_path, group=HALVES).rename(tmp_path / "labels.tsv")
     file = table(tmp_path, batch=HALVES, donor=HALVES)
     ranked = ["rank", matrix(tmp_path), "--method", "f-test", "--labels", labels]
-    done = here(*ranked, option, file)
+    done = here(*ranked, "--adjust", file)
     assert done.code == 3
     assert "it is not clear which column" in done.err
 
@@ -131,15 +109,13 @@ def test_covariates_of_several_columns_are_asked_for(
 # ---- classes with two spellings ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("other", ["1.0", "01", "1e0", "+1"])
+@pytest.mark.parametrize("other", ["1.0", "01"])
 def test_classes_that_are_one_number(other: str, tmp_path: Path, here: Here) -> None:
     labels = table(tmp_path, group=["1"] * 4 + [other] * 4 + ["2"] * 4)
-    for verb in ("rank", "evaluate"):
-        asked = [matrix(tmp_path), "--method", "f-test", "--labels", labels]
-        done = here(verb, *asked, *(["--splits", "2"] if verb == "evaluate" else []))
-        assert done.code == 0
-        assert f"'1' and '{other}'" in done.err or f"'{other}' and '1'" in done.err
-        assert "differ in spelling" in done.err
+    done = here("rank", matrix(tmp_path), "--method", "f-test", "--labels", labels)
+    assert done.code == 0
+    assert f"'1' and '{other}'" in done.err or f"'{other}' and '1'" in done.err
+    assert "differ in spelling" in done.err
 
 
 def test_donors_and_batches_that_are_one_number(tmp_path: Path, here: Here) -> None:
@@ -181,15 +157,13 @@ def test_accents_of_two_forms_are_one(tmp_path: Path, here: Here) -> None:
     assert done.code == 0, done.err
 
 
-@pytest.mark.parametrize("kind", ["csv", "parquet", "h5ad"])
-def test_accents_of_two_forms_in_every_format(kind: str, tmp_path: Path, here: Here) -> None:
+@pytest.mark.parametrize("kind", ["parquet", "h5ad"])
+def test_accents_of_two_forms_in_binary_formats(kind: str, tmp_path: Path, here: Here) -> None:
     frame = pd.DataFrame(
         VALUES[:20], [nfd(f"gén{i}") for i in range(20)], [nfd(f"é{i}") for i in range(12)]
     )
     path = tmp_path / f"m.{kind}"
-    if kind == "csv":
-        frame.to_csv(path, index_label="gene")
-    elif kind == "parquet":
+    if kind == "parquet":
         frame.to_parquet(path)
     else:
         anndata.AnnData(frame.T).write_h5ad(path)
@@ -197,10 +171,6 @@ def test_accents_of_two_forms_in_every_format(kind: str, tmp_path: Path, here: H
     done = here("rank", path, "--method", "f-test", "--labels", labels, "--format", "json")
     assert done.code == 0, done.err
     assert {row["feature"] for row in json.loads(done.out)} == {f"gén{i}" for i in range(20)}
-    store = tmp_path / "store"
-    assert here("convert", path, store).code == 0
-    stored = here("rank", store, "--method", "f-test", "--labels", labels, "--format", "json")
-    assert stored.out == done.out
 
 
 def test_accents_in_python() -> None:
@@ -251,14 +221,15 @@ def test_names_that_look_missing_are_kept(kind: str, tmp_path: Path, here: Here)
 def test_results_with_such_names_are_read_back(format: str, tmp_path: Path, here: Here) -> None:
     path, out = matrix(tmp_path), tmp_path / "o"
     here("rank", path, "--method", "variance", "--format", format, "--out", out)
-    ranking = next(out.glob("ranking.*"))
+    order = [GENES[j] for j in np.argsort(-VALUES.var(axis=1))]
     if format != "rnk":
-        done = here("select", out, "--top", len(GENES))
-        assert set(done.out.split()) == set(GENES)
+        assert here("select", out, "--top", len(GENES)).out.split() == order
+    ranking = next(out.glob("ranking.*"))
     done = here("aggregate", ranking, ranking, "--format", "json")
-    assert {row["feature"] for row in json.loads(done.out)} == set(GENES)
-    done = here("evaluate", path, "--list", ranking, "--lengths", "5")
-    assert done.code == 0, done.err
+    assert [row["feature"] for row in json.loads(done.out)] == order
+    if format == "tsv":
+        done = here("evaluate", path, "--list", ranking, "--lengths", "5")
+        assert done.code == 0, done.err
 
 
 def test_lists_and_sets_with_such_names(tmp_path: Path, here: Here) -> None:
@@ -296,11 +267,10 @@ def test_classes_that_stand_for_missing_values_are_told(tmp_path: Path, here: He
     assert "NA (4) in place of a value" in done.err
 
 
-@pytest.mark.parametrize("missing", [None, np.nan])
 @pytest.mark.parametrize("axis", ["index", "columns"])
-def test_missing_names_of_data_frames_are_refused(missing: Any, axis: str) -> None:
+def test_missing_names_of_data_frames_are_refused(axis: str) -> None:
     frame = pd.DataFrame(VALUES.T, SAMPLES, GENES)
-    names = [missing, *list(getattr(frame, axis))[1:]]
+    names = [None, *list(getattr(frame, axis))[1:]]
     frame = frame.set_axis(pd.Index(names, dtype=object), axis=axis)  # type: ignore[call-overload]
     with pytest.raises(sfs.SfsError, match="without a name"):
         sfs.rank(frame, method="variance", rows="samples")

@@ -1,4 +1,4 @@
-"""A terminal gets the first rows of a table; files and pipes get all."""
+"""A terminal gets colours, a progress bar and the first rows; files and pipes get all rows."""
 
 from __future__ import annotations
 
@@ -10,24 +10,25 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.running import MODULE, run_apart, shown_on
+from tests.making import write_table
+from tests.running import MODULE, run_here, shown_on
 
-M = 60
-
-
-pytestmark = pytest.mark.nightly  # of a pseudo terminal
-
-
-def matrix(folder: Path, m: int = M, first: str = "gene0") -> str:
-    X = np.random.default_rng(0).normal(size=(m, 8))
-    genes = [first, *(f"gene{j}" for j in range(1, m))]
-    lines = ["id," + ",".join(f"s{i}" for i in range(8))]
-    lines += [f"{gene}," + ",".join(map(str, row)) for gene, row in zip(genes, X)]
-    (folder / "x.csv").write_text("\n".join(lines) + "\n")
-    return str(folder / "x.csv")
+M = 2000
+ESCAPE = "\x1b"
+RANK = ("rank", "--method", "variance", "x.csv")
 
 
-def on_terminal(*words: str) -> tuple[int, list[str], str]:
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A working folder with a matrix, and a terminal of many colours."""
+    X = np.random.default_rng(0).normal(size=(M, 8))
+    write_table(tmp_path / "x.csv", X)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+
+
+def out_on_terminal(*words: str) -> tuple[int, list[str], str]:
     """Run a command whose stdout is a terminal; return its code, its lines and its messages."""
     main, side = pty.openpty()
     process = subprocess.Popen([*MODULE, *words], stdout=side, stderr=subprocess.PIPE, text=True)
@@ -37,55 +38,43 @@ def on_terminal(*words: str) -> tuple[int, list[str], str]:
     return process.returncode, said.replace("\r\n", "\n").splitlines(), err
 
 
-RANK = ("rank", "--method", "variance")
+def messages_on_terminal(*words: str) -> tuple[int, str]:
+    """Run a command whose stderr is a terminal; return its code and what was shown there."""
+    main, side = pty.openpty()
+    process = subprocess.Popen([*MODULE, *words], stdout=subprocess.DEVNULL, stderr=side)
+    os.close(side)
+    shown = shown_on(main)
+    return process.wait(60), shown
 
 
-@pytest.mark.parametrize(
-    "form", ["tsv", *(pytest.param(name, marks=pytest.mark.nightly) for name in ("csv", "rnk"))]
-)
-def test_a_terminal_gets_the_first_rows_and_is_told_how_to_get_all(form, tmp_path):
-    path = matrix(tmp_path)
-    whole = run_apart([*RANK, path, "--format", form]).out.splitlines()
-    header = 0 if form == "rnk" else 1
-    assert len(whole) == M + header
-    code, lines, err = on_terminal(*RANK, path, "--format", form)
+def test_a_terminal_gets_the_first_rows_and_is_told_how_to_get_all(capfd):
+    whole = run_here([*RANK], capfd).out.splitlines()
+    assert len(whole) == M + 1
+    code, lines, err = out_on_terminal(*RANK)
     assert code == 0
-    assert lines == whole[: 20 + header]
-    assert f"first 20 of {M} rows" in err
+    assert lines == whole[:21]
+    assert f"first 20 of {M:,} rows" in err
     assert "--out" in err
 
 
-@pytest.mark.nightly
-def test_other_commands_do_so_too(tmp_path):
-    path = matrix(tmp_path)
-    assert run_apart([*RANK, path, "--out", str(tmp_path / "o")]).code == 0
-    table = str(tmp_path / "o" / "ranking.tsv")
-    code, lines, err = on_terminal("aggregate", table, table)
-    assert (code, len(lines)) == (0, 21)
-    assert f"first 20 of {M} rows" in err
-
-
-@pytest.mark.nightly
-def test_a_short_table_is_whole(tmp_path):
-    code, lines, err = on_terminal(*RANK, matrix(tmp_path, 20))
-    assert (code, len(lines)) == (0, 21)
-    assert "rows" not in err.replace("rows are", "")
-
-
-@pytest.mark.nightly
-def test_quiet_and_json_are_whole(tmp_path):
-    path = matrix(tmp_path)
-    code, lines, err = on_terminal(*RANK, path, "-q")
+def test_what_is_asked_for_is_whole(capfd):
+    """Quietly, or as JSON."""
+    code, lines, err = out_on_terminal(*RANK, "-q")
     assert (code, len(lines), err) == (0, M + 1, "")
-    _, lines, _ = on_terminal(*RANK, path, "--format", "json")
-    assert "\n".join(lines) == run_apart([*RANK, path, "--format", "json"]).out.rstrip("\n")
-    _, lines, _ = on_terminal(*RANK, path, "--out", str(tmp_path / "o"), "--json")
-    assert lines[0] == "{"
-    assert lines[-1] == "}"
+    _, lines, _ = out_on_terminal(*RANK, "--out", "o", "--json")
+    assert "\n".join(lines) == Path("o/run.json").read_text().rstrip("\n")
 
 
-@pytest.mark.nightly
-def test_control_characters_of_names_do_not_reach_the_terminal(tmp_path):
-    path = matrix(tmp_path, first="\x1b[31mred")
-    lines = on_terminal("rank", "--method", "variance", path, "--include", "red|gene")[1]
-    assert "\x1b" not in "\n".join(lines)
+def test_a_terminal_gets_a_progress_bar_and_colours():
+    code, shown = messages_on_terminal(*RANK)
+    assert code == 0
+    assert "ranking" in shown
+    assert ESCAPE in shown
+    assert f"ranked {M:,} of {M:,} features" in shown
+
+
+def test_colours_heed_no_color(monkeypatch):
+    red = f"{ESCAPE}[1;31m"
+    assert red in messages_on_terminal("rank", "no.csv")[1]
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert ESCAPE not in messages_on_terminal("rank", "no.csv")[1]

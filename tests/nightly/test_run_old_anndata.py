@@ -104,7 +104,6 @@ def present(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.nightly
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("version", VERSIONS)
 def test_earlier_versions(version, environments, present, tmp_path, capfd):
