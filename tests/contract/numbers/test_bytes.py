@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,17 +11,15 @@ import pytest
 
 from sfs_cli.store import build
 from tests.contract.io.format_cases import CASES, write_csv
-from tests.contract.numbers.commands import facts, ranked, ranking_bytes, sfs
-from tests.making import annotated, write_parquet
+from tests.contract.numbers.commands import facts, ranked, ranking_bytes
+from tests.making import write_parquet
 
 SMALL = {
-    "phi2": ("--ranking", "phi2"),
     "knn": ("--similarity", "knn", "--neighbors", "5"),
     "components": (
         *("--similarity", "knn", "--neighbors", "5"),
         *("--components", "6", "--variable-genes", "50"),
     ),
-    "phi3": ("--ranking", "phi3", "--gamma-power", "3"),
     "variance": ("--method", "variance"),
 }
 
@@ -97,18 +93,6 @@ def test_samples_in_rows_give_the_same_bytes(
 
 
 @pytest.mark.parametrize("kind", ["csv", "h5ad csr"])
-def test_a_store_gives_the_same_bytes(
-    kind: str, from_csv: tuple[Path, dict[str, bytes]], tmp_path: Path
-) -> None:
-    store, path = tmp_path / "matrix.store", CASES[kind](tmp_path, *small())
-    sfs("convert", path, store)
-    for name, options in SMALL.items():
-        made = ranking_bytes(tmp_path / name, store, *options)
-        assert made == ranking_bytes(tmp_path / f"{name}-file", path, *options), name
-        check_same(made, from_csv[1][name], kind, name)
-
-
-@pytest.mark.parametrize("kind", ["csv", "h5ad csr"])
 def test_what_memory_held_before_changes_no_bit(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -131,30 +115,9 @@ def test_what_memory_held_before_changes_no_bit(
     assert found[0] == found[1] == found[2]
 
 
-def test_a_second_run_gives_the_same_bytes(
-    from_csv: tuple[Path, dict[str, bytes]], tmp_path: Path
-) -> None:
-    path, expected = from_csv
-    for name, options in SMALL.items():
-        assert ranking_bytes(tmp_path / name, path, "--force", *options) == expected[name]
-        assert ranking_bytes(tmp_path / name, path, "--force", *options) == expected[name]
-
-
 @pytest.mark.parametrize(
     ("size", "dtype"),
-    [
-        ("7", "float32"),
-        ("1", "float64"),
-        *(
-            pytest.param(size, dtype, marks=pytest.mark.nightly)
-            for size, dtype in [
-                ("1", "float32"),
-                ("64", "float32"),
-                ("7", "float64"),
-                ("64", "float64"),
-            ]
-        ),
-    ],
+    [("7", "float32"), ("1", "float64")],
 )
 def test_block_sizes_change_rounding_alone(
     size: str, dtype: str, from_csv: tuple[Path, dict[str, bytes]], tmp_path: Path
@@ -170,40 +133,16 @@ def test_block_sizes_change_rounding_alone(
         assert ranking_bytes(tmp_path / f"{name}-t", path, "--block-size", size, *given) == text
 
 
-@pytest.mark.nightly
-@pytest.mark.parametrize("threads", ["1", pytest.param("2", marks=pytest.mark.nightly), "3"])
-def test_processes_of_their_own_give_the_same_bytes(
-    threads: str, from_csv: tuple[Path, dict[str, bytes]]
-) -> None:
-    """As installed, each process sets up its own BLAS."""
-    path, expected = from_csv
-    for name in ("phi2", "phi3"):
-        words = [sys.executable, "-m", "sfs_cli", "rank", str(path), "-q", "--threads", threads]
-        done = subprocess.run([*words, *SMALL[name]], capture_output=True, check=True)
-        assert done.stdout == expected[name], name
-
-
 LARGE = (160, 30_000)
 """Samples and features: 19 MB in float32, more than a quarter of 64 MB."""
 
 
-@pytest.fixture(scope="module", params=["genes in rows", "samples in rows", "sparse"])
-def large(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rng = np.random.default_rng(13)
     values = rng.standard_normal(LARGE, np.float32) + (np.arange(160) % 4 < 2)[:, None]
-    folder = tmp_path_factory.mktemp("large")
-    features = [f"g{i}" for i in range(LARGE[1])]
-    samples = [f"s{i}" for i in range(LARGE[0])]
-    if request.param == "genes in rows":
-        return write_parquet(folder / "matrix.parquet", values.T, features, samples)
-    stored: Any = values
-    if request.param == "sparse":
-        from scipy.sparse import csr_matrix
-
-        stored = csr_matrix(np.maximum(values, 0))
-    path = folder / "matrix.h5ad"
-    annotated(stored, features, samples).write_h5ad(path)
-    return path
+    path = tmp_path_factory.mktemp("large") / "matrix.parquet"
+    return Path(write_parquet(path, values.T))
 
 
 @pytest.fixture
@@ -221,11 +160,10 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     return folders
 
 
-@pytest.mark.parametrize("similarity", ["rbf", pytest.param("knn", marks=pytest.mark.nightly)])
 def test_threads_and_memory_do_not_change_a_byte(
-    large: Path, similarity: str, opened: list[Path], tmp_path: Path
+    large: Path, opened: list[Path], tmp_path: Path
 ) -> None:
-    given = ("--similarity", similarity)
+    given = ("--similarity", "rbf")
     expected = ranking_bytes(tmp_path / "a", large, *given, "--threads", "1", "--memory", "4G")
     assert not opened
     assert expected.count(b"\n") == LARGE[1] + 1
@@ -239,17 +177,3 @@ def test_threads_and_memory_do_not_change_a_byte(
     assert len(opened) == 1
     assert not any((tmp_path / "scratch").iterdir())
     assert spilled == expected
-
-
-@pytest.mark.nightly
-def test_a_store_is_the_same_bytes_whatever_memory_it_was_built_in(
-    large: Path, tmp_path: Path
-) -> None:
-    for name, memory in (("little", "64M"), ("much", "4G")):
-        sfs("convert", large, tmp_path / name, "--memory", memory)
-    little, much = ({p.name: p for p in (tmp_path / n).iterdir()} for n in ("little", "much"))
-    assert set(little) == set(much)
-    for name in set(little) - {"manifest.json"}:
-        assert little[name].read_bytes() == much[name].read_bytes(), name
-    first = ranking_bytes(tmp_path / "a", tmp_path / "little", "--threads", "2")
-    assert first == ranking_bytes(tmp_path / "b", large, "--threads", "1")

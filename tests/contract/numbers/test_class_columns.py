@@ -14,7 +14,6 @@ from scipy import stats
 
 from tests.contract.numbers.commands import code_of, facts, rank_to, sfs
 from tests.making import write_table
-from tests.results import result
 
 N, M = 40, 90
 TESTING = ("t-test", "welch", "f-test", "fisher")
@@ -201,38 +200,6 @@ def test_with_covariates_there_is_a_p_value(method, study, tmp_path) -> None:
     )
     header = (out / "ranking.tsv").read_text().split("\n")[0]
     assert {"p_value", "q_value", "direction", "mean_difference"} <= set(header.split("\t"))
-
-
-@pytest.mark.one_in(3)
-@pytest.mark.parametrize(
-    "method", ["t-test", "welch", "rank-test", "fisher", "mutual-info", "relieff"]
-)
-@pytest.mark.parametrize("classes", ["ab", "abc"])
-def test_threads_and_dtypes_do_not_matter(method, classes, study, tmp_path) -> None:
-    if method == "t-test" and len(classes) > 2:
-        pytest.skip("the t-test compares two classes")
-    path, _ = study
-    labels = write_labels(tmp_path, list(classes))
-    words = ("--method", method, "--labels", labels, "--accept", "ties")
-    whole = rank_to(tmp_path / "whole", path, *words, "--threads", "1")
-    tables = set()
-    for k, more in enumerate((("--threads", "3"), ("--block-size", "7"), ("--dtype", "float64"))):
-        out = rank_to(tmp_path / str(k), path, *words, *more)
-        tables.add((out / "ranking.tsv").read_bytes())
-    assert tables == {(whole / "ranking.tsv").read_bytes()}
-
-
-@pytest.mark.parametrize("method", ["t-test", "welch", "rank-test", "fisher"])
-def test_shards_give_the_bytes_of_one_run(method, study, tmp_path) -> None:
-    path, _ = study
-    labels = write_labels(tmp_path, ["a", "b"])
-    words = (path, "--method", method, "--labels", labels, "--block-size", "9")
-    sfs("shard", "init", tmp_path / "plan", *words, "--shards", "3")
-    for i in (3, 1, 2):
-        sfs("shard", "run", tmp_path / "plan", i)
-    sfs("shard", "merge", tmp_path / "plan", "--out", tmp_path / "merged")
-    whole = rank_to(tmp_path / "whole", *words)
-    assert result(tmp_path / "merged") == result(whole)
 
 
 def test_an_outcome_and_an_aggregate_have_no_columns_of_classes(study, tmp_path) -> None:

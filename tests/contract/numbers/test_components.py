@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import anndata as ad
 import numpy as np
 import pandas as pd
 import pytest
@@ -65,22 +64,6 @@ def test_sample_data(
     assert again == ranking_bytes(tmp_path / "text", matrix, *KNN, *given)
 
 
-@pytest.mark.nightly
-@pytest.mark.filterwarnings(
-    "ignore::anndata.OldFormatWarning", "ignore:Moving element:FutureWarning"
-)
-def test_single_cells(shared_data: Path, tmp_path: Path) -> None:
-    matrix = shared_data / "pbmc68k_reduced" / "10x_pbmc68k_reduced.h5ad"
-    cells = ad.read_h5ad(matrix)
-    X = np.asarray(cells.X, np.float32).astype(float)
-    graph = graph_of(X, list(cells.obs_names), 20, 300, tmp_path / "S.tsv")
-    found = ranked(
-        tmp_path / "found", matrix, *KNN, "--components", "20", "--variable-genes", "300"
-    )
-    check_same(found, ranked(tmp_path / "twin", matrix, "--similarity-file", graph))
-    assert facts(tmp_path / "found")["graph"]["variable_by"] == "variance"
-
-
 @pytest.fixture
 def counts(tmp_path: Path) -> Path:
     """Sparse counts of cells."""
@@ -95,29 +78,6 @@ def counts(tmp_path: Path) -> Path:
 
 
 ASKED = (*KNN, "--transform", "cpm,log1p", "--components", "8", "--variable-genes", "120")
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("how", ["exact", "randomized"])
-def test_shards_threads_and_memory_give_the_same_bytes(
-    how: str, counts: Path, tmp_path: Path, set_limits: Callable[..., None]
-) -> None:
-    set_limits(
-        exact_samples=0, exact_features=0 if how == "randomized" else 5000, dense_distances=2
-    )
-    block = ("--block-size", "20")
-    expected = ranking_bytes(tmp_path / "one", counts, *ASKED, *block, "--threads", "1")
-    assert facts(tmp_path / "one")["graph"]["components_by"] == how
-    given = ("--threads", "3", "--memory", "16M")
-    assert ranking_bytes(tmp_path / "three", counts, *ASKED, *block, *given) == expected
-    plan = tmp_path / "plan"
-    sfs("shard", "init", plan, counts, *ASKED, *block, "--shards", "3")
-    for _ in range(8):
-        for i in (1, 2, 3):
-            sfs("shard", "run", plan, str(i))
-    sfs("shard", "merge", plan, "--out", tmp_path / "merged")
-    assert (tmp_path / "merged" / "ranking.tsv").read_bytes() == expected
-    assert facts(tmp_path / "merged")["graph"] == facts(tmp_path / "one")["graph"]
 
 
 def test_a_profile_has_its_own(counts: Path, tmp_path: Path) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from tests.contract.numbers.commands import code_of, facts, ranked, ranking_bytes, sfs
+from tests.contract.numbers.commands import code_of, facts, ranked, sfs
 from tests.making import annotated
 from tests.oracles import similarities as oracle
 
@@ -69,7 +68,6 @@ GRAPHS = {
 }
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize("name", GRAPHS)
 def test_the_graph_is_that_of_the_twin(
     name: str, cells: Path, Z: np.ndarray, tmp_path: Path
@@ -103,56 +101,6 @@ def test_features_have_no_part_in_the_graph(cells: Path, tmp_path: Path) -> None
     assert all(score[f] == kept[f] for f in kept)
 
 
-@pytest.mark.nightly
-def test_all_spellings_give_the_same_bytes(cells: Path, table: Path, tmp_path: Path) -> None:
-    expected = ranking_bytes(tmp_path / "a", cells, *SPEC, "--similarity", "obsm:X_pca")
-    for i, given in enumerate(
-        [
-            ("--coordinates", "obsm:X_pca"),
-            ("--coordinates", table),
-            ("--coordinates", table, "--similarity", "knn"),
-            ("--config", tmp_path / "a" / "run.json"),
-        ]
-    ):
-        own = () if "--config" in given else SPEC
-        assert ranking_bytes(tmp_path / str(i), cells, *own, *given) == expected
-        again = ("rank", "--config", tmp_path / str(i) / "run.json", "--out", tmp_path / f"b{i}")
-        sfs(*again)
-        assert (tmp_path / f"b{i}" / "ranking.tsv").read_bytes() == expected
-    (tmp_path / "zarr").mkdir()
-    import anndata as ad
-
-    ad.read_h5ad(cells).write_zarr(tmp_path / "cells.zarr")
-    given = (*SPEC, "--similarity", "obsm:X_pca")
-    assert ranking_bytes(tmp_path / "z", tmp_path / "cells.zarr", *given) == expected
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize(("kind", "many"), [("knn", False), ("knn", True), ("rbf", False)])
-def test_shards_threads_memory_and_resuming_give_the_same_bytes(
-    kind: str, many: bool, cells: Path, tmp_path: Path, set_limits: Callable[..., None]
-) -> None:
-    if many:
-        set_limits(dense_distances=2, panel=16)
-    asked = (*SPEC, "--coordinates", "obsm:X_pca", "--similarity", kind, "--block-size", "13")
-    expected = ranking_bytes(tmp_path / "one", cells, *asked, "--threads", "1")
-    graph = facts(tmp_path / "one")["graph"]
-    given = (*asked, "--threads", "3", "--memory", "16M")
-    assert ranking_bytes(tmp_path / "three", cells, *given) == expected
-    planned = facts(tmp_path / "one")["passes"]
-    assert all(p["executed"] == p["planned"] for p in planned if p["exact"])
-    assert not [p for p in planned if not p["planned"] and p["kind"] != "look"]
-    plan = tmp_path / "plan"
-    sfs("shard", "init", plan, cells, *asked, "--shards", "3")
-    for _ in range(6):
-        for i in (1, 2, 3):
-            sfs("shard", "run", plan, str(i))
-    sfs("shard", "merge", plan, "--out", tmp_path / "merged")
-    assert (tmp_path / "merged" / "ranking.tsv").read_bytes() == expected
-    assert facts(tmp_path / "merged")["graph"] == graph
-    assert ranking_bytes(tmp_path / "resumed", cells, *asked, "--resume") == expected
-
-
 def test_shards_notice_other_coordinates(cells: Path, table: Path, tmp_path: Path) -> None:
     import anndata as ad
 
@@ -168,52 +116,15 @@ def test_shards_notice_other_coordinates(cells: Path, table: Path, tmp_path: Pat
         assert code_of("shard", "run", plan, "1") == 3
 
 
-@pytest.mark.nightly
-@pytest.mark.xdist_group("pynndescent")  # one worker compiles it
-def test_many_cells_are_searched_approximately(
-    cells: Path, tmp_path: Path, set_limits: Callable[..., None]
-) -> None:
-    pytest.importorskip("pynndescent")
-    given = (*SPEC, "--similarity", "obsm:X_pca", "--bandwidth", "2")
-    expected = ranked(tmp_path / "exact", cells, *given)
-    assert facts(tmp_path / "exact")["graph"]["search"] == "exact"
-    set_limits(dense_distances=2, approximate_above=50)
-    found = ranked(tmp_path / "found", cells, *given)
-    assert facts(tmp_path / "found")["graph"]["search"] == "approximate (pynndescent)"
-    np.testing.assert_allclose(found.by_feature(), expected.by_feature(), rtol=1e-6)
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("graph", ["knn", "rbf"])
-def test_a_profile_is_the_same_graph(graph: str, cells: Path, table: Path, tmp_path: Path) -> None:
-    own = ranked(
-        tmp_path / "own", cells, *SPEC, "--coordinates", "obsm:X_pca", "--similarity", graph
-    )
-    for i, path in enumerate(["obsm:X_pca", f"{table},rows=samples"]):
-        source = f"p=profile:{path},similarity={graph}"
-        out = tmp_path / f"{i}"
-        found = ranked(out, cells, "--method", "msfs", "--source", source)
-        np.testing.assert_allclose(found.by_feature(), own.by_feature(), rtol=1e-5)
-    again = ("rank", "--config", tmp_path / "0" / "run.json", "--out", tmp_path / "again")
-    sfs(*again, "--format", "parquet")
-    plan = tmp_path / "plan"
-    given = ("--method", "msfs", "--source", f"p=profile:obsm:X_pca,similarity={graph}")
-    sfs("shard", "init", plan, cells, *given, "--shards", "2", "--format", "parquet")
-    sfs("shard", "merge", plan, "--finish", "--out", tmp_path / "merged")
-    merged = (tmp_path / "merged" / "ranking.parquet").read_bytes()
-    assert merged == (tmp_path / "again" / "ranking.parquet").read_bytes()
-
-
 def test_two_profiles_of_one_file_are_fused(cells: Path, tmp_path: Path) -> None:
     given = (
         *("--method", "msfs", "--source", "p=profile:obsm:X_pca,similarity=knn"),
-        *("--source", "s=profile:obsm:spatial,similarity=car,neighbors=4,rho=0.8"),
+        *("--source", "s=profile:obsm:spatial,similarity=knn,neighbors=4"),
         *("--source", "e=target:,similarity=knn"),
     )
     ranked(tmp_path / "out", cells, *given)
     sources = facts(tmp_path / "out")["knowledge"]["sources"]
     assert [s["name"] for s in sources] == ["p", "s", "e"]
-    assert sources[1]["rho"] == 0.8
 
 
 def test_samples_without_coordinates_are_left_out_on_request(
@@ -239,7 +150,6 @@ def test_members_with_a_graph_take_it(cells: Path, tmp_path: Path) -> None:
     assert "coordinates" not in members[1]
 
 
-@pytest.mark.nightly
 def test_a_batch_has_the_graph_of_its_own_samples(cells: Path, tmp_path: Path) -> None:
     import anndata as ad
 

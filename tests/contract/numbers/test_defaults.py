@@ -62,7 +62,6 @@ def test_method_of_many_samples(n: int, method: str) -> None:
     assert RankConfig("m.csv").for_samples(n).method == method
 
 
-@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("held", "asked", "options"),
     [

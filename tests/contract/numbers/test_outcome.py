@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -57,41 +56,6 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     rows = [f"s{i}\t{a}\t{s}\n" for i, (a, s) in enumerate(zip(AGE, STAGE))]
     (tmp_path / "age.tsv").write_text("sample\tage\tstage\n" + "".join(rows))
     return tmp_path
-
-
-@pytest.mark.one_in(3)
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("method", METHODS)
-def test_threads_blocks_and_plans(method: str, kind: str, study: Path) -> None:
-    given = ("m.csv", *KINDS[kind], *METHODS[method])
-    one = ranking_bytes(study / "a", *given, "--threads", "1", "--block-size", "7")
-    two = ranking_bytes(study / "b", *given, "--threads", "2", "--block-size", "7")
-    assert one == two
-    recorded = facts(study / "a")["labels"]
-    assert recorded["type"] == kind
-    assert recorded["used"]
-    if kind == "continuous":
-        assert (recorded["smallest"], recorded["largest"]) == (AGE.min(), AGE.max())
-        assert recorded["classes"] == {}
-    else:
-        assert list(recorded["classes"]) == ORDER
-    again = ranking_bytes(study / "c", f"--config={study / 'a' / 'run.json'}")
-    assert again == one
-    if method != "kogs":
-        sfs("plan", *given)
-
-
-@pytest.mark.one_in(2)
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("method", ["f-test", "hsic", "spec"])
-def test_shards_give_the_bytes_of_one_run(method: str, kind: str, study: Path) -> None:
-    given = ("m.csv", *KINDS[kind], *METHODS[method], "--block-size", "7")
-    sfs("shard", "init", "plan", *given, "--shards", "3")
-    for shard in ("1", "2", "3") * 2:
-        sfs("shard", "run", "plan", shard)
-    sfs("shard", "merge", "plan", "--out", "merged")
-    merged = (study / "merged" / "ranking.tsv").read_bytes()
-    assert merged == ranking_bytes(study / "whole", *given)
 
 
 @pytest.mark.parametrize(("kind", "y"), [("continuous", AGE), ("ordered", PLACE)])
@@ -220,27 +184,3 @@ def test_inspect_tells_the_range(study: Path, capfd: pytest.CaptureFixture[str])
     told = json.loads(capfd.readouterr().out)
     assert (told["smallest"], told["largest"]) == (AGE.min(), AGE.max())
     assert "classes" not in told
-
-
-@pytest.mark.nightly
-def test_genes_of_the_cell_cycle_follow_its_score(shared_data: Path, tmp_path: Path) -> None:
-    """pbmc68k_reduced: the S phase score is made of genes of DNA replication, PCNA among them."""
-    path = shared_data / "pbmc68k_reduced" / "10x_pbmc68k_reduced.h5ad"
-    shutil.copy(path, tmp_path / "m.h5ad")
-    labels = ("--labels", "obs:S_score", "--label-type", "continuous")
-    for method in ("f-test", "relieff", "hsic", "mrsf", "spec"):
-        found = ranked(tmp_path / method, tmp_path / "m.h5ad", *labels, *METHODS[method])
-        assert {"PCNA", "STMN1"} <= set(found.feature[:4]), method
-
-
-def test_genes_follow_the_estrogen_receptor(shared_data: Path, tmp_path: Path) -> None:
-    """tcga_brca: STC2, of the 200 genes, is a target of the receptor."""
-    table = pq.read_table(shared_data / "tcga_brca" / "protein.parquet").to_pylist()
-    protein = next(row for row in table if row["feature_id"] == "ER-alpha")
-    rows = [f"{sample}\t{level}\n" for sample, level in list(protein.items())[1:]]
-    (tmp_path / "er.tsv").write_text("sample\tlevel\n" + "".join(rows))
-    labels = ("--labels", tmp_path / "er.tsv", "--label-type", "continuous")
-    matrix = shared_data / "tcga_brca" / "mrna.parquet"
-    for method in ("f-test", "relieff", "hsic", "spec"):
-        found = ranked(tmp_path / method, matrix, *labels, *METHODS[method])
-        assert "STC2" in found.feature[:10], method

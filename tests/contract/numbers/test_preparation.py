@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from sfs_cli.cli.app import run
-from sfs_cli.store import build
 from tests.contract.numbers.commands import facts, ranked, ranking_bytes, sfs
 from tests.making import write_parquet, write_table
 from tests.oracles.preparation import (
@@ -34,50 +33,6 @@ def counts(m: int, n: int) -> np.ndarray:
 def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("large") / "counts.parquet"
     return Path(write_parquet(path, counts(*LARGE)))
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize(
-    "steps",
-    [
-        pytest.param("floor:2,log2,unit-samples", marks=pytest.mark.nightly),
-        pytest.param("pearson-residuals", marks=pytest.mark.nightly),
-        "deviance",
-        "quantile,log1p",
-    ],
-)
-def test_threads_memory_and_stores_do_not_change_a_byte(
-    large: Path, steps: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    given = ("--transform", steps, "--similarity", "knn")
-    expected = ranking_bytes(tmp_path / "a", large, *given, "--threads", "1", "--memory", "1G")
-    assert expected.count(b"\tok\t") > LARGE[0] / 2
-    two = ranking_bytes(tmp_path / "b", large, *given, "--threads", "2", "--memory", "1G")
-    assert two == expected
-    spilled, really = [], build.open_store
-    monkeypatch.setattr(
-        build,
-        "open_store",
-        lambda folder, **given: (spilled.append(folder), really(folder, **given))[1],
-    )
-    little = ranking_bytes(tmp_path / "c", large, *given, "--memory", "64M")
-    assert len(spilled) == 1
-    assert little == expected
-
-
-@pytest.mark.one_in(2)
-@pytest.mark.parametrize(
-    "steps", ["pearson-residuals", "deviance", "unit-samples", "cpm,quantile,log1p", "vst:tmm"]
-)
-def test_shards_give_the_bytes_of_one_run(steps: str, tmp_path: Path) -> None:
-    matrix = write_table(tmp_path / "m.csv", counts(60, 12))
-    given = (matrix, "--transform", steps, "--similarity", "knn", "--block-size", "7")
-    plan, merged = tmp_path / "plan", tmp_path / "merged"
-    sfs("shard", "init", plan, *given, "--shards", "3")
-    for shard in ("1", "2", "3") * 3:
-        sfs("shard", "run", plan, shard)
-    sfs("shard", "merge", plan, "--out", merged)
-    assert (merged / "ranking.tsv").read_bytes() == ranking_bytes(tmp_path / "whole", *given)
 
 
 @pytest.mark.parametrize(
@@ -142,11 +97,3 @@ def test_flags_replace_the_steps_of_a_file(tmp_path: Path) -> None:
     assert facts(tmp_path / "file")["input"]["transform"] == ["log1p", "floor:1"]
     sfs("rank", path, *config, "--transform", "cpm", "--transform", "rank", "--out", tmp_path / "b")
     assert facts(tmp_path / "b")["input"]["transform"] == ["cpm", "rank"]
-
-
-@pytest.mark.parametrize(
-    "steps", ["deviance", "pearson-residuals", "floor:1,log2", "unit-samples", "quantile", "vst"]
-)
-def test_a_plan_is_made_for_a_table_that_is_not_read(steps: str, tmp_path: Path) -> None:
-    path = write_table(tmp_path / "m.csv", counts(50, 12))
-    sfs("plan", path, "--transform", steps)

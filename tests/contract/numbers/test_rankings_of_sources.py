@@ -21,8 +21,7 @@ def read_ranks(out: Path) -> dict[str, float]:
     return {row["feature"]: float(k) for k, row in enumerate(rows, 1)}
 
 
-@pytest.mark.one_in(2)
-@pytest.mark.parametrize("weights", [None, "2,1,0.5,1", "statis", "snf"])
+@pytest.mark.parametrize("weights", ["2,1,0.5,1", "statis"])
 def test_leaving_a_source_out_is_ranking_without_it(folder, tmp_path, weights):
     from scipy.stats import spearmanr
 
@@ -111,8 +110,7 @@ def test_leaving_out_the_only_source_of_some_samples_is_told_and_no_end(folder, 
     assert [row["rank_correlation"] is None for row in told] == [False, True]
 
 
-@pytest.mark.one_in(3)
-@pytest.mark.parametrize("how", ["borda", "median", "geometric", "rra", "mc4"])
+@pytest.mark.parametrize("how", ["geometric", "rra"])
 def test_kogs_aggregates_the_rankings_of_its_sources(folder, tmp_path, how):
     given = sources(folder)
     matrix = folder / "x.csv"
@@ -122,7 +120,7 @@ def test_kogs_aggregates_the_rankings_of_its_sources(folder, tmp_path, how):
     check_kogs(tmp_path, matrix, given, list("xpst"), how)
 
 
-@pytest.mark.parametrize("how", ["borda", "mc4"])
+@pytest.mark.parametrize("how", ["borda", "median"])
 def test_kogs_aggregates_the_rankings_of_its_members(folder, tmp_path, how):
     matrix, members = folder / "x.csv", ["spec", "variance", "fisher"]
     labels = ["--labels", str(folder / "labels.tsv")]

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from scipy.stats import f_oneway
 
-from tests.contract.numbers.commands import code_of, facts, rank_to, ranked, ranking_bytes, sfs
+from tests.contract.numbers.commands import code_of, facts, rank_to, ranked, ranking_bytes
 from tests.making import annotated, names, write_labels, write_table
 from tests.running import run_here
 
@@ -79,21 +79,6 @@ def test_weights_are_copies(method: str, study: Path, monkeypatch: pytest.Monkey
         found.by_feature(), expected.by_feature(), rtol=1e-10, atol=1e-10 * scale
     )
     assert found.feature == expected.feature
-
-
-@pytest.mark.one_in(3)
-@pytest.mark.parametrize("method", METHODS)
-def test_threads_shards_and_the_record_give_the_same_bytes(method: str, study: Path) -> None:
-    given = ("m.csv", *METHODS[method], *WEIGHTED, "--block-size", "7")
-    one = ranking_bytes(study / "a", *given, "--threads", "1")
-    assert ranking_bytes(study / "b", *given, "--threads", "2") == one
-    assert ranking_bytes(study / "c", f"--config={study / 'a' / 'run.json'}") == one
-    sfs("shard", "init", "plan", *given, "--shards", "2")
-    for shard in ("1", "2") * 2:
-        sfs("shard", "run", "plan", shard)
-    sfs("shard", "merge", "plan", "--out", "merged")
-    assert (study / "merged" / "ranking.tsv").read_bytes() == one
-    sfs("plan", *given)
 
 
 def test_samples_of_weight_0_need_nothing(study: Path) -> None:

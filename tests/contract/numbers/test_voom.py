@@ -13,7 +13,6 @@ import pytest
 from tests.contract.numbers.commands import code_of, facts, rank_to, sfs
 from tests.making import write_table
 from tests.places import REFERENCES
-from tests.results import result
 from tests.running import run_here
 
 FILE = REFERENCES / "voom.json"
@@ -107,33 +106,6 @@ def test_a_number_as_label_and_features_without_counts(tmp_path: Path) -> None:
         study, "--voom", "--method", "f-test", *labels, "--exclude", "^g000$", "--force"
     )
     np.testing.assert_allclose(found["score"][1:], without["score"][1:], rtol=1e-12)
-
-
-def test_threads_memory_blocks_and_shards_do_not_matter(
-    study: tuple[Path, Path], tmp_path: Path
-) -> None:
-    words = (*pairs(study), "--method", "t-test", "--min-count", "10")
-    whole = rank_to(tmp_path / "whole", study[0], *words, *QUIET, "--threads", "1")
-    tables = set()
-    for k, more in enumerate((("--threads", "3", "--block-size", "7"), ("--dtype", "float64"))):
-        out = rank_to(tmp_path / str(k), study[0], *words, *QUIET, *more)
-        tables.add((out / "ranking.tsv").read_bytes())
-    assert tables == {(whole / "ranking.tsv").read_bytes()}
-    cut = (study[0], *words, *QUIET, "--block-size", "9")
-    sfs("shard", "init", tmp_path / "plan", *cut, "--shards", "3")
-    for _ in range(3):  # the library sizes come before the trend, and this before the scores
-        for i in (3, 1, 2):
-            code_of("shard", "run", tmp_path / "plan", i)
-    sfs("shard", "merge", tmp_path / "plan", "--out", tmp_path / "merged")
-    assert result(tmp_path / "merged") == result(rank_to(tmp_path / "one", *cut))
-
-
-def test_planned_passes_are_those_made(study: tuple[Path, Path]) -> None:
-    table_of(study, *pairs(study), "--method", "t-test", "--min-count", "10")
-    passes = facts(study[0].parent / "out")["passes"]
-    made = {each["purpose"]: each for each in passes if each["kind"] != "look"}
-    assert len(made) == 4
-    assert all(each["planned"] == each["executed"] == 1 for each in made.values())
 
 
 @pytest.mark.parametrize("words", [(), ("--voom",)])

@@ -40,27 +40,10 @@ OPTIONS = {
     "nci60/compounds": ["--missing", "mean"],
     "nci60/transporters": ["--missing", "mean"],
 }
-QUICK = (
-    "allaml/expression",
-    "colon/expression",
-    "leukemia",
-    "nci60/compounds",
-    "pbmc68k_reduced",
-    "pix10p/expression",
-    "rosmap/mrna",
-    "thyroid_paired/mrna",
-    "tox171/expression",
-)
-"""Those of the fast run: each of another kind."""
 CONSTANT_GENES = 5112
 
 
-@pytest.fixture(
-    params=[
-        pytest.param(name, marks=[] if name in QUICK else [pytest.mark.nightly])
-        for name in MATRICES
-    ]
-)
+@pytest.fixture(params=MATRICES)
 def case(request: pytest.FixtureRequest, shared_data: Path) -> tuple[Path, str, list[str]]:
     """A matrix, its labels, and the options that it needs."""
     matrix = shared_data / MATRICES[request.param]
@@ -78,7 +61,6 @@ def check_same(first: Table, second: Table) -> None:
     )
 
 
-@pytest.mark.one_in(3)
 def test_phi2_is_the_laplacian_score(case: tuple[Path, str, list[str]], tmp_path: Path) -> None:
     matrix, _, options = case
     given = ("--similarity", "rbf", *options)
@@ -88,7 +70,6 @@ def test_phi2_is_the_laplacian_score(case: tuple[Path, str, list[str]], tmp_path
     assert np.all(np.diff(phi2.score[: phi2.status.count("ok")]) >= 0)
 
 
-@pytest.mark.one_in(3)
 def test_phi2_on_the_label_graph_is_the_fisher_score_in_disguise(
     case: tuple[Path, str, list[str]], tmp_path: Path
 ) -> None:

@@ -12,7 +12,6 @@ from tests.contract.numbers.commands import ranked
 from tests.making import write_parquet
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-9), ("float32", 1e-4)])
 @pytest.mark.parametrize("similarity", ["rbf", "knn", "label"])
 @pytest.mark.parametrize("name", ["colon", "tox171"])
