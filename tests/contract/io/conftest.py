@@ -56,10 +56,13 @@ DIALECTS = {
 }
 
 
-@pytest.fixture(params=DIALECTS)
-def dialect(request: pytest.FixtureRequest) -> Callable[[str], str]:
-    """One way in which editors and programs write the same lines."""
-    return DIALECTS[request.param]
+@pytest.fixture(params=zip(DIALECTS, ["", ".gz", ".zst", "", ".gz"]), ids=" ".join)
+def write_dialect(
+    request: pytest.FixtureRequest, write_text: Callable[..., Path]
+) -> Callable[..., Path]:
+    """Write lines in one of the ways in which editors and programs write and pack them."""
+    name, ending = request.param
+    return lambda text, file: write_text(DIALECTS[name](text), file + ending)
 
 
 @pytest.fixture(params=["", ".gz", ".zst"])

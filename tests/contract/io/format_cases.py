@@ -35,7 +35,6 @@ def delimited(
     samples: Sequence[str],
     delimiter: str,
     *,
-    end: str = "\n",
     corner: Sequence[str] = ("id",),
     quote: str = "",
 ) -> str:
@@ -43,7 +42,7 @@ def delimited(
     lines = [delimiter.join(quoted)]
     for name, row in zip(features, matrix, strict=True):
         lines.append(delimiter.join([f"{quote}{name}{quote}", *map(number, row)]))
-    return end.join(lines) + end
+    return "\n".join(lines) + "\n"
 
 
 def write_csv(folder: Path, matrix, features, samples) -> Path:
@@ -65,13 +64,6 @@ def write_txt_zst(folder: Path, matrix, features, samples) -> Path:
     return path
 
 
-def write_r_csv(folder: Path, matrix, features, samples) -> Path:
-    path = folder / "from_r.csv"
-    text = delimited(matrix, features, samples, ",", end="\r\n", corner=("",), quote='"')
-    path.write_bytes(b"\xef\xbb\xbf" + text.encode())
-    return path
-
-
 def write_r_table(folder: Path, matrix, features, samples) -> Path:
     path = folder / "from_r.txt"
     filled = np.array(matrix, dtype=float)
@@ -81,18 +73,7 @@ def write_r_table(folder: Path, matrix, features, samples) -> Path:
 
 
 def write_gct(folder: Path, matrix, features, samples) -> Path:
-    path = folder / "matrix.gct"
-    rows = [
-        "\t".join([name, f'5" end of {name}', *map(number, row)])
-        for name, row in zip(features, matrix, strict=True)
-    ]
-    head = ["#1.2", f"{len(features)}\t{len(samples)}\t\t", "\t".join(["Name", "Desc", *samples])]
-    path.write_text("\n".join([*head, *rows]) + "\n")
-    return path
-
-
-def write_gct13(folder: Path, matrix, features, samples) -> Path:
-    path = folder / "matrix13.gct.gz"
+    path = folder / "matrix.gct.gz"
     rows = [
         "\t".join([name, "chr1", "a gene", *map(number, row)])
         for name, row in zip(features, matrix, strict=True)
@@ -118,21 +99,9 @@ def write_parquet(folder: Path, matrix, features, samples) -> Path:
     return path
 
 
-def write_pandas_parquet(folder: Path, matrix, features, samples) -> Path:
-    path = folder / "from_pandas.parquet"
-    pd.DataFrame(matrix, index=list(features), columns=list(samples)).to_parquet(path)
-    return path
-
-
 def write_feather(folder: Path, matrix, features, samples) -> Path:
     path = folder / "matrix.feather"
     feather.write_feather(table(matrix, features, samples), path, compression="lz4", chunksize=9)
-    return path
-
-
-def write_arrow(folder: Path, matrix, features, samples) -> Path:
-    path = folder / "matrix.arrow"
-    feather.write_feather(table(matrix, features, samples), path, compression="uncompressed")
     return path
 
 
@@ -170,13 +139,12 @@ def write_zarr3(folder: Path, matrix, features, samples) -> Path:
     return write_zarr_as(folder, sparse.csr_matrix(matrix.T), features, samples, 3)
 
 
-def coordinates(matrix: np.ndarray, *, by_sample: bool = True) -> str:
-    by_major = sparse.csr_matrix(matrix.T if by_sample else matrix).tocoo()
-    pairs = [(by_major.col, by_major.row), (by_major.row, by_major.col)][not by_sample]
-    head = ["%%MatrixMarket matrix coordinate real general", "%", ""]
-    head[2] = f"{matrix.shape[0]} {matrix.shape[1]} {by_major.nnz}"
-    entries = (f"{i + 1} {j + 1} {v!r}" for i, j, v in zip(*pairs, by_major.data.tolist()))
-    return "\n".join([*head, *entries]) + "\n"
+def coordinates(matrix: np.ndarray) -> str:
+    by_cell = sparse.csr_matrix(matrix.T).tocoo()
+    head = ["%%MatrixMarket matrix coordinate real general", "%"]
+    sizes = f"{matrix.shape[0]} {matrix.shape[1]} {by_cell.nnz}"
+    entries = zip(by_cell.col, by_cell.row, by_cell.data.tolist())
+    return "\n".join([*head, sizes, *(f"{i + 1} {j + 1} {v!r}" for i, j, v in entries)]) + "\n"
 
 
 def write_tenx_folder(folder: Path, matrix, features, samples) -> Path:
@@ -186,14 +154,6 @@ def write_tenx_folder(folder: Path, matrix, features, samples) -> Path:
         (folder / f"{name}.tsv.gz").write_bytes(gzip.compress(text.encode(), mtime=0))
     (folder / "matrix.mtx.gz").write_bytes(gzip.compress(coordinates(matrix).encode()))
     return folder
-
-
-def write_mtx_by_feature(folder: Path, matrix, features, samples) -> Path:
-    (folder / "GSM1_genes.tsv").write_text("".join(f"{name}\tsame\n" for name in features))
-    (folder / "GSM1_barcodes.tsv").write_text("".join(f"{name}\n" for name in samples))
-    path = folder / "GSM1_matrix.mtx"
-    path.write_text(coordinates(matrix, by_sample=False))
-    return path
 
 
 def write_tenx_h5(folder: Path, matrix, features, samples) -> Path:
@@ -249,21 +209,16 @@ CASES: dict[str, Writer] = {
     "csv": write_csv,
     "tsv.gz": write_tsv_gz,
     "txt.zst": write_txt_zst,
-    "csv from R": write_r_csv,
     "table from R": write_r_table,
-    "gct 1.2": write_gct,
-    "gct 1.3": write_gct13,
+    "gct": write_gct,
     "parquet": write_parquet,
-    "parquet from pandas": write_pandas_parquet,
     "feather": write_feather,
-    "arrow": write_arrow,
     "h5ad dense": write_h5ad,
     "h5ad csr": write_h5ad_csr,
     "h5ad csc": write_h5ad_csc,
     "zarr 2 dense": write_zarr2,
     "zarr 3 csr": write_zarr3,
     "10x folder": write_tenx_folder,
-    "mtx by feature": write_mtx_by_feature,
     "10x h5": write_tenx_h5,
     "series matrix": write_series,
     "xlsx": write_xlsx,

@@ -26,10 +26,8 @@ def lines(delimiter, rows=ROWS, width=3):
     return "".join(delimiter.join(row[:width]) + "\n" for row in rows)
 
 
-def test_every_dialect(write_text, dialect, ending):
-    found = read_edges(
-        write_text(dialect("gene_a\tgene_b\tscore\n" + lines("\t")), f"e.tsv{ending}")
-    )
+def test_every_dialect(write_dialect):
+    found = read_edges(write_dialect("gene_a\tgene_b\tscore\n" + lines("\t"), "e.tsv"))
     assert scored(found) == SCORED
     assert sorted(found.ids) == ["A", "B", "C", "D"]
     assert found.facts == {
@@ -41,8 +39,13 @@ def test_every_dialect(write_text, dialect, ending):
     }
 
 
-@pytest.mark.parametrize("delimiter", ["\t", ",", ";", " ", "   ", " \t", ", ", " , "])
-@pytest.mark.parametrize("header", ["", "source,target,weight", "x,y,z", "# my\n#node1,node2,f"])
+@pytest.mark.parametrize(
+    ("delimiter", "header"),
+    [
+        *((each, "") for each in ["\t", ",", ";", " ", "   ", " \t", ", ", " , "]),
+        *((",", each) for each in ["source,target,weight", "x,y,z", "# my\n#node1,node2,f"]),
+    ],
+)
 def test_delimiters_and_headers(write_text, delimiter, header):
     head = header.replace(",", delimiter) + "\n" if header else ""
     found = read_edges(write_text(head + lines(delimiter), "e.txt"))
@@ -54,10 +57,8 @@ def test_delimiters_and_headers(write_text, delimiter, header):
     [
         lines("\t", width=2),
         "from\tto\n" + lines("\t", width=2),
-        "protein1,protein2\n" + lines(",", width=2),
         "# A\tZ\n" + lines("\t", width=2),
         "type,geneA,geneB\n" + "".join(f"pp,{a},{b}\n" for a, b, _ in ROWS),
-        "tf gene\n" + lines(" ", width=2),
     ],
 )
 def test_without_scores(write_text, text):
@@ -75,12 +76,6 @@ def test_named_columns_are_preferred_whatever_their_place(write_text):
         f"{i} {a} {b} {s}\n" for i, (a, b, s) in enumerate(ROWS)
     )
     assert scored(read_edges(write_text(shifted, "r.txt"))) == SCORED
-
-
-def test_ids_that_look_like_names_of_ends_are_ids(write_text):
-    text = "HLA-A\tHLA-B\t0.5\nTAF1\tTAF2\t1\nNA\tnull\t2\n"
-    found = read_edges(write_text(text, "e.tsv"))
-    assert set(found.ids) == {"HLA-A", "HLA-B", "TAF1", "TAF2", "NA", "null"}
 
 
 STRING = "protein1 protein2 combined_score\n" + "".join(
@@ -116,34 +111,6 @@ def test_sif(write_text, ending):
 
 
 @pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("n.sif", '"A"\tpp\t"B"\nC 5"\tpp\t"D, d"\n'),
-        ("n.csv", '"A","pp","B"\n"C 5""","pp","D, d"\n'),
-    ],
-)
-def test_names_in_quotes_in_sif_are_without_them(write_text, name, text):
-    found = read_edges(write_text(text, name))
-    pairs = {frozenset((found.ids[a], found.ids[b])) for a, b in zip(found.a, found.b)}
-    assert pairs == {frozenset("AB"), frozenset(('C 5"', "D, d"))}
-
-
-def test_sif_without_its_suffix_is_known_by_usual_types(write_text):
-    found = read_edges(write_text("1001\tpp\t1002\n1003\tpd\t1004\n", "n.txt"))
-    assert scored(found) == dict.fromkeys([("1001", "1002"), ("1003", "1004")])
-    assert scored(read_edges(write_text("1\tHUB\t5\n2\tHUB\t7\n", "e.txt"))) == {
-        ("1", "HUB"): 5,
-        ("2", "HUB"): 7,
-    }
-
-
-@pytest.mark.parametrize(("text", "what"), [("A\tpp\n", "2 fields"), ("A\n", "no edges")])
-def test_sif_that_is_wrong(write_text, check_refused, text, what):
-    path = write_text(text, "n.sif")
-    check_refused(lambda: read_edges(path), what, "n.sif")
-
-
-@pytest.mark.parametrize(
     ("text", "ends"),
     [
         (
@@ -152,34 +119,15 @@ def test_sif_that_is_wrong(write_text, check_refused, text, what):
             ("TP53", "miR-125"),
         ),
         (
-            "Transcript ID\tGene Symbol\tmiRNA family\tRepresentative miRNA\n"
-            "T1\tTP53\tCCCUGAG\thsa-miR-125b-5p\n",
-            ("TP53", "hsa-miR-125b-5p"),
-        ),
-        (
             "miRTarBase ID\tmiRNA\tSpecies (miRNA)\tTarget Gene\tTarget Gene (Entrez ID)\n"
             "M1\tmiR-20a\tHomo sapiens\tTP53\t7157\n",
             ("TP53", "miR-20a"),
         ),
     ],
-    ids=["TargetScan families", "TargetScan miRNAs", "miRTarBase"],
+    ids=["TargetScan", "miRTarBase"],
 )
 def test_tables_of_targets(write_text, text, ends):
     assert list(scored(read_edges(write_text(text, "t.txt")))) == [ends]
-
-
-def test_a_number_in_the_place_of_a_score_makes_an_edge(write_text):
-    found = read_edges(write_text("ID1\tID2\t0.9\nGene1\tGene2\t0.5\n", "e.tsv"))
-    assert scored(found) == {("ID1", "ID2"): 0.9, ("Gene1", "Gene2"): 0.5}
-    assert "columns" not in found.facts
-
-
-def test_prefixes_of_several_taxa_are_kept(write_text):
-    found = read_edges(write_text(STRING.replace("9606.ENSP3", "10090.ENSP3"), "s.txt"))
-    assert "9606.ENSP1" in found.ids
-    assert "taxon" not in found.facts
-    numbers = read_edges(write_text("1.5\t1.6\n1.7\t1.5\n", "n.tsv"))
-    assert sorted(numbers.ids) == ["1.5", "1.6", "1.7"]
 
 
 def test_string_by_display_names(write_text):
@@ -223,23 +171,7 @@ def test_biogrid(write_text):
         "self_loops": 1,
         "repeated_edges": 1,
     }
-    strong = read_edges(path, 0.5)
-    assert scored(strong) == {("ACTN2", "MYPN"): None}
-    assert strong.facts["without_score"] == 1
-    assert strong.facts["below_min_score"] == 1
-
-
-def test_the_sample_data(sample_data):
-    found = read_edges(sample_data / "interactions.tsv")
-    assert (len(found.a), len(found.ids)) == (3000, 600)
-    assert found.score.min() >= 0
-
-
-@pytest.mark.nightly
-def test_a_real_list(shared_data):
-    pairs = read_edges(shared_data / "knowledge" / "mirtarbase_pairs.tsv.gz")
-    assert pairs.facts["score_column"] == "n_pmid"
-    assert "miR-1" in pairs.ids
+    assert scored(read_edges(path, 0.5)) == {("ACTN2", "MYPN"): None}
 
 
 def test_chunks_do_not_matter(write_text):
@@ -258,7 +190,7 @@ names = st.sampled_from(["A", "B", "HLA-A", "9606.P1", "é", "NA", "x y"])
 rows_of = st.lists(st.tuples(names, names, st.integers(0, 99)), min_size=1, max_size=30)
 
 
-@settings(max_examples=40)
+@settings(max_examples=30)
 @given(rows_of)
 def test_against_a_dictionary(tmp_path_factory, rows):
     expected: dict[tuple[str, str], float] = {}
@@ -284,29 +216,17 @@ GOOD = "gene_a\tgene_b\tscore\nA\tB\t0.5\n"
 @pytest.mark.parametrize(
     ("text", "what", "where"),
     [
-        (GOOD + "C\tD\n", "2 fields", "e.tsv, line 3"),
         (GOOD + "\nC\tD\t1\t2\n", "4 fields", "e.tsv, line 4"),
         (GOOD + "C\t\t1\n", "an id is missing in column 2", "e.tsv, line 3"),
         (GOOD + "C\tD\t-1\n", "the score -1 is negative", "e.tsv, line 3, column 3"),
         (GOOD + "C\tD\tNaN\n", "no score ('NaN')", "e.tsv, line 3, column 3"),
-        (GOOD + "C\tD\t\n", "the edge has no score", "e.tsv, line 3, column 3"),
-        (GOOD + "C\tD\tinf\n", "inf is not a finite number", "e.tsv, line 3, column 3"),
         (GOOD + "C\tD\t1e999\n", "1e999 is not a finite number", "e.tsv, line 3, column 3"),
-        (GOOD + "C\tD\thigh\n", "'high' is not a number", "e.tsv, line 3, column 3"),
         (GOOD + "C\tD\t0,5\n", "'0,5' is not a number", "e.tsv, line 3, column 3"),
-        (GOOD.encode() + b"C\t\xe9\t1\n", "not UTF-8", "e.tsv, line 3"),
-        (GOOD.encode() + b"C\tD\t1\n" * 2000 + b"C\t\0\t1\n", "NUL", "e.tsv, line 2003"),
         ("A x B\nC x D\n", "'B' in the third column is not a number", "e.tsv, line 1"),
         ("x\ty\tz\tw\nA\tB\t1\tD\n", "which of the columns x, y, z, w", "e.tsv, line 1"),
         ("#ID(s) interactor A\n" + "db:A\tdb:B" + "\t-" * 13 + "\n", "MITAB", "e.tsv, line 2"),
-        ("A B NA\nC D 0.5\n", "'NA' in the third column is not a number", "e.tsv, line 1"),
         ("A\tB\t1\t2\nC\tD\t1\t2\n", "4 fields, and no line before it", "e.tsv, line 1"),
-        ("A\nB\n", "only one column", "e.tsv, line 1"),
-        ("gene_a\tgene_b\n", "column names, but no edges", "e.tsv"),
-        ("score\tgene\n1\tA\n", "which of the columns score, gene", "e.tsv, line 1"),
-        ("# nothing\n", "no edges", "e.tsv"),
         ("A\tA\nB\tB\n", "no edge joins two different ids", "e.tsv"),
-        ("", "empty", "e.tsv"),
         (b"\x89HDF\r\n\x1a\n", "an HDF5 file, not a list of edges", "e.tsv"),
     ],
 )
@@ -319,9 +239,7 @@ def test_what_is_wrong_is_named(write_text, check_refused, text, what, where):
     ("text", "min_score", "what", "where"),
     [
         ("A\tB\nC\tD\n", 0.5, "the edges have no scores", "e.tsv"),
-        (biogrid(("A", "B", "-", "-")), 0.5, "the edges have no scores", "e.tsv"),
         (GOOD + "C\tD\t0.25\n", 0.7, "none of 2 edges has a score of 0.7 or more", "e.tsv"),
-        (biogrid(("A", "B", "high", "-")), 0.5, "'high' is not a number", "e.tsv, line 2"),
         (GOOD, float("nan"), "not a finite number", "e.tsv"),
     ],
 )

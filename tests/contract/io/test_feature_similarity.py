@@ -24,14 +24,12 @@ def check(found, expected=OFF, ids=IDS):
     np.testing.assert_array_equal(matrix.toarray()[np.ix_(order, order)], expected)
 
 
-@pytest.mark.parametrize("ending", [".csv", ".tsv.gz", ".tsv.zst", ".parquet", ".feather"])
+@pytest.mark.parametrize("ending", [".csv", ".tsv.gz", ".parquet"])
 def test_matrices(tmp_path, write_text, ending):
     path = tmp_path / f"s{ending}"
     shuffled = FRAME[["C", "A", "D", "B"]]
     if ending == ".parquet":
         shuffled.to_parquet(path)
-    elif ending == ".feather":
-        shuffled.rename_axis("id").reset_index().to_feather(path)
     else:
         write_text(shuffled.to_csv(sep="\t" if "tsv" in ending else ","), path.name)
     check(read_feature_similarity(path))
@@ -67,9 +65,7 @@ def test_edges_with_and_without_scores(write_text):
         ("x\tA\tB\nA\t1\t0.5\nB\t0.5\t1\n", "matrix"),
         ("A B\nA 1 0.5\nB 0.5 1\n", "matrix"),
         ("A\tB\t0.5\nB\tA\t0.5\n", "table"),
-        ("10\t20\t0.5\n20\t10\t0.5\n", "table"),
         ("10\t20\t0.5\n20\t30\t0.5\n", "table"),
-        ("id,gene1,gene2,gene3\ngene1,1,1,0\ngene2,1,1,1\ngene3,0,1,1\n", "matrix"),
         ("gene1,gene2,score,n\n7157,4193,0.9,2\n4193,672,0.8,1\n", "table"),
     ],
 )
@@ -101,30 +97,16 @@ def spoilt(row, column, value):
         ),
         (spoilt("B", "C", -1), "the similarity -1 is negative", "s.csv, row 'B', column 'C'"),
         (spoilt("B", "C", ""), "is missing", "s.csv, row 'B', column 'C'"),
-        (spoilt("C", "A", "inf"), "inf is not a finite number", "s.csv, row 'C', column 'A'"),
-        (spoilt("C", "A", "low"), "'low' is not a number", "s.csv, line 4, column 'A'"),
-        (FRAME.drop(index="B").to_csv(), "other ids: 1 column alone (B)", "s.csv"),
         (
             FRAME.rename(index={"B": "E"}).to_csv(),
             "other ids: 1 row alone (E) and 1 column alone (B)",
             "s.csv",
         ),
-        (FRAME.rename(index=str.lower).to_csv(), "4 rows alone (a, b, c and 1 more)", "s.csv"),
         (pd.concat([FRAME, FRAME[:1]]).to_csv(), "rows have the same id: A", "s.csv"),
         ((FRAME * np.eye(4)).to_csv(), "no two features", "s.csv"),
-        ("gene_a,gene_b,score\nA,B,0\n", "no two features", "s.csv"),
         ("gene_a,gene_b,score\nA,B,-2\n", "the score -2 is negative", "s.csv, line 2"),
-        ("", "empty", "s.csv"),
     ],
 )
 def test_what_is_wrong_is_named(write_text, check_refused, text, what, where):
     path = write_text(text, "s.csv")
     check_refused(lambda: read_feature_similarity(path), what, where)
-
-
-def test_nothing_reaches_the_score(write_text, check_refused):
-    path = write_text(FRAME.to_csv(), "s.csv")
-    check_refused(lambda: read_feature_similarity(path, 5), "no two features", "s.csv")
-    check_refused(
-        lambda: read_feature_similarity(path, float("nan")), "not a finite number", "s.csv"
-    )

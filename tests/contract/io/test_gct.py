@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from sfs_cli.errors import InputError
-from sfs_cli.io.matrix.base import ReadOptions
-from sfs_cli.io.matrix.gct import open_gct
+from tests.contract.io.reading import read_all
 
 GCT13 = [
     "#1.3",
@@ -29,16 +28,9 @@ def write(tmp_path):
     return _write
 
 
-def read(path):
-    reader = open_gct(path, ReadOptions(dtype="float64"))
-    blocks = list(reader.blocks())
-    reader.close()
-    return reader, [i for b in blocks for i in b.ids], np.concatenate([b.values for b in blocks])
-
-
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_version_1_3_skips_row_fields_and_keeps_sample_annotations(write, end):
-    reader, ids, values = read(write(GCT13, end))
+    ids, values, reader = read_all(write(GCT13, end), dtype="float64")
     assert reader.fixed_rows == "features"
     assert list(reader.column_ids) == ["s1", "s2", "s3"]
     assert ids == ["p1", "p2"]
@@ -50,7 +42,7 @@ def test_version_1_3_skips_row_fields_and_keeps_sample_annotations(write, end):
 
 
 def test_version_1_2_has_an_empty_description_and_no_annotations(write):
-    reader, ids, values = read(write(GCT12))
+    ids, values, reader = read_all(write(GCT12))
     assert ids == ["p1", "p2"]
     assert reader.annotations.obs is None
     np.testing.assert_array_equal(values, [[1, 2], [3, 4]])
@@ -63,29 +55,15 @@ def changed(lines, at, line):
 @pytest.mark.parametrize(
     ("lines", "expected"),
     [
-        (changed(GCT12, 0, "#1.1"), "#1.1"),
-        (changed(GCT12, 1, "2"), "line 2"),
-        (changed(GCT12, 1, "two\t2"), "line 2"),
-        (changed(GCT12, 1, "3\t2"), "3 rows, but it has 2"),
         (changed(GCT12, 1, "1\t2"), "1 rows, but it has 2"),
         (changed(GCT12, 1, "2\t3"), "3 samples"),
         (changed(GCT12, 2, "Name\tDescription\t\ts2"), "column 3 has no id"),
-        (changed(GCT12, 4, "p2\td\t3"), "line 5"),
         (changed(GCT12, 4, "p2\td\t3\tx"), "line 5, column 's2'"),
         (changed(GCT13, 3, "batch\tna\tx\ty\tz\tw"), "line 4"),
-        (GCT12[:3], "no rows"),
         (GCT12[:1], "ends before"),
     ],
 )
 def test_what_is_wrong_is_named(write, lines, expected):
     with pytest.raises(InputError) as caught:
-        read(write(lines))
+        read_all(write(lines))
     assert expected in str(caught.value)
-
-
-@pytest.mark.nightly
-def test_a_real_file_holds_what_it_declares(shared_data):
-    reader, ids, values = read(shared_data / "leukemia" / "expression.gct")
-    assert reader.n_rows == len(ids) == len(values) == 9020
-    assert len(reader.column_ids) == values.shape[1] == 48
-    assert np.isfinite(values).all()

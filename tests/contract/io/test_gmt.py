@@ -10,19 +10,16 @@ TEXT = "S1\tfirst\tA\tB\tA\nS2\t\tB\t C \t\t\nT[1]\tthird\tD\n"
 SETS = {"S1": ["A", "B"], "S2": ["B", "C"], "T[1]": ["D"]}
 
 
-def test_every_dialect(write_text, dialect, ending):
-    assert read_gmt(write_text(dialect(TEXT), f"s.gmt{ending}")) == SETS
+def test_every_dialect(write_dialect):
+    assert read_gmt(write_dialect(TEXT, "s.gmt")) == SETS
 
 
 @pytest.mark.parametrize(
     ("patterns", "names"),
     [
-        (["S2"], ["S2"]),
         (["S2", "S1"], ["S1", "S2"]),
         (["S*"], ["S1", "S2"]),
-        (["?2", "S2"], ["S2"]),
         (["T[1]"], ["T[1]"]),
-        (["T[?]"], ["T[1]"]),
         (["*"], list(SETS)),
     ],
 )
@@ -34,7 +31,7 @@ def test_sets_are_chosen_by_name_or_pattern(patterns, names):
 
 @pytest.mark.parametrize(
     ("pattern", "hint"),
-    [("s1", "S1"), ("S3", "S1"), ("zzzz", "S1, S2"), ("T1*", "T[1]"), ("s*", "S1, S2")],
+    [("s1", "S1"), ("zzzz", "S1, S2"), ("T1*", "T[1]")],
 )
 def test_a_pattern_that_fits_nothing_gets_the_nearest(check_refused, pattern, hint):
     def choose():
@@ -53,32 +50,12 @@ def test_a_pattern_that_fits_nothing_gets_the_nearest(check_refused, pattern, hi
         ("s.gmt:S1,S2", ("s.gmt", "S1,S2")),
         ("go.gmt.gz:GO:0000002", ("go.gmt.gz", "GO:0000002")),
         ("C:\\s.gmt:S1", ("C:\\s.gmt", "S1")),
-        ("my.gmt.old/s.gmt:S*", ("my.gmt.old/s.gmt", "S*")),
         ("terms.csv", ("terms.csv", "")),
     ],
 )
 def test_files_and_sets_are_told_apart(spec, expected):
     path, sets = split_set_spec(spec)
     assert (str(path), sets) == expected
-
-
-def test_a_file_with_a_colon_is_a_file(write_text):
-    path = write_text(TEXT, "s.gmt:S1")
-    assert split_set_spec(str(path)) == (path, "")
-
-
-def test_the_sample_data(sample_data):
-    assert len(read_gmt(sample_data / "pathways.gmt")) == 25
-
-
-@pytest.mark.nightly
-def test_real_sets(shared_data):
-    hallmark = read_gmt(shared_data / "genesets" / "hallmark.gmt")
-    assert len(hallmark) == 50
-    assert "JUNB" in hallmark["HALLMARK_TNFA_SIGNALING_VIA_NFKB"]
-    path, names = split_set_spec(f"{shared_data}/genesets/go_bp.gmt:GO:0000002,GO:0000003")
-    chosen = choose_sets(read_gmt(path), names, path)
-    assert chosen["GO:0000003"] == ["MMP23B"]
 
 
 @pytest.mark.parametrize(
@@ -90,7 +67,6 @@ def test_real_sets(shared_data):
         ("S1\td\tA\n\nS1\td\tB\n", "'S1'", "s.gmt, line 3"),
         ("\td\tA\n", "no name", "s.gmt, line 1"),
         ("# nothing\n", "no gene sets", "s.gmt"),
-        ("", "empty", "s.gmt"),
     ],
 )
 def test_what_is_wrong_is_named(write_text, check_refused, text, what, where):
@@ -104,7 +80,6 @@ REACTOME = {"Cell Cycle, Mitotic": ["A"], "Cell Cycle": ["B"], "G2, M, late": ["
 @pytest.mark.parametrize(
     ("text", "names"),
     [
-        ("Cell Cycle, Mitotic", ["Cell Cycle, Mitotic"]),
         ("Cell Cycle", ["Cell Cycle"]),
         ("Cell Cycle,Cell Cycle, Mitotic", ["Cell Cycle, Mitotic", "Cell Cycle"]),
         ("G2, M, late , Cell*", list(REACTOME)),
@@ -114,28 +89,9 @@ def test_names_may_hold_commas(text, names):
     assert list(choose_sets(REACTOME, text, Path("r.gmt"))) == names
 
 
-def test_an_unknown_name_after_a_comma(check_refused):
-    check_refused(
-        lambda: choose_sets(REACTOME, "Cell Cycle, Meiotic", Path("r.gmt")), "'Meiotic'", "r.gmt"
-    )
-
-
 GMX = "S1\tS2\tT[1]\n\t\t\nA\tB\tD\nB\t C\nA\n"
 
 
 def test_sets_in_columns(write_text, ending):
     assert read_gmt(write_text(GMX, f"s.gmx{ending}")) == SETS
     assert read_gmt(write_text(GMX.replace("\n", "\r\n"), "s.GMX")) == SETS
-
-
-@pytest.mark.parametrize(
-    ("text", "what", "where"),
-    [
-        ("S1\tS2\nna\tna\nA\n", "'S2' has no genes", "s.gmx, column 2"),
-        ("S1\tS1\nna\tna\nA\tB\n", "'S1' occurs twice", "s.gmx, column 2"),
-        ("S1\n", "1 field", "s.gmx, column 1"),
-    ],
-)
-def test_columns_that_are_wrong(write_text, check_refused, text, what, where):
-    path = write_text(text, "s.gmx")
-    check_refused(lambda: read_gmt(path), what, where)

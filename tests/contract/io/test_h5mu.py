@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import anndata as ad
@@ -13,11 +12,11 @@ import pytest
 from anndata.io import write_elem
 from scipy import sparse
 
-from sfs_cli.cli.app import run
 from sfs_cli.errors import InputError
 from sfs_cli.io.files.sniff import Kind, recognize
 from sfs_cli.io.matrix.anndata import read_inside
 from sfs_cli.io.matrix.base import ReadOptions, open_matrix
+from tests.contract.io.reading import read_all
 
 CELLS = [f"cell{i}" for i in range(12)]
 
@@ -53,11 +52,8 @@ def write(path: Path, *names: str) -> Path:
 
 
 def values(spec, **options) -> np.ndarray:
-    reader = open_matrix(spec, ReadOptions(dtype="float64", **options))
+    _, found, reader = read_all(spec, dtype="float64", **options)
     assert reader.format == "h5mu"
-    blocks = [block.values for block in reader.blocks()]
-    reader.close()
-    found = np.concatenate(blocks)
     return found if reader.fixed_rows == "samples" else found.T
 
 
@@ -78,11 +74,6 @@ def test_several_modalities_and_none_named_lists_them(path):
     assert "prot, rna" in caught.value.where
 
 
-def test_the_only_modality_needs_no_name(tmp_path):
-    path = write(tmp_path / "one.h5mu", "prot")
-    np.testing.assert_array_equal(values(path), PARTS["prot"].X)
-
-
 def test_unknown_modality_names_the_nearest(path):
     with pytest.raises(InputError, match="no modality 'rn'") as caught:
         open_matrix(f"{path}:rn", ReadOptions())
@@ -98,20 +89,7 @@ def test_missing_files_and_files_that_are_not_mudata_are_refused(tmp_path):
         open_matrix(tmp_path / "a.h5mu", ReadOptions())
 
 
-def test_runs_on_two_modalities_are_not_taken_for_each_other(path, tmp_path):
-    digests = []
-    for name in PARTS:
-        out = tmp_path / "out" / name
-        words = ["rank", f"{path}:{name}", "--method", "fisher", "--labels", "obs:type"]
-        assert run([*words, "--out", str(out)]) == 0
-        ranked = pd.read_csv(out / "ranking.tsv", sep="\t")
-        assert set(ranked["feature"]) == set(PARTS[name].var_names)
-        matrix = json.loads((out / "run.json").read_text())["inputs"][0]
-        digests.append(matrix["sha256"])
-    assert digests[0] != digests[1]
-
-
-def test_graphs_of_the_whole_are_cut_to_the_samples_of_the_modality(path, tmp_path, capfd):
+def test_graphs_of_the_whole_are_cut_to_the_samples_of_the_modality(path):
     """As muon writes its neighbors: samples of all modalities, in another order."""
     order = [*CELLS[6:], "other", *CELLS[:6]]
     rng = np.random.default_rng(4)
@@ -122,24 +100,15 @@ def test_graphs_of_the_whole_are_cut_to_the_samples_of_the_modality(path, tmp_pa
         del file["obs"]
         write_elem(file, "obs", pd.DataFrame(index=order))
         file.create_group("obsp"), file.create_group("obsm")
-        for name in ("wnn", "connectivities"):
-            write_elem(file["obsp"], name, sparse.csr_matrix(frame.to_numpy()))
+        write_elem(file["obsp"], "connectivities", sparse.csr_matrix(frame.to_numpy()))
         write_elem(file["obsp"], "dense", frame.to_numpy())
         write_elem(file["obsm"], "X_mofa", factors.to_numpy())
-        write_elem(file.require_group("mod/rna/obsm"), "X_mofa", factors.loc[CELLS].to_numpy())
-        write_elem(file["obsm"], "rna", np.array([name != "other" for name in order]))
     whole, own = frame.loc[CELLS, CELLS], PARTS["rna"].obsp["connectivities"]
-    graphs = {"wnn": whole, "connectivities": whole, "dense": whole, "rna:connectivities": own}
+    graphs = {"connectivities": whole, "dense": whole, "rna:connectivities": own}
     for key, expected in graphs.items():
         found = read_inside(Path(f"{path}:rna"), "obsp", key)[0]
-        for each in (found, expected):
-            assert each.shape == (12, 12)
         found = found.toarray() if sparse.issparse(found) else np.asarray(found)
         expected = expected.toarray() if sparse.issparse(expected) else expected.to_numpy()
         np.testing.assert_array_equal(found, expected)
     found = read_inside(Path(f"{path}:rna"), "obsm", "X_mofa")[0]
     np.testing.assert_array_equal(found, factors.loc[CELLS])
-    with pytest.raises(InputError, match="no coordinates 'rna'"):
-        read_inside(Path(f"{path}:rna"), "obsm", "rna")
-    assert run(["rank", f"{path}:rna", "--similarity", "obsp:connectivities"]) == 0
-    assert "modality alone is --similarity obsp:rna:connectivities" in capfd.readouterr().err

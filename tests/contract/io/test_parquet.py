@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import decimal
-import subprocess
-import sys
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import feather
 
 from sfs_cli.errors import InputError
-from sfs_cli.io.matrix.base import ReadOptions
 from sfs_cli.io.matrix.parquet import open_parquet
+from tests.contract.io.reading import read_all
 
 GENES = ["a", "b", "c"]
 
@@ -26,11 +25,7 @@ def write(folder, columns, **options):
 
 
 def read(path, **options):
-    reader = open_parquet(path, ReadOptions(**options))
-    blocks = list(reader.blocks())
-    reader.close()
-    ids = [name for block in blocks for name in block.ids]
-    return ids, np.concatenate([block.values for block in blocks]), reader
+    return read_all(path, open_parquet, **options)
 
 
 def test_every_kind_of_number_is_read_and_null_is_nan(tmp_path):
@@ -83,32 +78,9 @@ def test_categorical_and_entrez_ids(tmp_path):
     assert (ids, reader.column_ids) == (["7157", "672", "1956"], ["s1"])
 
 
-def test_a_column_name_that_is_a_prefix_of_another(tmp_path):
-    path = write(tmp_path, {"gene.x": [1.0, 2, 3], "gene": GENES, "gene.y": [1.0, 2, 3]})
-    reader = open_parquet(path, ReadOptions())
-    assert reader.first_row_ids() == GENES
-    assert reader.column_ids == ["gene.x", "gene.y"]
-
-
-def test_columns_of_the_same_name_keep_their_own_values(tmp_path):
-    columns = [pa.array(GENES), pa.array([1.0, 2, 3]), pa.array([4.0, 5, 6])]
-    path = write(tmp_path, pa.Table.from_arrays(columns, names=["gene", "s", "s"]))
-    _, values, reader = read(path)
-    assert reader.column_ids == ["s", "s"]
-    np.testing.assert_array_equal(values, [[1, 4], [2, 5], [3, 6]])
-
-
 def test_no_names_is_refused(tmp_path):
     with pytest.raises(InputError, match="no column holds the names"):
         read(write(tmp_path, {"s1": [1.0], "s2": [2]}))
-
-
-def test_text_besides_the_names_is_refused_with_name_and_type(tmp_path):
-    path = write(tmp_path, {"gene": GENES, "description": GENES, "s1": [1.0, 2, 3]})
-    with pytest.raises(InputError) as caught:
-        read(path)
-    assert "'description' (string)" in caught.value.where
-    assert caught.value.hint
 
 
 @pytest.mark.parametrize("columns", [{"gene": GENES}, {"gene": ["a", None], "s": [1.0, 2]}])
@@ -117,65 +89,27 @@ def test_tables_without_values_or_with_a_nameless_row_are_refused(tmp_path, colu
         read(write(tmp_path, columns))
 
 
-def test_values_out_of_the_range_of_float32_are_refused_but_infinity_is_not(tmp_path):
-    path = write(tmp_path, {"gene": GENES, "s1": [1.0, 1e300, np.inf]})
-    with pytest.raises(InputError, match="out of the range") as caught:
-        read(path)
-    assert "'s1'" in caught.value.where
-    assert "--dtype float64" in caught.value.hint
-    np.testing.assert_array_equal(read(path, dtype="float64")[1][:, 0], [1, 1e300, np.inf])
-    fits = write(tmp_path, {"gene": GENES, "s1": [1.0, 2.0, np.inf]})
-    assert np.isinf(read(fits)[1][2, 0])
+WRITERS = {
+    "parquet": lambda t, path: pq.write_table(t, path, row_group_size=20),
+    "feather": lambda t, path: feather.write_feather(t, path, compression="zstd", chunksize=20),
+}
 
 
-def test_truncated_file_is_refused(tmp_path):
-    path = write(tmp_path, {"gene": [f"g{i}" for i in range(500)], "s": np.arange(500.0)})
-    whole = path.read_bytes()
-    path.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(InputError, match="cannot be read as parquet"):
-        read(path)
-
-
-def test_damaged_pages_are_refused(tmp_path):
-    columns = {"gene": [f"g{i}" for i in range(5000)], "s": np.random.default_rng(0).random(5000)}
-    path = write(tmp_path, columns, use_dictionary=False)
-    data = bytearray(path.read_bytes())
-    data[100:20_000] = bytes(19_900)
-    path.write_bytes(data)
-    with pytest.raises(InputError, match="cannot be read as parquet"):
-        read(path)
-
-
-@pytest.mark.nightly
-def test_memory_does_not_grow_with_the_row_group(tmp_path):
-    peaks = []
-    for n in (300_000, 1_500_000):
-        values = np.random.default_rng(0).random((6, n), np.float32)
-        columns = {"gene": np.arange(n).astype("S8").astype(str)}
-        table = pa.table(columns | {f"s{j}": column for j, column in enumerate(values)})
-        peaks.append(peak_of_reading(write(tmp_path, table, row_group_size=n)))
-        del table, values
-    assert peaks[1] < peaks[0] + 8 * 2**20
-
-
-def peak_of_reading(path):
-    code = (
-        "import pyarrow as pa; from pathlib import Path\n"
-        "from sfs_cli.io.matrix.base import ReadOptions\n"
-        "from sfs_cli.io.matrix.parquet import open_parquet\n"
-        f"r = open_parquet(Path({str(path)!r}), ReadOptions(block_bytes=1 << 20))\n"
-        "n = sum(len(b.ids) for b in r.blocks())\n"
-        "print(pa.default_memory_pool().max_memory())"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    return int(done.stdout)
-
-
-@pytest.mark.nightly
-def test_real_matrix_agrees_with_pandas(shared_data):
-    path = shared_data / "nci60" / "transporters.parquet"
-    ids, values, reader = read(path, dtype="float64", block_bytes=4096)
-    frame = pd.read_parquet(path).set_index("feature_id")
-    assert ids == list(frame.index)
-    assert list(reader.column_ids) == list(frame.columns)
-    np.testing.assert_array_equal(values, frame.to_numpy(np.float64))
+@pytest.mark.parametrize("kind", WRITERS)
+def test_more_columns_than_may_be_decoded_together_are_read_in_groups(tmp_path, rng, kind):
+    path = tmp_path / f"t.{kind}"
+    columns = [pa.array([f"r{i}" for i in range(60)])]
+    for j in range(40):
+        values = rng.normal(size=60).astype(["f8", "f4", "i2"][j % 3])
+        columns.append(pa.array(values, mask=rng.random(60) < 0.1))
+    names = ["id", *(f"c{j}" for j in range(40))]
+    names[4:7] = "twice.x", "twice", "twice"
+    WRITERS[kind](pa.Table.from_arrays(columns, names=names), path)
+    ids, values, whole = read_all(path, dtype="float64", block_bytes=1 << 12)
+    for budget in (1, 100_000):
+        again = read_all(path, dtype="float64", decode_bytes=budget, scratch=tmp_path)
+        assert len(whole.groups) == 1 < len(again[2].groups)
+        assert again[0] == ids
+        assert list(again[2].column_ids) == list(whole.column_ids)
+        np.testing.assert_array_equal(again[1], values)
+    assert [p.name for p in tmp_path.iterdir()] == [path.name]

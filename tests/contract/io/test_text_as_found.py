@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from sfs_cli.errors import InputError
-from sfs_cli.io.files.table import read_table, sure_annotations
+from sfs_cli.io.files.table import read_table
 from sfs_cli.io.files.text import text_lines
 from sfs_cli.io.matrix.base import ReadOptions, open_matrix
 
@@ -58,46 +58,25 @@ def annotated() -> pd.DataFrame:
     return made
 
 
-WRITERS: dict[str, Callable[[pd.DataFrame, Path], Path]] = {}
-
-
-def writer(name: str) -> Callable[[Callable[[pd.DataFrame, Path], object]], None]:
-    def add(write: Callable[[pd.DataFrame, Path], object]) -> None:
-        def to(frame: pd.DataFrame, folder: Path) -> Path:
-            write(frame, folder / name)
-            return folder / name
-
-        WRITERS[name] = to
-
-    return add
-
-
-writer("m.csv")(lambda frame, path: frame.to_csv(path))
-writer("m.tsv")(lambda frame, path: frame.to_csv(path, sep="\t"))
-writer("crlf.csv")(lambda frame, path: frame.to_csv(path, lineterminator="\r\n"))
-writer("quoted.csv")(lambda frame, path: frame.to_csv(path, quoting=2))
-writer("m.parquet")(lambda frame, path: frame.to_parquet(path))
-writer("m.feather")(lambda frame, path: frame.reset_index().to_feather(path))
+WRITERS: dict[str, Callable[[pd.DataFrame, Path], object]] = {
+    "m.tsv": lambda frame, path: frame.to_csv(path, sep="\t"),
+    "quoted.csv": lambda frame, path: frame.to_csv(path, quoting=2, lineterminator="\r\n"),
+    "m.parquet": lambda frame, path: frame.to_parquet(path),
+    "m.feather": lambda frame, path: frame.reset_index().to_feather(path),
+}
 
 
 # ---- columns of text -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", WRITERS)
-@pytest.mark.parametrize("block_bytes", [1, 8 << 20])
-def test_columns_of_text_are_annotations_in_every_format(tmp_path, name, block_bytes):
-    path = WRITERS[name](annotated(), tmp_path)
-    found, texts, _ = read(path, block_bytes=block_bytes)
-    same(found)
-    for column in ("symbol", "description", "biotype"):
-        assert texts[column] == list(annotated()[column])
-
-
-def test_columns_are_decoded_in_groups_with_their_texts(tmp_path):
-    path = WRITERS["m.parquet"](annotated(), tmp_path)
-    found, texts, _ = read(path, decode_bytes=1, scratch=tmp_path)
-    same(found)
-    assert texts["symbol"] == list(annotated()["symbol"])
+def test_columns_of_text_are_annotations_in_every_format(tmp_path, name):
+    WRITERS[name](annotated(), tmp_path / name)
+    for block_bytes in (1, 8 << 20):
+        found, texts, _ = read(tmp_path / name, block_bytes=block_bytes)
+        same(found)
+        for column in ("symbol", "description", "biotype"):
+            assert texts[column] == list(annotated()[column])
 
 
 def test_rows_that_pandas_has_numbered_are_named_by_the_first_text(tmp_path):
@@ -109,69 +88,10 @@ def test_rows_that_pandas_has_numbered_are_named_by_the_first_text(tmp_path):
     assert "'id'" in notes[0]
 
 
-def test_text_that_begins_late_is_refused_with_its_place(tmp_path):
-    frame = FRAME.astype(object)
-    frame.iloc[130, 2] = "low"
-    frame.to_csv(tmp_path / "m.csv")
-    message = refused(tmp_path / "m.csv")
-    assert "'low' is not a number" in message
-    assert "line 132, column 's2'" in message
-
-
-@pytest.mark.parametrize("text", ["12%", "<5", "2020-01-05", "-", "1 234"])
-def test_what_may_be_meant_as_a_number_is_no_text(tmp_path, text):
-    FRAME.assign(s2=text).to_csv(tmp_path / "m.csv")
-    assert "is not a number" in refused(tmp_path / "m.csv")
-
-
-@pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet", "feather"])
-def test_tables_without_numbers_are_refused(tmp_path, suffix):
-    path = WRITERS[f"m.{suffix}"](annotated()[["symbol", "biotype"]], tmp_path)
-    assert "number" in refused(path)
-
-
-@pytest.mark.parametrize(
-    "content",
-    ["id,a,b\ng1,x,2\n", "id\ng1\n", "id,a\n", "x\n", ",\n,\n", "id,a\ng1,x\ng2,y\n"],
-)
-def test_tables_of_hardly_anything_are_refused(tmp_path, content):
-    (tmp_path / "m.csv").write_text(content)
-    assert "m.csv" in refused(tmp_path / "m.csv")
-
-
-def test_a_table_of_one_missing_value_is_read(tmp_path):
-    (tmp_path / "m.csv").write_text("id,a\ng1,\n")
-    found, texts, _ = read(tmp_path / "m.csv")
-    assert (found.shape, texts) == ((1, 1), {})
-    assert found.isna().all(axis=None)
-
-
-def test_a_wide_row_with_a_class(tmp_path):
-    n = 5_000
-    lines = ["id,tissue," + ",".join(f"g{i}" for i in range(n))]
-    lines += [f"c{i},lung," + ",".join([f"{i}.5"] * n) for i in range(3)]
-    (tmp_path / "m.csv").write_text("\n".join(lines))
-    found, texts, _ = read(tmp_path / "m.csv", block_bytes=1000)
-    assert found.shape == (3, n)
-    assert list(found.iloc[:, -1]) == [0.5, 1.5, 2.5]
-    assert texts == {"tissue": ["lung"] * 3}
-
-
-def test_a_quote_in_text_that_has_no_end(tmp_path):
-    rows = "".join(f"g{i},a text,{i}\n" for i in range(5))
-    (tmp_path / "m.csv").write_text("id,what,a,\n".replace(",\n", "\n") + rows + 'g9,"open,1\n')
-    assert "line 7" in refused(tmp_path / "m.csv")
-
-
-def test_names_of_positions_are_annotations_beside_a_chromosome() -> None:
-    samples = ["s1", "s2"]
-    assert sure_annotations(["Length", *samples]) == ["Length"]
-    assert sure_annotations(["start", "end", *samples]) == []
-    assert sure_annotations(["Start", "End", *samples], ["Chr"]) == ["Start", "End"]
-    assert sure_annotations(["chr", "start", *samples]) == ["chr", "start"]
-    assert sure_annotations(["logFC", "t", "PValue"]) == []  # a table of results
-    assert sure_annotations(["Length", "s1"]) == []
-    assert sure_annotations(["Start", "Strand", "Length", "s1"]) == ["Start", "Strand", "Length"]
+@pytest.mark.parametrize("name", ["m.tsv", "m.parquet"])
+def test_tables_without_numbers_are_refused(tmp_path, name):
+    WRITERS[name](annotated()[["symbol", "biotype"]], tmp_path / name)
+    assert "number" in refused(tmp_path / name)
 
 
 # ---- decimal commas ------------------------------------------------------------------------------
@@ -202,26 +122,16 @@ def test_commas_that_may_be_thousands_marks_are_not_guessed(tmp_path):
     assert "not clear" in refused(path)
 
 
-def test_commas_after_the_first_rows_name_the_option(tmp_path):
-    path = tmp_path / "m.tsv"
-    rows = "".join(f"g{i}\t{i}\t2\n" for i in range(200))
-    path.write_text(f"id\ta\tb\n{rows}x\t1,5\t2\n")
-    assert "line 202" in refused(path)
-    assert "--decimal comma" in refused(path)
-    assert read(path, decimal="comma")[0].loc["x", "a"] == 1.5
-
-
 # ---- encodings and line ends ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
-@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize(("encoding", "packed"), [("utf-16-le", False), ("utf-16-be", True)])
 def test_utf_16_is_decoded_as_a_stream(tmp_path, encoding, packed):
     mark = {"utf-16-le": codecs.BOM_UTF16_LE, "utf-16-be": codecs.BOM_UTF16_BE}
     frame = pd.concat([FRAME.add_prefix("é𝛼")] * 40, axis=1).set_axis(
         [f"é𝛼{i}" for i in range(160)], axis=1
     )
-    data = mark.get(encoding, b"") + frame.to_csv(sep="\t", lineterminator="\r\n").encode(encoding)
+    data = mark[encoding] + frame.to_csv(sep="\t", lineterminator="\r\n").encode(encoding)
     path = tmp_path / ("m.txt" + ".gz" * packed)
     path.write_bytes(gzip.compress(data) if packed else data)
     same(read(path)[0], frame)
@@ -237,15 +147,8 @@ def test_tables_and_lists_are_read_in_utf_16_and_from_old_macs(tmp_path):
     assert list(text_lines(path)) == [(1, "TP53"), (2, "MDM2")]
 
 
-def test_utf_32_and_utf_16_without_a_mark_are_no_text(tmp_path):
-    for encoding in ("utf-32", "utf-16-le"):
-        (tmp_path / "m.csv").write_bytes(FRAME.to_csv().encode(encoding))
-        assert "binary" in refused(tmp_path / "m.csv")
-
-
-@pytest.mark.parametrize("times", [1, 60])
-def test_lines_of_old_macs(tmp_path, times):
-    frame = pd.concat([FRAME] * times).set_axis([f"g{i}" for i in range(150 * times)])
+def test_lines_of_old_macs_in_more_than_one_chunk(tmp_path):
+    frame = pd.concat([FRAME] * 60).set_axis([f"g{i}" for i in range(150 * 60)])
     frame.to_csv(tmp_path / "m.csv", lineterminator="\r", index_label="id")
     same(read(tmp_path / "m.csv")[0], frame)
 
@@ -261,10 +164,8 @@ TABLE = "id,a,b\ng1,1.5,2\ng2,3,4\n"
         ("# one\n# two\n", "", ["line 1 ('# one')", "line 2"]),
         ("My experiment\n\n% of somebody\n", "", ["My experiment", "line 3"]),
         ("My experiment,,\nsomewhere,in May,\n,,\n", "", ["My experiment", "in May"]),
-        ("", "unit,ng,ng\n", ["line 2 ('unit ng ng')"]),
         ("Title\n", ",counts,counts\n", ["Title", "line 3 ('counts counts')"]),
         (",control,control\n", "", ["line 1 ('control control')"]),
-        ("x" * 300 + "\n", "", ["x" * 60 + "'"]),
     ],
 )
 def test_lines_of_text_above_the_values_are_skipped_and_told(tmp_path, above, below, skipped):
@@ -280,11 +181,8 @@ def test_lines_of_text_above_the_values_are_skipped_and_told(tmp_path, above, be
     "content",
     [
         f"Total,24\n{TABLE}",  # a number
-        f"a title\n7\n{TABLE}",
-        "id,a,b\nclass,x,y\ng1,1,2\ng2,3,4\n",  # two lines that may be the names
         f"one,two,three,four\n{TABLE}",  # more fields than the rows
         "id,a,b\ng1,high,NA\ng2,3,4\n",  # a row with a gap
-        "a title\n" * 60 + TABLE,
     ],
 )
 def test_what_is_not_clear_is_not_skipped(tmp_path, content):
@@ -299,21 +197,14 @@ def test_rows_without_any_value_are_rows(tmp_path):
     assert list(read(tmp_path / "m.csv")[0].index) == ["g0", "g1"]
 
 
-def test_a_matrix_that_is_read_without_notes_is_read_strictly(tmp_path):
-    path = tmp_path / "m.csv"
-    path.write_text(f"My experiment\n{TABLE}")
-    assert refused(path, leave_out=False)
-    annotated().to_csv(path)
-    assert "is text" in refused(path, leave_out=False)
-
-
 # ---- nothing is left out or taken by mistake -----------------------------------------------------
 
 
-@pytest.mark.parametrize("at", [0, 2, 4])
-@pytest.mark.parametrize("index", ["", "index", "Unnamed: 0"])
-@pytest.mark.parametrize("kind", ["csv", "parquet"])
-def test_ids_anywhere_behind_a_numbered_column_lose_no_sample(tmp_path, at, index, kind):
+@pytest.mark.parametrize(
+    ("kind", "at", "index"),
+    [("csv", 0, ""), ("csv", 2, "index"), ("csv", 4, "Unnamed: 0"), ("parquet", 2, "")],
+)
+def test_ids_anywhere_behind_a_numbered_column_lose_no_sample(tmp_path, kind, at, index):
     frame = FRAME.reset_index(drop=True)
     frame.insert(at, "gene", list(FRAME.index))
     path = tmp_path / f"m.{kind}"
@@ -327,7 +218,7 @@ def test_ids_anywhere_behind_a_numbered_column_lose_no_sample(tmp_path, at, inde
     assert not texts
 
 
-@pytest.mark.parametrize("kind", ["csv", "parquet", "index", "feather"])
+@pytest.mark.parametrize("kind", ["csv", "parquet", "index"])
 def test_whole_numbers_that_are_ids_are_the_same_ids_in_every_format(tmp_path, kind):
     frame = annotated()
     frame.index = pd.Index([1000 + 7 * i for i in range(len(frame))], name="entrez_id")
@@ -336,7 +227,6 @@ def test_whole_numbers_that_are_ids_are_the_same_ids_in_every_format(tmp_path, k
         "csv": frame.to_csv,
         "index": frame.to_parquet,
         "parquet": frame.reset_index().to_parquet,
-        "feather": frame.reset_index().to_feather,
     }
     write[kind](path)
     found, texts, _ = read(path)
@@ -345,7 +235,7 @@ def test_whole_numbers_that_are_ids_are_the_same_ids_in_every_format(tmp_path, k
     assert texts["symbol"] == list(frame["symbol"])
 
 
-@pytest.mark.parametrize("word", ["-", "ND", "n.d.", "<LOD", "BDL"])
+@pytest.mark.parametrize("word", ["-", "n.d.", "<LOD", "12%", "2020-01-05", "1 234"])
 def test_words_for_missing_values_make_no_annotation_and_no_line_of_units(tmp_path, word):
     frame = FRAME.astype(object)
     frame.iloc[0] = word
@@ -355,16 +245,3 @@ def test_words_for_missing_values_make_no_annotation_and_no_line_of_units(tmp_pa
     frame.iloc[:, 2] = word
     frame.to_csv(tmp_path / "column.csv")
     assert f"{word!r} is not a number" in refused(tmp_path / "column.csv")
-
-
-def test_words_for_missing_values_may_stand_among_texts(tmp_path):
-    made = FRAME.assign(symbol=["-", "unknown", "A"] * 50)
-    made.to_csv(tmp_path / "m.csv")
-    assert read(tmp_path / "m.csv")[1] == {"symbol": ["-", "unknown", "A"] * 50}
-
-
-def test_values_in_the_place_of_ids_are_refused(tmp_path):
-    (FRAME * 10).round().astype(int).assign(gene=list(FRAME.index)).to_csv(
-        tmp_path / "m.csv", index=False
-    )
-    assert "the first column holds values" in refused(tmp_path / "m.csv")

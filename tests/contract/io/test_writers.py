@@ -8,11 +8,10 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfs_cli.compute.engine import ThreadExecutor
-from sfs_cli.errors import InputError
 from sfs_cli.io.results.writers import (
     CHUNK,
     as_written,
@@ -61,39 +60,12 @@ def test_text_reads_back_whatever_is_in_the_ids(table, form, delimiter):
     assert [r[2] for r in rows][-3:] == ["inf", "NaN", "NaN"]
 
 
-@pytest.mark.parametrize(("form", "delimiter"), [("tsv", "\t"), ("csv", ",")])
-def test_pandas_reads_the_text_as_it_is(table, form, delimiter):
-    import pandas as pd
-
-    content = io.BytesIO(ranking_bytes(table, form, 17))
-    frame = pd.read_csv(content, sep=delimiter, float_precision="round_trip")
-    assert frame["feature"].tolist() == table.feature
-    np.testing.assert_array_equal(frame["score"], table.score)
-
-
 @pytest.mark.parametrize("form", ["tsv", "csv"])
 def test_ids_that_look_like_formulas_are_kept(form):
     ids = ["=HYPERLINK(A1)", "+1", "-1-Sep", "@SUM(A1)"]
     text = ranking_bytes(ranking(ids, np.array([1.0, 2.0, 3.0, 4.0])), form, 10).decode()
     delimiter = "\t" if form == "tsv" else ","
     assert [line.split(delimiter)[1] for line in text.splitlines()[1:]] == ids
-
-
-def test_only_ids_that_need_quotes_have_them():
-    text = ranking_bytes(ranking(["a b", "c,d", 'e"f'], np.array([1.0, 2.0, 3.0])), "tsv", 10)
-    assert text.decode().splitlines()[1:] == ["1\ta b\t1\tok", "2\tc,d\t2\tok", '3\t"e""f"\t3\tok']
-
-
-@pytest.mark.parametrize("digits", [3, 10, 17])
-def test_numbers_have_so_many_significant_digits(digits):
-    scores = np.array([123456.789123456789, 1.23456789123456789e-12, 2 / 3])
-    made = ranking(["a", "b", "c"], scores)
-    expected = [f"{score:.{digits}g}" for score in made.score]
-    for form, delimiter in (("tsv", "\t"), ("csv", ",")):
-        lines = ranking_bytes(made, form, digits).decode().splitlines()[1:]
-        assert [line.split(delimiter)[2] for line in lines] == expected
-    records = json.loads(ranking_bytes(made, "json", digits))
-    assert [r["score"] for r in records] == [float(text) for text in expected]
 
 
 def numbers_near_rounding() -> np.ndarray:
@@ -115,13 +87,13 @@ def written(values: np.ndarray, digits: int) -> list[str]:
     return ["NaN" if v != v else f"{v:.{digits}g}" for v in values.tolist()]
 
 
-@pytest.mark.parametrize("digits", [1, 3, 6, 10, 15, 16, 17])
+@pytest.mark.parametrize("digits", [1, 6, 15, 17])
 def test_numbers_near_the_middle_of_two_decimals_are_rounded_as_python_does(digits):
     values = numbers_near_rounding()
     assert printed(values, digits) == written(values, digits)
 
 
-@settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow])  # time is not the matter
+@settings(max_examples=50)
 @given(st.lists(st.floats() | st.floats(-1e10, 1e10) | st.floats(0, 2)), st.integers(1, 17))
 def test_any_number_is_written_as_python_does(values, digits):
     array = np.array(values, np.float64)
@@ -150,11 +122,6 @@ def test_threads_write_the_same_bytes(tmp_path):
     made = ranking(FeatureIds.of(f"gene {i}" for i in range(m)), scores)
     write_ranking(made, tmp_path / "ranking", form, 10, ThreadExecutor(3).map)
     assert (tmp_path / "ranking").read_bytes() == ranking_bytes(made, form, 10)
-
-
-def test_ids_that_lie_side_by_side_are_written_as_a_list_of_them_is():
-    packed, listed = (ranking(ids, extra={}) for ids in (FeatureIds.of(AWKWARD), AWKWARD))
-    assert ranking_bytes(packed, "tsv", 10) == ranking_bytes(listed, "tsv", 10)
 
 
 def test_json_reads_back(table):
@@ -202,14 +169,6 @@ def test_a_workbook_keeps_names_that_a_spreadsheet_would_change():
     assert [row[1] for row in book.get_sheet_by_index(0).to_python()[1:]] == names[::-1]
 
 
-def test_more_rows_than_are_written_at_a_time():
-    m = CHUNK + 3
-    made = ranking([f"g{i}" for i in range(m)], np.arange(m, dtype=float))
-    lines = ranking_bytes(made, "tsv", 10).decode().splitlines()
-    assert len(lines) == m + 1
-    assert [line.split("\t")[1] for line in lines[1:]] == made.feature
-
-
 @pytest.mark.parametrize("larger", [True, False])
 def test_rnk_says_that_more_is_better(larger):
     made = ranking(["a", "b", "c", "d"], np.array([2.0, -1.0, np.nan, 0.0]), larger)
@@ -230,19 +189,3 @@ def test_rnk_gives_equal_scores_one_metric(larger):
     assert (metric["b"] > metric["a"] > metric["c"]) == larger
     assert min(metric.values()) > 0
     np.testing.assert_allclose(sum(metric.values()), 5, rtol=1e-9)
-
-
-@pytest.mark.parametrize("name", ["a\tb", "a\nb", "a\rb"])
-def test_rnk_refuses_an_id_that_it_cannot_hold(name):
-    with pytest.raises(InputError, match="1 feature id ") as caught:
-        ranking_bytes(ranking([name, "c"], np.array([1.0, 2.0])), "rnk", 10)
-    assert caught.value.where == repr(name)
-    unscored = ranking([name, "c"], np.array([np.nan, 2.0]))
-    assert ranking_bytes(unscored, "rnk", 10) == b"c\t1\n"
-
-
-@pytest.mark.parametrize("form", ["tsv", "csv", "json", "parquet", "rnk", "xlsx"])
-def test_a_file_holds_the_bytes_that_go_to_stdout(tmp_path, form):
-    made = ranking(["a", "b"], np.array([1.0, 2.0]))
-    write_ranking(made, tmp_path / "r", form, 10)
-    assert (tmp_path / "r").read_bytes() == ranking_bytes(made, form, 10)
