@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shlex
-import shutil
 from pathlib import Path
 
 import click
@@ -15,7 +14,6 @@ from sfs_cli.catalog import METHODS
 from sfs_cli.cli.app import app
 from sfs_cli.tables import FILES, RANKING
 from tests.docs.pages import (
-    DOCS,
     ENGINES,
     PAGES,
     ROOT,
@@ -25,16 +23,13 @@ from tests.docs.pages import (
     runnable,
     text_of,
 )
-from tests.docs.workflows.commands import tool, write_script
-from tests.docs.workflows.test_slurm_scripts import SBATCH, SINFO
 
 pytestmark = pytest.mark.any_python
 
 OUTPUTS = r"(?:--out|--write-h5ad|--write-matrix|--weights-out|sfs convert \S+|shard init) (\S+)"
-CLUSTER = DOCS / "guides" / "cluster.md"
 ALL = [ROOT / "README.md", *PAGES, ROOT / "workflows" / "README.md"]
 LONG = ("bulk", "cluster", "evaluate", "single-cell", "start")
-"""Pages that take a quarter of a minute and more, or start workers of Dask: these are nightly."""
+"""Pages that take a quarter of a minute and more, or start workers of Dask: tests/nightly."""
 
 
 def commands_of(page: Path) -> list[str]:
@@ -82,18 +77,9 @@ def test_commands_have_the_options_that_they_are_given(page: Path) -> None:
         group.make_context(name, verbs, context.parent).close()
 
 
-@pytest.mark.parametrize(
-    "page",
-    [
-        pytest.param(page, marks=pytest.mark.nightly) if page.stem in LONG else page
-        for page in PAGES
-    ],
-    ids=lambda page: page.stem,
-)
-def test_a_reader_can_follow_the_page(
-    page: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    reader = Reader(tmp_path)
+def follow(page: Path, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Run the commands and the program of a page, and look at the tables that they write."""
+    reader = Reader(folder)
     for command in commands_of(page):
         if not command.startswith(SET_UP) and not any(name in command for name in ENGINES):
             reader.follow_here(command, capfd)
@@ -104,29 +90,10 @@ def test_a_reader_can_follow_the_page(
             check_columns(table)
 
 
-@pytest.mark.nightly
-def test_arrays_of_slurm(tmp_path: Path) -> None:
-    reader = Reader(tmp_path)
-    shutil.copytree(ROOT / "workflows", reader.folder / "workflows")
-    write_script(tmp_path / "bin" / "sbatch", SBATCH, log=str(tmp_path / "jobs"))
-    write_script(tmp_path / "bin" / "sinfo", SINFO)
-    (command,) = (c for c in commands_of(CLUSTER) if c.startswith("workflows/"))
-    done = reader.run(command)
-    assert done.returncode == 0, done.stderr
-    assert (reader.folder / "results" / "arrays" / "ranking.tsv").is_file()
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("name", ENGINES)
-def test_engines(name: str, tmp_path: Path) -> None:
-    program = tool(name, f"SFS_{name.upper()}")
-    reader = Reader(tmp_path)
-    shutil.copytree(ROOT / "workflows", reader.folder / "workflows")
-    write_script(tmp_path / "bin" / name, '#!/bin/sh\nexec "{program}" "$@"\n', program=program)
-    config = reader.folder / "workflows" / "snakemake" / "config" / "config.yaml"
-    assert "\nshards: 8\n" in config.read_text()
-    config.write_text(config.read_text().replace("\nshards: 8\n", "\nshards: 2\n"))
-    (command,) = (c for c in commands_of(CLUSTER) if f"&& {name}" in c)
-    done = reader.run(command)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert any(reader.folder.joinpath("workflows").rglob("ranking.tsv"))
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if page.stem not in LONG], ids=lambda page: page.stem
+)
+def test_a_reader_can_follow_the_page(
+    page: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    follow(page, tmp_path, capfd)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import ast
 import importlib.util
 import re
-import shutil
-import subprocess
 import sys
 import tomllib
 from importlib.metadata import packages_distributions
@@ -16,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from sfs_cli.cli.app import app
-from tests.docs.pages import Reader, console_blocks, text_of
+from tests.docs.pages import text_of
 from tests.places import ROOT
 
 pytestmark = pytest.mark.any_python
@@ -92,45 +90,3 @@ def test_every_command_has_a_manual_page_with_all_its_options(tmp_path):
     assert "sfs rank expression.csv" in pages["sfs-rank"].replace("\\", "")
     with pytest.raises(SystemExit, match="usage"):
         make.main([])
-
-
-@pytest.mark.nightly
-@pytest.mark.skipif(shutil.which("groff") is None, reason="groff is not installed")
-def test_manual_pages_are_free_of_mistakes_in_troff(tmp_path):
-    script("make_man").main([str(tmp_path)])
-    paths = sorted(tmp_path.iterdir())
-    for path in [paths[0], tmp_path / "sfs-rank.1", tmp_path / "sfs-shard.1"]:
-        done = subprocess.run(
-            ["groff", "-man", "-ww", "-Tutf8", str(path)], capture_output=True, check=True
-        )
-        assert done.stderr == b""
-        assert b"SEE ALSO" in re.sub(rb".\x08", b"", done.stdout)
-
-
-@pytest.mark.nightly
-def test_commands_of_the_readme_leave_a_clone_clean(tmp_path, capfd):
-    """Files that they write are ignored, or in folders that are."""
-    if shutil.which("git") is None or not (ROOT / ".git").exists():
-        pytest.skip("this is no clone")
-    reader = Reader(tmp_path)
-    for block in console_blocks(README):
-        for command in block:
-            if not command.startswith(("pip", "tests/")):
-                reader.follow_here(command, capfd)
-    written = [
-        str(path.relative_to(reader.folder)) for path in reader.folder.rglob("*") if path.is_file()
-    ]
-    tracked = subprocess.run(
-        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
-    ).stdout.splitlines()
-    new = sorted(set(written) - set(tracked))
-    assert len(new) > 10
-    ignored = subprocess.run(
-        ["git", "check-ignore", "--no-index", "--stdin"],
-        cwd=ROOT,
-        input="\n".join(new),
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout.splitlines()
-    assert set(new) - set(ignored) == set()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import struct
 import subprocess
 import sys
@@ -104,16 +103,6 @@ def size_of(picture: Path) -> tuple[int, int]:
 def test_the_picture_is_small():
     assert PICTURE.stat().st_size < 150_000
     assert size_of(PICTURE)[0] == 1000
-
-
-@pytest.mark.nightly
-def test_the_script_makes_the_picture(tmp_path: Path):
-    if not any(map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))):
-        pytest.skip("no browser is installed")
-    script = str(DOCS / "make_pictures.py")
-    done = subprocess.run([sys.executable, script, str(tmp_path)], cwd=ROOT, check=False)
-    assert done.returncode == 0
-    assert size_of(tmp_path / PICTURE.name) == size_of(PICTURE)
 
 
 def test_the_version_to_cite_is_that_of_the_package():

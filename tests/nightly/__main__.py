@@ -26,7 +26,7 @@ OF_THAT_TIME = (
 )
 
 
-def call(*command: str | Path, **variables: str | Path) -> None:
+def call(*command: str | Path | int, **variables: str | Path) -> None:
     """Run a command in the root of the project, whose output is shown as it comes."""
     words = [str(word) for word in command]
     print("$", *words, flush=True)
@@ -56,11 +56,11 @@ def old_anndata() -> Path:
 
 
 def nightly_tests() -> None:
-    """Run the tests marked nightly, with every program and library that some of them need."""
+    """Run tests/nightly, with every program and library that some of its tests need."""
     engines = environment("workflows", "snakemake>=9", "pandas", "nf-core", "multiqc", "snakefmt")
     cells = environment("cells", "scanpy", "squidpy", "muon")
     call(
-        *(ROOT / "tests" / "run.sh", "-m", "nightly"),
+        *(ROOT / "tests" / "run.sh", "tests/nightly"),
         SFS_SNAKEMAKE=engines / "snakemake",
         SFS_SNAKEFMT=engines / "snakefmt",
         SFS_NF_CORE=engines / "nf-core",
@@ -77,7 +77,7 @@ def newest_releases() -> None:
     for version in found:
         venv = ROOT / f".venv-nightly-{version}"
         call(
-            *(ROOT / "tests" / "run.sh", "-m", "not nightly and not any_python"),
+            *(ROOT / "tests" / "run.sh", "-m", "not any_python"),
             PYTHON=interpreter(version),
             VENV=venv,
             RELEASES="newest",
@@ -97,6 +97,18 @@ def interpreter(version: str) -> str:
     return ""
 
 
+def orders() -> None:
+    """Run the tests of a landing in two random orders, with one worker and with two."""
+    venv = ROOT / ".venv-nightly-orders"
+    if not venv.is_dir():
+        call(PYTHON, "-m", "venv", venv)
+    call(venv / "bin" / "python", "-m", "pip", "install", "--quiet", "pytest-randomly")
+    for seed in (1, 2):
+        for workers in (1, 2):
+            options = ("-n", workers, f"--randomly-seed={seed}")
+            call(ROOT / "tests" / "run.sh", *options, VENV=venv)
+
+
 def calibration() -> None:
     """Count the p-values of null features, of every null, graph and kind of data."""
     call(sys.executable, "-m", "tools.benchmarks.calibration", "--quick", "--jobs", "2")
@@ -105,6 +117,7 @@ def calibration() -> None:
 PROGRAMS: dict[str, Callable[[], None]] = {
     "tests": nightly_tests,
     "newest": newest_releases,
+    "orders": orders,
     "calibration": calibration,
 }
 

@@ -13,8 +13,6 @@ from tests.making import write_labels, write_parquet
 from tests.oracles import similarities, spec
 from tests.unit.methods.helpers import GAMMAS, gamma_options, run_scores
 
-pytestmark = pytest.mark.nightly  # needs /work/shared
-
 FEATURES = 400
 K = 7
 

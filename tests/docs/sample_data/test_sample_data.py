@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import anndata
 import numpy as np
 import pandas as pd
 import pytest
@@ -149,17 +148,3 @@ def test_pathways_named_in_the_readme_are_the_enriched_ones(
     assert max(sizes) <= 60
     assert all(len(set(m)) == len(m) for m in study.pathways.values())
     assert sum(sizes) > len(set().union(*study.pathways.values()))
-
-
-@pytest.mark.nightly
-def test_script_makes_an_h5ad(study: Study, sample_data: Path, tmp_path: Path) -> None:
-    target = tmp_path / "cells.h5ad"
-    subprocess.run([sys.executable, str(sample_data / "make_h5ad.py"), str(target)], check=True)
-    adata = anndata.read_h5ad(target)
-    assert list(adata.obs_names) == list(study.expression.index)
-    assert list(adata.var_names) == list(study.expression)
-    assert np.allclose(adata.X, study.expression.to_numpy(), rtol=1e-6)
-    assert list(adata.obs["tissue"]) == list(study.labels.loc[adata.obs_names, "tissue"])
-    graph = adata.obsp["connectivities"]
-    assert (graph != graph.T).nnz == 0
-    assert graph.sum(axis=1).min() >= 8

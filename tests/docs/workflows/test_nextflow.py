@@ -5,9 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
-import subprocess
-from hashlib import md5
 from pathlib import Path
 
 import pytest
@@ -15,14 +12,10 @@ import yaml
 
 from sfs_cli.options.select import _READING as READING
 from tests.docs.workflows.commands import (
-    BLOCKS,
     MATRIX,
     WORKFLOWS,
     environment,
     ranked,
-    run,
-    tool,
-    write_script,
 )
 from tests.docs.workflows.nextflow_tasks import run_task
 
@@ -30,24 +23,10 @@ pytestmark = pytest.mark.any_python
 
 FOLDER = WORKFLOWS / "nextflow"
 NAMES = (*("rank", "fuse", "shardinit", "shardrun", "shardmerge", "select", "evaluate", "report"),)
-SHARDS = 2
 LABELS = MATRIX.parent / "labels.tsv"
-PARSE = """
-import org.codehaus.groovy.control.*
-args.each { file ->
-    def unit = new CompilationUnit()
-    unit.addSource(new File(file))
-    unit.compile(Phases.CONVERSION)
-}
-"""
 TESTS = ["sample data", "sample data - stub"]
 UNSTABLE = {"record", "report", "similarity", "plan", "parts"}
 # the container of a module is asked of a Nextflow, and the one of this test answers nothing
-KNOWN = {"container_links", "docker_tag", "singularity_tag"}
-NO_NEXTFLOW = """#!/bin/sh
-# what nf-core asks a Nextflow for
-echo nextflow version 25.04.0.5944
-"""
 
 
 @pytest.fixture
@@ -59,139 +38,12 @@ def ranking(folder: Path) -> bytes:
     return (folder / "plain.ranking.tsv").read_bytes()
 
 
-def shard_tasks(tmp_path: Path, env: dict[str, str], number: int, made: list[Path]) -> list[Path]:
-    """Run the tasks of a pass; return the folders of parts, which they made and nothing else."""
-    folders = []
-    for shard in range(1, SHARDS + 1):
-        folder = run_task(
-            "shardrun",
-            tmp_path / f"run-{number}-{shard}",
-            {
-                "plan": [tmp_path / "init" / "plain.plan"],
-                "parts": made,
-                "matrix": [MATRIX],
-                "files": [LABELS],
-            },
-            env,
-            number=str(number),
-            shard=str(shard),
-        )
-        folders.append(folder / f"plain.round-{number}.shard-{shard}")
-        assert folders[-1].is_dir()
-    return folders
-
-
-@pytest.mark.nightly
-def test_scripts_of_the_shards_make_the_bytes_of_one_run(tmp_path, env):
-    method = (*BLOCKS, "--method", "sselect", "--variant", "cut-value", "--labels")
-    inputs = {"matrix": [MATRIX], "files": [LABELS]}
-    args = " ".join([*method, f"{LABELS.name}:tissue"])
-    run_task("shardinit", tmp_path / "init", inputs, env, shards=str(SHARDS), args=args)
-    plan = tmp_path / "init" / "plain.plan"
-    before = sorted(plan.rglob("*"))
-    first = shard_tasks(tmp_path, env, 1, [])
-    second = shard_tasks(tmp_path, env, 2, first)
-    assert all(list(folder.rglob("*.npz")) for folder in first + second)
-    assert sorted(plan.rglob("*")) == before
-    files = {"plan": [plan], "parts": first + second, "matrix": [MATRIX], "files": [LABELS]}
-    merged = run_task("shardmerge", tmp_path / "merge", files, env)
-    whole = ranked(tmp_path / "plain", [*method, f"{LABELS}:tissue"], env)
-    assert ranking(merged) == whole["ranking.tsv"]
-
-
 def test_script_of_rank_finds_its_files(tmp_path, env):
     args = "--method fisher --labels labels.tsv:tissue"
     files = {"matrix": [MATRIX], "files": [LABELS]}
     folder = run_task("rank", tmp_path / "task", files, env, args=args)
     options = ["--method", "fisher", "--labels", f"{LABELS}:tissue"]
     assert ranking(folder) == ranked(tmp_path / "plain", options, env)["ranking.tsv"]
-
-
-INPUTS: dict[str, dict[str, list[Path]]] = {
-    "rank": {"matrix": [MATRIX], "files": []},
-    "fuse": {"matrix": [MATRIX], "files": []},
-    "shardinit": {"matrix": [MATRIX], "files": []},
-    "shardrun": {"plan": [], "parts": [], "matrix": [MATRIX], "files": []},
-    "select": {"ranking": [], "record": [], "matrix": [], "files": []},
-    "evaluate": {"ranking": [], "record": [], "matrix": [MATRIX], "files": []},
-    "report": {"ranking": [], "record": [], "matrix": [MATRIX], "files": []},
-}
-
-
-def outputs(name: str) -> list[str]:
-    """Return the patterns of the outputs that are always there, of files named plain."""
-    text = (FOLDER / f"modules/local/sfs/{name}/main.nf").read_text()
-    found = re.findall(r'path\("\$\{prefix\}(\S*?)"\), emit: \w+$', text, re.M)
-    assert found
-    return found
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("name", sorted(INPUTS))
-def test_stubs_make_the_files_of_the_outputs(name, tmp_path, env):
-    values = {"shards": "2", "number": "1", "shard": "1", "args": "--format csv"}
-    folder = run_task(name, tmp_path / "task", INPUTS[name], env, label="stub", **values)
-    begin = {"select": "plain_selected", "evaluate": "plain_evaluated"}.get(name, "plain")
-    begin = "plain.round-1.shard-1" if name == "shardrun" else begin
-    for pattern in outputs(name):
-        assert list(folder.glob(f"{begin}{pattern}")), pattern
-    if name == "rank":
-        assert (folder / "plain.ranking.csv").exists()
-
-
-@pytest.mark.nightly
-def test_the_stub_of_merge_follows_the_format_of_the_plan(tmp_path, env):
-    values = {"shards": "2", "args": "--format parquet"}
-    made = run_task("shardinit", tmp_path / "i", INPUTS["shardinit"], env, label="stub", **values)
-    status = json.loads((made / "plain.status.json").read_text())
-    assert status["passes"][0]["missing"] == [1, 2]
-    files = INPUTS["shardrun"] | {"plan": [made / "plain.plan"]}
-    folder = run_task("shardmerge", tmp_path / "m", files, env, label="stub")
-    assert (folder / "plain.ranking.parquet").exists()
-
-
-@pytest.mark.nightly
-def test_select_and_evaluate_read_what_rank_has_made(tmp_path, env):
-    made = run_task("rank", tmp_path / "rank", INPUTS["rank"], env, args="--method variance")
-    files = {
-        "ranking": [made / "plain.ranking.tsv"],
-        "record": [made / "plain.run.json"],
-        "matrix": [],
-        "files": [],
-    }
-    files |= {"matrix": [MATRIX]}
-    chosen = run_task("select", tmp_path / "select", files, env, args="--top 7")
-    assert len((chosen / "plain_selected.selected.txt").read_text().split()) == 7
-    files |= {"files": [LABELS]}
-    args = "--labels labels.tsv:tissue --splits 3 --repeats 1 --lengths 10"
-    worth = run_task("evaluate", tmp_path / "evaluate", files, env, args=args)
-    assert (worth / "plain_evaluated.evaluation.tsv").exists()
-
-
-@pytest.mark.nightly
-def test_report_makes_the_page_of_rank_and_of_merge(tmp_path, env):
-    args = "--method fisher --labels labels.tsv:tissue"
-    inputs = {"matrix": [MATRIX], "files": [LABELS]}
-    made = run_task("rank", tmp_path / "rank", inputs, env, args=args)
-    values = {"shards": "1", "args": args}
-    plan = run_task("shardinit", tmp_path / "init", inputs, env, **values) / "plain.plan"
-    merging = inputs | {"plan": [plan], "parts": []}
-    merged = run_task("shardmerge", tmp_path / "merge", merging, env, args="")
-    shutil.rmtree(tmp_path / "init")  # of another machine
-    for folder in (made, merged):
-        of = {"ranking": [folder / "plain.ranking.tsv"], "record": [folder / "plain.run.json"]}
-        page = run_task("report", tmp_path / f"{folder.name}-page", of | inputs, env, args="")
-        wanted = (made / "plain.report.html").read_bytes()
-        assert (page / "plain.report.html").read_bytes() == wanted
-
-
-@pytest.mark.nightly
-def test_fuse_writes_a_similarity(tmp_path, env):
-    files = {"matrix": [MATRIX], "files": [LABELS]}
-    args = "--source tissue=labels:labels.tsv:tissue --source all=target:"
-    folder = run_task("fuse", tmp_path / "task", files, env, args=args)
-    assert (folder / "plain.npz").stat().st_size > 0
-    assert (folder / "plain.npz.run.json").exists()
 
 
 def test_every_module_has_its_files_and_describes_its_channels():
@@ -245,22 +97,6 @@ def test_snapshots_are_of_these_tests_and_of_no_machine(name):
             assert "md5" not in made
 
 
-@pytest.mark.nightly
-def test_the_snapshot_of_rank_has_the_bytes_of_its_task(tmp_path, env):
-    folder = FOLDER / "modules/local/sfs/rank/tests"
-    args = re.search(r"ext.args = '(.*)'", (folder / "nextflow.config").read_text())
-    assert args
-    files = {"matrix": [MATRIX], "files": [LABELS]}
-    values = {"meta.id": "test", "args": args[1]}
-    made = run_task("rank", tmp_path / "task", files, env, **values)
-    snapshot = json.loads((folder / "main.nf.test.snap").read_text())["sample data"]["content"][0]
-    [[_, ranking]], [[_, multiqc]] = snapshot["ranking"], snapshot["multiqc"]
-    there = [made / f"test.{name}" for name in ("ranking.tsv", "sfs_general_mqc.json")]
-    there.append(made / "test.sfs_mqc.json")
-    held = [f"{path.name}:md5,{md5(path.read_bytes()).hexdigest()}" for path in there]
-    assert [ranking, *multiqc] == held
-
-
 def test_the_module_of_select_gives_the_matrix_to_the_rules_that_read_it():
     text = (FOLDER / "modules/local/sfs/select/main.nf").read_text()
     named = re.search(r"def reads = args =~ /.*--\((.*?)\)", text)
@@ -298,98 +134,6 @@ def test_pipeline_includes_modules_that_are_there():
     assert used >= {*NAMES, "multiqc"}  # the pipeline uses all of them
 
 
-@pytest.mark.nightly
-def test_files_are_groovy(tmp_path):
-    jar = tool("groovy.jar", "SFS_GROOVY_JAR")
-    script = tmp_path / "parse.groovy"
-    script.write_text(PARSE)
-    files = [str(path) for path in [*FOLDER.rglob("*.nf"), *FOLDER.rglob("conf/*.config")]]
-    assert len(files) == len(NAMES) + 9  # MultiQC, the pipeline in four files, four configurations
-    command = ["java", "-cp", jar, "groovy.ui.GroovyMain", str(script), *files]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-
-
-def commit(folder: Path, env: dict[str, str]) -> None:
-    who = ("-c", "user.name=sfs", "-c", "user.email=sfs@example.org")
-    for arguments in (("init", "-q", "-b", "master"), ("add", "-A"), (*who, "commit", "-qm", "x")):
-        assert run(["git", *arguments], folder, env).returncode == 0
-
-
-@pytest.mark.nightly
-def test_modules_have_the_form_of_nf_core(tmp_path, env):
-    nf_core = tool("nf-core", "SFS_NF_CORE")
-    write_script(tmp_path / "bin" / "nextflow", NO_NEXTFLOW)
-    modules = tmp_path / "remote" / "modules"
-    (modules / "sfs").mkdir(parents=True)
-    for name in ("environment-schema.json", "meta-schema.json"):  # nf-core's own are not here
-        (modules / name).write_text("{}")
-    (modules.parent / ".nf-core.yml").write_text("repository_type: modules\norg_path: sfs\n")
-    shutil.copytree(FOLDER, tmp_path / "pipeline")
-    (tmp_path / "pipeline" / ".nf-core.yml").write_text(
-        "repository_type: pipeline\nnf_core_version: 4.2.1\n"
-    )
-    commit(modules.parent, env)
-    commit(tmp_path / "pipeline", env)
-    run(["git", "clone", "-q", "--bare", "remote", "bare.git"], tmp_path, env)
-    command = [nf_core, "modules", "--git-remote", str(tmp_path / "bare.git"), "--branch", "master"]
-    quiet = {"NFCORE_NO_VERSION_CHECK": "1", "XDG_CONFIG_HOME": str(tmp_path / "config")}
-    done = run([*command, "lint", "--local", "--plain-text"], tmp_path / "pipeline", env | quiet)
-    said = done.stdout + done.stderr
-    assert done.returncode == 0, said
-    assert set(re.findall(r"^sfs/\w+ (\w+)$", said, re.M)) <= KNOWN, said
-    assert "0 Tests Failed" in said
-    assert re.search(r"(\d{2,}) Tests Passed", said), said
-
-
-@pytest.mark.nightly
-def test_the_pipeline_has_the_form_of_nf_core(nextflow, tmp_path, env):
-    """Lifted into a repository of its own, but for what nf-core has of its own."""
-    nf_core = tool("nf-core", "SFS_NF_CORE")
-    (tmp_path / "bin" / "nextflow").symlink_to(nextflow[0])
-    modules = tmp_path / "remote" / "modules"
-    (modules / "nf-core").mkdir(parents=True)
-    for name in ("environment-schema.json", "meta-schema.json"):
-        (modules / name).write_text("{}")
-    (tmp_path / "remote/subworkflows").mkdir()
-    (tmp_path / "remote/subworkflows/yaml-schema.json").write_text("{}")
-    (tmp_path / "remote/.nf-core.yml").write_text("repository_type: modules\norg_path: nf-core\n")
-    shutil.copytree(FOLDER, tmp_path / "pipeline", ignore=shutil.ignore_patterns("work", ".next*"))
-    commit(tmp_path / "remote", env)
-    commit(tmp_path / "pipeline", env)
-    kept = tmp_path / "config" / "nfcore" / "nf-core"
-    kept.mkdir(parents=True)
-    run(["git", "clone", "-q", str(tmp_path / "remote"), "modules"], kept, env)
-    quiet = {"NFCORE_NO_VERSION_CHECK": "1", "XDG_CONFIG_HOME": str(tmp_path / "config")}
-    command = [nf_core, "--hide-progress", "pipelines", "lint", "--plain-text"]
-    done = run(command, tmp_path / "pipeline", env | quiet)
-    said = done.stdout + done.stderr
-    assert done.returncode == 0, said
-    assert "0 Tests Failed" in said
-    assert int(re.search(r"(\d+) Tests Passed", said)[1]) > 100
-
-
-SHEETS = [
-    ("name\tmatrix\na\tm.csv\na\tm.csv\n", "line 3: the name 'a' is there twice"),
-    ("matrix\toptions\nm.csv\t\n", "the columns are name"),
-    ("name\tmatrix\na b\tm.csv\n", "line 2: the name 'a b'"),
-    ("name\tmatrix\na\tnone.csv\n", "line 2: there is no"),
-    ("name\tmatrix\toptions\na\tm.csv\t--title 'x\n", "is not closed"),
-    ("name\tmatrix\toptions\na\tm.csv\t--memory 2G\n", "the pipeline gives --memory"),
-    ("name\tmatrix\toptions\na\tm.csv\t--out x\n", "the pipeline gives --out"),
-    ("name\tmatrix\toptions\na\tm.csv\t--weights-out=x\n", "the pipeline gives --weights-out"),
-    ("name\tmatrix\toptions\na\tm.csv\t--methd x\n", "--methd is no option of sfs rank in shards"),
-    ("name\tmatrix\toptions\na\tm.csv\t--method x\n", "unknown value 'x' of --method"),
-    ("name\tmatrix\toptions\na\tm.csv\t--neighbors 0\n", "--neighbors 0 is too small"),
-    ("name\tmatrix\toptions\na\tm.csv\t--neighbors 2.5\n", "--neighbors is a whole number"),
-    ("name\tmatrix\toptions\na\tm.csv\t--labels\n", "--labels needs a value"),
-    ("name\tmatrix\toptions\na\tm.csv\t--modules=2\n", "--modules takes no value"),
-    ("name\tmatrix\tselect\na\tm.csv\t--matrix x\n", "the pipeline gives --matrix"),
-    ("name\tmatrix\tselect\na\tm.csv\ttop 3\n", "top is no option of sfs select"),
-    ("name\tmatrix\tfiles\na\tm.csv\t'x\n", "is not closed"),
-]
-
-
 @pytest.fixture
 def nextflow(env, tmp_path) -> list[str]:
     env["NXF_ANSI_LOG"] = "false"
@@ -399,66 +143,3 @@ def nextflow(env, tmp_path) -> list[str]:
     (tmp_path / "m.csv").symlink_to(MATRIX)
     command = [found, "run", str(FOLDER), "-profile", "test", "--outdir", "out", "-w", "work"]
     return [*command, "--skip_multiqc"]
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize(("sheet", "said"), SHEETS)
-def test_a_bad_sheet_is_refused_before_anything_runs(nextflow, sheet, said, tmp_path, env):
-    (tmp_path / "sheet.tsv").write_text(sheet)
-    done = run([*nextflow, "--input", "sheet.tsv"], tmp_path, env)
-    assert done.returncode != 0
-    assert said in done.stdout + done.stderr
-    assert not list((tmp_path / "work").glob("??/*"))
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("words", [["--shard", "3"], ["--shards", "0"], ["--shards", "two"]])
-def test_wrong_parameters_are_refused(nextflow, words, tmp_path, env):
-    done = run([*nextflow, *words], tmp_path, env)
-    assert done.returncode != 0
-    assert words[0][2:] in done.stdout + done.stderr
-    assert not list((tmp_path / "work").glob("??/*"))
-
-
-@pytest.mark.nightly
-def test_the_profile_of_the_tests_uses_every_module(nextflow, tmp_path, env):
-    multiqc = tool("multiqc", "SFS_MULTIQC")
-    env["PATH"] += f"{os.pathsep}{Path(multiqc).parent}"
-    words = [word for word in nextflow if word != "--skip_multiqc"]
-    done = run(words, tmp_path, env)
-    assert done.returncode == 0, done.stdout + done.stderr
-    out = tmp_path / "out"
-    options = ["--method", "spec", "--similarity", "knn", "--block-size", "500"]
-    whole = ranked(tmp_path / "plain", options, env)
-    assert (out / "plain/plain.ranking.tsv").read_bytes() == whole["ranking.tsv"]
-    fused = ["--source", f"tissue=labels:{LABELS}:tissue", "--out", "f.npz"]
-    assert run(["sfs", "fuse", str(MATRIX), *fused], tmp_path, env).returncode == 0
-    options = ["--method", "spec", "--similarity-file", f"{tmp_path}/f.npz", "--block-size", "500"]
-    whole = ranked(tmp_path / "tissue", options, env)
-    assert (out / "tissue/tissue.ranking.tsv").read_bytes() == whole["ranking.tsv"]
-    made = (out / "tissue/tissue_selected.selected.txt").read_text().split()
-    assert len(made) == 20
-    assert (out / "tissue/tissue_evaluated.evaluation.tsv").exists()
-    assert "Features of the tissue" in (out / "tissue/tissue.report.html").read_text()
-    assert (out / "multiqc/multiqc_report.html").exists()
-    ended = {path.name.partition("_20")[0] for path in (out / "pipeline_info").iterdir()}
-    assert {"execution_trace", "execution_timeline", "execution_report"} <= ended
-
-
-@pytest.mark.nightly
-def test_shards_in_scratch_make_the_bytes_of_one_run(nextflow, tmp_path, env):
-    named = tmp_path / "m[1].csv"
-    named.symlink_to(MATRIX)
-    options = "--block-size 100 --method fisher --labels labels.tsv:tissue --title 'a $(b)'"
-    (tmp_path / "two words.txt").write_text("")  # names may have spaces
-    files = f"{LABELS} '{tmp_path}/two words.txt'"
-    (tmp_path / "sheet.tsv").write_text(
-        f"\ufeffname\tmatrix\toptions\tfiles\nx\t{named}\t{options}\t{files}\n"
-    )
-    words = [*nextflow, "--input", "sheet.tsv", "-process.scratch", "true"]
-    for shards, out in (("1", "whole"), ("3", "out")):
-        done = run([*words, "--shards", shards, "--outdir", out], tmp_path, env)
-        assert done.returncode == 0, done.stdout + done.stderr
-    for name in ("ranking.tsv", "report.html", "sfs_mqc.json"):
-        whole = (tmp_path / "whole/x" / f"x.{name}").read_bytes()
-        assert (tmp_path / "out/x" / f"x.{name}").read_bytes() == whole

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import sfs_cli
-from tests.docs.workflows.commands import WORKFLOWS, environment, run, tool
+from tests.docs.workflows.commands import environment, run
 from tests.running import run_here
 
 N, M = 40, 300
@@ -71,13 +71,6 @@ def test_scikit_learn(cells, shell):
     assert set(selector.get_feature_names_out()) == set(features(shell)[:25])
 
 
-@pytest.mark.nightly
-def test_dask(cells, shell):
-    pytest.importorskip("distributed")
-    given = ("--executor", "dask", "--threads", "2", "--block-size", "64")
-    assert sfs(cells.parent, "rank", cells, *OPTIONS, *given) == shell
-
-
 def test_shards(cells, shell, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     for words in (
@@ -88,18 +81,3 @@ def test_shards(cells, shell, tmp_path, monkeypatch, capfd):
         done = run_here(["shard", *words], capfd)
         assert done.code == 0, done.err
     assert (tmp_path / "out" / "ranking.tsv").read_text() == shell
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("shards", [1, 2])
-def test_nextflow(shards, cells, shell, tmp_path):
-    row = ("cells", str(cells), " ".join((*OPTIONS, "--block-size", "64")))
-    (tmp_path / "sheet.tsv").write_text("name\tmatrix\toptions\n" + "\t".join(row) + "\n")
-    command = [
-        *(tool("nextflow", "SFS_NEXTFLOW"), "run", str(WORKFLOWS / "nextflow"), "-profile", "test"),
-        *("--input", "sheet.tsv", "--outdir", "out", "-w", "work", "--shards", str(shards)),
-        "--skip_multiqc",
-    ]
-    done = run(command, tmp_path, environment(tmp_path / "bin", NXF_ANSI_LOG="false"))
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert (tmp_path / "out" / "cells" / "cells.ranking.tsv").read_text() == shell

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import os
-import shutil
 import sys
 from importlib import util
 from pathlib import Path
@@ -14,13 +11,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.docs.workflows.commands import WORKFLOWS, run
-from tests.places import ROOT
+from tests.docs.workflows.commands import WORKFLOWS
 
 pytestmark = pytest.mark.any_python
 
 PROGRAM = WORKFLOWS / "reproduce" / "reproduce.py"
-DATA = os.environ.get("SFS_PAPER_DATA", "")
 
 
 @pytest.fixture(scope="module")
@@ -51,37 +46,6 @@ def folder(tmp_path_factory) -> Path:
     return root
 
 
-def reproduced(folder: Path, out: Path, *options: str) -> tuple[list[dict[str, str]], str]:
-    """Run the program; return the rows of its table, and what it said."""
-    command = [sys.executable, str(PROGRAM), str(folder), "--out", str(out), *options]
-    done = run(command, out.parent, {**os.environ, "PYTHONPATH": str(ROOT)})
-    assert done.returncode == 0, done.stderr
-    with out.open(newline="") as lines:
-        return list(csv.DictReader(lines, delimiter="\t")), done.stderr
-
-
-@pytest.mark.nightly
-def test_a_small_table_on_simulated_data(folder, tmp_path):
-    options = ["--tables", "2.4", "--sets", "COLON", "PIX10P", "--splits", "2", "--jobs", "1"]
-    rows, said = reproduced(folder, tmp_path / "table.tsv", *options)
-    ours = {row["method"]: row for row in rows if row["data set"] == "COLON"}
-    assert list(ours) == ["ReliefF", "Fisher Score", "AROM-SVM", "phi1", "phi2", "phi3"]
-    for row in ours.values():
-        near = float(row["ours"]) - float(row["paper"])
-        assert float(row["difference"]) == pytest.approx(near, abs=0.0011)
-        assert float(row["standard error"]) >= 0
-        assert bool(row["reason"]) == (abs(near) > 0.05)
-    # phi2 on the graph of the labels is the Fisher Score (Eq. 3.14)
-    assert ours["phi2"]["ours"] == ours["Fisher Score"]["ours"]
-    assert float(ours["Fisher Score"]["ours"]) > 0.8  # 1-NN on planted genes
-    absent = [row for row in rows if row["data set"] == "PIX10P"]
-    assert len(absent) == 6
-    assert all(row["ours"] == "absent" and not row["difference"] for row in absent)
-    assert "6 of 12 numbers" in said
-    # the numbers do not depend on how many processes there are
-    assert reproduced(folder, tmp_path / "two.tsv", *options[:-1], "2")[0] == rows
-
-
 @pytest.mark.parametrize(
     ("options", "named"),
     [
@@ -96,36 +60,6 @@ def test_bad_arguments_are_refused(program, folder, options, named, capsys):
         program.main([str(folder), *options])
     assert end.value.code == 2
     assert named in capsys.readouterr().err.splitlines()[-1]
-
-
-@pytest.mark.nightly
-def test_samples_without_label_are_counted(folder, tmp_path):
-    shutil.copytree(folder / "colon", tmp_path / "colon")
-    labels = tmp_path / "colon" / "labels.tsv"
-    labels.write_text("".join(labels.read_text().splitlines(keepends=True)[:-2]))
-    command = [sys.executable, str(PROGRAM), str(tmp_path), "--tables", "2.4", "--splits", "1"]
-    done = run(command, tmp_path, {**os.environ, "PYTHONPATH": str(ROOT)})
-    assert done.returncode == 3
-    assert "2 of 30 samples have no label" in done.stderr
-    assert "Traceback" not in done.stderr
-
-
-@pytest.mark.nightly
-def test_method_that_fails_is_a_row(folder, tmp_path):
-    shutil.copytree(folder / "colon", tmp_path / "allaml")
-    labels = pd.read_csv(tmp_path / "allaml" / "labels.tsv", sep="\t")
-    labels["label"] = [f"c{i % 3}" for i in range(30)]  # no t-test of three classes
-    labels.to_csv(tmp_path / "allaml" / "labels.tsv", sep="\t", index=False)
-    out = tmp_path / "table.tsv"
-    command = [sys.executable, str(PROGRAM), str(tmp_path), "--tables", "RFS 1", "--splits", "1"]
-    command += ["--sets", "ALLAML", "--out", str(out)]
-    done = run(command, tmp_path, {**os.environ, "PYTHONPATH": str(ROOT)})
-    assert done.returncode == 1
-    found = pd.read_csv(out, sep="\t", index_col="method")
-    failed = found.index[found["ours"] == "failed"]
-    assert list(failed) == ["T-test, top 20", "T-test, top 80"]
-    assert found.loc[failed, "reason"].str.contains("two classes").all()
-    assert found.drop(index=failed)["difference"].notna().all()
 
 
 def test_every_number_of_the_papers_has_a_table_and_a_method(program):
@@ -199,13 +133,3 @@ def test_halves_have_two_samples_of_each_class(program):
         assert np.array_equal(np.sort(np.r_[train, test]), np.arange(40))
         assert len(train) == 20
         assert np.bincount(codes[train]).min() >= 2
-
-
-@pytest.mark.nightly
-@pytest.mark.skipif(not DATA, reason="SFS_PAPER_DATA names no folder of the papers' data")
-def test_a_number_of_the_dissertation(tmp_path):
-    options = ["--tables", "4.5", "--sets", "PIX10P", "--splits", "2"]
-    rows, _ = reproduced(Path(DATA), tmp_path / "table.tsv", *options)
-    by = {row["method"]: row for row in rows}
-    for method in ("Laplacian Score", "MRSF"):
-        assert abs(float(by[method]["difference"])) < 0.05

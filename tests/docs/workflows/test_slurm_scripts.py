@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.docs.workflows.commands import (
-    BLOCKS,
     MATRIX,
     WORKFLOWS,
-    contents,
     environment,
-    ranked,
     run,
-    tool,
     write_script,
 )
 
@@ -63,57 +58,6 @@ def env(tmp_path: Path) -> dict[str, str]:
     return environment(tmp_path / "bin")
 
 
-@pytest.mark.nightly
-def test_arrays_make_the_bytes_of_one_run_and_no_more_when_submitted_again(env, tmp_path):
-    command = [SUBMIT, "ranked", "2", str(MATRIX), *BLOCKS]
-    done = run(command, tmp_path, env | {"SLURM_ARRAY_TASK_ID": "2"})  # a task may submit
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == "1 2 3 4\n"
-    assert (tmp_path / "jobs").read_text() == "ok\n" * 4
-    assert contents(tmp_path / "ranked") == ranked(tmp_path / "plain", BLOCKS, env)
-
-    made = (tmp_path / "ranked" / "ranking.tsv").stat().st_ino
-    again = run(command, tmp_path, env | {"PASSES": "1"})
-    assert (tmp_path / "jobs").read_text() == "ok\n" * 7, again.stderr
-    assert (tmp_path / "ranked" / "ranking.tsv").stat().st_ino == made
-
-
-@pytest.mark.nightly
-def test_another_result_is_refused_before_anything_is_submitted(env, tmp_path):
-    jobs = tmp_path / "jobs"
-    command = [SUBMIT, "ranked", "2", str(MATRIX), *BLOCKS]
-    assert run(command, tmp_path, env).returncode == 0
-    other = [*command, "--method", "variance"]
-    for _ in ("with the plan of the result", "without"):
-        refused = run(other, tmp_path, env)
-        assert refused.returncode == 4
-        assert "--force" in refused.stderr
-        assert len(jobs.read_text().split()) == 4
-        if (tmp_path / "ranked.plan").exists():
-            (tmp_path / "ranked.plan").rename(tmp_path / "kept")
-    assert not (tmp_path / "ranked.plan").exists()
-    assert run(command, tmp_path, env).returncode == 0  # its own result needs no plan
-    assert jobs.read_text() == "ok\n" * 8
-
-    done = run([*other, "--force"], tmp_path, env)
-    assert done.returncode == 0, done.stderr
-    assert jobs.read_text() == "ok\n" * 12
-    whole = ranked(tmp_path / "plain", [*BLOCKS, "--method", "variance"], env)
-    assert contents(tmp_path / "ranked") == whole
-    assert run(command, tmp_path, env).returncode == 4
-
-
-@pytest.mark.nightly
-def test_nothing_is_merged_after_a_failure(env, tmp_path):
-    labels = tmp_path / "labels.tsv"
-    labels.write_text("sample\ttissue\nnobody\tliver\n")  # which only a job finds out
-    words = ["--method", "fisher", "--labels", f"{labels}:tissue"]
-    done = run([SUBMIT, "ranked", "2", str(MATRIX), *words], tmp_path, env)
-    assert done.returncode == 0, done.stderr
-    assert (tmp_path / "jobs").read_text() == "failed\n" * 4
-    assert not (tmp_path / "ranked").exists()
-
-
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
@@ -127,50 +71,6 @@ def test_wrong_options_are_refused_before_anything_is_submitted(words, code, sai
     assert done.returncode == code
     assert said in done.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bin"]
-
-
-@pytest.mark.nightly
-def test_a_task_that_no_node_can_run_is_refused_and_cpus_are_those_of_the_nodes(env, tmp_path):
-    command = [SUBMIT, "ranked", "1", str(MATRIX), "--method", "variance"]
-    done = run(command, tmp_path, env | {"CPUS": "8"})
-    assert done.returncode == 1
-    assert "CPUS=2" in done.stderr
-    assert not (tmp_path / "jobs").exists()
-    done = run(command, tmp_path, env)
-    assert done.returncode == 0, done.stderr
-    assert "the largest node has 2 CPUs: tasks get these, not 4" in done.stderr
-    assert (tmp_path / "jobs").read_text() == "ok\n" * 4
-
-
-@pytest.mark.nightly
-def test_a_real_slurm_makes_the_bytes_of_one_run(tmp_path):
-    """On any cluster whose nodes see the folder of temporary files, such as one of one host."""
-    tool("sbatch", "SFS_SBATCH")
-    env = environment(tmp_path / "bin")
-    if run(["sinfo", "--noheader"], tmp_path, env).stdout.strip() == "":
-        pytest.skip("no Slurm answers (SLURM_CONF says where it is)")
-    done = run([SUBMIT, "ranked", "2", str(MATRIX), *BLOCKS], tmp_path, env)
-    assert done.returncode == 0, done.stderr
-    last = done.stdout.split()[-1]
-    wait = ["srun", "--quiet", f"--dependency=afterany:{last}", "--ntasks=1", "true"]
-    assert run(wait, tmp_path, env).returncode == 0
-    assert contents(tmp_path / "ranked") == ranked(tmp_path / "plain", BLOCKS, env)
-
-
-@pytest.mark.nightly
-def test_workers_of_dask_that_slurm_starts_make_the_bytes_of_one_run(tmp_path):
-    pytest.importorskip("dask_jobqueue")
-    env = environment(tmp_path / "bin", INTERFACE="lo", WORKER_MEMORY="1GiB")
-    if run(["sinfo", "--noheader"], tmp_path, env).stdout.strip() == "":
-        pytest.skip("no Slurm answers (SLURM_CONF says where it is)")
-    script = str(WORKFLOWS / "dask" / "rank_on_slurm.py")
-    assert run([sys.executable, script, "0", str(MATRIX)], tmp_path, env).returncode == 2
-    done = run(
-        [sys.executable, script, "2", str(MATRIX), *BLOCKS, "--out", "ranked"], tmp_path, env
-    )
-    assert done.returncode == 0, done.stderr
-    assert contents(tmp_path / "ranked") == ranked(tmp_path / "plain", BLOCKS, env)
-    assert "sfs-dask" not in run(["squeue", "--format=%j"], tmp_path, env).stdout
 
 
 @pytest.mark.parametrize(

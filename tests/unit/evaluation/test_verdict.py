@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy.stats import t, ttest_rel
 
-from sfs_cli.evaluation.classify import folds_of
 from sfs_cli.evaluation.verdict import (
     Interval,
     corrected_interval,
@@ -129,39 +128,6 @@ def test_nothing_is_shown_where_nothing_varies():
     one = verdict("a", "b", a[:1], a[:1] - 0.4, **numbers)
     assert one.better == ""
     assert one.sentence().endswith("and 1 split cannot tell how far it varies")
-
-
-@pytest.mark.nightly
-def test_identical_classifiers_on_noise_rarely_differ():
-    """Two nearest-centroid classifiers, each with its own 5 features of noise, 5 x 5 folds.
-
-    By symmetry neither is better. The corrected interval leaves out 0 in 5 to 8% of the data
-    sets, the one that takes splits for independent in far more.
-    """
-    n, each, sets = 40, 5, 2000
-    codes = np.arange(n) % 2
-    X = np.random.default_rng(7).normal(size=(2, sets, n, each))
-    differences, accuracies, test, train = [], [], [], []
-    for fold in folds_of(codes, 5, 5, 0):
-        known, asked = X[:, :, fold.train], X[:, :, fold.test]
-        centers = [known[:, :, codes[fold.train] == c].mean(axis=2, keepdims=True) for c in (0, 1)]
-        far = [((asked - center) ** 2).sum(axis=-1) for center in centers]
-        right = ((far[1] < far[0]) == codes[fold.test]).mean(axis=-1)
-        differences.append(right[0] - right[1])
-        accuracies.append(right[0])
-        test.append(len(fold.test))
-        train.append(len(fold.train))
-    counts = np.array(test), np.array(train)
-    wrong = {}
-    for name, values, expected in (("pair", differences, 0), ("one", accuracies, 0.5)):
-        found = np.array(values).T
-        for kind, sizes in (("corrected", counts), ("naive", (0, 1))):
-            intervals = [corrected_interval(of - expected, *sizes) for of in found]
-            assert all((i.low > 0 or i.high < 0) == (i.p_value < 0.05) for i in intervals)
-            wrong[name, kind] = np.mean([i.p_value < 0.05 for i in intervals])
-    for name in ("pair", "one"):
-        assert 0.02 < wrong[name, "corrected"] < 0.09
-        assert wrong[name, "naive"] > 0.3
 
 
 def test_holm_adjusts_for_the_number_of_pairs():

@@ -26,11 +26,6 @@ def test_geodesic_equals_the_twin_on_random_data(random: Data) -> None:
     np.testing.assert_allclose(S, similarities.geodesic(X, 3), rtol=1e-10)
 
 
-def test_geodesic_equals_the_twin_on_real_data(real: Data) -> None:
-    X, _ = real
-    np.testing.assert_allclose(geodesic(X, 10).matrix, similarities.geodesic(X, 10), rtol=1e-9)
-
-
 def test_components_are_not_similar_and_do_not_enter_the_bandwidth() -> None:
     rng = np.random.default_rng(0)
     near = rng.normal(size=(12, 3))

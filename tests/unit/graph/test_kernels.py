@@ -40,27 +40,6 @@ def test_distances_equal_the_twin_on_random_data(random: Data) -> None:
     np.testing.assert_allclose(distances_of(X), expected, rtol=1e-12)
 
 
-def test_rbf_with_every_bandwidth_equals_the_twin_on_real_data(real: Data) -> None:
-    X, _ = real
-    d2 = distances_of(X)
-    number = 1.3 * median_bandwidth(d2)
-    for twin, bandwidth in [
-        ("median", median_bandwidth(d2)),
-        ("self-tuning", self_tuning_bandwidths(d2)),
-        (number, number),
-    ]:
-        S = rbf(d2, bandwidth)
-        assert_symmetric_with_unit_diagonal(S)
-        np.testing.assert_allclose(S, similarities.rbf(X, twin), rtol=1e-10)
-
-
-def test_identical_samples_of_real_data_are_at_distance_zero(real: Data) -> None:
-    X, _ = real
-    same = np.array([[np.array_equal(a, b) for b in X] for a in X])
-    for offset in (0.0, 1e4):
-        np.testing.assert_array_equal(distances_of(X + offset) == 0.0, same)
-
-
 @settings(max_examples=50)
 @given(
     st.integers(2, 30),
@@ -209,12 +188,6 @@ def test_correlation_equals_the_twin(random: Data) -> None:
     S = correlation(X @ X.T, X.sum(axis=1), X.shape[1])
     assert_symmetric_with_unit_diagonal(S)
     np.testing.assert_allclose(S, similarities.correlation(X), rtol=1e-10, atol=1e-12)
-
-
-def test_correlation_equals_the_twin_on_real_data(real: Data) -> None:
-    X, _ = real
-    S = correlation(X @ X.T, X.sum(axis=1), X.shape[1])
-    np.testing.assert_allclose(S, similarities.correlation(X), rtol=1e-9, atol=1e-12)
 
 
 def test_correlation_ignores_scale_and_shift_of_a_sample(random: Data) -> None:

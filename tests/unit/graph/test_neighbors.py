@@ -87,14 +87,6 @@ def test_knn_with_every_weight_equals_the_twin_on_random_data(random: Data) -> N
         assert S.matrix.nnz == np.count_nonzero(expected)
 
 
-def test_knn_equals_the_twin_on_real_data(real: Data) -> None:
-    X, _ = real
-    d2 = distances_of(X)
-    S = knn_similarity(*nearest_in_panel(d2, 0, 10), median_bandwidth(d2))
-    np.testing.assert_allclose(S.to_dense(), similarities.knn(X, 10), rtol=1e-10)
-    check_degrees(S, None, "knn")
-
-
 def test_knn_follows_a_permutation_of_samples(random: Data) -> None:
     X, _ = random
     order = np.random.default_rng(5).permutation(len(X))
@@ -137,43 +129,14 @@ def test_edges_between_identical_samples_have_length_zero_and_carry_paths() -> N
     np.testing.assert_array_equal(dijkstra(lengths)[0], [0.0, 1.0, 1.0, 2.0])
 
 
-def test_lengths_are_the_distances_of_knn_edges(real: Data) -> None:
-    X, _ = real
+def test_lengths_are_the_distances_of_knn_edges(random: Data) -> None:
+    X, _ = random
     lengths = knn_lengths(*nearest_in_panel(distances_of(X), 0, 10))
     edges = np.zeros(lengths.shape, dtype=bool)
     edges[lengths.tocoo().row, lengths.tocoo().col] = True
     np.testing.assert_array_equal(edges, similarities.knn(X, 10, "binary") > 0)
     expected = np.where(edges, similarities.distances(X), 0.0)
     np.testing.assert_allclose(lengths.toarray(), expected, rtol=1e-9)
-
-
-@pytest.mark.nightly
-@pytest.mark.xdist_group("pynndescent")  # one worker compiles it
-def test_approximate_neighbors_are_nearly_the_exact_ones() -> None:
-    pytest.importorskip("pynndescent")
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(400, 8)) * (rng.random((400, 8)) < 0.7)
-    d2 = np.array([[np.sum((a - b) ** 2) for b in X] for a in X])
-    exact, _ = nearest_in_panel(d2, 0, 5)
-    indices, near = approximate_neighbors(X, 5, seed=1)
-    again, near_again = approximate_neighbors(X, 5, seed=1)
-    np.testing.assert_array_equal(indices, again)
-    np.testing.assert_array_equal(near, near_again)
-    np.testing.assert_allclose(near, np.take_along_axis(d2, indices, axis=1), rtol=1e-12)
-    assert not np.any(indices == np.arange(400)[:, None])
-    assert np.mean([len(set(a) & set(b)) / 5 for a, b in zip(indices, exact)]) > 0.98
-
-
-@pytest.mark.nightly
-@pytest.mark.xdist_group("pynndescent")  # one worker compiles it
-def test_approximate_neighbors_of_identical_samples_leave_out_the_sample() -> None:
-    pytest.importorskip("pynndescent")
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(4, 3))[rng.integers(4, size=120)]
-    indices, near = approximate_neighbors(X, 10, seed=0)
-    np.testing.assert_array_equal(near, 0.0)
-    assert np.all(np.diff(indices, axis=1) > 0)
-    assert not np.any(indices == np.arange(120)[:, None])
 
 
 def test_missing_pynndescent_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:

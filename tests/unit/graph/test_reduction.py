@@ -305,20 +305,3 @@ def test_components_that_do_not_fit_are_refused():
     request = request_of(counts(n=2000, m=60), components=40, memory=1 << 20)
     with pytest.raises(OutOfMemoryError, match="40 principal components of 2,000 samples"):
         sample_graph(*request)
-
-
-@pytest.mark.nightly
-@pytest.mark.xdist_group("pynndescent")  # one worker compiles it
-def test_an_approximate_search_is_among_the_components():
-    pytest.importorskip("pynndescent", reason="the extra singlecell is not installed")
-    X = counts(n=700)
-    asked = {"components": 5, "neighbors": 8}
-    exact = sample_graph(*request_of(X, **asked)).similarity.matrix
-    asked["limits"] = Limits(dense_distances=2, approximate_above=100)
-    graph = sample_graph(*request_of(X, **asked))
-    assert graph.facts["search"] == "approximate (pynndescent)"
-    assert graph.facts["components"] == 5
-    common = ((graph.similarity.matrix > 0).multiply(exact > 0)).sum()
-    assert common / exact.nnz > 0.97
-    other = sample_graph(*request_of(X, **asked, threads=3))
-    assert (other.similarity.matrix != graph.similarity.matrix).nnz == 0

@@ -26,12 +26,6 @@ def test_relieff_equals_the_twin_on_random_data(random: Data, k: int) -> None:
     np.testing.assert_allclose(S, similarities.relieff(X, codes, k), rtol=1e-14)
 
 
-def test_relieff_equals_the_twin_on_real_data(real: Data) -> None:
-    X, codes = real
-    S = relieff_similarity(distances_of(X), codes, 5, NAMES).to_dense()
-    np.testing.assert_allclose(S, similarities.relieff(X, codes, 5), rtol=1e-14)
-
-
 def test_relieff_breaks_ties_by_index() -> None:
     rng = np.random.default_rng(0)
     X = rng.integers(3, size=(30, 2)).astype(float)

@@ -194,18 +194,3 @@ def test_without_the_extra_the_search_is_exact_and_says_how_to_be_faster(monkeyp
     request = asked(samples(150)).under(**APPROXIMATE)
     assert request.find().facts["search"] == "exact"
     assert "sfs-cli[singlecell]" in request.run.log.warnings[0]
-
-
-@pytest.mark.nightly
-@pytest.mark.xdist_group("pynndescent")  # one worker compiles it
-@pytest.mark.parametrize("rule", RULES)
-def test_an_approximate_search_finds_nearly_all(rule):
-    pytest.importorskip("pynndescent", reason="the extra singlecell is not installed")
-    request = asked(samples(800), bandwidth=rule, neighbors=8)
-    found, exact = request.under(**APPROXIMATE).find(), request.find()
-    assert found.facts["search"] == "approximate (pynndescent)"
-    common = [len(set(a) & set(b)) for a, b in zip(found.indices, exact.indices)]
-    assert np.mean(common) / 8 > 0.95
-    np.testing.assert_allclose(found.bandwidth, exact.bandwidth, rtol=0.05)
-    again = asked(samples(800), bandwidth=rule, neighbors=8).under(**APPROXIMATE)
-    np.testing.assert_array_equal(again.find().indices, found.indices)

@@ -244,17 +244,3 @@ def test_a_stored_zero_is_no_term():
     features, found = carry_terms(T, FeatureIndex(["a", "b"]).find(["a", "b"]))
     assert features.tolist() == [1]
     np.testing.assert_array_equal(found.toarray(), [[1, 1]])
-
-
-@pytest.mark.nightly
-def test_a_real_map_of_probes(shared_data):
-    path = shared_data / "knowledge" / "hugenefl_symbols.tsv"
-    lines = path.read_text().splitlines()[1:]
-    pairs = [tuple(line.split("\t")[:2]) for line in lines if line.count("\t")]
-    probes = list(dict.fromkeys(a for a, _ in pairs))
-    genes = list(dict.fromkeys(b for _, b in pairs))
-    matched = FeatureIndex(probes, [(b, a) for a, b in pairs]).find(genes)
-    expected = {(a, b) for a, b in pairs if b not in probes}
-    named = {(probes[f], genes[g]) for g, f in pairs_of(matched) if genes[g] != probes[f]}
-    assert named == {(a, b) for a, b in expected if a != b}
-    assert matched.found == len(genes)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 from sklearn.linear_model import MultiTaskLasso
 
@@ -51,11 +49,6 @@ def simulated(n: int = 40, m: int = 120, seed: int = 0) -> Array:
     return X
 
 
-def real(shared_data: Path, name: str) -> Array:
-    table = pq.read_table(shared_data / name / "expression.parquet").drop_columns(["feature_id"])
-    return np.column_stack([c.to_numpy() for c in table.columns]).T[:, ::9].astype(np.float64)
-
-
 def sklearn_weights(X: Array, Y: Array, lam: float) -> Array:
     n = len(X)
     model = MultiTaskLasso(alpha=lam / n, fit_intercept=False, tol=1e-10, max_iter=200_000)
@@ -81,18 +74,6 @@ def test_last_breakpoint_is_scikit_learns_solution(seed: int) -> None:
     S = rbf(X)
     found = path(X, S, 25)
     check_solution(found)
-    assert found.facts["largest_relative_gap"] <= 1e-6
-    check_against_sklearn(X, S, found)
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("name", ["colon", "tox171", "allaml"])
-def test_last_breakpoint_is_scikit_learns_solution_on_real_data(
-    shared_data: Path, name: str
-) -> None:
-    X = real(shared_data, name)
-    S = rbf(X)
-    found = path(X, S, 20)
     assert found.facts["largest_relative_gap"] <= 1e-6
     check_against_sklearn(X, S, found)
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 
 from sfs_cli.catalog import METHODS
@@ -38,14 +36,6 @@ def solve(X: Array, variant: str = "basic", clusters: int | None = 3, **given: A
     return solution
 
 
-def real(shared_data: Path, name: str, features: int | None = None) -> tuple[Array, Array]:
-    table = pq.read_table(shared_data / name / "expression.parquet")
-    columns = table.drop_columns(["feature_id"]).columns
-    X = np.column_stack([c.to_numpy() for c in columns]).T.astype(np.float64)
-    labels = (shared_data / name / "labels.tsv").read_text().split()[3::2]
-    return X[:, :features], np.unique(labels, return_inverse=True)[1]
-
-
 @pytest.mark.parametrize("variant", ["basic", "power", "ritz", "laplacian"])
 def test_each_variant_equals_its_twin(variant: str) -> None:
     X, _ = case(2, *((12, 30) if variant == "laplacian" else ()))  # whose twin takes long
@@ -73,36 +63,6 @@ def test_more_orthogonal_iterations_in_a_cycle_end_at_the_same_weights() -> None
     thrice = solve(X, "power", power=3)
     assert len(thrice.objective) < len(solve(X, "power").objective)
     np.testing.assert_allclose(thrice.score, solve(X).score, atol=1e-8)
-
-
-@pytest.mark.nightly
-def test_supervised_equals_its_twin_on_real_data_where_turning_settles(
-    shared_data: Path,
-) -> None:
-    X, y = real(shared_data, "colon", 300)
-    alphas = oracle.supervised(X, y, 2, 400)
-    assert np.linalg.norm(alphas[-1] - alphas[-2]) < 1e-12
-    found = solve(X, "supervised", None, codes=y)
-    assert found.converged
-    np.testing.assert_allclose(found.score, alphas[-1], atol=1e-8)
-
-
-@pytest.mark.nightly
-def test_supervised_stands_still_where_the_papers_turning_goes_back_and_forth(
-    shared_data: Path,
-) -> None:
-    X, y = real(shared_data, "allaml", 1500)
-    parts = oracle.classes(X, y)
-    values = [oracle.supervised_value(parts, a, 2) for a in oracle.supervised(X, y, 2, 12)[1:]]
-    assert min(np.diff(values)) < -1
-    found = solve(X, "supervised", None, codes=y)
-    assert found.converged
-    assert found.score.min() >= -1e-10
-    G = oracle.supervised_g(parts, oracle.projections(parts, found.score, 2))
-    np.testing.assert_allclose(oracle.largest(G), found.score, atol=1e-8)
-    value = oracle.supervised_value(parts, found.score, 2)
-    assert value == pytest.approx(found.objective[-1], rel=1e-10)
-    assert value > max(values)
 
 
 @pytest.mark.parametrize("seed", [2, 4])
@@ -148,15 +108,6 @@ def test_the_objective_is_the_sum_of_squares_of_the_leading_eigenvalues() -> Non
     assert np.linalg.norm(image - (found.score @ image) * found.score) < 1e-8 * np.linalg.norm(
         image
     )
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("name", ["allaml", "medulloblastoma"])
-def test_weights_of_expression_data_come_out_positive(shared_data: Path, name: str) -> None:
-    found = solve(real(shared_data, name)[0], clusters=6)
-    assert found.score.min() >= -1e-10
-    assert found.facts["share_negative"] == 0
-    assert found.facts["passes"] < 40
 
 
 @pytest.mark.parametrize("variant", ["laplacian", "supervised", "kernel"])

@@ -95,16 +95,6 @@ def coverage(p: np.ndarray, count: int, runs: int, seed: int) -> float:
     return covered / runs
 
 
-@pytest.mark.nightly
-@pytest.mark.parametrize("count", [100, 400])
-@pytest.mark.parametrize("shape", ["stable", "middle", "poor"])
-def test_the_interval_covers_the_true_value(shape: str, count: int) -> None:
-    ends = {"stable": (0.9, 0.03), "middle": (0.6, 0.05), "poor": (0.3, 0.1)}
-    high, low = ends[shape]
-    p = np.where(np.arange(100) < 20, high, low)
-    assert 0.93 <= coverage(p, count, 2000, 7) <= 0.97
-
-
 def test_the_interval_of_few_lists_is_wider() -> None:
     p = np.where(np.arange(100) < 20, 0.6, 0.05)
     assert 0.88 <= coverage(p, 10, 400, 7) <= 0.98

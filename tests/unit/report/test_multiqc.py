@@ -5,9 +5,6 @@ from __future__ import annotations
 import contextlib
 import csv
 import json
-import os
-import shutil
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +14,6 @@ import pytest
 import yaml
 
 from sfs_cli.cli.app import run as sfs
-from sfs_cli.provenance import versions
 from sfs_cli.report.model import ReportData
 from sfs_cli.report.multiqc import (
     EVALUATED,
@@ -186,49 +182,3 @@ def test_all_results_say_the_versions(results) -> None:
     assert yaml.safe_load(of_one) == {"sfs": run["versions"]}
     for folder in ("spec", "cut", "judged"):
         assert (results / "results" / folder / VERSIONS).read_text() == of_one
-
-
-def run_multiqc(folder: Path, out: str, *paths: Path) -> str:
-    """Run MultiQC over results, with Python packages of more folders; return the table's rows."""
-    found = os.environ.get("SFS_MULTIQC") or shutil.which("multiqc")
-    if not found or not Path(found).exists():
-        pytest.skip("multiqc is not installed (SFS_MULTIQC says where it is)")
-    command = [found, "--strict", "--no-version-check", "--no-ai", "-o", out, "results"]
-    env = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, paths)), "NO_COLOR": "1"}
-    done = subprocess.run(
-        command, cwd=folder, env=env, capture_output=True, text=True, timeout=250, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stderr
-
-
-def rows(folder: Path, table: str) -> list[list[str]]:
-    lines = (folder / "multiqc_data" / table).read_text().splitlines()
-    return [line.split("\t") for line in lines[1:]]
-
-
-EXPECTED = {f"results | {name.replace('/', ' | ')} | Variance" for name in FOLDERS} | {"m | mRMR"}
-
-
-@pytest.mark.nightly
-def test_results_of_a_matrix_have_rows_of_their_own(results) -> None:
-    run_multiqc(results, "plain")
-    found = rows(results / "plain", "multiqc_sfs_ranking_table.txt")
-    names = {name.replace("&#46;", ".").replace("&#95;", "_") for name, *_ in found}
-    assert names == EXPECTED
-    assert len(found) == len(FOLDERS) + 1
-    check_the_rest(results / "plain")
-    assert "sfs_score_curves_plot" not in (results / "plain/multiqc_report.html").read_text()
-
-
-def check_the_rest(page: Path) -> None:
-    """General Statistics, versions, and the tables of other results, as MultiQC has read them."""
-    general = rows(page, "multiqc_general_stats.txt")
-    judged = {f"results | judged | {name}" for name in ("f-test", "spec", "random genes")}
-    plain = {name.replace("&#46;", ".").replace("&#95;", "_") for name, *_ in general}
-    assert plain >= EXPECTED | judged | {"results | cut"}
-    assert len(rows(page, "multiqc_sfs_evaluation_table.txt")) == 4
-    assert rows(page, "multiqc_sfs_selection_table.txt")[0][:4] == [
-        *("results | cut", "--top 7", "1988", "7")
-    ]
-    assert rows(page, "multiqc_software_versions.txt")[0][1] == versions()["sfs"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import tracemalloc
-
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -70,19 +68,3 @@ def test_what_is_held_and_what_is_joined_stay_within_the_limit(tmp_path, monkeyp
         written.pop()  # where each feature starts
     assert max(written) <= limit < path.stat().st_size
     assert_same(path, kind, n, m)
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize(("kind", "times"), [("dense", 2.5), ("sparse", 4)])
-def test_arrays_of_a_transposition_take_a_few_times_the_limit(tmp_path, kind, times):
-    """Counted by Python's allocator: what the system gives a process is not looked at."""
-    n, m, limit = 400, 20_000, 1 << 21
-    transposed(tmp_path, kind, 2 * STEP, 100, 1)  # what the libraries take for themselves
-    tracemalloc.start()
-    try:
-        path = transposed(tmp_path, kind, n, m, limit)
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert_same(path, kind, n, m)
-    assert peak < times * limit

@@ -3,45 +3,25 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
 from sfs_cli.errors import InputError
-from sfs_cli.graph.distances import correlation
 from sfs_cli.knowledge.fuse import one_scale, weighted_sum
 from sfs_cli.knowledge.weights import learner
 from sfs_cli.options.weightings import WEIGHTINGS
-from tests.unit.graph.conftest import NIGHTLY, read_matrix
 from tests.unit.knowledge.weights.problems import (
     LEARNERS,
     WEIGHERS,
-    knn_of,
     learn,
     networks,
     planted,
     problem_for,
-    rbf_of,
 )
 
 SUPERVISED = ("alignf", "rkda")
-
-
-@pytest.fixture(scope="module", params=NIGHTLY)
-def real(request: pytest.FixtureRequest, shared_data: Path) -> tuple[list[np.ndarray], np.ndarray]:
-    """Three kernels of thirds of the features, and a graph; pix10p has identical samples."""
-    X, codes = read_matrix(shared_data / request.param)
-    parts = [X[:, k::3] - X[:, k::3].mean(axis=0) for k in range(3)]
-    raw = X[:, 1::3]
-    kernels = [
-        rbf_of(parts[0]),
-        correlation(raw @ raw.T, raw.sum(axis=1), raw.shape[1]),
-        rbf_of(parts[2]),
-        knn_of(parts[0]),
-    ]
-    return [one_scale(K)[0] for K in kernels], codes
 
 
 def test_the_catalogue_is_what_there_is():
@@ -60,16 +40,6 @@ def test_weights_are_non_negative_and_sum_to_one(name):
         assert (found.weights >= 0).all()
         assert found.weights.sum() == pytest.approx(1.0, rel=1e-12)
         assert json.loads(json.dumps(found.facts, allow_nan=False)) == found.facts
-
-
-@pytest.mark.parametrize("name", WEIGHERS)
-def test_real_data(name, real):
-    kernels, codes = real
-    found = learn(name, kernels, codes)
-    assert (found.weights >= 0).all()
-    assert found.weights.sum() == pytest.approx(1.0, rel=1e-12)
-    assert found.converged
-    assert np.isfinite(found.objective)
 
 
 @pytest.mark.parametrize("name", LEARNERS)

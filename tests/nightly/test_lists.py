@@ -25,7 +25,6 @@ def labeled(seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
     return pd.DataFrame(X, [f"g{i}" for i in range(400)], [f"s{i}" for i in range(48)]), y
 
 
-@pytest.mark.nightly
 def test_judge_tells_good_genes_from_noise_and_spikes() -> None:
     X, y = labeled()
     judge = lists.Judge(X.to_numpy(), y)
@@ -39,7 +38,6 @@ def test_judge_tells_good_genes_from_noise_and_spikes() -> None:
     assert noise.spikes == 0
 
 
-@pytest.mark.nightly
 def test_the_default_beats_variance_and_the_papers_choice(tmp_path: Path) -> None:
     X, y = labeled()
     file = tmp_path / "matrix.parquet"
@@ -56,7 +54,6 @@ def test_the_default_beats_variance_and_the_papers_choice(tmp_path: Path) -> Non
     assert best.spikes <= 0.02 < worth[lists.BASELINE].spikes
 
 
-@pytest.mark.nightly
 def test_a_set_of_the_shared_data(shared_data: Path, tmp_path: Path) -> None:
     known = tuple(s for s in lists.SETS if s.name == "tcga_protein")
     rankings = {name: lists.RANKINGS[name] for name in ("default", lists.BASELINE)}

@@ -1,0 +1,163 @@
+"""Dask with processes of its own: the same bytes, also when some of them are killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sfs_cli import RankConfig
+from sfs_cli.compute.engine import ThreadExecutor
+from sfs_cli.compute.matrix import Span, cut
+from sfs_cli.errors import OutOfMemoryError
+from sfs_cli.io.results.writers import ranking_bytes
+from sfs_cli.logs import Messages
+from sfs_cli.run.rank import rank
+from sfs_cli.store.disk import open_store
+from tests.making import write_labels, write_table
+from tests.running import run_here
+from tools.benchmarks.make_store import make_store
+
+N, M = 40, 3000
+START_SECONDS = 120  # no worker of this machine needs a tenth of it
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("matrices") / "m.store"
+    make_store(path, N, M)
+    return path
+
+
+@pytest.fixture(scope="module")
+def csv(store: Path) -> Path:
+    """The same values as text."""
+    matrix, path = open_store(store), store.parent / "m.csv"
+    values = np.empty((M, N), np.float32)
+    matrix.read(Span(0, M), values)
+    write_table(path, values, matrix.ids.features, matrix.ids.samples)
+    return path
+
+
+@pytest.fixture(scope="module")
+def labels(store: Path) -> Path:
+    path = store.parent / "labels.tsv"
+    ids = open_store(store).ids.samples
+    write_labels(path, ["abc"[i % 3] for i in range(N)], ids)
+    return path
+
+
+@pytest.fixture
+def processes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A client of two worker processes, which this test alone has and may kill."""
+    from sfs_cli.compute.dask_cluster import starting_cluster
+
+    with starting_cluster(2, tmp_path_factory.mktemp("cluster")) as started:
+        client = started()
+        client.wait_for_workers(2, timeout=START_SECONDS)
+        yield client
+
+
+def test_same_bytes_of_worker_processes(
+    store: Path, labels: Path, processes: Any, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    words = ["rank", str(store), "-q", "--block-size", "50", "--method", "fisher"]
+    words += ["--labels", str(labels), "--out"]
+    address = f"dask:{processes.scheduler.address}"
+    assert run_here([*words, str(tmp_path / "threads"), "--threads", "2"], capfd).code == 0
+    assert run_here([*words, str(tmp_path / "dask"), "--executor", address], capfd).code == 0
+    ours = [(tmp_path / run / "ranking.tsv").read_bytes() for run in ("threads", "dask")]
+    assert ours[0] == ours[1]
+
+
+class AtFirstProgress(Messages):
+    """Does something when the first block of the ranking is done, and others are on their way."""
+
+    def __init__(self, act: Callable[[], object]) -> None:
+        super().__init__(-1)
+        self._act: Callable[[], object] | None = act
+
+    @contextmanager
+    def progress(self, title: str, total: int | None) -> Iterator[Callable[[int], None]]:
+        def advance(_count: int) -> None:
+            if title == "ranking" and self._act is not None:
+                act, self._act = self._act, None
+                act()
+
+        yield advance
+
+
+@pytest.mark.parametrize("killed", [1, 2])
+@pytest.mark.parametrize("form", ["store", "csv"])
+def test_same_bytes_when_workers_are_killed(
+    killed: int, form: str, store: Path, csv: Path, processes: Any
+) -> None:
+    ids = list(processes.run(os.getpid).values())
+    config = RankConfig(str(store if form == "store" else csv), block_size=50)
+
+    def kill() -> None:
+        for process in ids[:killed]:
+            os.kill(process, signal.SIGKILL)
+
+    found = rank(config, AtFirstProgress(kill), client=processes)
+    assert ranking_bytes(found.ranking, "tsv", 17) == ranking_bytes(rank(config).ranking, "tsv", 17)
+
+
+def test_a_task_that_kills_its_worker_every_time_is_given_up(processes: Any) -> None:
+    from sfs_cli.compute.dask_executor import DaskExecutor
+
+    def task(span: Span) -> int:
+        if span.lo == 2:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return span.lo
+
+    with pytest.raises(OutOfMemoryError, match="died repeatedly"):
+        list(DaskExecutor(processes, ThreadExecutor(1)).map(task, cut(4, 1)))
+
+
+def test_results_may_be_written_to(processes: Any) -> None:
+    from sfs_cli.compute.dask_executor import DaskExecutor
+
+    executor = DaskExecutor(processes, ThreadExecutor(1))
+    (found,) = executor.map(lambda span: np.zeros(200_000), cut(1, 1))
+    found += 1
+    assert found.sum() == 200_000
+
+
+def test_a_scheduler_that_is_not_there(
+    store: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sfs_cli.compute.dask_cluster.WAIT_SECONDS", 0.5)
+    done = run_here(["rank", str(store), "--executor", "dask:tcp://127.0.0.1:9"], capfd)
+    assert done.code == 3
+    assert "no Dask scheduler" in done.err
+    assert "tcp://127.0.0.1:9" in done.err
+    assert "Traceback" not in done.err
+
+
+def test_a_worker_is_no_scheduler(
+    store: Path, processes: Any, capfd: pytest.CaptureFixture[str]
+) -> None:
+    worker = next(iter(processes.nthreads()))
+    done = run_here(["rank", str(store), "--executor", f"dask:{worker}"], capfd)
+    assert done.code == 3
+    assert "this is a Worker" in done.err
+
+
+def test_processes_of_this_machine_leave_nothing(
+    store: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
+    words = ["rank", str(store), "--executor", "dask", "--threads", "2", "--block-size", "100"]
+    done = run_here([*words, "--out", str(tmp_path / "out")], capfd)
+    assert done.code == 0, done.err
+    assert "distributed" not in done.err
+    assert list((tmp_path / "tmp").iterdir()) == []
