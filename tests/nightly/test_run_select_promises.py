@@ -41,7 +41,6 @@ def chosen(folder: Path, given: dict[str, Any], log: Messages | None = None, **h
     return np.array([int(name[1:]) for name in text.split()], int)
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize(("n", "shift"), [(60, 1.2), (100, 0.9)])
 def test_cross_validation_picks_the_planted_number_within_a_factor_of_two(tmp_path, n, shift):
     picked = []

@@ -14,17 +14,15 @@ from sfs_cli import RankConfig
 from sfs_cli.errors import InputError, UsageError
 from sfs_cli.logs import Messages
 from sfs_cli.options.compare import CompareConfig, ListSpec, parse_list, parse_ranking
-from sfs_cli.options.evaluate import EvaluateConfig
 from sfs_cli.provenance import EvaluateRecord
 from sfs_cli.report.multiqc import EVALUATED
-from sfs_cli.run import compare, evaluate
+from sfs_cli.run import compare
 from sfs_cli.run.outputs import FOR_MULTIQC
 from sfs_cli.run.rank import rank
 from sfs_cli.run.rank import run as run_rank
 from tests.contract.run.test_evaluate import planted, study
 from tests.contract.run.test_record import check
 from tests.making import table_text
-from tests.oracles import evaluate as oracle
 
 Rows = list[dict[str, str]]
 
@@ -38,10 +36,6 @@ def tables(config: CompareConfig, log: Messages | None = None) -> dict[str, Rows
     }
 
 
-def of_list(rows: Rows, name: str) -> Rows:
-    return [{k: v for k, v in row.items() if k != "list"} for row in rows if row["list"] == name]
-
-
 def compared(folder: Path, **options: Any) -> CompareConfig:
     asked: dict[str, Any] = {"lengths": "5,10", "repeats": 1, "splits": 3}
     return CompareConfig(**asked | options, out=str(folder / "out"))
@@ -50,64 +44,6 @@ def compared(folder: Path, **options: Any) -> CompareConfig:
 # ---- the numbers ---------------------------------------------------------------------------------
 
 
-@pytest.mark.nightly
-def test_each_ranking_has_the_accuracy_that_evaluate_finds(tmp_path):
-    given = study(tmp_path, *planted())
-    own = parse_ranking("graph=--method spec --similarity knn --neighbors 4")
-    found = tables(compared(tmp_path, **given, method_=("f-test",), ranking_of=(own,)))
-    for name, options in (
-        ("f-test", {"method": "f-test"}),
-        ("graph", {"method": "spec", "similarity": "knn", "neighbors": 4}),
-    ):
-        out = tmp_path / f"evaluated {name}"
-        config = EvaluateConfig(
-            **given, **options, lengths="5,10", repeats=1, splits=3, out=str(out)
-        )
-        evaluate.run(config, Messages(-1))
-        for table in ("evaluation", "folds"):
-            lines = (out / f"{table}.tsv").read_text().splitlines()
-            wanted = of_list(list(csv.DictReader(lines, delimiter="\t")), options["method"])
-            mine = of_list(found["curves" if table == "evaluation" else table], name)
-            assert wanted
-            assert all(row in mine for row in wanted)
-
-
-@pytest.mark.nightly
-def test_controls_stand_beside_the_rankings(tmp_path):
-    found = tables(compared(tmp_path, **study(tmp_path, *planted()), method_=("variance",)))
-    names = {row["list"] for row in found["curves"]}
-    assert names == {"variance", "most variable genes", "random genes", "all genes"}
-    assert of_list(found["folds"], "variance") == of_list(found["folds"], "most variable genes")
-
-
-@pytest.mark.nightly
-def test_redundancy_and_clusters_of_folds_have_a_mean_and_a_standard_error(tmp_path):
-    X, y = planted()
-    given = study(tmp_path, X, y) | {"repeats": 2, "dtype": "float64"}
-    found = tables(compared(tmp_path, **given, method_=("f-test",)))
-    rows = [r for r in found["curves"] if r["list"] == "f-test" and r["selection"] == "in folds"]
-    assert {r["measure"] for r in rows if not r["classifier"]} == {
-        "redundancy",
-        "nmi",
-        "ari",
-        "stability",
-    }
-    from sklearn.feature_selection import f_classif
-    from sklearn.model_selection import RepeatedStratifiedKFold
-
-    split = RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=0).split(X.T, y)
-    values = []
-    for train, _ in split:
-        order = np.argsort(-f_classif(X.T[train], y[train])[0], kind="stable")
-        values.append(oracle.redundancy(X.T[:, order[:5]]))
-    means = np.reshape(values, (2, 3)).mean(axis=1)
-    (row,) = [r for r in rows if (r["measure"], r["features"]) == ("redundancy", "5")]
-    assert float(row["value"]) == pytest.approx(means.mean(), rel=1e-9)
-    error = means.std(ddof=1) / np.sqrt(2)
-    assert float(row["standard_error"]) == pytest.approx(error, rel=1e-6)
-
-
-@pytest.mark.nightly
 def test_overlaps_are_those_of_the_sets(tmp_path):
     given = study(tmp_path, *planted())
     rows = "".join(f"g{i}\t{i + 1}\n" for i in range(12))
@@ -167,7 +103,6 @@ def test_a_ranking_with_options_is_that_of_sfs_rank(tmp_path):
     assert inputs == {"matrix", "list.1", "ranking.mirna.source.m.path"}
 
 
-@pytest.mark.nightly
 def test_rankings_are_compared_on_the_samples_that_all_can_use(tmp_path, capfd):
     X, y = planted()
     given = study(tmp_path, X, y)
@@ -239,20 +174,6 @@ def test_without_out_the_curves_are_on_stdout(tmp_path):
 
 
 # ---- the same bytes, the record, the passes ------------------------------------------------------
-
-
-@pytest.mark.nightly
-def test_threads_and_memory_change_no_byte(tmp_path):
-    given = study(tmp_path, *planted(m=120)) | {"lengths": "5"}
-    made = []
-    for i, how in enumerate(({"threads": 1}, {"threads": 4}, {"memory": "150M"})):
-        folder = tmp_path / str(i)
-        folder.mkdir()
-        config = compared(folder, **given, method_=("f-test", "spec"), leaky=True, **how)
-        compare.run(config, Messages(-1))
-        names = ("curves.tsv", "folds.tsv", "overlap.tsv")
-        made.append([(folder / "out" / name).read_bytes() for name in names])
-    assert made[0] == made[1] == made[2]
 
 
 def test_the_record_is_what_its_schema_says_and_a_second_run_is_up_to_date(tmp_path):
@@ -335,7 +256,6 @@ def test_a_list_whose_name_is_that_of_a_ranking_is_refused(tmp_path):
         compare.run(CompareConfig(matrix, method_=("spec",), list_=lists), Messages(-1))
 
 
-@pytest.mark.nightly
 def test_an_error_of_a_ranking_in_a_fold_names_both(tmp_path):
     X, y = planted(n=12)
     X[:, 1:] = 5.0  # only the first sample differs, and it is once among the test samples

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,6 @@ from sfs_cli.features.significance.depth import confounded_by_depth
 from tests.making import names, write_labels, write_table
 from tests.running import run_here
 from tests.unit.methods.nulls import classes_of_depth, of_depth
-from tools.benchmarks.depth import KINDS, TESTS, TRANSFORMS, cell, ranked
 
 HOLD = ("pearson-residuals", "deviance")
 N, M = 60, 300
@@ -56,8 +54,7 @@ def command(way: str, X: np.ndarray, folder: Path) -> list[str]:
     return words
 
 
-@pytest.mark.one_in(4)
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", ["moments, counts", "hsic of labels", "f-test"])
 def test_every_test_of_counts_is_told_of(
     way: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -97,24 +94,6 @@ def test_samples_of_one_depth_are_quiet(
         done = run_here(["rank", matrix, "--transform", transform, *more], capfd)
         assert done.code == 0, done.err
         assert "--accept depth" not in done.err
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("case", list(itertools.product(KINDS, TRANSFORMS, TESTS)), ids="-".join)
-def test_rates_of_counts_that_have_nothing_but_depth(case: tuple[str, str, str]) -> None:
-    """Parts of negative binomial counts share their variation: these, no transformation mends."""
-    kind, transform, test = case
-    draws = [of_depth(kind, N, M, 0.5, seed) for seed in range(4)]
-    found = [ranked(X, test, transform, seed) for seed, X in enumerate(draws)]
-    rate = float((np.concatenate([p for p, _ in found]) <= 0.05).mean())
-    told = sum(told for _, told in found)
-    shared = kind != "Poisson" and test == "--split counts"
-    if transform in HOLD:
-        assert told == 0
-        assert rate > 0.1 if shared else rate < 0.075, cell(found)
-    else:
-        assert rate > 0.06, cell(found)
-        assert told == len(found) if kind == "Poisson" else told, cell(found)
 
 
 def test_record_page_and_selection_say_so(
@@ -158,20 +137,3 @@ def test_values_that_are_no_counts_are_not_measured(
     words = ["--method", "f-test", "--labels", labels, "--out", str(out)]
     assert run_here(["rank", write_table(tmp_path / "x.csv", X), *words], capfd).code == 0
     assert "depth" not in json.loads((out / "run.json").read_text())["significance"]
-
-
-@pytest.mark.nightly
-def test_real_cells(shared_data: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """Cells of three lines, whose totals differ by a factor of ten and have nothing to do with it.
-
-    The graph of the counts follows the totals, and most genes do after `cpm,log1p`.
-    """
-    matrix = str(shared_data / "cells" / "dropseq3.h5ad")
-
-    def told(*more: str) -> bool:
-        done = run_here(["rank", matrix, "--min-samples", "20", *more], capfd)
-        assert done.code == 0, done.err
-        return "--accept depth" in done.err
-
-    assert told("--transform", "cpm,log1p", *WAYS["moments, counts"])
-    assert not told("--transform", "pearson-residuals", *WAYS["moments, counts"])

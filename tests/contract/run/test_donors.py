@@ -15,10 +15,9 @@ from scipy import stats
 from sfs_cli.errors import InputError
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
-from sfs_cli.options.compare import CompareConfig
 from sfs_cli.options.evaluate import EvaluateConfig
 from sfs_cli.options.select import SelectConfig
-from sfs_cli.run import compare, evaluate, select
+from sfs_cli.run import evaluate, select
 from sfs_cli.run.rank import RankResult, rank
 from sfs_cli.run.rank import run as run_rank
 from tests.making import write_labels, write_table
@@ -44,24 +43,6 @@ def ranked(folder: Path, log: Messages | None = None, **options: Any) -> str:
     out = str(folder / "ranked")
     run_rank(RankConfig(**study(folder) | options, out=out, force=True), log or Messages(-1))
     return out
-
-
-def best(table: bytes, **wanted: str) -> float:
-    """Return the largest balanced accuracy of an evaluation."""
-    rows = csv.DictReader(table.decode().splitlines(), delimiter="\t")
-    named = [row for row in rows if all(row[k] == v for k, v in wanted.items())]
-    return max(float(row["value"]) for row in named if row["measure"] == "balanced_accuracy")
-
-
-@pytest.mark.nightly
-def test_noise_of_donors_is_at_chance_where_folds_keep_them_whole(tmp_path):
-    options = study(tmp_path) | {"repeats": 2, "lengths": "10,50"}
-    method = {"selection": "in folds"}
-    assert best(evaluate.run(EvaluateConfig(**options), Messages(-1)), **method) < 0.8
-    leaky = EvaluateConfig(**options | {"donors": None})
-    assert best(evaluate.run(leaky, Messages(-1)), **method) > 0.95
-    several = CompareConfig(**options | {"method": None}, method_=("f-test", "fisher"))
-    assert best(compare.run(several, Messages(-1)), **method) < 0.8
 
 
 def test_cv_keeps_the_donors_of_the_ranking_whole(tmp_path):
@@ -203,24 +184,3 @@ def test_pairs_are_told_of_where_a_list_is_cut(tmp_path):
     select.run(SelectConfig(out, fdr=0.05), log)
     assert "--block" in "".join(log.warnings)
     assert "average" not in "".join(log.warnings)
-
-
-@pytest.mark.nightly
-def test_a_real_paired_study(tmp_path, shared_data):
-    folder = shared_data / "thyroid_paired"
-    labels = pd.read_csv(folder / "labels.tsv", sep="\t")
-    patients = labels["sample"].str.extract(r"(\d+)$")[0]
-    table = pd.DataFrame({"sample": labels["sample"], "patient": "p" + patients})
-    table.to_csv(tmp_path / "d.tsv", sep="\t", index=False)
-    options = {
-        "matrix": str(folder / "mirna.parquet"),
-        "transform": "cpm,log1p",
-        "method": "f-test",
-        "labels": str(folder / "labels.tsv"),
-        "donors": f"{tmp_path / 'd.tsv'}:patient",
-    }
-    text, _ = told(tmp_path, **options)
-    assert "--block" in text
-    assert "average" not in text
-    within = {"block": options["donors"]}
-    assert not told(tmp_path, **options | within)[0]

@@ -70,48 +70,9 @@ def value(rows: list[dict[str, str]], **wanted: str) -> float:
 # ---- leaks ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.nightly
-def test_noise_is_at_chance_in_folds_and_far_above_it_with_the_leak(tmp_path):
-    found, leaky = [], []
-    for seed in range(5):
-        rng = np.random.default_rng(seed)
-        y = rng.permutation(np.arange(40) % 2)
-        given = study(tmp_path, rng.normal(size=(600, 40)), y)
-        config = EvaluateConfig(**given, method="f-test", lengths="20", repeats=2, leaky=True)
-        rows = rows_of(config)
-        cells = {"list": "f-test", "measure": "accuracy", "classifier": "linear SVM"}
-        found.append(value(rows, selection="in folds", **cells))
-        leaky.append(value(rows, selection="all samples", **cells))
-    error = np.std(found, ddof=1) / np.sqrt(len(found))
-    assert abs(np.mean(found) - 0.5) <= 3 * error
-    assert min(leaky) > 0.8 > max(found)
-
-
-@pytest.mark.nightly
-def test_a_source_of_the_labels_does_not_leak_into_the_folds(tmp_path):
-    found, leaky = [], []
-    for seed in range(4):
-        rng = np.random.default_rng(seed)
-        y = rng.permutation(np.arange(30) % 2)
-        given = study(tmp_path, rng.normal(size=(300, 30)), y)
-        from sfs_cli.options import parse_source
-
-        sources = (parse_source(f"classes=labels:{given['labels']}"),)
-        config = EvaluateConfig(
-            **given, method="msfs", source=sources, lengths="10", repeats=1, leaky=True
-        )
-        rows = rows_of(config)
-        cells = {"list": "msfs", "measure": "accuracy", "classifier": "linear SVM"}
-        found.append(value(rows, selection="in folds", **cells))
-        leaky.append(value(rows, selection="all samples", **cells))
-    assert np.mean(found) < 0.65
-    assert np.mean(leaky) > 0.8
-
-
 # ---- numbers -------------------------------------------------------------------------------------
 
 
-@pytest.mark.one_in(2)
 @pytest.mark.parametrize("missing", [False, True])
 def test_it_is_the_pipeline_of_scikit_learn(tmp_path, missing):
     X, y = planted()
@@ -186,59 +147,7 @@ def test_lists_of_folds_are_those_of_a_file_of_the_training_samples(tmp_path, op
             assert float(row["accuracy"]) == pytest.approx(wanted, abs=1e-9)
 
 
-@pytest.mark.nightly
-def test_all_genes_and_the_most_variable_are_those_of_scikit_learn(tmp_path):
-    X, y = planted(seed=2)
-    X *= np.random.default_rng(0).uniform(0.5, 3, (60, 1))
-    rows = rows_of(
-        EvaluateConfig(
-            **study(tmp_path, X, y), method="variance", dtype="float64", lengths="5", repeats=1
-        )
-    )
-    every, variable = [], []
-    split = RepeatedStratifiedKFold(n_splits=5, n_repeats=1, random_state=0).split(X.T, y)
-    for train, test in split:
-        model = make_pipeline(StandardScaler(), SVC(kernel="linear"))
-        every.append(model.fit(X.T[train], y[train]).score(X.T[test], y[test]))
-        top = np.argsort(-X[:, train].var(axis=1), kind="stable")[:5]
-        model.fit(X.T[np.ix_(train, top)], y[train])
-        variable.append(model.score(X.T[np.ix_(test, top)], y[test]))
-    cells = {"measure": "accuracy", "classifier": "linear SVM"}
-    assert value(rows, list="all genes", **cells) == pytest.approx(np.mean(every), abs=1e-9)
-    for name in ("most variable genes", "variance"):
-        assert value(rows, list=name, **cells) == pytest.approx(np.mean(variable), abs=1e-9)
-
-
-@pytest.mark.nightly
-def test_good_genes_beat_random_ones_and_are_redundant(tmp_path):
-    X, y = planted(m=200, n=45)
-    rows = rows_of(EvaluateConfig(**study(tmp_path, X, y), method="f-test", lengths="6", repeats=1))
-    best = {"measure": "balanced_accuracy", "classifier": "linear SVM"}
-    assert value(rows, list="f-test", **best) > 0.75
-    assert value(rows, list="random genes", **best) < 0.55
-    for measure in ("nmi", "ari", "redundancy", "jaccard"):
-        mine, random = (value(rows, list=n, measure=measure) for n in ("f-test", "random genes"))
-        assert mine > random
-
-
 # ---- the same bytes ------------------------------------------------------------------------------
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("missing", [False, True])
-def test_threads_memory_and_blocks_change_no_byte(tmp_path, missing):
-    X, y = planted(m=150, n=30)
-    if missing:
-        X[::9, ::5] = np.nan
-    given = study(tmp_path, X, y) | {"missing": "mean" if missing else "error", "repeats": 1}
-    made = []
-    cases: list[dict[str, Any]] = [{"threads": 1}, {"threads": 4}, {"memory": "150M", "threads": 2}]
-    for i, how in enumerate(cases):
-        out = tmp_path / str(i)
-        asked = {"transform": "log1p", "lengths": "5,20", "leaky": True, "method": "f-test"}
-        evaluate.run(EvaluateConfig(**given, **asked, **how, out=str(out)), Messages(-1))
-        made.append([(out / name).read_bytes() for name in ("evaluation.tsv", "folds.tsv")])
-    assert made[0] == made[1] == made[2]
 
 
 # ---- lists, sets and reference features ----------------------------------------------------------
@@ -252,7 +161,6 @@ def ranked_list(folder: Path, given: dict[str, Any], name: str = "ranked") -> st
     return str(folder / name / "ranking.tsv")
 
 
-@pytest.mark.nightly
 def test_a_list_of_this_matrix_is_called_leaky(tmp_path):
     given = study(tmp_path, *planted())
     table = ranked_list(tmp_path, given)
@@ -318,14 +226,6 @@ def test_a_folder_and_a_list_of_ids_are_lists(tmp_path):
     ids = [line.split("\t")[1] for line in table.read_text().splitlines()[1:]]
     (tmp_path / "ranked.txt").write_text("\n".join(ids))
     assert rows_of(EvaluateConfig(**given, list_=str(tmp_path / "ranked.txt"))) == expected
-
-
-@pytest.mark.nightly
-def test_defaults_go_as_far_as_a_list_does(tmp_path):
-    given = study(tmp_path, *planted(m=150))
-    rows = rows_of(EvaluateConfig(**given, method="mrsf", response="lda", repeats=1))
-    assert {r["features"] for r in rows if r["list"] == "mrsf"} == {"10", "20", "50"}
-    assert {r["features"] for r in rows if r["list"] == "random genes"} == {"10", "20", "50", "100"}
 
 
 def test_without_labels_it_tells_redundancy_neighbors_hits_and_sets(tmp_path, monkeypatch):
@@ -421,7 +321,6 @@ def test_inner_products_that_do_not_fit_are_refused(tmp_path, monkeypatch):
         rows_of(EvaluateConfig(**study(tmp_path, *planted()), method="f-test"))
 
 
-@pytest.mark.nightly
 def test_an_error_in_a_fold_names_it(tmp_path):
     X, y = planted(n=12)
     X[:, 1:] = 5.0  # only the first sample differs, and it is once among the test samples

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.contract.run.extremes import METHODS, TINY, Study, emitted, matrices, plain
+from tests.contract.run.extremes import TINY, Study, emitted, matrices, plain
 from tests.making import write_table
 from tests.running import run_here
 
@@ -43,15 +43,6 @@ def test_no_library_warns(name, command, tmp_path, capfd):
     check(study, command, capfd)
 
 
-@pytest.mark.nightly
-@pytest.mark.parametrize("number", range(len(matrices())))
-def test_no_library_warns_of_any_command(number, tmp_path, capfd):
-    """An eighth of the commands on each matrix: all of them on any eight."""
-    study = Study(tmp_path / "x", list(matrices().values())[number])
-    for command in list(study.commands())[number % 8 :: 8]:
-        check(study, command, capfd)
-
-
 def ranking(study: Study, method: str) -> list[list[str]]:
     """Return the features in their order, with status and p-values."""
     out = study.folder / f"ranked {method}".replace(" ", "_")
@@ -64,12 +55,7 @@ def ranking(study: Study, method: str) -> list[list[str]]:
 
 @pytest.mark.parametrize(
     "method",
-    [
-        pytest.param(each, marks=[] if i % 12 == 0 else [pytest.mark.nightly])
-        for i, each in enumerate(
-            (*METHODS, "spec --pvalues moments", "laplacian --pvalues moments")
-        )
-    ],
+    ["spec --pvalues moments", "fisher", "mrsf", "qalpha", "rank-test"],
 )
 def test_ranks_do_not_depend_on_the_unit(method, tmp_path):
     """By powers of two, which change no digit."""

@@ -150,31 +150,6 @@ def test_the_record_and_the_report_say_how_many(folder: Path, tmp_path: Path) ->
     assert "could not be scored" not in report
 
 
-@pytest.mark.nightly
-@pytest.mark.parametrize("name", ["rbf", "components", "deviance"])
-def test_threads_and_shards_give_the_same_bytes(folder: Path, tmp_path: Path, name: str) -> None:
-    options = [
-        word
-        for key, value in METHODS[name].items()
-        for word in (f"--{key.replace('_', '-')}", str(value))
-    ]
-    (tmp_path / "list.txt").write_text("g9\ng11\n")
-    given = (
-        *(folder / "x.csv", *options, "--block-size", "7", "--min-samples", "3"),
-        *("--exclude", "^MT-", "--exclude", tmp_path / "list.txt"),
-    )
-    sfs("rank", *given, "--threads", "1", "--out", tmp_path / "one")
-    sfs("rank", *given, "--threads", "2", "--out", tmp_path / "two")
-    sfs("shard", "init", tmp_path / "plan", *given, "--shards", "3")
-    for shard in [1, 2, 3] * 4:
-        sfs("shard", "run", tmp_path / "plan", shard)
-    sfs("shard", "merge", tmp_path / "plan", "--out", tmp_path / "merged")
-    one = (tmp_path / "one" / "ranking.tsv").read_bytes()
-    assert one.count(b"\texcluded") == 8
-    assert (tmp_path / "two" / "ranking.tsv").read_bytes() == one
-    assert (tmp_path / "merged" / "ranking.tsv").read_bytes() == one
-
-
 def test_lists_and_patterns_of_a_file_of_options(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

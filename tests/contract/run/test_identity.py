@@ -73,7 +73,6 @@ def test_graphs_of_the_tested_matrix_are_known_as_such(
     assert record["graph"]["of_tested_features"] == (told == "warned")
 
 
-@pytest.mark.nightly
 def test_lists_of_a_matrix_and_of_its_store_are_of_one(
     study: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -269,16 +269,6 @@ def test_cv_says_where_the_accuracy_is_that_of_guessing(tmp_path, shift):
     assert any("0.500" in text for text in log.warnings) == (shift == 0)
 
 
-@pytest.mark.nightly
-def test_cv_of_real_classes_is_above_chance(tmp_path, shared_data):
-    folder, out = shared_data / "allaml", str(tmp_path / "r")
-    matrix, labels = str(folder / "expression.parquet"), str(folder / "labels.tsv")
-    run_rank(RankConfig(matrix, "f-test", labels=labels, out=out), Messages(-1))
-    log = Messages(-1)
-    select.run(SelectConfig(out, cv=True, repeats=1), log)
-    assert not any("guess" in text for text in log.warnings)
-
-
 def test_cv_needs_scikit_learn_by_name(tmp_path, monkeypatch):
     import sys
 

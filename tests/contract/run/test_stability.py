@@ -304,7 +304,6 @@ def test_halves_of_donors_of_several_classes_have_every_class(tmp_path):
     assert set(map(tuple, halves)) == {(0, 2), (0, 4), (1, 3), (3, 4)}  # all there are
 
 
-@pytest.mark.nightly
 def test_classes_that_no_two_halves_share_are_refused_by_name(tmp_path):
     # the donors of two of a, b and c would have to be apart from each other, and all three cannot
     error = refused(mixed_donors(tmp_path, ["abd", "acd", "bcd", "d"]))
@@ -391,31 +390,6 @@ def test_bootstrap_samples_have_no_bound(folder):
 def test_short_rankings_have_shorter_lists(given, top, folder):
     facts = rank(config_of(folder, stability_top=None, **given), quiet()).facts["stability"]
     assert facts["top"] == top
-
-
-@pytest.mark.nightly
-def test_false_selections_of_noise_stay_below_the_bound(tmp_path):
-    """Whole rankings of noise: what is selected often is less than promised."""
-    found: dict[float, list[int]] = {}
-    bounds: dict[float, dict[str, float | None]] = {}
-    for seed in range(20):
-        rng = np.random.default_rng(seed)
-        write_table(tmp_path / "x.csv", rng.normal(size=(200, 30)))
-        write_labels(tmp_path / "y.tsv", rng.permutation(np.arange(30) % 2).tolist())
-        config = RankConfig(
-            str(tmp_path / "x.csv"),
-            "f-test",
-            labels=str(tmp_path / "y.tsv"),
-            stability=20,
-            stability_top=10,
-        )
-        for row in rank(config, quiet()).facts["stability"]["stable"]:
-            found.setdefault(row["threshold"], []).append(row["features"])
-            bounds[row["threshold"]] = row["false_selections"]
-    assert set(found) == {0.6, 0.75, 0.9}
-    for threshold, counts in found.items():
-        for bound in bounds[threshold].values():
-            assert bound is None or np.mean(counts) <= bound
 
 
 # ---- what cannot be done -------------------------------------------------------------------------
