@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Set up a virtual environment and run the tests.
-# usage: tests/run.sh [pytest options], such as tests/unit/methods, or -m nightly
+# usage: tests/run.sh [pytest options], such as tests/unit/methods or tests/nightly; tests/unit and
+# tests/contract if no folder is named
 # PYTHON chooses the interpreter (default python3.11), VENV the folder of the environment (.venv),
 # RELEASES the file of .ci/constraints with the releases to install (default: that of the Python).
 set -euo pipefail

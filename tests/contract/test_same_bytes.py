@@ -89,7 +89,26 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "split counts": (*COUNTS, "--pvalues", "moments", "--split", "counts"),
     "pruned": ("m.csv", "--max-correlation", "0.3", "--keep", "60"),
     "pruned counts": (*COUNTS, "--max-correlation", "0.3"),
+    "permuted scales": (
+        *("m.csv", "--coordinates", "places.tsv", "--pvalues", "permutation:50"),
+        *("--scales", "1.5,3,linear"),
+    ),
     "given": ("m.csv", "--method", "mrmr", *CLASSES, "--select", "5", "--given", "panel.txt"),
+    "set of given features": ("m.csv", "--method", "gdcov-spca", "--given", "panel.txt"),
+    "markers": (
+        *(*COUNTS, "--method", "variance", "--labels", "obs:tissue"),
+        *("--markers", "wilcoxon"),
+    ),
+    "ranks on sources": (
+        "m.csv",
+        "--method",
+        "msfs",
+        *SOURCES,
+        "--rank-sources",
+        "all",
+        "--modules",
+    ),
+    "several files": ("first.h5ad", "rest.h5ad", "--method", "variance"),
     "modules": ("m.csv", "--method", "variance", "--modules", "--max-correlation", "0.5"),
     "modules of counts": (*COUNTS, "--method", "variance", "--modules"),
     "stability": ("m.csv", "--method", "spec", "--stability", "6"),
@@ -152,6 +171,8 @@ def write_study(folder: Path) -> None:
     data = annotated(csr_matrix(counts.astype(np.float32)), genes, samples)
     data.obs["tissue"] = pd.Categorical(tissue)
     data.write_h5ad(folder / "counts.h5ad")
+    data[:10].write_h5ad(folder / "first.h5ad")
+    data[10:].write_h5ad(folder / "rest.h5ad")
 
 
 def result(folder: Path) -> dict[str, Any]:

@@ -56,8 +56,10 @@ def old_anndata() -> Path:
 
 
 def nightly_tests() -> None:
-    """Run tests/nightly, with every program and library that some of its tests need."""
-    engines = environment("workflows", "snakemake>=9", "pandas", "nf-core", "multiqc", "snakefmt")
+    """Run tests/nightly with what some of it needs; Nextflow is named by SFS_NEXTFLOW."""
+    engines = environment(
+        "workflows", "snakemake>=9", "pandas", "pygments", "nf-core", "multiqc", "snakefmt"
+    )
     cells = environment("cells", "scanpy", "squidpy", "muon")
     call(
         *(ROOT / "tests" / "run.sh", "tests/nightly"),

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.docs.workflows import test_nextflow as plain
 from tests.docs.workflows.commands import (
     BLOCKS,
     MATRIX,
@@ -23,15 +24,14 @@ from tests.docs.workflows.commands import (
 from tests.docs.workflows.nextflow_tasks import run_task
 from tests.docs.workflows.test_nextflow import FOLDER, LABELS, NAMES, ranking
 
+env = plain.env
+nextflow = plain.nextflow
+
 SHARDS = 2
 
 
 PARSE = """
 import org.codehaus.groovy.control.*
-from tests.docs.workflows import test_nextflow as plain
-
-env = plain.env
-nextflow = plain.nextflow
 args.each { file ->
     def unit = new CompilationUnit()
     unit.addSource(new File(file))

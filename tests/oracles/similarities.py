@@ -116,13 +116,6 @@ def diffusion(X: np.ndarray, k: int, beta: float = 1.0) -> np.ndarray:
     return sum(math.exp(-beta * v) * np.outer(u, u) for v, u in zip(values, vectors.T))
 
 
-def car(X: np.ndarray, k: int, rho: float = 0.9) -> np.ndarray:
-    """The inverse of I - rho D^-1/2 A D^-1/2, A the edges of the k nearest neighbors."""
-    A = knn(X, k, weight="binary")
-    degrees = A.sum(axis=1)
-    return np.linalg.inv(np.eye(len(A)) - rho * A / np.sqrt(np.outer(degrees, degrees)))
-
-
 def label(y: np.ndarray) -> np.ndarray:
     n = len(y)
     S = np.zeros((n, n))

@@ -303,30 +303,6 @@ def test_the_public_names_are_there():
         sfs_cli.rnak  # noqa: B018
 
 
-def test_everything_public_says_what_it_is():
-    silent = []
-    for module, path in MODULES.items():
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        silent += [] if ast.get_docstring(tree) else [module]
-        silent += [
-            f"{module}:{node.lineno} {node.name}"
-            for node in public_definitions(tree)
-            if not ast.get_docstring(node)
-        ]
-    assert not silent
-
-
-def public_definitions(
-    tree: ast.Module | ast.ClassDef,
-) -> Iterator[ast.FunctionDef | ast.ClassDef]:
-    """Yield the public functions and classes, and the public methods of those."""
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
-            yield node
-            if isinstance(node, ast.ClassDef):
-                yield from public_definitions(node)
-
-
 def test_no_generator_is_shared_by_tests():
     """What one test draws must not depend on which others drew before it."""
     found = [

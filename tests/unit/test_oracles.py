@@ -69,10 +69,6 @@ def test_phi3_over_all_pairs_is_what_phi1_leaves(S: np.ndarray) -> None:
     np.testing.assert_allclose(spec.phi3(X, S, linear, 27), expected, rtol=1e-10)
 
 
-def test_phi1_counts_the_trivial_pair_when_gamma_does(S: np.ndarray) -> None:
-    np.testing.assert_allclose(spec.phi1(X, S, np.ones_like), 1.0, rtol=1e-12)
-
-
 def test_constant_features_score_nan(S: np.ndarray) -> None:
     with_constants = np.column_stack([X[:, 0], np.zeros(27), np.full(27, 0.1)])
     for scores in (
@@ -87,17 +83,3 @@ def test_constant_features_score_nan(S: np.ndarray) -> None:
 
 def test_clusters_are_the_blocks_of_a_block_matrix() -> None:
     assert spec.choose_clusters(GRAPHS["label"], 10) == 3
-
-
-def test_a_path_is_the_sum_of_its_edges() -> None:
-    line = np.array([[0.0], [1.0], [3.0], [6.0]])
-    paths = similarities.path_lengths(line, 1)
-    np.testing.assert_array_equal(paths[0], [0.0, 1.0, 3.0, 6.0])
-
-
-def test_signs_of_relieff_attract_hits() -> None:
-    points = np.array([[0.0], [1.0], [5.0], [6.0]])
-    S = similarities.relieff(points, np.array([0, 0, 1, 1]), 1)
-    np.testing.assert_array_equal(
-        S, [[1, 1, -0.5, 0], [1, 1, -1, -0.5], [-0.5, -1, 1, 1], [0, -0.5, 1, 1]]
-    )

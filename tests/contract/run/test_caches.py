@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pwd
 import tempfile
 from pathlib import Path
 
@@ -34,23 +33,17 @@ def test_the_folder_is_private_and_goes_with_the_run(nowhere):
     assert not list(nowhere.iterdir())
 
 
-@pytest.mark.parametrize("what", ["is named", "is writable", "no home", "no folder at all"])
-def test_nothing_is_made_where_it_would_not_help(what, nowhere, monkeypatch):
-    expected = None
-    if what == "is named":
-        expected = str(nowhere / "own")
-        monkeypatch.setenv(VARIABLE, expected)
-    elif what == "is writable":
-        monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-        monkeypatch.setenv("HOME", str(nowhere))
-        monkeypatch.setattr(caches.os, "access", lambda place, _: place == nowhere)
-    elif what == "no home":  # then the folder of the source is asked alone
-        monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-        monkeypatch.delenv("HOME", raising=False)
-        monkeypatch.setattr(pwd, "getpwuid", lambda _: {}["nobody"])
-        monkeypatch.setattr(caches.os, "access", lambda place, _: Path(place).name == "run")
-    else:
-        monkeypatch.setattr(tempfile, "tempdir", str(nowhere / "absent"))
+def test_a_folder_that_is_named_stays(nowhere, monkeypatch):
+    monkeypatch.setenv(VARIABLE, str(nowhere / "own"))
     with compiled_code_kept():
-        assert os.environ.get(VARIABLE) == expected
+        assert os.environ[VARIABLE] == str(nowhere / "own")
+    assert not list(nowhere.iterdir())
+
+
+def test_nothing_is_made_where_the_user_can_write(nowhere, monkeypatch):
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setenv("HOME", str(nowhere))
+    monkeypatch.setattr(caches.os, "access", lambda place, _: place == nowhere)
+    with compiled_code_kept():
+        assert VARIABLE not in os.environ
     assert not list(nowhere.iterdir())

@@ -16,7 +16,7 @@ from sfs_cli.compute.matrix import Ids
 from sfs_cli.io.knowledge.sample_columns import read_covariates
 from sfs_cli.logs import Messages
 from sfs_cli.options import parse_source
-from sfs_cli.run.rank import RankResult, rank, run
+from sfs_cli.run.rank import RankResult, rank
 from tests.making import annotated, table_text
 from tests.oracles import covariates as oracle
 from tests.running import run_here
@@ -62,22 +62,17 @@ LABELS: dict[str, Any] = {"labels": "c.tsv:kind"}
 METHODS: dict[str, dict[str, Any]] = {
     "spec rbf": {"method": "spec", "similarity": "rbf"},
     "spec knn": {"method": "spec", "similarity": "knn", "neighbors": 5},
-    "spec phi3": {"method": "spec", "similarity": "rbf", "ranking": "phi3", "clusters": 3},
     "spec components": {"method": "spec", "similarity": "knn", "components": "6", "neighbors": 5},
     "spec label": {"method": "spec", "similarity": "label"} | LABELS,
-    "laplacian": {"method": "laplacian", "similarity": "geodesic", "neighbors": 6},
     "mrsf": {"method": "mrsf", "similarity": "knn", "neighbors": 5, "select": 12},
     "gdcov": {"method": "gdcov", "similarity": "rbf"},
     "variance": {"method": "variance"},
     "qalpha": {"method": "qalpha"},
     "hsic": {"method": "hsic", "similarity": "rbf"},
     "fisher": {"method": "fisher"} | LABELS,
-    "f-test": {"method": "f-test"} | LABELS,
     "relieff": {"method": "relieff"} | LABELS,
-    "mrmr": {"method": "mrmr", "select": 9} | LABELS,
     "trace-ratio": {"method": "trace-ratio"} | LABELS,
     "rfs": {"method": "rfs"} | LABELS,
-    "kogs": {"method": "kogs", "members": ("spec", "fisher"), "similarity": "rbf"} | LABELS,
     "sources": {
         "method": "msfs",
         "source": (parse_source("t=target:,similarity=knn,neighbors=4"),),
@@ -90,11 +85,8 @@ def ranked(matrix: str, **options: Any) -> RankResult:
     return rank(RankConfig(matrix, **{"dtype": "float64"} | options))
 
 
-NESTED = {"fisher", "f-test", "mrmr"}
-"""Methods that compare nested models: tests/unit/methods/test_covariates.py."""
-
-
-@pytest.mark.parametrize("name", [name for name in METHODS if name not in NESTED])
+# fisher compares nested models: tests/unit/methods/test_covariates.py
+@pytest.mark.parametrize("name", [name for name in METHODS if name != "fisher"])
 def test_adjusting_is_regression_done_by_hand(name, study):
     """The residuals, made feature by feature and written to a file, rank as the option does."""
     options = METHODS[name]
@@ -122,23 +114,18 @@ def test_a_source_of_the_matrix_with_steps_of_its_own_is_adjusted_after_them(stu
     )
 
 
-@pytest.mark.one_in(3)
-@pytest.mark.parametrize("seed", [0, 1, 2])
 @pytest.mark.parametrize(
     "options",
     [
         {"method": "spec", "similarity": "knn", "neighbors": 5},
-        {"method": "spec", "similarity": "rbf"},
         {"method": "hsic", "similarity": "knn", "neighbors": 5},
     ],
-    ids=["spec knn", "spec rbf", "hsic knn"],
+    ids=["spec knn", "hsic knn"],
 )
-def test_what_batches_swamp_is_found_by_adjusting_and_within_them(
-    options, seed, tmp_path, monkeypatch
-):
+def test_what_batches_swamp_is_found_by_adjusting_and_within_them(options, tmp_path, monkeypatch):
     """60 genes tell two groups apart, among 1,500 that all differ between six batches."""
     monkeypatch.chdir(tmp_path)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     n, m, planted = 72, 1500, 60
     batch, group = rng.permutation(n) % 6, rng.permutation(n) % 2
     X = rng.normal(8, 1, (m, n)) + rng.normal(0, 3, (m, 6))[:, batch]
@@ -157,36 +144,14 @@ def test_what_batches_swamp_is_found_by_adjusting_and_within_them(
     assert hits(batch="c.tsv:lab") >= 54
 
 
-@pytest.mark.parametrize("name", ["spec rbf", "spec knn", "fisher", "mrsf", "pruned"])
-def test_the_bytes_are_the_same_over_threads_memory_and_stores(name, study, capfd):
-    options = [
-        *("--adjust", "c.tsv:batch", "--adjust", "c.tsv:age", "--block-size", "8"),
-        *RankConfig("x.csv", **METHODS[name]).command()[3:],
-    ]
-    assert run_here(["convert", "x.csv", "x.store"], capfd).code == 0
-    results = set()
-    for words in (
-        ["x.csv"],
-        ["x.csv", "--threads", "1"],
-        ["x.csv", "--threads", "3"],
-        ["x.csv", "--memory", "16M", "--threads", "2"],
-        ["x.store", "--threads", "2"],
-    ):
-        done = run_here(["rank", *words, *options], capfd)
-        assert done.code == 0, done.err
-        results.add(done.out)
-    assert len(results) == 1
-
-
-@pytest.mark.parametrize("name", ["spec rbf", "spec knn", "variance", "fisher", "mrsf"])
+@pytest.mark.parametrize("name", ["spec rbf", "fisher"])
 def test_the_size_of_blocks_changes_no_number_that_is_written(name, study):
-    found = [
+    one, other = (
         ranked("x.csv", adjust=("c.tsv:batch,age",), block_size=size, **METHODS[name]).ranking
-        for size in (1, 9, 70)
-    ]
-    for other in found[1:]:
-        assert list(other.feature) == list(found[0].feature)
-        np.testing.assert_allclose(other.score, found[0].score, rtol=1e-11)
+        for size in (9, 70)
+    )
+    assert list(other.feature) == list(one.feature)
+    np.testing.assert_allclose(other.score, one.score, rtol=1e-11)
 
 
 def test_the_record_says_what_was_taken_out_and_how_much_it_explained(study, capfd):
@@ -194,6 +159,8 @@ def test_the_record_says_what_was_taken_out_and_how_much_it_explained(study, cap
     done = run_here(["rank", "x.csv", *words, "--out", "out"], capfd)
     assert done.code == 0
     record = json.loads((study / "out" / "run.json").read_text())
+    roles = {each["role"]: each.get("column") for each in record["inputs"]}
+    assert roles["adjust.1"] == "batch,age"
     facts = record["covariates"]
     assert facts["rank"] == 4
     assert [c["name"] for c in facts["columns"]] == ["batch", "age"]
@@ -233,7 +200,6 @@ def test_a_changed_covariate_is_another_run(study, capfd):
     [
         (["31.5", "NA", "47"], "numeric"),
         (["31.5", "old", "47"], "categorical"),
-        (["n/a", "[Not Available]", "2"], "numeric"),
     ],
 )
 def test_text_annotations_are_taken_as_in_a_table(tmp_path, texts, kind):
@@ -258,17 +224,15 @@ def test_annotations_of_an_h5ad_and_of_its_store(study, capfd):
     data.obs["batch"] = data.obs["batch"].astype("category")
     data.write_h5ad("x.h5ad")
     assert run_here(["convert", "x.h5ad", "h.store", "--dtype", "float64"], capfd).code == 0
-    options = {"method": "variance"}
-    expected = ranked("x.csv", adjust=("c.tsv:batch,age",), **options).ranking
-    for matrix in ("x.h5ad", "h.store"):
-        for adjust in (
-            ("obs:batch,age",),
-            ("obs:batch", "obs:age=numeric"),
-            ("c.tsv:age", "obs:code=categorical"),
-        ):
-            found = ranked(matrix, adjust=adjust, **options).ranking
-            assert list(found.feature) == list(expected.feature)
-            np.testing.assert_allclose(found.score, expected.score, rtol=1e-11)
+    expected = ranked("x.csv", method="variance", adjust=("c.tsv:batch,age",)).ranking
+    for matrix, adjust in (
+        ("x.h5ad", ("obs:batch,age",)),
+        ("h.store", ("obs:batch", "obs:age=numeric")),
+        ("x.h5ad", ("c.tsv:age", "obs:code=categorical")),
+    ):
+        found = ranked(matrix, method="variance", adjust=adjust).ranking
+        assert list(found.feature) == list(expected.feature)
+        np.testing.assert_allclose(found.score, expected.score, rtol=1e-11)
     messages = Messages(-1)
     rank(RankConfig("x.h5ad", method="variance", adjust=("obs:code",)), messages)
     assert any("code=categorical" in text for text in messages.warnings)
@@ -283,7 +247,7 @@ def test_a_sparse_matrix_is_adjusted_as_a_dense_one(study):
     counts = np.random.default_rng(0).poisson(0.8, (N, M)).astype(np.float64)
     for name, stored in (("dense", counts), ("sparse", csr_matrix(counts))):
         annotated(stored, [f"g{i}" for i in range(M)], SAMPLES).write_h5ad(f"{name}.h5ad")
-    for options in (METHODS["spec knn"], METHODS["variance"], METHODS["spec components"]):
+    for options in (METHODS["variance"], METHODS["spec components"]):
         options = options | {"transform": "cpm,log1p", "adjust": ("c.tsv:batch",)}
         dense, sparse = (ranked(f"{name}.h5ad", **options).ranking for name in ("dense", "sparse"))
         assert list(dense.feature) == list(sparse.feature)
@@ -381,25 +345,3 @@ def test_a_fused_similarity_is_of_the_residuals(study, capfd):
         for name in ("x.csv", "residuals.csv")
     ]
     np.testing.assert_allclose(*read, rtol=1e-9)
-
-
-def test_a_configuration_file_has_the_option_as_a_text_or_a_list(study, capfd):
-    for i, text in enumerate(("c.tsv:batch", "[c.tsv:batch, c.tsv:age]")):
-        (study / "sub").mkdir(exist_ok=True)
-        (study / "sub" / "run.yaml").write_text(
-            "matrix: ../x.csv\nmethod: variance\nadjust: "
-            + text.replace("c.tsv", "../c.tsv")
-            + "\n"
-        )
-        done = run_here(["rank", "--config", "sub/run.yaml"], capfd)
-        flags = ["--adjust", "c.tsv:batch", *(["--adjust", "c.tsv:age"] if i else [])]
-        assert done.out == run_here(["rank", "x.csv", "--method", "variance", *flags], capfd).out
-        assert done.out
-
-
-def test_the_result_of_run_is_written_with_its_covariates(study):
-    config = RankConfig("x.csv", method="variance", adjust=("c.tsv:age",), out="out")
-    run(config, Messages(-1))
-    record = json.loads((study / "out" / "run.json").read_text())
-    roles = {each["role"]: each.get("column") for each in record["inputs"]}
-    assert roles["adjust.1"] == "age"

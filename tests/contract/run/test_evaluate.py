@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from sfs_cli import RankConfig
-from sfs_cli.errors import InputError, MissingExtraError, OutOfMemoryError
+from sfs_cli.errors import OutOfMemoryError
 from sfs_cli.logs import Messages
 from sfs_cli.options.evaluate import EvaluateConfig
 from sfs_cli.provenance import EvaluateRecord
@@ -67,28 +67,22 @@ def value(rows: list[dict[str, str]], **wanted: str) -> float:
     return float(row["value"])
 
 
-# ---- leaks ---------------------------------------------------------------------------------------
-
-
 # ---- numbers -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("missing", [False, True])
-def test_it_is_the_pipeline_of_scikit_learn(tmp_path, missing):
+def test_it_is_the_pipeline_of_scikit_learn(tmp_path):
     X, y = planted()
-    options: dict[str, Any] = {"dtype": "float64"}
-    if missing:
-        X[np.random.default_rng(5).random(X.shape) < 0.05] = np.nan
-        options["missing"] = "mean"
+    X[np.random.default_rng(5).random(X.shape) < 0.05] = np.nan
+    options: dict[str, Any] = {"dtype": "float64", "missing": "mean"}
     given = study(tmp_path, X, y)
     config = EvaluateConfig(
-        **given, **options, method="f-test", lengths="3,10", splits=4, repeats=2, seed=7
+        **given, **options, method="f-test", lengths="3,10", splits=3, repeats=2, seed=7
     )
     rows = rows_of(config)
     for k in (3, 10):
         for name, make in MODELS.items():
-            plain, balanced, unsure = np.zeros((2, 4)), np.zeros((2, 4)), 0
-            split = RepeatedStratifiedKFold(n_splits=4, n_repeats=2, random_state=7).split(X.T, y)
+            plain, balanced, unsure = np.zeros((2, 3)), np.zeros((2, 3)), 0
+            split = RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=7).split(X.T, y)
             for i, (train, test) in enumerate(split):
                 model = make_pipeline(
                     SimpleImputer(), SelectKBest(f_classif, k=k), StandardScaler(), make()
@@ -164,7 +158,7 @@ def ranked_list(folder: Path, given: dict[str, Any], name: str = "ranked") -> st
 def test_a_list_of_this_matrix_is_called_leaky(tmp_path):
     given = study(tmp_path, *planted())
     table = ranked_list(tmp_path, given)
-    log, asked = Messages(-1), {"list_": table, "lengths": "5", "repeats": 1}
+    log, asked = Messages(-1), {"list_": table, "lengths": "5", "splits": 2, "repeats": 1}
     rows = rows_of(EvaluateConfig(**given, **asked), log)
     assert any("ranked on this matrix" in text and "leaky" in text for text in log.warnings)
     assert {row["list"] for row in rows if row["selection"] == "given"} == {"ranked"}
@@ -187,26 +181,14 @@ def test_lists_of_chosen_features_may_leak_and_that_is_said(tmp_path, capfd):
     (tmp_path / "few.txt").write_text("".join(f"g{i}\n" for i in range(20)))
     for include, told in ((str(tmp_path / "few.txt"), True), ("^g", False)):
         config = EvaluateConfig(
-            **given, method="f-test", include=(include,), lengths="5", repeats=1
+            **given, method="f-test", include=(include,), lengths="5", splits=2, repeats=1
         )
         evaluate.run(config, Messages(0))
         assert ("the accuracy is leaky" in capfd.readouterr().err) == told
 
 
-def test_a_list_and_a_method_stand_beside_each_other(tmp_path):
-    given = study(tmp_path, *planted())
-    (tmp_path / "good.tsv").write_text("".join(["gene\tp\n", *(f"g{i}\t{i}\n" for i in range(6))]))
-    config = EvaluateConfig(
-        **given, list_=str(tmp_path / "good.tsv"), method="variance", lengths="6", repeats=1
-    )
-    rows = rows_of(config)
-    cells = {"measure": "accuracy", "classifier": "linear SVM"}
-    assert value(rows, list="good", **cells) > value(rows, list="variance", **cells)
-
-
-@pytest.mark.parametrize("count", [4, 12])
-def test_a_short_list_is_judged_whole_beside_others_of_its_length(tmp_path, capfd, count):
-    given = study(tmp_path, *planted())
+def test_a_short_list_is_judged_whole_beside_others_of_its_length(tmp_path, capfd):
+    given, count = study(tmp_path, *planted()), 4
     (tmp_path / "mine.txt").write_text("".join(f"g{i}\n" for i in range(count)))
     config = EvaluateConfig(
         **given, list_=str(tmp_path / "mine.txt"), method="variance", repeats=1, splits=3
@@ -268,6 +250,8 @@ def test_the_record_is_what_its_schema_says_and_a_second_run_is_up_to_date(tmp_p
         **given,
         list_=ranked_list(tmp_path, given),
         method="f-test",
+        lengths="5",
+        splits=2,
         repeats=1,
         drivers=str(tmp_path / "drivers.txt"),
         sets=(f"{tmp_path}/sets.gmt:planted",),
@@ -291,9 +275,7 @@ def test_the_record_is_what_its_schema_says_and_a_second_run_is_up_to_date(tmp_p
 # ---- what it says --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "transform", ["log1p,rank", "log1p,zscore", "quantile,log1p", "deviance", "vst"]
-)
+@pytest.mark.parametrize("transform", ["log1p,rank", "log1p,zscore", "deviance"])
 def test_steps_that_compare_samples_act_on_the_ranking_alone(tmp_path, transform, capfd):
     _, y = planted()
     X = np.random.default_rng(0).poisson(30 + 20 * (y == 1), (40, 36)).astype(float)
@@ -303,27 +285,11 @@ def test_steps_that_compare_samples_act_on_the_ranking_alone(tmp_path, transform
     said = capfd.readouterr().err
     assert ("judged by their values before it" in said) == (transform != "log1p,zscore")
     raw = "raw counts (--transform median,log1p judges by logarithms)"
-    assert (raw in said) == (transform in ("deviance", "vst"))
+    assert (raw in said) == (transform == "deviance")
     assert value(rows, list="f-test", measure="accuracy", classifier="5-NN") > 0.5
-
-
-def test_scikit_learn_is_asked_for_by_name(tmp_path, monkeypatch):
-    given = study(tmp_path, *planted())
-    monkeypatch.setitem(sys.modules, "sklearn", None)
-    with pytest.raises(MissingExtraError, match="scikit-learn") as found:
-        rows_of(EvaluateConfig(**given))
-    assert "sfs-cli[ml]" in str(found.value.hint)
 
 
 def test_inner_products_that_do_not_fit_are_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(evaluate, "SQUARES", 1 << 40)
     with pytest.raises(OutOfMemoryError, match="36 samples"):
         rows_of(EvaluateConfig(**study(tmp_path, *planted()), method="f-test"))
-
-
-def test_an_error_in_a_fold_names_it(tmp_path):
-    X, y = planted(n=12)
-    X[:, 1:] = 5.0  # only the first sample differs, and it is once among the test samples
-    with pytest.raises(InputError) as found:
-        rows_of(EvaluateConfig(**study(tmp_path, X, y), method="f-test", splits=2, repeats=1))
-    assert "fold" in str(found.value.where)

@@ -19,7 +19,6 @@ from sklearn.model_selection import RepeatedStratifiedKFold
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-import sfs_cli as sfs
 from sfs_cli.compute.context import Labels, Survival
 from sfs_cli.errors import InputError, UsageError
 from sfs_cli.evaluation.held_out import PENALTIES
@@ -65,8 +64,8 @@ def in_folds(rows: Rows, name: str, k: int, measure: str, classifier: str = RIDG
     return [float(r[measure]) for r in rows if own.items() <= r.items()]
 
 
-def splits_of(kinds: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    split = RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=0)
+def splits_of(kinds: np.ndarray, repeats: int = 2) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    split = RepeatedStratifiedKFold(n_splits=3, n_repeats=repeats, random_state=0)
     yield from split.split(kinds, kinds)
 
 
@@ -122,22 +121,11 @@ def test_numbers_are_the_pipeline_of_scikit_learn(tmp_path):
     assert not {"nmi", "ari", "accuracy"} & {row["measure"] for row in found["evaluation"]}
 
 
-def test_good_genes_predict_numbers_and_random_ones_do_not(tmp_path):
-    X, y = numbers(signal=2)
-    log = Messages(-1)
-    table = write(tmp_path, X, age=y)
-    asked = {"labels": f"{table}:age", "label_type": "continuous", "lengths": "4", "splits": 5}
-    found = judged(tmp_path, log, **asked, method="f-test")
-    best = {r["other"]: r["better"] for r in found["verdicts"]}
-    assert best["random genes"] == "f-test"
-    assert log.warnings == []
-
-
 def test_ordered_classes_are_predicted_by_their_places(tmp_path):
     X, y = numbers(signal=2)
     grade = np.digitize(y, np.quantile(y, [0.3, 0.7]))
     table = write(tmp_path, X, grade=np.array(["low", "mid", "high"])[grade])
-    given = {"labels": f"{table}:grade", "method": "f-test"}
+    given = {"labels": f"{table}:grade", "method": "f-test", "repeats": 1}
     named = judged(tmp_path, **given, label_type="ordered", label_order="low,mid,high")
     table = write(tmp_path, X, grade=grade)
     plain = judged(tmp_path, **given, label_type="continuous")
@@ -149,11 +137,12 @@ def test_ordered_classes_are_predicted_by_their_places(tmp_path):
 
 def test_concordance_is_that_of_the_twin(tmp_path):
     X, time, event = times()
+    X = X[:20]  # the twin takes long
     table = write(tmp_path, X, time=time, dead=event)
     found = judged(tmp_path, labels=f"{table}:time", event="dead", method="cox")
     none, strata = np.empty((N, 0)), np.zeros(N, int)
     wanted: dict[int, list[float]] = {3: [], 8: []}
-    for train, test in [*splits_of(event)][:2]:  # the twin takes long
+    for train, test in [*splits_of(event)][:1]:
         own = (time[train], event[train])
         empty, one = none[train], strata[train]
         score = [survival.score_test(*own, f, empty, one)[0] for f in X[:, train]]
@@ -163,7 +152,7 @@ def test_concordance_is_that_of_the_twin(tmp_path):
             risk = predicted(X[np.argsort(score)[::-1][:k]], outcome, train, test)
             values.append(survival.concordance(time[test], event[test], risk, strata[test]))
     for k, values in wanted.items():
-        measured = in_folds(found["folds"], "cox", k, "concordance")[:2]
+        measured = in_folds(found["folds"], "cox", k, "concordance")[:1]
         assert measured == pytest.approx(values, abs=1e-9)
     assert {row["measure"] for row in found["verdicts"]} == {"concordance"}
     record = json.loads((tmp_path / "out" / "run.json").read_text())
@@ -174,7 +163,7 @@ def test_blocks_are_strata_of_times(tmp_path):
     X, time, event = times(1)
     block = np.arange(N) % 2
     table = write(tmp_path, X, time=time * (1 + 50 * block), dead=event, block=block)
-    given = {"labels": f"{table}:time", "event": "dead", "method": "cox"}
+    given = {"labels": f"{table}:time", "event": "dead", "method": "cox", "repeats": 1}
     inside = judged(tmp_path, **given, block=f"{table}:block")
     table = write(tmp_path, X, time=time * (1 + 9000 * block), dead=event, block=block)
     # times of other blocks are never compared
@@ -228,12 +217,12 @@ def test_adjusted_values_are_those_of_regressions_on_training_samples(tmp_path):
     names = [f"b{b}" for b in batch]
     table = write(tmp_path, X, kind=np.array(["u", "v"])[y], batch=names, age=age)
     found = judged(
-        tmp_path, labels=f"{table}:kind", adjust=(f"{table}:batch,age",), method="f-test"
+        tmp_path, labels=f"{table}:kind", adjust=(f"{table}:batch,age",), method="f-test", repeats=1
     )
     D = design(batch, age)
     for name, k in (("f-test", 3), ("f-test", 8), ("most variable genes", 3), ("all genes", M)):
         wanted = []
-        for train, test in splits_of(y):
+        for train, test in splits_of(y, 1):
             model = LinearRegression().fit(D[train], X[:, train].T)
             R = X - model.predict(D).T
             full = np.column_stack([D[train], y[train]])
@@ -256,9 +245,9 @@ def test_numbers_are_adjusted_by_the_training_samples_too(tmp_path):
     y = X[:3].sum(axis=0) + 2 * batch + rng.normal(size=N)
     table = write(tmp_path, X, y=y, batch=[f"b{b}" for b in batch], age=age)
     given = {"labels": f"{table}:y", "label_type": "continuous", "method": "f-test"}
-    found = judged(tmp_path, **given, adjust=(f"{table}:batch,age",))
+    found = judged(tmp_path, **given, adjust=(f"{table}:batch,age",), repeats=1)
     D, wanted = design(batch, age), []
-    for train, test in splits_of(np.zeros(N)):
+    for train, test in splits_of(np.zeros(N), 1):
         R = X - LinearRegression().fit(D[train], X[:, train].T).predict(D).T
         r = y - LinearRegression().fit(D[train], y[train]).predict(D)
         correlation = [abs(np.corrcoef(f, r[train])[0, 1]) for f in R[:, train]]
@@ -300,29 +289,13 @@ def test_test_samples_change_nothing_of_the_training_samples(tmp_path, monkeypat
             how = {"label_type": "continuous"} if kind == "numbers" else {"event": "dead"}
         seen.append([])
         method = "cox" if kind == "times" else "f-test"
-        options: dict[str, Any] = {"labels": labels, "method": method, "threads": 1, **how}
-        judged(tmp_path, adjust=(f"{table}:batch,age",), **options)
-    calls = len(seen[0]) // 6  # of the first of 6 folds
+        options: dict[str, Any] = {"labels": labels, "method": method, "threads": 1, "repeats": 1}
+        judged(tmp_path, adjust=(f"{table}:batch,age",), **options, **how)
+    calls = len(seen[0]) // 3  # of the first of 3 folds
     assert calls >= 2 * (1 + 1 + 5) + 1
     for before, after in zip(seen[0][:calls], seen[1][:calls]):
         np.testing.assert_array_equal(before, after)
     assert any(not np.array_equal(a, b) for a, b in zip(seen[0][calls:], seen[1][calls:]))
-
-
-@pytest.mark.parametrize("kind", ["times"])
-def test_threads_blocks_and_memory_change_no_byte(tmp_path, kind):
-    X, batch, age, y = batches(2)
-    event = np.arange(N) % 2
-    table = write(tmp_path, X, kind=y, time=age, dead=event, batch=[f"b{b}" for b in batch])
-    labels, how = f"{table}:{'kind' if kind == 'classes' else 'time'}", {}
-    if kind != "classes":
-        how = {"label_type": "continuous"} if kind == "numbers" else {"event": "dead"}
-    options: dict[str, Any] = {"labels": labels, "repeats": 1, "method": "f-test", **how}
-    made = []
-    for more in ({"threads": 1}, {"threads": 3}, {"threads": 2, "memory": "150M"}):
-        judged(tmp_path, adjust=(f"{table}:batch",), **options, **more)
-        made.append([p.read_bytes() for p in sorted((tmp_path / "out").glob("*.tsv"))])
-    assert made[0] == made[1] == made[2]
 
 
 def test_gaps_are_filled_by_training_samples_and_then_adjusted(tmp_path):
@@ -330,9 +303,9 @@ def test_gaps_are_filled_by_training_samples_and_then_adjusted(tmp_path):
     X[np.random.default_rng(0).random(X.shape) < 0.05] = np.nan
     table = write(tmp_path, X, kind=y, batch=[f"b{b}" for b in batch])
     given = {"labels": f"{table}:kind", "method": "variance", "missing": "mean"}
-    found = judged(tmp_path, **given, adjust=(f"{table}:batch",))
+    found = judged(tmp_path, **given, adjust=(f"{table}:batch",), repeats=1)
     D, wanted = covariates.design([f"b{b}" for b in batch]), []
-    for train, test in splits_of(y):
+    for train, test in splits_of(y, 1):
         F = np.where(np.isnan(X), np.nanmean(X[:, train], axis=1)[:, None], X)
         R = F - LinearRegression().fit(D[train], F[:, train].T).predict(D).T
         top = np.argsort(-R[:, train].var(axis=1))[:3]
@@ -348,7 +321,8 @@ def test_levels_without_a_training_sample_are_named_and_blocks_refused(tmp_path)
     rare = [f"b{b}" for b in batch]
     rare[7] = "odd"
     table = write(tmp_path, X, kind=y, batch=rare, pair=np.arange(N) // 3)
-    log, given = Messages(-1), {"labels": f"{table}:kind", "method": "f-test"}
+    log = Messages(-1)
+    given = {"labels": f"{table}:kind", "method": "f-test", "repeats": 1, "lengths": "3"}
     judged(tmp_path, log, **given, adjust=(f"{table}:batch",))
     (said,) = [text for text in log.warnings if "no training sample" in text]
     assert "is of batch odd" in said
@@ -408,26 +382,6 @@ def test_compare_takes_times_and_covariates_of_common_samples(tmp_path):
 
     assert rows("o") == rows("p")
     assert "concordance of a ridge regression by length" in (tmp_path / "o/report.html").read_text()
-
-
-def test_python_takes_columns_of_frames(tmp_path):
-    import pandas as pd
-
-    X, batch, age, _ = batches(3)
-    names = [f"s{i}" for i in range(N)]
-    frame = pd.DataFrame(X.T, names, [f"g{i}" for i in range(M)])
-    table = pd.DataFrame({"age": age, "batch": pd.Categorical(batch)}, names)
-    found = sfs.evaluate(
-        frame,
-        labels=table["age"],
-        label_type="continuous",
-        adjust=table[["batch"]],
-        method="f-test",
-        lengths="4",
-        splits=3,
-        repeats=1,
-    )
-    assert {"r2", "spearman"} <= set(found.table["measure"])
 
 
 @pytest.mark.parametrize(

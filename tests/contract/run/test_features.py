@@ -20,13 +20,12 @@ from tests.unit.options.making import DEFAULTS
 
 N, M = 24, 60
 FEATURES = [f"{'MT-' if i % 10 == 3 else 'g'}{i}" for i in range(M)]
-RARE, LOW = (7, 18), (21, 40)
+RARE = (7, 18)
 LEFT_OUT = {
     **{f"MT-{i}": "excluded" for i in range(3, M, 10)},
     **{f"g{i}": "in too few samples" for i in RARE},
-    **{f"g{i}": "total too low" for i in LOW},
 }
-FILTER: dict[str, Any] = {"exclude": ("^MT-",), "min_samples": 3, "min_total": 4.0}
+FILTER: dict[str, Any] = {"exclude": ("^MT-",), "min_samples": 3}
 METHODS: dict[str, dict[str, Any]] = {
     "rbf": {"similarity": "rbf"},
     "knn": {"similarity": "knn", "neighbors": 4},
@@ -34,31 +33,20 @@ METHODS: dict[str, dict[str, Any]] = {
         **{"similarity": "knn", "neighbors": 4, "components": "4"},
         **{"variable_genes": "30", "transform": "cpm,log1p"},
     },
-    "correlation": {"similarity": "correlation"},
-    "deviance": {"similarity": "knn", "neighbors": 4, "transform": "deviance"},
     "clr": {"similarity": "rbf", "transform": "clr"},
     "laplacian": {"method": "laplacian", "similarity": "knn"},
-    "hsic": {"method": "hsic", "similarity": "rbf"},
     "gdcov": {"method": "gdcov", "similarity": "rbf"},
-    "gdcov-spca": {"method": "gdcov-spca", "similarity": "rbf", "select": 5},
     "trace-ratio": {
         **{"method": "trace-ratio", "variant": "laplacian", "select": 5, "similarity": "rbf"},
     },
     "mrsf": {"method": "mrsf", "similarity": "rbf", "select": 5},
-    "l21": {"method": "l21", "similarity": "rbf", "lambda_": 0.5},
     "variance": {"method": "variance"},
-    "fisher": {"method": "fisher", "labelled": True},
     "f-test": {"method": "f-test", "labelled": True},
     "mutual-info": {"method": "mutual-info", "labelled": True},
-    "relieff": {"method": "relieff", "labelled": True, "neighbors": 3},
-    "mrmr": {"method": "mrmr", "labelled": True, "select": 5},
     "sselect": {"method": "sselect", "labelled": True, "lambda_": 0.5, "similarity": "rbf"},
     "rfs": {"method": "rfs", "labelled": True},
     "qalpha": {"method": "qalpha"},
-    "members": {"method": "kogs", "members": ("spec", "variance"), "similarity": "rbf"},
     "target": {"method": "msfs", "sources": ("t=target:",)},
-    "own steps": {"method": "msfs", "sources": ("t=target:,transform=cpm",)},
-    "genes": {"method": "msfs", "sources": ("g=genes:{folder}/genes.txt",)},
     "interactions": {"method": "msfs", "sources": ("i=interactions:{folder}/edges.tsv",)},
     "terms": {"method": "msfs", "sources": ("s=terms:{folder}/sets.gmt",)},
     "alike": {"method": "msfs", "sources": ("a=feature-similarity:{folder}/edges.tsv",)},
@@ -75,9 +63,6 @@ def values() -> np.ndarray:
     for i in RARE:
         X[i] = 0
         X[i, 5:7] = 50
-    for i in LOW:
-        X[i] = 0
-        X[i, [2, 9, 11]] = 1
     return X
 
 
@@ -93,7 +78,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_labels(folder / "labels.tsv", np.arange(N) % 2)
     known = [FEATURES[i] for i in kept[:25]]
     more = [*known, "MT-3", "g7"]  # in x.csv they are known, and play no part
-    (folder / "genes.txt").write_text("\n".join(more) + "\n")
     pairs = [f"{a}\t{b}\t0.5" for a, b in pairwise(more)]
     (folder / "edges.tsv").write_text("\n".join(["a\tb\tscore", *pairs]) + "\n")
     sets = [f"set{k}\tabout\t" + "\t".join(more[k::3]) for k in range(3)]

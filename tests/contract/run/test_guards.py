@@ -9,17 +9,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.sparse import csr_matrix
 
 from sfs_cli.compute.context import Labels
 from sfs_cli.features.significance import step
 from sfs_cli.features.significance.class_tests import Inflation, small_class
 from sfs_cli.graph.similarity import DenseSimilarity
-from sfs_cli.options.guards import GUARDS
 from sfs_cli.run import guards
 from sfs_cli.run.raw_values import raw_kind
-from tests.making import annotated, names, table_text, write_labels, write_table
-from tests.places import SAMPLE_DATA
+from tests.making import names, write_labels, write_table
 from tests.running import run_here
 
 IDS = [f"s{i}" for i in range(40)]
@@ -95,26 +92,6 @@ def test_classes_that_are_too_small_for_a_t_test() -> None:
     assert "in 11 of 100 features" in str(small_class("t-test", {"a": 6, "b": 900}, 11, 100, held))
 
 
-def test_p_values_of_a_t_test_of_few_samples(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    rng = np.random.default_rng(2)
-    write_table(tmp_path / "x.csv", rng.normal(size=(40, 30)))
-    (tmp_path / "sparse.csv").write_text(table_text(rng.poisson(0.05, (40, 30)) + 0.0))
-
-    def told(matrix: str, first: int, method: str) -> bool:
-        labels = write_labels(tmp_path / "y.tsv", ["a"] * first + ["b"] * (30 - first))
-        given = ["--labels", labels, "--method", method]
-        done = run_here(["rank", str(tmp_path / matrix), *given], capfd)
-        assert done.code == 0
-        return "--accept small-class" in done.err
-
-    assert told("x.csv", 3, "t-test")
-    assert told("sparse.csv", 10, "t-test")
-    assert not told("x.csv", 3, "f-test")
-    assert not told("x.csv", 15, "t-test")
-
-
 def values_of_classes(kind: str, first: int, n: int) -> np.ndarray:
     """Return features with the same mean in both classes, of which one has `first` samples."""
     rng = np.random.default_rng(8)
@@ -132,12 +109,11 @@ def values_of_classes(kind: str, first: int, n: int) -> np.ndarray:
         ("lognormal", 5, 100, "f-test", "--method rank-test"),
         ("lognormal", 10, 100, "t-test", "--method rank-test"),
         ("lognormal", 10, 100, "rank-test", None),
-        ("unequal", 5, 40, "rank-test", None),
-        ("lognormal", 50, 100, "f-test", None),
         ("normal", 5, 40, "t-test", "--method f-test"),
         ("unequal", 5, 40, "t-test", "no other test has a lower rate"),
         ("unequal", 5, 40, "f-test", "--method welch"),
-        ("unequal", 20, 80, "fisher pvalues", "--method welch"),
+        ("unequal", 5, 40, "hsic", "--method welch"),
+        ("unequal", 20, 40, "f-test", None),
     ],
 )
 def test_tests_of_class_means_are_measured(
@@ -165,19 +141,11 @@ def test_tests_of_class_means_are_measured(
         p = pd.read_csv(tmp_path / "r" / "ranking.tsv", sep="\t").p_value
         return float((p <= 0.01).mean())
 
-    name, pvalues = method.split()[0], ("hsic", "fisher pvalues")
-    text = told(name, *(["--pvalues", "moments"] if method in pvalues else []))
+    text = told(method, *(["--pvalues", "moments"] if method == "hsic" else []))
     warned = "--accept class-tests" in text or "--accept small-class" in text
     assert warned == (proposed is not None)
     assert proposed is None or proposed in " ".join(text.split())
-    before = rate()
-    if proposed is not None and proposed.endswith("moments"):
-        told("hsic", "--pvalues", "permutation")
-        assert rate() <= 0.025 < before + 0.02
-    elif proposed == "--method t-test":
-        told("t-test")
-        assert rate() <= 0.035 < before
-    elif proposed == "--method f-test":
+    if proposed == "--method f-test":
         told("f-test")
         assert rate() <= 0.025
 
@@ -187,7 +155,6 @@ def test_tests_of_class_means_are_measured(
     [
         ((3, 3), "no test can be certain with so few samples"),
         ((7, 7), "--method rank-test"),
-        ((3, 3, 3), "no test can be certain with so few samples"),
         ((4, 4, 4), "--method hsic"),
         ((7, 7, 7), "--method rank-test"),
     ],
@@ -238,10 +205,10 @@ def test_weighted_counts_are_not_judged(tmp_path: Path, capfd: pytest.CaptureFix
 def test_filled_values_and_coarse_permutations_of_a_test_are_told_of(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    values = np.random.default_rng(6).normal(size=(300, 30))
+    values = np.random.default_rng(6).normal(size=(100, 30))
     labels = write_labels(tmp_path / "y.tsv", ["a", "b"] * 15)
     write_table(tmp_path / "x.csv", values)
-    values[:100, :9] = np.nan
+    values[:40, :8] = np.nan
     write_table(tmp_path / "gaps.csv", values)
 
     def told(matrix: str, *more: str) -> str:
@@ -249,28 +216,22 @@ def test_filled_values_and_coarse_permutations_of_a_test_are_told_of(
         assert done.code == 0, done.err
         return done.err
 
-    filled = "0.1 of the values are missing and were filled"
+    filled = "0.11 of the values are missing and were filled"
     assert filled in told("gaps.csv", "--method", "f-test", "--missing", "mean")
     assert filled not in told("gaps.csv", "--method", "variance", "--missing", "mean")
-    assert filled not in told("x.csv", "--method", "f-test", "--missing", "mean")
     # samples without a label have no part in the test
-    write_table(tmp_path / "beside.csv", np.hstack([values, np.full((300, 2), np.nan)]))
-    some = ("--samples", "intersect", "--method", "f-test", "--missing", "mean")
-    assert filled in told("beside.csv", *some)
-    values = np.random.default_rng(6).normal(size=(300, 32))
+    values = np.random.default_rng(6).normal(size=(100, 32))
     values[:, 30:] = np.nan
     write_table(tmp_path / "beside.csv", values)
+    some = ("--samples", "intersect", "--method", "f-test", "--missing", "mean")
     assert "values are missing" not in told("beside.csv", *some)
     with monkeypatch.context() as patch:  # a large matrix: few features are looked at first
         patch.setattr(step, "LOOK_VALUES", 600)
-        assert "values are missing" not in told("beside.csv", *some)
         values[7, :15] = np.nan
         write_table(tmp_path / "beside.csv", values)
-        assert "0.0017 of the values are missing" in told("beside.csv", *some)
-    for method in ("hsic", "mutual-info"):
-        text = told("x.csv", "--method", method, "--pvalues", "permutation:100")
-        assert "unless 60 of the 300 tested ones" in text
-        assert "tested ones" not in told("x.csv", "--method", method, "--pvalues", "permutation")
+        assert "0.005 of the values are missing" in told("beside.csv", *some)
+    text = told("x.csv", "--method", "hsic", "--pvalues", "permutation:100")
+    assert "of the 100 tested ones" in text
 
 
 def test_graphs_without_structure(rng: np.random.Generator) -> None:
@@ -325,45 +286,6 @@ def test_names_and_labels_of_a_run(
     found = run_here(ranked, capfd)
     assert "2-Sep" in found.err
     assert "6 classes for 12 samples" in found.err
-    quiet = run_here([*ranked, "--accept", ",".join(GUARDS)], capfd)
-    assert "warning" not in quiet.err
-    assert quiet.out == found.out
-    wrong = run_here(["rank", str(table), "--accept", "raw"], capfd)
-    assert wrong.code == 2
-    assert "raw-values" in wrong.err
-
-
-def test_a_graph_that_fuse_has_made_of_the_matrix_is_told_of(
-    rng: np.random.Generator, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    for name in ("x.csv", "other.csv"):
-        write_table(tmp_path / name, rng.normal(size=(50, 30)))
-    other = f"mirna=profile:{tmp_path / 'other.csv'}"
-    for name, source in (("own.npz", "expression=target:"), ("other.npz", other)):
-        out = ["--out", str(tmp_path / name), "--source", source]
-        assert run_here(["fuse", str(tmp_path / "x.csv"), *out], capfd).code == 0
-    (tmp_path / "copied.npz").write_bytes((tmp_path / "own.npz").read_bytes())
-    places = "".join(f"s{i}\t{i % 7}\t{i % 5}\n" for i in range(30))
-    (tmp_path / "places.tsv").write_text("sample\tx\ty\n" + places)
-
-    def told(matrix: str, *more: str) -> tuple[bool, bool]:
-        tested = ["--method", "spec", "--pvalues", "moments", "--accept", "graph"]
-        done = run_here(["rank", str(tmp_path / matrix), *tested, *more], capfd)
-        assert done.code == 0, done.err
-        return (
-            "--accept tested-graph" in done.err,
-            "was built from the tested features, the" in done.err,
-        )
-
-    def of_file(name: str) -> list[str]:
-        return ["--similarity-file", str(tmp_path / name)]
-
-    assert told("x.csv", *of_file("own.npz")) == (True, False)
-    assert told("other.csv", *of_file("own.npz")) == (False, False)
-    assert told("x.csv", *of_file("other.npz")) == (False, False)
-    assert told("x.csv", *of_file("copied.npz")) == (False, True)
-    of_places = ["--similarity", "knn", "--coordinates", str(tmp_path / "places.tsv")]
-    assert told("x.csv", *of_places) == (False, True)
 
 
 def test_counts_of_a_source_are_told_of(
@@ -378,18 +300,15 @@ def test_counts_of_a_source_are_told_of(
         assert found.code == 0, found.err
         assert "the values of source mirna look like raw counts" in found.err
         assert "add to it ,transform=cpm,log1p" in found.err
-        for more in ([f"{source},transform=cpm,log1p"], [source, "--accept", "raw-values"]):
-            quiet = run_here([*command, "--source", *more], capfd)
-            assert "raw counts" not in quiet.err
+        quiet = run_here([*command, "--source", f"{source},transform=cpm,log1p"], capfd)
+        assert "raw counts" not in quiet.err
 
 
 @pytest.mark.parametrize(
     ("classes", "said"),
     [
         ([f"p{i // 2}" for i in range(12)], "of source t have 6 classes for 12 samples"),
-        (["tumor"] * 12, "of source t have a single class, 'tumor'"),
         (["tumor", "Tumor ", "normal"] * 4, "the classes 'Tumor' and 'tumor' differ"),
-        (["a\u00a0b", "a b", "normal"] * 4, "differ in spelling"),
         (["tumor", "normal"] * 6, None),
     ],
 )
@@ -408,45 +327,11 @@ def test_labels_of_a_source(
     found = run_here(words, capfd)
     assert found.code == 0, found.err
     assert (said or "ranked") in found.err
-    quiet = run_here([*words, "--accept", "labels"], capfd)
-    assert said is None or said not in quiet.err
 
 
 def test_classes_of_the_labels_that_are_spelled_in_two_ways() -> None:
     assert guards.spelled_twice(["LUAD", "Luad", "LUSC"]) is not None
     assert guards.spelled_twice(["LUAD", "LUSC", "LUAD 2"]) is None
-
-
-@pytest.mark.parametrize(
-    "given",
-    [
-        ("--similarity", "obsm:X_pca"),
-        (),
-    ],
-)
-def test_the_advice_on_a_graph_of_scanpy_can_be_followed(
-    given: tuple[str, ...], tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    """Without the option that gave the graph, --split makes one anew."""
-    rng = np.random.default_rng(0)
-    data = annotated(rng.normal(size=(40, 30)))
-    data.obsm["X_pca"] = data.X[:, :5]
-    distances = ((data.X[:, None] - data.X[None]) ** 2).sum(-1)
-    data.obsp["connectivities"] = csr_matrix(np.exp(-distances / 60))
-    data.write_h5ad(tmp_path / "x.h5ad")
-    words = ["rank", str(tmp_path / "x.h5ad"), "--method", "spec", "--pvalues", "moments"]
-    out = ["--out", str(tmp_path / "out"), "--force"]
-    done = run_here([*words, *given, *out], capfd)
-    assert done.code == 0
-    warning = next(line for line in done.err.splitlines() if "--accept tested-graph" in line)
-    assert "--split features" in warning
-    select = run_here(["select", str(tmp_path / "out"), "--fdr", "0.5"], capfd)
-    if given:
-        assert "without the given" in warning
-        assert "without the given" in select.err
-    split = run_here([*words, "--split", "features", *out], capfd)
-    assert split.code == 0
-    assert "tested-graph" not in split.err
 
 
 def told_of(name: str, words: list[str], capfd: pytest.CaptureFixture[str]) -> str:
@@ -466,15 +351,10 @@ def proposed(text: str, option: str) -> list[str]:
     ("transform", "instead"),
     [
         ("center", "cpm,log1p,center"),
-        ("cpm", "cpm,log1p"),
         ("log1p,cpm", "cpm,log1p"),
-        ("unit-samples", "cpm,log1p,unit-samples"),
         ("log1p", None),
         ("cpm,log1p", None),
         ("rank", None),
-        ("pearson-residuals", None),
-        ("clr", None),
-        ("vst", None),
     ],
 )
 def test_a_transformation_without_logarithms_leaves_values_raw(
@@ -502,7 +382,6 @@ def test_raw_values_are_told_of_by_every_command_that_uses_them(
     out = ["--out", str(tmp_path / "S.npz"), "--force"]
     for words, told in (
         (["evaluate", table, "--method", "f-test", *judged], True),
-        (["compare", table, "--method", "f-test", "--method", "variance", *judged], True),
         (["fuse", table, "--source", "e=target:", *out], True),
         (["fuse", table, "--source", f"l=labels:{labels}", *out], False),
     ):
@@ -510,74 +389,6 @@ def test_raw_values_are_told_of_by_every_command_that_uses_them(
             done = run_here([*words, *more], capfd)
             assert done.code == 0, done.err
             assert done.err.count("look like raw counts") == (told and not more)
-
-
-def test_one_sample_that_dominates_has_one_remedy(
-    rng: np.random.Generator, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    values = rng.uniform(0, 1, size=(120, 40))
-    values[:70, 3] = 30
-    table = write_table(tmp_path / "x.csv", values)
-    text = told_of("spikes", ["rank", table, "--method", "variance"], capfd)
-    assert text
-    assert "--" not in text.replace("--accept", "")
-    words = ["rank", table, "--method", "hsic", "--similarity"]
-    assert "give --similarity knn (" in told_of("spikes", [*words, "rbf"], capfd)
-    assert "--similarity" not in told_of("spikes", [*words, "knn"], capfd)
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["--method", "variance"],
-        ["--method", "msfs", "--source", "t=target:"],
-        ["--method", "f-test", "--labels", "y.tsv"],
-        ["--method", "f-test", "--labels", "n.tsv", "--label-type", "continuous"],
-    ],
-)
-def test_repetition_is_told_of_where_no_labels_explain_it(
-    rng: np.random.Generator,
-    words: list[str],
-    tmp_path: Path,
-    capfd: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    hidden = rng.normal(size=24) + np.repeat([0, 3], 12)
-    write_table(tmp_path / "m.csv", hidden + 0.2 * rng.normal(size=(80, 24)))
-    write_labels(tmp_path / "y.tsv", ["a"] * 12 + ["b"] * 12)
-    rows = "".join(f"s{i}\t{value}\n" for i, value in enumerate(hidden))
-    (tmp_path / "n.tsv").write_text("sample\tdose\n" + rows)
-    text = told_of("repeats", ["rank", "m.csv", *words], capfd)
-    assert bool(text) == ("--labels" not in words)
-    if text:
-        assert "give --max-correlation 0.7," in text
-        instead = ["--max-correlation", "0.7"]
-        assert not told_of("repeats", ["rank", "m.csv", *words, *instead], capfd)
-
-
-def test_the_degrees_of_a_centered_kernel_make_no_outliers(
-    capfd: pytest.CaptureFixture[str],
-) -> None:
-    words = ["rank", str(SAMPLE_DATA / "expression.csv"), "--similarity", "linear", "--method"]
-    for more in (["mrsf", "--select", "5"], ["hsic"]):
-        assert not told_of("outliers", [*words, *more], capfd)
-
-
-def test_a_file_without_structure_is_not_to_be_thrown_away(
-    rng: np.random.Generator, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    samples = [f"s{i}" for i in range(20)]
-    table = write_table(tmp_path / "m.csv", rng.normal(size=(60, 20)), None, samples)
-    uniform = np.full((20, 20), 0.9) + np.diag(np.full(20, 0.1))
-    for name, S in (("uniform.csv", uniform), ("identity.csv", np.eye(20) + 1e-4)):
-        file = write_table(tmp_path / name, S, samples, samples)
-        text = told_of(
-            "graph", ["rank", table, "--method", "spec", "--similarity-file", file], capfd
-        )
-        assert text
-        assert "--similarity knn" not in text
-        assert "kernel" in text
 
 
 def test_values_of_samples_that_are_left_out_are_not_looked_at(
@@ -589,17 +400,6 @@ def test_values_of_samples_that_are_left_out_are_not_looked_at(
     labels = write_labels(tmp_path / "y.tsv", ["a", "b"] * 6)
     words = ["rank", table, "--method", "f-test", "--labels", labels, "--samples", "intersect"]
     assert not told_of("raw-values", words, capfd)
-
-
-def test_a_moderated_t_test_is_checked_as_one_of_equal_variances(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    write_table(tmp_path / "x.csv", values_of_classes("unequal", 5, 40))
-    labels = write_labels(tmp_path / "y.tsv", ["a"] * 5 + ["b"] * 35)
-    words = ["rank", str(tmp_path / "x.csv"), "--labels", labels, "--method", "t-test"]
-    done = run_here([*words, "--moderate", "yes"], capfd)
-    assert done.code == 0
-    assert "--accept class-tests" in done.err
 
 
 def test_dates_among_symbols_beside_the_ids_are_warned_of(tmp_path, capfd):

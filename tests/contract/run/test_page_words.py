@@ -4,21 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from sfs_cli.features.knowledge.page import changes, tables, without_effect
+from sfs_cli.features.knowledge.page import changes, without_effect
 from sfs_cli.features.significance.step import SignificanceStep
-from sfs_cli.features.step import as_pairs
-from sfs_cli.options import RankConfig
 
 SOURCE = {"name": "a", "kind": "target", "weight": 1.0, "similarity": "rbf", "samples": 9}
-
-
-def test_facts_are_words_on_the_page() -> None:
-    facts = {"converged": True, "degrees_of_freedom": [1, 7], "prior": 0.12345678, "none": None}
-    assert as_pairs(facts) == [
-        ("Converged", "yes"),
-        ("Degrees of freedom", "1, 7"),
-        ("Prior", "0.123457"),
-    ]
 
 
 @pytest.mark.parametrize(("leads", "said"), [(True, "confounds"), (False, "does not confound")])
@@ -27,21 +16,6 @@ def test_the_library_size_is_said_to_confound_a_test_or_not(leads: bool, said: s
     pairs = SignificanceStep.section({"level": 0.05, "features": 3, "depth": depth})
     words = f"{said} the test: it moves the scores of features by -0.02 standard deviations of"
     assert pairs[-1] == ("Library size", f"{words} scores by chance")
-
-
-def test_sources_without_genes_have_no_column_of_them() -> None:
-    (table,) = tables({"sources": [SOURCE]})
-    assert "genes found" not in table.columns
-    assert len(table.rows[0]) == len(table.columns)
-    (table,) = tables({"sources": [SOURCE, SOURCE | {"genes": 5, "genes_found": 4}]})
-    assert table.columns[-1] == "genes found"
-    assert [row[-1] for row in table.rows] == ["", "4 of 5"]
-
-
-def test_commands_write_whole_numbers_without_a_point() -> None:
-    made = RankConfig("x.v1.0", "variance", min_count=10.0).command()
-    assert made[:3] == ["sfs", "rank", "x.v1.0"]
-    assert made[made.index("--min-count") + 1] == "10"
 
 
 @pytest.mark.parametrize(
@@ -70,7 +44,6 @@ def test_a_source_adds_nothing_where_the_top_stays_without_it(
         ((0.83, 0.89, 0.85), "The top 100 changes by 17% without a, 15% without c, 11% without b."),
         ((0.95, 0.98), "No source dominates. The top 100 changes by 5% without a, 2% without b."),
         ((0.6, 0.92), "The source a dominates. The top 100 changes by 40% without a, 8% without"),
-        ((0.6,), ""),
     ],
 )
 def test_the_page_says_how_much_each_source_changes(overlaps: tuple[float, ...], said: str) -> None:

@@ -87,8 +87,6 @@ def test_samples_of_one_group_are_neighbors_and_the_reading_says_so(
 
 
 def test_classes_that_lie_together_are_told_of_where_no_number_of_groups_is_seen() -> None:
-    rng = np.random.default_rng(0)
-
     def told(codes: np.ndarray, *, used: bool = False) -> list[str]:
         found = Heatmap(
             features=["a"],
@@ -109,8 +107,6 @@ def test_classes_that_lie_together_are_told_of_where_no_number_of_groups_is_seen
     assert "97% of neighboring columns are of one class, 59% by chance" in sentence
     assert told(block, used=True) == []
     three = np.repeat([0, 1, 2], [4, 3, 2])
-    pairs = [np.mean(np.diff(rng.permutation(three)) == 0) for _ in range(20000)]
-    assert np.mean(pairs) == pytest.approx(20 / 72, abs=0.005)
     assert told(three) == [
         "In the heatmap 75% of neighboring columns are of one class, 28% by chance."
     ]
@@ -118,10 +114,9 @@ def test_classes_that_lie_together_are_told_of_where_no_number_of_groups_is_seen
         assert told(np.array(few)) == []
 
 
-@pytest.mark.parametrize("n", [24, 60])
-def test_eigenvalues_without_a_gap_are_all_that_is_told_of(n: int, tmp_path: Path) -> None:
-    X = np.random.default_rng(n).normal(size=(50, n))
-    write_table(tmp_path / "x.csv", X, names("g", 50), names("s", n))
+def test_eigenvalues_without_a_gap_are_all_that_is_told_of(tmp_path: Path) -> None:
+    X = np.random.default_rng(24).normal(size=(50, 24))
+    write_table(tmp_path / "x.csv", X, names("g", 50), names("s", 24))
     config = RankConfig(
         matrix=str(tmp_path / "x.csv"), method="spec", similarity="rbf", out=str(tmp_path / "out")
     )
@@ -209,36 +204,17 @@ def test_rows_that_vary_alike_are_neighbors() -> None:
     assert sorted(of_run.angular_order(cells)) == list(range(24))
 
 
-@pytest.mark.parametrize("n", [2, 3])
-def test_few_samples_and_features_make_a_page(n: int, tmp_path: Path) -> None:
-    for m in (2, 60):
-        write_table(tmp_path / "few.csv", np.random.default_rng(m).normal(size=(m, n)))
-        config = RankConfig(
-            matrix=str(tmp_path / "few.csv"),
-            method="variance",
-            out=str(tmp_path / f"out{m}"),
-            rows="features",
-        )
-        run(config, Messages(verbosity=-1))
-        assert "Values of g" in (tmp_path / f"out{m}" / "report.html").read_text()
-
-
-def test_the_page_is_the_same_bytes_whatever_the_run(folder: Path, tmp_path: Path) -> None:
-    pages = set()
-    for i, running in enumerate(
-        ({"threads": 1}, {"threads": 3, "block_size": 7}, {"memory": "64M", "block_size": 31})
-    ):
-        config = RankConfig(
-            matrix=str(folder / "x.csv"),
-            method="spec",
-            similarity="knn",
-            out=str(tmp_path / f"out{i}"),
-            **running,
-        )
-        run(config, Messages(verbosity=-1))
-        page = (tmp_path / f"out{i}" / "report.html").read_text()
-        pages.add(page.partition("What to do next")[0])
-    assert len(pages) == 1
+@pytest.mark.parametrize(("m", "n"), [(2, 3), (60, 2)])
+def test_few_samples_and_features_make_a_page(m: int, n: int, tmp_path: Path) -> None:
+    write_table(tmp_path / "few.csv", np.random.default_rng(m).normal(size=(m, n)))
+    config = RankConfig(
+        matrix=str(tmp_path / "few.csv"),
+        method="variance",
+        out=str(tmp_path / "out"),
+        rows="features",
+    )
+    run(config, Messages(verbosity=-1))
+    assert "Values of g" in (tmp_path / "out" / "report.html").read_text()
 
 
 def test_the_sets_of_a_source_are_tested_among_the_first(folder: Path, tmp_path: Path) -> None:
@@ -269,16 +245,8 @@ def test_the_sets_of_a_source_are_tested_among_the_first(folder: Path, tmp_path:
     assert "What each source changed" in page
 
 
-def test_title_and_links_are_of_the_report(folder: Path, tmp_path: Path) -> None:
-    options = {"matrix": str(folder / "x.csv"), "method": "variance"}
-    config = RankConfig(
-        **options, out=str(tmp_path / "out"), title="Three & more", gene_links="symbol"
-    )
-    run(config, Messages(verbosity=-1))
-    page = (tmp_path / "out" / "report.html").read_text()
-    assert "<h1><bdi>Three &amp; more</bdi></h1>" in page
-    assert page.count("https://www.genecards.org/") == 50
-    for name, value in (("title", "x"), ("gene_links", "symbol")):
-        with pytest.raises(ConflictError) as caught:
-            run(RankConfig(**options, **{name: value}), Messages(verbosity=-1))
-        assert caught.value.options == (name, "out")
+def test_a_title_needs_a_report(folder: Path) -> None:
+    config = RankConfig(str(folder / "x.csv"), "variance", title="x")
+    with pytest.raises(ConflictError) as caught:
+        run(config, Messages(verbosity=-1))
+    assert caught.value.options == ("title", "out")

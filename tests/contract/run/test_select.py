@@ -12,7 +12,6 @@ from typing import Any
 from unittest.mock import Mock
 
 import numpy as np
-import pandas as pd
 import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
@@ -24,7 +23,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from sfs_cli.errors import InputError, MissingExtraError, OutputExistsError, UsageError
+from sfs_cli.errors import InputError, OutputExistsError, UsageError
 from sfs_cli.io.files.atomic import OutputFolder
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
@@ -81,7 +80,7 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 # ---- rules on the table --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("format", ["tsv", "csv", "parquet", "json"])
+@pytest.mark.parametrize("format", ["csv", "parquet"])
 def test_top_and_fdr_are_rows_of_the_ranking(tmp_path, format):
     result = ranked(tmp_path, format=format)
     table = rows_of(Path(ranked(tmp_path, "as-text")) / "ranking.tsv")
@@ -163,13 +162,13 @@ def f_statistics(X: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 def test_cv_is_the_pipeline_of_scikit_learn(tmp_path):
     result, (X, y) = ranked(tmp_path), planted()
-    lengths = (2, 6, 12, 30)
+    lengths = (2, 6, 12)
     names = names_by(
-        result, cv=True, lengths="2,6,12,30", splits=4, repeats=2, seed=7, out=f"{tmp_path}/cv"
+        result, cv=True, lengths="2,6,12", splits=3, repeats=2, seed=7, out=f"{tmp_path}/cv"
     )
     assert names == []
-    found = np.zeros((2, 4, 4, 3))
-    split = RepeatedStratifiedKFold(n_splits=4, n_repeats=2, random_state=7).split(X.T, y)
+    found = np.zeros((2, 3, 3, 3))
+    split = RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=7).split(X.T, y)
     models = [KNeighborsClassifier(1), KNeighborsClassifier(5), SVC(kernel="linear")]
     for at, (train, test) in enumerate(split):
         order = np.argsort(-f_statistics(X[:, train], y[train]), kind="stable")
@@ -177,7 +176,7 @@ def test_cv_is_the_pipeline_of_scikit_learn(tmp_path):
             for j, model in enumerate(models):
                 pipe = make_pipeline(StandardScaler(), model)
                 guess = pipe.fit(X[order[:k]][:, train].T, y[train])
-                found[at // 4, at % 4, i, j] = balanced_accuracy_score(
+                found[at // 3, at % 3, i, j] = balanced_accuracy_score(
                     y[test], guess.predict(X[order[:k]][:, test].T)
                 )
     rows = rows_of(tmp_path / "cv" / "curve.tsv")
@@ -210,10 +209,8 @@ def test_cv_of_a_ranking_without_labels_takes_those_that_are_given(tmp_path):
     assert names_by(result, cv=True, labels=str(tmp_path / "y.tsv"), repeats=1)
 
 
-@pytest.mark.parametrize("method", [None, "hsic"])
-def test_labels_of_cv_judge_the_method_and_the_graph_that_made_the_list(tmp_path, method):
-    own = {"similarity": "knn-correlation"}
-    own |= {"method": "hsic"} if method else {"method": "mrsf-rounds", "response": "similarity"}
+def test_labels_of_cv_judge_the_method_and_the_graph_that_made_the_list(tmp_path):
+    method, own = "hsic", {"similarity": "knn-correlation", "method": "hsic"}
     results = {
         "given": ranked(tmp_path, "a", labels=None, method=method),
         "named": ranked(tmp_path, "b", **own),
@@ -240,18 +237,6 @@ def test_cv_tells_what_may_have_seen_the_test_samples(tmp_path, capfd):
     assert "s.tsv, which may have been built from the test samples" in capfd.readouterr().err
 
 
-def test_features_adjusted_for_covariates_have_q_values(tmp_path):
-    age = [f"s{i}\t{i % 5}\n" for i in range(N)]
-    (tmp_path / "age.tsv").write_text("sample\tage\n" + "".join(age))
-    run = {"adjust": (f"{tmp_path / 'age.tsv'}:age=numeric",)}
-    ranked(tmp_path)
-    options = {"matrix": str(tmp_path / "x.csv"), "labels": str(tmp_path / "y.tsv")}
-    out = str(tmp_path / "adjusted")
-    run_rank(RankConfig(**options, method="f-test", out=out, **run), Messages(-1))
-    table = pd.read_csv(tmp_path / "adjusted" / "ranking.tsv", sep="\t")
-    assert names_by(out, fdr=0.05) == table.feature[table.q_value <= 0.05].tolist()
-
-
 @pytest.mark.parametrize("shift", [0.0, 2.0])
 def test_cv_says_where_the_accuracy_is_that_of_guessing(tmp_path, shift):
     rng, y = np.random.default_rng(3), np.arange(40) % 2
@@ -261,21 +246,12 @@ def test_cv_says_where_the_accuracy_is_that_of_guessing(tmp_path, shift):
     labels = write_labels(tmp_path / "y.tsv", ["ab"[k] for k in y])
     out, log = str(tmp_path / "r"), Messages(-1)
     run_rank(RankConfig(matrix, "f-test", labels=labels, out=out), Messages(-1))
-    select.run(SelectConfig(out, cv=True, repeats=2, out=str(tmp_path / "s")), log)
+    select.run(SelectConfig(out, cv=True, repeats=1, out=str(tmp_path / "s")), log)
     found = json.loads((tmp_path / "s" / "run.json").read_text())["cv"]
     assert found["by_chance"] == 0.5
     assert found["by_chance_up_to"] == pytest.approx(0.5 + 2.5 * 0.5 / np.sqrt(40))
     assert found["above_chance"] == (shift > 0)
     assert any("0.500" in text for text in log.warnings) == (shift == 0)
-
-
-def test_cv_needs_scikit_learn_by_name(tmp_path, monkeypatch):
-    import sys
-
-    result = ranked(tmp_path)
-    monkeypatch.setitem(sys.modules, "sklearn", None)
-    with pytest.raises(MissingExtraError, match="scikit-learn"):
-        names_by(result, cv=True)
 
 
 # ---- the matrix ----------------------------------------------------------------------------------
@@ -289,7 +265,7 @@ def cut(folder: Path, matrix: str, target: str, **options: Any) -> list[int]:
     return sorted(int(name[1:]) for name in names)
 
 
-@pytest.mark.parametrize("packed", ["", ".gz", ".zst"])
+@pytest.mark.parametrize("packed", ["", ".gz"])
 def test_text_is_copied_line_by_line(tmp_path, packed):
     text = "# a comment\r\n" + table_text(planted()[0], delimiter="\t").replace("\n", "\r\n")
     (tmp_path / "x.tsv").write_bytes(text.encode())
@@ -298,10 +274,6 @@ def test_text_is_copied_line_by_line(tmp_path, packed):
     raw = (tmp_path / f"cut.tsv{packed}").read_bytes()
     if packed == ".gz":
         raw = gzip.decompress(raw)
-    if packed == ".zst":
-        import pyarrow as pa
-
-        raw = pa.CompressedInputStream(pa.BufferReader(raw), "zstd").read()
     assert raw.decode().splitlines() == [*lines[:2], *(lines[2 + i] for i in kept)]
 
 
@@ -321,8 +293,9 @@ def test_columns_of_text_are_cut_where_rows_are_samples(tmp_path, header):
     assert len(lines) == N + 1
 
 
-@pytest.mark.parametrize("rows", ["features", "samples"])
-@pytest.mark.parametrize("name", ["cut.parquet", "cut.feather"])
+@pytest.mark.parametrize(
+    ("rows", "name"), [("features", "cut.parquet"), ("samples", "cut.feather")]
+)
 def test_tables_keep_their_columns_and_types(tmp_path, rows, name):
     X, _ = planted()
     genes, samples = [f"g{i}" for i in range(M)], [f"s{i}" for i in range(N)]
@@ -458,22 +431,12 @@ def test_inputs_that_have_changed_or_are_gone_are_refused(tmp_path):
         names_by(result, **JUDGED, matrix=str(tmp_path / "kept.csv"))
 
 
-def test_a_ranking_that_was_edited_is_not_ranked_again(tmp_path):
-    result = ranked(tmp_path)
-    table = Path(result) / "ranking.tsv"
-    table.write_text(table.read_text().replace("\tok\t", "\tok\t", 1) + "\n")
-    with pytest.raises(InputError, match="not the one"):
-        names_by(result, **JUDGED)
-    assert names_by(result, top=3)
-
-
 def test_a_ranking_of_another_matrix_is_refused(tmp_path):
     result, X = ranked(tmp_path), planted()[0]
     fewer = write_table(tmp_path / "fewer.csv", X[:-1])
     renamed = write_table(tmp_path / "renamed.csv", X, [f"ENSG{i}" for i in range(M)])
-    more = write_table(tmp_path / "more.csv", np.vstack([X, X[:1]]))
     samples = write_table(tmp_path / "samples.csv", X[:, :-3])
-    for matrix in (fewer, renamed, more, samples):
+    for matrix in (fewer, renamed, samples):
         with pytest.raises(InputError, match="another matrix"):
             names_by(result, **JUDGED, matrix=matrix)
         with pytest.raises(InputError, match="another matrix"):
@@ -496,16 +459,13 @@ def test_a_matrix_replaces_no_other_file_or_folder(tmp_path):
 
 @pytest.mark.parametrize(
     ("part", "value"),
-    [("input", {"n_samples_in_file": "x"}), ("inputs", [{}]), ("graph", []), ("outputs", None)],
+    [("input", {"n_samples_in_file": "x"}), ("inputs", [{}]), ("graph", [])],
 )
 def test_a_damaged_record_is_refused(tmp_path, part, value):
     result = ranked(tmp_path)
     path = Path(result) / "run.json"
     record = json.loads(path.read_text())
-    if part == "outputs":
-        record[part]["ranking.tsv"] = value
-    else:
-        record[part] = value
+    record[part] = value
     path.write_text(json.dumps(record))
     with pytest.raises(InputError, match="record of the ranking is damaged"):
         names_by(result, top=3)
@@ -514,19 +474,14 @@ def test_a_damaged_record_is_refused(tmp_path, part, value):
 # ---- sets of features ----------------------------------------------------------------------------
 
 
-def with_sets(folder: Path, **options: Any) -> tuple[str, str]:
+def with_sets(folder: Path) -> tuple[str, str]:
     """Rank by two classes; return the output folder and a file of three sets."""
     write_labels(folder / "two.tsv", [f"c{i % 3 // 2}" for i in range(N)])
     sets = folder / "sets.gmt"
     members = {"planted": range(12), "others": range(20, 40), "mixed": range(6, 30)}
     lines = ["\t".join([name, "", *(f"g{i}" for i in of)]) for name, of in members.items()]
     sets.write_text("\n".join(lines) + "\n")
-    given = {
-        "labels": str(folder / "two.tsv"),
-        "sets": (str(sets),),
-        "enrichment": "overrepresentation",
-    }
-    return ranked(folder, **given | options), str(sets)
+    return ranked(folder, labels=str(folder / "two.tsv")), str(sets)
 
 
 def test_sets_are_tested_among_the_selected_features_and_those_of_each_direction(
@@ -556,15 +511,3 @@ def test_sets_are_tested_among_the_selected_features_and_those_of_each_direction
     assert "sets of sets.gmt, enrichment.tsv, selected: best planted (q-value " in said
     roles = {each["role"] for each in json.loads((tmp_path / "s/run.json").read_text())["inputs"]}
     assert roles == {"result", "sets"}
-
-
-def test_sets_of_a_list_without_directions(tmp_path: Path) -> None:
-    _, sets = with_sets(tmp_path)
-    plain = tmp_path / "plain.txt"
-    plain.write_text("".join(f"g{i}\n" for i in range(M)))
-    given: dict[str, Any] = {"top": 3, "sets": (sets,), "out": str(tmp_path / "s")}
-    select.run(SelectConfig(str(plain), **given), Messages(-1))
-    assert {row["list"] for row in rows_of(tmp_path / "s/enrichment.tsv")} == {"selected"}
-    (tmp_path / "else.gmt").write_text("a\t\tx\ty\n")
-    with pytest.raises(InputError, match="none of 1 set has a feature"):
-        names_by(str(plain), top=3, sets=(str(tmp_path / "else.gmt"),))

@@ -16,7 +16,7 @@ from sfs_cli.features.significance.split import first_half
 from sfs_cli.ranking.false_discovery import q_values
 from sfs_cli.run.rank import rank
 from sfs_cli.store.count_thinning import ThinnedMatrix
-from tests.contract.numbers.commands import code_of, sfs
+from tests.contract.numbers.commands import code_of
 from tests.making import make_matrix, names, write_table
 from tests.oracles import similarities
 
@@ -44,7 +44,7 @@ def columns(result: Any) -> dict[str, dict[str, float]]:
     return {f: {k: float(table[k][i]) for k in wanted} for i, f in enumerate(ranking.feature)}
 
 
-@pytest.mark.parametrize("null", ["moments", "permutation:200"])
+@pytest.mark.parametrize("null", ["moments", "permutation:20"])
 @pytest.mark.parametrize("method", ["spec", "hsic"])
 def test_each_half_is_tested_on_the_graph_of_the_other(
     null: str, method: str, tmp_path: Path
@@ -148,39 +148,16 @@ def test_sparse_and_dense_counts_are_divided_alike() -> None:
 
 
 def test_parts_of_poisson_counts_are_not_correlated() -> None:
-    X = np.random.default_rng(2).poisson(6, (4000, 30)).astype(np.float64)
+    X = np.random.default_rng(2).poisson(6, (1000, 30)).astype(np.float64)
     a, b = (read(ThinnedMatrix(make_matrix(X.T), 0, second=second)) for second in (False, True))
     a, b = (part - part.mean(axis=1, keepdims=True) for part in (a, b))
     r = (a * b).sum() / np.sqrt((a * a).sum() * (b * b).sum())
     assert abs(r) < 4 / np.sqrt(X.size)
 
 
-@pytest.mark.parametrize("sparse", [True])
-def test_counts_out_of_core_and_threads_give_the_same(sparse: bool, tmp_path: Path) -> None:
-    X = counts(m=300) * (np.random.default_rng(1).random((300, N)) < (0.3 if sparse else 1))
-    path = write_table(tmp_path / "x.csv", X)
-    options = ("--transform", "cpm,log1p", "--pvalues", "moments", "--split", "counts")
-    outs = []
-    for name, more in (("a", ("--threads", "1")), ("b", ("--threads", "2", "--block-size", "17"))):
-        out = tmp_path / name
-        sfs("rank", path, *options, *more, "--out", out)
-        outs.append((out / "ranking.tsv").read_bytes())
-    assert outs[0] == outs[1]
-
-
-@pytest.mark.parametrize(
-    ("text", "options", "words"),
-    [
-        ("2.5", ("--split", "counts"), ("whole numbers", "g1", "s2", "--split features")),
-        ("-3", ("--split", "counts"), ("whole numbers", "g1", "s2")),
-    ],
-)
+@pytest.mark.parametrize("text", ["2.5", "-3"])
 def test_values_that_are_no_counts_are_refused(
-    text: str,
-    options: tuple[str, ...],
-    words: tuple[str, ...],
-    tmp_path: Path,
-    capfd: pytest.CaptureFixture[str],
+    text: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "x.csv"
     write_table(path, counts() + 1)
@@ -188,10 +165,9 @@ def test_values_that_are_no_counts_are_refused(
     cells = lines[2].split(",")
     lines[2] = ",".join([*cells[:3], text, *cells[4:]])
     path.write_text("\n".join(lines) + "\n")
-    assert code_of("rank", path, "--pvalues", "moments", *options) == 3
+    assert code_of("rank", path, "--pvalues", "moments", "--split", "counts") == 3
     told = capfd.readouterr().err
-    for word in words:
-        assert word in told
+    assert all(word in told for word in ("whole numbers", "g1", "s2"))
 
 
 def test_too_few_features_to_divide_are_refused(tmp_path: Path) -> None:

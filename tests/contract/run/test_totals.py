@@ -20,7 +20,6 @@ from sfs_cli.logs import Messages
 from sfs_cli.run.folds import FoldRankings
 from sfs_cli.run.load import loaded
 from sfs_cli.run.passes import with_defaults
-from sfs_cli.sklearn import SpectralSelector
 from sfs_cli.store.matrix import like_cells
 from tests.making import names
 from tests.running import Finished, run_here
@@ -75,8 +74,7 @@ def judged(path: Path, steps: str, *, missing: str = "error") -> tuple[np.ndarra
         )
 
 
-@pytest.mark.parametrize("dense", [False, True])
-@pytest.mark.parametrize("missing", ["error", "mean"])
+@pytest.mark.parametrize(("dense", "missing"), [(True, "error"), (False, "mean")])
 def test_the_median_in_a_fold_is_that_of_its_training_samples(tmp_path, dense, missing):
     X = cells()
     held = X.copy()
@@ -102,7 +100,7 @@ def test_the_depth_of_test_samples_changes_nothing_in_a_fold(tmp_path):
         np.testing.assert_allclose(first, second, rtol=1e-12)
 
 
-@pytest.mark.parametrize("later", ["median", "cpm", "total:1000", "clr", "unit-samples"])
+@pytest.mark.parametrize("later", ["cpm", "clr"])
 def test_a_later_step_by_samples_is_no_part_of_what_is_judged(tmp_path, later):
     """What it finds of a sample depends on the median, which is another one in each fold."""
     path = write(tmp_path / "x.h5ad", cells())
@@ -134,32 +132,12 @@ def test_samples_that_are_left_out_have_no_say_in_the_median(tmp_path):
     pd.testing.assert_frame_equal(*tables)
 
 
-def test_a_selector_keeps_the_genes_of_its_training_samples():
-    X = np.expm1(scaled(cells()))
-    made = SpectralSelector(n_features_to_select=20, similarity="knn", neighbors=5).fit(X[TRAIN])
-    assert made.transform(X).shape == (N, 20)
-
-
-def test_python_command_and_record_agree(tmp_path, capfd):
-    path = write(tmp_path / "x.h5ad", cells())
-    words = ["rank", path, "--transform", "total:5e3,log1p", "--method", "variance"]
-    told([*words, "--also", "laplacian", "--out", tmp_path / "a"], capfd)
-    record = json.loads((tmp_path / "a" / "run.json").read_text())
-    assert record["input"]["transform"] == ["total:5e3", "log1p"]
-    found = sfs.rank(ad.read_h5ad(path), transform=["total:5e3", "log1p"], method="variance")
-    table = pd.read_csv(tmp_path / "a" / "ranking.tsv", sep="\t")
-    assert list(found.table.index) == table.feature.tolist()
-
-
 @pytest.mark.parametrize(
     ("steps", "depth", "warned"),
     [
-        ("cpm,log1p", 150, True),
         ("cp10k,log1p", 150, True),
         ("cp10k,log1p", 3000, False),
         ("total:1000,log1p", 150, False),
-        ("cpm,log1p", 1e6, False),
-        ("median,log1p", 150, False),
         ("cpm,rank", 150, False),
         ("log2cpm:tmm", 150, False),
     ],
@@ -174,15 +152,12 @@ def test_cells_of_few_counts_are_told(tmp_path, capfd, steps, depth, warned):
     assert ("--accept shallow" in done.err) is warned
     if warned:
         assert "give --transform median,log1p" in done.err
-        assert "shallow" not in told([*words, "--accept", "shallow"], capfd).err
 
 
 def test_counts_of_cells_are_to_be_scaled_to_their_median(tmp_path, capfd):
     path = write(tmp_path / "x.h5ad", cells())
     assert "give --transform median,log1p" in told(["rank", path], capfd).err
     assert "--transform median,log1p" in told(["inspect", path], capfd).out
-    again = told(["rank", path, "--transform", "cpm"], capfd).err
-    assert "give --transform median,log1p" in again
 
 
 @pytest.mark.parametrize(
@@ -198,14 +173,9 @@ def test_the_default_where_most_values_are_zero(tmp_path, capfd, zeros, method, 
     record = json.loads((tmp_path / "a" / "run.json").read_text())
     assert record["method"]["name"] == method
     assert record["input"]["like_cells"] is (method == "spec")
-    for words, expected in (
-        (("--labels", "obs:kind"), "f-test"),
-        (("--select", "9"), "mrsf-rounds"),
-        (("--method", "hsic"), "hsic"),
-    ):
-        told(["rank", path, *words, "--out", tmp_path / expected, "--force"], capfd)
-        record = json.loads((tmp_path / expected / "run.json").read_text())
-        assert record["method"]["name"] == expected
+    told(["rank", path, "--labels", "obs:kind", "--out", tmp_path / "b"], capfd)
+    record = json.loads((tmp_path / "b" / "run.json").read_text())
+    assert record["method"]["name"] == "f-test"
 
 
 @pytest.mark.parametrize(
@@ -230,14 +200,13 @@ def test_samples_of_few_features_are_no_cells():
     assert not like_cells(500, 1000, 1000)
 
 
-@pytest.mark.parametrize(("n", "told_of"), [(340, True), (240, False)])
-def test_folds_on_another_default_graph_are_told(tmp_path, capfd, n, told_of):
-    rng = np.random.default_rng(0)
-    X = pd.DataFrame(rng.normal(size=(60, n)), names("g", 60), names("s", n))
+def test_folds_on_another_default_graph_are_told(tmp_path, capfd):
+    rng, n = np.random.default_rng(0), 340
+    X = pd.DataFrame(rng.normal(size=(20, n)), names("g", 20), names("s", n))
     X.to_csv(tmp_path / "x.csv")
     kinds = pd.DataFrame({"sample": X.columns, "kind": np.arange(n) % 2})
     kinds.to_csv(tmp_path / "y.csv", index=False)
     words = ["evaluate", tmp_path / "x.csv", "--labels", f"{tmp_path / 'y.csv'}:kind"]
     words += ["--method", "spec", "--lengths", "9", "--repeats", "1"]
     done = told([*words, "--out", tmp_path / "a"], capfd)
-    assert (f"that of a fold of {n * 4 // 5} samples knn-correlation" in done.err) is told_of
+    assert "that of a fold of 272 samples knn-correlation" in done.err

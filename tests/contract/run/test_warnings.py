@@ -175,7 +175,7 @@ def annotation(spec: str, codes: np.ndarray, *, batch: bool, named: bool) -> Ann
     return Annotation(spec, codes, len(np.unique(codes)), batch, named)
 
 
-@pytest.mark.parametrize("n", [16, 60, 300])
+@pytest.mark.parametrize("n", [16, 300])
 def test_random_columns_are_followed_by_chance_alone(n: int) -> None:
     """Features of a strong structure, which random columns have nothing to do with."""
     rng, told = np.random.default_rng(n), 0
@@ -222,7 +222,7 @@ def test_the_first_features_that_follow_a_column_of_the_matrix_are_told(
     """A column of any name, and one of donors within batches; the ranking is that without it."""
     monkeypatch.chdir(tmp_path)
     study(tmp_path, 2.0)
-    data = ad.read_h5ad("x.h5ad")[:, 80:]
+    data = ad.read_h5ad("x.h5ad")[:, 80:].copy()
     data.obs["donor"] = [f"{lane}{i % 4 // 2}" for i, lane in enumerate(data.obs["lane"])]
     data.obs["random_batch"] = rng.permutation(data.obs["lane"])
     data.write_h5ad("all.h5ad")

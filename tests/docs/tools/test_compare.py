@@ -1,102 +1,94 @@
-"""What the comparison of two versions takes for the same, and what not."""
+"""What the comparison of two checkouts takes for the same, and what not."""
 
 from __future__ import annotations
 
-import sys
+from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from tools.compare.commands import Command, read_commands
-from tools.compare.documents import compare_documents
-from tools.compare.options import not_taken
-from tools.compare.outputs import compare_printed
-from tools.compare.running import Program
-from tools.compare.tables import Level, Tolerance, compare_tables
+from tools.compare import Found, compare_facts, compare_tables, main, read_commands
 
 pytestmark = pytest.mark.any_python
 
-NEAR = Tolerance(1e-9)
 
-
-def ranking(features: str, scores: list[float], status: str = "ok") -> pd.DataFrame:
+def ranking(features: str, scores: list[float], **more: object) -> pd.DataFrame:
     names = list(features)
-    ranks = [float(i + 1) for i in range(len(names))]
-    return pd.DataFrame({"rank": ranks, "feature": names, "score": scores, "status": status})
+    return pd.DataFrame(
+        {"rank": range(1, len(names) + 1), "feature": names, "score": scores} | more
+    )
+
+
+def differences(old: pd.DataFrame, new: pd.DataFrame) -> list[str]:
+    found = Found()
+    compare_tables(old, new, found)
+    return found.differences
 
 
 @pytest.mark.parametrize(
-    ("after", "level"),
+    ("new", "differs"),
     [
-        (ranking("abc", [3, 2, 1 + 1e-11]), Level.WITHIN),
-        (ranking("abc", [3, 2, 1 + 1e-7]), Level.DIFFERENT),
-        (ranking("acb", [3, 1, 2]), Level.DIFFERENT),
-        (ranking("abd", [3, 2, 1]), Level.DIFFERENT),
-        (ranking("ab", [3, 2]), Level.DIFFERENT),
-        (ranking("abc", [3, 2, 1], "constant"), Level.DIFFERENT),
-        (ranking("abc", [3, 2, float("nan")]), Level.DIFFERENT),
+        (ranking("abc", [3, 2, 1 + 1e-12]), ""),
+        (ranking("abc", [3, 2, 1 + 1e-8]), "score of c"),
+        (ranking("acb", [3, 1, 2]), "the order: row 2 is b, now c"),
+        (ranking("abd", [3, 2, 1]), "other ids"),
+        (ranking("ab", [3, 2]), "3 rows, now 2"),
+        (ranking("abc", [3, 2, float("nan")]), "score of c"),
+        (ranking("abc", [3, 2, 1], status="ok"), ""),
     ],
 )
-def test_rankings(after, level):
-    assert compare_tables(ranking("abc", [3, 2, 1]), after, NEAR).level == level
+def test_tables(new: pd.DataFrame, differs: str) -> None:
+    found = differences(ranking("abc", [3, 2, 1]), new)
+    assert bool(found) == bool(differs)
+    assert not differs or differs in found[0]
 
 
-def test_only_tied_features_may_change_places():
-    tied = ranking("abc", [3.0, 2.0, 2.0])
-    assert compare_tables(tied, ranking("acb", [3, 2 + 1e-12, 2]), NEAR).level == Level.WITHIN
-    assert compare_tables(tied, ranking("bac", [2, 3, 2]), NEAR).level == Level.DIFFERENT
+def test_only_tied_features_may_change_places() -> None:
+    tied = ranking("abc", [3, 2, 2])
+    assert not differences(tied, ranking("acb", [3, 2, 2]))
+    assert differences(tied, ranking("bac", [2, 3, 2]))
 
 
-def test_what_is_printed_is_compared_by_its_kind():
-    one, other = "rank\tfeature\tscore\n1\ta\t2.5\n", "rank\tfeature\tscore\n1\ta\t2.6\n"
-    assert compare_printed(one, other, "rank m.csv", NEAR).level == Level.DIFFERENT
-    assert compare_printed("a table", "a list", "methods", NEAR).level == Level.BYTES
-    assert compare_printed('{"n": 1}', '{"n": 2}', "inspect m.csv", NEAR).level == Level.DIFFERENT
-    assert compare_printed('{"n": 1}', "n is 1", "inspect m.csv", NEAR).level == Level.DIFFERENT
+def test_documents() -> None:
+    found = Found()
+    old = {"n": 3, "kind": "csr", "seconds": 2, "values": [1.0, 2.0]}
+    compare_facts(old, {"n": 3, "kind": "csc", "seconds": 9, "values": [1.0, 2.5]}, found)
+    assert found.differences == [".values[1]: 2.0, now 2.5"]
+    assert found.notes == [".kind: 'csr', now 'csc'"]
 
 
-def test_documents():
-    one = {"n": 3, "kind": "csr", "told": "as it is", "seconds": 2, "in": "a/m.csv"}
-    same = {
-        "n": 3.0000001,
-        "kind": "csr",
-        "told": "in other words",
-        "seconds": 9,
-        "more": 1,
-        "in": "./m.csv",
-    }
-    found = compare_documents(one, same, strict=True)
-    assert not found.differences
-    assert found.notes == [".told has other words", ".more is new"]
-    found = compare_documents(one, {"n": 4, "told": "as it is", "in": "m.csv"}, strict=True)
-    assert sorted(found.differences) == [".kind is gone", ".n: 3, now 4"]
-
-
-def test_the_catalogue_is_large_and_names_no_command_twice():
-    commands = read_commands()
-    assert sum(not c.fails for c in commands) >= 260
-    assert sum(c.fails for c in commands) >= 50
-    assert len({c.name for c in commands}) == len(commands)
-    assert Command("x", "? rank a ; @cut b").steps[0].free
+def test_there_are_many_commands_and_none_twice() -> None:
+    names = [command.name for command in read_commands()]
+    assert len(names) >= 150
+    assert len(set(names)) == len(names)
+    assert all(c.old.startswith("rank in/m.csv") for c in read_commands("^gdcov:"))
 
 
 @pytest.fixture
-def program(tmp_path):
-    """Return what writes a program that ranks by a formula."""
-
-    def write(name: str, score: str, help: str = "  --out DIR  Where.") -> str:
-        text = (
-            "import sys\n"
-            f"if '--help' in sys.argv: sys.exit(print('''Options:\\n{help}'''))\n"
-            "if '--old' in sys.argv: sys.exit('there is no option --old')\n"
-            f"print('rank\\tfeature\\tscore\\n1\\ta\\t' + str({score}))\n"
-        )
-        (tmp_path / f"{name}.py").write_text(text)
-        return f"{sys.executable} {tmp_path / name}.py"
-
-    return write
+def checkouts(tmp_path: Path) -> dict[str, str]:
+    """Projects whose program prints a ranking with one score, or ends with another code."""
+    made = {}
+    for name, last in {"old": "2.5", "same": "2.5", "other": "2.6", "refuses": "{}[0]"}.items():
+        package = tmp_path / name / "sfs_cli"
+        package.mkdir(parents=True)
+        (package / "__init__.py").touch()
+        text = f"print('rank\\tfeature\\tscore\\n1\\ta\\t' + str({last}))\n"
+        (package / "__main__.py").write_text(text)
+        made[name] = str(tmp_path / name)
+    return made
 
 
-def test_options_that_are_gone_are_found(program, tmp_path):
-    new = Program.of(program("new", "1"))
-    assert not_taken(new, {"": ["--out", "--old", "--hidden"]}) == ["sfs --old"]
+@pytest.mark.parametrize(
+    ("new", "told"),
+    [
+        ("same", "| 1 | 0 | 0 |"),
+        ("other", "stdout: score of a: 2.5, now 2.6 (1 of 1 rows)"),
+        ("refuses", "exit code 0, now 1: Traceback"),
+    ],
+)
+def test_checkouts_are_compared_by_what_they_do(
+    new: str, told: str, checkouts: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = main([checkouts["old"], checkouts[new], "--only", "gamma heat"])
+    assert told in capsys.readouterr().out
+    assert code == int(new != "same")

@@ -11,9 +11,7 @@ import pytest
 
 from sfs_cli.catalog import METHODS, ON_SOURCES
 from sfs_cli.compute.context import Labels, Survival
-from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.matrix import Span
-from sfs_cli.compute.passes import PassList
 from sfs_cli.graph.similarity import DenseSimilarity
 from sfs_cli.methods.base import Problem
 from sfs_cli.store.disk import open_store
@@ -66,10 +64,6 @@ def test_every_scorer_travels(name: str) -> None:
             np.testing.assert_array_equal(ours, theirs)
 
 
-def test_there_are_separable_methods() -> None:
-    assert {"spec", "laplacian", "fisher", "hsic", "gdcov", "variance"} <= set(SCORERS)
-
-
 def test_the_matrix_is_left_out_and_sent_once() -> None:
     from sfs_cli.compute.dask_executor import pack
 
@@ -83,15 +77,6 @@ def test_the_matrix_is_left_out_and_sent_once() -> None:
     assert len(parcel.content) < 10_000
     assert len(shared) == 1
     assert shared[0] is matrix
-
-
-def test_an_engine_travels_without_what_runs_and_watches_it() -> None:
-    engine = replace(make_engine(X, block_size=7, threads=3), passes=PassList([], 1))
-    there = opened(engine)
-    assert isinstance(there, Engine)
-    assert there.passes is None
-    assert there.executor.workers == 1
-    assert there.spans() == engine.spans()
 
 
 def test_a_store_is_opened_again_where_it_arrives(

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import threading
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sfs_cli.compute.engine import ThreadExecutor
 from sfs_cli.compute.matrix import MAX_FEATURES, TARGET_BYTES, Span, block_features, cut
-from sfs_cli.compute.workspace import Workspace
 
 
 @given(st.integers(0, 5000), st.integers(1, 700))
@@ -71,30 +69,3 @@ def test_few_results_wait_at_a_time() -> None:
         with lock:
             assert started <= taken + 4
     results.close()  # type: ignore[attr-defined]
-
-
-def test_a_workspace_hands_each_thread_its_own_array_again() -> None:
-    work = Workspace()
-    first = work.array("a", 3, 4, np.dtype(np.float32))
-    again = work.array("a", 2, 5, np.dtype(np.float32))
-    assert np.shares_memory(first, again)
-    assert not np.shares_memory(first, work.array("b", 3, 4, np.dtype(np.float32)))
-    others: list[np.ndarray] = []
-    thread = threading.Thread(
-        target=lambda: others.append(work.array("a", 3, 4, np.dtype(np.float32)))
-    )
-    thread.start()
-    thread.join()
-    assert not np.shares_memory(first, others[0])
-
-
-@pytest.mark.parametrize(("rows", "columns"), [(0, 4), (3, 4), (5, 1)])
-def test_a_workspace_array_has_the_shape_and_type_that_are_asked_for(
-    rows: int, columns: int
-) -> None:
-    work = Workspace()
-    work.array("a", 2, 2, np.dtype(np.float32))
-    array = work.array("a", rows, columns, np.dtype(np.float64))
-    assert array.shape == (rows, columns)
-    assert array.dtype == np.float64
-    assert array.flags.c_contiguous

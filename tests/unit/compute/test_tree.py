@@ -22,7 +22,7 @@ from sfs_cli.compute.tree import (
     sum_of,
 )
 
-COUNTS = [1, 2, 4, 5, 13, 16, 17, 63, 64, 65, 300]
+COUNTS = [1, 4, 5, 64, 65, 300]
 
 
 def numbers(span: Span) -> PartialSum:
@@ -69,24 +69,14 @@ def test_nodes_of_every_level_give_the_bits_of_the_twin(count: int) -> None:
 
 
 @pytest.mark.parametrize("count", COUNTS)
-@pytest.mark.parametrize("seed", range(3))
-def test_nodes_of_mixed_levels_give_them_too(count: int, seed: int) -> None:
-    rng = np.random.default_rng(seed)
+def test_nodes_of_mixed_levels_give_them_too(count: int) -> None:
+    rng = np.random.default_rng(count)
     chunks, nodes, at = chunks_of(cut(count, 1)), [], 0
     while at < len(chunks):
         level = int(rng.choice([level for level in range(LEVELS + 1) if at % FAN**level == 0]))
         nodes.append(Node(level, at, tuple(chunks[at : at + FAN**level])))
         at = nodes[-1].end
     np.testing.assert_array_equal(grown(nodes, count), twin(by_chunk(count)))
-
-
-def test_the_order_matters_to_the_last_bits() -> None:
-    """So that the tests above can fail."""
-    parts = by_chunk(64)
-    total = parts[0].copy()
-    for part in parts[1:]:
-        total = total + part
-    assert (total != twin(parts)).any()
 
 
 @pytest.mark.parametrize("count", COUNTS)
@@ -103,8 +93,8 @@ def test_what_is_joined_keeps_its_order(count: int) -> None:
         np.testing.assert_array_equal(tree.result()[0][:, 0], np.arange(count))
 
 
-@pytest.mark.parametrize("count", [1, 5, 13, 64])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("count", [1, 13, 64])
+@pytest.mark.parametrize("seed", range(2))
 def test_the_largest_nodes_of_any_cut_give_the_bits_of_the_twin(count: int, seed: int) -> None:
     chunks = chunks_of(cut(count, 1))
     cuts = [0, *sorted(np.random.default_rng(seed).integers(0, count + 1, 5).tolist()), count]

@@ -24,7 +24,7 @@ def test_it_agrees_with_r_and_lifelines(feature: str) -> None:
     assert found == pytest.approx(STORED["r"][f"concordance/strata {feature}"][0], rel=1e-14)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_it_is_its_twin(seed: int) -> None:
     rng = np.random.default_rng(seed)
     time, risk = rng.integers(0, 12, 50), np.round(rng.normal(size=50), 1)

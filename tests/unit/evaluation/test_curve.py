@@ -9,7 +9,7 @@ from sfs_cli.evaluation.curve import curve_of
 from tests.oracles import select as oracle
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(3))
 def test_it_is_its_twin(seed):
     rng = np.random.default_rng(seed)
     found = np.clip(rng.normal([0.6, 0.7, 0.8, 0.82, 0.8], 0.1, (3, 5, 5)), 0, 1)

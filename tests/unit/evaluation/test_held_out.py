@@ -22,8 +22,7 @@ def data(k: int, signal: float = 1.0, seed: int = 0) -> tuple[np.ndarray, np.nda
     return standardized(X.T, TRAIN).T, y[TRAIN]
 
 
-@pytest.mark.parametrize("k", [1, 3, 19, 20, 60])
-@pytest.mark.parametrize("signal", [0.0, 2.0])
+@pytest.mark.parametrize(("k", "signal"), [(1, 2.0), (19, 0.0), (60, 2.0)])
 def test_it_is_ridge_with_the_penalty_of_the_best_refits(k: int, signal: float) -> None:
     Z, y = data(k, signal)
     known, total = Z[TRAIN], float((Z[TRAIN] ** 2).sum())

@@ -92,28 +92,6 @@ def values(difference: float) -> tuple[np.ndarray, np.ndarray]:
     return a, a - difference + np.array([0.01, -0.01, 0.005, -0.005, 0])
 
 
-def test_verdicts_in_words():
-    numbers = {"test": 20, "train": 80, "measure": "balanced accuracy"}
-    found = verdict("t-test", "variance", *values(0.1), **numbers)
-    assert found.better == "t-test"
-    assert found.sentence() == (
-        "t-test is better than variance: balanced accuracy 0.800 and 0.700, difference +0.100 "
-        "(95% interval +0.085 to +0.115, p < 0.001, 5 splits)"
-    )
-    found = verdict("t-test", "variance", *values(-0.02), **numbers)
-    assert found.better == "variance"
-    assert found.sentence() == (
-        "variance is better than t-test: balanced accuracy 0.820 and 0.800, difference +0.020 "
-        "(95% interval +0.005 to +0.035, p = 0.020, 5 splits)"
-    )
-    found = verdict("t-test", "variance", *values(0.005), **numbers)
-    assert found.better == ""
-    assert found.sentence() == (
-        "no difference between t-test and variance is shown: balanced accuracy 0.800 and 0.795, "
-        "difference +0.005 (95% interval -0.010 to +0.020, p = 0.399, 5 splits)"
-    )
-
-
 def test_nothing_is_shown_where_nothing_varies():
     a, numbers = np.full(4, 0.9), {"test": 1, "train": 4, "measure": "accuracy"}
     same = verdict("a", "b", a, a, **numbers)

@@ -20,7 +20,7 @@ def knn(X: np.ndarray, k: int) -> SparseSimilarity:
     return knn_similarity(*nearest_in_panel(d2, 0, k), median_bandwidth(d2))
 
 
-@pytest.mark.parametrize("beta", [0.01, 0.5, 1.0, 1.7, 40.0, 3000.0])
+@pytest.mark.parametrize("beta", [0.01, 1.7, 3000.0])
 def test_diffusion_equals_the_twin(random: Data, beta: float) -> None:
     X, _ = random
     S = diffusion_similarity(knn(X, 4), beta).matrix

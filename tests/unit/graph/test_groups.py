@@ -65,7 +65,7 @@ def read(S: np.ndarray) -> Groups:
 
 
 @graphs
-@pytest.mark.parametrize("count", [2, 3, 5])
+@pytest.mark.parametrize("count", [2, 5])
 def test_planted_groups_are_seen(graph, count: int) -> None:
     right = 0
     for seed in range(20):
@@ -77,13 +77,13 @@ def test_planted_groups_are_seen(graph, count: int) -> None:
 
 
 @graphs
-@pytest.mark.parametrize("n", [20, 50, 120])
+@pytest.mark.parametrize("n", [20, 120])
 def test_no_groups_are_seen_in_noise(graph, n: int) -> None:
     assert sum(read(graph(study(n, 1, seed))).count > 1 for seed in range(30)) <= 1
 
 
 @graphs
-@pytest.mark.parametrize("n", [40, 120])
+@pytest.mark.parametrize("n", [120])
 def test_no_groups_are_seen_along_a_line(graph, n: int) -> None:
     found = [read(graph(study(n, 1, seed, line=True))) for seed in range(20)]
     assert sum(each.count > 1 for each in found) <= 1
@@ -103,7 +103,7 @@ def test_groups_without_an_edge_between_them_are_the_connected_components() -> N
 
 
 @graphs
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(2))
 def test_it_is_what_the_definitions_say(graph, seed: int) -> None:
     for count in (1, 2, 4):
         S = graph(study(40, count, seed))
@@ -111,7 +111,7 @@ def test_it_is_what_the_definitions_say(graph, seed: int) -> None:
         assert list(read(S).sizes) == expected
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 4])
+@pytest.mark.parametrize("n", [1, 4])
 def test_too_few_eigenvalues_tell_nothing(n: int) -> None:
     found = leading(NormalizedLaplacian(similarity_of(np.ones((n, n)))), n)
     assert read_groups(found.values, found.vectors) is None
@@ -128,7 +128,7 @@ def clouds(away: float, sizes: tuple[int, ...], seed: int = 0) -> tuple[np.ndarr
     return rng.normal(size=(len(codes), 2)) + away * np.c_[np.cos(angle), np.sin(angle)], codes
 
 
-@pytest.mark.parametrize("sizes", [(30, 30), (10, 50), (20, 20, 20), (25, 15, 30, 12, 18)])
+@pytest.mark.parametrize("sizes", [(10, 50), (25, 15, 30, 12, 18)])
 def test_clouds_that_are_apart_are_groups_in_a_plane(sizes: tuple[int, ...]) -> None:
     points, codes = clouds(8.0, sizes)
     found = groups_apart(points)
@@ -139,7 +139,7 @@ def test_clouds_that_are_apart_are_groups_in_a_plane(sizes: tuple[int, ...]) -> 
     assert twin.simplified_silhouette(points, found) >= APART
 
 
-@pytest.mark.parametrize("n", [12, 20, 60, 250, 2000])
+@pytest.mark.parametrize("n", [12, 250])
 def test_noise_and_lines_are_no_groups_in_a_plane(n: int) -> None:
     rng = np.random.default_rng(n)
     t = rng.random(n)

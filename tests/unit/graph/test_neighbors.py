@@ -63,13 +63,6 @@ def test_panels_of_any_height_give_the_same_neighbors(
             assert all(p[1].dtype == dtype for p in parts)
 
 
-def test_the_panel_is_not_written_to_and_its_diagonal_not_read() -> None:
-    d2 = np.random.default_rng(0).random((8, 8))
-    d2.flags.writeable = False
-    indices, _ = nearest_in_panel(d2, 0, 7)
-    assert not np.any(indices == np.arange(8)[:, None])
-
-
 def test_knn_with_every_weight_equals_the_twin_on_random_data(random: Data) -> None:
     X, _ = random
     d2 = distances_of(X)
@@ -102,13 +95,6 @@ def test_knn_breaks_ties_of_identical_samples_by_index() -> None:
     for k in range(1, 11):
         S = knn_similarity(*nearest_in_panel(distances_of(X), 0, k))
         np.testing.assert_array_equal(S.to_dense(), similarities.knn(X, k, "binary"))
-
-
-def test_an_edge_measured_twice_has_one_weight() -> None:
-    indices = np.array([[1], [0]])
-    d2 = np.array([[4.0], [4.0 + 1e-12]])
-    S = knn_similarity(indices, d2, 2.0).to_dense()
-    assert S[0, 1] == S[1, 0] == np.exp(-0.5)
 
 
 def test_weights_that_underflow_are_found_as_zero_degrees() -> None:

@@ -109,19 +109,6 @@ def test_counts_are_the_same_sparse_and_dense():
     assert sparse.kept == pytest.approx(dense.kept, rel=1e-12)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("sparse", [False, True])
-@pytest.mark.usefixtures("small_blocks")
-def test_threads_do_not_change_a_bit(sparse, kind):
-    X = sparse_counts()
-    found = [
-        principal_components(engine_of(X, sparse=sparse, threads=t), 8, 0, decomposing(kind))
-        for t in (1, 3)
-    ]
-    np.testing.assert_array_equal(found[0].scores, found[1].scores)
-    assert found[0].kept == found[1].kept
-
-
 def test_blocks_and_seeds_change_rounding_alone():
     X = low_rank(300, 250, 30, 1e-3)
     expected = pdist(principal_components(engine_of(X), 6, 0, RANDOMIZED).scores.T)
@@ -158,24 +145,6 @@ def test_samples_that_are_alike_have_no_components(kind):
     found = principal_components(engine_of(X), 4, 0, decomposing(kind))
     assert found.kept == 0
     assert not found.scores.any()
-
-
-@pytest.mark.parametrize(("kind", "times"), [("samples", 1), ("features", 16), ("randomized", 9)])
-@pytest.mark.usefixtures("small_blocks")
-def test_how_often_the_matrix_is_read(kind, times, monkeypatch):
-    m = 500
-    engine = engine_of(low_rank(300, m, 5, 0.1))
-    seen = []
-    really = engine.source.read
-
-    def read(span, dtype):
-        seen.append(span.size)
-        return really(span, dtype)
-
-    monkeypatch.setattr(engine.source, "read", read)
-    principal_components(engine, 8, 0, decomposing(kind))
-    # of 28 groups of features, each is multiplied with half of the others
-    assert sum(seen) / m == pytest.approx(times, abs=0.5)
 
 
 @pytest.mark.parametrize("kind", KINDS)

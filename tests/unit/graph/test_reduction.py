@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sfs_cli.compute.limits import Limits
-from sfs_cli.errors import InputError, OutOfMemoryError, UsageError
+from sfs_cli.errors import InputError, OutOfMemoryError
 from sfs_cli.graph import neighbors
 from sfs_cli.graph.build import sample_graph
 from sfs_cli.graph.distances import Samples
@@ -76,21 +76,6 @@ def test_graphs_are_those_of_the_scores_of_the_twin(name, twin, genes, sparse, b
     np.testing.assert_allclose(graph.similarity.to_dense(), expected, rtol=1e-6, atol=1e-12)
 
 
-def test_facts_tell_the_space():
-    X = counts()
-    facts = sample_graph(*request_of(X, components=5, variable_genes=40)).facts
-    chosen = oracle.most_variable(X, 40)
-    kept = oracle.scores(X[:, chosen], 5)
-    total = X[:, chosen].var(axis=0).sum() * len(X)
-    assert facts["components"] == 5
-    assert (facts["variable_genes"], facts["variable_by"]) == (40, "dispersion")
-    assert facts["variance_kept"] == pytest.approx((kept**2).sum() / total)
-    facts = sample_graph(*request_of(X, components=5)).facts
-    assert (facts["variable_genes"], facts["variable_by"]) == ("all", None)
-    assert "components" not in sample_graph(*request_of(X)).facts
-    assert "components" not in sample_graph(*request_of(X, components="none")).facts
-
-
 def test_all_components_of_all_features_are_the_distances_themselves():
     X = counts(n=60)
     whole = sample_graph(*request_of(X, neighbors=7))
@@ -111,16 +96,6 @@ def test_the_order_of_genes_and_what_is_added_to_them_change_nothing(branch):
     )
     added = X + np.random.default_rng(4).integers(0, 1000, X.shape[1])
     np.testing.assert_allclose(edges(request_of(added, **asked)), edges(request_of(X, **asked)))
-
-
-def test_threads_and_memory_change_no_bit(branch):
-    X = counts(n=150)
-    for sparse in (False, True):
-        asked = {"components": 6, "variable_genes": 80, "sparse": sparse, "limits": branch}
-        expected = edges(request_of(X, **asked))
-        np.testing.assert_array_equal(edges(request_of(X, **asked, threads=3)), expected)
-        little = request_of(X, **asked, threads=3, memory=1 << 20)
-        np.testing.assert_array_equal(edges(little), expected)
 
 
 def test_sparse_and_dense_storage_have_the_same_edges(branch):
@@ -235,19 +210,6 @@ def test_many_samples_have_components_by_default(monkeypatch):
     assert (made["components"], made["variable_genes"]) == (4, 4)
 
 
-def test_defaults():
-    knn = GraphOptions("knn")
-    assert reduction_of(knn, 50_000, 30_000) is None
-    assert reduction_of(knn, 50_001, 50) is None
-    assert reduction_of(GraphOptions("rbf"), 60_000, 30_000) is None
-    found = reduction_of(knn, 50_001, 30_000)
-    assert (found.components, found.genes, found.by_default) == (50, 2000, True)
-    assert reduction_of(knn, 50_001, 2000).genes is None
-    asked = GraphOptions("knn", components="20", variable_genes="all")
-    found = reduction_of(asked, 500, 30_000)
-    assert (found.components, found.genes, found.by_default) == (20, None, False)
-
-
 @pytest.mark.parametrize(
     ("options", "samples", "components"),
     [
@@ -278,18 +240,6 @@ def test_components_of_the_default_graph(options, samples, components):
 def test_more_components_than_there_are_are_refused(n, m, options, words):
     with pytest.raises(InputError, match=words):
         sample_graph(*request_of(counts(n, m), **options))
-
-
-def test_fewer_genes_that_vary_than_components_are_refused():
-    X = counts()
-    X[:, 5:] = 2
-    with pytest.raises(InputError, match="--components 6 are more than the 5 features used"):
-        sample_graph(*request_of(X, components=6, variable_genes=140))
-
-
-def test_variable_genes_alone_are_refused():
-    with pytest.raises(UsageError, match="--variable-genes has no effect without --components"):
-        sample_graph(*request_of(counts(), variable_genes=40))
 
 
 @pytest.mark.parametrize("genes", [None, 40])

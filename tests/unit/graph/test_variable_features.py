@@ -19,7 +19,7 @@ def moments(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return X.mean(axis=0), np.where(np.ptp(X, axis=0) > 0, X.var(axis=0, ddof=1), 0)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_the_dispersion_is_its_twin(seed):
     X = counts(seed)
     X[:, [5, 80]] = 0

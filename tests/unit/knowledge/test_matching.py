@@ -33,12 +33,6 @@ def test_ids_that_are_features():
     assert counts_of(matched) == (3, 2, 2, 0)
 
 
-def test_nothing_to_find():
-    matched = FeatureIndex(["a"]).find([])
-    assert counts_of(matched) == (0, 0, 0, 0)
-    assert matched.source.dtype.kind == matched.feature.dtype.kind == "i"
-
-
 def test_through_a_map_an_id_is_several_features_and_a_feature_several_ids():
     matched = FeatureIndex(PROBES, MAP).find(["C", "B", "TP53", "A", "none", "D"])
     assert pairs_of(matched) == [(3, 0), (3, 1), (1, 2), (0, 3), (1, 3), (2, 4)]
@@ -98,11 +92,6 @@ def refused(features, ids, *, pairs=None):
 GENES = [f"GENE{i}" for i in range(40)]
 
 
-def test_enough_ids_are_found():
-    strangers = [f"x{i}" for i in range(9)]
-    assert check_found(FeatureIndex(GENES).find(["GENE1", *strangers]), "go", "f", False) is None
-
-
 def test_a_part_of_the_features_is_enough_too():
     matched = FeatureIndex(GENES).find([*GENES[:4], *(f"x{i}" for i in range(900))])
     assert check_found(matched, "go", "f", False) is None
@@ -135,10 +124,6 @@ def test_too_few_ids_are_refused_with_examples_of_both_sides():
         "37 more"
     )
     assert "--id-map" in error.hint
-
-
-def test_none_found_is_refused():
-    assert refused(GENES, ["x", "y"]).what == "source go: none of 2 ids found among the features"
 
 
 def test_too_few_ids_with_a_map():
@@ -182,7 +167,7 @@ def spread(features, similarity, m):
     return dense
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_edges_and_similarities_are_carried_as_by_a_loop(seed):
     S, matched, m = random_case(seed)
     expected = knowledge.carried(S, pairs_of(matched), m)
@@ -225,7 +210,7 @@ def test_two_ids_of_one_feature_make_no_pair_and_keep_their_highest_score():
     np.testing.assert_array_equal(found.toarray(), [[0, 0.7], [0.7, 0]])
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_terms_are_carried_as_by_a_loop(seed):
     _, matched, m = random_case(seed)
     T = (np.random.default_rng(seed).random((12, 7)) < 0.3).astype(float)

@@ -101,13 +101,10 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Data:
 
 GRAPHS = (
     "rbf",
-    "rbf number",
     "rbf self-tuning",
     "knn",
-    "knn binary",
     "knn self-tuning",
     "knn-correlation",
-    "knn-correlation binary",
     "geodesic",
     "diffusion",
     "label",
@@ -155,13 +152,6 @@ def test_phi3_by_the_eigengap(data: Data, graph: str) -> None:
     np.testing.assert_allclose(
         in_input_order(result), spec.phi3(data.X, S, GAMMAS["1"], k), rtol=1e-8
     )
-
-
-@pytest.mark.parametrize("graph", GRAPHS)
-def test_laplacian_score(data: Data, graph: str) -> None:
-    options, S = data.graphs[graph]
-    found = run_scores(data.matrix, method="laplacian", **options)
-    np.testing.assert_allclose(found, spec.laplacian_score(data.X, S), rtol=1e-8)
 
 
 def test_fisher_score(data: Data) -> None:

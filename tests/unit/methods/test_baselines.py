@@ -115,18 +115,6 @@ def test_mutual_information_counts_equal_values() -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.parametrize(("block_size", "threads"), [(1, 1), (7, 3)])
-def test_mutual_information_has_the_same_bytes_on_any_threads(
-    block_size: int, threads: int
-) -> None:
-    X, codes = make_data((15, 20))
-    whole = scores("mutual-info", X, codes)
-    context = make_problem(X, codes=codes, block_size=block_size, threads=threads)
-    scorer = mutual_info.MutualInfoScorer(context)
-    found, *_ = context.engine.columns(scorer.score_block, scorer.dtype)
-    np.testing.assert_array_equal(found, whole)
-
-
 def test_mutual_information_does_not_depend_on_the_size_of_values() -> None:
     X, codes = make_data((15, 20))
     X -= X.mean(axis=0)
@@ -134,24 +122,6 @@ def test_mutual_information_does_not_depend_on_the_size_of_values() -> None:
         np.testing.assert_allclose(
             scores("mutual-info", X * scale, codes), scores("mutual-info", X, codes), rtol=1e-10
         )
-
-
-def test_mutual_information_of_many_samples_is_found_in_parts(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    X, codes = make_data((15, 20))
-    whole = scores("mutual-info", X, codes)
-    monkeypatch.setattr(mutual_info, "_TEMPORARY", 100)
-    np.testing.assert_array_equal(scores("mutual-info", X, codes), whole)
-
-
-def test_mutual_information_does_not_depend_on_the_blocks_even_with_ties() -> None:
-    X, codes = make_data((15, 20))
-    X = np.maximum(np.round(X), 0)
-    X = X[:, np.ptp(X, axis=0) > 0]
-    whole = scores("mutual-info", X, codes)
-    np.testing.assert_array_equal(scores("mutual-info", X, codes, block_size=3), whole)
-    np.testing.assert_array_equal(scores("mutual-info", X[:, ::-1], codes), whole[::-1])
 
 
 def test_seper_equals_the_twin() -> None:

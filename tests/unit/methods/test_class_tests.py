@@ -158,14 +158,6 @@ def test_means_that_differ_by_rounding_do_not_differ() -> None:
     assert (compared(three, np.repeat([0, 1, 2], 25)) == 3).all()
 
 
-@pytest.mark.parametrize("sizes", [(20, 30), (20, 30, 10)])
-def test_neither_the_block_nor_the_place_in_it_matters(sizes: tuple[int, ...]) -> None:
-    X, codes = made(sizes, m=37)
-    whole = compared(X, codes)
-    for rows in (slice(0, 1), slice(3, 8), slice(11, 37)):
-        np.testing.assert_array_equal(compared(X[:, rows], codes), whole[rows])
-
-
 def test_weights_make_weighted_means() -> None:
     X, codes = made((12, 20))
     weights = np.random.default_rng(1).uniform(0.5, 3, 32)

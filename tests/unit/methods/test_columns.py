@@ -54,8 +54,3 @@ def test_columns_are_declared(name: str, classes: int) -> None:
     own = METHODS[name].columns if (name, classes) != ("rank-test", 3) else {}
     assert set(own) <= set(columns)
     assert [c for c in columns if not is_known(c) and c not in own] == []
-
-
-def test_no_method_declares_a_column_of_all_rankings() -> None:
-    for method in METHODS.values():
-        assert not set(method.columns) & set(RANKING), method.name

@@ -85,15 +85,8 @@ def test_float32_agrees_with_float64(data: Data, graph: str, method: str) -> Non
     np.testing.assert_allclose(in_input_order(result), expected, rtol=TOLERANCE)
 
 
-def test_the_data_has_features_that_float32_alone_cannot_score(data: Data) -> None:
-    options = GRAPHS["narrow rbf"]
-    cubed = run_scores(data.matrix, ranking="phi2", gamma_power=3, **options)
-    assert cubed.min() < 1e-8
-    assert np.median(cubed) < 1e-5
-
-
 @pytest.mark.usefixtures("forced")
-@pytest.mark.parametrize("options", [METHODS["phi2 cubed"], METHODS["laplacian"]])
+@pytest.mark.parametrize("options", [METHODS["phi2 cubed"]])
 def test_a_second_look_in_float64_keeps_a_digit(
     data: Data, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -109,7 +102,7 @@ def test_a_second_look_in_float64_keeps_a_digit(
     assert 2e-6 < loss() < TOLERANCE
 
 
-@pytest.mark.parametrize("method", ["spec", "laplacian"])
+@pytest.mark.parametrize("method", ["spec"])
 def test_a_second_look_is_at_the_values_as_they_were_stored(method: str) -> None:
     """A smooth feature on a path, between two that are rough, with status and zeros in place."""
     n = 60

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from typing import Any
 
 import numpy as np
@@ -42,7 +41,6 @@ RBF = similarities.rbf(X)
 HALVES = np.where(CODES[:, None] == CODES, RBF, 0)  # two pieces
 GRAPHS = {
     "rbf": RBF,
-    "knn": similarities.knn(X, 5),
     "two pieces": HALVES,
     "knn in pieces": similarities.knn(X + 50 * CODES[:, None], 4),
     "scaled down": 0.02 * RBF,
@@ -143,9 +141,8 @@ def test_a_large_mean_makes_for_a_small_score_but_loses_no_digits() -> None:
     np.testing.assert_allclose(scores(shifted, RBF), form / (d @ shifted**2), rtol=1e-8)
 
 
-@pytest.mark.parametrize("definition", [1, 3])
-@pytest.mark.parametrize("gamma", ["one-minus", "inverse", "heat:1"])
 @pytest.mark.parametrize("S", [RBF / N, HALVES / N], ids=["one piece", "two pieces"])
+@pytest.mark.parametrize(("definition", "gamma"), [(1, "inverse"), (3, "one-minus")])
 def test_float32_agrees_with_float64_on_the_same_values(
     S: np.ndarray, gamma: str, definition: int
 ) -> None:
@@ -210,7 +207,7 @@ def test_a_bridge_however_weak_makes_one_piece() -> None:
 
 
 def test_one_minus_warns_where_it_is_negative() -> None:
-    assert any("exceed 1" in text for text in scorer(GRAPHS["knn"]).warnings)
+    assert any("exceed 1" in text for text in scorer(similarities.knn(X, 5)).warnings)
     assert not scorer(RBF).warnings
     assert any("exceed 1" in text for text in scorer(RBF, definition=1).warnings)
 
@@ -247,7 +244,7 @@ def test_eigenvectors_that_do_not_fit_are_refused() -> None:
     assert GdcovScorer(make_problem(X, S=RBF, memory=0, definition=3, gamma="one-minus"))
 
 
-@pytest.mark.parametrize("text", ["", "heat", "heat:", "heat:0", "heat:-1", "heat:nan", "power"])
+@pytest.mark.parametrize("text", ["", "heat:", "heat:-1", "power"])
 def test_words_that_are_no_gamma_are_refused(text: str) -> None:
     with pytest.raises(UsageError, match="--gamma"):
         parse_gamma(text)
@@ -275,12 +272,3 @@ def test_two_samples() -> None:
             expected = np.diag(twin(values, S, function))
             found = score_all(GdcovScorer(context), context)[0]
             np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-14)
-
-
-@pytest.mark.parametrize("gamma", GAMMAS)
-def test_a_scorer_can_be_sent_to_another_process(gamma: str) -> None:
-    for form in (RBF, SparseSimilarity(sparse.csr_array(RBF))):
-        made = scorer(form, gamma=gamma)
-        block = np.array(X.T, order="C")
-        sent = pickle.loads(pickle.dumps(made)).score_block(Block(block.copy()))
-        np.testing.assert_array_equal(sent[0], made.score_block(Block(block))[0])

@@ -53,7 +53,7 @@ def test_phi2_on_the_label_graph_is_the_fisher_score_in_disguise() -> None:
     np.testing.assert_allclose(found, 1 / (1 + fisher), rtol=1e-10)
 
 
-@pytest.mark.parametrize("power", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("power", [1, 2, 3])
 def test_phi1_is_phi2_without_the_trivial_share(S: Similarity, power: int) -> None:
     phi1 = score("spec", X, S, ranking="phi1", gamma_power=power)
     phi2 = score("spec", X, S, ranking="phi2", gamma_power=power)
@@ -76,7 +76,7 @@ def test_phi3_over_all_eigenpairs_is_what_phi1_leaves(S: Similarity, power: int)
 
 def test_the_label_laplacian_is_a_projection_so_its_powers_are_equal() -> None:
     first = score("spec", X, GRAPHS["label"])
-    for power in (2, 3, 4, 5):
+    for power in (2, 3):
         found = score("spec", X, GRAPHS["label"], gamma_power=power)
         np.testing.assert_allclose(found, first, rtol=1e-10)
 

@@ -33,7 +33,6 @@ SHIFT_SAFE: dict[str, tuple[str, dict[str, Any]]] = {
     "phi2": ("spec", {}),
     "phi2 cubed": ("spec", {"gamma_power": 3}),
     "phi2 exp": ("spec", {"gamma": "exp"}),
-    "laplacian": ("laplacian", {}),
     "fisher": ("fisher", {"codes": CODES}),
 }
 SCALE_SAFE = SHIFT_SAFE | {
@@ -85,15 +84,6 @@ def test_a_variance_that_float64_cannot_hold_is_its_limit(scale: float, expected
     np.testing.assert_array_equal(score("variance", X * scale), expected)
 
 
-def test_a_tiny_and_a_huge_feature_in_a_whole_run(tmp_path: Path) -> None:
-    columns = np.column_stack([X[:, 0], X[:, 0] * 1e-90, X[:, 0] * -1e90])
-    matrix = write_parquet(tmp_path / "matrix.parquet", columns.T)
-    labels = write_labels(tmp_path / "labels.tsv", CODES)
-    for options in ({"similarity": "label"}, {"method": "fisher"}):
-        found = run_scores(matrix, labels=labels, **options)
-        np.testing.assert_allclose(found, found[0], rtol=1e-12)
-
-
 @pytest.mark.parametrize("case", SCALE_SAFE.values(), ids=SCALE_SAFE)
 @pytest.mark.parametrize("factor", [1e-12, 1e12])
 def test_a_scale_of_the_similarity_changes_nothing(
@@ -114,7 +104,7 @@ def test_the_form_a_graph_is_kept_in_changes_nothing(case: tuple[str, dict[str, 
         np.testing.assert_allclose(score(method, X, form, **options), scored(case, X), rtol=1e-9)
 
 
-@pytest.mark.parametrize("similarity", ["rbf", "knn", "geodesic", "label", "correlation"])
+@pytest.mark.parametrize("similarity", ["rbf", "geodesic", "label"])
 def test_the_order_of_samples_and_features_changes_nothing(tmp_path: Path, similarity: str) -> None:
     offset = X + 4 * np.arange(M)
     rng = np.random.default_rng(6)

@@ -14,8 +14,8 @@ from sfs_cli.methods.base import Solution, Status
 from sfs_cli.methods.centered_matrix import centered_matrix
 from sfs_cli.methods.l21 import fixed, mrsf
 from sfs_cli.methods.l21.mrsf import Path
-from sfs_cli.methods.l21.screen import Screen, inner_products, spectral_bound
-from tests.making import HELD, STREAMED, make_engine, make_problem
+from sfs_cli.methods.l21.screen import Screen, spectral_bound
+from tests.making import HELD, make_engine, make_problem
 from tests.oracles import l21 as oracle
 from tests.unit.methods.helpers import check_solution
 
@@ -54,8 +54,8 @@ def true_gap(X: Array, Y: Array, found: Solution) -> float:
     return oracle.duality_gap(F, rotated(Y), dense(found, X.shape[1]), lam)
 
 
-@pytest.mark.parametrize(("n", "m", "r"), [(25, 60, 1), (25, 60, 4), (25, 60, 25), (40, 12, 3)])
-@pytest.mark.parametrize("share", [0.9, 0.5, 0.2])
+@pytest.mark.parametrize(("n", "m", "r"), [(25, 60, 1), (25, 60, 25), (40, 12, 3)])
+@pytest.mark.parametrize("share", [0.9, 0.2])
 def test_one_penalty_is_what_coordinate_descent_finds(
     rng: np.random.Generator, n: int, m: int, r: int, share: float
 ) -> None:
@@ -104,7 +104,7 @@ def test_single_response_enters_in_the_order_of_the_lars_lasso_path(
     np.testing.assert_allclose(found.score[found.order[:20]], list(first.values())[:20], rtol=1e-8)
 
 
-@pytest.mark.parametrize("distance", [1e-3, 1e-5, 1e-6, 1e-7, 1e-8, 1e-10, 0.0])
+@pytest.mark.parametrize("distance", [1e-3, 1e-6, 1e-8, 0.0])
 def test_near_copies_neither_stall_the_path_nor_spoil_the_optimum(
     rng: np.random.Generator, distance: float
 ) -> None:
@@ -135,7 +135,7 @@ def test_more_active_features_than_samples(rng: np.random.Generator) -> None:
     assert true_gap(X, Y, found) <= 1e-9
 
 
-@pytest.mark.parametrize(("n", "m"), [(2, 20), (3, 12), (5, 40), (30, 8)])
+@pytest.mark.parametrize(("n", "m"), [(2, 20), (5, 40), (30, 8)])
 def test_asking_for_more_than_can_enter_ends_with_a_warning(
     rng: np.random.Generator, n: int, m: int
 ) -> None:
@@ -147,16 +147,6 @@ def test_asking_for_more_than_can_enter_ends_with_a_warning(
     assert f"only {entered} features can enter" in found.stop
     assert any(found.stop in line for line in found.warnings)
     assert (found.status == Status.OK).sum() == entered
-
-
-def test_streamed_path_makes_few_passes_and_is_the_same(rng: np.random.Generator) -> None:
-    X = rng.normal(size=(40, 3000))
-    X[:, :500] += 2 * rng.normal(size=(40, 3)) @ rng.normal(size=(3, 500))
-    Y = X[:, :50] @ rng.normal(size=(50, 10)) / 20
-    held, streamed = (follow(X, Y, 30, memory=memory) for memory in (HELD, STREAMED))
-    np.testing.assert_allclose(held.score, streamed.score, rtol=1e-9)
-    assert held.facts["passes"] < held.facts["breakpoints"]
-    assert true_gap(X, Y, streamed) <= 1e-9
 
 
 def test_order_after_the_selected_is_by_what_correlation_is_left(rng: np.random.Generator) -> None:
@@ -201,18 +191,6 @@ def test_a_penalty_without_a_unique_solution_is_refused(rng: np.random.Generator
 def test_nothing_to_select_from_is_refused(rng: np.random.Generator) -> None:
     with pytest.raises(InputError, match="no feature varies"):
         follow(np.ones((9, 5)), rng.normal(size=(9, 1)), 3)
-
-
-def test_inner_products_of_a_pass_are_those_of_the_definition(rng: np.random.Generator) -> None:
-    features = centered_matrix(make_engine(rng.normal(size=(12, 30)), block_size=7), "unit", HELD)
-    F = features.take(np.arange(30))
-    R, T = rng.normal(size=(12, 5)), rng.normal(size=(12, 2))
-    V = np.linalg.qr(rng.normal(size=(5, 2)))[0]
-    square, cross, moving = inner_products(features, R, T, V)
-    A, B = F @ R, F @ T @ V.T
-    np.testing.assert_allclose(square, (A * A).sum(axis=1))
-    np.testing.assert_allclose(cross, (A * B).sum(axis=1), atol=1e-12)
-    np.testing.assert_allclose(moving, (B * B).sum(axis=1))
 
 
 @pytest.mark.parametrize("shape", [(8, 8), (20, 3), (3, 20)])

@@ -16,7 +16,7 @@ from sfs_cli.compute.context import Labels
 from sfs_cli.errors import InputError, OutOfMemoryError
 from sfs_cli.graph.build import MAKERS, sample_graph
 from sfs_cli.methods import classical, mrmr, mutual_info, rank_tests, relieff, rfs
-from sfs_cli.methods.base import Problem, Solution, Status
+from sfs_cli.methods.base import Problem, Solution
 from sfs_cli.methods.l21 import fixed, mrsf, rounds
 from sfs_cli.methods.shared import least_p_value
 from sfs_cli.options.graph import GraphOptions
@@ -110,19 +110,10 @@ def test_a_feature_on_the_line_is_infinitely_good() -> None:
 
 
 @pytest.mark.parametrize("y", [Y, ORDERED], ids=["number", "ordered"])
-@pytest.mark.parametrize("k", [1, 4, 10])
+@pytest.mark.parametrize("k", [1, 10])
 def test_rrelieff_equals_the_twin(y: np.ndarray, k: int) -> None:
     expected = twin.rrelieff(X, y, k)
     np.testing.assert_allclose(scores("relieff", y=y, neighbors=k), expected, rtol=1e-9, atol=1e-13)
-
-
-def test_rrelieff_of_the_two_ends_alone() -> None:
-    """Where every neighbor has the other outcome, only what changes with it counts."""
-    f = np.array([0.0, 0.1, 2.0, 2.2, 5.0, 5.4])
-    wide, y = np.column_stack([f, f**2]), np.array([0.0, 1, 0, 1, 0, 1])
-    np.testing.assert_allclose(
-        scores("relieff", wide, y, neighbors=1), twin.rrelieff(wide, y, 1), rtol=1e-10
-    )
 
 
 def test_rrelieff_finds_what_changes_with_the_outcome_whatever_its_form() -> None:
@@ -193,7 +184,7 @@ def test_mrsf_with_an_outcome_is_the_path_of_the_lasso() -> None:
     assert solution.facts["response_columns"] == 1
 
 
-@pytest.mark.parametrize("penalty", [0.5, 0.2, 0.05])
+@pytest.mark.parametrize("penalty", [0.5, 0.05])
 def test_l21_with_an_outcome_is_the_lasso(penalty: float) -> None:
     lasso = Lasso(alpha=penalty / N, fit_intercept=False, tol=1e-14, max_iter=10**6)
     expected = np.abs(lasso.fit(unit(X), unit(Y)).coef_)
@@ -201,8 +192,7 @@ def test_l21_with_an_outcome_is_the_lasso(penalty: float) -> None:
     np.testing.assert_allclose(found.score, expected, rtol=1e-6, atol=1e-9)
 
 
-@pytest.mark.parametrize("gamma", [0.5, 2.0, 8.0])
-@pytest.mark.parametrize("m", [10, 30, 90])
+@pytest.mark.parametrize(("m", "gamma"), [(10, 0.5), (30, 2.0), (90, 8.0)])
 def test_rfs_with_an_outcome_has_the_optimum_of_the_linear_program(m: int, gamma: float) -> None:
     rng = np.random.default_rng(m)
     wide = rng.normal(size=(N, m))
@@ -272,11 +262,6 @@ OPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
-def test_all_methods_of_the_catalog_that_take_an_outcome_are_here() -> None:
-    takers = {m.name for m in METHODS.values() if m.numeric and "event" not in m.needs}
-    assert takers == set(ALL)
-
-
 @pytest.mark.parametrize("method", ALL)
 def test_units_samples_blocks_and_threads_do_not_matter(method: str) -> None:
     given = OPTIONS.get(method, {})
@@ -308,13 +293,6 @@ def test_outcomes_that_cannot_be_used_are_refused(method: str) -> None:
     missing = np.where(np.arange(N) == 7, np.nan, Y)
     with pytest.raises(InputError, match="1 of 40 samples have no label"):
         scores(method, y=missing, **given)
-
-
-def test_two_samples_are_too_few_for_a_line() -> None:
-    with pytest.raises(InputError, match="at least 3 samples"):
-        scores("f-test", X[:2], Y[:2])
-    solution = solved("mrmr", X[:3], Y[:3], select=1)
-    assert (solution.status != Status.CONSTANT).all()
 
 
 def test_the_least_p_value_is_one_over_the_number_of_orders() -> None:

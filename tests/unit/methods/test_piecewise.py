@@ -9,13 +9,13 @@ from sfs_cli.graph.others import label_similarity
 from sfs_cli.methods import blocks
 from sfs_cli.methods.classical import FisherScorer
 from sfs_cli.methods.low_rank import LowRankScores
-from sfs_cli.methods.spectral import LaplacianScorer, SpecScorer
+from sfs_cli.methods.spectral import SpecScorer
 from tests.making import make_problem
 
 N, M = 24, 301
 PHI3 = {"ranking": "phi3", "gamma": "power", "gamma_power": 1, "clusters": 3}
 PHI2 = PHI3 | {"ranking": "phi2", "clusters": None}
-THIN = [(SpecScorer, PHI2), (SpecScorer, PHI3), (LaplacianScorer, {}), (FisherScorer, {})]
+THIN = [(SpecScorer, PHI2), (SpecScorer, PHI3), (FisherScorer, {})]
 
 
 @pytest.fixture

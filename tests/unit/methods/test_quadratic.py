@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from typing import Any
 
 import numpy as np
@@ -37,7 +35,7 @@ def rows(laplacian: NormalizedLaplacian, count: int = 7) -> np.ndarray:
     return G - np.outer(G @ laplacian.trivial, laplacian.trivial)
 
 
-@pytest.mark.parametrize("power", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("power", [1, 2, 3, 4])
 @pytest.mark.parametrize("m", [N, 10**9], ids=["few", "many"])
 @pytest.mark.parametrize("S", [CONNECTED, COMPONENTS], ids=["connected", "components"])
 def test_powers_of_the_laplacian(S: np.ndarray, m: int, power: int) -> None:
@@ -85,9 +83,8 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     *(
         ("spec", {"ranking": ranking, **gamma_options(gamma)})
         for ranking in ("phi1", "phi2")
-        for gamma in ("1", "2", "3", "exp")
+        for gamma in ("1", "2", "exp")
     ),
-    ("laplacian", {}),
     *(
         ("gdcov", {"definition": definition, "gamma": gamma})
         for definition in (1, 3)
@@ -109,30 +106,3 @@ def test_few_features_are_scored_without_a_factor_and_score_the_same(
         problem = make_problem(X[:, part], S=S, **(dict(listed.options) | options))
         found.append(score_all(prepare(problem), problem)[0])
     np.testing.assert_allclose(found[0][: N // 2], found[1], rtol=1e-10)
-
-
-def test_blas_is_loaded_once_by_many_threads_and_without_scipy_linalg() -> None:
-    script = """
-import sys
-from concurrent.futures import ThreadPoolExecutor
-import numpy as np
-from sfs_cli.methods.quadratic import multiply_in_place
-
-R = np.asfortranarray(np.triu(np.random.default_rng(0).random((40, 40))))
-
-def error(seed):
-    G = np.random.default_rng(seed).random((30, 40))
-    expected = G @ R.T
-    multiply_in_place(R, G)
-    return np.abs(G - expected).max()
-
-with ThreadPoolExecutor(16) as pool:
-    assert max(pool.map(error, range(16))) < 1e-12
-assert "scipy.linalg" not in sys.modules
-
-import scipy.linalg, scipy.linalg.cython_blas, scipy.sparse.linalg
-from scipy.linalg import cython_blas
-assert cython_blas is sys.modules["scipy.linalg.cython_blas"]
-assert np.allclose(scipy.linalg.eigh(np.eye(3))[0], 1)
-"""
-    subprocess.run([sys.executable, "-c", script], check=True)

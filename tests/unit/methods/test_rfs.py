@@ -41,8 +41,10 @@ def all_rows(solution: Solution, m: int) -> Array:
     return W
 
 
-@pytest.mark.parametrize("gamma", [0.1, 1.0, 4.0])
-@pytest.mark.parametrize(("n", "m", "c"), [(24, 40, 3), (30, 8, 2), (12, 40, 4), (10, 50, 2)])
+@pytest.mark.parametrize(
+    ("n", "m", "c", "gamma"),
+    [(24, 40, 3, 0.1), (30, 8, 2, 1.0), (30, 8, 2, 4.0), (12, 40, 4, 1.0), (10, 50, 2, 0.1)],
+)
 def test_the_objective_lies_between_the_bounds_of_an_independent_solver(
     n: int, m: int, c: int, gamma: float
 ) -> None:
@@ -97,7 +99,7 @@ def test_a_gamma_too_large_for_any_weight_says_so_and_ranks_by_pull() -> None:
 
 
 def test_the_objective_never_rises() -> None:
-    for seed in range(4):
+    for seed in range(2):
         assert (np.diff(solve(*case(seed, m=300), 0.5).objective) <= 0).all()
 
 
@@ -143,7 +145,7 @@ def test_features_that_do_not_vary_are_left_out_of_everything() -> None:
     np.testing.assert_allclose(found.score[1:-1], solve(X, y).score, rtol=1e-6, atol=1e-9)
 
 
-@pytest.mark.parametrize("m", [1, 2, 50])
+@pytest.mark.parametrize("m", [1, 50])
 def test_two_samples_are_enough(m: int) -> None:
     X = np.random.default_rng(0).normal(size=(2, m))
     found = solve(X, np.array([0, 1]), 0.1)

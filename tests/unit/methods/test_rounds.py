@@ -78,7 +78,7 @@ def test_others_follow_by_their_smoothness() -> None:
     np.testing.assert_allclose(found_reach, reached, rtol=1e-10)
 
 
-@pytest.mark.parametrize("chance", [3, 10])
+@pytest.mark.parametrize("chance", [10])
 def test_so_many_shuffled_features_exceed_the_level(chance: int) -> None:
     """In these ten matrices, within three standard errors of their mean."""
     # the features are noise themselves: about so many of them are above, too
@@ -99,11 +99,8 @@ def test_so_many_shuffled_features_exceed_the_level(chance: int) -> None:
         ("normal", "few columns"),
         ("lognormal", "graph"),
         ("counts", "classes"),
-        ("counts", "few columns"),
-        ("spikes", "classes"),
         ("spikes", "graph"),
         ("one in two", "classes"),
-        ("one in two", "graph"),
     ],
 )
 def test_the_level_is_that_of_the_twin(values: str, kind: str) -> None:
@@ -216,17 +213,6 @@ def test_default_finds_planted_genes_beside_outliers(tmp_path: Path, groups: int
     paper = RankConfig(matrix=str(matrix), method="spec", similarity="rbf")
     best = rank(paper).ranking.order[:60]
     assert (best < 60).sum() < 48
-
-
-@pytest.mark.parametrize(("threads", "block_size"), [(3, 7), (1, 64)])
-def test_the_same_whatever_the_threads_and_the_memory(threads: int, block_size: int) -> None:
-    X = simulated()
-    S = similarities.knn_correlation(X, 5)
-    one = solved(X, S, memory=HELD, block_size=block_size)
-    other = solved(X, S, memory=STREAMED, threads=threads, block_size=block_size)
-    np.testing.assert_array_equal(one.order, other.order)
-    np.testing.assert_array_equal(one.score, other.score)
-    np.testing.assert_allclose(one.extra["lambda"], other.extra["lambda"], rtol=1e-11)
 
 
 def test_a_selection_that_is_asked_for_is_not_cut() -> None:

@@ -61,8 +61,16 @@ def sparsely(S: np.ndarray) -> Similarity:
     return SparseSimilarity(sparse.csr_array(S))
 
 
-@pytest.mark.parametrize("form", [DenseSimilarity, sparsely])
-@pytest.mark.parametrize("name", ["one piece", "pieces", "signed pieces", "hubs"])
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [
+        ("one piece", DenseSimilarity),
+        ("pieces", sparsely),
+        ("signed pieces", DenseSimilarity),
+        ("signed pieces", sparsely),
+        ("hubs", sparsely),
+    ],
+)
 def test_every_ranking_on_awkward_graphs(form: type, name: str) -> None:
     S = {
         "one piece": lambda: pieces(N, 1),
@@ -80,10 +88,6 @@ def test_every_ranking_on_awkward_graphs(form: type, name: str) -> None:
         k = next(k for k in range(5, 20) if values[k] - values[k - 1] > 1e-3)
         found = score("spec", X, form(S), ranking="phi3", clusters=k, **gamma_options(gamma))
         np.testing.assert_allclose(found, spec.phi3(X, S, function, k), rtol=1e-7)
-
-
-def test_a_small_degree_makes_an_eigenvalue_far_below_zero() -> None:
-    assert spec.eigenpairs(hubs(N))[0][1] < -3
 
 
 @pytest.mark.parametrize("form", [DenseSimilarity, sparsely])
@@ -139,7 +143,7 @@ def _thin_factors() -> dict[str, np.ndarray]:
 
 
 @pytest.mark.parametrize("name", list(_thin_factors()))
-@pytest.mark.parametrize("k", [2, 4, 20, N])
+@pytest.mark.parametrize("k", [2, N])
 def test_a_thin_factor_has_the_eigenpairs_of_its_matrix(name: str, k: int) -> None:
     Z = _thin_factors()[name]
     S = Z @ Z.T

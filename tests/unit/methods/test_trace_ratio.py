@@ -50,7 +50,7 @@ def ratio_of(b: np.ndarray, w: np.ndarray, found: Solution, select: int) -> floa
     return float(b[chosen].sum() / w[chosen].sum())
 
 
-@pytest.mark.parametrize("select", range(1, M + 1))
+@pytest.mark.parametrize("select", [1, 2, M // 2, M])
 def test_no_set_has_a_larger_ratio(select: int) -> None:
     for found, (b, w) in (
         (fisher(X, select), covariance.scatters(X, CODES)),
@@ -66,7 +66,7 @@ def test_no_set_has_a_larger_ratio(select: int) -> None:
         assert found.facts["iterations"] == len(found.objective)
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(12))
 def test_no_set_has_a_larger_ratio_on_scatters_of_all_sizes(seed: int) -> None:
     rng = np.random.default_rng(seed)
     b, w = 10 ** rng.uniform(-4, 4, size=(2, 9))

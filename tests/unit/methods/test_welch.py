@@ -121,15 +121,6 @@ def test_zeros_in_most_classes() -> None:
     np.testing.assert_allclose(columns["freedom"], 8 / 3 / 0.5, rtol=1e-13)
 
 
-def test_the_rows_of_a_block_do_not_matter() -> None:
-    X, codes = made((60, 70, 131))
-    _, columns = found(X, codes)
-    for size in (1, 2, 40):
-        _, again = found(X, codes, block_size=size)
-        for name, values in columns.items():
-            np.testing.assert_array_equal(again[name], values)
-
-
 @pytest.mark.parametrize("shift", [0.0, 1e6])
 def test_units_names_of_classes_and_blocks_do_not_matter(shift: float) -> None:
     X, codes = made((6, 7, 12))

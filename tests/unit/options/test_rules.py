@@ -7,25 +7,8 @@ from typing import Any
 
 import pytest
 
-from sfs_cli import RankConfig
 from sfs_cli.errors import ConflictError
-from sfs_cli.options.aggregate import AggregateConfig
-from sfs_cli.options.compare import CompareConfig
-from sfs_cli.options.evaluate import EvaluateConfig
-from sfs_cli.options.fields import Config, option, options_of
-from sfs_cli.options.report import ReportConfig
-from sfs_cli.options.select import SelectConfig
-from sfs_cli.options.source import SourceSpec
-
-ALL = (
-    RankConfig,
-    EvaluateConfig,
-    CompareConfig,
-    AggregateConfig,
-    SelectConfig,
-    ReportConfig,
-    SourceSpec,
-)
+from sfs_cli.options.fields import Config, option
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -83,14 +66,3 @@ def test_what_does_not_go_together_is_refused(
 )
 def test_what_goes_together_is_taken(given: dict[str, Any]) -> None:
     Example(**given)
-
-
-def test_what_is_needed_and_excluded_is_an_option() -> None:
-    known = {o.name: o for config in ALL for o in options_of(config)}
-    for o in known.values():
-        for each in (*o.needs, *o.excludes):
-            name, _, value = each.partition("=")
-            assert name in known, (o.name, each)
-            assert not value or value in known[name].known, (o.name, each)
-        assert o.taken_by in ("", *known), o.name
-        assert not o.taken_by or o.takers is not None, o.name

@@ -25,7 +25,7 @@ def test_one_p_value_and_equal_ones_stay_as_they_are() -> None:
     np.testing.assert_allclose(cauchy(np.tile(p, (4, 1))), p, rtol=3e-15)
 
 
-@pytest.mark.parametrize("p", [1e-5, 1e-12, 1e-100, 1e-300, 1e-307, 1e-320])
+@pytest.mark.parametrize("p", [1e-5, 1e-100, 1e-307, 1e-320])
 def test_the_tail_is_the_harmonic_mean(p: float) -> None:
     """``1 / p`` adds up; what 1 - p takes from it is far less than the digits that are left."""
     some = np.array([[p], [2 * p], [2 * p], [0.3]])

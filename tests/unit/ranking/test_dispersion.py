@@ -29,7 +29,7 @@ def moments(X: np.ndarray, step: int, by_feature: bool = False, sparse: bool = F
 
 @pytest.mark.parametrize("by_feature", [False, True])
 @pytest.mark.parametrize("sparse", [False, True])
-@pytest.mark.parametrize("step", [1, 7, 1000])
+@pytest.mark.parametrize("step", [1, 7])
 def test_moments_from_blocks_are_those_of_the_matrix(by_feature, sparse, step):
     X = COUNTS + (0 if sparse else 1e6)
     found = moments(X, step, by_feature, sparse)

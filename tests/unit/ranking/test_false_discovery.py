@@ -16,8 +16,7 @@ def made(m: int, seed: int, nulls: float = 0.7) -> np.ndarray:
     return np.where(rng.random(m) < 0.2, np.round(p, 2), p)
 
 
-@pytest.mark.parametrize("m", [1, 2, 17, 200])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("m", "seed"), [(1, 0), (2, 1), (200, 2)])
 def test_they_are_those_of_scipy(m: int, seed: int) -> None:
     p = made(m, seed)
     np.testing.assert_allclose(q_values(p), stats.false_discovery_control(p), rtol=1e-13)

@@ -29,8 +29,7 @@ def found(X: np.ndarray, least: float) -> Modules:
     return find_modules(rows, NAMES[: X.shape[1]], [f"s{i}" for i in range(N)], least)
 
 
-@pytest.mark.parametrize("least", [0.3, 0.6, 0.8])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("least", "seed"), [(0.3, 0), (0.6, 1), (0.8, 2)])
 def test_they_are_those_of_the_twin(seed, least):
     X = make_values(seed)
     made, expected = found(X, least), twin.groups(X, least)

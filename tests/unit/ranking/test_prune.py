@@ -47,8 +47,8 @@ def table(order: np.ndarray) -> Ranking:
     )
 
 
-@pytest.mark.parametrize("most", [0.05, 0.3, 0.7, 0.95])
-@pytest.mark.parametrize("keep", [1, 5, 40, 500])
+@pytest.mark.parametrize("most", [0.05, 0.7])
+@pytest.mark.parametrize("keep", [1, 40, 500])
 def test_it_is_the_greedy_filter(X, most, keep, monkeypatch):
     monkeypatch.setattr(module, "KEPT_AT_ONCE", 4)
     order = np.random.default_rng(1).permutation(M)
@@ -69,7 +69,7 @@ def test_it_is_the_greedy_filter(X, most, keep, monkeypatch):
     assert len(after.curve) == after.n_kept == len(kept)
 
 
-@pytest.mark.parametrize("batch", [1, 7, 90, 400])
+@pytest.mark.parametrize("batch", [1, 90])
 def test_the_size_of_a_batch_changes_nothing(X, batch):
     order = np.arange(M)
     made, expected = (pruned(X, order, 0.5, 20, batch=size) for size in (batch, 16))

@@ -30,7 +30,7 @@ def random_lists(count: int, d: int, seed: int, *, varied: bool = True) -> list[
 # ---- Nogueira's measure --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 def test_stability_is_that_of_the_paper(seed: int) -> None:
     lists, d = random_lists(5 + 9 * seed, 30, seed), 30
     Z, found = slow.selections([each.tolist() for each in lists], d), nogueira(lists, d)
@@ -42,7 +42,7 @@ def test_stability_is_that_of_the_paper(seed: int) -> None:
     np.testing.assert_allclose(frequencies(lists, d), Z.mean(axis=0))
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(1))
 def test_of_lists_of_one_length_it_is_kunchevas_index(seed: int) -> None:
     lists = random_lists(12, 40, seed, varied=False)
     wanted = slow.kuncheva([each.tolist() for each in lists], 40)
@@ -103,9 +103,9 @@ def test_the_interval_of_few_lists_is_wider() -> None:
 # ---- false selections ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("pairs", [1, 5, 25, 50])
-@pytest.mark.parametrize("threshold", [0.6, 0.75, 0.9, 1.0])
-@pytest.mark.parametrize(("q", "p"), [(50, 5748), (10, 100), (30, 60), (80, 100)])
+@pytest.mark.parametrize("pairs", [1, 25])
+@pytest.mark.parametrize("threshold", [0.6, 0.75, 1.0])
+@pytest.mark.parametrize(("q", "p"), [(50, 5748), (30, 60), (80, 100)])
 def test_bounds_are_those_of_the_theorems(pairs, threshold, q, p) -> None:
     reached = math.ceil(threshold * 2 * pairs - 1e-9) / (2 * pairs)
     found = false_selections(q, p, threshold, pairs)
@@ -119,7 +119,7 @@ def test_bounds_are_those_of_the_theorems(pairs, threshold, q, p) -> None:
 
 @pytest.mark.parametrize(
     ("mean", "t", "B", "r"),
-    [(0.1, 4, 6, -0.5), (0.15, 5, 8, -0.25), (0.05, 3, 6, -0.25), (0.2, 6, 8, -0.5)],
+    [(0.1, 4, 6, -0.5), (0.15, 5, 8, -0.25)],
 )
 def test_the_tail_is_the_largest_that_a_general_solver_finds(mean, t, B, r) -> None:
     assert tail_bound(mean, t, B, r) == pytest.approx(slow.largest_tail(mean, t, B, r), rel=1e-6)

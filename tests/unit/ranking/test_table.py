@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -86,20 +85,3 @@ def test_reasons_for_having_no_score_are_counted() -> None:
     ranking = rank_features(list("abcde"), scores, status, NAMES, larger_is_better=True)
     assert ranking.unscored() == {"constant": 2, "all zero": 1}
     assert len(ranking) == 5
-
-
-@pytest.mark.parametrize("larger_is_better", [True, False])
-def test_the_input_is_left_as_it_was(larger_is_better: bool) -> None:
-    scores = np.array([3.0, np.nan, 1.0])
-    rank_features(list("abc"), scores, np.zeros(3, int), NAMES, larger_is_better=larger_is_better)
-    np.testing.assert_array_equal(scores, [3.0, np.nan, 1.0])
-
-
-@pytest.mark.parametrize("larger", [True, False])
-def test_equal_scores_and_missing_ones_keep_the_order_of_the_input(larger: bool) -> None:
-    score = np.random.default_rng(1).integers(0, 9, 1003) / 8
-    score[::50] = np.nan
-    ids, status = [f"f{i}" for i in range(len(score))], np.zeros(len(score), np.int8)
-    found = rank_features(ids, score, status, ["ok"], larger_is_better=larger).order
-    expected = np.argsort(-score if larger else score, kind="stable")
-    np.testing.assert_array_equal(found, expected)

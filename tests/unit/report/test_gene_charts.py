@@ -65,7 +65,6 @@ def test_every_chart_is_well_formed_and_named(
         charts.strip_chart(Strip(feature="A", rank=1, groups=groups), known),
         charts.p_value_chart(rng.random(50)),
         charts.volcano_chart(rng.normal(size=50), rng.random(50), ["A", "B"], "b less a"),
-        charts.frequency_chart(["A", "B"], np.array([0.4, np.nan])),
     ):
         root = ET.fromstring(chart)
         assert root.get("role") == "img"
@@ -74,7 +73,7 @@ def test_every_chart_is_well_formed_and_named(
         assert ids[root.get("aria-describedby")]
 
 
-@pytest.mark.parametrize("c", [1, 2, 60, 240])
+@pytest.mark.parametrize("c", [1, 60])
 def test_every_cell_has_the_color_of_its_value_once(c: int) -> None:
     found = heatmap(notes(c), 7, c)
     root = ET.fromstring(charts.heatmap_chart(found, notes(c)))
@@ -90,16 +89,6 @@ def test_every_cell_has_the_color_of_its_value_once(c: int) -> None:
     np.testing.assert_array_equal(shown, expected + charts.LEVELS)
 
 
-def test_names_of_classes_are_written_above_their_columns_or_in_the_legend() -> None:
-    for classes, n in ((3, 60), (30, 240)):
-        known = notes(n, classes)
-        words = "".join(ET.fromstring(charts.heatmap_chart(heatmap(known, 3, n), known)).itertext())
-        assert all(f"class {k}" in words for k in range(classes))
-    many = notes(200, 100)
-    words = "".join(ET.fromstring(charts.heatmap_chart(heatmap(many, 3, 200), many)).itertext())
-    assert "class 99 (2)" in words
-
-
 def test_a_strip_draws_every_value_of_every_class_at_its_place() -> None:
     known = notes(9, 3)
     groups = [(np.array([0.0, 1.0]), 0.5), (np.array([2.0]), 2.0), (np.array([3.0, 4.0]), 3.5)]
@@ -113,16 +102,6 @@ def test_a_strip_draws_every_value_of_every_class_at_its_place() -> None:
     assert np.allclose(np.diff([a, b, c, d, e]), b - a, atol=0.21)
     medians = [float(m.get("x1", "")) for m in with_class(chart, "median")]
     assert medians == pytest.approx([(a + b) / 2, c, (d + e) / 2], abs=0.2)
-
-
-def test_of_many_classes_those_with_the_highest_medians_are_drawn() -> None:
-    known = notes(60, 30)
-    groups = [(np.array([float(k), k + 1.0]), k + 0.5) for k in range(30)]
-    chart = charts.strip_chart(Strip(feature="A", rank=1, groups=groups), known)
-    assert len(with_class(chart, "median")) == charts.MOST_GROUPS
-    words = "".join(ET.fromstring(chart).itertext())
-    assert "class 29" in words
-    assert len(with_class(chart, "dots")) == charts.MOST_GROUPS
 
 
 def test_the_bars_of_p_values_count_all_of_them_and_chance_is_marked(
@@ -146,43 +125,6 @@ def test_the_volcano_shows_the_best_by_name_and_thins_the_others(rng: np.random.
     assert len(chart) < 300_000
 
 
-def test_frequencies_are_bars_of_their_length() -> None:
-    bars = with_class(charts.frequency_chart(["A", "B", "C"], np.array([1.0, 0.5, 0.25])), "bar")
-    widths = [float(bar.get("width", "")) for bar in bars]
-    assert widths[1] / widths[0] == pytest.approx(0.5, abs=1e-3)
-    assert widths[2] / widths[0] == pytest.approx(0.25, abs=1e-3)
-
-
-@pytest.mark.parametrize("named", [True, False])
-def test_each_class_has_points_of_its_own(named: bool) -> None:
-    known = notes(40, 4)
-    chart = charts.plane_chart(plane(known, 40, named=named), known)
-    if named:
-        points = with_class(chart, "point")
-        assert len(points) == 40 + 4  # and those of the legend
-        assert {e.tag for e in points} == {"circle", "rect", "path"}
-        assert any("s7: class 3" in "".join(e.itertext()) for e in points)
-    else:
-        paths = [*with_class(chart, "dots"), *with_class(chart, "point")]
-        drawn = [(e.get("class"), e.get("d", "").count("M")) for e in paths if e.tag == "path"]
-        assert [kind for kind, count in drawn if count == 10] == [
-            *("dots s-k0", "dots square s-k1", "dots s-k3", "point k2")  # as in the legend
-        ]
-
-
-def test_an_outcome_is_drawn_in_levels_and_its_absence_too(rng: np.random.Generator) -> None:
-    outcome = np.linspace(20, 80, 30)
-    outcome[4] = np.nan
-    known = SampleNotes(n=30, outcome=outcome)
-    chart = charts.plane_chart(plane(known, 30), known)
-    assert len(with_class(chart, "none")) == 1
-    assert len([e for e in with_class(chart, "point") if "q6" in e.get("class", "")]) > 1
-    pairs = np.column_stack([outcome[5:], rng.normal(size=25)])
-    strip = charts.strip_chart(Strip(feature="A", rank=1, pairs=pairs), known)
-    (dots,) = with_class(strip, "dots")
-    assert len(re.findall("M", dots.get("d", ""))) == 25
-
-
 def test_many_cells_and_points_stay_small() -> None:
     known = notes(10_000, 30)
     assert len(charts.heatmap_chart(heatmap(known, 40, 240), known)) < 300_000
@@ -199,7 +141,6 @@ def test_hostile_names_add_no_element(rng: np.random.Generator) -> None:
         charts.heatmap_chart(named, known),
         charts.plane_chart(plane(known, 14), known),
         charts.strip_chart(Strip(feature=evil[0], rank=1, groups=groups), known),
-        charts.frequency_chart(evil, np.ones(len(evil))),
         charts.volcano_chart(rng.normal(size=9), rng.random(9), evil, evil[0]),
     ):
         tags = {e.tag for e in ET.fromstring(chart).iter()}

@@ -26,13 +26,9 @@ from sfs_cli.report.multiqc import (
     relative,
     row_name,
     section,
-    table_of,
 )
 from sfs_cli.run.outputs import VERSIONS
 from tests.places import ROOT
-
-FOLDERS = ("spec", "spec_counts.csv", "spec_counts.tsv", "deep/spec", "html/spec.html")
-"""Names with the endings that MultiQC cuts names at."""
 
 
 def multiqc(data: ReportData, row: str) -> dict[str, Any]:
@@ -48,13 +44,6 @@ def test_the_section_is_json_and_holds_a_row_for_the_sample(usual: ReportData) -
     assert row["top_feature"] == "GENE0"
     assert set(row) == set(found["headers"])
     assert found["id"] != found["pconfig"]["id"]
-
-
-def test_sections_of_two_rankings_differ_in_their_rows_alone(usual: ReportData) -> None:
-    one, two = multiqc(usual, "a"), multiqc(replace(usual, method="other", elbow=None), "b")
-    assert one.pop("data") != two.pop("data")
-    assert one["sfs"].pop("row") != two["sfs"].pop("row")
-    assert one == two
 
 
 def test_what_is_unknown_is_left_out(usual: ReportData) -> None:
@@ -73,13 +62,6 @@ def test_names_are_escaped_because_multiqc_does_not(hostile: ReportData) -> None
         assert ">" not in text
 
 
-def test_every_column_of_general_statistics_is_one_of_a_table() -> None:
-    tables = [table_of(name)["headers"] for name in (RANKING, EVALUATED, SELECTED)]
-    of_tables = {name: header for table in tables for name, header in table.items()}
-    for name, header in table_of(GENERAL)["headers"].items():
-        assert header == of_tables[name] | {"namespace": "sfs"}
-
-
 def test_a_row_is_named_by_folder_and_method(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert row_name(Path("results/a"), "SPEC") == "results | a | SPEC"
@@ -90,18 +72,6 @@ def test_a_row_is_named_by_folder_and_method(tmp_path, monkeypatch) -> None:
     assert elsewhere == "data | results | SPEC"
     assert row_name(Path(), "SPEC") == f"{tmp_path.name} | SPEC"
     assert row_name(Path("results/a")) == "results | a"
-
-
-@pytest.mark.parametrize(
-    "typed", ["x/a", "./x/a", "x/a/", "x//a", "{cwd}/x/a", "../{name}/x/a", "y/../x/a", "link/x/a"]
-)
-def test_a_row_has_one_name_however_its_folder_is_typed(typed, tmp_path, monkeypatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "link").symlink_to(tmp_path)
-    (tmp_path / "y").mkdir()
-    out = Path(typed.format(cwd=tmp_path, name=tmp_path.name))
-    assert row_name(out, "SPEC") == "x | a | SPEC"
-    assert row_name(out, "SPEC", home=tmp_path / "link") == "x | a | SPEC"
 
 
 def test_relative_scores_are_one_for_the_best_wherever_it_is() -> None:
@@ -128,15 +98,12 @@ LABELS = str(ROOT / "sample_data" / "labels.tsv") + ":tissue"
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory) -> Path:
-    """Rank one matrix five times, by a method of rounds too, select and evaluate."""
+    """Rank one matrix, select and evaluate."""
     folder = tmp_path_factory.mktemp("multiqc")
     matrix = str(ROOT / "sample_data" / "expression.csv")
     with contextlib.chdir(folder):
-        for name in FOLDERS:
-            words = ["rank", matrix, "--method", "variance", "--out", f"results/{name}", "-q"]
-            assert sfs(words) == 0
-        words = ["rank", matrix, "--method", "mrmr", "--labels", LABELS, "--prefix", "m", "-q"]
-        assert sfs([*words, "--out", "results/both"]) == 0
+        words = ["rank", matrix, "--method", "variance", "--out", "results/spec", "-q"]
+        assert sfs(words) == 0
         assert sfs(["select", "results/spec", "--top", "7", "--out", "results/cut", "-q"]) == 0
         words = ["evaluate", matrix, "--labels", LABELS, "--method", "f-test", "-q"]
         words += ["--splits", "2", "--repeats", "2", "--list", "results/spec", "--leaky"]
@@ -177,8 +144,8 @@ def test_a_selection_and_an_evaluation_have_rows(results) -> None:
 
 
 def test_all_results_say_the_versions(results) -> None:
-    of_one = (results / "results" / "both" / f"m.{VERSIONS}").read_text()
-    run = json.loads((results / "results/both/m.run.json").read_text())
+    of_one = (results / "results" / "spec" / VERSIONS).read_text()
+    run = json.loads((results / "results/spec/run.json").read_text())
     assert yaml.safe_load(of_one) == {"sfs": run["versions"]}
-    for folder in ("spec", "cut", "judged"):
+    for folder in ("cut", "judged"):
         assert (results / "results" / folder / VERSIONS).read_text() == of_one

@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from sfs_cli.report.model import Evidence, ReportData, Table
+from sfs_cli.report.model import ReportData, Table
 from sfs_cli.report.page import linked, render
 
 VOID = {"meta", "link", "br", "img", "input", "hr", "wbr"}
@@ -85,10 +85,6 @@ def test_nothing_is_loaded_from_elsewhere(usual: ReportData) -> None:
     assert "url(" not in html
 
 
-def test_the_bytes_are_the_same_each_time(usual: ReportData) -> None:
-    assert render(usual) == render(replace(usual, scores=usual.scores.copy()))
-
-
 def test_the_table_aligns_numbers_and_keeps_six_digits(usual: ReportData) -> None:
     page = Page(render(usual))
     cells = [a for a in page.all("td") if a.get("data-key")]
@@ -110,62 +106,10 @@ def test_a_missing_value_is_a_dash_and_the_column_still_sorts_as_numbers(
     assert "–" in page.words("td")
 
 
-def test_the_summary_names_counts_leaders_and_direction(usual: ReportData) -> None:
-    html = render(usual)
-    for words in ("1,990 of 2,000 features", "GENE0, GENE1, GENE2, GENE3 and GENE4", usual.how):
-        assert words in html
-    assert "A larger score is better" in render(replace(usual, how=""))
-    assert "A smaller score is better" in render(replace(usual, how="", larger_is_better=False))
-
-
-@pytest.mark.parametrize("elbow", [12, 1900])
-def test_the_elbow_is_a_note_of_the_picture_alone(usual: ReportData, elbow: int) -> None:
-    page = Page(render(replace(usual, elbow=elbow)))
-    (caption,) = (words for words in page.words("figcaption") if "elbow" in words)
-    assert f"{elbow:,} features" in caption
-    assert "not the number of features to take" in caption
-    others = page.words("p") + page.words("dt") + page.words("h2") + page.words("li")
-    assert not any("elbow" in words or "bend" in words for words in others)
-
-
 def test_warnings_come_before_the_charts(usual: ReportData) -> None:
     html = render(replace(usual, warnings=["Five samples are identical."]))
     assert html.index("Five samples are identical.") < html.index("<svg")
     assert 'class="warnings"' not in render(usual)
-
-
-def test_reasons_facts_command_and_version_are_shown(usual: ReportData) -> None:
-    page = Page(render(usual))
-    for words in ("constant", "zero", "samples", "features"):
-        assert words in page.words("th") + page.words("dt")
-    assert page.words("code") == [usual.command]
-    assert any("sfs 1.2.3" in words for words in page.words("p"))
-
-
-@pytest.mark.parametrize("m", [0, 1, 2, 3])
-def test_few_features_make_a_page(usual: ReportData, m: int) -> None:
-    few = replace(
-        usual,
-        scores=np.arange(m, 0.0, -1.0),
-        n_features=m,
-        n_unscored=0,
-        reasons={},
-        elbow=None,
-        top=usual.top[:m],
-        eigenvalues=None,
-        clusters=None,
-        facts=(),
-        downloads=(),
-        reference="",
-    )
-    page = Page(render(few))
-    assert len(page.all("svg")) == (2 if m else 0)
-    assert len(page.all("tr")) == (m + 1 if m else 0)
-
-
-def test_scores_beyond_any_axis_are_left_out_of_the_charts(usual: ReportData) -> None:
-    page = Page(render(replace(usual, scores=np.array([np.inf, 3.0, 2.0]), elbow=1)))
-    assert "2 scores from 3.00000 to 2.00000." in page.words("desc")
 
 
 @pytest.mark.parametrize(
@@ -186,46 +130,11 @@ def test_features_that_were_not_selected_are_not_said_to_have_failed(usual: Repo
     assert "8 features were not selected. 2 features could not be scored." in html
 
 
-def test_features_without_a_score_are_told_apart_from_those_that_were_not_selected(
-    usual: ReportData,
-) -> None:
-    html = render(replace(usual, reasons={"not selected": 8, "constant": 2}))
-    assert "were not selected were looked at" in html
-    assert "were not selected were looked at" not in render(usual)
-
-
 def rows(html: str) -> list[list[str]]:
     """Return the cells of the table of the best features."""
     table = html[html.index('<table id="top">') :].partition("</table>")[0]
     found = [re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", row) for row in table.split("<tr>")[1:]]
     return [[re.sub("<.*?>", "", cell) for cell in row] for row in found]
-
-
-def test_columns_that_say_one_thing_are_a_note(usual: ReportData) -> None:
-    html = render(usual)
-    assert rows(html)[0] == ["rank", "feature", "score", "p_value"]
-    assert "The same in every row: status ok." in html
-    alone = rows(render(replace(usual, top=usual.top[:1])))
-    assert alone[0] == ["rank", "feature", "score", "status", "p_value"]
-
-
-def test_ranks_are_integers_with_thousands_marks_and_ties_are_marked(usual: ReportData) -> None:
-    top = [
-        row | {"rank": 999 + i, "tied": 1 + 1500 * (i in (3, 4))} for i, row in enumerate(usual.top)
-    ]
-    html = render(replace(usual, top=top))
-    found = rows(html)
-    assert "tied" not in found[0]
-    assert [row[0] for row in found[1:7]] == [
-        "999",
-        "1,000",
-        "1,001",
-        "1,002 =",
-        "1,003 =",
-        "1,004",
-    ]
-    assert "1,501 features have this score" in html
-    assert Page(html).all("td")[0]["data-key"] == "999"
 
 
 def test_genes_are_links_when_asked_for(usual: ReportData, hostile: ReportData) -> None:
@@ -240,18 +149,6 @@ def test_genes_are_links_when_asked_for(usual: ReportData, hostile: ReportData) 
     assert len(links) == len(hostile.top)
     assert not [link for link in links if re.search(r"[<>\"' ]", link)]
     assert len(page.all("script")) == 1
-
-
-def test_p_values_changes_and_frequencies_have_pictures(usual: ReportData) -> None:
-    rng = np.random.default_rng(0)
-    p = rng.random(1990)
-    p[5] = np.nan
-    evidence = Evidence(
-        p_values=p, changes=rng.normal(size=1990), change="b less a", frequency=rng.random(50)
-    )
-    headings = Page(render(replace(usual, evidence=evidence))).words("h2")
-    assert {"Stability", "P-values", "Change and p-value"} <= set(headings)
-    assert not {"Stability", "P-values"} & set(Page(render(usual)).words("h2"))
 
 
 def test_names_from_right_to_left_do_not_turn_the_sentence(usual: ReportData) -> None:
@@ -282,15 +179,6 @@ def test_tables_are_shown_with_their_digits(usual: ReportData) -> None:
     assert not [a for a in page.all("td") if "style" in a]
 
 
-def test_shading_is_the_share_of_the_full_value_and_tells_the_sign(usual: ReportData) -> None:
-    page = Page(render(replace(usual, tables=[matrix(shade=0.5)])))
-    shaded = [(a["class"], a["style"]) for a in page.all("td") if "style" in a]
-    assert shaded == [
-        ("number shade", "--share: 1.0"),  # no more than the full shade
-        ("number shade against", "--share: 0.5"),
-    ]
-
-
 def test_a_hostile_table_adds_no_element_and_keeps_ids_apart(
     usual: ReportData, hostile: ReportData
 ) -> None:
@@ -311,19 +199,3 @@ def test_infinite_scores_are_sorted_by_the_script(usual: ReportData) -> None:
     keys = re.findall(r'data-key="([^"]*)"', page)
     assert [key for key in keys if "nf" in key] == ["Infinity", "-Infinity"]
     assert "nan" not in keys
-
-
-def test_whole_numbers_have_no_decimals(usual: ReportData) -> None:
-    rounds = [1.0, 1.0, 2.0, np.nan]
-    top = [row | {"round": k, "empty": ""} for row, k in zip(usual.top, rounds)]
-    page = Page(render(replace(usual, top=top)))
-    shown = [words for words in page.words("td") if words in ("1", "2", "1.00000", "2.00000")]
-    assert {"1", "2"} <= set(shown) <= {"1", "2"}
-    assert not any("empty" in words for words in page.words("p"))
-
-
-def test_headers_of_the_best_features_say_what_columns_mean(usual: ReportData) -> None:
-    name = next(iter(usual.top[0]))
-    data = replace(usual, meanings={name: 'more "is" <better>', "other": ""})
-    assert 'title="more &#34;is&#34; &lt;better&gt;"' in render(data)
-    assert "is&#34;" not in render(usual)

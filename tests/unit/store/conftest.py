@@ -76,7 +76,7 @@ def built(tmp_path):
     return make
 
 
-@pytest.fixture(params=["memory", "dense store", "sparse store", "sparse memory"])
+@pytest.fixture(params=["memory", "sparse store"])
 def matrix(request, built):
     """Return what makes the same matrix in each of the forms it can have."""
 

@@ -36,8 +36,7 @@ def values(source: PreparedMatrix) -> np.ndarray:
     return np.concatenate([source.read(span, DOUBLE).values.copy() for span in spans])
 
 
-@pytest.mark.parametrize("alpha", [0.01, 0.1, 0.4])
-@pytest.mark.parametrize("n", [4, 10, 60])
+@pytest.mark.parametrize(("alpha", "n"), [(0.01, 60), (0.1, 10), (0.4, 4)])
 def test_the_dispersion_is_that_of_the_counts(alpha: float, n: int) -> None:
     found = fitted(negative_binomial(alpha, 3000, n), "vst").dispersion
     assert found == pytest.approx(alpha, rel=0.12)
@@ -49,7 +48,7 @@ def test_features_that_differ_between_groups_hardly_change_the_dispersion() -> N
     assert fitted(counts, "vst").dispersion == pytest.approx(0.1, rel=0.2)
 
 
-@pytest.mark.parametrize(("alpha", "falling"), [(0.02, 0.4), (0.05, 0.2), (0.2, 0.07)])
+@pytest.mark.parametrize(("alpha", "falling"), [(0.02, 0.4), (0.2, 0.07)])
 def test_the_variance_is_constant(alpha: float, falling: float) -> None:
     counts = negative_binomial(alpha, 2000, 60)
     slope = {}
@@ -73,8 +72,9 @@ def test_values_of_large_counts_are_log2_of_normalized_ones() -> None:
     assert doublings(("vst",)) is None, "of small counts a difference is not a log2 fold change"
 
 
-@pytest.mark.parametrize("step", ["vst", "vst:tmm"])
-@pytest.mark.parametrize(("samples", "threads", "size"), [(1, 3, 33), (3, 1, 7), (100, 2, 400)])
+@pytest.mark.parametrize(
+    ("step", "samples", "threads", "size"), [("vst", 3, 3, 33), ("vst:tmm", 100, 1, 7)]
+)
 def test_memory_threads_and_blocks_do_not_change_a_byte(
     step: str, samples: int, threads: int, size: int
 ) -> None:

@@ -42,25 +42,6 @@ def test_places_are_taken_in_any_order_and_again(names, data):
     assert Picked(names, places) == expected
 
 
-@settings(max_examples=40)
-@given(NAMES)
-def test_arrow_holds_the_same_ids(names):
-    ids = FeatureIds.of(names)
-    array = pa.array(ids)
-    array.validate(full=True)
-    assert array.to_pylist() == names
-    assert pa.array(ids, pa.large_string()).type == pa.large_string()
-
-
-def test_what_differs_is_not_equal():
-    ids = FeatureIds.of(["a", "b"])
-    assert ids != ["a", "c"]
-    assert ids != ["a"]
-    assert ids != "ab"
-    with pytest.raises(IndexError):
-        ids[2]
-
-
 def test_pieces_are_joined_across_chunks():
     names = [f"gene {i} é" if i % 1000 == 0 else f"g{i}" for i in range(CHUNK + 10)]
     builder = FeatureIdsBuilder()
@@ -86,8 +67,3 @@ def test_ids_that_lack_are_refused(tmp_path):
         read_ids(tmp_path / "ids.parquet", "feature")
     with pytest.raises(KeyError):
         read_ids(tmp_path / "ids.parquet", "gene")
-
-
-def test_an_id_takes_the_bytes_of_its_text_and_where_it_ends():
-    names = [f"ENSG{i:011}" for i in range(10_000)]
-    assert FeatureIds.of(names).array.nbytes <= 15 * len(names) + 8 * (len(names) + 1)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sfs_cli.compute.matrix import LeftOut, Span, cut
-from sfs_cli.store.filters import EVERYTHING, FeatureFilter
+from sfs_cli.store.filters import FeatureFilter
 from sfs_cli.store.prepared import PreparedMatrix
 from tests.making import fit
 
@@ -135,10 +135,3 @@ def test_zero_is_nothing_but_a_negative_value_counts(matrix: Any, counts: np.nda
     counts[2, :3] = -1
     _, why = read(PreparedMatrix(matrix(counts), features=FeatureFilter(min_samples=3)))
     assert why[2] == 0
-
-
-def test_without_a_filter_blocks_have_no_reasons(matrix: Any, counts: np.ndarray) -> None:
-    source = PreparedMatrix(matrix(counts), features=EVERYTHING)
-    assert source.plain
-    assert source.read(Span(0, 9), DOUBLE).left_out is None
-    assert not PreparedMatrix(matrix(counts), features=FeatureFilter(min_samples=1)).plain

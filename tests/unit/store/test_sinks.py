@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,18 +10,13 @@ from scipy.sparse import csr_array
 
 from sfs_cli.store.checksums import BlockSums, SumsByFile
 from sfs_cli.store.sinks import (
-    FeatureRows,
-    SampleRows,
     SparseFeatureRows,
     SparseSampleRows,
     write_indptr,
 )
 
-LIMITS = [1, 100, 500, 1 << 30]
-"""Less than a row; many panels; a few; everything in memory."""
 
-
-@pytest.mark.parametrize(("limit", "dtype"), [*zip(LIMITS, ["float64", "float32"] * 2)])
+@pytest.mark.parametrize(("limit", "dtype"), [(1, "float64"), (500, "float32")])
 @pytest.mark.parametrize("rows", ["features", "samples"])
 @pytest.mark.parametrize("sparse", [False, True])
 def test_every_way_into_a_store_gives_the_same_matrix(
@@ -47,41 +41,6 @@ def test_a_small_matrix_leaves_no_file_and_a_large_one_no_panel(built, counts, r
     whole = values | {"manifest.json", "features.parquet", "samples.parquet"}
     for made in (large, kept):
         assert {p.name for p in made.folder.iterdir()} - {"checksums.bin"} == whole
-
-
-@pytest.mark.parametrize("rows", ["features", "samples"])
-def test_values_on_disk_are_the_same_bytes_whatever_the_limit(built, counts, rows):
-    for sparse, name in ((False, "values.bin"), (True, "data.bin"), (True, "indices.bin")):
-        contents = {
-            (
-                built(counts, rows=rows, sparse=sparse, limit=limit, keep=True).folder / name
-            ).read_bytes()
-            for limit in LIMITS
-        }
-        assert len(contents) == 1
-
-
-def test_no_more_than_a_few_files_are_open_however_many_panels_there_are(tmp_path, monkeypatch):
-    values = np.arange(1.0, 401).reshape(100, 4)
-    open_file, files, most = Path.open, [], [0]
-
-    def open_and_count(*args, **options):
-        files.append(open_file(*args, **options))
-        most[0] = max(most[0], sum(not file.closed for file in files))
-        return files[-1]
-
-    monkeypatch.setattr(Path, "open", open_and_count)
-    dense, sparse = SampleRows(tmp_path, 1), SparseSampleRows(tmp_path, 1)
-    for row in values:
-        dense.add(row[None])
-        sparse.add(csr_array(row[None]))
-    assert dense.finish(to_disk=False) is None
-    assert sparse.finish(to_disk=False) is None
-    assert len(files) >= 100
-    assert most[0] <= 3
-    stored = np.fromfile(tmp_path / "values.bin").reshape(4, 100)
-    np.testing.assert_array_equal(stored, values.T)
-    assert np.fromfile(tmp_path / "indptr.bin", np.int64).tolist() == [0, 100, 200, 300, 400]
 
 
 def test_blocks_without_a_stored_value(tmp_path, counts):
@@ -119,11 +78,3 @@ def test_where_features_end_does_not_overflow_32_bits(tmp_path):
     write_indptr(tmp_path, counts, SumsByFile(BlockSums))
     found = np.fromfile(tmp_path / "indptr.bin", np.int64)
     assert found.tolist() == [0, most, 2 * most, 3 * most]
-
-
-def test_blocks_that_are_not_c_ordered_are_stored_as_rows(tmp_path):
-    values = np.asfortranarray(np.arange(12.0).reshape(4, 3))
-    sink = FeatureRows(tmp_path, 1)
-    sink.add(values)
-    sink.finish(to_disk=True)
-    assert np.fromfile(tmp_path / "values.bin").tolist() == list(range(12))

@@ -61,7 +61,7 @@ def test_tmm_factors_are_those_of_edger(name: str) -> None:
 
 
 @pytest.mark.parametrize("how", [tmm_factors, ratio_factors])
-@pytest.mark.parametrize(("samples", "threads"), [(1, 3), (2, 1), (3, 3), (100, 3)])
+@pytest.mark.parametrize(("samples", "threads"), [(1, 3), (3, 1)])
 def test_memory_threads_and_blocks_do_not_change_a_byte(
     how: Any, samples: int, threads: int
 ) -> None:

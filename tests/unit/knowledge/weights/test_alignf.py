@@ -10,7 +10,7 @@ from tests.oracles import fusion as oracle
 from tests.unit.knowledge.weights.problems import learn, planted
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("graph", [False, True])
 def test_optimality(seed, graph):
     p = planted(seed, graph=graph)
@@ -25,7 +25,7 @@ def test_optimality(seed, graph):
     assert found.converged
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(1))
 def test_no_point_of_a_grid_aligns_better(seed):
     p = planted(seed)
     kernels = [p.kernels[k] for k in (1, 2, 3)]
@@ -50,7 +50,7 @@ def test_facts_are_the_alignments_of_each():
     np.testing.assert_allclose(p.learn("alignf").facts["alignments"], expected, rtol=1e-10)
 
 
-@pytest.mark.parametrize("times", [1e-5, 3.0, 1e6])
+@pytest.mark.parametrize("times", [1e-5, 1e6])
 def test_a_kernel_on_another_scale_has_its_weight_over_it(times):
     p = planted(1)
     expected = np.array(p.learn("alignf").facts["unnormalised"])

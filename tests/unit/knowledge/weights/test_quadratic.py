@@ -36,7 +36,7 @@ def best_face(H: np.ndarray, b: np.ndarray, total: float | None) -> float:
     return best
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("rank", [7, 5, 20])
 def test_it_is_the_solution_of_nnls(seed, rank):
     rng = np.random.default_rng(seed)
@@ -46,7 +46,7 @@ def test_it_is_the_solution_of_nnls(seed, rank):
     assert violation < 1e-12
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("rank", [2, 4, 9])
 @pytest.mark.parametrize("total", [None, 1.0])
 def test_no_face_has_a_lower_value(seed, rank, total):

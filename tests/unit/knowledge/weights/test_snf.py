@@ -11,7 +11,7 @@ from tests.oracles import fusion as oracle
 from tests.unit.knowledge.weights.problems import learn, networks
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(1))
 @pytest.mark.parametrize(("neighbors", "iterations"), [(20, 20), (5, 3), (39, 2), (1, 4), (8, 0)])
 def test_it_is_its_twin(seed, neighbors, iterations):
     kernels = networks(seed).kernels
@@ -22,8 +22,8 @@ def test_it_is_its_twin(seed, neighbors, iterations):
     assert (found.fused >= 0).all()
 
 
-@pytest.mark.parametrize("seed", range(2))
-@pytest.mark.parametrize(("neighbors", "iterations"), [(20, 20), (5, 3), (39, 2), (1, 4)])
+@pytest.mark.parametrize("seed", range(1))
+@pytest.mark.parametrize(("neighbors", "iterations"), [(20, 20), (39, 2), (1, 4)])
 def test_it_is_snfpy(seed, neighbors, iterations, monkeypatch):
     import snf
 
@@ -64,7 +64,7 @@ def purity(S: np.ndarray, codes: np.ndarray, neighbors: int = 8) -> float:
     return float((codes[np.argsort(-S, axis=1)[:, :neighbors]] == codes[:, None]).mean())
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_it_brings_out_the_classes(seed):
     p = networks(seed)
     fused = learn("snf", p.kernels, neighbors=8).fused
