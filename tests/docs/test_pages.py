@@ -124,3 +124,9 @@ def test_sphinx_reads_the_version_of_the_package():
     exec((DOCS / "conf.py").read_text(encoding="utf-8"), names)
     assert names["release"] == sfs_cli.__version__
     assert json.dumps(names["extensions"])
+
+
+def test_promises_name_tests_that_exist():
+    named = re.findall(r"`(\w[\w/]*/test_\w+\.py)`", text_of(DOCS / "promises.md"))
+    assert len(named) > 12
+    assert [name for name in named if not (ROOT / "tests" / name).is_file()] == []

@@ -12,7 +12,7 @@ import pytest
 from sfs_cli.store import build
 from tests.contract.io.format_cases import CASES, write_csv
 from tests.contract.numbers.commands import facts, ranked, ranking_bytes
-from tests.making import write_parquet
+from tests.making import write_labels, write_parquet
 
 SMALL = {
     "knn": ("--similarity", "knn", "--neighbors", "5"),
@@ -131,6 +131,21 @@ def test_block_sizes_change_rounding_alone(
         np.testing.assert_allclose(cut.score, whole.score, rtol=1e-12)
         text = ranking_bytes(tmp_path / f"{name}-text", path, *given)
         assert ranking_bytes(tmp_path / f"{name}-t", path, "--block-size", size, *given) == text
+
+
+@pytest.mark.parametrize(("method", "close"), [("rfs", 1e-11), ("qalpha", 1e-8)])
+def test_block_sizes_of_solvers_that_stop_at_a_tolerance(
+    method: str, close: float, tmp_path: Path
+) -> None:
+    values, features, samples = small()
+    path = write_parquet(tmp_path / "m.parquet", values, features, samples)
+    labels = write_labels(tmp_path / "y.tsv", [i % 2 for i in range(40)], samples)
+    given = ("--method", method, "--labels", labels)
+    whole = ranked(tmp_path / "whole", path, *given)
+    cut = ranked(tmp_path / "cut", path, *given, "--block-size", "7")
+    assert cut.feature == whole.feature
+    largest = np.nanmax(np.abs(whole.score))
+    np.testing.assert_allclose(cut.score, whole.score, rtol=0, atol=close * largest)
 
 
 LARGE = (160, 30_000)

@@ -23,6 +23,7 @@ from sfs_cli.run.rank import run as run_rank
 from tests.contract.run.test_evaluate import planted, study
 from tests.contract.run.test_record import check
 from tests.making import table_text
+from tests.oracles import evaluate as oracle
 
 Rows = list[dict[str, str]]
 
@@ -221,3 +222,55 @@ def test_an_error_of_a_ranking_in_a_fold_names_both(tmp_path):
         compare.run(config, Messages(-1))
     assert "ranking f-test" in str(found.value.where)
     assert "fold" in str(found.value.where)
+
+
+def test_redundancy_and_clusters_of_folds_have_a_mean_and_a_standard_error(tmp_path):
+    X, y = planted()
+    given = study(tmp_path, X, y) | {"repeats": 2, "dtype": "float64"}
+    found = tables(compared(tmp_path, **given, method_=("f-test",)))
+    rows = [r for r in found["curves"] if r["list"] == "f-test" and r["selection"] == "in folds"]
+    assert {r["measure"] for r in rows if not r["classifier"]} == {
+        "redundancy",
+        "nmi",
+        "ari",
+        "stability",
+    }
+    from sklearn.feature_selection import f_classif
+    from sklearn.model_selection import RepeatedStratifiedKFold
+
+    split = RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=0).split(X.T, y)
+    values = []
+    for train, _ in split:
+        order = np.argsort(-f_classif(X.T[train], y[train])[0], kind="stable")
+        values.append(oracle.redundancy(X.T[:, order[:5]]))
+    means = np.reshape(values, (2, 3)).mean(axis=1)
+    (row,) = [r for r in rows if (r["measure"], r["features"]) == ("redundancy", "5")]
+    assert float(row["value"]) == pytest.approx(means.mean(), rel=1e-9)
+    error = means.std(ddof=1) / np.sqrt(2)
+    assert float(row["standard_error"]) == pytest.approx(error, rel=1e-6)
+
+
+def test_rankings_are_compared_on_the_samples_that_all_can_use(tmp_path, capfd):
+    X, y = planted()
+    given = study(tmp_path, X, y)
+    rng = np.random.default_rng(1)
+    for name, columns in (("a", range(30)), ("b", range(6, 36))):
+        ids = [f"s{i}" for i in columns]
+        (tmp_path / f"{name}.csv").write_text(table_text(rng.normal(size=(20, 30)), columns=ids))
+    specs = [
+        parse_ranking(f"{name}=--method msfs --source m=profile:{tmp_path}/{name}.csv")
+        for name in "ab"
+    ]
+    config = compared(tmp_path, **given, ranking_of=tuple(specs), samples="intersect")
+    found = tables(config, Messages(0))
+    assert "(a 30, b 30)" in capfd.readouterr().err
+    record = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert record["n_samples"] == 24
+    part = tmp_path / "part"
+    part.mkdir()
+    known = study(part, X[:, 6:30], y[6:30])
+    (part / "x.csv").write_text(table_text(X[:, 6:30], columns=[f"s{i}" for i in range(6, 30)]))
+    lines = "".join(f"s{i}\t{y[i]}\n" for i in range(6, 30))
+    Path(known["labels"]).write_text("sample\tclass\n" + lines)
+    alone = tables(compared(part, **known, ranking_of=tuple(specs), samples="intersect"))
+    assert alone["curves"] == found["curves"]
