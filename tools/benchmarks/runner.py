@@ -19,7 +19,7 @@ from typing import Any
 from tools.benchmarks.processes import ONE_THREAD
 from tools.benchmarks.table import HEAD, JOBS, ROOT, Bench, Found, MissingError, Note, Part, Row
 
-for _module in ("dense", "memory", "growth", "peers", "cells", "methods"):
+for _module in ("dense", "memory", "growth", "peers", "cells"):
     importlib.import_module(f"tools.benchmarks.rows_{_module}")
 
 FAILED = "**failed**: "

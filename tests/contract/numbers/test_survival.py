@@ -11,6 +11,7 @@ import pytest
 from scipy import stats
 
 import sfs_cli
+from sfs_cli.features.survival import step
 from sfs_cli.run.guards import unused_events
 from tests.contract.numbers.commands import code_of, facts, rank_to, ranking_bytes, sfs
 from tests.making import names, write_table
@@ -27,6 +28,13 @@ def write_samples(path: Path, columns: dict[str, object]) -> str:
     table.index = pd.Index(names("s", len(table)), name="sample")
     table.to_csv(path, sep="\t")
     return str(path)
+
+
+@pytest.fixture(autouse=True)
+def skew_is_measured_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Measuring how skewed the values are takes most of a small run; one test is about that."""
+    if "skewed" not in request.node.name:
+        monkeypatch.setattr(step, "_skewed", lambda *_: None)
 
 
 @pytest.fixture
