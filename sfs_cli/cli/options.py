@@ -357,6 +357,7 @@ class Command(click.Command):
             )
         by_default = (ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP)
         flags = {name for name in values if ctx.get_parameter_source(name) not in by_default}
+        flags.discard("files")  # click 8.1 counts them as given where none are
         if "matrix" in flags:  # the other files of a configuration are beside its matrix
             flags.add("files")
         return file, frozenset(flags | set(self.fixed))
