@@ -1,10 +1,11 @@
-"""Run some 150 commands with two checkouts of the project, and compare what they write.
+"""Run some 180 commands with two checkouts of the project, and compare what they write.
 
-    python -m tools.compare OLD NEW [--only REGEX] [--out FILE.md]
+    python -m tools.compare OLD NEW [--only REGEX] [--gone REGEX] [--notes] [--out FILE.md]
 
 OLD and NEW are folders with ``sfs_cli`` in them; each is run with the Python of its own ``.venv``,
-or with that of this command. Numbers in tables, arrays and JSON have to agree to ten digits, and
-every step has to end with the same exit code; columns, keys and files of one side alone are noted.
+or with that of this command. Numbers in tables, arrays and JSON have to agree to ten digits, every
+step has to end as it should and with the same exit code, and no file, column or key may be gone
+but those of ``--gone``. What is new, words that changed and files of other kinds are notes.
 The commands stand in ``compare_commands.txt``, which says how they are written. Ends with 1 where
 anything differs.
 """
@@ -37,10 +38,13 @@ DIGITS = 1e-10
 """How far two numbers may be apart, as a part of the larger one, ..."""
 ROUNDING = 16 * np.finfo(float).eps
 """... or of the largest one of their column."""
+PROBABILITIES = ("p_value", "q_value")
+"""Columns in which a number far below the largest one is worth as much."""
 OF_THE_RUN = re.compile(
-    r"seconds|started|finished|memory|bytes|sha256|digest|fingerprint|version|command|path|row"
+    r"(.*_)?(seconds|started|finished|memory|bytes|sha256|digest|fingerprint|versions?)"
+    r"|seconds_.*|command|path|home"
 )
-"""Keys whose values tell of the run, its machine and its folders, not of the result."""
+"""Keys and columns whose values tell of the run, its machine and its folders, not of the result."""
 TIMEOUT = 300
 
 
@@ -54,6 +58,10 @@ class Command:
     group: str
     old: str
     new: str
+
+    @property
+    def refused(self) -> bool:
+        return self.group == "refused"
 
     @property
     def name(self) -> str:
@@ -74,6 +82,19 @@ def read_commands(only: str = "") -> list[Command]:
 
 
 @dataclass(frozen=True)
+class Ended:
+    """How a step ended; no code where it did not end in time."""
+
+    code: int | None
+    out: bytes
+    err: bytes
+
+    @property
+    def said(self) -> str:
+        return " ".join(self.err.decode("utf-8", "replace").strip().splitlines()[:1])
+
+
+@dataclass(frozen=True)
 class Side:
     """A checkout, and the folder in which its commands are run."""
 
@@ -81,7 +102,7 @@ class Side:
     inputs: Path
     work: Path
 
-    def run(self, line: str, number: int) -> tuple[list[subprocess.CompletedProcess[bytes]], Path]:
+    def run(self, line: str, number: int) -> tuple[list[Ended], Path]:
         """Run the steps of a command in a fresh folder; return how they ended, and the folder."""
         python = self.checkout / ".venv" / "bin" / "python"
         words = [str(python) if python.exists() else sys.executable, "-m", "sfs_cli"]
@@ -89,18 +110,21 @@ class Side:
         folder = self.work / f"{number:03}"
         folder.mkdir(parents=True)
         (folder / "in").symlink_to(self.inputs)
-        done = [
-            subprocess.run(
-                [*words, *shlex.split(step)],
-                cwd=folder,
-                env=os.environ | variables,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=TIMEOUT,
-                check=False,
-            )
-            for step in line.split(" ; ")
-        ]
+        done = []
+        for step in line.split(" ; "):
+            try:
+                run = subprocess.run(
+                    [*words, *shlex.split(step)],
+                    cwd=folder,
+                    env=os.environ | variables,
+                    stdin=subprocess.DEVNULL,
+                    capture_output=True,
+                    timeout=TIMEOUT,
+                    check=False,
+                )
+                done.append(Ended(run.returncode, run.stdout, run.stderr))
+            except subprocess.TimeoutExpired:
+                done.append(Ended(None, b"", f"no end after {TIMEOUT} s".encode()))
         (folder / "in").unlink()
         return done, folder
 
@@ -116,17 +140,17 @@ class Found:
     notes: list[str] = field(default_factory=list)
 
     def only(self, what: str, old: set[str], new: set[str]) -> None:
-        """Note the names that one side alone has."""
-        for side, names in (("old", old - new), ("new", new - old)):
-            if names:
-                self.notes.append(f"{what} of the {side} side alone: {', '.join(sorted(names))}")
+        """Tell the names that are gone, each on its own, and those that are new."""
+        self.differences += [f"gone: {what} {name}" for name in sorted(old - new)]
+        if new - old:
+            self.notes.append(f"new: {what} {', '.join(sorted(new - old))}")
 
 
-def apart(old: Any, new: Any) -> np.ndarray:
+def apart(old: Any, new: Any, rounding: float = ROUNDING) -> np.ndarray:
     """Return where numbers differ in ten digits, and by more than rounding; NaN equals NaN."""
     a, b = np.asarray(old, float), np.asarray(new, float)
     finite = np.abs(a[np.isfinite(a)])
-    allowed = DIGITS * np.maximum(np.abs(a), np.abs(b)) + ROUNDING * finite.max(initial=0)
+    allowed = DIGITS * np.maximum(np.abs(a), np.abs(b)) + rounding * finite.max(initial=0)
     with np.errstate(invalid="ignore"):
         return ~((np.abs(a - b) <= allowed) | (a == b) | (np.isnan(a) & np.isnan(b)))
 
@@ -152,11 +176,11 @@ def read_table(content: bytes, suffix: str) -> pd.DataFrame:
 def compare_tables(old: pd.DataFrame, new: pd.DataFrame, found: Found) -> None:
     """Compare columns by their names, and rows by the first column whose texts are unique."""
     old.columns, new.columns = old.columns.map(str), new.columns.map(str)
-    found.only("columns", set(old), set(new))
+    found.only("column", set(old), set(new))
     if len(old) != len(new):
         found.differences.append(f"{len(old)} rows, now {len(new)}")
         return
-    shared = [name for name in old if name in new]
+    shared = [name for name in old if name in new and not OF_THE_RUN.fullmatch(name)]
     texts = [name for name in shared if not pd.api.types.is_numeric_dtype(old[name])]
     texts.sort(key=lambda name: name != "feature")
     key = next((name for name in texts if old[name].is_unique and new[name].is_unique), None)
@@ -164,13 +188,14 @@ def compare_tables(old: pd.DataFrame, new: pd.DataFrame, found: Found) -> None:
         if set(old[key]) != set(new[key]):
             found.differences.append(f"other ids in {key}")
             return
+        if all("rank" in side and side["rank"].is_monotonic_increasing for side in (old, new)):
+            shared.remove("rank")  # told by the order
         compare_order(old, new, key, found)
         new = new.set_index(key).loc[old[key]].reset_index()
-        shared = [name for name in shared if name != "rank"]  # told by the order
     for name in shared:
         one, other = old[name], new[name]
         if pd.api.types.is_numeric_dtype(one) and pd.api.types.is_numeric_dtype(other):
-            wrong = apart(one, other)
+            wrong = apart(one, other, 0 if name in PROBABILITIES else ROUNDING)
         else:
             wrong = (one.astype(str) != other.astype(str)).to_numpy()
         if wrong.any():
@@ -197,17 +222,19 @@ def compare_order(old: pd.DataFrame, new: pd.DataFrame, key: str, found: Found) 
 def compare_facts(old: Any, new: Any, found: Found, where: str = "") -> None:
     """Compare the numbers of two JSON documents."""
     if isinstance(old, dict) and isinstance(new, dict):
-        names = [{key for key in side if not OF_THE_RUN.search(key)} for side in (old, new)]
-        found.only(f"keys in {where or 'the document'}", *names)
+        names = [{key for key in side if not OF_THE_RUN.fullmatch(key)} for side in (old, new)]
+        found.only("key", *({f"{where}.{key}" for key in side} for side in names))
         for key in sorted(names[0] & names[1]):
             compare_facts(old[key], new[key], found, f"{where}.{key}")
     elif isinstance(old, list) and isinstance(new, list):
         if len(old) != len(new):
-            found.notes.append(f"{where}: {len(old)} items, now {len(new)}")
+            told = found.differences if len(old) > len(new) else found.notes
+            told.append(f"{where}: {len(old)} items, now {len(new)}")
         for i, (one, other) in enumerate(zip(old, new)):
             compare_facts(one, other, found, f"{where}[{i}]")
-    elif all(isinstance(side, int | float) for side in (old, new)):
-        if apart([old], [new])[0]:
+    elif any(isinstance(side, int | float) for side in (old, new)):
+        alike = all(isinstance(side, int | float) for side in (old, new))
+        if not alike or apart([old], [new])[0]:
             found.differences.append(f"{where}: {old!r}, now {new!r}")
     elif old != new:
         found.notes.append(f"{where}: {str(old)[:80]!r}, now {str(new)[:80]!r}")
@@ -226,13 +253,35 @@ def compare_contents(old: bytes, new: bytes, suffix: str, found: Found) -> None:
             found.only("arrays", set(one), set(other))
             for name in sorted(set(one) & set(other)):
                 compare_arrays(one[name], other[name], name, found)
+    elif suffix == ".h5ad":
+        one, other = (read_h5ad(content) for content in (old, new))
+        for part in ("obs", "var"):
+            compare_tables(*(getattr(side, part).reset_index() for side in (one, other)), found)
+        compare_arrays(*(side.to_df().to_numpy() for side in (one, other)), "X", found)
+        compare_facts(*(json.loads(json.dumps(s.uns, default=plain)) for s in (one, other)), found)
+    else:
+        found.notes.append("other bytes, not compared")
+
+
+def read_h5ad(content: bytes) -> ad.AnnData:
+    with tempfile.NamedTemporaryFile(suffix=".h5ad") as file:
+        file.write(content)
+        file.flush()
+        return ad.read_h5ad(file.name)
+
+
+def plain(value: Any) -> Any:
+    """Return what json can write of an array, a number of NumPy or a table."""
+    return value.to_dict("list") if isinstance(value, pd.DataFrame) else np.asarray(value).tolist()
 
 
 def compare_arrays(old: np.ndarray, new: np.ndarray, name: str, found: Found) -> None:
-    if old.shape != new.shape:
-        found.differences.append(f"{name}: shape {old.shape}, now {new.shape}")
-    elif old.dtype.kind in "fiu" and (wrong := apart(old, new)).any():
-        found.differences.append(f"{name}: {wrong.sum()} of {wrong.size} numbers")
+    if old.shape != new.shape or old.dtype.kind != new.dtype.kind:
+        found.differences.append(f"{name}: {old.dtype} {old.shape}, now {new.dtype} {new.shape}")
+        return
+    wrong = apart(old, new) if old.dtype.kind == "f" else old != new
+    if wrong.any():
+        found.differences.append(f"{name}: {wrong.sum()} of {wrong.size} values")
 
 
 def printed_kind(out: bytes) -> str:
@@ -249,18 +298,21 @@ def compare(command: Command, number: int, sides: tuple[Side, Side]) -> Found:
         side.run(line, number) for side, line in zip(sides, (command.old, command.new))
     )
     for one, other in zip_longest(old, new):
-        codes = [None if step is None else step.returncode for step in (one, other)]
-        if codes[0] != codes[1]:
-            said = b"" if other is None else other.stderr
-            text = said.decode("utf-8", "replace").strip().splitlines()[:1]
-            found.differences.append(f"exit code {codes[0]}, now {codes[1]}: {' '.join(text)}")
-        elif kind := printed_kind(one.stdout):
-            compare_part("stdout", one.stdout, other.stdout, kind, found)
+        if one is None or other is None:
+            found.differences.append("one side has more steps")
+        elif one.code != other.code:
+            found.differences.append(f"exit code {one.code}, now {other.code}: {other.said}")
+        elif one.code is None or (one.code != 0) != command.refused:
+            found.differences.append(f"both end with {one.code}: {other.said}")
+        elif kind := printed_kind(one.out):
+            compare_part("stdout", one.out, other.out, kind, found)
+        elif command.refused and one.said != other.said:
+            found.notes.append(f"{one.said!r}, now {other.said!r}")
     names = [
         {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
         for folder in (old_folder, new_folder)
     ]
-    found.only("files", *names)
+    found.only("file", *names)
     for name in sorted(names[0] & names[1]):
         contents = [(folder / name).read_bytes() for folder in (old_folder, new_folder)]
         compare_part(name, *contents, Path(name).suffix, found)
@@ -272,7 +324,7 @@ def compare_part(where: str, old: bytes, new: bytes, suffix: str, found: Found) 
     own = Found()
     try:
         compare_contents(old, new, suffix, own)
-    except ValueError as error:
+    except (ValueError, OSError) as error:
         own.differences.append(f"cannot be compared: {error}")
     found.differences += [f"{where}: {text}" for text in own.differences]
     found.notes += [f"{where}: {text}" for text in own.notes]
@@ -415,7 +467,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("old", type=Path, help="a checkout of the project")
     parser.add_argument("new", type=Path, help="another one")
     parser.add_argument("--only", default="", metavar="REGEX", help="commands that fit")
-    parser.add_argument("--notes", action="store_true", help="also what one side alone has")
+    parser.add_argument("--gone", metavar="REGEX", help="files, columns and keys meant to be gone")
+    parser.add_argument("--notes", action="store_true", help="also what is new, and other words")
     parser.add_argument("--jobs", type=int, default=2, help="commands at a time (2)")
     parser.add_argument("--out", type=Path, metavar="FILE", help="where the report goes")
     given = parser.parse_args(arguments)
@@ -432,6 +485,11 @@ def main(arguments: list[str] | None = None) -> int:
         )
         done = pool.map(lambda each: compare(each[1], each[0], (old, new)), enumerate(commands))
         found = {command.name: own for command, own in zip(commands, done)}
+    if given.gone:
+        meant = re.compile(rf"(.*: )?gone: \w+ (.*\.)?({given.gone})")
+        for own in found.values():
+            own.notes += [text for text in own.differences if meant.fullmatch(text)]
+            own.differences = [text for text in own.differences if not meant.fullmatch(text)]
     text = "\n".join(report(found, given.notes)) + "\n"
     if given.out:
         given.out.write_text(text, encoding="utf-8")

@@ -23,16 +23,16 @@ FLAGS = {o.name: o.flag for o in options_of(RankConfig)}
 
 
 def flags(made: click.Command) -> list[str]:
-    """Return the first name of each option of a command, help included."""
+    """Return the long name of each option of a command, help included."""
     with click.Context(made, **app.context_settings) as ctx:
         options = [each for each in made.get_params(ctx) if isinstance(each, click.Option)]
-    return [each.opts[0] for each in options]
+    return [max(each.opts, key=len) for each in options]
 
 
 def listed(text: str) -> Counter[str]:
-    """Return the first names of the options that a help lists, and how often."""
+    """Return the long names of the options that a help lists, and how often."""
     sections = re.findall(r"^[A-Z][\w -]*:\n((?:  .*\n?)+)", text, re.MULTILINE)
-    return Counter(re.findall(r"^  (--?[a-z][a-z0-9-]*)", "".join(sections), re.MULTILINE))
+    return Counter(re.findall(r"^  (?:-[a-z], )?(--[a-z][a-z0-9-]*)", "".join(sections), re.MULTILINE))
 
 
 def helped(verb: str, capfd, *more: str) -> str:

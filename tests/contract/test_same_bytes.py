@@ -17,9 +17,10 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from sfs_cli.catalog import METHODS
+from sfs_cli.methods import centered_matrix
 from sfs_cli.run import inputs
 from sfs_cli.store import build
-from tests.cli.shard_study import sfs
+from tests.contract.numbers.commands import code_of, sfs
 from tests.making import annotated, names, write_table
 from tests.results import bytes_of
 
@@ -27,6 +28,9 @@ N, M = 24, 150
 BLOCKS = ("--block-size", "9")  # small ones, so that every thread and every shard has some
 CLASSES = ("--labels", "samples.tsv:tissue")
 NUMBERS = ("--labels", "samples.tsv:age", "--label-type", "continuous")
+ORDER = ("--label-type", "ordered", "--label-order", "skin,liver,lung")
+ADJUSTED = ("--adjust", "samples.tsv:depth")
+F_TEST = ("--method", "f-test")
 COUNTS = ("counts.h5ad", "--transform", "cpm,log1p")
 SOURCES = (
     *("--source", "mirna=profile:mirna.csv", "--source", "all=target:"),
@@ -47,16 +51,35 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "geodesic": ("m.csv", "--method", "laplacian", "--similarity", "geodesic"),
     "diffusion": ("m.csv", "--method", "gdcov", "--similarity", "diffusion"),
     "relieff": ("m.csv", "--method", "relieff", *CLASSES),
+    "outcome graph": ("m.csv", "--method", "spec", "--similarity", "outcome", *NUMBERS),
+    "adjusted graph": ("m.csv", "--method", "spec", "--similarity", "knn", *ADJUSTED),
+    "adjusted widths": ("m.csv", "--method", "spec", "--similarity", "rbf", *ADJUSTED),
     "scales of coordinates": (
         *("m.csv", "--coordinates", "places.tsv", "--pvalues", "moments"),
         *("--scales", "1.5,3,linear"),
     ),
     "sselect": ("m.csv", "--method", "sselect", *CLASSES),
+    # what is done to values
+    "quantile": ("m.csv", "--method", "variance", "--transform", "quantile"),
+    "residuals of counts": ("counts.h5ad", "--transform", "pearson-residuals"),
+    "deviance": ("counts.h5ad", "--transform", "deviance"),
+    "samples of length one": ("m.csv", "--method", "spec", "--transform", "unit-samples"),
+    "vst": ("counts.h5ad", "--method", "variance", "--transform", "vst"),
+    "spec of batches": (
+        *("m.csv", "--method", "spec", "--similarity", "rbf"),
+        *("--batch", "samples.tsv:site", "--transform", "zscore"),
+    ),
+    "slides": ("counts.h5ad", "--spatial"),
+    "probes": ("m.csv", "--id-map", "probes.tsv", "--collapse", "mean"),
+    "highest probes": ("m.csv", "--id-map", "probes.tsv", "--collapse", "highest-mean"),
     # classes, numbers, times
     "fisher of counts": (*COUNTS, "--method", "fisher", "--labels", "obs:tissue"),
     "f-test with blocks": ("m.csv", "--method", "f-test", *CLASSES, "--block", "site"),
     "f-test adjusted": ("m.csv", "--method", "f-test", *CLASSES, "--adjust", "depth"),
     "moderated": ("m.csv", "--method", "f-test", *CLASSES, "--moderate", "yes"),
+    "moderated by a trend": (*COUNTS, *F_TEST, "--labels", "obs:tissue", "--moderate", "trend"),
+    "f-test of numbers": ("m.csv", *F_TEST, *NUMBERS),
+    "f-test of an order": ("m.csv", *F_TEST, *CLASSES, *ORDER),
     "voom": ("counts.h5ad", "--method", "f-test", "--labels", "obs:tissue", "--voom"),
     "t-test of two": ("m.csv", "--method", "t-test", "--labels", "samples.tsv:sex"),
     "welch of batches": ("m.csv", "--method", "welch", *CLASSES, "--batch", "site"),
@@ -64,15 +87,19 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "spearman": ("m.csv", "--method", "spearman", *NUMBERS),
     "mutual-info": ("m.csv", "--method", "mutual-info", *CLASSES),
     "hsic": ("m.csv", "--method", "hsic", *CLASSES, "--pvalues", "moments"),
+    "hsic of numbers": ("m.csv", "--method", "hsic", *NUMBERS),
     "cox": ("m.csv", "--method", "cox", "--labels", "samples.tsv:time", "--event", "dead"),
     "weighted variance": (
         *("m.csv", "--method", "variance", "--sample-weights", "samples.tsv:weight"),
     ),
     # features together
     "mrsf": ("m.csv", "--method", "mrsf", "--similarity", "rbf", "--select", "10"),
+    "mrsf of numbers": ("m.csv", "--method", "mrsf", *NUMBERS, "--select", "5"),
+    "mrsf adjusted": ("m.csv", "--method", "mrsf", *ADJUSTED, "--select", "5"),
     "mrsf-rounds": ("m.csv", "--method", "mrsf-rounds", "--select", "20"),
     "l21": ("m.csv", "--method", "l21", "--lambda", "1"),
     "rfs": ("m.csv", "--method", "rfs", *CLASSES),
+    "rfs of numbers": ("m.csv", "--method", "rfs", *NUMBERS),
     "qalpha": ("m.csv", "--method", "qalpha", "--clusters", "3"),
     "spca": ("m.csv", "--method", "spca", "--select", "5"),
     "gdcov-spca": ("m.csv", "--method", "gdcov-spca", "--select", "5"),
@@ -83,10 +110,12 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     # sources
     "msfs": ("m.csv", "--method", "msfs", *SOURCES, "--weights", "2,1,1,1"),
     "msfs learned": ("m.csv", "--method", "msfs", *CLASSES, *SOURCES, "--weights", "alignf"),
+    "msfs of a compromise": ("m.csv", "--method", "msfs", *SOURCES, "--weights", "statis"),
     "kogs": ("m.csv", "--method", "kogs", "--members", "spec,fisher,laplacian", *CLASSES),
     # what is made of a ranking
     "permutations": ("m.csv", "--ranking", "phi1", "--pvalues", "permutation:40"),
     "split counts": (*COUNTS, "--pvalues", "moments", "--split", "counts"),
+    "halves": ("m.csv", "--method", "spec", "--pvalues", "moments", "--split", "features"),
     "pruned": ("m.csv", "--max-correlation", "0.3", "--keep", "60"),
     "pruned counts": (*COUNTS, "--max-correlation", "0.3"),
     "permuted scales": (
@@ -94,6 +123,10 @@ COMMANDS: dict[str, tuple[str, ...]] = {
         *("--scales", "1.5,3,linear"),
     ),
     "given": ("m.csv", "--method", "mrmr", *CLASSES, "--select", "5", "--given", "panel.txt"),
+    "pruned by given features": (
+        *("m.csv", "--method", "variance", "--max-correlation", "0.5"),
+        *("--given", "panel.txt"),
+    ),
     "set of given features": ("m.csv", "--method", "gdcov-spca", "--given", "panel.txt"),
     "markers": (
         *(*COUNTS, "--method", "variance", "--labels", "obs:tissue"),
@@ -123,14 +156,19 @@ IN_ONE_PIECE = (
     "relieff",
     "rfs",
     "qalpha",
+    "rfs of numbers",
     "spca",
     "mrmr",
     "trace-ratio",
     "arom-svm",
     "given",
-    "seper",
 )
 """Rows whose methods cannot be split into shards."""
+STORED = (
+    *("phi2", "phi3 of gaps", "phi2 of counts", "voom", "mrsf"),
+    *("pruned", "f-test adjusted", "modules", "vst"),
+)
+"""Rows that are ranked from a store, too."""
 
 
 def write_study(folder: Path) -> None:
@@ -164,12 +202,16 @@ def write_study(folder: Path) -> None:
     table.to_csv(folder / "samples.tsv", sep="\t")
     places = pd.DataFrame(rng.random((N, 2)).round(4), table.index, ["x", "y"])
     places.to_csv(folder / "places.tsv", sep="\t")
+    probes = [f"{gene}\tG{i // 2}" for i, gene in enumerate(genes)]
+    (folder / "probes.tsv").write_text("\n".join(["probe\tgene", *probes]) + "\n")
     (folder / "panel.txt").write_text("g7\ng5\ng41\ng12\n")
     sets = ["\t".join([f"SET{i}", "", *genes[10 * i : 10 * i + 30]]) for i in range(6)]
     (folder / "sets.gmt").write_text("\n".join(sets) + "\n")
     counts = rng.poisson(3 * (1 + (np.arange(M) < 30) * (np.arange(N) % 3)[:, None]), (N, M))
     data = annotated(csr_matrix(counts.astype(np.float32)), genes, samples)
     data.obs["tissue"] = pd.Categorical(tissue)
+    data.obs["library_id"] = pd.Categorical(["A1", "B1"] * (N // 2))
+    data.obsm["spatial"] = rng.permutation(N * 2)[:, None].reshape(N, 2).astype(float)
     data.write_h5ad(folder / "counts.h5ad")
     data[:10].write_h5ad(folder / "first.h5ad")
     data[10:].write_h5ad(folder / "rest.h5ad")
@@ -231,19 +273,24 @@ def test_no_setting_changes_a_byte(
     sfs("rank", matrix, *options, "--threads", "3", "--out", tmp_path / "threads")
     assert result(tmp_path / "threads") == expected, "three threads"
 
-    if name not in IN_ONE_PIECE:
-        sfs("shard", "init", tmp_path / "plan", matrix, *options, "--shards", "3")
+    plan = ("shard", "init", tmp_path / "plan", matrix, *options, "--shards", "3")
+    if name in IN_ONE_PIECE:
+        assert code_of(*plan) == 2
+    else:
+        sfs(*plan)
         sfs("shard", "run", tmp_path / "plan", "2")
         sfs("shard", "merge", tmp_path / "plan", "--finish", "--out", tmp_path / "shards")
         assert result(tmp_path / "shards") == expected, "three shards"
 
     opened = spilled()
-    sfs("rank", matrix, *options, "--threads", "2", "--out", tmp_path / "disk")
+    monkeypatch.setattr(centered_matrix, "HOLD_BYTES", 0)
+    small = ("--threads", "2", "--memory", "256M")
+    sfs("rank", matrix, *options, *small, "--out", tmp_path / "disk")
     assert opened
     assert result(tmp_path / "disk") == expected, "on disk"
 
 
-@pytest.mark.parametrize("name", ["phi2", "phi3 of gaps", "phi2 of counts", "voom", "mrsf"])
+@pytest.mark.parametrize("name", STORED)
 def test_a_store_gives_the_same_bytes(
     name: str, study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -254,3 +301,32 @@ def test_a_store_gives_the_same_bytes(
     sfs("rank", tmp_path / "m.store", *options, "--out", tmp_path / "stored")
     tables = [(tmp_path / made / "ranking.tsv").read_bytes() for made in ("file", "stored")]
     assert tables[0] == tables[1]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("evaluate", "m.csv", "--method", "f-test", "--leaky"),
+        ("evaluate", "gaps.csv", "--missing", "mean", "--method", "spec"),
+        ("compare", "m.csv", "--method", "f-test", "--method", "spec"),
+    ],
+    ids=" ".join,
+)
+def test_no_setting_changes_a_judgement(
+    words: tuple[str, ...], study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(study)
+    made = []
+    for how in (("--threads", "1"), ("--threads", "3"), ("--threads", "2", "--memory", "150M")):
+        out = tmp_path / "-".join(how)
+        folds = ("--lengths", "5,20", "--splits", "3", "--repeats", "1")
+        sfs(*words, *CLASSES, *folds, *how, "--out", out)
+        made.append({p.name: drop_costs(p) for p in out.glob("*.tsv")})
+    assert {"folds.tsv"} < set(made[0])
+    assert made[0] == made[1] == made[2]
+
+
+def drop_costs(path: Path) -> str:
+    """Return a table without its columns of seconds and memory."""
+    table = pd.read_csv(path, sep="\t", dtype=str)
+    return table.drop(columns=table.filter(regex="seconds|memory").columns).to_csv()

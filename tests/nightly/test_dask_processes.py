@@ -20,38 +20,11 @@ from sfs_cli.errors import OutOfMemoryError
 from sfs_cli.io.results.writers import ranking_bytes
 from sfs_cli.logs import Messages
 from sfs_cli.run.rank import rank
-from sfs_cli.store.disk import open_store
-from tests.making import write_labels, write_table
 from tests.running import run_here
-from tools.benchmarks.make_store import make_store
+from tests.unit.compute import test_dask as plain
 
-N, M = 40, 3000
+store, csv, labels = plain.store, plain.csv, plain.labels
 START_SECONDS = 120  # no worker of this machine needs a tenth of it
-
-
-@pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("matrices") / "m.store"
-    make_store(path, N, M)
-    return path
-
-
-@pytest.fixture(scope="module")
-def csv(store: Path) -> Path:
-    """The same values as text."""
-    matrix, path = open_store(store), store.parent / "m.csv"
-    values = np.empty((M, N), np.float32)
-    matrix.read(Span(0, M), values)
-    write_table(path, values, matrix.ids.features, matrix.ids.samples)
-    return path
-
-
-@pytest.fixture(scope="module")
-def labels(store: Path) -> Path:
-    path = store.parent / "labels.tsv"
-    ids = open_store(store).ids.samples
-    write_labels(path, ["abc"[i % 3] for i in range(N)], ids)
-    return path
 
 
 @pytest.fixture

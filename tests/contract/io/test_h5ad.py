@@ -144,9 +144,53 @@ def test_an_encoding_of_the_future_is_refused(path):
         read(path)
 
 
-def test_an_index_out_of_range_is_refused(path):
-    edit(path, lambda file: file["X/indices"].__setitem__(0, 10))
-    with pytest.raises(InputError, match="outside 0 to 9"):
+def set_item(name, index, value):
+    return lambda file: file[name].__setitem__(index, value)
+
+
+def repeat_column(file):
+    indices, indptr = file["X/indices"], file["X/indptr"][:]
+    first = int(indptr[np.argmax(np.diff(indptr) >= 2)])
+    indices[first + 1] = indices[first]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (set_item("X/indices", 0, 10), "outside 0 to 9"),
+        (set_item("X/indices", 0, -1), "outside 0 to 9"),
+        (set_item("X/indptr", 3, 10_000), "damaged"),
+        (set_item("X/indptr", -1, 5), "damaged"),
+        (repeat_column, "two values for one row and column"),
+    ],
+)
+def test_sparse_arrays_that_contradict_each_other_are_refused(path, change, message):
+    edit(path, change)
+    with pytest.raises(InputError, match=message):
+        read(path)
+
+
+@pytest.mark.parametrize(("part", "value"), [("indices", 1 << 20), ("indices", -1), ("indptr", 99)])
+def test_graph_with_indices_that_do_not_exist_is_refused(part, value, tmp_path):
+    path = tmp_path / "cells.h5ad"
+    graph = sparse.csr_matrix(np.ones((6, 6)))
+    ad.AnnData(np.ones((6, 2)), obsp={"connectivities": graph}).write_h5ad(path)
+    edit(path, set_item(f"obsp/connectivities/{part}", 3, value))
+    with pytest.raises(InputError) as caught:
+        read_inside(path, "obsp", "connectivities")
+    assert str(path) in caught.value.where
+
+
+def test_a_damaged_chunk_is_refused(tmp_path):
+    path = tmp_path / "z.h5ad"
+    X = np.random.default_rng(0).random((300, 200))
+    ad.AnnData(X).write_h5ad(path, compression="gzip")
+    with h5py.File(path) as file:
+        start = file["X"].id.get_chunk_info(0).byte_offset
+    data = bytearray(path.read_bytes())
+    data[start + 20 : start + 80] = bytes(60)
+    path.write_bytes(data)
+    with pytest.raises(InputError, match="cannot be read as h5ad"):
         read(path)
 
 

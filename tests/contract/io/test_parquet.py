@@ -78,6 +78,14 @@ def test_categorical_and_entrez_ids(tmp_path):
     assert (ids, reader.column_ids) == (["7157", "672", "1956"], ["s1"])
 
 
+def test_columns_of_the_same_name_keep_their_own_values(tmp_path):
+    columns = [pa.array(GENES), pa.array([1.0, 2, 3]), pa.array([4.0, 5, 6])]
+    path = write(tmp_path, pa.Table.from_arrays(columns, names=["gene", "s", "s"]))
+    _, values, reader = read(path)
+    assert reader.column_ids == ["s", "s"]
+    np.testing.assert_array_equal(values, [[1, 4], [2, 5], [3, 6]])
+
+
 def test_no_names_is_refused(tmp_path):
     with pytest.raises(InputError, match="no column holds the names"):
         read(write(tmp_path, {"s1": [1.0], "s2": [2]}))

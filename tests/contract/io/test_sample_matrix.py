@@ -88,6 +88,17 @@ def test_missing_samples_are_counted_and_named(tmp_path, similarity, axis):
     assert axis in e.value.where
 
 
+@pytest.mark.parametrize(
+    ("samples", "message"), [(["p", "p"], "repeated: p"), (["p"], "but 1 ids")]
+)
+def test_ids_that_do_not_fit_are_refused(tmp_path, samples, message):
+    path = tmp_path / "s.npz"
+    arrays = {"data": [1.0], "indices": [0], "indptr": [0, 1, 1], "shape": [2, 2]}
+    np.savez(path, format=np.array("csr"), samples=np.array(samples), **arrays)
+    with pytest.raises(InputError, match=message):
+        open_similarity(str(path)).aligned(["p"])
+
+
 @pytest.mark.parametrize("name", ["s.npy", "s.npz"])
 def test_damaged_missing_and_object_arrays_are_refused(tmp_path, name):
     path = tmp_path / name

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from scipy.stats import f_oneway
 
-from tests.contract.numbers.commands import code_of, facts, rank_to, ranked, ranking_bytes
+from tests.contract.numbers.commands import code_of, facts, ranked, ranking_bytes
 from tests.making import annotated, names, write_labels, write_table
 from tests.running import run_here
 
@@ -122,11 +122,24 @@ def test_sparse_matrices_are_scored_by_their_nonzeros(study: Path) -> None:
     np.testing.assert_allclose(found.by_feature(), expected.by_feature(), rtol=1e-10)
 
 
-def test_sources_and_members_take_them(study: Path) -> None:
-    given = ("m.csv", *WEIGHTED, "--labels", "labels.tsv")
-    rank_to(study / "a", *given, "--method", "kogs", "--members", "fisher,variance")
-    sources = ("--source", "x=target:", "--source", "y=labels:labels.tsv")
-    rank_to(study / "b", *given, "--method", "msfs", *sources)
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--method", "kogs", "--members", "fisher,variance", "--labels", "labels.tsv"),
+        (
+            *("--method", "msfs", "--weights", "1,1", "--dtype", "float64"),
+            *("--source", "x=target:,similarity=correlation", "--source", "y=labels:labels.tsv"),
+        ),
+    ],
+    ids=["kogs", "msfs"],
+)
+def test_sources_and_members_take_them(
+    options: tuple[str, ...], study: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = ranked(study / "a", "m.csv", *options, *WEIGHTED)
+    monkeypatch.chdir(study / "copies")
+    expected = ranked(study / "b", "m.csv", *options)
+    np.testing.assert_allclose(found.by_feature(), expected.by_feature(), rtol=1e-9)
 
 
 def test_a_method_without_tests_has_none_for_that_reason(

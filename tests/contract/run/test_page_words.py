@@ -7,8 +7,6 @@ import pytest
 from sfs_cli.features.knowledge.page import changes, without_effect
 from sfs_cli.features.significance.step import SignificanceStep
 
-SOURCE = {"name": "a", "kind": "target", "weight": 1.0, "similarity": "rbf", "samples": 9}
-
 
 @pytest.mark.parametrize(("leads", "said"), [(True, "confounds"), (False, "does not confound")])
 def test_the_library_size_is_said_to_confound_a_test_or_not(leads: bool, said: str) -> None:

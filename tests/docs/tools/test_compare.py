@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
+from anndata import AnnData
 
-from tools.compare import Found, compare_facts, compare_tables, main, read_commands
+from tools.compare import (
+    Found,
+    compare_contents,
+    compare_facts,
+    compare_tables,
+    main,
+    read_commands,
+)
 
 pytestmark = pytest.mark.any_python
 
@@ -35,6 +44,8 @@ def differences(old: pd.DataFrame, new: pd.DataFrame) -> list[str]:
         (ranking("ab", [3, 2]), "3 rows, now 2"),
         (ranking("abc", [3, 2, float("nan")]), "score of c"),
         (ranking("abc", [3, 2, 1], status="ok"), ""),
+        (ranking("abc", [3, 2, 1]).drop(columns="rank"), "gone: column rank"),
+        (ranking("abc", [3, 2, 1]).assign(rank=[3, 2, 1]), "rank of a"),
     ],
 )
 def test_tables(new: pd.DataFrame, differs: str) -> None:
@@ -49,12 +60,37 @@ def test_only_tied_features_may_change_places() -> None:
     assert differences(tied, ranking("bac", [2, 3, 2]))
 
 
+def test_small_probabilities_are_worth_as_much_as_large_ones() -> None:
+    old, new = (ranking("abc", [3, 2, 1], p_value=[p, 0.5, 0.9]) for p in (1e-40, 1e-39))
+    assert differences(old, new) == ["p_value of a: 1e-40, now 1e-39 (1 of 3 rows)"]
+
+
 def test_documents() -> None:
     found = Found()
-    old = {"n": 3, "kind": "csr", "seconds": 2, "values": [1.0, 2.0]}
-    compare_facts(old, {"n": 3, "kind": "csc", "seconds": 9, "values": [1.0, 2.5]}, found)
-    assert found.differences == [".values[1]: 2.0, now 2.5"]
-    assert found.notes == [".kind: 'csr', now 'csc'"]
+    old = {"n": 3, "kind": "csr", "seconds": 2, "values": [1.0, 2.0], "row_norm": 1, "l": 2}
+    new = {"n": 3, "kind": "csc", "seconds": 9, "values": [2.5], "row_norm": None, "k": 2}
+    compare_facts(old, new, found)
+    assert found.differences == [
+        "gone: key .l",
+        ".row_norm: 1, now None",
+        ".values: 2 items, now 1",
+        ".values[0]: 1.0, now 2.5",
+    ]
+    assert found.notes == ["new: key .k", ".kind: 'csr', now 'csc'"]
+
+
+def test_files(tmp_path: Path) -> None:
+    contents = []
+    for score in (1.0, 2.0):
+        var = pd.DataFrame({"score": [3.0, score]}, index=["a", "b"])
+        data = AnnData(np.ones((2, 2)), var=var, uns={"sfs": {"n": 2, "seconds": score}})
+        data.write_h5ad(tmp_path / "m.h5ad")
+        contents.append((tmp_path / "m.h5ad").read_bytes())
+    found = Found()
+    compare_contents(contents[0], contents[1], ".h5ad", found)
+    assert found.differences == ["score of b: 1.0, now 2.0 (1 of 2 rows)"]
+    compare_contents(b"<p>", b"<b>", ".html", found)
+    assert found.notes == ["other bytes, not compared"]
 
 
 def test_there_are_many_commands_and_none_twice() -> None:
@@ -68,7 +104,8 @@ def test_there_are_many_commands_and_none_twice() -> None:
 def checkouts(tmp_path: Path) -> dict[str, str]:
     """Projects whose program prints a ranking with one score, or ends with another code."""
     made = {}
-    for name, last in {"old": "2.5", "same": "2.5", "other": "2.6", "refuses": "{}[0]"}.items():
+    lasts = {"old": "2.5", "same": "2.5", "other": "2.6", "refuses": "{}[0]", "never": "1 / 0"}
+    for name, last in lasts.items():
         package = tmp_path / name / "sfs_cli"
         package.mkdir(parents=True)
         (package / "__init__.py").touch()
@@ -92,3 +129,21 @@ def test_checkouts_are_compared_by_what_they_do(
     code = main([checkouts["old"], checkouts[new], "--only", "gamma heat"])
     assert told in capsys.readouterr().out
     assert code == int(new != "same")
+
+
+def test_a_command_that_fails_on_both_sides_is_no_comparison(
+    checkouts: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([checkouts["never"], checkouts["never"], "--only", "gamma heat"]) == 1
+    assert "both end with 1: Traceback" in capsys.readouterr().out
+
+
+def test_what_is_meant_to_be_gone_is_a_note(
+    tmp_path: Path, checkouts: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    program = Path(checkouts["same"], "sfs_cli", "__main__.py")
+    program.write_text(program.read_text().replace("\\tscore", "").replace("\\t' + str(2.5)", "'"))
+    words = [checkouts["old"], checkouts["same"], "--only", "gamma heat"]
+    assert main(words) == 1
+    assert "gone: column score" in capsys.readouterr().out
+    assert main([*words, "--gone", "score"]) == 0

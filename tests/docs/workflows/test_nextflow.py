@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from pathlib import Path
 
@@ -132,14 +131,3 @@ def test_pipeline_includes_modules_that_are_there():
             assert re.search(rf"^(process {name}|workflow {name}|def {name}\()", text, re.M)
             used.add(path.split("/")[-2])
     assert used >= {*NAMES, "multiqc"}  # the pipeline uses all of them
-
-
-@pytest.fixture
-def nextflow(env, tmp_path) -> list[str]:
-    env["NXF_ANSI_LOG"] = "false"
-    found = os.environ.get("SFS_NEXTFLOW")
-    if not found:
-        pytest.skip("nextflow is not installed (SFS_NEXTFLOW says where it is)")
-    (tmp_path / "m.csv").symlink_to(MATRIX)
-    command = [found, "run", str(FOLDER), "-profile", "test", "--outdir", "out", "-w", "work"]
-    return [*command, "--skip_multiqc"]

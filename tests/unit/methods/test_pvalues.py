@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 from scipy.sparse import csr_array
 
-from sfs_cli.catalog import METHODS
+from sfs_cli.catalog import METHODS, WITH_PVALUES
 from sfs_cli.features.significance.graph import made_of_features
 from sfs_cli.graph.similarity import (
     DenseSimilarity,
@@ -77,11 +77,16 @@ TESTED = {
     "phi2": ("spec", {}),
     "phi2 of power 3": ("spec", {"gamma_power": 3}),
     "phi3": ("spec", {"ranking": "phi3", "clusters": 3}),
+    "laplacian": ("laplacian", {}),
     "hsic": ("hsic", {}),
     "gdcov": ("gdcov", {}),
     "gdcov of L": ("gdcov", {"definition": 1, "gamma": "heat:1"}),
     "fisher": ("fisher", {"codes": CODES}),
 }
+
+
+def test_every_method_with_pvalues_is_tested() -> None:
+    assert {method for method, _ in TESTED.values()} == set(WITH_PVALUES)
 
 
 @pytest.mark.parametrize("name", TESTED)

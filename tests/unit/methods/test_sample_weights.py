@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from sfs_cli.catalog import METHODS
+from sfs_cli.catalog import METHODS, WITH_WEIGHTS
 from sfs_cli.compute.context import Labels
 from sfs_cli.errors import InputError
 from sfs_cli.graph.others import label_similarity
@@ -48,6 +48,7 @@ GRAPHS = {
 }
 GRAPH_CASES: dict[str, dict[str, Any]] = {
     "hsic": {},
+    "laplacian": {},
     "spec": {"ranking": "phi2"},
     "spec 3": {"ranking": "phi2", "gamma_power": 3},
     "spec exp": {"ranking": "phi2", "gamma": "exp"},
@@ -61,6 +62,11 @@ LABEL_CASES: dict[str, dict[str, Any]] = {
     "f-test": {"codes": CODES},
     "f-test outcome": {"outcome": Y},
 }
+
+
+def test_every_method_with_weights_is_here() -> None:
+    cases = {case.split()[0] for case in (*GRAPH_CASES, *LABEL_CASES)}
+    assert cases == set(WITH_WEIGHTS)
 
 
 def scores(

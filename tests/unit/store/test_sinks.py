@@ -43,6 +43,18 @@ def test_a_small_matrix_leaves_no_file_and_a_large_one_no_panel(built, counts, r
         assert {p.name for p in made.folder.iterdir()} - {"checksums.bin"} == whole
 
 
+@pytest.mark.parametrize("rows", ["features", "samples"])
+def test_values_on_disk_are_the_same_bytes_whatever_the_limit(built, counts, rows):
+    for sparse, name in ((False, "values.bin"), (True, "data.bin"), (True, "indices.bin")):
+        contents = {
+            (
+                built(counts, rows=rows, sparse=sparse, limit=limit, keep=True).folder / name
+            ).read_bytes()
+            for limit in (1, 100, 500, 1 << 30)
+        }
+        assert len(contents) == 1
+
+
 def test_blocks_without_a_stored_value(tmp_path, counts):
     empty = csr_array(np.zeros((4, 11)))
     for kind in (SparseFeatureRows, SparseSampleRows):
