@@ -46,6 +46,8 @@ OF_THE_RUN = re.compile(
 )
 """Keys and columns whose values tell of the run, its machine and its folders, not of the result."""
 TIMEOUT = 300
+MOST = 8
+"""Differences of a command that are told."""
 
 
 # ---- the commands ------------------------------------------------------------------------------
@@ -449,7 +451,9 @@ def report(found: dict[str, Found], notes: bool) -> Iterator[str]:
     for name, own in found.items():
         if own.differences or (notes and own.notes):
             yield f"- `sfs {name}`"
-            yield from (f"  - **differs** {text}" for text in own.differences)
+            yield from (f"  - **differs** {text}" for text in own.differences[:MOST])
+            if len(own.differences) > MOST:
+                yield f"  - and {len(own.differences) - MOST} more"
             yield from (f"  - {text}" for text in own.notes if notes)
     different = sum(bool(own.differences) for own in found.values())
     noted = sum(bool(own.notes) for own in found.values())

@@ -32,7 +32,9 @@ def flags(made: click.Command) -> list[str]:
 def listed(text: str) -> Counter[str]:
     """Return the long names of the options that a help lists, and how often."""
     sections = re.findall(r"^[A-Z][\w -]*:\n((?:  .*\n?)+)", text, re.MULTILINE)
-    return Counter(re.findall(r"^  (?:-[a-z], )?(--[a-z][a-z0-9-]*)", "".join(sections), re.MULTILINE))
+    return Counter(
+        re.findall(r"^  (?:-[a-z], )?(--[a-z][a-z0-9-]*)", "".join(sections), re.MULTILINE)
+    )
 
 
 def helped(verb: str, capfd, *more: str) -> str:
