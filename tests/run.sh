@@ -2,8 +2,9 @@
 # Set up a virtual environment and run the tests.
 # usage: tests/run.sh [pytest options], such as tests/unit/methods or tests/nightly; tests/unit and
 # tests/contract if no folder is named
-# PYTHON chooses the interpreter (default python3.11), VENV the folder of the environment (.venv),
-# RELEASES the file of .ci/constraints with the releases to install (default: that of the Python).
+# PYTHON chooses the interpreter of a new environment (python3.11), VENV its folder (.venv),
+# RELEASES the file of .ci/constraints with the releases to install (default: that of the Python;
+# without such a file the newest ones are installed).
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)

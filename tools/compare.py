@@ -5,7 +5,8 @@
 OLD and NEW are folders with ``sfs_cli`` in them; each is run with the Python of its own ``.venv``,
 or with that of this command. Numbers in tables, arrays and JSON have to agree to ten digits, every
 step has to end as it should and with the same exit code, and no file, column or key may be gone
-but those of ``--gone``. What is new, words that changed and files of other kinds are notes.
+but those of ``--gone``. What is new, words of JSON and of refusals that changed and files of other
+kinds are notes; keys and columns that tell of the run and its machine take no part.
 The commands stand in ``compare_commands.txt``, which says how they are written. Ends with 1 where
 anything differs.
 """

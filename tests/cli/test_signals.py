@@ -75,6 +75,22 @@ def test_an_interrupted_command_leaves_nothing(
     assert snapshot(tmp_path) == before
 
 
+def test_a_terminal_that_goes_away_ends_a_run(tmp_path: Path) -> None:
+    ended, said = stopped_at("sfs_cli.run.load:loaded", ["rank", good(tmp_path)], signal.SIGHUP)
+    assert ended == 129, said
+
+
+def test_a_signal_that_is_ignored_at_the_start_stays_ignored(tmp_path: Path) -> None:
+    """As `nohup` does it."""
+    asked = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        ended, said = stopped_at("sfs_cli.run.load:loaded", ["rank", good(tmp_path)], signal.SIGHUP)
+    finally:
+        signal.signal(signal.SIGHUP, asked)
+    assert ended == 1
+    assert "the signal did not come" in said
+
+
 def test_an_impatient_user_presses_twice(tmp_path: Path) -> None:
     matrix = good(tmp_path)
     before = snapshot(tmp_path)

@@ -1,4 +1,4 @@
-"""The worked example of CONTRIBUTING works: a copy of the package with it ranks by it."""
+"""The files that CONTRIBUTING names exist."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -74,10 +75,11 @@ def nightly_tests() -> None:
 
 
 def newest_releases() -> None:
-    """Run the tests of a landing with the newest releases on each Python of this machine."""
+    """Run the README's tests with the newest releases on each Python of this machine."""
     found = [version for version in ("3.11", *NEWER) if interpreter(version)]
     for version in found:
         venv = ROOT / f".venv-nightly-{version}"
+        shutil.rmtree(venv, ignore_errors=True)  # which has the newest releases of another night
         call(
             *(ROOT / "tests" / "run.sh", "-m", "not any_python"),
             PYTHON=interpreter(version),
@@ -100,7 +102,7 @@ def interpreter(version: str) -> str:
 
 
 def orders() -> None:
-    """Run the tests of a landing in two random orders, with one worker and with two."""
+    """Run the README's tests in two random orders, with one worker and with two."""
     venv = ROOT / ".venv-nightly-orders"
     if not venv.is_dir():
         call(PYTHON, "-m", "venv", venv)
@@ -141,8 +143,8 @@ def main() -> int:
         try:
             PROGRAMS[name]()
             result = "passed"
-        except subprocess.CalledProcessError as error:
-            failed, result = True, f"failed: `{' '.join(error.cmd)}` ended with {error.returncode}"
+        except (subprocess.CalledProcessError, OSError) as error:
+            failed, result = True, f"failed: {error}"
         what = (PROGRAMS[name].__doc__ or "").splitlines()[0]
         rows.append(f"| {name} | {what} | {(time.monotonic() - start) / 60:.1f} | {result} |")
     table = "\n".join(rows) + "\n"

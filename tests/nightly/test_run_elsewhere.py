@@ -22,6 +22,9 @@ def test_other_locales_change_nothing(locale, tmp_path):
     done = run_apart(["rank", str(matrix), "--out", str(out)], **locale)
     assert done.code == 0, done.err
     assert json.loads((out / "run.json").read_bytes())["inputs"][0]["path"] == str(matrix)
+    plain = tmp_path / "plain"
+    assert run_apart(["rank", str(matrix), "--out", str(plain)]).code == 0
+    assert (out / "ranking.tsv").read_bytes() == (plain / "ranking.tsv").read_bytes()
     (tmp_path / "run.yaml").write_text("matrix: é.csv\nlabels: ü.tsv\n", encoding="utf-8")
     for arguments in (["rank", "--config", str(tmp_path / "run.yaml")], ["rank", "ü.csv"]):
         done = run_apart(arguments, **locale)

@@ -99,6 +99,16 @@ def test_ids_that_do_not_fit_are_refused(tmp_path, samples, message):
         open_similarity(str(path)).aligned(["p"])
 
 
+@pytest.mark.parametrize(
+    ("indices", "indptr"), [([0, 9], [0, 1, 2]), ([0, -1], [0, 1, 2]), ([0, 1], [0, 5, 1])]
+)
+def test_indices_that_do_not_exist_are_refused(tmp_path, indices, indptr):
+    arrays = {"data": [1.0, 1.0], "indices": indices, "indptr": indptr, "shape": [2, 2]}
+    np.savez(tmp_path / "s.npz", format=np.array("csr"), **arrays)
+    with pytest.raises(InputError):
+        open_similarity(str(tmp_path / "s.npz")).aligned(["p", "q"])
+
+
 @pytest.mark.parametrize("name", ["s.npy", "s.npz"])
 def test_damaged_missing_and_object_arrays_are_refused(tmp_path, name):
     path = tmp_path / name

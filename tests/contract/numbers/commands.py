@@ -1,4 +1,4 @@
-"""Ranking through the installed command, and reading back what it wrote."""
+"""Ranking through the command line, in this process, and reading back what it wrote."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def built(tmp_path):
 
 @pytest.fixture(params=["memory", "sparse store"])
 def matrix(request, built):
-    """Return what makes the same matrix in each of the forms it can have."""
+    """Return what makes the same matrix in memory, and in a sparse store."""
 
     def make(values, **more):
         return built(
