@@ -40,7 +40,7 @@ def commands(command: click.Command, ctx: click.Context) -> Iterator[tuple[str, 
 
 def pages() -> dict[str, str]:
     """Return the pages by the names of their files."""
-    with click.Context(app, info_name="sfs") as ctx:
+    with click.Context(app, info_name="sfs", **app.context_settings) as ctx:
         return {f"{path.replace(' ', '-')}.1": page(path, of) for path, of in commands(app, ctx)}
 
 

@@ -16,7 +16,7 @@ from sfs_cli.options.rank import RankConfig
 from tests.running import run_here
 
 MOST = 25
-with click.Context(app) as _context:
+with click.Context(app, **app.context_settings) as _context:
     COMMANDS = dict(commands_of(app, _context))
 SHORTENED = [verb for verb, made in COMMANDS.items() if len(made.params) > MOST + 2]
 FLAGS = {o.name: o.flag for o in options_of(RankConfig)}

@@ -70,7 +70,7 @@ def test_commands_have_the_options_that_they_are_given(page: Path) -> None:
         if not words.startswith("sfs "):
             continue
         verbs = shlex.split(words)[1:]
-        group, context = app, click.Context(app, info_name="sfs")
+        group, context = app, click.Context(app, info_name="sfs", **app.context_settings)
         while isinstance(group, click.Group):  # sfs, then such as sfs shard
             name, found, verbs = group.resolve_command(context, verbs)
             context, group = click.Context(found, context, name), found

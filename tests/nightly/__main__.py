@@ -27,6 +27,9 @@ OF_THAT_TIME = (
 )
 
 
+SUITES = ("tests/unit", "tests/contract", "tests/cli", "tests/docs")
+
+
 def call(*command: str | Path | int, **variables: str | Path) -> None:
     """Run a command in the root of the project, whose output is shown as it comes."""
     words = [str(word) for word in command]
@@ -102,7 +105,7 @@ def interpreter(version: str) -> str:
 
 
 def orders() -> None:
-    """Run the README's tests in two random orders, with one worker and with two."""
+    """Run the tests of a landing in two random orders, with one worker and with two."""
     venv = ROOT / ".venv-nightly-orders"
     if not venv.is_dir():
         call(PYTHON, "-m", "venv", venv)
@@ -110,7 +113,7 @@ def orders() -> None:
     for seed in (1, 2):
         for workers in (1, 2):
             options = ("-n", workers, f"--randomly-seed={seed}")
-            call(ROOT / "tests" / "run.sh", *options, VENV=venv)
+            call(ROOT / "tests" / "run.sh", *options, *SUITES, VENV=venv)
 
 
 def calibration() -> None:
