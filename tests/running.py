@@ -38,13 +38,16 @@ def run_here(arguments: list[str], capfd: pytest.CaptureFixture[str]) -> Finishe
     return Finished(code, out, err)
 
 
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
 @contextmanager
 def handlers_restored() -> Iterator[None]:
     """Keep the handlers of the test runner, which the command line in this process replaces.
 
     `signal.signal` itself must do its work: processes that read files set handlers, too.
     """
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.getsignal(number) for number in SIGNALS}
     hook = sys.unraisablehook
     try:
         yield

@@ -39,13 +39,15 @@ DIGITS = 1e-10
 """How far two numbers may be apart, as a part of the larger one, ..."""
 ROUNDING = 16 * np.finfo(float).eps
 """... or of the largest one of their column."""
-PROBABILITIES = ("p_value", "q_value")
+PROBABILITIES = re.compile(r"(^|_)(p_value|q_value|p_adjusted)(_|$)")
 """Columns in which a number far below the largest one is worth as much."""
 OF_THE_RUN = re.compile(
     r"(.*_)?(seconds|started|finished|memory|bytes|sha256|digest|fingerprint|versions?)"
     r"|seconds_.*|command|path|home"
 )
 """Keys and columns whose values tell of the run, its machine and its folders, not of the result."""
+GONE = r"(.*: )?gone: (key (.*\.)?|file (.*/)?|\w+ )({})"
+"""How a difference reads that ``--gone`` forgives: a key or a file by the end of its path."""
 TIMEOUT = 300
 MOST = 8
 """Differences of a command that are told."""
@@ -91,6 +93,11 @@ class Ended:
     code: int | None
     out: bytes
     err: bytes
+
+    @property
+    def refused(self) -> bool:
+        """Whether it is an error of the user that is told."""
+        return self.code is not None and 1 < self.code < 126 and b"Traceback" not in self.err
 
     @property
     def said(self) -> str:
@@ -155,7 +162,8 @@ def apart(old: Any, new: Any, rounding: float = ROUNDING) -> np.ndarray:
     finite = np.abs(a[np.isfinite(a)])
     allowed = DIGITS * np.maximum(np.abs(a), np.abs(b)) + rounding * finite.max(initial=0)
     with np.errstate(invalid="ignore"):
-        return ~((np.abs(a - b) <= allowed) | (a == b) | (np.isnan(a) & np.isnan(b)))
+        near = np.isfinite(a) & np.isfinite(b) & (np.abs(a - b) <= allowed)
+        return ~(near | (a == b) | (np.isnan(a) & np.isnan(b)))
 
 
 def read_table(content: bytes, suffix: str) -> pd.DataFrame:
@@ -180,6 +188,8 @@ def compare_tables(old: pd.DataFrame, new: pd.DataFrame, found: Found) -> None:
     """Compare columns by their names, and rows by the first column whose texts are unique."""
     old.columns, new.columns = old.columns.map(str), new.columns.map(str)
     found.only("column", set(old), set(new))
+    if set(old) == set(new) and list(old) != list(new):
+        found.notes.append("the columns have another order")
     if len(old) != len(new):
         found.differences.append(f"{len(old)} rows, now {len(new)}")
         return
@@ -191,14 +201,14 @@ def compare_tables(old: pd.DataFrame, new: pd.DataFrame, found: Found) -> None:
         if set(old[key]) != set(new[key]):
             found.differences.append(f"other ids in {key}")
             return
-        if all("rank" in side and side["rank"].is_monotonic_increasing for side in (old, new)):
+        if all("rank" in side and counts_up(side["rank"]) for side in (old, new)):
             shared.remove("rank")  # told by the order
         compare_order(old, new, key, found)
         new = new.set_index(key).loc[old[key]].reset_index()
     for name in shared:
         one, other = old[name], new[name]
         if pd.api.types.is_numeric_dtype(one) and pd.api.types.is_numeric_dtype(other):
-            wrong = apart(one, other, 0 if name in PROBABILITIES else ROUNDING)
+            wrong = apart(one, other, 0 if PROBABILITIES.search(name) else ROUNDING)
         else:
             wrong = (one.astype(str) != other.astype(str)).to_numpy()
         if wrong.any():
@@ -206,6 +216,11 @@ def compare_tables(old: pd.DataFrame, new: pd.DataFrame, found: Found) -> None:
             where = f" of {old[key].iloc[at]}" if key else f", row {at + 1}"
             values = f"{one.iloc[at]}, now {other.iloc[at]}"
             found.differences.append(f"{name}{where}: {values} ({wrong.sum()} of {len(old)} rows)")
+
+
+def counts_up(column: pd.Series) -> bool:
+    """Tell whether a column is 1, 2, 3, ..."""
+    return column.tolist() == list(range(1, len(column) + 1))
 
 
 def compare_order(old: pd.DataFrame, new: pd.DataFrame, key: str, found: Found) -> None:
@@ -235,10 +250,13 @@ def compare_facts(old: Any, new: Any, found: Found, where: str = "") -> None:
             told.append(f"{where}: {len(old)} items, now {len(new)}")
         for i, (one, other) in enumerate(zip(old, new)):
             compare_facts(one, other, found, f"{where}[{i}]")
-    elif any(isinstance(side, int | float) for side in (old, new)):
-        alike = all(isinstance(side, int | float) for side in (old, new))
-        if not alike or apart([old], [new])[0]:
-            found.differences.append(f"{where}: {old!r}, now {new!r}")
+    elif not isinstance(old, str) or not isinstance(new, str):
+        floats = all(type(side) in (int, float) for side in (old, new)) and float in (
+            type(old),
+            type(new),
+        )
+        if apart([old], [new])[0] if floats else (old != new or type(old) is not type(new)):
+            found.differences.append(f"{where}: {str(old)[:80]}, now {str(new)[:80]}")
     elif old != new:
         found.notes.append(f"{where}: {str(old)[:80]!r}, now {str(new)[:80]!r}")
 
@@ -253,14 +271,13 @@ def compare_contents(old: bytes, new: bytes, suffix: str, found: Found) -> None:
         compare_facts(json.loads(old), json.loads(new), found)
     elif suffix == ".npz":
         with np.load(io.BytesIO(old)) as one, np.load(io.BytesIO(new)) as other:
-            found.only("arrays", set(one), set(other))
-            for name in sorted(set(one) & set(other)):
-                compare_arrays(one[name], other[name], name, found)
+            compare_parts(dict(one), dict(other), "array", found)
     elif suffix == ".h5ad":
         one, other = (read_h5ad(content) for content in (old, new))
         for part in ("obs", "var"):
             compare_tables(*(getattr(side, part).reset_index() for side in (one, other)), found)
-        compare_arrays(*(side.to_df().to_numpy() for side in (one, other)), "X", found)
+        for part in ("X", "layers", "obsm", "varm", "obsp", "varp"):
+            compare_parts(*(parts_of(side, part) for side in (one, other)), part, found)
         compare_facts(*(json.loads(json.dumps(s.uns, default=plain)) for s in (one, other)), found)
     else:
         found.notes.append("other bytes, not compared")
@@ -273,9 +290,29 @@ def read_h5ad(content: bytes) -> ad.AnnData:
         return ad.read_h5ad(file.name)
 
 
+def parts_of(data: ad.AnnData, part: str) -> dict[str, np.ndarray]:
+    """Return the matrices of a part by their names, dense ones."""
+    held = {"": data.X} if part == "X" else dict(getattr(data, part))
+    return {
+        name: np.asarray(value.toarray() if sparse.issparse(value) else value)
+        for name, value in held.items()
+    }
+
+
+def compare_parts(
+    old: dict[str, np.ndarray], new: dict[str, np.ndarray], what: str, found: Found
+) -> None:
+    """Compare arrays by their names."""
+    found.only(what, set(old), set(new))
+    for name in sorted(set(old) & set(new)):
+        compare_arrays(old[name], new[name], f"{what} {name}".strip(), found)
+
+
 def plain(value: Any) -> Any:
     """Return what json can write of an array, a number of NumPy or a table."""
-    return value.to_dict("list") if isinstance(value, pd.DataFrame) else np.asarray(value).tolist()
+    if isinstance(value, pd.DataFrame):
+        return value.to_dict("list")
+    return (value.toarray() if sparse.issparse(value) else np.asarray(value)).tolist()
 
 
 def compare_arrays(old: np.ndarray, new: np.ndarray, name: str, found: Found) -> None:
@@ -305,12 +342,12 @@ def compare(command: Command, number: int, sides: tuple[Side, Side]) -> Found:
             found.differences.append("one side has more steps")
         elif one.code != other.code:
             found.differences.append(f"exit code {one.code}, now {other.code}: {other.said}")
-        elif one.code is None or (one.code != 0) != command.refused:
+        elif not (other.refused if command.refused else other.code == 0):
             found.differences.append(f"both end with {one.code}: {other.said}")
-        elif kind := printed_kind(one.out):
+        elif kind := printed_kind(one.out) or printed_kind(other.out):
             compare_part("stdout", one.out, other.out, kind, found)
-        elif command.refused and one.said != other.said:
-            found.notes.append(f"{one.said!r}, now {other.said!r}")
+        elif (one.out, one.said) != (other.out, other.said) and (command.refused or one.out):
+            found.notes.append(f"other words: {one.said!r}, now {other.said!r}")
     names = [
         {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
         for folder in (old_folder, new_folder)
@@ -327,8 +364,8 @@ def compare_part(where: str, old: bytes, new: bytes, suffix: str, found: Found) 
     own = Found()
     try:
         compare_contents(old, new, suffix, own)
-    except (ValueError, OSError) as error:
-        own.differences.append(f"cannot be compared: {error}")
+    except Exception as error:  # of any library that reads it: the others are compared all the same
+        own.differences.append(f"cannot be compared: {error!r}")
     found.differences += [f"{where}: {text}" for text in own.differences]
     found.notes += [f"{where}: {text}" for text in own.notes]
 
@@ -478,6 +515,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, metavar="FILE", help="where the report goes")
     given = parser.parse_args(arguments)
     commands = read_commands(given.only)
+    if not commands:
+        parser.error(f"no command fits {given.only}")
+    try:
+        meant = re.compile(GONE.format(given.gone)) if given.gone else None
+    except re.error as error:
+        parser.error(f"--gone {given.gone}: {error}")
     for checkout in (given.old, given.new):
         if not (checkout / "sfs_cli").is_dir():
             parser.error(f"{checkout} has no folder sfs_cli")
@@ -490,8 +533,7 @@ def main(arguments: list[str] | None = None) -> int:
         )
         done = pool.map(lambda each: compare(each[1], each[0], (old, new)), enumerate(commands))
         found = {command.name: own for command, own in zip(commands, done)}
-    if given.gone:
-        meant = re.compile(rf"(.*: )?gone: \w+ (.*\.)?({given.gone})")
+    if meant is not None:
         for own in found.values():
             own.notes += [text for text in own.differences if meant.fullmatch(text)]
             own.differences = [text for text in own.differences if not meant.fullmatch(text)]

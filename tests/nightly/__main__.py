@@ -80,9 +80,13 @@ def nightly_tests() -> None:
 def newest_releases() -> None:
     """Run the README's tests with the newest releases on each Python of this machine."""
     found = [version for version in ("3.11", *NEWER) if interpreter(version)]
+    if not found:
+        raise OSError("there is no Python of 3.11 to 3.14 on this machine")
+    print("with Python", ", ".join(found))
     for version in found:
         venv = ROOT / f".venv-nightly-{version}"
-        shutil.rmtree(venv, ignore_errors=True)  # which has the newest releases of another night
+        if venv.exists():
+            shutil.rmtree(venv)  # it has the newest releases of another night
         call(
             *(ROOT / "tests" / "run.sh", "-m", "not any_python"),
             PYTHON=interpreter(version),

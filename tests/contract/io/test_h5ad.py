@@ -176,7 +176,7 @@ def test_graph_with_indices_that_do_not_exist_is_refused(part, value, tmp_path):
     graph = sparse.csr_matrix(np.ones((6, 6)))
     ad.AnnData(np.ones((6, 2)), obsp={"connectivities": graph}).write_h5ad(path)
     edit(path, set_item(f"obsp/connectivities/{part}", 3, value))
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError, match="damaged") as caught:
         read_inside(path, "obsp", "connectivities")
     assert str(path) in caught.value.where
 

@@ -8,11 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from anndata import AnnData
+from scipy.sparse import csr_matrix
 
 from tools.compare import (
     Found,
     compare_contents,
     compare_facts,
+    compare_part,
     compare_tables,
     main,
     read_commands,
@@ -46,6 +48,8 @@ def differences(old: pd.DataFrame, new: pd.DataFrame) -> list[str]:
         (ranking("abc", [3, 2, 1], status="ok"), ""),
         (ranking("abc", [3, 2, 1]).drop(columns="rank"), "gone: column rank"),
         (ranking("abc", [3, 2, 1]).assign(rank=[3, 2, 1]), "rank of a"),
+        (ranking("abc", [3, 2, 1]).assign(rank=[0, 1, 2]), "rank of a"),
+        (ranking("abc", [3, 2, float("inf")]), "score of c"),
     ],
 )
 def test_tables(new: pd.DataFrame, differs: str) -> None:
@@ -60,23 +64,72 @@ def test_only_tied_features_may_change_places() -> None:
     assert differences(tied, ranking("bac", [2, 3, 2]))
 
 
-def test_small_probabilities_are_worth_as_much_as_large_ones() -> None:
-    old, new = (ranking("abc", [3, 2, 1], p_value=[p, 0.5, 0.9]) for p in (1e-40, 1e-39))
-    assert differences(old, new) == ["p_value of a: 1e-40, now 1e-39 (1 of 3 rows)"]
+@pytest.mark.parametrize("name", ["p_value", "q_value_10", "sfs_p_value", "p_adjusted"])
+def test_small_probabilities_are_worth_as_much_as_large_ones(name: str) -> None:
+    old, new = (ranking("abc", [3, 2, 1], **{name: [p, 0.5, 0.9]}) for p in (1e-40, 1e-39))
+    assert differences(old, new) == [f"{name} of a: 1e-40, now 1e-39 (1 of 3 rows)"]
 
 
 def test_documents() -> None:
     found = Found()
     old = {"n": 3, "kind": "csr", "seconds": 2, "values": [1.0, 2.0], "row_norm": 1, "l": 2}
     new = {"n": 3, "kind": "csc", "seconds": 9, "values": [2.5], "row_norm": None, "k": 2}
+    old |= {"part": {"a": 1}, "seed": 12345678901234}
+    new |= {"part": None, "seed": 12345678901235}
     compare_facts(old, new, found)
     assert found.differences == [
         "gone: key .l",
+        ".part: {'a': 1}, now None",
         ".row_norm: 1, now None",
+        ".seed: 12345678901234, now 12345678901235",
         ".values: 2 items, now 1",
         ".values[0]: 1.0, now 2.5",
     ]
     assert found.notes == ["new: key .k", ".kind: 'csr', now 'csc'"]
+
+
+def contents_apart(old: bytes, new: bytes, suffix: str) -> list[str]:
+    found = Found()
+    compare_contents(old, new, suffix, found)
+    return found.differences
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"X": np.zeros((2, 2))}, "X: 4 of 4 values"),
+        ({"obsm": {"X_pca": np.ones((2, 1))}}, "obsm X_pca: 2 of 2 values"),
+        ({"obsm": {}}, "gone: obsm X_pca"),
+        ({"layers": {"l": csr_matrix(np.ones((2, 2)))}}, "layers l: 2 of 4 values"),
+        ({"uns": {"sfs": {"n": 3.5}}}, ".sfs.n: 2.5, now 3.5"),
+        ({"uns": {"sfs": {}}}, "gone: key .sfs.n"),
+    ],
+)
+def test_every_part_of_an_h5ad_is_compared(
+    change: dict[str, object], told: str, tmp_path: Path
+) -> None:
+    usual = {
+        "X": np.ones((2, 2)),
+        "obsm": {"X_pca": np.zeros((2, 1))},
+        "layers": {"l": csr_matrix(np.eye(2))},
+        "uns": {"sfs": {"n": 2.5}},
+    }
+    contents = []
+    for parts in (usual, usual | change):
+        AnnData(**parts).write_h5ad(tmp_path / "m.h5ad")
+        contents.append((tmp_path / "m.h5ad").read_bytes())
+    assert contents_apart(*contents, ".h5ad") == [told]
+
+
+def test_arrays_and_what_cannot_be_read(tmp_path: Path) -> None:
+    contents = []
+    for last in (1.0, np.inf):
+        np.savez(tmp_path / "s.npz", S=np.array([2.0, last]), n=np.array(3))
+        contents.append((tmp_path / "s.npz").read_bytes())
+    assert contents_apart(*contents, ".npz") == ["array S: 1 of 2 values"]
+    found = Found()
+    compare_part("s.npz", contents[0], contents[1][:50], ".npz", found)
+    assert "s.npz: cannot be compared: BadZipFile" in found.differences[0]
 
 
 def test_files(tmp_path: Path) -> None:
@@ -86,9 +139,8 @@ def test_files(tmp_path: Path) -> None:
         data = AnnData(np.ones((2, 2)), var=var, uns={"sfs": {"n": 2, "seconds": score}})
         data.write_h5ad(tmp_path / "m.h5ad")
         contents.append((tmp_path / "m.h5ad").read_bytes())
+    assert contents_apart(*contents, ".h5ad") == ["score of b: 1.0, now 2.0 (1 of 2 rows)"]
     found = Found()
-    compare_contents(contents[0], contents[1], ".h5ad", found)
-    assert found.differences == ["score of b: 1.0, now 2.0 (1 of 2 rows)"]
     compare_contents(b"<p>", b"<b>", ".html", found)
     assert found.notes == ["other bytes, not compared"]
 
@@ -147,3 +199,7 @@ def test_what_is_meant_to_be_gone_is_a_note(
     assert main(words) == 1
     assert "gone: column score" in capsys.readouterr().out
     assert main([*words, "--gone", "score"]) == 0
+    assert main([*words, "--gone", "core"]) == 1
+    for wrong in (["--gone", "a("], ["--only", "no such command"]):
+        with pytest.raises(SystemExit):
+            main([*words, *wrong])
