@@ -50,7 +50,6 @@ RECORDS = {
     "rank": provenance.RunRecord,
     "aggregate": provenance.AggregateRecord,
     "evaluate": provenance.EvaluateRecord,
-    "robustness": provenance.RobustnessRecord,
     "select": provenance.SelectRecord,
 }
 

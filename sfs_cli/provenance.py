@@ -315,34 +315,6 @@ class EvaluateRecord(JudgedRecord, total=False):
     sets: dict[str, int]
 
 
-class NoiseRecord(CommonRecord):
-    """What each ``run.json`` of `sfs robustness` has: the levels of noise and their draws."""
-
-    levels: list[float]
-    draws: int
-
-
-class RobustnessRecord(NoiseRecord, total=False):
-    """``run.json`` of `sfs robustness`; with ``--example`` only levels, draws and claims.
-
-    `noise_graph` says what the graph of noise is made of; `claims` is the part of the samples that
-    each claim of the figure holds for.
-    """
-
-    n_samples: int
-    n_features: int
-    n_scored: int
-    graph: dict[str, Any]
-    ranking: str
-    gamma: str
-    gamma_power: int
-    clusters: int | None
-    noise_graph: str
-    threads: int
-    passes: int
-    claims: dict[str, float]
-
-
 class ArtificialFacts(TypedDict):
     """The competition of `sfs select --artificial`.
 

@@ -133,7 +133,6 @@ _WHOLE = ("rank", "shard merge")
 _JUDGING = ("evaluate", "compare")
 _RANKINGS = (*_WHOLE, "aggregate")
 _OF_MULTIQC = (*_RANKINGS, *_JUDGING, "select")
-_ALL = (*_OF_MULTIQC, "robustness")
 
 FILES = {
     "ranking.*": File(
@@ -147,7 +146,9 @@ FILES = {
         "read and how",
         (*_RANKINGS, "report", "compare"),
     ),
-    "run.json": File("options, inputs and outputs with sha256, versions, time and memory", _ALL),
+    "run.json": File(
+        "options, inputs and outputs with sha256, versions, time and memory", _OF_MULTIQC
+    ),
     "sfs_mqc.json": File("a row for MultiQC", _RANKINGS),
     "sfs_evaluation_mqc.json": File("a row of each list for MultiQC", _JUDGING),
     "sfs_selection_mqc.json": File("a row for MultiQC", ("select",)),
@@ -347,49 +348,6 @@ FILES = {
             "seconds_in_folds": "mean time in a fold",
             "peak_memory_bytes": "of the whole process, the matrix included",
         },
-    ),
-    "robustness.tsv": File(
-        "how far noise changes scores and order",
-        ("robustness",),
-        "",
-        {
-            "noise": "in the graph, in the features, or both",
-            "level": "part of the noise in the mixture, or standard deviations",
-            "draw": "number of the draw of noise",
-            "laplacian_change": "spectral norm of the change of the normalized Laplacian",
-            "feature_change": "median distance between the unit vectors of a feature with and "
-            "without noise",
-            "resolved": "number of eigenvectors whose angle is bounded",
-            "score_change_median": "median absolute change of a score",
-            "score_change_max": "largest absolute change of a score",
-            "bound_median": "median of the bounds of Theorems 5 and 6",
-            "part_of_bound_median": "median of change over bound",
-            "part_of_bound_max": "largest change over bound",
-            "within_bound": "share of the features whose change is within the bound",
-            "sharp_bound_median": "median of the sharp bounds",
-            "part_of_sharp_median": "median of change over sharp bound",
-            "part_of_sharp_max": "largest change over sharp bound",
-            "within_sharp": "share of the features whose change is within the sharp bound",
-            "kendall_tau": "Kendall's tau of the orders with and without noise",
-            "first_N_kept": "share of the first N features that stay among the first N",
-        },
-    ),
-    "example.tsv": File(
-        "the scores of one sample of the synthetic case of Figure 2.3",
-        ("robustness",),
-        "`--example`",
-        {
-            "level": "the level of noise",
-            "ranking": "phi1, phi2 or phi3",
-            "gamma_power": "the power of the eigenvalues",
-            "FEATURE": "the score of each feature, F1 and on",
-        },
-    ),
-    "claims.tsv": File(
-        "the claims about Figure 2.3",
-        ("robustness",),
-        "`--example`",
-        {"claim": "in words", "samples": "share of the samples in which it holds"},
     ),
     "selected.txt": File("the chosen features, best first, one id a line", ("select",)),
     "selected.tsv": File("their rows of the ranking", ("select",)),

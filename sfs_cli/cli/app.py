@@ -44,7 +44,6 @@ VERBS = {
     "aggregate": "Aggregate several rankings into one.",
     "evaluate": "Measure what a ranking is worth: accuracy on unseen samples, known sets.",
     "compare": "Compare methods and rankings on one matrix.",
-    "robustness": "Measure how far noise changes the scores of SPEC, beside its bounds.",
     "select": "Choose how many features of a ranking to take, and write the list.",
     "report": "Make the page of a ranking again, without ranking.",
     "fuse": "Fuse knowledge sources into one similarity between samples.",

@@ -44,7 +44,7 @@ QUESTIONS = (READ, ASKED, SURE, WRITTEN, "Running")
 WHOLE = ("rank", "plan", "shard init")
 RANKING = (*WHOLE, "evaluate")
 ON_SOURCE = (*RANKING, "fuse")
-ON_MATRIX = (*ON_SOURCE, "compare", "robustness")
+ON_MATRIX = (*ON_SOURCE, "compare")
 READING = (*ON_MATRIX, "convert", "inspect")
 
 

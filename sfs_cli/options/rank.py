@@ -74,7 +74,6 @@ _WRITING = ("rank", "shard merge")
 _TABLES = {
     "evaluate": "evaluation.tsv",
     "compare": "curves.tsv",
-    "robustness": "robustness.tsv",
     "select": "selected.tsv",
 }
 """Those that write other tables than a ranking, and such a table."""
@@ -83,15 +82,14 @@ _SHARDS = ("shard run", "shard merge")
 
 _input = partial(option, section="Input", verbs=ON_MATRIX)
 _reading = partial(option, section="Input", verbs=READING)
-_labels = partial(option, section="Input", verbs=(*RANKING, "compare", "robustness", "inspect"))
+_labels = partial(option, section="Input", verbs=(*RANKING, "compare", "inspect"))
 _method = partial(option, section="Method", verbs=RANKING)
 _own = partial(_method, takers=catalog.takers, taken_by="method")
-_spec = partial(_own, verbs=(*RANKING, "robustness"))
 _sources = partial(option, section="Knowledge sources", verbs=ON_SOURCE, needs=("source",))
 _fusion = partial(_sources, takers=weightings.taking, taken_by="weights")
 _TWO_GRAPHS = "these are two sample graphs"
 _SIMILARITY_SOURCE = f"{_TWO_GRAPHS}; a similarity can be a source, NAME=similarity:FILE"
-_graph = partial(option, section="Sample graph", verbs=(*RANKING, "robustness"), lead=True)
+_graph = partial(option, section="Sample graph", verbs=RANKING, lead=True)
 _table = partial(option, section="Output", verbs=("rank", "shard init", "aggregate"))
 _page = partial(option, section="Output", verbs=("rank", "shard init", "report"), for_out=True)
 _output = partial(option, section="Output", in_result=False)
@@ -353,40 +351,23 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         words=("error", "intersect", "union"),
     )
 
-    ranking: str | None = _spec("Score to compute.", by_verb={"robustness": {"first": ASKED}})
-    gamma: str | None = _spec(
+    ranking: str | None = _own("Score to compute.")
+    gamma: str | None = _own(
         "Function of the eigenvalues of the graph, or weight of the regularization (rfs).",
         metavar="VALUE",
-        by_verb={
-            "robustness": {
-                "help": "Function of the eigenvalues of the graph.",
-                "takers": None,
-                "metavar": "",
-                "words": METHODS["spec"].choices["gamma"],
-                "default_text": METHODS["spec"].options["gamma"],
-            }
-        },
     )
-    gamma_power: int | None = _spec(
+    gamma_power: int | None = _own(
         "Power of the eigenvalues.",
         metavar="R",
         least=1,
         most=MAX_GAMMA_POWER,
         excludes={"gamma=exp": "it is for --gamma power"},
     )
-    clusters: int | None = _spec(
+    clusters: int | None = _own(
         "Number of clusters of the samples (spec: with phi3).",
         metavar="K",
         least=1,
         default_text="spec: by the eigengap; qalpha: the number of classes, else 6",
-        by_verb={
-            "robustness": {
-                "help": "Number of clusters of the samples, with --ranking phi3.",
-                "takers": None,
-                "first": ASKED,
-                "default_text": "by the eigengap",
-            }
-        },
         excludes=dict.fromkeys(("ranking=phi1", "ranking=phi2"), "it is for --ranking phi3"),
     )
     select: int | None = _own(
@@ -514,7 +495,7 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
     accept: tuple[str, ...] = option(
         "Warnings that are not to be given, such as raw-values,outliers.",
         section="Running",
-        verbs=("rank", "shard init", "fuse", "evaluate", "compare", "robustness"),
+        verbs=("rank", "shard init", "fuse", "evaluate", "compare"),
         in_result=False,
         default=(),
         metavar="NAMES",
@@ -560,7 +541,7 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
     block_size: int | None = option(
         "Number of features per block; another one may change the last digits of scores.",
         section="Running",
-        verbs=(*RANKING, "compare", "robustness"),
+        verbs=(*RANKING, "compare"),
         least=1,
         default_text="by the shape",
     )

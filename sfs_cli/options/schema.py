@@ -24,7 +24,6 @@ from sfs_cli.options.fields import (
 from sfs_cli.options.graph import GRAPHS
 from sfs_cli.options.rank import RankConfig
 from sfs_cli.options.report import ReportConfig
-from sfs_cli.options.robustness import RobustnessConfig
 from sfs_cli.options.select import SelectConfig
 from sfs_cli.options.source import KINDS, NAME, SOURCE_OPTIONS
 
@@ -176,7 +175,7 @@ def reference(further: Mapping[str, Sequence[tuple[str, str]]]) -> str:
     parts += ["## sfs aggregate", _table(options_of(AggregateConfig))]
     evaluation = [o for o in options_of(EvaluateConfig) if o.section == "Evaluation"]
     parts += ["## sfs evaluate", _table(evaluation)]
-    for config in (CompareConfig, RobustnessConfig, ReportConfig):
+    for config in (CompareConfig, ReportConfig):
         alone = [o for o in options_of(config) if o.verbs == (config.VERB,)]
         parts += [f"## sfs {config.VERB}", _table(alone)]
     own = [o for o in options_of(SelectConfig) if "select" in o.verbs and o not in evaluation]

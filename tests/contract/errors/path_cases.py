@@ -27,7 +27,7 @@ class Taken:
         return f"{self.verb} {self.flag or self.name.upper()}"
 
 
-LEAVING = ("plan", "robustness", "config check")
+LEAVING = ("plan", "config check")
 """Commands that the next version does not have."""
 
 

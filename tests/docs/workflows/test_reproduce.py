@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import sfs_cli
 from tests.docs.workflows.commands import WORKFLOWS
 
 pytestmark = pytest.mark.any_python
@@ -18,15 +19,20 @@ pytestmark = pytest.mark.any_python
 PROGRAM = WORKFLOWS / "reproduce" / "reproduce.py"
 
 
-@pytest.fixture(scope="module")
-def program() -> ModuleType:
-    spec = util.spec_from_file_location("reproduce", PROGRAM)
+def loaded(name: str) -> ModuleType:
+    """Import a program of this folder."""
+    spec = util.spec_from_file_location(name, WORKFLOWS / "reproduce" / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = util.module_from_spec(spec)
-    sys.modules["reproduce"] = module
+    sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def program() -> ModuleType:
+    return loaded("reproduce")
 
 
 @pytest.fixture(scope="module")
@@ -133,3 +139,30 @@ def test_halves_have_two_samples_of_each_class(program):
         assert np.array_equal(np.sort(np.r_[train, test]), np.arange(40))
         assert len(train) == 20
         assert np.bincount(codes[train]).min() >= 2
+
+
+def test_noise_changes_scores_within_both_bounds(capsys: pytest.CaptureFixture[str]) -> None:
+    """Every row says so, and the claims that hold in all samples of the README hold here."""
+    noise = loaded("noise")
+    assert noise.main(["--samples", "2"]) == 0
+    rows = [line.strip("| ").split(" | ") for line in capsys.readouterr().out.splitlines()]
+    held = {row[0]: float(row[1]) for row in rows if len(row) == 2 and row[1][:1].isdigit()}
+    assert len(held) == 13
+    assert held["the leading eigenvalues grow"] == 1
+    assert held["phi1 keeps them apart longer with lambda^3"] == 0
+    bounds = [row for row in rows if len(row) == 8 and row[0].startswith("phi")]
+    assert len(bounds) == 6 * 3 * 3
+    assert {row[-1] for row in bounds} == {"100%"}
+
+
+def test_scores_under_noise_begin_as_those_of_the_program() -> None:
+    noise = loaded("noise")
+    features = noise.sample([1])
+    found = noise.measure(features).scores[0]
+    S = noise.kernel(features[:3])
+    for i, p in np.ndindex(3, 2):
+        how = {"ranking": f"phi{i + 1}", "gamma_power": noise.POWERS[p]}
+        how |= {"clusters": 3} if i == 2 else {}
+        ranked = sfs_cli.rank(features.T, similarity=S, method="spec", dtype="float64", **how)
+        expected = ranked.table.sort_values("feature")["score"]
+        np.testing.assert_allclose(found[i, p], expected, rtol=1e-9)
