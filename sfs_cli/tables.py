@@ -291,7 +291,7 @@ FILES = {
     "enrichment.tsv": File(
         "hypergeometric tests of gene sets among the first or the selected features",
         (*_WHOLE, *_JUDGING, "select"),
-        "`--sets`, or sources with sets, where `preranked.tsv` does not take its place",
+        "`--sets`, or sources with sets",
         {
             **_LIST,
             "set": "the gene set",
@@ -301,24 +301,6 @@ FILES = {
             "p_value": "of an overlap as large or larger",
             "q_value": "adjusted by Benjamini and Hochberg over all sets",
             "members": "the genes of the overlap, with `;` between them",
-        },
-    ),
-    "preranked.tsv": File(
-        "preranked enrichment (GSEA) of gene sets along the whole ranking",
-        (*_WHOLE, *_JUDGING, "select"),
-        "`--sets` or sources with sets, where two classes give a direction, or `--enrichment "
-        "preranked`",
-        {
-            "list": "the ranking of all samples",
-            "sets": "the file or the source of the sets",
-            "set": "the gene set",
-            "size": "number of its genes that are ranked",
-            "es": "enrichment score: the largest deviation of the running sum",
-            "nes": "over the mean of random sets of the same size and sign",
-            "p_value": "of a score as far from 0, by random sets of the same size and sign",
-            "q_value": "of the NES, adjusted by Benjamini and Hochberg over all sets",
-            "direction": "the class that its genes are higher in; `top` without a direction",
-            "leading_edge": "the genes up to the largest deviation, best first, with `;` between",
         },
     ),
     "overlap.tsv": File(

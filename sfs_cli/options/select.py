@@ -126,9 +126,6 @@ class SelectConfig(TableFields, FoldFields, EnrichmentFields, OutputFields, Reso
             what = f"{given} are {len(rules)} rules" if rules else "no rule says how many to take"
             choices = ", ".join(RULES.values())
             raise self.error(what, f"give exactly one of {choices}", *(rules or RULES))
-        if self.enrichment != "auto" and not self.sets:
-            what = "--enrichment has no effect: there are no sets"
-            raise self.error(what, "give --sets FILE", "enrichment", "sets")
 
     @property
     def rule(self) -> str:

@@ -37,16 +37,9 @@ from sfs_cli.evaluation.measures import (
 )
 from sfs_cli.evaluation.verdict import corrected_interval
 from sfs_cli.features.covariates.step import CovariateStep
-from sfs_cli.features.enrichment.step import (
-    PRERANKED,
-    name_of_sets,
-    signed_metric,
-    test_made,
-    tested_sets,
-)
 from sfs_cli.graph.distances import GRAM
 from sfs_cli.io.knowledge.gene_sets import read_gene_list, read_sets
-from sfs_cli.io.results.writers import Row, table_bytes
+from sfs_cli.io.results.writers import table_bytes
 from sfs_cli.logs import AT_ONCE, Messages
 from sfs_cli.methods.shared import require_sklearn
 from sfs_cli.options.compare import ALL, RANDOM, VARIABLE
@@ -174,7 +167,6 @@ class Evaluated:
     lists: list[Candidate] = field(default_factory=list)  # those of all samples
     costs: dict[str, Cost] = field(default_factory=dict)  # of the rankings that were made
     enriched: list[tuple[str, str, int, Enrichment]] = field(default_factory=list)
-    preranked: list[Row] = field(default_factory=list)  # of the table
     facts: dict[str, Any] = field(default_factory=dict)
 
 
@@ -209,8 +201,7 @@ def _paths(config: EvaluateConfig) -> list[Path]:
 def table_names(config: JudgeConfig, first: str) -> list[str]:
     """Return the names of the tables that are written, the first of them with the measures."""
     of_folds = [VERDICTS, FOLDS] if config.labels is not None else []
-    tests = config.sets and config.enrichment != "preranked"
-    return [first, *of_folds] + [ENRICHMENT] * bool(tests) + [EVALUATED, *outputs.FOR_MULTIQC]
+    return [first, *of_folds] + [ENRICHMENT] * bool(config.sets) + [EVALUATED, *outputs.FOR_MULTIQC]
 
 
 def tables_of(found: Evaluated, config: JudgeConfig, first: str) -> outputs.Tables:
@@ -223,8 +214,6 @@ def tables_of(found: Evaluated, config: JudgeConfig, first: str) -> outputs.Tabl
     }
     names = table_names(config, first)
     tables = {name: make[name](found, config.digits) for name in names if name in make}
-    if found.preranked:
-        tables[PRERANKED] = table_bytes(header(PRERANKED), found.preranked, config.digits)
     return tables | files_for_multiqc(found, config)
 
 
@@ -300,8 +289,6 @@ class Evaluation(FoldRankings):
         self.config, self.given, self.in_folds = config, given, in_folds
         self.drivers = None if config.drivers is None else read_gene_list(Path(config.drivers))
         self.sets = read_sets(config.sets) if config.sets else None
-        # those that are tested among the first features of each list
-        self.among_first = None if config.enrichment == "preranked" else self.sets
         self.ids = run.matrix.ids.features
         m = run.matrix.n_features
         there = f"the matrix has {counted(m, 'feature')}"
@@ -364,7 +351,7 @@ class Evaluation(FoldRankings):
                 self.lengths = tuple(sorted({*self.lengths, *short}))
             self._warn_of_leakage()
             self._check_sets(variable)
-            if self.among_first is not None:
+            if self.sets is not None:
                 self.log.note(
                     "--sets: over-representation among the first features of each list "
                     "(hypergeometric test)"
@@ -389,12 +376,6 @@ class Evaluation(FoldRankings):
         with memory_of.measured_peak() as peak:
             ranking = self.ranked(self.runs[name], "", self.labels, self._label(name))
             self.found.costs[name] = Cost(time.perf_counter() - started, peak())
-        how, sets = self.config.enrichment, self.sets
-        if sets and how != "overrepresentation" and (how != "auto" or signed_metric(ranking)[1]):
-            of = name_of_sets(self.config.sets)
-            made, rows = tested_sets(ranking, of, sets, "preranked", self.config.seed, None)
-            self.found.preranked += [(name, *row) for row in rows]
-            self.log.note(f"{name}: {test_made(made)}")
         return _scored(ranking)
 
     def _variable(self, run: Run, of: str = "") -> np.ndarray:
@@ -530,15 +511,14 @@ class Evaluation(FoldRankings):
                 Measured(each.name, each.selection, k, measure, "", value)
                 for (k, measure), value in sums.items()
             ]
-            if self.among_first is not None and each.name not in (VARIABLE, RANDOM):
+            if self.sets is not None and each.name not in (VARIABLE, RANDOM):
                 chosen = each.orders[0]
                 # those of the list, and after them the other features that take part
                 order = np.concatenate([chosen, np.setdiff1d(variable, chosen)])
                 names = [self.ids[i] for i in order.tolist()]
                 for k in self._lengths_of(each):
                     self.found.enriched += [
-                        (each.name, each.selection, k, t)
-                        for t in enrichment(names, k, self.among_first)
+                        (each.name, each.selection, k, t) for t in enrichment(names, k, self.sets)
                     ]
         if K is not None and self.labels is not None and self.by_class:
             agreement = clustering(points_of(K), self.labels.codes, self.config.seed)

@@ -94,7 +94,7 @@ def run(config: ReportConfig, messages: Messages) -> None:
             f"--out {target} is a folder", hint="give the name of a file, such as page.html"
         )
     with outputs.claimed(held[0], messages, option=held[1]):
-        data = data_of(made, result, messages, config.sets, config.enrichment)
+        data = data_of(made, result, messages, config.sets)
         files = {target: shown(render(data)).encode()} if alone is None else {}
         if config.figures is not None:
             drawn = figures_of(data)
@@ -264,7 +264,6 @@ def data_of(
     result: Result,
     messages: Messages,
     sets: Sequence[str] = (),
-    how: str = "auto",
 ) -> ReportData:
     """Return the page's contents of a ranking made so, with the tests of further `sets`."""
     record = cast(RunRecord, result.record)
@@ -293,7 +292,7 @@ def data_of(
     tested = []
     if sets:
         name, given = given_sets(sets, ranking.feature, config.matrix)
-        tested = [tested_sets(ranking, name, given, how, config.seed, None)[0] | {"given": True}]
+        tested = [tested_sets(ranking, name, given, None)[0] | {"given": True}]
     with _recorded(result):
         if tested:
             known = record["knowledge"]

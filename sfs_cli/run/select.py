@@ -23,9 +23,7 @@ from sfs_cli.evaluation.curve import Curve, chance_accuracy, curve_of
 from sfs_cli.features import against, doubts_about_samples, without_effect_on_order
 from sfs_cli.features.enrichment.step import (
     OVERREPRESENTED,
-    PRERANKED,
     given_sets,
-    signed_metric,
     tested_sets,
 )
 from sfs_cli.features.pruning.step import PruningStep
@@ -380,39 +378,22 @@ def select(
 def _test_sets(
     config: SelectConfig, result: Result, rows: np.ndarray, name: str, sets: Any, log: Messages
 ) -> outputs.Tables:
-    """Test sets among the selected rows, of two directions also apart, and along the ranking.
-
-    Return the tables by their names.
-    """
-    order, columns, how = result.order, result.table.columns, config.enrichment
+    """Test sets among the selected rows, of two directions also apart; return the table."""
+    order, columns = result.order, result.table.columns
     ranking = _ranking(result.features, order, np.arange(len(order)))
-    if "score" in columns:
-        score = np.array(parse_numbers(result.table, "score"))[order]
-        # not by the last one, which may be a repetition of the best that was moved there
-        ranking = replace(ranking, score=score, larger_is_better=bool(score[0] > score.min()))
     higher = np.array(columns.get("direction", [""] * len(result.features)))[order]
-    names, codes = np.unique(higher, return_inverse=True)
-    ranking.extra["direction"] = Picked(names.tolist(), codes)
-    ends, chosen = signed_metric(ranking)[1], np.isin(order, rows)
-    parts = {"selected": chosen}
-    parts |= {f"selected, higher in {end}": chosen & (higher == end) for end in ends}
-    tests = {}
-    for part, first in parts.items() if how != "preranked" else ():
+    ends = sorted({*higher.tolist()} - {""}, reverse=True)
+    parts = {"selected": np.isin(order, rows)}
+    if len(ends) == 2:
+        parts |= {f"selected, higher in {e}": parts["selected"] & (higher == e) for e in ends}
+    cells: list[Row] = []
+    for part, first in parts.items():
         ahead = ranking.reordered(np.argsort(~first, kind="stable"))
-        tests[part] = tested_sets(
-            ahead, name, sets, "overrepresentation", config.seed, int(first.sum())
-        )
-    if how == "preranked" or (how == "auto" and ends):
-        tests["ranking"] = tested_sets(ranking, name, sets, "preranked", config.seed, None)
-    tables: dict[str, list[Row]] = {}
-    for part, (facts, cells) in tests.items():
-        table = PRERANKED if part == "ranking" else OVERREPRESENTED
-        tables.setdefault(table, []).extend((part, *row) for row in cells)
-        ordered = sorted(facts["best"], key=lambda each: each["p_value"])[:BEST]  # of both ends
-        best = [f"{each['set']} (q-value {each['q_value']:.2g})" for each in ordered]
-        log.note(f"sets of {name}, {table}, {part}: best {'; '.join(best) or 'none'}")
-    digits = config.digits
-    return {table: table_bytes(header(table), cells, digits) for table, cells in tables.items()}
+        facts, tests = tested_sets(ahead, name, sets, int(first.sum()))
+        cells += [(part, *row) for row in tests]
+        best = [f"{t['set']} (q-value {t['q_value']:.2g})" for t in facts["best"][:BEST]]
+        log.note(f"sets of {name}, {part}: best {'; '.join(best) or 'none'}")
+    return {OVERREPRESENTED: table_bytes(header(OVERREPRESENTED), cells, config.digits)}
 
 
 def _ranking(names: Sequence[str], features: np.ndarray, score: np.ndarray) -> Ranking:

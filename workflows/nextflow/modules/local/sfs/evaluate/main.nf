@@ -13,7 +13,6 @@ process SFS_EVALUATE {
     tuple val(meta), path("${prefix}.folds.tsv"), emit: folds, optional: true
     tuple val(meta), path("${prefix}.verdicts.tsv"), emit: verdicts, optional: true
     tuple val(meta), path("${prefix}.enrichment.tsv"), emit: enrichment, optional: true
-    tuple val(meta), path("${prefix}.preranked.tsv"), emit: preranked, optional: true
     tuple val(meta), path("${prefix}.run.json"), emit: record
     tuple val("${task.process}"), val('sfs'), eval("sfs --version | sed 's/.* //'"), topic: versions, emit: versions_sfs
 
