@@ -9,23 +9,22 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import get_type_hints
 
 import click
+from option_tables import markdown, reference, value_schema
 
 from sfs_cli import provenance
 from sfs_cli.catalog import METHODS, Method
-from sfs_cli.cli.app import VERBS, app
-from sfs_cli.cli.config import commands_of, further_options
+from sfs_cli.cli.app import VERBS, app, commands_of
 from sfs_cli.errors import ExitCode
 from sfs_cli.io.matrix.base import FORMATS
 from sfs_cli.methods.base import Status
 from sfs_cli.options.fields import flag, spelled
 from sfs_cli.options.graph import GRAPHS
 from sfs_cli.options.guards import GUARDS
-from sfs_cli.options.schema import markdown, reference, value_schema
 from sfs_cli.options.source import KINDS
 from sfs_cli.options.weightings import WEIGHTINGS
 from sfs_cli.ranking.aggregations import AGGREGATIONS
@@ -90,7 +89,7 @@ def sheet_options() -> str:
 
 
 def options() -> str:
-    """Return the commands, and what `sfs config reference` prints."""
+    """Return the commands and their options."""
     title, rest = reference(further_options()).split("\n", 1)
     commands = markdown(("command", "what it does"), [(f"`sfs {v}`", t) for v, t in VERBS.items()])
     with click.Context(app) as ctx:
@@ -102,14 +101,29 @@ def options() -> str:
     return "\n\n".join(
         [
             title,
-            "`sfs COMMAND --help-all` prints the options of a command, `sfs config reference` this "
-            "reference, and `sfs config schema` a JSON Schema of configuration files.",
+            "`sfs COMMAND --help-all` prints the options of a command.",
             "## Commands",
             commands,
             markdown(("command of a group", "what it does"), inner),
             rest.strip(),
         ]
     )
+
+
+def further_options() -> dict[str, list[tuple[str, str]]]:
+    """Return the options that no configuration declares, by command: flags and help."""
+    with click.Context(app) as ctx:
+        further = {verb: list(own_options(made)) for verb, made in commands_of(app, ctx)}
+    return {verb: own for verb, own in further.items() if own}
+
+
+def own_options(made: click.Command) -> Iterator[tuple[str, str]]:
+    """Yield the options of a command that no configuration declares."""
+    known = getattr(made, "declared", ())
+    for parameter in made.params:
+        if isinstance(parameter, click.Option) and parameter.name not in known:
+            text = (parameter.help or "") + (" (required)" if parameter.required else "")
+            yield ", ".join([*parameter.opts, *parameter.secondary_opts]), text
 
 
 def methods() -> str:

@@ -102,13 +102,6 @@ class SolverFacts(TypedDict, total=False):
     objective: list[float]
 
 
-class NextRun(TypedDict):
-    """A run that is worth making: its command line, and why in a sentence."""
-
-    command: str
-    reason: str
-
-
 class StableFeatures(TypedDict):
     """How many features are selected in so large a share of the subsets, and of the first ones.
 
@@ -236,7 +229,6 @@ class RunFacts(ScoringFacts, PartFacts):
     plan: PlanFacts
     passes: list[PassFacts]
     labels: LabelFacts
-    next_runs: list[NextRun]
 
 
 class PageFacts(TypedDict):

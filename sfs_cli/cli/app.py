@@ -49,16 +49,10 @@ VERBS = {
     "fuse": "Fuse knowledge sources into one similarity between samples.",
     "inspect": "Describe a matrix file and how it would be read.",
     "convert": "Convert a matrix to a store, which is faster to read.",
-    "config": "Check a configuration file, or describe all options.",
     "methods": "List the methods: what each needs, costs and cites.",
-    "doctor": "Check this installation, and say what it has.",
-    "completion": "Print the script that completes options and values in your shell.",
-    "help": "Explain a topic: which method, counts, sources, clusters, p-values, how many genes.",
 }
 """The commands in the order of the help, each a module of this package with a `command`."""
 
-COMPLETE = "_SFS_COMPLETE"
-"""The variable by which a shell asks for completions, as click has it."""
 BLAS_VARIABLES = (
     "OPENBLAS_NUM_THREADS",
     "MKL_NUM_THREADS",
@@ -160,13 +154,6 @@ def run(arguments: Sequence[str] | None = None) -> int:
     for name in BLAS_VARIABLES:  # blocks run in parallel, each on one thread
         os.environ[name] = "1"
     words = sys.argv[1:] if arguments is None else arguments
-    # taken out: click looks for it too, and ends in silence where no shell has set it
-    asked = os.environ.pop(COMPLETE, "")
-    if asked and not words and arguments is None:
-        from sfs_cli.cli.shells import answer
-
-        if (code := answer(app, COMPLETE, asked)) is not None:
-            return code
     from sfs_cli.run.caches import compiled_code_kept
 
     reserve_little()

@@ -11,7 +11,6 @@ import click
 from click.core import ParameterSource
 
 from sfs_cli.cli.limits import check_address_space
-from sfs_cli.cli.values import Text
 from sfs_cli.errors import InputError, UsageError, counted
 from sfs_cli.options.fields import (
     QUESTIONS,
@@ -53,6 +52,10 @@ GIVEN = "sfs_cli.given"
 """The key of a context for the words after the command."""
 
 
+PATH = click.Path(readable=False)
+"""A path whose names a shell completes; what is wrong with it is told where it is used."""
+
+
 class SectionOption(click.Option):
     """An option with the headings that it is listed under, as in declarations."""
 
@@ -65,7 +68,7 @@ class SectionOption(click.Option):
         **facts: Any,
     ) -> None:
         if path:
-            facts.setdefault("type", Text(path))
+            facts.setdefault("type", PATH)
         super().__init__(*arguments, **facts)
         self.section, self.first = section, first
         self.path = path  # what its path is used for, as in declarations
@@ -107,7 +110,7 @@ class PathArgument(click.Argument):
     """An argument that no configuration declares: a path, and what it is used for."""
 
     def __init__(self, *arguments: Any, path: str, **facts: Any) -> None:
-        super().__init__(*arguments, type=Text(path), **facts)
+        super().__init__(*arguments, type=PATH, **facts)
         self.path = path
 
 
@@ -208,7 +211,7 @@ class Command(click.Command):
         for argument in params:
             found = self.declared.get(str(argument.name))
             if isinstance(argument, click.Argument) and found is not None:
-                argument.type = Text(found.path, found)
+                argument.type = PATH if found.path else click.STRING
         listed = [*([_CONFIG, _STRICT] if file else []), *declared, *params, *_MESSAGES]
         listed.sort(key=lambda parameter: isinstance(parameter, click.Option))  # arguments first
         self.shortened = len(listed) >= FEW  # beside --help
@@ -407,7 +410,7 @@ def _click_option(o: Option) -> SectionOption:
         facts["default"] = o.default
     return SectionOption(
         [o.flag, o.name],
-        type=o.type if o.type in (int, float) else Text(o.path, o),
+        type=o.type if o.type in (int, float) else PATH if o.path else str,
         multiple=o.repeated,
         required=o.default is ...,
         **facts,

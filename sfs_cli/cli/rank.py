@@ -9,23 +9,13 @@ from sfs_cli.cli.streams import write_result, write_stdout
 from sfs_cli.errors import ConflictError
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
-from sfs_cli.options.fields import ASKED
 
 
 @click.command(cls=Command, verb="rank", file=True)
 @click.argument("matrix", metavar="[MATRIX]", required=False)
 @own("--dry-run", section="Running", is_flag=True, help="Print the plan and stop.")
-@own(
-    "--guide",
-    section="Running",
-    first=ASKED,
-    is_flag=True,
-    help="Read the input, print the runs that are worth making, and stop.",
-)
 @json_option("Print run.json on stdout.")
-def command(
-    config: RankConfig, messages: Messages, as_json: bool, dry_run: bool, guide: bool
-) -> None:
+def command(config: RankConfig, messages: Messages, as_json: bool, dry_run: bool) -> None:
     """Rank the features of MATRIX by their consistency with a sample graph.
 
     MATRIX is CSV, TSV or TXT (also .gz, .zst), FILE.xlsx:SHEET, Parquet, Feather, GCT, a series
@@ -41,20 +31,12 @@ def command(
     sfs rank expression.csv --method fisher --labels labels.tsv:tissue > fisher.tsv
     sfs rank --config run.yaml
     """
-    asked = [("guide", guide), ("dry_run", dry_run), ("as_json", as_json)]
-    first, *others = [name for name, given in asked if given] or [""]
-    if others:
-        flags = {"guide": "--guide", "dry_run": "--dry-run", "as_json": "--json"}
+    if dry_run and as_json:
         raise ConflictError(
-            f"{flags[others[0]]} has no effect with {flags[first]}",
+            "--json has no effect with --dry-run",
             hint="leave one of them out",
-            option=(others[0], first),
+            option=("as_json", "dry_run"),
         )
-    if guide:
-        from sfs_cli.run.guide import guide as next_runs
-
-        write_stdout(next_runs(config, messages))
-        return
     if dry_run:
         from sfs_cli.run.estimate import estimate
 

@@ -10,7 +10,6 @@ from sfs_cli.options.fields import Config, Refusal, options_of
 
 if TYPE_CHECKING:
     from sfs_cli.catalog import Method
-    from sfs_cli.features.proposal import Proposal, Seen
     from sfs_cli.features.step import Step
     from sfs_cli.run.cohort import Cohort
     from sfs_cli.store.matrix import Matrix
@@ -38,8 +37,6 @@ class Feature(NamedTuple):
     # options of `sfs select` that it does not go with, and what is wrong: `--cv ...`
     against: Mapping[str, str] = {}
     untested: str = ""  # why methods that test by classes have no p-values with it
-    # the run with it that is worth making: for what was asked for, and with the default method
-    propose: Callable[[Any, Any, Seen], Proposal | None] = lambda *_: None
 
     @property
     def option(self) -> str:

@@ -139,6 +139,5 @@ class ReportData:
     tables: Sequence[Table] = ()
     facts: Sequence[tuple[str, Sequence[tuple[str, str]]]] = ()  # heading, names and values
     warnings: Sequence[str] = ()
-    next_runs: Sequence[tuple[str, str]] = ()  # worth making: the command, and why
     reference: str = ""  # what to cite; a DOI in it becomes a link
     downloads: Sequence[tuple[str, str]] = ()  # files beside the page: name, description

@@ -1,72 +1,24 @@
-"""The files that a configuration names, and ``sfs config check``, which looks for them."""
+"""The files that a configuration names."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 from sfs_cli.display import shown
-from sfs_cli.errors import CHECK_PATH, InputError, near
+from sfs_cli.errors import InputError
 from sfs_cli.io.files.text import split_member
 from sfs_cli.io.given import given
 from sfs_cli.io.knowledge.gene_sets import split_set_spec
 from sfs_cli.io.knowledge.sample_columns import is_inside, split_label_spec
 from sfs_cli.io.matrix.quantifiers import sample_names
 from sfs_cli.options.fields import names_file, options_of, texts_of
-from sfs_cli.options.files import ConfigFile
 from sfs_cli.options.paths import READS, STANDARD_INPUT, is_there, split_part
 from sfs_cli.options.rank import OF_SAMPLES, RankConfig
 from sfs_cli.options.source import INSIDE, SOURCE_PATHS
-from sfs_cli.run.complete import names_inside
 
 ReadFile = tuple[str, Path, dict[str, str | None]]
 """A file that is read: the option that names it, its path, and as facts the part that is read."""
-NO_MATRIX = "MATRIX"
-"""The matrix of a file that names none: the command line has to."""
-
-
-def configured(file: ConfigFile) -> RankConfig:
-    """Return the configuration of a file alone."""
-    return file.config({o.name: o.default for o in options_of(RankConfig)} | {"matrix": NO_MATRIX})
-
-
-def describe(file: ConfigFile) -> str:
-    """Check a configuration as a run would before it reads anything, and return a summary.
-
-    Raises UsageError for options that contradict each other or need another, InputError when a file
-    that it names does not exist.
-    """
-    options, config = options_of(RankConfig), configured(file)
-    for name, path, _ in input_files(config):
-        path = split_member(path)[0]
-        if name == "matrix" and "matrix" not in file.options:
-            continue
-        if not path.exists():
-            raise InputError(
-                f"{name.replace('_', '-')} {path} does not exist",
-                where=file.where(name.replace("-", "_")),
-                hint=f"{CHECK_PATH}; paths are relative to the folder of the configuration",
-                option=name.replace("-", "_"),
-            )
-    matrix = config.matrix if "matrix" in file.options else "to be given"
-    lines = [("matrix", matrix), ("method", config.ranker)]
-    for o in options:
-        value = getattr(config, o.name)
-        if o.name in ("matrix", "method") or value == o.default:
-            continue
-        if o.name == "source":
-            for source in value:
-                known = source.plain()
-                words = [known.pop("kind"), known.pop("path", "")]
-                words += [f"{name}={text}" for name, text in known.items()]
-                lines.append((f"source {source.name}", " ".join(filter(None, words))))
-        elif isinstance(value, bool):
-            lines.append((o.key, str(value).lower()))
-        else:
-            lines.append((o.key, ",".join(value) if isinstance(value, tuple) else str(value)))
-    width = max(len(name) for name, _ in lines) + 2
-    return "".join(f"{name:<{width}}{text}\n" for name, text in lines)
 
 
 def matrix_files(config: RankConfig) -> list[str]:
@@ -143,25 +95,13 @@ def refuse_annotation(config: RankConfig) -> None:
         path = split_part(text)[0]
         if path == STANDARD_INPUT or is_there(path):
             continue
-        names: list[str] = []
-        # what is wrong with the matrix is for its reader to say
-        with suppress(InputError, OSError, ValueError, KeyError):
-            names = names_inside(matrix, inside)
-        several = isinstance(getattr(config, option), tuple)  # as --adjust takes them
-        if set(text.split(",") if several else [text]).issubset(names):
-            raise InputError(
-                f"there is no such file, but {inside} of the matrix has this name",
-                where=text,
-                hint=f"did you mean {inside}:{text}?",
-                option=option,
-            )
-        close = near(text, names, f"{inside}:")
-        # without the suffix of a table; who reads other columns knows of those beside labels
-        if not Path(path).suffix and (close or option in ("labels", "coordinates")):
+        of_labels = option not in ("labels", "coordinates") and config.labels is not None
+        beside = of_labels and not is_inside(str(config.labels))  # a column of the same table
+        if not Path(path).suffix and not beside:
             raise InputError(
                 "there is no such file",
                 where=path,
-                hint=f"{close}give a file, FILE:COLUMN, FILE.xlsx:SHEET:COLUMN, or {inside}:NAME "
+                hint=f"give a file, FILE:COLUMN, FILE.xlsx:SHEET:COLUMN, or {inside}:{text} "
                 "for what is inside the matrix",
                 option=option,
             )

@@ -30,7 +30,6 @@ from sfs_cli.run.inputs import look_continuous
 from sfs_cli.run.load import Run
 from sfs_cli.run.raw_values import (
     FOR_TESTS,
-    Raw,
     is_tame,
     looked,
     raw_kind,
@@ -101,26 +100,25 @@ SUSPICIOUS = {
 """Patterns of names that genes do not have, with the guard and what it says of such features."""
 
 
-def before_ranking(run: Run) -> Raw | None:
-    """Warn of what is seen before anything is ranked; return what raw values need."""
-    raw = guard_raw(run)
+def before_ranking(run: Run) -> None:
+    """Warn of what is seen before anything is ranked."""
+    guard_raw(run)
     guard_labels(run)
     guard_sources(run)
-    return raw
 
 
-def guard_raw(run: Run, of: str = "the ranking") -> Raw | None:
-    """Warn of values that need a transformation, and return it; `of` is what they dominate."""
+def guard_raw(run: Run, of: str = "the ranking") -> None:
+    """Warn of values that need a transformation; `of` is what they dominate."""
     asked = run.config.transform
     if run.config.min_count is not None:
         refuse_logarithms(run, "min_count")
     if "raw-values" in run.config.accept:
-        return None
+        return
     if is_tame(asked):
         tell(run, "raw-values", swapped(asked))
         if target_of(parse(asked)[0]) is not None:
             tell(run, "shallow", shallow(asked, looked(run), run.matrix.n_features))
-        return None
+        return
     raw = raw_kind(looked(run), run.config)
     if raw is not None:
         instead = f"--transform {raw.after(asked)}"
@@ -128,7 +126,6 @@ def guard_raw(run: Run, of: str = "the ranking") -> Raw | None:
         if tested and not raw.sparse and _takes(run, voom=True):
             instead = "--voom"
         tell(run, "raw-values", f"{raw.warning('the values', of)}; give {instead}")
-    return raw
 
 
 def guard_labels(run: Run) -> None:
@@ -208,17 +205,14 @@ def guard_names(run: Run, names: Sequence[str]) -> None:
                 tell(run, guard, text)
 
 
-def guard_ranking(run: Run, ranking: Ranking, top: TopFeatures | None) -> float | None:
-    """Warn of ties, names that are dates, and top features that repeat each other or one sample.
-
-    Returns the mean absolute correlation of the top features, None where it was not looked at.
-    """
+def guard_ranking(run: Run, ranking: Ranking, top: TopFeatures | None) -> None:
+    """Warn of ties, names that are dates, and top features that repeat each other or one sample."""
     tell(run, "ties", ties(ranking))
     # not before: large matrices read the ids during the first pass
     guard_names(run, ranking.feature.names)
     few = ranking.n_scored < TOP  # of which a part says little
     if top is None or few or not any(_wanted(run, name) for name in LOOKING):
-        return None
+        return
     spiked = spikes(top.values, run.matrix.ids.samples)
     config = run.config
     if spiked and config.similarity in ("rbf", "linear", "correlation") and not config.bandwidth:
@@ -227,7 +221,6 @@ def guard_ranking(run: Run, ranking: Ranking, top: TopFeatures | None) -> float 
     # features of the same labels are expected to be correlated
     if not run.labels_used and config.max_correlation is None:
         tell(run, "repeats", repeats(top.values, able=_takes(run, max_correlation=0.7)))
-    return mean_correlation(top.values)
 
 
 def _wanted(run: Run, name: str) -> bool:

@@ -17,8 +17,8 @@ from sfs_cli.logs import AT_ONCE, Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.provenance import dumps
 from sfs_cli.run import inputs
+from sfs_cli.run.annotations import components, followed, groupings
 from sfs_cli.run.guards import before_ranking, guard_names
-from sfs_cli.run.guide import first_run
 from sfs_cli.run.load import loaded
 from sfs_cli.run.memory import thread_count
 from sfs_cli.run.raw_values import raw_kind, what_values
@@ -68,10 +68,9 @@ def inspect(config: RankConfig, messages: Messages, as_json: bool) -> str:
             sizes = np.percentile(sums[0], [0, 50, 100]).astype(int).tolist()
             facts["library_sizes"] = dict(zip(("smallest", "median", "largest"), sizes))
         _warn(config, opened, messages)
-        command, seen = first_run(config, opened, labels, raw)
-        if seen.followed:  # by the samples
-            facts["batches"] = {name: round(share, 2) for name, share in seen.followed.items()}
-        facts["next_command"] = command
+        batches = [each for each in groupings(matrix, labels, config.labels) if each.batch]
+        if batches and (led := followed(batches, components(matrix))):  # by the samples
+            facts["batches"] = {name: round(share, 2) for name, share in led.items()}
     return dumps(facts | {"warnings": messages.warnings}) if as_json else _text(facts)
 
 
@@ -149,9 +148,8 @@ def _columns(obs: pa.Table) -> dict[str, str]:
 
 
 def _text(facts: dict[str, Any]) -> str:
-    columns, command = facts.pop("sample_columns", {}), facts.pop("next_command")
-    lines = []
-    for name, value in (facts | columns | {"next_command": command}).items():
+    columns, lines = facts.pop("sample_columns", {}), []
+    for name, value in (facts | columns).items():
         if isinstance(value, dict):
             value = ", ".join(f"{k} ({v})" for k, v in value.items())
         elif isinstance(value, list):

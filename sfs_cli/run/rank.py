@@ -47,7 +47,6 @@ from sfs_cli.ranking.table import Picked, Ranking, rank_features
 from sfs_cli.report.model import Pictures
 from sfs_cli.run import guards
 from sfs_cli.run.checkpoints import NO_CHECKPOINTS, RunCheckpoints, checkpoints_beside
-from sfs_cli.run.guide import after_ranking
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.outputs import (
     Beside,
@@ -208,7 +207,7 @@ def rank(
     messages = messages or Messages(verbosity=-1)
     with loaded(config, messages, checkpoints, client) as run:
         config = run.config  # with the method that suits the samples
-        raw = guards.before_ranking(run)
+        guards.before_ranking(run)
         steps = steps_of(config)
         for step in steps:
             step.check(run)
@@ -222,8 +221,7 @@ def rank(
             found.ranking = replace(_annotated(run, found), top=config.top)
             scored.solution = replace(scored.solution, scorer=None)  # which may hold a graph
         top = read_top(run, found.ranking)
-        repeated = _warn(run, found, top)
-        found.facts["next_runs"] = after_ranking(run, raw, repeated)
+        _warn(run, found, top)
         if scored.spectrum is not None:
             found.groups = read_groups(scored.spectrum.values, scored.spectrum.vectors)
         if config.out is not None and top is not None:
@@ -254,18 +252,17 @@ def _annotated(run: Run, found: RankResult) -> Ranking:
     return replace(ranking, extra={**ranking.extra, **dict(zip(names, columns))})
 
 
-def _warn(run: Run, found: RankResult, top: TopFeatures | None) -> float | None:
-    """Warn of an unreliable ranking; return how far the best features repeat each other."""
+def _warn(run: Run, found: RankResult, top: TopFeatures | None) -> None:
+    """Warn of an unreliable ranking."""
     solution, ranking = found.scored.solution, found.ranking
     guards.guard_batches(run, top)
-    repeated = guards.guard_ranking(run, ranking, top)
+    guards.guard_ranking(run, ranking, top)
     if (leading := solution.facts.get("response_rank")) is not None:
         run.log.note(
             f"the response is the {leading} leading eigenvectors of the similarity of "
             f"{run.context.n:,} samples, which are more than {DIRECT_LIMIT:,}; --response-rank "
             "takes another number of them"
         )
-    return repeated
 
 
 def score(run: Run) -> Scored:
@@ -356,7 +353,6 @@ def _facts(run: Run, scored: Scored) -> RunFacts:
         },
         "passes": [],
         "labels": {},
-        "next_runs": [],
     }
     facts |= cast(RunFacts, scored.facts)
     if solution.stop or solution.objective:

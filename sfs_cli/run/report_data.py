@@ -111,7 +111,6 @@ def report_data(
         tables=[table for _, step, of in parts for table in step.tables(of)],
         facts=[(title, pairs) for title, pairs in sections if pairs],
         warnings=facts["warnings"],
-        next_runs=[(each["command"], each["reason"]) for each in facts["next_runs"]],
         command=shlex.join([*facts["page"]["command"], *words, "--out", "results"]),
         reference="; ".join(filter(None, (step.reference(of) for _, step, of in parts)))
         or method.reference,

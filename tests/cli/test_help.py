@@ -10,7 +10,7 @@ import pytest
 from click.shell_completion import ShellComplete
 
 from sfs_cli.catalog import METHODS
-from sfs_cli.cli.app import COMPLETE, app, commands_of
+from sfs_cli.cli.app import app, commands_of
 from sfs_cli.options.fields import QUESTIONS, options_of
 from sfs_cli.options.rank import RankConfig
 from tests.running import run_here
@@ -61,7 +61,7 @@ def test_help_lists_few_options_and_says_how_many_more(verb, capfd):
 def test_all_options_are_listed_once_and_completed(verb, capfd):
     everything = flags(COMMANDS[verb])
     assert listed(helped(verb, capfd, "--help-all")) == Counter(everything)
-    found = ShellComplete(app, {}, "sfs", COMPLETE).get_completions(verb.split(), "--")
+    found = ShellComplete(app, {}, "sfs", "_SFS_COMPLETE").get_completions(verb.split(), "--")
     completed = {item.value for item in found}
     assert {name for name in everything if name.startswith("--")} <= completed
     assert {"--help", "--help-all"} <= completed

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from sfs_cli import catalog
 from sfs_cli.catalog import METHODS, ON_SOURCES
 from sfs_cli.features.feature import Feature
-from sfs_cli.features.proposal import SECOND_OPINION, Proposal, Seen
 from sfs_cli.options.fields import RANKING, Config, Refusal, option, option_fields, split_words
 from sfs_cli.options.graph import GRAPH_FIELDS
 
@@ -59,24 +58,6 @@ def rules(config: RankConfig) -> Iterator[Refusal]:
     yield from ()
 
 
-def propose(config: RankConfig, made: RankConfig, _seen: Seen) -> Proposal | None:
-    """Propose a second opinion on features that are scored one by one."""
-    method = METHODS[made.ranker]
-    if method.iterative or method.on_sources or config.source or config.batch is not None:
-        return None
-    other = "variance"
-    if made.uses_classes or "labels" in method.needed(made.method_options()):
-        # one that compares means agrees with the F-test but for a factor
-        other = "relieff" if method.compares else "f-test"
-    if method.name == other:
-        return None
-    reason = f"A second opinion: the rankings of {method.name} and {other} are aggregated, and the "
-    changes = {"method": "kogs", "members": (method.name, other)}
-    return Proposal(
-        "agreement", f"{reason}report says how far they agree.", changes, SECOND_OPINION
-    )
-
-
 FEATURE = Feature(
     "members",
     lambda config: bool(config.members),
@@ -84,5 +65,4 @@ FEATURE = Feature(
     rules,
     orders=True,
     against={"artificial": "has no meaning for an aggregate of rankings"},
-    propose=propose,
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 
 from sfs_cli.features.feature import Feature
-from sfs_cli.features.proposal import INSIGHT, Proposal, Seen
 from sfs_cli.options.fields import Config, option, option_fields, texts_of
 from sfs_cli.options.paths import READS
 
@@ -66,11 +65,4 @@ class ModuleFields(Config):
         return DEFAULT_CORRELATION if given is None else given
 
 
-def propose(config: ModuleFields, _made: ModuleFields, _seen: Seen) -> Proposal | None:
-    """Propose to group the first features."""
-    reason = "Modules group the first features that vary together, with a representative of each."
-    made = Proposal("modules", reason, {"modules": True}, INSIGHT)
-    return None if config.modules else made
-
-
-FEATURE = Feature("modules", lambda config: config.modules, ModuleFields, propose=propose)
+FEATURE = Feature("modules", lambda config: config.modules, ModuleFields)

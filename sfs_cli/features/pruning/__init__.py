@@ -5,13 +5,10 @@ from __future__ import annotations
 from functools import partial
 
 from sfs_cli.features.feature import Feature
-from sfs_cli.features.proposal import REPETITION, Proposal, Seen
 from sfs_cli.options.fields import RANKING, Config, option, option_fields
 
 DEFAULT_KEEP = 1000
 """Features at which pruning stops: more than most readers look at."""
-PROPOSED = 0.7
-"""The largest correlation that is proposed where the first features repeat each other."""
 
 _pruning = partial(option, section="Method", verbs=RANKING)
 
@@ -41,20 +38,10 @@ class PruningFields(Config):
         return DEFAULT_KEEP if self.keep is None else self.keep
 
 
-def propose(config: PruningFields, _made: PruningFields, seen: Seen) -> Proposal | None:
-    """Propose to prune a ranking whose first features repeat each other."""
-    if seen.repeats is None or config.max_correlation is not None:
-        return None
-    reason = "The first features repeat each other (their mean absolute correlation is "
-    reason += f"{seen.repeats:.2f}): this moves those that repeat a better one behind."
-    return Proposal("pruned", reason, {"max_correlation": PROPOSED}, REPETITION)
-
-
 FEATURE = Feature(
     "pruning",
     lambda config: config.max_correlation is not None,
     PruningFields,
     orders=True,
     one_by_one=True,
-    propose=propose,
 )

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from sfs_cli.errors import UsageError, listed
 from sfs_cli.features.feature import Feature
-from sfs_cli.features.proposal import OTHER_METHOD, Proposal, Seen
 from sfs_cli.options.fields import (
     RANKING,
     Config,
@@ -165,14 +164,6 @@ def _settle(config: RankConfig, matrix: Matrix, read: bool) -> RankConfig:
     return replace(config, **changes)
 
 
-def propose(base: RankConfig, _made: RankConfig, seen: Seen) -> Proposal | None:
-    """Propose the test where there are coordinates of a tissue; it transforms counts itself."""
-    if not seen.spatial or base.coordinates_from:
-        return None
-    reason = "obsm has coordinates of a tissue (spatial): this finds features that vary over it."
-    return Proposal("spatial", reason, {"spatial": True, "transform": None}, OTHER_METHOD)
-
-
 FEATURE = Feature(
     "scales",
     asked,
@@ -181,6 +172,5 @@ FEATURE = Feature(
     against=dict.fromkeys(("artificial", "cv"), "tests on several scales at once"),
     implies=_implies,
     settle=_settle,
-    propose=propose,
     method=lambda config: "hsic" if config.scales or _spatial(config) else "",
 )

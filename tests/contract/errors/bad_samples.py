@@ -58,7 +58,7 @@ LABELS = [
     classes(
         "a column without its file",
         lambda f: "status",
-        "no such file; FILE:COLUMN; obs:NAME",
+        "no such file; FILE:COLUMN; obs:status",
         "status",
     ),
     bad(
@@ -357,7 +357,7 @@ COVARIATES = [
         "batches: a misspelled annotation without obs:",
         lambda f: ["rank", h5ad(f), *VARIANCE, "--batch", "tisue"],
         "tisue",
-        "no such file; did you mean obs:tissue",
+        "no such file; obs:tisue",
     ),
     bad(
         "batches: few samples in each",

@@ -508,6 +508,6 @@ def test_sets_are_tested_among_the_selected_features_and_those_of_each_direction
         assert float(row["p_value"]) == pytest.approx(ways / comb(M, len(first)), rel=1e-8)
     assert min(rows, key=lambda row: float(row["p_value"]))["set"] == "planted"
     said = capfd.readouterr().err
-    assert "sets of sets.gmt, enrichment.tsv, selected: best planted (q-value " in said
+    assert "sets of sets.gmt, selected: best planted (q-value " in said
     roles = {each["role"] for each in json.loads((tmp_path / "s/run.json").read_text())["inputs"]}
     assert roles == {"result", "sets"}

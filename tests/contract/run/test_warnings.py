@@ -79,8 +79,8 @@ def test_none_is_lost_where_the_run_fails(
     def fails(*_: object, **__: object) -> None:
         raise InputError("no", hint="none")
 
-    monkeypatch.setattr("sfs_cli.run.rank.after_ranking", fails)
-    done = run_here(WORDS, capfd)
+    monkeypatch.setattr("sfs_cli.run.rank.pictures_of", fails)
+    done = run_here([*WORDS, "--out", "out"], capfd)
     assert done.code == 3
     assert len(shown(done.err)) == everything > 3
     assert done.err.index("warning: ") < done.err.index("error: no")

@@ -1,4 +1,4 @@
-"""The JSON Schema of configuration files and the reference of options, from the declarations."""
+"""The values that options take, and the reference of all options, from their declarations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from sfs_cli.options.fields import (
     Option,
     Schema,
     default_of,
-    full_help,
     metavar_of,
     options_of,
     spelled,
@@ -25,72 +24,10 @@ from sfs_cli.options.graph import GRAPHS
 from sfs_cli.options.rank import RankConfig
 from sfs_cli.options.report import ReportConfig
 from sfs_cli.options.select import SelectConfig
-from sfs_cli.options.source import KINDS, NAME, SOURCE_OPTIONS
+from sfs_cli.options.source import KINDS, SOURCE_OPTIONS
 
 _ANY_KIND = "|".join(KINDS)
 _TEXT: Schema = {"type": ["string", "number"], "pattern": r"\S"}  # a number is taken as written
-
-
-def schema() -> Schema:
-    """Return the JSON Schema (draft 2020-12) of a configuration file."""
-    properties: dict[str, Schema] = {}
-    for o in options_of(RankConfig):
-        found: Schema = {"description": full_help(o)}
-        found |= _sources() if o.name == "source" else value_schema(o)
-        if isinstance(o.default, str | int | float):
-            found["default"] = o.default
-        properties[o.key] = found
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "Configuration of sfs rank",
-        "description": "The options of `sfs rank` under the names of its flags. Paths are relative "
-        "to the folder of the file.",
-        "type": "object",
-        "properties": properties,
-        "additionalProperties": False,
-        "$defs": _source_definitions(),
-    }
-
-
-def _sources() -> Schema:
-    """Return the schema of all sources: by name, or as a list of the texts of the flag."""
-    by_name = {
-        "type": "object",
-        "propertyNames": {"pattern": f"^{NAME}$"},
-        "additionalProperties": {"$ref": "#/$defs/source"},
-    }
-    text = {"type": "string", "pattern": f"^{NAME}=({_ANY_KIND}):"}
-    return _any_of(by_name, {"type": "array", "items": text})
-
-
-def _source_definitions() -> dict[str, Schema]:
-    """Return the definitions that `_sources` refers to: one form for each kind, and their union."""
-    text = {"type": "string", "pattern": f"^({_ANY_KIND}):", "description": "As after --source."}
-    forms = [{"$ref": f"#/$defs/source-{kind}"} for kind in KINDS]
-    by_kind = {f"source-{kind}": _source_of(kind) for kind in KINDS}
-    return {"source": _any_of(text, *forms)} | by_kind
-
-
-def _source_of(kind: str) -> Schema:
-    entry = KINDS[kind]
-    properties: dict[str, Schema] = {"kind": {"description": "The kind.", "const": kind}}
-    if entry.path:
-        properties["path"] = {"description": entry.path} | _TEXT
-    for name, option in SOURCE_OPTIONS.items():
-        if name == "similarity" and entry.similarities:
-            values = _words_schema(entry.similarities)
-        elif name in ("weight", *entry.takes):
-            values = value_schema(option)
-        else:
-            continue
-        properties[option.key] = {"description": full_help(option)} | values
-    return {
-        "description": entry.meaning,
-        "type": "object",
-        "properties": properties,
-        "required": ["kind"] if entry.path_is_optional else ["kind", "path"],
-        "additionalProperties": False,
-    }
 
 
 def value_schema(option: Option) -> Schema:
