@@ -127,8 +127,8 @@ class Ranked:
 
     Notes
     -----
-    It refers to the data, which `select` may read again: change them in place, and rules such as
-    ``min_redundancy`` see other values.
+    It refers to the data, which `select` reads again for ``cv``: change them in place, and it sees
+    other values.
     """
 
     config: RankConfig
@@ -1086,13 +1086,12 @@ def select(ranked: Any, *, verbose: bool = False, **options: Any) -> list[str]:
     ----------
     ranked : Ranked, DataFrame, str or Path
         A result of `rank`; a table with a column of ranks or scores, or the folder or the table
-        that a command wrote. Of a data frame alone nothing is ranked again, so that artificial, cv
-        and min_redundancy are not for it.
+        that a command wrote. Of a data frame alone nothing is ranked again, so that cv is not for
+        it.
     verbose : bool
         Show what the command shows.
     **options
-        Exactly one rule of ``sfs select``: top, fdr, stable, artificial or cv, and what goes with
-        it, such as max_false or min_redundancy.
+        Exactly one rule of ``sfs select``: top, fdr, stable or cv, and what goes with it.
 
     Returns
     -------

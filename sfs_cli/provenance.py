@@ -54,7 +54,7 @@ class OutputFile(TypedDict):
 
 
 class RankingFacts(TypedDict):
-    """A ranking in numbers; `elbow` is where the curve of scores bends, not a recommended length.
+    """A ranking in numbers.
 
     `columns` says what its table has after the status: ``text``, ``integer`` or ``number``. A
     table that ``--top`` has cut has the first `n_written` features.
@@ -64,7 +64,6 @@ class RankingFacts(TypedDict):
     n_scored: int
     unscored: dict[str, int]
     larger_is_better: bool
-    elbow: int | None
     top: list[str]
     columns: dict[str, str]
     n_written: NotRequired[int]
@@ -115,21 +114,13 @@ class StableFeatures(TypedDict):
     false_selections: dict[str, float | None]
 
 
-class NoiseFacts(TypedDict):
-    """The stability of lists of shuffled features, on so many subsets, with its 95 % interval."""
-
-    subsets: int
-    stability: float
-    interval: list[float]
-
-
 class StabilityFacts(TypedDict, total=False):
     """What ``--stability`` found; empty without it.
 
     On `subsets` of the samples, of `samples` each (the smallest and the largest), the features were
     ranked again, and the first `top` of each ranking counted; `mean_length` is how many these are,
     `features` how many there could be. `stability` is Nogueira's measure, with its 95 % confidence
-    `interval`, and `noise` that of the same ranking where the samples of each feature are shuffled.
+    `interval`.
     """
 
     subsets: int
@@ -144,7 +135,6 @@ class StabilityFacts(TypedDict, total=False):
     interval: list[float]
     variance: float
     stable: list[StableFeatures]
-    noise: NoiseFacts
     summary: str
 
 
@@ -307,23 +297,6 @@ class EvaluateRecord(JudgedRecord, total=False):
     sets: dict[str, int]
 
 
-class ArtificialFacts(TypedDict):
-    """The competition of `sfs select --artificial`.
-
-    Of the features as strong as the last one that is taken, `selected` are ahead of all their
-    copies and `beaten` behind one of them. `selected_in_shuffles` are the numbers that are selected
-    where all features are shuffled in the same way, ascending.
-    """
-
-    kind: str
-    copies: int
-    max_false: float
-    selected: int
-    beaten: int
-    estimated_share: float | None
-    selected_in_shuffles: NotRequired[list[int]]
-
-
 class CurveFacts(TypedDict):
     """The accuracy in folds of `sfs select --cv`, and the numbers of features that it points to.
 
@@ -356,9 +329,7 @@ class SelectRecord(CommonRecord):
     ranking: str
     n_ranked: int
     n_selected: int
-    artificial: NotRequired[ArtificialFacts]
     cv: NotRequired[CurveFacts]
-    redundancy: NotRequired[dict[str, Any]]
     matrix: NotRequired[str]
 
 

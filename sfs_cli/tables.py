@@ -44,7 +44,7 @@ RANKING = {
     ),
     "p_value": Column("the p-value of the score", _P_VALUES),
     "q_value": Column(
-        "the p-value adjusted by Benjamini and Hochberg, or by `--fdr-method`, over all scored",
+        "the p-value adjusted by Benjamini and Hochberg over all scored",
         _P_VALUES,
     ),
     "effect": Column(

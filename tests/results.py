@@ -24,8 +24,6 @@ def bytes_of(path: Path) -> bytes:
     if not path.name.endswith("_mqc.json"):
         return content
     section = json.loads(content)
-    if "sfs" in section:
-        *_, section["sfs"]["row"] = section["sfs"]["row"].split(" | ")
     section["data"] = list(section["data"].values())
     return json.dumps(section).encode()
 

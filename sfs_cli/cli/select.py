@@ -17,12 +17,11 @@ def command(config: SelectConfig, messages: Messages, as_json: bool) -> None:
     """Choose how many features of a ranking to take, and write the list.
 
     RESULT is the output folder of `sfs rank`, or a table of features with ranks or scores. Exactly
-    one rule says how many: --top, --fdr, --stable, --artificial or --cv; --min-redundancy goes
-    with any of them. Without --out the list goes to stdout, an id in each line, the best first.
+    one rule says how many: --top, --fdr, --stable or --cv. Without --out the list goes to stdout,
+    an id in each line, the best first.
 
     \b
     sfs select results --fdr 0.05
-    sfs select results --artificial --out chosen
     sfs select results --cv --labels labels.tsv:tissue --write-matrix chosen.csv --out chosen
     """
     from sfs_cli.run import select

@@ -114,7 +114,7 @@ def untestable(record: Mapping[str, Any]) -> Iterator[str]:
 
 
 def doubts_about_samples(record: Mapping[str, Any]) -> Iterator[Doubt]:
-    """Yield why samples violate the assumptions of tests and shuffled copies, by run.json."""
+    """Yield why samples violate the assumptions of tests, by run.json."""
     for each in FEATURES:
         if each.found(record) and (doubt := each.step.doubt(record)):
             yield doubt
@@ -126,14 +126,11 @@ def without_effect_on_order() -> dict[str, Any]:
     return {option.name: option.default for kind in kinds for option in options_of(kind)}
 
 
-def against(rule: str, config: Any) -> dict[str, str]:
-    """Return what is wrong with an option of `sfs select` and a ranking of this configuration.
-
-    It is by the option that asks for the part which the rule does not go with.
-    """
+def not_in_folds(config: Any) -> dict[str, str]:
+    """Return what is wrong with `sfs select --cv` of such a ranking, by the option that asks."""
     found = {}
     for each in FEATURES:
-        if rule in each.against and each.fields is not None and each.asked(config):
+        if each.not_in_folds and each.fields is not None and each.asked(config):
             given = config.given(*(option.name for option in options_of(each.fields)))
-            found[next(iter(given), each.option)] = each.against[rule]
+            found[next(iter(given), each.option)] = each.not_in_folds
     return found

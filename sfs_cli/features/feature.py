@@ -34,8 +34,7 @@ class Feature(NamedTuple):
     # the configuration with what it chooses by the samples, once these are known
     resolve: Callable[[Any, Cohort], Any] = lambda config, _: config
     adjusts: bool = False  # whether it changes the values that features are scored by
-    # options of `sfs select` that it does not go with, and what is wrong: `--cv ...`
-    against: Mapping[str, str] = {}
+    not_in_folds: str = ""  # what is wrong with `sfs select --cv` of a ranking with it
     untested: str = ""  # why methods that test by classes have no p-values with it
 
     @property

@@ -36,7 +36,6 @@ from sfs_cli.graph.neighbors import (
     search_passes,
 )
 from sfs_cli.graph.others import (
-    car_similarity,
     diffusion_similarity,
     fewer_neighbors,
     geodesic_similarity,
@@ -56,7 +55,6 @@ from sfs_cli.graph.similarity import (
 from sfs_cli.options.graph import (
     DEFAULT_BETA,
     DEFAULT_NEIGHBORS,
-    DEFAULT_RHO,
     LABELS_ALONE,
     NEAREST_PROFILES,
     NEIGHBOR_GRAPHS,
@@ -173,13 +171,6 @@ def _diffusion(options: GraphOptions, samples: Samples) -> Graph:
     return Graph(similarity, knn.facts | {"beta": beta})
 
 
-def _car(options: GraphOptions, samples: Samples) -> Graph:
-    rho = options.rho if options.rho is not None else DEFAULT_RHO
-    found = _neighbors(options, samples)
-    similarity = car_similarity(knn_similarity(found.indices, found.d2), rho)
-    return Graph(similarity, found.facts | {"rho": rho})
-
-
 def _label(_options: GraphOptions, samples: Samples) -> Graph:
     codes = samples.run.required_labels.codes
     similarity = label_similarity(codes, samples.run.sample_weights)
@@ -223,7 +214,6 @@ MAKERS: dict[str, Callable[[GraphOptions, Samples], Graph]] = {
     "knn-correlation": _knn_correlation,
     "geodesic": _geodesic,
     "diffusion": _diffusion,
-    "car": _car,
     "label": _label,
     "outcome": _outcome,
     "relieff": _relieff,

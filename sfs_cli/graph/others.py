@@ -1,4 +1,4 @@
-"""Graphs of classes, paths and diffusion: label, ReliefF, geodesic, diffusion and CAR kernels."""
+"""Graphs of classes, paths and diffusion: label, ReliefF, geodesic and diffusion."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from sfs_cli.graph.similarity import (
     SparseSimilarity,
     check_degrees,
     name_samples,
-    row_panels,
     symmetrized,
 )
 
@@ -180,49 +179,6 @@ def _series(A: csr_array, beta: float) -> np.ndarray:
         term *= beta / order
         total += term
     return symmetrized(total)
-
-
-def car_similarity(knn: SparseSimilarity, rho: float = 0.9) -> DenseSimilarity:
-    """Return the kernel (I - rho D^-1/2 A D^-1/2)^-1 of a conditional autoregression (CAR).
-
-    It is the covariance of a Gaussian field in which every sample regresses on its neighbors
-    (J. Besag, JRSS B 36, 1974), with the weights of the adjacency A symmetrically normalized by its
-    degrees D, as in the kernel of Su et al. (arXiv 2602.02825, 2026), there on the mutual
-    neighbors. With W = D^-1/2 A D^-1/2, whose eigenvalues lie in [-1, 1], those of the kernel lie
-    between 1 / (1 + rho) and 1 / (1 - rho): it is positive definite. It is the sum of rho^t W^t
-    over t >= 0, and so has no negative entry.
-
-    Parameters
-    ----------
-    knn : SparseSimilarity
-        Neighbor graph A with non-negative weights.
-    rho : float
-        Strength of the autoregression, 0 <= rho < 1.
-
-    Returns
-    -------
-    DenseSimilarity
-        The kernel, symmetric to the last bit, 0 between connected components.
-
-    Raises
-    ------
-    InputError
-        When a sample has no positive degree.
-    """
-    from scipy.linalg.lapack import dpotrf, dpotri
-
-    precision = np.asfortranarray(_normalized(knn).toarray())
-    precision *= -rho
-    precision[np.diag_indices(knn.n)] += 1.0
-    # zeros between connected components stay zeros in Cholesky's factor and its inverse
-    factor, _ = dpotrf(precision, lower=True, overwrite_a=True)
-    kernel, _ = dpotri(factor, lower=True, overwrite_c=True)
-    for rows in row_panels(knn.n):  # only the lower triangle is computed
-        lower = np.tril(kernel[rows, rows])
-        kernel[rows, rows] = lower + np.tril(lower, -1).T
-        kernel[rows, rows.stop :] = kernel[rows.stop :, rows].T
-    # similarities of samples far apart are small, and may be rounded below zero
-    return DenseSimilarity(np.maximum(kernel.T, 0.0))
 
 
 def relieff_similarity(

@@ -60,8 +60,8 @@ class AggregateConfig(TableFields, OutputFields):
         in_result=False,
     )
     how: str = _how(
-        "Mean rank (borda), median or geometric mean of the ranks, robust rank aggregation with "
-        "p-values (rra), or a Markov chain (mc4).",
+        "Mean rank (borda), median or geometric mean of the ranks, or robust rank aggregation "
+        "with p-values (rra).",
         default="borda",
         words=tuple(AGGREGATIONS),
     )

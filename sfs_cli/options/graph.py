@@ -23,7 +23,6 @@ DEFAULT_GRAPHS = ("knn-correlation", "knn")
 DEFAULT_BETA = 1.0
 LONGEST_DIFFUSION = 1e9
 """Long before, all samples of a connected component are equally similar; beyond, rounding grows."""
-DEFAULT_RHO = 0.9
 DEFAULT_COMPONENTS = 50
 DEFAULT_VARIABLE_GENES = 2000
 DENSE_SAMPLES = 2000
@@ -68,11 +67,6 @@ GRAPHS = {
     "diffusion": GraphKind(
         "diffusion along the graph of the nearest neighbors",
         ("neighbors", "bandwidth", "edge_weights", "beta", *_SPACE),
-        from_distances=True,
-    ),
-    "car": GraphKind(
-        "conditional autoregression on the graph of the nearest neighbors",
-        ("neighbors", "rho", *_SPACE),
         from_distances=True,
     ),
     "label": GraphKind(
@@ -156,13 +150,6 @@ class GraphFields(Config):
         above=0,
         most=LONGEST_DIFFUSION,
         default_text=f"{DEFAULT_BETA:g}",
-    )
-    rho: float | None = _graph(
-        "Strength of the autoregression, below 1.",
-        metavar="R",
-        above=0,
-        below=1,
-        default_text=f"{DEFAULT_RHO:g}",
     )
     components: str | int | None = _graph(
         "Search neighbors in the first K principal components, or in all features (none).",

@@ -13,21 +13,16 @@ from sfs_cli.options.fields import ASKED, READ, WRITTEN, flag, option
 from sfs_cli.options.paths import OPENS, READS, REPLACES
 from sfs_cli.options.rank import OutputFields, ResourceFields
 
-DEFAULT_MAX_FALSE = 0.1
-DEFAULT_COPIES, MOST_COPIES = 5, 100
-"""With one copy the first cut needs ten features; more than five find hardly any more."""
 RULES = {
     "top": "--top N",
     "fdr": "--fdr Q",
     "stable": "--stable PI",
-    "artificial": "--artificial",
     "cv": "--cv",
 }
 """The rules by the options that name them: exactly one is given."""
-_READING = ("artificial", "cv", "min_redundancy", "write_matrix")
+_READING = ("cv", "write_matrix")
 """What reads the matrix."""
 _rule = partial(option, section="Selection", verbs=("select",), first=ASKED)
-_artificial = partial(_rule, needs=("artificial",))
 _input = partial(option, section="Input", verbs=("select",), first=READ)
 
 
@@ -75,37 +70,10 @@ class SelectConfig(TableFields, FoldFields, EnrichmentFields, OutputFields, Reso
         above=0,
         most=1,
     )
-    artificial: bool = _rule(
-        "Rank again together with shuffled copies of the features, and take those before the "
-        "place up to which at most the part --max-false of the features is false, by how many "
-        "copies are there.",
-        default=False,
-    )
     cv: bool = _rule(
         "Take the number of features of the best cross-validated balanced accuracy, or the "
         "smallest number within a standard error of it; features are ranked again inside folds.",
         default=False,
-    )
-    max_false: float | None = _artificial(
-        "With --artificial: part of the selected features that may be false.",
-        metavar="SHARE",
-        above=0,
-        below=1,
-        default_text=str(DEFAULT_MAX_FALSE),
-    )
-    copies: int | None = _artificial(
-        "With --artificial: number of shuffled copies of each feature.",
-        metavar="N",
-        least=1,
-        most=MOST_COPIES,
-        default_text=str(DEFAULT_COPIES),
-    )
-    min_redundancy: float | None = _rule(
-        "Leave out features whose absolute Pearson correlation with a better one that is taken is "
-        "above R; with --top and --cv the next ones take their places.",
-        metavar="R",
-        above=0,
-        below=1,
     )
     write_matrix: str | None = option(
         "Write the matrix with the selected features alone to this file, in its own format.",
@@ -135,19 +103,9 @@ class SelectConfig(TableFields, FoldFields, EnrichmentFields, OutputFields, Reso
     @property
     def ranks(self) -> bool:
         """Whether features are ranked again."""
-        return self.artificial or self.cv
+        return self.cv
 
     @property
     def reads_matrix(self) -> bool:
         """Whether the matrix is needed."""
         return bool(self.given(*_READING))
-
-    @property
-    def bound(self) -> float:
-        """Part of the selected features that may be false."""
-        return DEFAULT_MAX_FALSE if self.max_false is None else self.max_false
-
-    @property
-    def n_copies(self) -> int:
-        """Number of copies of each feature."""
-        return DEFAULT_COPIES if self.copies is None else self.copies

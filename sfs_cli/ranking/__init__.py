@@ -1,1 +1,1 @@
-"""The ranking table, aggregation of rankings, their agreement and their elbow."""
+"""The ranking table, aggregation of rankings and their agreement."""

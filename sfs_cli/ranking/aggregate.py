@@ -8,12 +8,11 @@ short list does not punish the features it omits beyond that.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from sfs_cli.errors import InputError
 from sfs_cli.ranking.aggregations import AGGREGATIONS, check_list_weights
 from sfs_cli.ranking.table import tie_blocks
 
@@ -21,16 +20,6 @@ DIGITS = 12
 """Significant digits of means that are kept, so that rounding does not separate equal features."""
 HALF = 1e-12
 """A share of weights this close to one half is one half."""
-MC4_LIMIT = 30_000
-"""Largest number of features of MC4: it takes m^2 / 8 bytes (112 MB), and its time grows as m^2."""
-BLOCK, PANEL = 256, 32
-"""Features per block of the linear system of MC4, and of its comparison of all pairs."""
-TELEPORT = 0.05
-"""Probability that MC4 jumps to any feature; without jumps it may stay among a few of them."""
-TOLERANCE = 1e-12
-"""MC4 has converged when no probability changes by more than this share in a sweep."""
-MAJORITY = 1e-9
-"""A majority exceeds half of the weights by at least this share of all weights."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +49,7 @@ def aggregate(
 
     Parameters
     ----------
-    how : {"borda", "median", "geometric", "rra", "mc4"}
+    how : {"borda", "median", "geometric", "rra"}
         A key of `AGGREGATIONS`.
     ranks : ndarray, shape (m, L)
         Rank of each feature in each list, as from `midranks`: 1 is best, ties share their mean
@@ -80,8 +69,6 @@ def aggregate(
     ------
     UsageError
         For invalid weights.
-    InputError
-        If there are too many features for `mc4`.
     """
     weights = np.ones(ranks.shape[1]) if weights is None else np.asarray(weights, np.float64)
     check_list_weights(how, weights.tolist(), "weights of the lists")
@@ -179,19 +166,11 @@ def _rra(ranks: np.ndarray, _weights: np.ndarray, total: int) -> dict[str, np.nd
     return {"score": rho, "p_value": p_value, "q_value": q_value}
 
 
-def _mc4(ranks: np.ndarray, weights: np.ndarray, total: int) -> dict[str, np.ndarray]:
-    best_last = np.argsort(-_borda(ranks, weights, total)["score"], kind="stable")
-    score = np.empty(len(ranks))
-    score[best_last] = mc4(ranks[best_last], weights)
-    return {"score": rounded(score, DIGITS - 3)}
-
-
 _FUNCTIONS: dict[str, Callable[[np.ndarray, np.ndarray, int], dict[str, np.ndarray]]] = {
     "borda": _borda,
     "median": _median,
     "geometric": _geometric,
     "rra": _rra,
-    "mc4": _mc4,
 }
 
 
@@ -200,101 +179,3 @@ def rounded(values: np.ndarray, digits: int) -> np.ndarray:
     size = np.floor(np.log10(values))
     scale = 10.0 ** (digits - 1 - size)
     return np.round(values * scale) / scale
-
-
-def mc4(ranks: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return the stationary distribution of the Markov chain MC4.
-
-    From feature P the chain chooses one of the m features at random, Q, and moves to it if the
-    lists that rank Q before P have more than half of the weight of the lists that rank both;
-    otherwise it stays. With probability `TELEPORT` it jumps to any feature. (C. Dwork, R. Kumar,
-    M. Naor and D. Sivakumar, WWW10, 2001.)
-
-    The distribution solves a linear system, by block Gauss-Seidel in a few sweeps. Power iteration
-    would be slow, because the chain rarely leaves the best features of lists that agree. Sweeps go
-    from worst to best, so lists that agree completely take one.
-
-    Parameters
-    ----------
-    ranks : ndarray, shape (m, L)
-        1 is best, NaN where a list does not rank the feature; rows about from worst to best.
-    weights : ndarray, shape (L,)
-        Positive.
-
-    Returns
-    -------
-    ndarray, shape (m,)
-        Probabilities, which sum to 1.
-
-    Raises
-    ------
-    InputError
-        If there are more than `MC4_LIMIT` features.
-    """
-    m = len(ranks)
-    if m > MC4_LIMIT:
-        raise InputError(
-            f"mc4 compares all pairs of features and takes at most {MC4_LIMIT:,} features, not "
-            f"{m:,}",
-            hint="keep the best of each list with --top, or use borda, geometric or rra",
-            option=("how", "top"),
-        )
-    if m == 0:
-        return np.empty(0)
-    beats, better = _who_beats_whom(ranks.astype(np.float32), weights)
-    step = (1 - TELEPORT) / m
-    leave = TELEPORT + step * better  # the probability of not staying
-    p = np.full(m, 1 / m)
-    change = 1.0
-    while change > TOLERANCE:
-        change = 0.0
-        for lo, hi in _blocks(m, BLOCK):
-            new = _solve_block(beats[lo:hi], p, leave[lo:hi], step, lo)
-            change = max(change, float(np.max(np.abs(new - p[lo:hi]) / new)))
-            p[lo:hi] = new
-    return p / p.sum()
-
-
-def _solve_block(
-    packed: np.ndarray, p: np.ndarray, leave: np.ndarray, step: float, lo: int
-) -> np.ndarray:
-    """Solve the balance equations of a block for its own probabilities, with the others fixed."""
-    m, hi = len(p), lo + len(leave)
-    beats = np.unpackbits(packed, axis=1, count=m).astype(np.float64)
-    own = beats[:, lo:hi]
-    inflow = beats @ p - own @ p[lo:hi]
-    return np.linalg.solve(np.diag(leave) - step * own, step * inflow + TELEPORT / m)
-
-
-def _who_beats_whom(ranks: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Compare all pairs.
-
-    Returns
-    -------
-    beats : ndarray of uint8, shape (m, ceil(m / 8))
-        Bit P of row Q: whether a majority prefers Q to P.
-    better : ndarray of int, shape (m,)
-        Number of features that beat each.
-    """
-    m = len(ranks)
-    present = (~np.isnan(ranks)).astype(np.float32)
-    groups = [(w, ranks.T[weights == w]) for w in np.unique(weights)]
-    beats = np.empty((m, (m + 7) // 8), np.uint8)
-    better = np.zeros(m, np.int64)
-    least = MAJORITY * weights.sum()
-    for lo, hi in _blocks(m, PANEL):
-        # twice the weight for, minus the weight of all lists that rank both
-        margin = (present[lo:hi] * -weights) @ present.T
-        for weight, lists in groups:
-            votes = np.zeros((hi - lo, m), np.uint16)
-            for column in lists:
-                votes += column[lo:hi, None] < column
-            margin += 2 * weight * votes
-        won = margin > least
-        better += np.count_nonzero(won, axis=0)
-        beats[lo:hi] = np.packbits(won, axis=1)
-    return beats, better
-
-
-def _blocks(m: int, size: int) -> Iterator[tuple[int, int]]:
-    return ((lo, min(lo + size, m)) for lo in range(0, m, size))

@@ -46,13 +46,6 @@ AGGREGATIONS = {
         False,
         "Kolde, Laur, Adler and Vilo 2012, Bioinformatics. doi:10.1093/bioinformatics/btr709",
     ),
-    "mc4": Aggregation(
-        "Markov chain MC4",
-        "The score is the share of time that a random walk spends on a feature; it moves to "
-        "another random feature if most lists prefer it: larger is better.",
-        True,
-        "Dwork, Kumar, Naor and Sivakumar 2001, WWW10. doi:10.1145/371920.372165",
-    ),
 }
 """Aggregations by their names on the command line (``--how``)."""
 OF_BATCHES = AGGREGATIONS | {
@@ -90,7 +83,7 @@ def check_list_weights(how: str, weights: Sequence[float], flag: str) -> None:
         hint = "give at least one list a weight above zero"
     elif how == "rra" and len(set(weights)) > 1:
         what = "rra needs equal weights, because its p-values assume lists of equal weight"
-        hint = "leave the weights out, or choose borda, median, geometric or mc4"
+        hint = "leave the weights out, or choose borda, median or geometric"
     else:
         return
     raise ConflictError(f"{flag}: {what}", hint=hint, option=name)

@@ -7,10 +7,9 @@ class; nothing in a chart depends on color alone.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from decimal import Decimal
-from functools import partial
 from html import escape
 from typing import Any
 
@@ -30,8 +29,6 @@ LONGEST = 18
 """Characters of names in charts; longer ones are cut."""
 DOTS = 60
 """Up to this many scores, each one has a dot."""
-STEMS = 40
-"""Number of eigenvalues drawn, or ten more than there are clusters."""
 POINTS = 600
 """Number of points of a curve; more cannot be distinguished on a screen."""
 
@@ -317,14 +314,11 @@ def drawable(scores: np.ndarray) -> np.ndarray:
     return scores if fits.all() else scores[fits]
 
 
-def score_curve(scores: np.ndarray, *, larger_is_better: bool, elbow: int | None = None) -> str:
-    """Draw finite scores, shape (m,), from best to worst against rank; return SVG.
-
-    The elbow is the number of features before it, 1 to m - 1.
-    """
+def score_curve(scores: np.ndarray, *, larger_is_better: bool) -> str:
+    """Draw finite scores, shape (m,), from best to worst against rank; return SVG."""
     m = len(scores)
     axis = rank_axis(m)
-    kept = downsample(scores, log=axis.log, keep=(elbow - 1, elbow) if elbow else ())
+    kept = downsample(scores, log=axis.log)
     shown = scores[kept]
     better = "larger" if larger_is_better else "smaller"
     title = f"score ({better} is better)"
@@ -334,64 +328,17 @@ def score_curve(scores: np.ndarray, *, larger_is_better: bool, elbow: int | None
     for a, b, rank, score in zip(x, y, kept + 1, shown) if m <= DOTS else ():
         frame.dot(a, b, "dot", f"rank {rank}: {significant(score)}")
     described = f"{counted(m, 'score')} from {significant(scores[0])} to {significant(scores[-1])}."
-    if elbow:
-        # the label is where the curve is not
-        above = bool(scores[0] > scores[-1]) != frame.is_right(frame.x(elbow + 0.5))
-        frame.mark(elbow + 0.5, f"elbow: rank {elbow:,}", above)
-        described += f" The curve bends after {counted(elbow, 'feature')}."
     return frame.svg("score-curve", "Score against rank", described)
 
 
-def spectrum(eigenvalues: np.ndarray, *, clusters: int | None = None) -> str:
-    """Draw the leading eigenvalues (k,), ascending, with the gap after the clusters marked."""
-    values = np.maximum(eigenvalues[: max(STEMS, (clusters or 0) + 10)], 0.0)
-    count = len(values)
-    headroom = 1.2  # room for the label of the mark above the stems
-    index = replace(rank_axis(count), title="index of the eigenvalue", minor=(), log=False)
-    frame = Frame(index, linear_axis("eigenvalue λ", 0.0, headroom * values.max()))
-    x, y = frame.x(np.arange(1.0, count + 1)), frame.y(values)
-    described = f"The {counted(count, 'smallest eigenvalue')}."
-    if clusters and clusters < count:
-        low, high = frame.y(values[clusters - 1 : clusters + 1])
-        frame.rectangle(frame.left, low, frame.right, high, "band")
-        frame.mark(clusters + 0.5, f"gap after eigenvalue {clusters}", True)
-        described += (
-            f" The gap after eigenvalue {clusters} is {significant(np.diff(values)[clusters - 1])}."
-        )
-    for j, (a, b, value) in enumerate(zip(x, y, values), start=1):
-        role = "below" if clusters and j <= clusters else "above"
-        frame.line(a, frame.bottom, a, b, f"stem {role}")
-        frame.dot(a, b, f"dot {role}", f"λ{j} = {significant(value)}")
-    return frame.svg("spectrum", "Spectrum of the sample graph", described)
-
-
-def distribution(scores: np.ndarray) -> str:
-    """Draw a histogram of finite scores, shape (m,), m >= 1, in any order; return SVG."""
-    low, high = float(scores.min()), float(scores.max())
-    axis = fitted_axis("score", low, high, WIDTH - 100)
-    if all_equal(low, high):  # one thin bin
-        thin = (axis.high - axis.low) / 80
-        counts, edges = np.histogram(scores, 1, range=(low - thin, high + thin))
-    else:
-        bins = min(40, max(5, math.ceil(math.sqrt(len(scores)))))
-        counts, edges = np.histogram(scores, bins, range=(low, high))
-    most, tallest = int(counts.max()), int(np.argmax(counts))
-    frame = Frame(axis, linear_axis("number of features", 0.0, most, count=min(5, most)))
-    hints = frame.bars(edges, counts, partial(significant, digits=4))
-    described = f"The tallest of {counted(len(counts), 'bar')} is {hints[tallest]}."
-    return frame.svg("distribution", "Distribution of the scores", described)
-
-
-def downsample(
-    scores: np.ndarray, *, log: bool = False, keep: Iterable[int] = (), limit: int = POINTS
-) -> np.ndarray:
+def downsample(scores: np.ndarray, *, log: bool = False, limit: int = POINTS) -> np.ndarray:
     """Choose the points of a sorted curve that show its shape: a million points become hundreds.
 
     One half is evenly spaced along the rank axis, the other along the score axis, so that neither
     a long flat part nor a steep step loses its corners.
 
     Of sorted scores, shape (m,), it returns about `limit` ascending positions, all of them where m
-    is not larger; the first, the last and those of `keep` are among them.
+    is not larger; the first and the last are among them.
     """
     m = len(scores)
     if m <= limit:
@@ -401,5 +348,5 @@ def downsample(
     rising = scores if scores[-1] >= scores[0] else -scores
     levels = np.linspace(rising[0], rising[-1], half // 2)
     corners = np.searchsorted(rising, levels)
-    chosen = np.concatenate([along.round(), corners, corners - 1, [0, m - 1], list(keep)])
+    chosen = np.concatenate([along.round(), corners, corners - 1, [0, m - 1]])
     return np.unique(np.clip(chosen, 0, m - 1).astype(np.intp))

@@ -475,23 +475,3 @@ def _name_points(frame: Frame, x: np.ndarray, y: np.ndarray, names: Iterable[str
             side, at, start = ("end", a - 7, a - 7 - width)
         if places.fit(start, start + width, b):
             frame.text(words, at, b, dy="0.35em", class_=f"point-name {side}")
-
-
-def frequency_chart(names: Sequence[str], frequency: np.ndarray) -> str:
-    """Draw how often each of the best features (b,) was selected, from 0 to 1."""
-    longest = max(len(SELECTED), *(len(short(name)) for name in names))
-    left, top, step = 18 + CHARACTER * longest, 8.0, 17.0
-    bottom = top + step * len(names)
-    drawing = Drawing(height=bottom + 26)
-    ticks = (0.0, 0.25, 0.5, 0.75, 1.0)
-    place = Scale(Axis("", 0.0, 1.0, ticks, tuple(f"{t:.0%}" for t in ticks)), left, WIDTH - 30)
-    drawing.grid_along(place, top, bottom, 16)
-    for i, (name, share) in enumerate(zip(names, frequency.tolist())):
-        y = top + (i + 0.5) * step
-        drawing.name(name, left - 8, y)
-        if not math.isnan(share):
-            end = max(place(min(max(share, 0.0), 1.0)), left + 1)
-            drawing.rectangle(left, y - 5.5, end, y + 5.5, "bar", f"{name}: {share:.0%}")
-    drawing.text(SELECTED, 2, bottom + 16, class_="start")
-    described = f"How often each of the {counted(len(names), 'best feature')} was selected."
-    return drawing.svg("frequency", "Stability", described)

@@ -104,7 +104,6 @@ class Evidence:
     changes: np.ndarray | None = None  # (m,): differences between the means of two classes
     change: str = ""  # which class less which
     log2: bool = False  # whether the changes are logarithms to base 2
-    frequency: np.ndarray | None = None  # (b,) of the best features: how often they were selected
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,11 +124,6 @@ class ReportData:
     n_unscored: int = 0  # number of features without a score
     n_left_out: int = 0  # number of those that took no part, not even in the graph
     reasons: Mapping[str, int] = field(default_factory=dict)  # why: status -> number of features
-    elbow: int | None = None  # features before the bend of the score curve, marked in its picture
-    # (k,), leading eigenvalues of the normalized Laplacian, ascending, the first one 0
-    eigenvalues: np.ndarray | None = None
-    clusters: int | None = None  # that were used; the gap after this eigenvalue is marked
-    groups: int | None = None  # of samples that the eigenvalues show; None for none
     reading: str = ""  # of the eigenvalues, in a sentence or two
     top: Sequence[Mapping[str, object]] = ()  # the best features: column -> value, in order
     meanings: Mapping[str, str] = field(default_factory=dict)  # of these columns

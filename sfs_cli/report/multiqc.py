@@ -1,6 +1,6 @@
 """What MultiQC shows of a result: tables, General Statistics, and versions of software.
 
-Its own reader (custom content) takes the files as they are; our plugin takes those of rankings.
+Its own reader (custom content) takes the files as they are.
 """
 
 from __future__ import annotations
@@ -12,20 +12,11 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from sfs_cli.report.charts import downsample
 from sfs_cli.report.model import ReportData
 
 RANKING, EVALUATED = "sfs_mqc.json", "sfs_evaluation_mqc.json"
 SELECTED, GENERAL = "sfs_selection_mqc.json", "sfs_general_mqc.json"
 """The files of MultiQC's tables, the last one of General Statistics."""
-OWN = "sfs"
-"""The key of what the plugin alone reads."""
-FORMAT = 1
-"""Version of what is below that key."""
-POINTS = 120
-"""Number of points of a score curve."""
 SEPARATOR = " | "
 """Between the parts of a row's name, as MultiQC writes folders before names."""
 _ENDINGS = re.compile(
@@ -59,12 +50,10 @@ def table_of(file: str) -> dict[str, Any]:
     return json.loads((templates / "multiqc.json").read_bytes())[file]
 
 
-def section(file: str, rows: Mapping[str, Mapping[str, Any]], **own: object) -> dict[str, Any]:
+def section(file: str, rows: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """Return the contents of one of these files.
 
-    Tables of all results of a kind have the same id, so MultiQC (1.20 and newer) joins them. Where
-    the plugin runs it reads rankings, with what is in `own`, and MultiQC's own reader does not see
-    them.
+    Tables of all results of a kind have the same id, so MultiQC (1.20 and newer) joins them.
 
     Parameters
     ----------
@@ -73,8 +62,6 @@ def section(file: str, rows: Mapping[str, Mapping[str, Any]], **own: object) -> 
     rows : mapping
         From the names of rows to their cells, by columns. What is None or NaN, and what is in no
         column of this file, is left out.
-    **own
-        What the plugin alone reads.
     """
     found = table_of(file)
     found["data"] = {
@@ -86,8 +73,6 @@ def section(file: str, rows: Mapping[str, Mapping[str, Any]], **own: object) -> 
         }
         for row, cells in rows.items()
     }
-    if own:
-        found[OWN] = {"format": FORMAT, "row": next(iter(rows)), **own}
     return found
 
 
@@ -95,28 +80,6 @@ def ranking_cells(data: ReportData) -> dict[str, Any]:
     """Return the row of a ranking: what its columns have in common with the report, and more."""
     best = data.top[0].get("feature") if data.top else None
     return vars(data) | {"top_feature": best, "n_warnings": len(data.warnings)}
-
-
-def curve_points(scores: np.ndarray) -> list[list[float]]:
-    """Return ranks and scores of a curve of at most about `POINTS` points.
-
-    `scores` has shape (m,), in the order of the ranking; those that are not finite have no point.
-    """
-    ranks = np.flatnonzero(np.isfinite(scores))
-    if not len(ranks):
-        return []
-    chosen = ranks[downsample(scores[ranks], log=True, limit=POINTS)]
-    return [[int(rank) + 1, float(f"{scores[rank]:.6g}")] for rank in chosen]
-
-
-def relative(points: Mapping[int, float], larger_is_better: bool) -> dict[int, float]:
-    """Scale the scores of a curve, by their ranks: 1 is the best and 0 the worst.
-
-    A flat curve is 1. The best score need not be that of the first feature.
-    """
-    low, high = min(points.values()), max(points.values())
-    span = high - low or 1.0
-    return {x: 1 - (high - y if larger_is_better else y - low) / span for x, y in points.items()}
 
 
 def _kept(row: str) -> str:

@@ -25,8 +25,6 @@ DOI = re.compile(r"(?:https?://(?:dx\.)?doi\.org/|doi:\s*)?(10\.\d{4,9}/[^\s\"<>
 
 ALWAYS = ("rank", "feature", "score")
 """Columns of the best features that are shown whatever is in them."""
-FREQUENCIES = 30
-"""Features whose stability is drawn."""
 GENE_PAGES = {
     "symbol": "https://www.genecards.org/Search/Keyword?queryString=",
     "ensembl": "https://www.ensembl.org/Multi/Search/Results?site=ensembl_all&q=",
@@ -124,13 +122,10 @@ def gene_figures(data: ReportData) -> list[Figure]:
 
 
 def evidence_figures(data: ReportData) -> list[Figure]:
-    """Draw the p-values and the stability of the ranking, where they are known."""
-    drawn, evidence = [], data.evidence
+    """Draw the p-values of the ranking, where they are known."""
+    drawn: list[Figure] = []
+    evidence = data.evidence
     names = [str(row["feature"]) for row in data.top if "feature" in row]
-    if evidence.frequency is not None and len(names):
-        shown = min(FREQUENCIES, len(names))
-        bars = gene_charts.frequency_chart(names[:shown], evidence.frequency[:shown])
-        drawn.append(Figure("Stability", words.frequency_caption(), bars))
     if evidence.p_values is None:
         return drawn
     p = evidence.p_values
@@ -152,18 +147,13 @@ def evidence_figures(data: ReportData) -> list[Figure]:
 
 
 def sample_figures(data: ReportData) -> list[Figure]:
-    """Draw the samples, and the eigenvalues of their graph."""
-    drawn, pictures = [], data.pictures
-    if pictures is not None and pictures.plane is not None:
-        drawn_by = pictures.plane.notes or pictures.notes
-        points = gene_charts.plane_chart(pictures.plane, drawn_by)
-        caption = words.plane_caption(pictures.plane, pictures.notes)
-        drawn.append(Figure("The samples", caption, points))
-    if data.eigenvalues is not None and len(data.eigenvalues):
-        marked = data.clusters or data.groups
-        stems = charts.spectrum(np.asarray(data.eigenvalues), clusters=marked)
-        drawn.append(Figure("Eigenvalues of the sample graph", words.spectrum_caption(data), stems))
-    return drawn
+    """Draw the samples."""
+    pictures = data.pictures
+    if pictures is None or pictures.plane is None:
+        return []
+    points = gene_charts.plane_chart(pictures.plane, pictures.plane.notes or pictures.notes)
+    caption = words.plane_caption(pictures.plane, pictures.notes)
+    return [Figure("The samples", caption, points)]
 
 
 def score_figures(data: ReportData) -> list[Figure]:
@@ -171,13 +161,8 @@ def score_figures(data: ReportData) -> list[Figure]:
     scores = charts.drawable(data.scores)
     if not len(scores):
         return []
-    elbow = data.elbow if len(scores) == len(data.scores) else None
-    curve = charts.score_curve(scores, larger_is_better=data.larger_is_better, elbow=elbow)
-    bars = charts.distribution(scores)
-    return [
-        Figure("Score against rank", words.curve_caption(data), curve),
-        Figure("Distribution of scores", words.distribution_caption(data), bars),
-    ]
+    curve = charts.score_curve(scores, larger_is_better=data.larger_is_better)
+    return [Figure("Score against rank", words.curve_caption(data), curve)]
 
 
 def best_features(data: ReportData) -> tuple[Grid, list[tuple[str, str]]]:

@@ -183,56 +183,14 @@ def volcano_caption(change: str, count: int, *, log2: bool) -> str:
     )
 
 
-def frequency_caption() -> str:
-    """Explain the picture of stability."""
-    return (
-        "The share of the subsets of samples in which the feature is among the first. Features "
-        "near 100 % do not depend on single samples."
-    )
-
-
 def curve_caption(data: ReportData) -> str:
     """Explain the score curve."""
     words = "Every scored feature, from the best on the left to the worst on the right. "
     if is_pruned(data):
         words = "The features that pruning kept, from the best on the left to the worst. "
-    if not data.elbow:
-        return words + "The curve has no clear bend."
-    return words + (
-        f"The elbow, after {counted(data.elbow, 'feature')}, is the point of the curve that is "
-        "farthest from the straight line between the first and the last score"
-        f"{', with ranks counted evenly' if len(data.scores) > LOG_ABOVE else ''}. It is "
-        "not the number of features to take: null features have an elbow, too. sfs select "
-        "chooses the number by a rule."
-    )
-
-
-def distribution_caption(data: ReportData) -> str:
-    """Explain the histogram of the scores."""
-    of = "features that pruning kept" if is_pruned(data) else "features with a score"
-    return (
-        f"Number of {of} in each range. A thin tail on the better side means that a few features "
-        "stand out."
-    )
+    return words + "sfs select chooses by a rule how many to take."
 
 
 def is_pruned(data: ReportData) -> bool:
     """Tell whether the scores are those of some features alone."""
     return len(data.scores) < data.n_features - data.n_unscored
-
-
-def spectrum_caption(data: ReportData) -> str:
-    """Explain the spectrum."""
-    words = (f"{data.reading} " if data.reading else "") + (
-        "Each small eigenvalue of the normalized graph Laplacian stands for a split of the samples "
-        "that cuts few edges; the first is always 0. "
-    )
-    if not data.clusters:
-        return words + (
-            "There are k groups if the gap after the k-th is four times wider than all later ones, "
-            "and the samples do not lie between the groups."
-        )
-    return words + (
-        f"This ranking used {counted(data.clusters, 'group')} of samples. A wide gap at the dashed "
-        "line supports this number; without a gap, the number is only a choice."
-    )

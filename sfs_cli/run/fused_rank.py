@@ -135,7 +135,7 @@ def _leave_one_out(
 
     Returns a row for each source, and the columns of the ranks on it alone, where it is a graph.
     """
-    run = replace(run, config=replace(run.config, pvalues=None, fdr_method="bh"))
+    run = replace(run, config=replace(run.config, pvalues=None))
     fusion, expected = fused.fusion, ranks_of(whole)
     names = [source.spec.name for source in fusion.sources]
     without = [

@@ -49,11 +49,9 @@ from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import flag
 from sfs_cli.options.rank import OutputFields
 from sfs_cli.provenance import InputFile, OutputFile, RankingFacts, named
-from sfs_cli.ranking.elbow import elbow
 from sfs_cli.report.multiqc import (
     GENERAL,
     RANKING,
-    curve_points,
     ranking_cells,
     row_name,
     section,
@@ -273,8 +271,7 @@ def ranking_writers(
     def page(path: Path) -> None:
         path.write_text(shown(render(data)), encoding="utf-8")
 
-    curve = {"larger_is_better": data.larger_is_better, "curve": curve_points(data.scores)}
-    sections = for_multiqc(config, RANKING, {data.method: ranking_cells(data)}, home, **curve)
+    sections = for_multiqc(config, RANKING, {data.method: ranking_cells(data)}, home)
     return dict(zip(ranking_files(config), (table, page, *writing(sections).values())))
 
 
@@ -283,12 +280,11 @@ def for_multiqc(
     name: str,
     rows: Mapping[str, Mapping[str, object]],
     home: Path | None = None,
-    **own: object,
 ) -> Tables:
     """Return the files of a result that MultiQC reads, by their names; none without ``--out``.
 
     `name` is that of its table, which has `rows` of cells: of a method, of lists, or of "", the
-    whole result. `home` is as in `ranking_writers`, and `own` as in `section`.
+    whole result. `home` is as in `ranking_writers`.
     """
     if config.out is None:
         return {}
@@ -296,7 +292,7 @@ def for_multiqc(
         row_name(Path(config.out), each, config.prefix, home): cells for each, cells in rows.items()
     }
     sections = {
-        name: section(name, named_rows, **own),
+        name: section(name, named_rows),
         GENERAL: section(GENERAL, named_rows),
         VERSIONS: {"sfs": provenance.versions()},  # JSON is YAML, too
     }
@@ -524,7 +520,6 @@ def ranking_facts(ranking: Ranking) -> RankingFacts:
         "n_scored": ranking.n_scored,
         "unscored": ranking.unscored(),
         "larger_is_better": ranking.larger_is_better,
-        "elbow": elbow(ranking.curve),
         "top": ranking.feature[: min(10, ranking.n_scored)],
         "columns": {name: _kind_of(column) for name, column in ranking.extra.items()},
     }

@@ -32,7 +32,6 @@ from sfs_cli.provenance import (
     versions,
 )
 from sfs_cli.ranking.aggregations import AGGREGATIONS
-from sfs_cli.ranking.elbow import elbow
 from sfs_cli.ranking.table import Ranking
 from sfs_cli.report.model import Evidence, Pictures, ReportData
 from sfs_cli.report.words import isolated
@@ -67,7 +66,6 @@ def report_data(
     and the links are used.
     """
     method, knowledge = METHODS[config.ranker], facts["knowledge"]
-    eigenvalues = facts["result"].get("eigenvalues")
     words = [word for n in config.given(*ON_PAGE) for word in (flag(n), getattr(config, n))]
     parts = [
         (each.name, each.step, found)
@@ -98,7 +96,6 @@ def report_data(
         ],
         made_from=f"on {_samples(facts)}",
         reading=reading,
-        groups=None if groups is None or groups.count < 2 else groups.count,
         gene_links=config.gene_links,
         pictures=pictures,
         n_left_out=sum(facts["input"]["left_out"].values()),
@@ -106,8 +103,6 @@ def report_data(
         method="Moderated " * bool(facts["moderation"]) + _title(method, facts["method"]),
         how=next((text for _, step, of in parts if (text := step.how(of, method))), "")
         or _how(method, facts["method"]),
-        eigenvalues=None if eigenvalues is None else np.array(eigenvalues, float),
-        clusters=facts["method"].get("clusters"),
         tables=[table for _, step, of in parts for table in step.tables(of)],
         facts=[(title, pairs) for title, pairs in sections if pairs],
         warnings=facts["warnings"],
@@ -153,7 +148,6 @@ def of_ranking(
         "n_features": len(ranking),
         "n_unscored": len(ranking) - ranking.n_scored,
         "reasons": ranking.unscored(),
-        "elbow": elbow(scores),
         "top": [dict(zip(columns, row)) for row in zip(*columns.values())],
         "meanings": {name: meaning_of(name) for name in columns},
         "evidence": Evidence(
@@ -161,7 +155,6 @@ def of_ranking(
             changes=_column(ranking, compared, ranking.n_scored),
             change=change,
             log2=compared == "log2_fold_change",
-            frequency=_column(ranking, "frequency", count),
         ),
         "version": version or versions()["sfs"],
     }

@@ -161,12 +161,6 @@ def scorer_of(config: RankConfig, problem: Problem, prepare: Prepare | None = No
     return scorer
 
 
-def scores_of(scorer: Scorer, block: BlockLike) -> np.ndarray:
-    """Return the scores of features as those of a whole matrix; may overwrite the block."""
-    score, _, *measured = scorer.score_block(block)
-    return scorer.settled(score, *(measured if scorer.class_means is None else measured[:-1]))
-
-
 def _with_means(scorer: Scorer, means: ClassMeans, block: BlockLike) -> tuple[np.ndarray, ...]:
     """Return what a scorer makes of a block, and then what the class means show."""
     found = means.measure(block.values)  # first, because scoring may overwrite the block

@@ -20,13 +20,12 @@ from sfs_cli import provenance
 from sfs_cli.errors import InputError, UsageError, counted, listed
 from sfs_cli.evaluation.classify import CLASSIFIERS, Fold, accuracies, standardized
 from sfs_cli.evaluation.curve import Curve, chance_accuracy, curve_of
-from sfs_cli.features import against, doubts_about_samples, without_effect_on_order
+from sfs_cli.features import not_in_folds, without_effect_on_order
 from sfs_cli.features.enrichment.step import (
     OVERREPRESENTED,
     given_sets,
     tested_sets,
 )
-from sfs_cli.features.pruning.step import PruningStep
 from sfs_cli.features.significance.doubts import doubts, to_have_q_values
 from sfs_cli.io.files.text import text_suffix
 from sfs_cli.io.results.rankings import parse_numbers, read_rank_table
@@ -38,12 +37,11 @@ from sfs_cli.options.evaluate import CURVE_LENGTHS
 from sfs_cli.options.fields import flag
 from sfs_cli.options.files import load
 from sfs_cli.options.guards import GUARDS, accepted_again
-from sfs_cli.options.select import SelectConfig
+from sfs_cli.options.select import RULES, SelectConfig
 from sfs_cli.provenance import InputFile
 from sfs_cli.ranking.table import Picked, Ranking
 from sfs_cli.report.multiqc import SELECTED
 from sfs_cli.run import outputs
-from sfs_cli.run.artificial import artificial, check_artificial
 from sfs_cli.run.checkpoints import NO_CHECKPOINTS, RunCheckpoints
 from sfs_cli.run.config import split_sets
 from sfs_cli.run.folds import (
@@ -72,7 +70,7 @@ Q_VALUE, FREQUENCY = "q_value", "frequency"
 """The columns that --fdr and --stable read."""
 BEST = 5
 """Sets of each test that messages name."""
-_WHOLE = ("fdr", "stable", "artificial", "cv", "min_redundancy", "sets")
+_WHOLE = ("fdr", "stable", "cv", "sets")
 """What needs the whole ranking, not only the features that ``sfs rank --top`` has written."""
 _WITHOUT: dict[str, Any] = {"format": "tsv"} | without_effect_on_order()
 """What a ranking is made again without: what does not change the order of the features."""
@@ -248,13 +246,12 @@ def to_rank_again(
 
     Raises UsageError when the rule has no meaning for this ranking.
     """
-    if made.split is not None and (config.artificial or config.cv):
-        by = "artificial" if config.artificial else "cv"
+    if made.split is not None and config.cv:
         raise UsageError(
-            f"{flag(by)} does not rank again with --split {made.split}",
+            f"--cv does not rank again with --split {made.split}",
             where=where,
             hint="choose by the q-values, with --fdr Q",
-            option=by,
+            option="cv",
         )
     # the default method depends on options that are left out below, on the labels and the values
     counts = {} if made.numeric else record.get("labels", {}).get("classes", {})
@@ -267,23 +264,18 @@ def to_rank_again(
     if config.labels is not None:
         made = _judged_by(config.labels, made, record.get("graph", {}))
     # by the whole configuration: without p-values it no longer asks for all parts of it
-    wrong = {rule: against(rule, made) for rule in config.given("min_redundancy", "cv")}
-    if config.artificial:
-        check_artificial(made, where)
+    wrong = not_in_folds(made) if config.cv else {}
     donors = None if made.labels is None else made.donors  # folds take whole ones
     made = replace(made, **_WITHOUT | {"donors": donors})
-    if config.artificial:
-        made = replace(made, max_correlation=None, keep=None)
     if config.cv:
-        made = _in_folds(config, made, where)
-    for rule, reasons in wrong.items():
-        for name, why in reasons.items():
-            raise UsageError(
-                f"{flag(rule)} {why}: not for a ranking with {flag(name)}",
-                where=where,
-                hint="choose by another rule, such as --top",
-                option=rule,
-            )
+        _check_folds(made, where)
+    for name, why in wrong.items():
+        raise UsageError(
+            f"--cv {why}: not for a ranking with {flag(name)}",
+            where=where,
+            hint="choose by another rule, such as --top",
+            option="cv",
+        )
     return made
 
 
@@ -299,8 +291,8 @@ def _judged_by(labels: str, made: RankConfig, graph: Mapping[str, Any]) -> RankC
     return replace(judged, similarity=graph.get("coordinates", graph["similarity"]), **components)
 
 
-def _in_folds(config: SelectConfig, made: RankConfig, where: str) -> RankConfig:
-    """Return how features are ranked inside folds."""
+def _check_folds(made: RankConfig, where: str) -> None:
+    """Refuse a ranking without classes, which --cv tells apart."""
     if made.labels is None:
         raise UsageError(
             "--cv needs labels, and the features were ranked without",
@@ -313,13 +305,9 @@ def _in_folds(config: SelectConfig, made: RankConfig, where: str) -> RankConfig:
             "--cv measures how well classes are told apart, and the labels of this ranking are "
             "numbers",
             where=where,
-            hint="choose by another rule, such as --artificial",
+            hint="choose by another rule, such as --top",
             option="cv",
         )
-    if config.min_redundancy is None:
-        return made
-    longest = max(config.asked_lengths or CURVE_LENGTHS)
-    return replace(made, max_correlation=config.min_redundancy, keep=longest)
 
 
 # ---- the choice ----------------------------------------------------------------------------------
@@ -352,7 +340,7 @@ def select(
     else:
         with loaded(ranking, messages, kept, labeled=config.cv) as run:
             index = positions(run, result)
-            found = _by_matrix(config, result, run, index)
+            found = _by_matrix(config, result, run)
             if copy is not None:
                 assert copy.partial is not None
                 if not len(found.rows):
@@ -403,9 +391,8 @@ def _ranking(names: Sequence[str], features: np.ndarray, score: np.ndarray) -> R
 
 
 def _said(config: SelectConfig) -> str:
-    rules = ("top", "fdr", "stable", "artificial", "cv", "max_false", "min_redundancy")
     words = []
-    for name in config.given(*rules):
+    for name in config.given(*RULES):
         value = getattr(config, name)
         words += [flag(name)] + ([] if value is True else [f"{value:g}"])
     return shlex.join(words)
@@ -413,7 +400,7 @@ def _said(config: SelectConfig) -> str:
 
 def _by_table(config: SelectConfig, result: Result, messages: Messages) -> np.ndarray:
     """Return the rows that --top, --fdr or --stable take."""
-    order = result.order
+    order = _without_repeats(result, messages)
     if config.top is not None:
         if config.top > len(order):
             selects = result.record is not None and "select" in result.record["method"]
@@ -425,7 +412,7 @@ def _by_table(config: SelectConfig, result: Result, messages: Messages) -> np.nd
                 hint=f"give {len(order):,} or less{more}",
                 option="top",
             )
-        return order if config.min_redundancy is not None else order[: config.top]
+        return order[: config.top]
     if config.fdr is not None:
         q = _column(result, Q_VALUE, "fdr", to_have_q_values(result.record or {}))
         of_aggregate = {"of_one_matrix": record_of(result.path).get("of_one_matrix")}
@@ -436,6 +423,18 @@ def _by_table(config: SelectConfig, result: Result, messages: Messages) -> np.nd
     hint = "rank with --stability B, which writes how often each feature is selected"
     frequency = _column(result, FREQUENCY, "stable", hint)
     return order[frequency[order] >= config.stable]
+
+
+def _without_repeats(result: Result, messages: Messages) -> np.ndarray:
+    """Return the order of the rows; of a pruned ranking, without those that repeat a better one."""
+    order, better = result.order, result.table.columns.get("representative")
+    if better is None:
+        return order
+    kept = order[[not better[row] for row in order.tolist()]]
+    if len(kept) < len(order):
+        count = counted(len(order) - len(kept), "feature")
+        messages.note(f"{count} that repeat a better one (--max-correlation) are left out")
+    return kept
 
 
 def _column(result: Result, name: str, option: str, hint: str) -> np.ndarray:
@@ -449,59 +448,14 @@ def _column(result: Result, name: str, option: str, hint: str) -> np.ndarray:
     return np.array(parse_numbers(result.table, name))
 
 
-def _by_matrix(config: SelectConfig, result: Result, run: Run, index: np.ndarray) -> Selected:
-    """Return the rows that any rule takes, with the matrix at hand; `index` are their features."""
+def _by_matrix(config: SelectConfig, result: Result, run: Run) -> Selected:
+    """Return the rows that any rule takes, with the matrix at hand."""
     order = result.order
-    count = None  # that is cut to at the end
-    if config.artificial:
-        for doubt in doubts_about_samples(result.record or {}):
-            run.log.warn(
-                f"{doubt.short}: shuffled copies assume independent samples, and --max-false does "
-                f"not control the share of false features; {doubt.remedy}"
-            )
-        found, facts = artificial(run, config.n_copies, config.seed, config.bound)
-        chosen = np.zeros(run.matrix.n_features, bool)
-        chosen[found.selected] = True
-        made = Selected(order[chosen[index[order]]])
-        made.facts["artificial"] = facts
-        if len(found.selected):
-            run.log.note(
-                f"{len(found.selected):,} features are ahead of their artificial copies, and "
-                f"{found.beaten:,} as strong ones are not: an estimated share of "
-                f"{found.share:.3f} is false"
-            )
-        else:
-            run.log.note(
-                "the estimated share of false features is above --max-false at every cut (the "
-                f"smallest is {found.share:.2f})"
-            )
-    elif config.cv:
-        made, count = _cross_validated(config, run, len(order))
-        made.rows = order
-    else:
-        made = Selected(_by_table(config, result, run.log))
-        count = config.top
-    if config.min_redundancy is not None and len(made.rows):
-        _prune(config.min_redundancy, run, made, index, count or len(made.rows))
-    made.rows = made.rows[:count]
+    if not config.cv:
+        return Selected(_by_table(config, result, run.log))
+    made, count = _cross_validated(config, run, len(order))
+    made.rows = order[:count]
     return made
-
-
-def _prune(max_correlation: float, run: Run, made: Selected, index: np.ndarray, keep: int) -> None:
-    """Leave out rows whose features repeat a better one, until enough are kept."""
-    run.fit_matrix()
-    features = index[made.rows]
-    ranking = _ranking(run.matrix.ids.features, features, np.zeros(len(features)))
-    asked = replace(run.config, max_correlation=max_correlation, keep=keep)
-    pruned, facts = PruningStep(asked).order(replace(run, config=asked), ranking)
-    row = dict(zip(features.tolist(), made.rows.tolist()))
-    made.rows = np.array([row[i] for i in pruned.order[: pruned.n_kept].tolist()], np.int64)
-    made.facts["redundancy"] = facts
-    if len(made.rows) < keep and keep < len(features):
-        run.log.warn(
-            f"only {len(made.rows):,} features have no correlation above {max_correlation:g} with "
-            "a better one"
-        )
 
 
 def _cross_validated(config: SelectConfig, run: Run, n_ranked: int) -> tuple[Selected, int]:

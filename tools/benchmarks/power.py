@@ -47,7 +47,6 @@ OURS: dict[str, dict[str, Any]] = {
     "sfs, default scales": {},
     "sfs, default scales, log1p": {"transform": "log1p"},
     "sfs, 4 neighbors": SINGLE | {"similarity": "knn", "neighbors": 4},
-    "sfs, CAR": SINGLE | {"similarity": "car"},
     "sfs, one scale, 1.5": {"scales": ("1.5",)},
     "sfs, one scale, 3": {"scales": ("3",)},
     "sfs, one scale, 6": {"scales": ("6",)},

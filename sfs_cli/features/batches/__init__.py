@@ -72,8 +72,5 @@ FEATURE = Feature(
     rules,
     orders=True,
     one_by_one=True,
-    against={
-        "artificial": "has no meaning for an aggregate of rankings",
-        "cv": "has no folds within batches",
-    },
+    not_in_folds="has no folds within batches",
 )

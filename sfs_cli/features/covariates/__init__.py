@@ -96,8 +96,5 @@ FEATURE = Feature(
     orders=True,
     one_by_one=True,
     adjusts=True,
-    against={
-        "artificial": "cannot shuffle adjusted values",
-        "cv": "cannot take the effect of covariates or blocks out in each fold",
-    },
+    not_in_folds="cannot take the effect of covariates or blocks out in each fold",
 )

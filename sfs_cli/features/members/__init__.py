@@ -47,7 +47,7 @@ def member_configs(config: RankConfig, names: Sequence[str], **without: Any) -> 
             others |= {"similarity", "similarity_file", "coordinates", *GRAPH_FIELDS}
         changes: dict[str, Any] = dict.fromkeys(others - set(method.options))
         changes |= {"members": (), "also": (), "source": (), "weights": None, "weights_out": None}
-        changes |= {"fdr_method": "bh", **without}  # members are ranked by their scores
+        changes |= without  # members are ranked by their scores
         configs.append(replace(config, method=name, leave_one_out=True, **changes))
     return configs
 
@@ -64,5 +64,4 @@ FEATURE = Feature(
     MemberFields,
     rules,
     orders=True,
-    against={"artificial": "has no meaning for an aggregate of rankings"},
 )

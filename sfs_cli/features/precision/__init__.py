@@ -66,5 +66,4 @@ FEATURE = Feature(
     suits=lambda config, method: not config.voom or method.name in METHODS,
     one_by_one=True,
     resolve=_resolve,
-    against={"artificial": "cannot shuffle weighted counts"},
 )

@@ -36,7 +36,7 @@ FEATURE = Feature(
     WeightFields,
     orders=True,
     suits=lambda config, method: config.sample_weights is None or method.weighted,
-    against=dict.fromkeys(("artificial", "cv", "min_redundancy"), "treats all samples alike"),
+    not_in_folds="treats all samples alike",
     untested="a sample of weight 10 is not 10 independent samples; for p-values, rank without "
     "weights",
 )

@@ -169,7 +169,7 @@ FEATURE = Feature(
     asked,
     ScaleFields,
     rules,
-    against=dict.fromkeys(("artificial", "cv"), "tests on several scales at once"),
+    not_in_folds="tests on several scales at once",
     implies=_implies,
     settle=_settle,
     method=lambda config: "hsic" if config.scales or _spatial(config) else "",

@@ -14,10 +14,8 @@ from sfs_cli.features.feature import Feature
 from sfs_cli.options.fields import (
     RANKING,
     SURE,
-    WHOLE,
     Config,
     Refusal,
-    flag,
     option,
     option_fields,
 )
@@ -29,7 +27,6 @@ if TYPE_CHECKING:
 
 FEWEST_PERMUTATIONS, MOST_PERMUTATIONS = 10, 1_000_000
 DEFAULT_PERMUTATIONS = 1000
-FDR_METHODS = ("bh", "by", "storey")
 ABLE = (*catalog.WITH_PVALUES, *catalog.PERMUTED)
 """Methods that ``--pvalues`` is for."""
 
@@ -62,17 +59,6 @@ class SignificanceFields(Config):
         },
     )
 
-    fdr_method: str = option(
-        "How q-values are made: Benjamini and Hochberg (bh), Benjamini and Yekutieli, valid under "
-        "any dependence of the features (by), or Storey, which estimates the share of null "
-        "features (storey).",
-        section="Tests",
-        verbs=WHOLE,
-        default="bh",
-        words=FDR_METHODS,
-        excludes={"sample_weights": "weighted samples have no p-values"},
-    )
-
     @property
     def null(self) -> str | None:
         """The null distribution: ``gaussian``, ``moments`` or ``permutation``."""
@@ -96,12 +82,6 @@ def _asked(config: RankConfig) -> bool:
     return tests(config) or config.how == "rra"  # which has p-values, too
 
 
-def _has_p_values(config: RankConfig) -> bool:
-    """Tell whether the ranking has p-values: only those of rra are of an aggregate of batches."""
-    alone = (config.batch is None or config.pvalues is not None) and config.sample_weights is None
-    return config.how == "rra" or (alone and tests(config))
-
-
 def _suits(config: RankConfig, method: Method) -> bool:
     return config.pvalues is None or method.tested
 
@@ -110,14 +90,6 @@ def rules(config: RankConfig) -> Iterator[Refusal]:
     """Yield what is wrong with the options."""
     if config.split is not None:
         yield from _split_rules(config)
-    if config.fdr_method != "bh" and not _has_p_values(config):
-        what = f"--fdr-method has no effect: --method {config.ranker} has no p-values here"
-        hint = f"give --pvalues, or --method {', '.join(catalog.TESTING)}"
-        against = [name for name in ("batch", "sample_weights") if config.given(name)]
-        if against and tests(config):
-            what += f", with {flag(against[0])}"
-            hint = "leave one of them out" + ", or give --how rra" * (against[0] == "batch")
-        yield what, hint, ("fdr_method", *(against or ["method"]))
     if config.pvalues is None:
         return
     pvalues, method = f"--pvalues {config.pvalues}", f"--method {config.ranker}"

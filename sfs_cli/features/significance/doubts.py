@@ -44,10 +44,7 @@ def to_have_q_values(record: Mapping[str, Any]) -> str:
     name, others = method.get("then", method.get("name")), "or choose by --top or --stable"
     tests = f"by a method that tests ({', '.join(TESTING)})"
     if name in METHODS and name not in (*WITH_PVALUES, *PERMUTED, *TESTING):
-        rules = (
-            "--top or --stable" if METHODS[name].order_blind else "--top, --stable or --artificial"
-        )
-        return f"{name} has none: choose by {rules}, or rank {tests}"
+        return f"{name} has none: choose by --top or --stable, or rank {tests}"
     if why := record.get("significance", {}).get("none"):
         return f"{why}, {others}"
     for option in untestable(record):

@@ -9,7 +9,8 @@ is tested.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import hashlib
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -24,7 +25,6 @@ from sfs_cli.options import RankConfig
 from sfs_cli.run.load import Run
 from sfs_cli.run.passes import Shape, fitting, passes_of, passes_of_graph, passes_of_method
 from sfs_cli.run.scoring import Scored, make_graph, score_on
-from sfs_cli.store.copies import digests
 from sfs_cli.store.count_thinning import ThinnedMatrix
 from sfs_cli.store.ids import CHUNK
 from sfs_cli.store.prepared import PreparedMatrix
@@ -88,6 +88,13 @@ def rank_counts(run: Run, examine: Examine) -> tuple[Scored, dict[str, Any]]:
     of_graph, of_scores = part_of_counts(run), part_of_counts(run, second=True)
     scored = score_on(of_scores, make_graph(of_graph))
     return scored, {"split": {"how": "counts"}} | examine(of_scores, scored.solution)
+
+
+def digests(names: Iterable[str], *what: object) -> np.ndarray:
+    """Return a number of 64 bits for each name, (b,), which depends on it and `what` alone."""
+    texts = ("\0".join(map(str, (*what, name))) for name in names)
+    made = (hashlib.blake2b(text.encode(), digest_size=8).digest() for text in texts)
+    return np.frombuffer(b"".join(made), "<u8")
 
 
 def first_half(seed: int, ids: Sequence[str]) -> np.ndarray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -20,7 +19,6 @@ from sfs_cli.methods.base import Problem, Scorer, Solution
 from sfs_cli.methods.shared import SIGNIFICANT, least_p_value
 from sfs_cli.options.graph import LABELS_ALONE
 from sfs_cli.provenance import RunFacts
-from sfs_cli.ranking.false_discovery import ADJUSTED, null_share
 from sfs_cli.run.guards import tell
 from sfs_cli.run.load import Run
 from sfs_cli.run.passes import Shape, graph_asked, needed
@@ -87,17 +85,6 @@ class SignificanceStep(Step):
             least = least_p_value(labels.target, problem.context.blocks)
         return TestedScorer(scorer, problem, config.null, config.permutations, least)
 
-    def solved(self, run: Run, solution: Solution) -> Solution:
-        """Return the solution with the q-values that ``--fdr-method`` asks for."""
-        p = solution.extra.get("p_value")
-        if p is None or self.config.fdr_method == "bh":  # which they are already
-            return solution
-        q = ADJUSTED[self.config.fdr_method](p)
-        facts, name = solution.facts, f"q_value_at_most_{SIGNIFICANT}"
-        if name in facts:
-            facts = facts | {name: int(np.count_nonzero(q <= SIGNIFICANT))}
-        return replace(solution, extra=solution.extra | {"q_value": q}, facts=facts)
-
     def find(self, run: Run, found: RankResult) -> None:
         """Say how many features are significant, and warn of p-values that are not valid.
 
@@ -123,9 +110,6 @@ class SignificanceStep(Step):
             "level": SIGNIFICANT,
             "features": int(np.count_nonzero(q <= SIGNIFICANT)),
         }
-        counts["fdr_method"] = config.fdr_method
-        if config.fdr_method == "storey":
-            counts["null_share"] = null_share(np.asarray(found.ranking.extra["p_value"]))
         facts["significance"] = counts | of_scores
         what = counted(counts["features"], "feature")
         run.log.note(f"q-value of {SIGNIFICANT:g} or less: {what} of {np.count_nonzero(q == q):,}")
@@ -164,11 +148,6 @@ class SignificanceStep(Step):
         if "none" in facts:
             return [("No p-values", facts["none"])]
         pairs = [(f"q-value of {facts['level']:g} or less", counted(facts["features"], "feature"))]
-        if (how := facts.get("fdr_method", "bh")) != "bh":
-            text = {"by": "Benjamini and Yekutieli", "storey": "Storey"}[how]
-            if "null_share" in facts:
-                text += f", share of null features {facts['null_share']:.2f}"
-            pairs.append(("q-values of", text))
         if "split" in facts:
             of = {"features": "the other half of the features", "counts": "a part of every count"}
             pairs.append(("Tested on a graph built from", of[facts["split"]["how"]]))

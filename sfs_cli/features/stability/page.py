@@ -29,12 +29,6 @@ def stability_pairs(facts: dict[str, Any]) -> Pairs:
         ("List", f"the first {facts['top']:,} of {facts['features']:,} features"),
         ("Stability", f"{measure}: 1 for equal lists, 0 for random ones (Nogueira et al. 2018)"),
     ]
-    if "noise" in facts:
-        noise = facts["noise"]
-        low, high = noise["interval"]
-        level = f"{noise['stability']:.3f} (95 % interval {low:.3f} to {high:.3f})"
-        how = f"the samples of each feature shuffled, on {noise['subsets']:,} of the subsets"
-        pairs.append(("Stability of noise", f"{level}: {how}"))
     return pairs
 
 

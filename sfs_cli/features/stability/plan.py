@@ -20,7 +20,6 @@ from sfs_cli.options import RankConfig
 from sfs_cli.options.graph import FROM_DISTANCES, LABELS_ALONE
 from sfs_cli.run.passes import (
     Shape,
-    fitting,
     graph_asked,
     method_pass,
     needed,
@@ -32,30 +31,6 @@ from sfs_cli.store.transforms import MEDIAN, before_fitting, parse
 TOGETHER_SHARE, TOGETHER_SQUARES = 4, 2
 """The fraction (1/N) of the memory for scores on subsets of the samples, and the n x n arrays of a
 sample graph."""
-NOISE_SUBSETS = 10
-"""Largest number of subsets that are ranked again with shuffled features."""
-OF_NOISE = ", with shuffled features"
-"""What the passes of noise are made for, after their purpose."""
-
-
-def passes_of_stability(config: RankConfig, shape: Shape) -> list[Pass]:
-    """Return the passes of the rankings on subsets, and of those of shuffled features."""
-    passes, noise = passes_on_subsets(config, shape), of_noise(config)
-    if noise is not None:
-        again = [replace(each, sharing="merge") for each in fitting(config, shape)]
-        passes += passes_of([*again, *passes_on_subsets(noise, shape)], OF_NOISE)
-    return passes
-
-
-def of_noise(config: RankConfig) -> RankConfig | None:
-    """Return how shuffled features are ranked, to compare the stability with.
-
-    None where a method gives them the scores that they have.
-    """
-    if METHODS[config.scorer].order_blind:
-        return None
-    count = min(config.subset_count, NOISE_SUBSETS)
-    return replace(config, stability=count, on_no_convergence="warn")
 
 
 def on_subsets(config: RankConfig) -> str:

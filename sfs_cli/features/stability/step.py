@@ -28,12 +28,10 @@ from sfs_cli.errors import InputError, SfsError, counted
 from sfs_cli.features.stability import DEFAULT_TOP, SUBSETS
 from sfs_cli.features.stability.page import stability_pairs, stability_tables
 from sfs_cli.features.stability.plan import (
-    OF_NOISE,
     bytes_together,
     made_of_distances,
-    of_noise,
     on_subsets,
-    passes_of_stability,
+    passes_on_subsets,
     ranks_together,
     scored_together,
     subset_size,
@@ -51,7 +49,7 @@ from sfs_cli.graph.distances import (
 from sfs_cli.logs import Messages
 from sfs_cli.methods.base import Scorer, Status
 from sfs_cli.methods.blocks import CenteredScorer, pieces, rows_of
-from sfs_cli.provenance import NoiseFacts, RunFacts, StabilityFacts, StableFeatures
+from sfs_cli.provenance import RunFacts, StabilityFacts, StableFeatures
 from sfs_cli.ranking.stability import false_selections, frequencies, nogueira
 from sfs_cli.ranking.table import rank_features
 from sfs_cli.report.model import Table
@@ -60,7 +58,6 @@ from sfs_cli.run.load import Run
 from sfs_cli.run.passes import SCORES, Shape, graph_asked, note_default_graph
 from sfs_cli.run.rank import RankResult, ranked
 from sfs_cli.run.scoring import make_graph, problem_of, scorer_of
-from sfs_cli.store.copies import ShuffledMatrix
 
 UNEVEN = 0.35
 """The share of the samples in a half of whole donors below which a warning is given."""
@@ -83,8 +80,8 @@ class StabilityStep(Step):
     """Ranks on subsets of the samples, and counts how often a feature is among the first."""
 
     def passes(self, shape: Shape) -> list[Pass]:
-        """Return the passes of the rankings on subsets, and of those of shuffled features."""
-        return passes_of_stability(self.config, shape)
+        """Return the passes of the rankings on subsets."""
+        return passes_on_subsets(self.config, shape)
 
     def graphs(self, shape: Shape) -> tuple[int, int]:
         """Return the samples of the largest subset, and the bytes of those ranked together.
@@ -118,8 +115,7 @@ class StabilityStep(Step):
         _warn_of_uneven_halves(run, subsets)
         lists = _lists(run, subsets.samples, top)
         frequency = frequencies(lists, m)[ranking.order]
-        noise = stability_of_noise(run, subsets, top, candidates)
-        facts = _facts(run, subsets, lists, top, candidates, frequency, noise)
+        facts = _facts(run, subsets, lists, top, candidates, frequency)
         run.log.note(facts["summary"])
         tell(run, "unstable", unstable(facts, known=bool(run.config.given("labels", "source"))))
         found.ranking = replace(ranking, extra=ranking.extra | {"frequency": frequency})
@@ -150,37 +146,6 @@ def _lists(run: Run, subsets: list[np.ndarray], top: int) -> list[np.ndarray]:
     if ranks_together(run.config, run.matrix.n_samples, run.matrix.n_features):
         return rank_together(run, subsets, top)
     return rank_in_turn(run, subsets, top)
-
-
-def stability_of_noise(run: Run, subsets: Subsets, top: int, candidates: int) -> NoiseFacts | None:
-    """Return the stability of the same ranking where the samples of each feature are shuffled.
-
-    Those that are used, among themselves, and within batches where these are ranked: mixed, the
-    values of batches that differ would have two peaks in each.
-
-    Lists of noise agree, too: a feature with outliers, or of a large variance, may be among the
-    first whatever the samples are, and halves of the same samples have pairs of them in common.
-    None where noise cannot be ranked so.
-    """
-    whole, config = run.matrix, of_noise(run.config)
-    if config is None:
-        return None
-    parts = [each.samples for each in run.cohort.parts]
-    shuffled = ShuffledMatrix(whole.matrix, run.context.seed, whole.samples, parts)
-    source = replace(whole, matrix=shuffled)
-    engine = replace(run.context.engine.of(OF_NOISE), source=source, checkpoints=None)
-    context = replace(run.context, engine=engine, log=Messages(verbosity=-1))
-    noise = replace(run, config=config, context=context)
-    chosen = replace(subsets, samples=subsets.samples[: config.subset_count])
-    try:
-        noise.fit_matrix()
-        lists = _lists(noise, chosen.samples, top)
-    except InputError as error:
-        run.log.detail(f"shuffled features cannot be ranked as the features were: {error.what}")
-        return None
-    measured = nogueira(lists, candidates)
-    low, high = measured.interval
-    return NoiseFacts(subsets=len(lists), stability=measured.value, interval=[low, high])
 
 
 def _length(run: Run, candidates: int) -> int:
@@ -409,7 +374,6 @@ def _facts(
     top: int,
     candidates: int,
     frequency: np.ndarray,
-    noise: NoiseFacts | None,
 ) -> StabilityFacts:
     """Return what the record says; `frequency` is in the order of the ranking."""
     config, count = run.config, len(lists)
@@ -440,9 +404,7 @@ def _facts(
         f"{count:,} {SUBSETS[config.subset_kind]}{whole}; "
         f"stability {measured.value:.2f} ({low:.2f} to {high:.2f})"
     )
-    if noise is not None:
-        summary += f", where shuffled features have {noise['stability']:.2f}"
-    found = StabilityFacts(
+    return StabilityFacts(
         subsets=count,
         how=config.subset_kind,
         samples=[min(sizes), max(sizes)],
@@ -457,9 +419,6 @@ def _facts(
         stable=stable,
         summary=summary,
     )
-    if noise is not None:
-        found["noise"] = noise
-    return found
 
 
 def unstable(found: StabilityFacts, *, known: bool) -> str | None:
@@ -471,17 +430,10 @@ def unstable(found: StabilityFacts, *, known: bool) -> str | None:
         return None
     low, high = found["interval"]
     measured = f"{found['stability']:.2f} ({low:.2f} to {high:.2f})"
-    if "noise" in found and low <= found["noise"]["interval"][1]:
-        text = (
-            f"the first {found['top']:,} features are no more stable than noise: their stability "
-            f"is {measured}, that of shuffled features {found['noise']['stability']:.2f}; do not "
-            "use this list without more samples"
-        )
-    else:
-        kept = next(each for each in found["stable"] if each["threshold"] == ENOUGH)["features"]
-        text = (
-            f"the first {found['top']:,} features depend on the samples: their stability is "
-            f"{measured}, and below {POOR} it is poor; report the {kept:,} with a frequency of "
-            f"{ENOUGH:g} or more instead of the list, and add samples"
-        )
+    kept = next(each for each in found["stable"] if each["threshold"] == ENOUGH)["features"]
+    text = (
+        f"the first {found['top']:,} features depend on the samples: their stability is "
+        f"{measured}, and below {POOR} it is poor; report the {kept:,} with a frequency of "
+        f"{ENOUGH:g} or more instead of the list, and add samples"
+    )
     return text if known else f"{text}, or use labels or sources (--labels, --source)"

@@ -51,10 +51,7 @@ FEATURE = Feature(
     rules,
     orders=True,
     one_by_one=True,
-    against={
-        "artificial": "has no times of shuffled features",
-        "cv": "has no classes to tell apart",
-    },
+    not_in_folds="has no classes to tell apart",
     # those who ask for another response or a sample graph ask for another method
     method=lambda config: "cox" if config.event and config.response_to_labels else "",
 )

@@ -107,6 +107,25 @@ def test_stable_features_are_those_of_a_frequency(tmp_path):
     assert names_by(str(table), stable=0.95) == []
 
 
+def test_every_rule_leaves_out_what_repeats_a_better_feature(tmp_path):
+    result = ranked(tmp_path, max_correlation=0.8, stability=4)
+    rows = rows_of(Path(result) / "ranking.tsv")
+    repeats = {row["feature"] for row in rows if row["representative"]}
+    assert repeats == {"f5"} or repeats == {"f2"}
+    kept = [row for row in rows if not row["representative"]]
+    log = Mock()
+    assert names_by(result, log, fdr=0.05) == [
+        row["feature"] for row in kept if float(row["q_value"]) <= 0.05
+    ]
+    assert "repeat a better one" in str(log.note.call_args_list)
+    assert names_by(result, stable=1) == [
+        row["feature"] for row in kept if float(row["frequency"]) == 1
+    ]
+    assert names_by(result, top=len(kept)) == [row["feature"] for row in kept]
+    with pytest.raises(InputError, match="59 ranked features"):
+        names_by(result, top=len(kept) + 1)
+
+
 def test_a_list_of_another_program_is_read_by_its_columns(tmp_path):
     table = tmp_path / "deseq.csv"
     table.write_text("gene,padj,q_value\na,0.2,0.3\nb,0.01,0.02\nc,NA,NA\nd,0.03,0.04\n")

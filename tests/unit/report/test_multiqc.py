@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import yaml
 
@@ -18,12 +17,9 @@ from sfs_cli.report.model import ReportData
 from sfs_cli.report.multiqc import (
     EVALUATED,
     GENERAL,
-    POINTS,
     RANKING,
     SELECTED,
-    curve_points,
     ranking_cells,
-    relative,
     row_name,
     section,
 )
@@ -32,7 +28,7 @@ from tests.places import ROOT
 
 
 def multiqc(data: ReportData, row: str) -> dict[str, Any]:
-    return section(RANKING, {row: ranking_cells(data)}, curve=[])
+    return section(RANKING, {row: ranking_cells(data)})
 
 
 def test_the_section_is_json_and_holds_a_row_for_the_sample(usual: ReportData) -> None:
@@ -47,7 +43,7 @@ def test_the_section_is_json_and_holds_a_row_for_the_sample(usual: ReportData) -
 
 
 def test_what_is_unknown_is_left_out(usual: ReportData) -> None:
-    data = multiqc(replace(usual, elbow=None, top=[]), "a")["data"]
+    data = multiqc(replace(usual, top=[]), "a")["data"]
     assert set(data["a"]) == {"title", "method", "n_features", "n_unscored", "n_warnings"}
     cells = {"balanced_accuracy": 0.5, "stability": float("nan"), "nmi": 0.1}
     assert section(EVALUATED, {"a": cells})["data"] == {"a": {"balanced_accuracy": 0.5}}
@@ -55,7 +51,6 @@ def test_what_is_unknown_is_left_out(usual: ReportData) -> None:
 
 def test_names_are_escaped_because_multiqc_does_not(hostile: ReportData) -> None:
     found = multiqc(hostile, hostile.title)
-    del found["sfs"]  # read by the plugin, which escapes what it shows
     general = section(GENERAL, {hostile.title: ranking_cells(hostile)})
     for text in (json.dumps(found), json.dumps(general)):
         assert "<" not in text
@@ -72,25 +67,6 @@ def test_a_row_is_named_by_folder_and_method(tmp_path, monkeypatch) -> None:
     assert elsewhere == "data | results | SPEC"
     assert row_name(Path(), "SPEC") == f"{tmp_path.name} | SPEC"
     assert row_name(Path("results/a")) == "results | a"
-
-
-def test_relative_scores_are_one_for_the_best_wherever_it_is() -> None:
-    rounds = {1: 2.0, 2: 5.0, 3: 1.0, 4: 3.0}
-    assert relative(rounds, True) == {1: 0.25, 2: 1.0, 3: 0.0, 4: 0.5}
-    assert relative(rounds, False) == {1: 0.75, 2: 0.0, 3: 1.0, 4: 0.5}
-    assert relative({1: 3.0, 9: 3.0}, False) == {1: 1.0, 9: 1.0}
-
-
-def test_a_curve_has_few_points_of_finite_scores_best_first() -> None:
-    scores = np.sort(np.random.default_rng(1).normal(size=50_000))[::-1]
-    points = curve_points(np.concatenate([[np.inf], scores]))
-    ranks, values = zip(*points)
-    assert len(points) <= 2 * POINTS
-    assert ranks[0] == 2
-    assert ranks[-1] == 50_001
-    assert list(ranks) == sorted(set(ranks))
-    assert np.allclose(values, scores[np.array(ranks) - 2], rtol=1e-5)
-    assert curve_points(np.array([])) == []
 
 
 LABELS = str(ROOT / "sample_data" / "labels.tsv") + ":tissue"
