@@ -9,33 +9,17 @@ from the residual variances ``s^2`` of all features, which then have the distrib
 
 G. K. Smyth, "Linear models and empirical Bayes methods for assessing differential expression in
 microarray experiments", Stat. Appl. Genet. Mol. Biol. 3, 2004, section 6.2 (the moments of
-``log s^2``); B. Phipson, S. Lee, I. J. Majewski, W. S. Alexander and G. K. Smyth, "Robust
-hyperparameter estimation protects against hypervariable genes and improves power to detect
-differential expression", Ann. Appl. Stat. 10, 2016 (`robust`). The numbers are those of
-``squeezeVar`` and ``eBayes`` of limma 3.54.1; since 3.62 these are under ``legacy=TRUE``, for newer
-ones treat unequal degrees of freedom in another way. The robust d0 is a root, found to rounding
-here; limma stops within 1e-8 of ``d0 / (1 + d0)``.
+``log s^2``). The numbers are those of ``squeezeVar`` and ``eBayes`` of limma 3.54.1; since 3.62
+these are under ``legacy=TRUE``, for newer ones treat unequal degrees of freedom in another way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from sfs_cli.compute.limits import EPS
 from sfs_cli.errors import InputError
-from sfs_cli.methods.lowess import lowess
-
-TAILS = (0.05, 0.1)
-"""Parts of the lowest and of the highest log variances that `robust` winsorizes."""
-_NODES = 128
-"""Of the quadrature of moments."""
-_LEAST = 1e-300
-"""No tail probability is taken to be smaller."""
-_LARGEST = 1e250
-"""Of a quantile: beyond it a variance would overflow."""
 
 
 @dataclass(frozen=True)
@@ -44,21 +28,17 @@ class Prior:
 
     Attributes
     ----------
-    df : ndarray, shape (m,)
-        Degrees of freedom d0: how many residual degrees of freedom the prior is worth. The same
-        for each feature, unless the fit was robust, where hypervariable features have fewer.
-        Infinite if the residual variances differ no more than chance makes them.
+    df : float
+        Degrees of freedom d0: how many residual degrees of freedom the prior is worth. Infinite if
+        the residual variances differ no more than chance makes them.
     variance : ndarray, shape (m,)
         ``s0^2``: the same for each feature, unless there was a trend; NaN where the covariate is.
-    df_of_most : float
-        d0 of a feature that is not an outlier.
     raised : int
         Number of residual variances that were too near zero for a logarithm, and were raised.
     """
 
-    df: np.ndarray
+    df: float
     variance: np.ndarray
-    df_of_most: float
     raised: int
 
 
@@ -81,19 +61,7 @@ class Moderated:
     df: np.ndarray
 
 
-@dataclass(frozen=True)
-class _Fit:
-    """Prior of the features that have a residual variance, shape (k,)."""
-
-    df: np.ndarray  # (k,)
-    variance: np.ndarray  # (m,): of all features where `trend` is not robust, (k,) otherwise
-    df_of_most: float
-    raised: int
-
-
-def moderate(
-    s2: np.ndarray, d: float, *, trend: np.ndarray | None = None, robust: bool = False
-) -> Moderated:
+def moderate(s2: np.ndarray, d: float, *, trend: np.ndarray | None = None) -> Moderated:
     """Shrink residual variances towards a common value, or towards a trend.
 
     Parameters
@@ -106,9 +74,6 @@ def moderate(
         Mean log expression of each feature, on which the prior variance depends then, by a natural
         cubic spline. Features with NaN have no part in it and get NaN; infinite values count as 1
         beyond the finite ones.
-    robust : bool
-        Whether a few hypervariable features are kept from determining the prior, and are shrunk
-        less.
 
     Returns
     -------
@@ -117,22 +82,20 @@ def moderate(
     Raises
     ------
     InputError
-        If no feature has a residual variance, or if most variances are zero with `robust`.
+        If no feature has a residual variance.
     """
     s2 = np.asarray(s2, np.float64)
-    prior = fit_prior(s2, d, trend=trend, robust=robust)
-    with np.errstate(invalid="ignore"):
-        variance = (d * s2 + prior.df * prior.variance) / (d + prior.df)
-    variance = np.where(np.isinf(prior.df), prior.variance, variance)
+    prior = fit_prior(s2, d, trend=trend)
+    variance = prior.variance.copy()
+    if np.isfinite(prior.df):
+        variance = (d * s2 + prior.df * variance) / (d + prior.df)
     known = ~np.isnan(s2)
     variance[~known] = np.nan
-    total = np.where(known, np.minimum(d + prior.df, d * known.sum()), np.nan)
+    total = np.where(known, min(d + prior.df, d * known.sum()), np.nan)
     return Moderated(prior, variance, total)
 
 
-def fit_prior(
-    s2: np.ndarray, d: float, *, trend: np.ndarray | None = None, robust: bool = False
-) -> Prior:
+def fit_prior(s2: np.ndarray, d: float, *, trend: np.ndarray | None = None) -> Prior:
     """Find the prior degrees of freedom and variance; parameters and errors as of `moderate`."""
     s2 = np.asarray(s2, np.float64)
     used = np.isfinite(s2) & (s2 > -1e-15)
@@ -147,22 +110,8 @@ def fit_prior(
             hint="use fewer covariates, or more samples",
         )
     if k == 1:  # nothing to shrink to
-        return Prior(np.zeros(len(s2)), np.full(len(s2), s2[used][0]), 0.0, 0)
-    x = np.maximum(s2[used], 0)
-    if robust and k > 2:
-        fit = _fit_robust(x, d, None if trend is None else trend[used])
-    else:
-        fit = _fit(x, d, trend, used)
-    df = np.full(len(s2), fit.df_of_most)
-    df[used] = fit.df
-    variance = fit.variance
-    if len(variance) < len(s2):
-        variance = np.full(len(s2), fit.variance[0])
-        if trend is not None:
-            variance = np.exp(_interpolated(trend, trend[used], np.log(fit.variance)))
-            variance[np.isnan(trend)] = np.nan
-        variance[used] = fit.variance
-    return Prior(df, variance, fit.df_of_most, fit.raised)
+        return Prior(0.0, np.full(len(s2), s2[used][0]), 0)
+    return _fit(np.maximum(s2[used], 0), d, trend, used)
 
 
 def trigamma_inverse(x: float) -> float:
@@ -192,7 +141,7 @@ def _finite(covariate: np.ndarray) -> np.ndarray:
     return np.nan_to_num(covariate, nan=np.nan, posinf=finite.max() + 1, neginf=finite.min() - 1)
 
 
-def _fit(x: np.ndarray, d: float, trend: np.ndarray | None, used: np.ndarray) -> _Fit:
+def _fit(x: np.ndarray, d: float, trend: np.ndarray | None, used: np.ndarray) -> Prior:
     """Find the prior by the first two moments of log variances (Smyth 2004, section 6.2).
 
     Parameters
@@ -233,7 +182,7 @@ def _fit(x: np.ndarray, d: float, trend: np.ndarray | None, used: np.ndarray) ->
         df = np.inf
         flat = trend is None or columns < 2
         variance = np.full(len(used), x.mean()) if flat else np.exp(mean)
-    return _Fit(np.full(k, df), variance, df, raised)
+    return Prior(df, variance, raised)
 
 
 def _natural_splines(x: np.ndarray, known: np.ndarray, columns: int) -> np.ndarray:
@@ -254,183 +203,3 @@ def _natural_splines(x: np.ndarray, known: np.ndarray, columns: int) -> np.ndarr
     inside = np.clip(x, lo, hi)
     slopes = splines(inside, nu=1)
     return np.asarray((splines(inside) + (x - inside)[:, None] * slopes) @ natural)
-
-
-def _interpolated(x: np.ndarray, known: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Interpolate between known points; of those with the same x, the mean value counts."""
-    at, back, times = np.unique(known, return_inverse=True, return_counts=True)
-    return np.interp(x, at, np.bincount(back, values) / times)
-
-
-def _fit_robust(x: np.ndarray, d: float, trend: np.ndarray | None) -> _Fit:
-    """Find the prior by moments of winsorized log variances (Phipson et al. 2016, section 3).
-
-    Parameters
-    ----------
-    x : ndarray, shape (k,)
-        Variances of 0 or more, k > 2.
-    d : float
-        Their degrees of freedom.
-    trend : ndarray, shape (k,), optional
-    """
-    from scipy.optimize import brentq
-
-    k, lower, upper = len(x), *TAILS
-    middle = float(np.median(x))
-    if middle <= 0:
-        raise InputError(
-            "most residual variances are 0: a robust prior cannot be fitted",
-            hint="leave features out that do not vary, or do without robust",
-        )
-    raised = int((x < 1e-12 * middle).sum())
-    x = np.maximum(x, 1e-12 * middle)
-    plain = replace(_fit(x, d, trend, np.ones(k, bool)), raised=raised)
-    if max(TAILS) < 1 / k:
-        return plain
-    z = np.log(x)
-    if trend is None:
-        cut = int(k * upper)
-        level = np.full(k, np.sort(z)[cut : k - cut].mean())
-    else:
-        level = lowess(trend, z, span=0.4)
-    residual = z - level
-    kept = np.clip(residual, *np.quantile(residual, [lower, 1 - upper]))
-    mean, variance = float(kept.mean()), float(kept.var(ddof=1))
-    moments = _winsorized_moments(d)
-    expected, at_infinity = moments(np.inf)
-    log_ratio = float(np.log(variance / at_infinity)) if variance > 0 else -np.inf
-    if log_ratio <= 0:
-        center = level + mean - expected
-        return _Fit(_infinite_df(z - center, d), np.exp(center), np.inf, raised)
-    df = plain.df_of_most
-    if df == np.inf:
-        return plain
-
-    def too_large(share: float) -> float:
-        """Return the log ratio of the observed variance to that for ``d0 / (1 + d0)``."""
-        return (
-            log_ratio if share == 1 else float(np.log(variance / moments(share / (1 - share))[1]))
-        )
-
-    start = df / (1 + df)
-    if too_large(start) < 0:
-        share = float(brentq(too_large, start, 1.0, xtol=1e-15, rtol=4 * EPS))
-        df = share / (1 - share)
-    center = level + mean - moments(df)[0]
-    return _Fit(_outlier_df(z - center, d, df), np.exp(center), df, raised)
-
-
-def _winsorized_moments(d: float) -> Callable[[float], tuple[float, float]]:
-    """Return the function of d0 that gives the mean and variance of ``log F``, winsorized.
-
-    F has d and d0 degrees of freedom. The integral between the quantiles is that of Gauss and
-    Legendre in ``F / (1 + F)``.
-    """
-    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
-    nodes, weights = (nodes + 1) / 2, weights / 2
-    probabilities = np.array(TAILS)
-    lower, upper = np.log(probabilities)[:, None]
-
-    def moments(df: float) -> tuple[float, float]:
-        ends = np.concatenate([_quantile(lower, d, df, lower=True), _quantile(upper, d, df)])
-        first, last = ends / (1 + ends)
-        share = first + (last - first) * nodes
-        f = share / (1 - share)
-        density = np.exp(_log_density(f, d, df)) / (1 - share) ** 2 * weights * (last - first)
-        z, atoms = np.log(f), np.log(ends)
-        mean = float(density @ z + probabilities @ atoms)
-        return mean, float(density @ (z - mean) ** 2 + probabilities @ (atoms - mean) ** 2)
-
-    return moments
-
-
-def _infinite_df(z: np.ndarray, d: float) -> np.ndarray:
-    """Return d0 of each feature where that of most is infinite, from centered log variances.
-
-    A feature that is an outlier gets the share of the pooled degrees of freedom that it is
-    probably none.
-    """
-    k = len(z)
-    tail = np.exp(_log_tail(np.exp(z), d, np.inf))
-    usual = np.minimum(tail / _empirical_tail(z), 1)
-    df = np.full(k, np.inf)
-    outliers = usual < 1
-    if outliers.any():
-        df[outliers] = usual[outliers] * k * d
-        order = np.argsort(tail, kind="stable")
-        df[order] = np.maximum.accumulate(df[order])
-    return df
-
-
-def _outlier_df(z: np.ndarray, d: float, most: float) -> np.ndarray:
-    """Return d0 of each feature from centered log variances (Phipson et al. 2016, section 4)."""
-    k = len(z)
-    tail = _log_tail(np.exp(z), d, most)
-    usual = np.minimum(tail - np.log(_empirical_tail(z)), 0)
-    if not (usual < 0).any():
-        return np.full(k, most)
-    least = float(tail.min())
-    # d0 of an outlier gives the largest variance a tail probability of about 1/2
-    of_outlier = np.log(0.5) / least * most
-    again = float(_log_tail(np.exp(z.max(keepdims=True)), d, of_outlier)[0])
-    of_outlier *= np.log(0.5) / again
-    df = np.exp(usual) * most - np.expm1(usual) * of_outlier
-    order = np.argsort(tail, kind="stable")
-    ordered = df[order]
-    # d0 falls with the variance: the most extreme features share their smallest running mean
-    means = ordered.cumsum() / np.arange(1, k + 1)
-    smallest = int(means.argmin())
-    ordered[: smallest + 1] = means[smallest]
-    df[order] = np.maximum.accumulate(ordered)
-    return df
-
-
-def _empirical_tail(z: np.ndarray) -> np.ndarray:
-    """Return the part of values that are larger, counting half of the value itself."""
-    from scipy.stats import rankdata
-
-    return np.asarray((len(z) - rankdata(z) + 0.5) / len(z))
-
-
-def _log_density(f: np.ndarray, d: float, df: float) -> np.ndarray:
-    """Return the log density of F with d and d0 degrees of freedom, d0 infinite or not."""
-    from scipy.special import betaln, gammaln
-
-    a, b = d / 2, df / 2
-    if df == np.inf:
-        return np.asarray(a * np.log(a) + (a - 1) * np.log(f) - a * f - gammaln(a))
-    density = a * np.log(d / df) + (a - 1) * np.log(f) - (a + b) * np.log1p(d / df * f)
-    return np.asarray(density - betaln(a, b))
-
-
-def _log_tail(f: np.ndarray, d: float | np.ndarray, df: float) -> np.ndarray:
-    """Return the log probability that F with d and d0 degrees of freedom is at least f.
-
-    Shape (k,); d0 may be infinite. Probabilities below `_LEAST` are taken for it: such a variance
-    is an outlier, whatever its probability is.
-    """
-    from scipy import special
-
-    f = np.asarray(f, np.float64)
-    a, b = np.broadcast_to(np.asarray(d, np.float64) / 2, f.shape), df / 2
-    p = special.gammaincc(a, a * f) if df == np.inf else special.betainc(b, a, b / (b + a * f))
-    return np.asarray(np.log(np.maximum(p, _LEAST)))
-
-
-def _quantile(log_p: np.ndarray, d: float, df: float, *, lower: bool = False) -> np.ndarray:
-    """Return the f of which `_log_tail` is a given log probability, shape (k,).
-
-    With `lower`, of which the probability of at most f is.
-    """
-    from scipy import special
-
-    a, b, p = d / 2, df / 2, np.exp(log_p)
-    if df == np.inf:
-        return np.asarray((special.gammaincinv if lower else special.gammainccinv)(a, p) / a)
-    # ``d F / (d F + d0)`` and one minus that, each by itself so that both have all digits
-    if lower:
-        share, rest = special.betaincinv(a, b, p), special.betainccinv(b, a, p)
-    else:
-        share, rest = special.betainccinv(a, b, p), special.betaincinv(b, a, p)
-    with np.errstate(divide="ignore", over="ignore"):
-        return np.asarray(np.minimum(b * share / (a * rest), _LARGEST))

@@ -24,14 +24,14 @@ class ModerationFields(Config):
 
     moderate: str = option(
         "Moderated variances (empirical Bayes, as in limma): the residual variance of each feature "
-        "is shrunk towards that of all features (yes), towards the trend of variance and mean "
-        "(trend), with hypervariable features set apart (robust). By default where the residual "
+        "is shrunk towards that of all features (yes), or towards the trend of variance and "
+        "mean (trend). By default where the residual "
         f"degrees of freedom are {FEW} or fewer, and with --voom.",
         section="Tests",
         verbs=RANKING,
-        metavar="[auto|yes|trend|robust|trend,robust|no]",
+        metavar="[auto|yes|trend|no]",
         default="auto",
-        words=("auto", "yes", "trend", "robust", "trend,robust", "no"),
+        words=("auto", "yes", "trend", "no"),
         takers=lambda _: METHODS,
         taken_by="method",
         excludes={"sample_weights": "weighted samples have no degrees of freedom"},

@@ -27,15 +27,14 @@ class ModeratedScorer(Scorer):
     ----------
     scorer : FTestScorer
         What it moderates.
-    trend, robust : bool
-        Whether the prior variance follows the mean of a feature, and hypervariable features are
-        kept from determining it.
+    trend : bool
+        Whether the prior variance follows the mean of a feature.
     """
 
-    def __init__(self, scorer: FTestScorer, *, trend: bool, robust: bool) -> None:
+    def __init__(self, scorer: FTestScorer, *, trend: bool) -> None:
         super().__init__()
         self.scorer, self.freedom = scorer, scorer.freedom
-        self.trend, self.robust = trend, robust
+        self.trend = trend
         self.dtype, self.facts, self.warnings = scorer.dtype, scorer.facts, scorer.warnings
         self.class_means = scorer.class_means
         self.rooted = scorer.of_t
@@ -56,9 +55,7 @@ class ModeratedScorer(Scorer):
             s2 = square / (within + between * F)
             added = np.where(np.isinf(F), square / between, F * s2)
             s2 = np.where(np.isnan(score), np.nan, s2)
-            self.found = moderate(
-                s2, within, trend=mean if self.trend else None, robust=self.robust
-            )
+            self.found = moderate(s2, within, trend=mean if self.trend else None)
             F = added / self.found.variance
         return np.sqrt(F) if self.rooted else F
 
@@ -69,7 +66,7 @@ class ModeratedScorer(Scorer):
         F = score**2 if self.rooted else score
         prior = self.found.prior
         self.facts["moderated"] = {
-            "prior_degrees_of_freedom": prior.df_of_most if np.isfinite(prior.df_of_most) else None,
+            "prior_degrees_of_freedom": prior.df if np.isfinite(prior.df) else None,
             "prior_variance": float(np.nanmedian(prior.variance)),
         }
         freedom = np.nan_to_num(self.found.df, nan=1.0)
@@ -85,11 +82,10 @@ class ModerationStep(Step):
 
     def scorer(self, problem: Problem, scorer: Scorer) -> Scorer:
         """Return the scorer with moderated variances; those of a t-test are pooled first."""
-        asked = self.config.moderate.split(",")
         if isinstance(scorer, TTestScorer):
             scorer = PooledTTestScorer(problem)
         assert isinstance(scorer, FTestScorer)
-        return ModeratedScorer(scorer, trend="trend" in asked, robust="robust" in asked)
+        return ModeratedScorer(scorer, trend=self.config.moderate == "trend")
 
     def find(self, run: Run, found: RankResult) -> None:
         """Say that variances are moderated, and by how much."""
@@ -105,10 +101,9 @@ class ModerationStep(Step):
         found.facts["moderation"] = how | facts.pop("moderated")
 
     @staticmethod
-    def reference(facts: dict[str, Any]) -> str:
-        """Return the papers of the moderated statistics."""
-        robust = "; Phipson et al., Ann. Appl. Stat. 10, 2016" * ("robust" in facts["how"])
-        return f"Smyth, Stat. Appl. Genet. Mol. Biol. 3, 2004{robust}"
+    def reference(_facts: dict[str, Any]) -> str:
+        """Return the paper of the moderated statistics."""
+        return "Smyth, Stat. Appl. Genet. Mol. Biol. 3, 2004"
 
     @staticmethod
     def section(facts: dict[str, Any]) -> Pairs:

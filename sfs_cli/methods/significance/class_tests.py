@@ -60,7 +60,7 @@ def too_often(
     added = freedom = 0.0  # to the sum of squares within, and to its degrees of freedom
     if moderated and len(x):
         prior = fit_prior(square / within, within)
-        freedom = min(prior.df_of_most, INFINITE)
+        freedom = min(prior.df, INFINITE)
         added = freedom * float(prior.variance[0])
     total = within + freedom
     bound = q / total * fdtri(q, total, 1 - level)  # of between / within sums of squares
