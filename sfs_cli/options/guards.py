@@ -40,7 +40,6 @@ _GUARDS = {
         "depth": "p-values of counts where library size (depth) is confounded with the sample "
         "graph or the labels",
         "slides": "coordinates of several slides that are taken for one",
-        "not-normal": "p-values that assume normal values, of features that are far from normal",
         "dependent-lists": "p-values of rra over lists that rank one matrix",
     },
     ORDINARY: {

@@ -16,12 +16,10 @@ from sfs_cli.options.weightings import WEIGHTINGS
 from sfs_cli.ranking.aggregations import AGGREGATIONS
 
 FIELDS = (
-    *("needs", "label_types", "weighted", "tested", "permuted", "options", "columns"),
+    *("needs", "label_types", "weighted", "tested", "options", "columns"),
     *("cost", "passes", "meaning", "when", "reference"),
 )
-TITLES = {"label_types": "labels", "weighted": "weights"} | dict.fromkeys(
-    ("tested", "permuted"), "p-values"
-)
+TITLES = {"label_types": "labels", "weighted": "weights", "tested": "p-values"}
 """What the text calls a field where the name is too long for its column."""
 NEEDS = {
     "graph": "a sample graph",
@@ -32,7 +30,6 @@ NEEDS = {
 TAKES = {
     "weighted": "--sample-weights",
     "tested": "--pvalues",
-    "permuted": "--pvalues permutation",
 }
 """The options that a method may take beside its own, by the field that says so."""
 

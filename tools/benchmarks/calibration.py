@@ -16,8 +16,8 @@ cell holds if in all seeds together
   and none is above 1.
 
 Of some hundreds of cells a few exceed that by chance. So a cell that does not hold is drawn again,
-with AGAIN times as many new seeds, which alone decide. Where `gaussian` gives a warning the cell is
-marked, and its rates are only shown. The command ends with 1 if a cell does not hold.
+with AGAIN times as many new seeds, which alone decide. The command ends with 1 if a cell does not
+hold.
 
 With --out the table of each p-value replaces what is between its two marks of the file.
 """
@@ -43,9 +43,6 @@ from scipy.sparse import csr_array
 from scipy.stats import binom, norm, poisson
 
 from sfs_cli.catalog import METHODS
-from sfs_cli.compute.context import Labels
-from sfs_cli.features.significance.class_tests import LOOK, Inflation, ill_suited_test
-from sfs_cli.features.significance.step import LOOK_NORMAL, not_normal
 from sfs_cli.graph.distances import median_bandwidth, rbf, squared_distances
 from sfs_cli.graph.others import label_similarity
 from sfs_cli.graph.similarity import DenseSimilarity, Similarity, SparseSimilarity
@@ -55,14 +52,12 @@ from tests.unit.methods.nulls import graph_of, measured_by, null_of, problem
 from tools.benchmarks.processes import ONE_THREAD
 
 LEVELS = (0.05, 0.01, 0.001, 1e-4)
-NULLS = ("moments", "gaussian", "permutation:1000")
+NULLS = ("moments", "permutation:1000")
 Q, SPARE, ERRORS = 0.05, 0.1, 2.0
 """Level of q-values; what a rate may exceed its level by, as a part of it and in errors."""
 BY_CHANCE = 1e-3
 """Features with a q-value of at most Q in one matrix are too many where chance makes them rarer."""
 AGAIN = 3
-LOOKED_AT = 3
-"""Seeds whose warnings are looked at first: where they agree, the others are taken for alike."""
 BEGIN, END = "<!-- calibration of {} -->", "<!-- end of {} -->"
 
 
@@ -196,7 +191,7 @@ class Seed:
         """Return one of what is drawn."""
         return np.random.default_rng((self.number, crc32(what.encode())))
 
-    def tested(self, features: int, *, guarded: bool) -> Found:
+    def tested(self, features: int) -> Found:
         """Draw so many features, and test them."""
         cell = self.cell
         graph = GRAPHS[cell.graph](self.generator(cell.graph))
@@ -210,25 +205,12 @@ class Seed:
         columns = scorer.columns(score, *measured)
         scored = np.flatnonzero(~np.isnan(score))
         p, q, effect = (columns[name][scored] for name in ("p_value", "q_value", "effect"))
-        warned = None
-        if guarded:
-            # as the command looks at them
-            values, others = (
-                X.T[scored[:: -(-len(scored) // most)]] for most in (LOOK_NORMAL, LOOK)
-            )
-            values = values - values.mean(axis=1, keepdims=True)
-            warned = not_normal(scorer, values) is not None
-            if not warned and graph.codes is not None:
-                others = others - others.mean(axis=1, keepdims=True)
-                held = Inflation.of(others, Labels(graph.codes, ["a", "b"]), None)
-                warned = ill_suited_test(held, by_graph=True) is not None
         return Found(
             np.array([np.count_nonzero(p <= level) for level in LEVELS]),
             len(p),
             int(np.count_nonzero(q <= Q)),
             float(p[effect < 0].min(initial=1.0)),
             float(p.max()),
-            warned,
         )
 
 
@@ -241,7 +223,6 @@ class Found:
     significant: int
     least_of_worse: float
     largest: float
-    warned: bool | None
 
 
 @dataclass(frozen=True)
@@ -253,26 +234,15 @@ class Result:
     drawn_again: bool = False
 
     @property
-    def warned(self) -> bool:
-        """Whether the command gives a warning, in all seeds that were looked at."""
-        looked = [each.warned for each in self.found if each.warned is not None]
-        return bool(looked) and all(looked)
-
-    @property
-    def counted(self) -> list[Found]:
-        """The matrices that are not warned of; all of them where the cell is."""
-        return [each for each in self.found if self.warned or not each.warned]
-
-    @property
     def rates(self) -> np.ndarray:
         """Rates of p-values up to each level."""
-        found = self.counted
+        found = self.found
         return sum(each.small for each in found) / sum(each.tested for each in found)
 
     @property
     def errors(self) -> np.ndarray:
         """Standard errors of the rates."""
-        found, levels = self.counted, np.array(LEVELS)
+        found, levels = self.found, np.array(LEVELS)
         tested = sum(each.tested for each in found)
         independent = np.sqrt(levels * (1 - levels) / tested)
         rates = np.array([each.small / each.tested for each in found])
@@ -282,7 +252,7 @@ class Result:
     @property
     def faults(self) -> list[str]:
         """What does not hold."""
-        found, levels = self.counted, np.array(LEVELS)
+        found, levels = self.found, np.array(LEVELS)
         over = self.rates > (1 + SPARE) * levels + ERRORS * self.errors
         faults = [f"at {level:g}" for level in levels[over]]
         matrices = sum(each.significant > 0 for each in found)
@@ -302,26 +272,23 @@ class Result:
         if self.cell.data == "depth":
             return np.inf
         # k of m have a q-value of Q where k p-values are up to k Q / m
-        chances = ((k, len(self.counted) * poisson.sf(k - 1, k * Q)) for k in range(1, 100))
+        chances = ((k, len(self.found) * poisson.sf(k - 1, k * Q)) for k in range(1, 100))
         return next(k for k, chance in chances if chance < BY_CHANCE) - 1
 
     @property
     def holds(self) -> bool:
-        """Whether nothing is wrong, or a warning says so."""
-        return self.warned or not self.faults
+        """Whether nothing is wrong."""
+        return not self.faults
 
     def line(self) -> str:
         """Return the row of the table."""
-        found = self.counted
+        found = self.found
         rates = [f"{rate / level:.2f}" for rate, level in zip(self.rates, LEVELS)]
         matrices = sum(each.significant > 0 for each in found)
         most = max(each.significant for each in found)
         worse = min(each.least_of_worse for each in found)
-        verdict = "warned" if self.warned else "holds" if self.holds else "**fails**: "
-        if not self.holds:
-            verdict += ", ".join(self.faults)
-        more = len(self.found) - len(found)
-        verdict += f" ({more} warned)" * (more > 0) + " (drawn again)" * self.drawn_again
+        verdict = "holds" if self.holds else f"**fails**: {', '.join(self.faults)}"
+        verdict += " (drawn again)" * self.drawn_again
         cells = [self.cell.graph, self.cell.data, *rates, f"{matrices} of {len(found)}", str(most)]
         return f"| {' | '.join([*cells, f'{worse:.2f}', verdict])} |"
 
@@ -336,13 +303,7 @@ def result_of(cell: Cell, features: int, seeds: int) -> Result:
 
 
 def _drawn(cell: Cell, features: int, numbers: range) -> Result:
-    found: list[Found] = []
-    guarded = cell.null == "gaussian"
-    for k, number in enumerate(numbers):
-        if k == LOOKED_AT:
-            guarded &= len({each.warned for each in found}) > 1
-        found.append(cell.seed(number).tested(features, guarded=guarded))
-    return Result(cell, tuple(found))
+    return Result(cell, tuple(cell.seed(number).tested(features) for number in numbers))
 
 
 # ---- the table ---------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from sfs_cli.catalog import METHODS, PERMUTED, TESTING, UNADJUSTED
+from sfs_cli.catalog import METHODS, TESTING, UNADJUSTED
 from sfs_cli.errors import either
 from sfs_cli.features.feature import Feature
 from sfs_cli.options.fields import (
@@ -80,10 +80,7 @@ def rules(config: RankConfig) -> Iterator[Refusal]:
         yield what, hint, ("method", option)
     if config.pvalues is None:
         return
-    if config.ranker in PERMUTED:
-        what = f"--pvalues of --method {config.ranker} has no null distribution with --{option}"
-        yield what, "leave one of them out, or test by f-test", ("pvalues", option)
-    elif config.block is not None and config.null == "moments":
+    if config.block is not None and config.null == "moments":
         what = "--pvalues moments is of permutations over all samples, and not within --block"
         yield what, "give --pvalues permutation", ("pvalues", "block")
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 FEWEST_PERMUTATIONS, MOST_PERMUTATIONS = 10, 1_000_000
 DEFAULT_PERMUTATIONS = 1000
-ABLE = (*catalog.WITH_PVALUES, *catalog.PERMUTED)
+ABLE = catalog.WITH_PVALUES
 """Methods that ``--pvalues`` is for."""
 
 _method = partial(option, section="Tests", verbs=RANKING)
@@ -38,11 +38,10 @@ class SignificanceFields(Config):
     """The options of p-values."""
 
     pvalues: str | None = _method(
-        "Add p-values, q-values and effects. The null distribution is normal noise (gaussian), the "
-        "moments of all permutations of the samples, or B of these permutations (default 1000); "
-        "mutual-info permutes the labels.",
-        metavar="[gaussian|moments|permutation[:B]]",
-        words=("gaussian", "moments", "permutation", "permutation:COUNT"),
+        "Add p-values, q-values and effects. The null distribution is that of the moments of all "
+        "permutations of the samples, or B of these permutations (default 1000).",
+        metavar="[moments|permutation[:B]]",
+        words=("moments", "permutation", "permutation:COUNT"),
         takers=lambda _: ABLE,
         first=SURE,
         by_verb={"evaluate": {"first": ""}},  # lists are judged there
@@ -61,7 +60,7 @@ class SignificanceFields(Config):
 
     @property
     def null(self) -> str | None:
-        """The null distribution: ``gaussian``, ``moments`` or ``permutation``."""
+        """The null distribution: ``moments`` or ``permutation``."""
         return None if self.pvalues is None else self.pvalues.partition(":")[0]
 
     @property
@@ -95,11 +94,7 @@ def rules(config: RankConfig) -> Iterator[Refusal]:
     pvalues, method = f"--pvalues {config.pvalues}", f"--method {config.ranker}"
     if config.then is not None:
         method = f"--then {config.then}"
-    if config.ranker in catalog.PERMUTED:
-        if config.null != "permutation":
-            what = f"{pvalues} has no formula for {method}"
-            yield what, "give --pvalues permutation", ("pvalues", "method")
-    elif config.ranker == "kogs" or config.scorer not in ABLE:
+    if config.ranker == "kogs" or config.scorer not in ABLE:
         hint = _leave_out(ABLE)
         if config.ranker in catalog.TESTING:
             hint = f"leave it out: {method} has p-values of its own"

@@ -163,7 +163,6 @@ def guard_class_tests(run: Run, tested: dict[str, Any], solution: Solution) -> N
     if by_graph:
         graph = graph_asked(config, run.matrix.n_samples).name
         tests = config.scorer == "fisher" or graph == "label"
-        tests &= not METHODS[config.scorer].permuted  # which tests dependence of any kind
     else:
         tests = METHODS[config.scorer].compares
     silent = {"class-tests", *(["small-class"] if welch else [])} <= set(config.accept)

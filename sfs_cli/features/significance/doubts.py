@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from sfs_cli.catalog import METHODS, PERMUTED, TESTING, WITH_PVALUES
+from sfs_cli.catalog import METHODS, TESTING, WITH_PVALUES
 from sfs_cli.features import doubts_about_samples, untestable
 from sfs_cli.features.significance.depth import TOO_SMALL, confounded_by_depth
 from sfs_cli.features.significance.graph import circular, without_double_dipping
@@ -43,7 +43,7 @@ def to_have_q_values(record: Mapping[str, Any]) -> str:
     method = record.get("method", {})
     name, others = method.get("then", method.get("name")), "or choose by --top or --stable"
     tests = f"by a method that tests ({', '.join(TESTING)})"
-    if name in METHODS and name not in (*WITH_PVALUES, *PERMUTED, *TESTING):
+    if name in METHODS and name not in (*WITH_PVALUES, *TESTING):
         return f"{name} has none: choose by --top or --stable, or rank {tests}"
     if why := record.get("significance", {}).get("none"):
         return f"{why}, {others}"

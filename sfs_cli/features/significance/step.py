@@ -11,7 +11,7 @@ from sfs_cli.compute.passes import Pass
 from sfs_cli.errors import counted
 from sfs_cli.features import untested
 from sfs_cli.features.significance.class_tests import guard_class_tests
-from sfs_cli.features.significance.depth import depth_of, graph_test
+from sfs_cli.features.significance.depth import depth_of
 from sfs_cli.features.significance.doubts import doubts
 from sfs_cli.features.significance.graph import made_of_features
 from sfs_cli.features.step import Pairs, Step
@@ -24,17 +24,11 @@ from sfs_cli.run.load import Run
 from sfs_cli.run.passes import Shape, graph_asked, needed
 from sfs_cli.run.rank import RankResult
 from sfs_cli.run.scoring import Scored
-from sfs_cli.run.top import from_all_over, stored_of, values_of
+from sfs_cli.run.top import from_all_over, stored_of
 from sfs_cli.store.matrix import LOOK_VALUES
 
 if TYPE_CHECKING:
-    from sfs_cli.methods.significance.tested import TestedScorer
-
-LOOK_NORMAL = 1024
-"""Features whose values are compared with normal noise."""
-NORMAL_AT, TOO_OFTEN = (0.05, 0.01, 0.001, 1e-4), 1.05
-"""Levels of p-values, and how many times the nominal level the false positive rate may be, beyond
-chance. Some values, or graphs, change one end of the tail only."""
+    pass
 
 
 class SignificanceStep(Step):
@@ -66,19 +60,10 @@ class SignificanceStep(Step):
         config = self.config
         if config.null is None:
             return scorer
-        from sfs_cli.methods.mutual_info import MutualInfoScorer
-        from sfs_cli.methods.significance.tested import (
-            GraphTest,
-            LabelPermutations,
-            TestedScorer,
-        )
+        from sfs_cli.methods.significance.tested import GraphTest, TestedScorer
 
         if isinstance(scorer, GraphTest):  # it is tested already
             return scorer
-
-        if METHODS[config.scorer].permuted:
-            assert isinstance(scorer, MutualInfoScorer)
-            return LabelPermutations(scorer, problem, config.permutations)
         least, graph = 0.0, graph_asked(config, problem.n_samples).name
         labels = problem.context.labels
         if labels is not None and (problem.graph is None or graph in LABELS_ALONE):
@@ -163,32 +148,9 @@ STEP = SignificanceStep
 
 
 def examined(run: Run, solution: Solution) -> dict[str, Any]:
-    """Measure how far the scores follow depth; warn of features that are not normal."""
-    scorer = graph_test(run, solution) if run.config.null == "gaussian" else None
-    if scorer is not None and "not-normal" not in run.config.accept:
-        values = values_of(run, from_all_over(solution.scored, LOOK_NORMAL))
-        values -= values.mean(axis=1, keepdims=True)
-        tell(run, "not-normal", not_normal(cast("TestedScorer", scorer), values))
+    """Measure how far the scores follow depth."""
     depth = None if solution.scorer is None else depth_of(run, solution)
     return {} if depth is None else {"depth": depth.to_json()}
-
-
-def not_normal(scorer: TestedScorer, values: np.ndarray) -> str | None:
-    """Tell whether centered features (b, n) get small p-values more often than normal noise."""
-    from sfs_cli.methods.significance.normality import more_often
-
-    assert scorer.distribution is not None
-    levels = np.array(NORMAL_AT)
-    times, chance = more_often(scorer.distribution, scorer.ratio, values, levels)
-    over = times - chance
-    worst = int(over.argmax())
-    if over[worst] < TOO_OFTEN:
-        return None
-    return (
-        "--pvalues gaussian assumes normal values, and the features are far from normal: on "
-        f"{len(values)} of them, the false positive rate at {levels[worst]:g} is "
-        f"{times[worst]:.1f} times the nominal rate; give --pvalues moments"
-    )
 
 
 def missing_share(run: Run, scored: np.ndarray) -> float:

@@ -1,4 +1,4 @@
-"""p-values by permuting the samples of the features, with a generalized Pareto tail.
+"""p-values by permuting the samples of the features.
 
 Permutations are drawn once for a run. A feature's samples are shuffled by a permutation of its own
 first, so that what a drawn permutation happens to favor is another thing for every feature:
@@ -17,15 +17,7 @@ stop after the first round, the p-value is at most the level only if that of the
 and for a level below it only if that of the other rounds is. J. Besag and P. Clifford, "Sequential
 Monte Carlo p-values", Biometrika 78, 1991, for the idea.
 
-Where no permutation of `TAILED` or more is as good as the feature, the p-value is that of a tail
-fitted to the best of them, if it is smaller: every level that permutations alone can reach is kept
-exactly. The tail is taken heavier than it was estimated, by more than its standard error, and never
-lighter than an exponential one: small p-values of unrelated features are no more frequent than they
-say, whatever the graph and the values were that this was tried on.
-T. A. Knijnenburg, L. F. A. Wessels, M. J. T. Reinders and I. Shmulevich, "Fewer permutations, more
-accurate P-values", Bioinformatics 25, 2009, for the tail; J. R. M. Hosking and J. R. Wallis,
-"Parameter and quantile estimation for the generalized Pareto distribution", Technometrics 29, 1987,
-for its estimation by probability-weighted moments, which needs no iterations.
+No p-value is below ``1 / (B + 1)``.
 """
 
 from __future__ import annotations
@@ -43,16 +35,6 @@ ENOUGH = 20
 """A feature that so many permutations of a round are as good as needs no further round."""
 GROWTH = 8
 """After each round there are so many times the permutations of the one before."""
-TAIL = 250
-"""Permuted values that the tail is fitted to."""
-TAILED = 4 * TAIL
-"""With fewer permutations there is no tail: fitted to fewer values its p-values are too small."""
-HEAVIER = 1.5
-"""Standard errors of its shape by which the tail is taken heavier than it was estimated."""
-HEAVIEST = 0.5
-"""Shapes of tails of finite variance are below this; the estimate says nothing of others."""
-LIGHTEST = 1e-6
-"""A shape at which a tail is exponential, to all digits that matter."""
 TIE = 1e-9
 """Ratios that differ by this part of the largest one are equal: sums in another order differ."""
 PAIRED, PAIRED_DENSE = 16, 16
@@ -123,10 +105,6 @@ class Permutations:
         """
         observed = self.ratios(x)
         return np.array([self._test(f, ratio) for f, ratio in zip(x, observed)]).reshape(-1, 2)
-
-    def below(self, x: np.ndarray, t: float) -> np.ndarray:
-        """Return the parts of the permuted ratios of such features that are at most t, (b,)."""
-        return np.array([(self._permuted(f, 0, self.count) <= t).mean() for f in x])
 
     def _test(self, f: np.ndarray, observed: float) -> tuple[float, float]:
         """Return the p-value and the effect of a feature (n,)."""
@@ -248,36 +226,6 @@ def compared(
     allowed = TIE * np.maximum(np.abs(values).max(axis=1), size)
     better = np.count_nonzero(values <= (observed + allowed)[:, None], axis=1)
     p = (1 + better) / (values.shape[1] + 1)
-    few = np.flatnonzero(better == 0)
-    if values.shape[1] >= TAILED and len(few):
-        p[few] = np.minimum(p[few], tail(values[few], observed[few], TAIL))
     spread = values.std(axis=1)
     below = values.mean(axis=1) - observed
     return p, np.divide(below, spread, where=spread > allowed, out=np.zeros(len(p)))
-
-
-def tail(values: np.ndarray, observed: np.ndarray, size: int) -> np.ndarray:
-    """Return ``P(value <= observed)`` from the tail of the smallest values of each row.
-
-    The smallest `size` of the values (b, count) exceed a threshold, half-way to the next one, by
-    y. They follow a generalized Pareto distribution, ``P(Y > y) = (1 + s y / scale)^(-1/s)``. Far
-    out the p-value is a function of the shape s above all, and an s that is too small by chance
-    makes it far too small. So `HEAVIER` standard errors are added to the estimate, which are
-    ``size^(-1/2)`` each where s is 0. An s below 0 is that of a tail that ends, which is no reason
-    to call an observation (b,) beyond its end impossible: it is taken for 0, an exponential tail.
-    """
-    count = values.shape[1]
-    lowest = np.sort(np.partition(values, size, axis=1)[:, : size + 1], axis=1)
-    threshold = lowest[:, size - 1 :].mean(axis=1)
-    excess = threshold[:, None] - lowest[:, :size]  # from the largest to the smallest
-    mean = excess.mean(axis=1)
-    # of the ascending y_(i): a_1 = mean of (1 - p_i) y_(i), p_i = (i - 0.35) / size
-    rank = np.arange(size, 0, -1)
-    first = ((1 - (rank - 0.35) / size) * excess).mean(axis=1)
-    with np.errstate(all="ignore"):
-        shape = 2 - mean / (mean - 2 * first)
-        shape = np.minimum(np.where(np.isfinite(shape), shape, 0.0), HEAVIEST)
-        scale = (1 - np.maximum(shape, 0)) * mean
-        shape = np.maximum(shape + HEAVIER / np.sqrt(size), LIGHTEST)
-        beyond = (1 + shape * (threshold - observed) / scale) ** (-1 / shape)
-    return np.where(mean > 0, size / count * beyond, np.inf)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from typing import Any, NamedTuple
-from zlib import crc32
 
 import numpy as np
 
@@ -13,15 +12,12 @@ from sfs_cli.compute.engine import ThreadExecutor
 from sfs_cli.compute.matrix import BlockLike, Span, cut
 from sfs_cli.compute.workspace import Workspace, row_by_row
 from sfs_cli.errors import counted
-from sfs_cli.methods.base import Problem, Scorer, Status
+from sfs_cli.methods.base import Problem, Scorer
 from sfs_cli.methods.blocks import centered_copy, pieces
-from sfs_cli.methods.mutual_info import MutualInfoScorer
-from sfs_cli.methods.shared import SIGNIFICANT, TOGETHER, least_p_value
-from sfs_cli.methods.significance.gaussian import RatioDistribution
+from sfs_cli.methods.shared import SIGNIFICANT, TOGETHER
 from sfs_cli.methods.significance.moments import Powers, RatioMoments
-from sfs_cli.methods.significance.permutation import TAILED, Permutations, compared, unusual
+from sfs_cli.methods.significance.permutation import Permutations, unusual
 from sfs_cli.methods.significance.ratios import ratio_of
-from sfs_cli.methods.sparse import NonZeroScorer
 from sfs_cli.ranking.false_discovery import q_values
 
 FIRST_PERMUTATIONS = 100
@@ -42,9 +38,6 @@ LEAST_VALUES = 3
 """Features of fewer such samples are warned of."""
 ROUNDING = 1e-4
 """Of a sum of powers in float32, with some to spare."""
-HELD, DRAWN = 1_000_000, 32_768
-"""Scores of permuted labels that are held together, and labels that are permuted together: what is
-made of these stays in a cache."""
 
 
 class Measured(NamedTuple):
@@ -89,8 +82,8 @@ class TestedScorer(GraphTest):
     """A scorer with three more columns: ``p_value``, ``q_value`` and ``effect``.
 
     The p-value is the probability of a score that is as good, if the values of the feature were
-    independent of the graph: of normal noise (``gaussian``), or of the same values in all orders of
-    the samples (``moments``, ``permutation``). The q-value is that of Benjamini and Hochberg over
+    independent of the graph: of the same values in all orders of the samples, by the moments of
+    these orders or by some of them. The q-value is that of Benjamini and Hochberg over
     the features that have a score. The effect says by how many standard deviations of that
     distribution the score is better than its mean. What is tested is in
     `sfs_cli.methods.significance.ratios`.
@@ -102,7 +95,7 @@ class TestedScorer(GraphTest):
     problem : Problem
         What it was made for.
     null : str
-        ``gaussian``, ``moments`` or ``permutation``.
+        ``moments`` or ``permutation``.
     permutations : int
         Permutations of each feature at most, with ``permutation``.
     least : float
@@ -125,7 +118,7 @@ class TestedScorer(GraphTest):
     ) -> None:
         super().__init__()
         self.scorer = scorer
-        self.least = 0.0 if null == "gaussian" else least
+        self.least = least
         self.dtype, self.larger_is_better = scorer.dtype, scorer.larger_is_better
         self.facts, self.warnings, self.extra = scorer.facts, scorer.warnings, scorer.extra
         self.class_means = scorer.class_means
@@ -133,16 +126,9 @@ class TestedScorer(GraphTest):
         self.arithmetic, self.work = problem.dtype, Workspace()
         self.threads = problem.engine.executor.nearby
         self.ratio = ratio_of(scorer, problem)
-        self.distribution: RatioDistribution | None = None
         self.moments: RatioMoments | None = None
-        self.permutations: Permutations | None = None
         self.share = FEW_DECIDE
         self.facts["pvalues"] = self.null
-        if self.null == "gaussian":
-            self.distribution = RatioDistribution(self.ratio, problem.memory)
-            if self.distribution.slow is not None:
-                problem.context.log.note(self.distribution.slow)
-            return
         seed = problem.context.seed
         if self.null == "moments":
             self.moments = RatioMoments.of(self.ratio)
@@ -157,21 +143,12 @@ class TestedScorer(GraphTest):
             )
 
     def __getstate__(self) -> dict[str, Any]:
-        # workers measure blocks: the distributions stay with the process that makes the columns
-        return self.__dict__ | {"distribution": None, "threads": ThreadExecutor()}
-
-    def on_nonzeros(self) -> NonZeroScorer | None:
-        """Return the scorer of stored values alone, where nothing else is measured."""
-        return None if self._measures else self.scorer.on_nonzeros()
-
-    @property
-    def _measures(self) -> bool:
-        return self.null != "gaussian" or self.ratio.over in ("share", "norm")
+        return self.__dict__ | {"threads": ThreadExecutor()}
 
     def score_block(self, block: BlockLike) -> tuple[np.ndarray, ...]:
         """Return scores, statuses, and what `columns` needs besides; may overwrite the block."""
         # before the scores, which may overwrite the block
-        measured = self._measure(block.values) if self._measures else ()
+        measured = self._measure(block.values)
         score, status, *found = self.scorer.score_block(block)
         return score, status, *measured, *found
 
@@ -184,8 +161,7 @@ class TestedScorer(GraphTest):
                     found.share[part], found.norm[part] = self._share_and_norm(values[part])
             if self.moments is not None:
                 found.powers[:] = self._powers(values)
-            if self.permutations is not None:
-                self._without_formula(values, found)
+            self._without_formula(values, found)
         return found
 
     def _share_and_norm(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -234,7 +210,6 @@ class TestedScorer(GraphTest):
         With moments these have few values, or are decided or shared by so few samples that the best
         orders are beyond what four moments tell.
         """
-        assert self.permutations is not None
         n = values.shape[1]
         found.values[:] = n
         # a feature of few values has a large fourth power: others need not be counted
@@ -263,33 +238,28 @@ class TestedScorer(GraphTest):
 
     def columns(self, score: np.ndarray, *measured: np.ndarray) -> dict[str, np.ndarray]:
         """Return the p-values, q-values and effects of all features, each shape (m,)."""
-        found = Measured(*measured) if measured else Measured.nothing(1)
+        found = Measured(*measured)
         p, effect = found.permuted.T
-        if self.null != "permutation":
+        if self.moments is not None:
             with np.errstate(all="ignore"):  # NaN where there is no score
                 t = self.ratio.statistic(score, found.share, found.norm)
             same = effect == 0  # in all orders, but for rounding
-            of_formula, effect = self._tested(t, found.powers)
+            of_formula, effect = self._tested(self.moments, t, found.powers)
             p, effect = np.where(np.isnan(p), of_formula, p), np.where(same, 0.0, effect)
         p = np.maximum(p, self.least)
         p, effect = (np.where(np.isnan(score), np.nan, each) for each in (p, effect))
         drawn = self.facts.get("permutations")
         columns = told_columns(self, p, effect, drawn)
-        if self.permutations is not None:
-            self._note_values(found.values[~np.isnan(score)])
+        self._note_values(found.values[~np.isnan(score)])
         return self.scorer.columns(score) | columns
 
     def effect_of(self, x: np.ndarray) -> float:
         """Return the effect of one feature around its mean, of unit norm, shape (n,)."""
         row = x[None]
-        if self.null == "permutation":
-            assert self.permutations is not None
+        if self.moments is None:
             return float(self.permutations.test(row)[0, 1])
         t = self.ratio.numerator.form(row) / self.ratio.denominator.form(row)
-        if self.moments is not None:
-            return float(self.moments.tested(t, Powers.of(row))[1][0])
-        assert self.distribution is not None
-        return float(self.distribution.effects(t)[0])
+        return float(self.moments.tested(t, Powers.of(row))[1][0])
 
     def _note_values(self, values: np.ndarray) -> None:
         """Warn of features with too few values for a test.
@@ -305,13 +275,11 @@ class TestedScorer(GraphTest):
                 f"about the feature; --min-samples {LEAST_VALUES} leaves out those of which it is 0"
             )
 
-    def _tested(self, t: np.ndarray, sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _tested(
+        self, moments: RatioMoments, t: np.ndarray, sums: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return the p-values and effects of ratios, each shape (m,), by `Measured.powers`."""
-        if self.moments is None:
-            assert self.distribution is not None
-            p = self.distribution.interpolated(t, self.threads)
-            return p, self.distribution.effects(t)
-        p, effect, moments = np.empty(len(t)), np.empty(len(t)), self.moments
+        p, effect = np.empty(len(t)), np.empty(len(t))
 
         def test(span: Span) -> None:
             part = slice(span.lo, span.hi)
@@ -322,87 +290,6 @@ class TestedScorer(GraphTest):
         for _ in self.threads.map(test, cut(len(t), TOGETHER)):
             pass
         return p, effect
-
-
-class LabelPermutations(Scorer):
-    """The mutual information with three more columns: ``p_value``, ``q_value`` and ``effect``.
-
-    The p-value is (1 + number of permutations of the labels that are as good) / (B + 1). Where none
-    of `TAILED` or more is, it is that of the tail of their scores, if that is less
-    (`sfs_cli.methods.significance.permutation.tail`). No p-value is below 1 over the number of
-    different orders of the labels. It is that of the estimate before it is cut
-    at 0: half of the features that have nothing to do with the labels would have p-values of 1. The
-    q-value is that of Benjamini and Hochberg over the features that have a score. The effect says
-    by how many standard deviations of the permuted estimates the own one is above their mean. All
-    features share the permutations, which depend on the seed alone. Of
-    classes, equal values count as such, as in the score. Of an outcome ties are broken by a little
-    noise, in the order of the labels as in the others, so that a permutation is fast. It is that
-    of each feature, made of its values: with the same noise, features of few values would be good,
-    or not, all of them together.
-
-    Parameters
-    ----------
-    scorer : MutualInfoScorer
-        Scores the features.
-    problem : Problem
-        What it was made for.
-    permutations : int
-        B.
-    """
-
-    def __init__(self, scorer: MutualInfoScorer, problem: Problem, permutations: int) -> None:
-        super().__init__()
-        self.scorer = scorer
-        self.dtype, self.facts, self.warnings = scorer.dtype, scorer.facts, scorer.warnings
-        self.count = permutations
-        self.n, self.seed = problem.n_samples, problem.context.seed
-        self.least = least_p_value(problem.labels.target)
-        self.facts |= {"pvalues": "permutation", "permutations": self.count}
-
-    def score_block(self, block: BlockLike) -> tuple[np.ndarray, ...]:
-        """Return scores, statuses, and p-values and effects (b, 2); overwrites the block."""
-        tested = np.full((len(block.values), 2), np.nan)
-        rows = max(1, HELD // self.count)
-        for low in range(0, len(tested), rows):
-            noise = self._noise(block.values[low : low + rows])
-            with np.errstate(all="ignore"):  # features with missing values have no score
-                centered = centered_copy(block.values[low : low + rows])
-                varies = centered.status(centered.square) == Status.OK
-                varies &= np.isfinite(centered.square)
-            usable = np.flatnonzero(varies)
-            tested[low + usable] = self._test(centered.values[usable], noise[usable])
-        return *self.scorer.score_block(block), tested
-
-    def _noise(self, values: np.ndarray) -> np.ndarray:
-        """Return noise of features, made of their values and the seed alone, shape (b, n).
-
-        It is 0 of classes, whose estimate takes ties as they are.
-        """
-        if self.scorer.outcome is None:
-            return np.zeros(values.shape)
-        seeds = [(self.seed, crc32(row.tobytes())) for row in values]
-        return np.array([np.random.default_rng(seed).normal(size=self.n) for seed in seeds])
-
-    def _test(self, values: np.ndarray, noise: np.ndarray) -> np.ndarray:
-        """Return the p-values and effects of features around their means, shape (b, 2)."""
-        own = np.arange(self.n)[None]
-        observed = self.scorer.permuted(values, own, noise)[:, 0]
-        permuted = np.empty((len(values), self.count))
-        step = max(1, DRAWN // self.n)
-        for low in range(0, self.count, step):
-            numbers = range(low, min(low + step, self.count))
-            # a permutation by its own number: the same for whatever block it is made again
-            draws = [np.random.default_rng((self.seed, k)).permutation(self.n) for k in numbers]
-            permuted[:, low : numbers.stop] = self.scorer.permuted(values, np.array(draws), noise)
-        p, effect = compared(-permuted, -observed, np.abs(observed))
-        return np.column_stack([np.maximum(p, self.least), effect])
-
-    def columns(self, score: np.ndarray, *measured: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the p-values, q-values and effects of all features, each shape (m,)."""
-        *of_scorer, tested = measured
-        p, effect = np.where(np.isnan(score), np.nan, tested.T)
-        columns = told_columns(self, p, effect, self.count)
-        return self.scorer.columns(score, *of_scorer) | columns
 
 
 def tested_columns(
@@ -425,19 +312,18 @@ def told_columns(
 ) -> dict[str, np.ndarray]:
     """Return the columns; give the scorer the facts, and a warning if no q-value can be small.
 
-    That is so of few permutations, without a tail, which give no p-value below
-    ``1 / (permutations + 1)``.
+    Permutations give no p-value below ``1 / (permutations + 1)``.
     """
     columns, facts = tested_columns(p, effect)
     scorer.facts |= facts
-    if permutations is not None and permutations < TAILED:
+    if permutations is not None:
         tested, q = facts["tested_features"], columns["q_value"]
         least = math.ceil(tested / (SIGNIFICANT * (permutations + 1)))
         if least > 1 and np.nanmin(q) > SIGNIFICANT:
             scorer.warnings.append(
                 f"{permutations:,} permutations give no p-value below 1/{permutations + 1:,}: no "
                 f"feature has a q-value of {SIGNIFICANT} unless {least:,} of the {tested:,} tested "
-                f"ones have that p-value; give --pvalues permutation:{TAILED} or more"
+                "ones have that p-value; give more permutations, or --pvalues moments"
             )
     return columns
 

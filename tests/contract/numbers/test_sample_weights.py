@@ -192,5 +192,3 @@ def test_p_values_of_tests_that_take_no_weights(study: Path) -> None:
     for method in ("hsic", "fisher", "laplacian", "spec", "gdcov"):
         given = ("--method", method, "--pvalues", "moments")
         assert code_of("rank", "m.csv", *given, *labels) == 2
-    given = ("--method", "mutual-info", "--pvalues", "permutation")
-    assert code_of("rank", "m.csv", *given, *labels) == 2

@@ -64,7 +64,7 @@ def test_null_p_values_of_spark_x_are_uniform():
 
 
 def of_matrix(**given):
-    usual = {"small": np.array([5, 1, 0, 0]), "tested": 100, "significant": 0, "warned": False}
+    usual = {"small": np.array([5, 1, 0, 0]), "tested": 100, "significant": 0}
     return calibration.Found(**usual | {"least_of_worse": 0.3, "largest": 1.0} | given)
 
 
@@ -98,9 +98,9 @@ def test_many_significant_features_in_one_matrix_are_no_chance():
 def test_what_does_not_hold_is_drawn_again(bad, holds, monkeypatch):
     drawn = []
 
-    def tested(seed, features, *, guarded):
+    def tested(seed, features):
         drawn.append(seed.number)
-        return of_matrix(least_of_worse=0.001 if seed.number < bad else 0.3, warned=None)
+        return of_matrix(least_of_worse=0.001 if seed.number < bad else 0.3)
 
     monkeypatch.setattr(calibration.Seed, "tested", tested)
     cell = calibration.Cell("moments", "knn", "normal")
