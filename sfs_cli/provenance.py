@@ -104,8 +104,9 @@ class SolverFacts(TypedDict, total=False):
 class StableFeatures(TypedDict):
     """How many features are selected in so large a share of the subsets, and of the first ones.
 
-    `false_selections` are upper bounds on how many of them are expected by chance, by what is
-    assumed of how often a feature is selected; empty for bootstrap samples.
+    `false_selections` are upper bounds on how many of them are expected although they are no
+    likelier in a list than a random feature, by what is assumed of how often a feature is selected;
+    empty for bootstrap samples.
     """
 
     threshold: float

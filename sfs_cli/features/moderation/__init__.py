@@ -42,7 +42,7 @@ def _resolve(config: RankConfig, cohort: Cohort) -> RankConfig:
     """Return a configuration that says whether variances are moderated for these samples."""
     if config.moderate != "auto" or config.scorer not in METHODS or cohort.weights is not None:
         return config
-    freedom = None if cohort.parts else cohort.freedom
+    freedom = cohort.freedom
     few = config.voom or (freedom is not None and 0 < freedom <= FEW)
     return replace(config, moderate="yes" if few else "no")
 

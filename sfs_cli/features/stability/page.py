@@ -52,8 +52,9 @@ def stability_tables(facts: dict[str, Any]) -> list[Table]:
     )
     if bounded:
         note += (
-            " The other columns are upper bounds on the expected number of null features among "
-            "these, from the fewest assumptions to the most (Shah and Samworth 2013)."
+            " The other columns are upper bounds on how many of these are expected to be no "
+            f"likelier in a list than a random feature ({facts['mean_length']:g} of {facts['features']:,}), "
+            "from the fewest assumptions to the most (Shah and Samworth 2013)."
         )
     return [
         Table(

@@ -109,6 +109,11 @@ class StabilityStep(Step):
         candidates = int(np.isin(codes, (Status.OK, Status.NOT_SELECTED)).sum())
         top = _length(run, candidates)
         subsets = draw_subsets(run)
+        if run.config.subset_count != run.config.stability:
+            run.log.note(
+                f"--stability {run.config.stability}: halves of the samples come in pairs, so that "
+                f"{run.config.subset_count} are drawn"
+            )
         n = run.matrix.n_samples
         size = subset_size(run.config.subset_kind, n)
         note_default_graph(run.config, n, size, "a subset", run.log)

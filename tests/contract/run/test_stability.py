@@ -312,6 +312,12 @@ def test_subsets_follow_from_the_seed_alone(folder):
 # ---- what is written -----------------------------------------------------------------------------
 
 
+def test_an_odd_number_of_halves_is_made_even_and_said(folder, capfd):
+    found = rank(config_of(folder, method="variance", stability=5), Messages())
+    assert found.facts["stability"]["subsets"] == 6
+    assert "so that 6 are drawn" in capfd.readouterr().err
+
+
 def test_a_list_that_no_sample_changes_is_stable(tmp_path):
     rng = np.random.default_rng(1)
     X = rng.normal(size=(200, 40))
