@@ -51,10 +51,11 @@ def stability_tables(facts: dict[str, Any]) -> list[Table]:
         f"them are among the first {facts['top']:,} of the ranking."
     )
     if bounded:
+        share = f"{facts['mean_length']:g} of {facts['features']:,}"
         note += (
             " The other columns are upper bounds on how many of these are expected to be no "
-            f"likelier in a list than a random feature ({facts['mean_length']:g} of {facts['features']:,}), "
-            "from the fewest assumptions to the most (Shah and Samworth 2013)."
+            f"likelier in a list than a random feature ({share}), from the fewest "
+            "assumptions to the most (Shah and Samworth 2013)."
         )
     return [
         Table(
