@@ -17,6 +17,8 @@ from sfs_cli.options.paths import READS, STANDARD_INPUT, is_there, split_part
 from sfs_cli.options.rank import OF_SAMPLES, RankConfig
 from sfs_cli.options.source import INSIDE, SOURCE_PATHS
 
+ANNOTATED = (".h5ad", ".h5mu", ".zarr")
+"""Formats with columns of the samples inside."""
 ReadFile = tuple[str, Path, dict[str, str | None]]
 """A file that is read: the option that names it, its path, and as facts the part that is read."""
 
@@ -95,9 +97,10 @@ def refuse_annotation(config: RankConfig) -> None:
         path = split_part(text)[0]
         if path == STANDARD_INPUT or is_there(path):
             continue
-        of_labels = option not in ("labels", "coordinates") and config.labels is not None
-        beside = of_labels and not is_inside(str(config.labels))  # a column of the same table
-        if not Path(path).suffix and not beside:
+        # who reads other columns knows of those beside labels, and of tables
+        own = option in ("labels", "coordinates")
+        own |= split_member(Path(matrix))[0].suffix in ANNOTATED and config.labels is None
+        if not Path(path).suffix and own:  # it is no table
             raise InputError(
                 "there is no such file",
                 where=path,

@@ -21,7 +21,7 @@ from sfs_cli.report import figures
 from sfs_cli.report.charts import Drawing
 
 SVG = "{http://www.w3.org/2000/svg}"
-NAMES = ["heatmap", "features", "plane", "spectrum", "score-curve", "distribution"]
+NAMES = ["heatmap", "features", "plane", "score-curve"]
 
 
 @pytest.fixture

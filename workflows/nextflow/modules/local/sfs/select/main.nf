@@ -25,7 +25,7 @@ process SFS_SELECT {
     }
     def memory = task.memory ? "--memory ${task.memory.toMega()}M" : ''
     // what only reads the ranking refuses a matrix
-    def reads = args =~ /(?<![\w-])--cv(?![\w-])/
+    def reads = args =~ /(?<![\w-])--(cv)(?![\w-])/
     def given = matrix && reads ? "--matrix ${matrix}" : ''
     prefix = task.ext.prefix ?: "${meta.id}_selected"
     """
