@@ -200,13 +200,6 @@ class Part:
             yield
 
 
-def _freedom(labels: Labels, design: Design | None) -> int:
-    known = labels.known
-    terms = 1 if labels.values is not None else len(np.unique(labels.codes[known])) - 1
-    rank = 1 if design is None else design.rank
-    return int(np.count_nonzero(known)) - terms - rank
-
-
 @dataclass(frozen=True)
 class Cohort:
     """The samples that a ranking compares.
@@ -279,16 +272,15 @@ class Cohort:
 
     @property
     def freedom(self) -> int | None:
-        """Residual degrees of freedom of a linear model of labels and covariates; None without.
-
-        Where there are parts, of the one with the fewest.
-        """
-        found = [
-            _freedom(each.labels, each.design)
-            for each in self.parts or (self,)
-            if each.labels is not None
-        ]
-        return min(found, default=None)
+        """Residual degrees of freedom of a linear model of labels and covariates; None without."""
+        if self.labels is None:
+            return None
+        known = self.labels.known
+        terms = (
+            1 if self.labels.values is not None else len(np.unique(self.labels.codes[known])) - 1
+        )
+        rank = 1 if self.design is None else self.design.rank
+        return int(np.count_nonzero(known)) - terms - rank
 
     @property
     def adjustment(self) -> Adjustment | None:

@@ -25,8 +25,8 @@ class ModerationFields(Config):
     moderate: str = option(
         "Moderated variances (empirical Bayes, as in limma): the residual variance of each feature "
         "is shrunk towards that of all features (yes), or towards the trend of variance and "
-        "mean (trend). By default where the residual "
-        f"degrees of freedom are {FEW} or fewer, and with --voom.",
+        f"mean (trend). By default where the residual degrees of freedom are {FEW} or fewer and "
+        "samples are not ranked in batches, and with --voom.",
         section="Tests",
         verbs=RANKING,
         metavar="[auto|yes|trend|no]",
@@ -42,7 +42,7 @@ def _resolve(config: RankConfig, cohort: Cohort) -> RankConfig:
     """Return a configuration that says whether variances are moderated for these samples."""
     if config.moderate != "auto" or config.scorer not in METHODS or cohort.weights is not None:
         return config
-    freedom = cohort.freedom
+    freedom = None if cohort.parts else cohort.freedom
     few = config.voom or (freedom is not None and 0 < freedom <= FEW)
     return replace(config, moderate="yes" if few else "no")
 
