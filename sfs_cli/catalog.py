@@ -45,7 +45,6 @@ class Method(NamedTuple):
     # its column that says the direction of a feature, and the value there that is no direction;
     # none where the means of two classes say it
     signed_by: tuple[str, float] | None = None
-    order_blind: bool = False  # whether a feature whose samples are shuffled keeps its score
     own_eigenvalues: bool = False  # whether its eigenvalues are not those of the sample graph
     options: Mapping[str, Any] = {}  # its own, with defaults; None: it depends on the data
     # the values that those options take, as `sfs_cli.options.fields.matches` reads them
@@ -559,7 +558,6 @@ _METHODS = (
         name="seper",
         title="SEPER",
         module="sfs_cli.methods.seper:SeperScorer",
-        order_blind=True,
         meaning="The smaller the score, the clearer the clusters of the samples by this feature "
         "alone (entropy of the similarities).",
         cost="n^2 m",
@@ -587,7 +585,6 @@ _METHODS = (
         name="variance",
         title="Variance",
         module="sfs_cli.methods.classical:VarianceScorer",
-        order_blind=True,
         meaning="The larger the score, the more the feature varies between samples.",
         weighted=True,
         cost="n m",

@@ -72,7 +72,9 @@ RANKING = {
     ),
     "highest_class": Column("the class with the highest mean", f"{_BY_CLASSES}, three or more"),
     "representative": Column(
-        "the best kept feature that this one repeats; empty for kept ones", "`--max-correlation`"
+        "the best kept feature that this one repeats; empty for kept ones, and for those after "
+        "the last one that was compared (`--keep`)",
+        "`--max-correlation`",
     ),
     "frequency": Column(
         "share of the subsets of samples in which the feature is among the first", "`--stability`"

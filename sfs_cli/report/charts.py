@@ -276,18 +276,6 @@ class Frame(Drawing):
         self.text(vertical.title, 2, 16, class_="axis-title")
         self.text(horizontal.title, (left + right) / 2, height - 6, class_="axis-title middle")
 
-    def mark(self, value: float, words: str, at_top: bool) -> None:
-        """Draw a vertical line at a value, with words on the side that has more room."""
-        x = self.x(value)
-        side, shift = ("end", -6) if self.is_right(x) else ("start", 6)
-        self.line(x, TOP, x, self.bottom, "mark")
-        y = TOP + 14 if at_top else self.bottom - 10
-        self.text(words, x + shift, y, class_=f"mark-label {side}")
-
-    def is_right(self, x: float) -> bool:
-        """Tell whether a position is in the right half."""
-        return x > (self.left + self.right) / 2
-
     def bars(
         self, edges: np.ndarray, counts: np.ndarray, shown: Callable[[float], str]
     ) -> list[str]:

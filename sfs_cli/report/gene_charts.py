@@ -41,8 +41,6 @@ LETTER = 7.2
 """Width of a character of a name in wide charts, whose letters stay small in narrow windows."""
 PANEL, NARROW = 280.0, 14
 """Width of the chart of one feature, and characters of the names of classes in it."""
-SELECTED = "selected in"
-"""The title of the axis of frequencies, beside its first label."""
 NAMED_GENES = 10
 """Features that the volcano plot names."""
 SQUARE = 3.0

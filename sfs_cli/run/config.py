@@ -101,11 +101,12 @@ def refuse_annotation(config: RankConfig) -> None:
         own = option in ("labels", "coordinates")
         own |= split_member(Path(matrix))[0].suffix in ANNOTATED and config.labels is None
         if not Path(path).suffix and own:  # it is no table
+            name = "NAME" if ":" in text else text
             raise InputError(
                 "there is no such file",
                 where=path,
-                hint=f"give a file, FILE:COLUMN, FILE.xlsx:SHEET:COLUMN, or {inside}:{text} "
-                "for what is inside the matrix",
+                hint=f"give a file, FILE:COLUMN, FILE.xlsx:SHEET:COLUMN, or {inside}:{name} for "
+                "what is inside an h5ad",
                 option=option,
             )
 

@@ -353,6 +353,7 @@ def select(
                 write_subset(run, np.sort(index[found.rows]), copy.partial, copy.path)
                 found.facts["matrix"] = str(copy.path)
     chosen = len(found.rows)
+    _warn_of_compared(result, chosen, messages)
     of = counted(result.whole or len(result.order), "ranked feature")
     if chosen:
         messages.note(f"selected {chosen:,} of {of} ({_said(config)})")
@@ -407,7 +408,8 @@ def _by_table(config: SelectConfig, result: Result, messages: Messages) -> np.nd
             more = ", or let the method select more (sfs rank --select)" if selects else ""
             more = ", or rank again without --top" if result.whole else more
             raise InputError(
-                f"--top {config.top:,}: the ranking has {counted(len(order), 'ranked feature')}",
+                f"--top {config.top:,}: the ranking has {counted(len(order), 'ranked feature')}"
+                + " that repeat no better one" * (len(order) < len(result.order)),
                 where=str(result.path),
                 hint=f"give {len(order):,} or less{more}",
                 option="top",
@@ -428,13 +430,23 @@ def _by_table(config: SelectConfig, result: Result, messages: Messages) -> np.nd
 def _without_repeats(result: Result, messages: Messages) -> np.ndarray:
     """Return the order of the rows; of a pruned ranking, without those that repeat a better one."""
     order, better = result.order, result.table.columns.get("representative")
-    if better is None:
+    if better is None or not (result.record or {}).get("pruning"):
         return order
     kept = order[[not better[row] for row in order.tolist()]]
     if len(kept) < len(order):
         count = counted(len(order) - len(kept), "feature")
         messages.note(f"{count} that repeat a better one (--max-correlation) are left out")
     return kept
+
+
+def _warn_of_compared(result: Result, selected: int, messages: Messages) -> None:
+    """Warn of a selection that goes beyond the features that pruning has compared."""
+    kept = ((result.record or {}).get("pruning") or {}).get("kept")
+    if kept is not None and selected > kept:
+        messages.warn(
+            f"{selected - kept:,} of the selected features were not compared with the better ones, "
+            f"and may repeat them: pruning ended with {kept:,}; rank again with --keep {selected}"
+        )
 
 
 def _column(result: Result, name: str, option: str, hint: str) -> np.ndarray:
@@ -450,9 +462,9 @@ def _column(result: Result, name: str, option: str, hint: str) -> np.ndarray:
 
 def _by_matrix(config: SelectConfig, result: Result, run: Run) -> Selected:
     """Return the rows that any rule takes, with the matrix at hand."""
-    order = result.order
     if not config.cv:
         return Selected(_by_table(config, result, run.log))
+    order = _without_repeats(result, run.log)
     made, count = _cross_validated(config, run, len(order))
     made.rows = order[:count]
     return made

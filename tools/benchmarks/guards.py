@@ -9,7 +9,7 @@ and are also ranked as they are (raw values), which is the one column where a wa
 matrices are thinned to 2,000 features and 300 samples. A warning that is given on more than a third
 of the analyses of a kind is no longer read: it is marked. The option that a warning proposes is
 added to the command, which has to run; it has helped where the warning is then no longer given.
-The command that `sfs inspect` proposes for each matrix is run, too. A second folder of data is what
+A second folder of data is what
 `python -m tools.benchmarks.r_collections` makes of two R packages.
 """
 
@@ -19,7 +19,6 @@ import argparse
 import json
 import os
 import re
-import shlex
 import sys
 import tempfile
 from collections import Counter
@@ -38,7 +37,7 @@ FEATURES, SAMPLES = 2000, 300
 OFTEN = 1 / 3
 OTHER = "(others)"
 """Warnings that have no name, since they cannot be silenced."""
-RAW, INSPECTED = "raw values", "inspect"
+RAW = "raw values"
 CPM, LOG = ("--transform", "cpm,log1p"), ("--transform", "log1p")
 FLOOR = ("--transform", "floor:20,log2")
 
@@ -151,7 +150,6 @@ def analyses(data: list[Path], folder: Path, only: list[str]) -> Iterator[Analys
         if each.transform:
             yield Analysis(each.path, RAW, matrix_and)
             yield Analysis(each.path, RAW, labelled)
-        yield Analysis(each.path, INSPECTED, labelled)
         yield Analysis(each.path, "default", [*matrix_and, *each.transform])
         yield Analysis(each.path, "default, labels", [*labelled, *each.transform])
         yield Analysis(each.path, "spec", [*matrix_and, *each.transform, "--method", "spec"])
@@ -200,9 +198,6 @@ def measured(
     with tempfile.TemporaryDirectory(prefix="sfs-warnings-") as name:
         folder = Path(name)
         for each in analyses(data, folder, only):
-            if each.kind == INSPECTED:
-                rows.append({"kind": INSPECTED, "count": 0, "names": inspected(each, folder)})
-                continue
             code, warnings, log = rank(each.words, folder / "out")
             kinds[each.kind] += 1
             if code:
@@ -222,32 +217,11 @@ def measured(
     return pd.DataFrame(rows), pd.DataFrame(tries), kinds
 
 
-def inspected(each: Analysis, folder: Path) -> list[str]:
-    """Run the command that `sfs inspect` proposes; return the names of its warnings."""
-    from sfs_cli.logs import Messages
-    from sfs_cli.options import RankConfig
-    from sfs_cli.run.inspect import inspect
-
-    labels = each.words[each.words.index("--labels") + 1]
-    config = RankConfig(each.words[0], labels=labels)
-    command = json.loads(inspect(config, Messages(verbosity=-1), True))["next_command"]
-    words = shlex.split(command)[2:]
-    at = words.index("--out")
-    code, warnings, log = rank([*words[:at], *words[at + 2 :]], folder / "next")
-    if code:
-        raise SystemExit(f"{command}, which inspect proposes, fails:\n{log}")
-    return [read(text).name for text in warnings]
-
-
 def report(rows: pd.DataFrame, tries: pd.DataFrame, kinds: Counter[str]) -> str:
     """Return a Markdown table of the warnings: how often, and what became of the proposals."""
-    proposed = rows.loc[rows["kind"] == INSPECTED, "names"]
-    rows = rows[rows["kind"] != INSPECTED]
     lines = [
         f"Of {len(rows)} analyses, {(rows['count'] == 0).mean():.0%} have no warning and "
-        f"{(rows['count'] > 3).sum()} more than three. The commands that `sfs inspect` proposes "
-        f"for {len(proposed)} matrices run, {sum(not names for names in proposed)} without a "
-        "warning.",
+        f"{(rows['count'] > 3).sum()} more than three.",
         "",
         f"| warning | {' | '.join(f'{kind} ({count})' for kind, count in kinds.items())} | "
         "proposals that run | and help |",

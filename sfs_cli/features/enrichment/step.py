@@ -138,6 +138,7 @@ class EnrichmentStep(Step):
         sets, ids = run.config.sets, run.matrix.ids.features
         self.given = dict([given_sets(sets, ids, run.config.matrix)]) if sets else {}
         self.rows: Rows = []
+        self.tested = False
 
     def find(self, run: Run, found: RankResult) -> None:
         """Add the tests to the facts of the sources; keep their tables.
@@ -156,12 +157,13 @@ class EnrichmentStep(Step):
                 run.log.warn(f"sets of {name}: no set has ranked features, so none is tested")
                 continue
             run.log.note(f"sets of {name}: {test_made(made)}")
+        self.tested = bool(facts)
         if facts:
             found.facts["knowledge"]["enrichment"] = facts
 
     def tsv(self) -> dict[str, Tsv]:
         """Return the table of all tests."""
-        return {OVERREPRESENTED: (header(OVERREPRESENTED), self.rows)} if self.rows else {}
+        return {OVERREPRESENTED: (header(OVERREPRESENTED), self.rows)} if self.tested else {}
 
     @classmethod
     def files(cls, found: list[dict[str, Any]]) -> tuple[tuple[str, str], ...]:

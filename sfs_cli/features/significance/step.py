@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -26,9 +26,6 @@ from sfs_cli.run.rank import RankResult
 from sfs_cli.run.scoring import Scored
 from sfs_cli.run.top import from_all_over, stored_of
 from sfs_cli.store.matrix import LOOK_VALUES
-
-if TYPE_CHECKING:
-    pass
 
 
 class SignificanceStep(Step):

@@ -121,8 +121,12 @@ def test_every_rule_leaves_out_what_repeats_a_better_feature(tmp_path, capfd):
         row["feature"] for row in kept if float(row["frequency"]) == 1
     ]
     assert names_by(result, top=len(kept)) == [row["feature"] for row in kept]
-    with pytest.raises(InputError, match="59 ranked features"):
+    with pytest.raises(InputError, match="59 ranked features that repeat no better one"):
         names_by(result, top=len(kept) + 1)
+    capfd.readouterr()
+    short = ranked(tmp_path, "short", max_correlation=0.8, keep=5)
+    names_by(short, Messages(), top=9)
+    assert "4 of the selected features were not compared" in capfd.readouterr().err
 
 
 def test_a_list_of_another_program_is_read_by_its_columns(tmp_path):
