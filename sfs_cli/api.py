@@ -1110,6 +1110,8 @@ def select(ranked: Any, *, verbose: bool = False, **options: Any) -> list[str]:
 
     def chosen(config: SelectConfig, messages: Messages) -> list[str]:
         result = of_select.read_result(config, messages)
+        if own:
+            result = replace(result, record=ranked.facts)
         again = None
         if config.reads_matrix and own:
             made = replace(ranked.config, accept=accepted_again(ranked.config.accept))

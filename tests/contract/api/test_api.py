@@ -177,6 +177,16 @@ def test_fuse_warns_as_the_command_does() -> None:
         sfs.fuse(counts, {})
 
 
+def test_what_repeats_a_better_feature_is_not_chosen() -> None:
+    found = sfs.rank(FRAME, method="f-test", labels=CLASSES, max_correlation=0.6)
+    repeats = set(found.table.index[found.table["representative"] != ""])
+    assert repeats
+    chosen = sfs.select(found, fdr=0.01)
+    assert chosen == [
+        g for g in found.table.index[found.table["q_value"] <= 0.01] if g not in repeats
+    ]
+
+
 def test_lists_are_aggregated_chosen_and_judged() -> None:
     adata = made()
     f = sfs.rank(adata, method="f-test", labels="cell type")
