@@ -53,8 +53,6 @@ class Method(NamedTuple):
     reference: str = ""  # what to cite
     kernel: bool = False  # it uses the similarity as a kernel: degrees may be zero or negative
     iterative: bool = False  # it has `solve`; else every feature is scored by itself
-    first_passes: int = 1  # of an iterative method, even where the centered matrix fits in memory
-    typical_passes: int = 4  # where it does not fit, for estimates
 
     def how(self, options: Mapping[str, Any]) -> str:
         """Return one sentence on how to read a score that was made with these options."""
@@ -187,7 +185,6 @@ _METHODS = (
         },
         cost="n^2 m + n m l",
         passes="few: bounds exclude most features",
-        first_passes=2,
         when="a short list of features that vary together along the sample graph",
         reference=f"{_SOURCES_REFERENCE}; d'Aspremont, Bach and El Ghaoui, JMLR 9, 2008",
     ),
@@ -276,7 +273,6 @@ _METHODS = (
         },
         cost="n^2 m, and l^3 for each entry",
         passes="few: screening skips inactive features",
-        typical_passes=8,
         when="redundant features: a short list without repetition; --response outcome predicts "
         "numeric labels (the path of the lasso), and the score is on the scale of a correlation",
         reference=f"{_THESIS}, ch. 4",
@@ -304,7 +300,6 @@ _METHODS = (
         },
         cost="as mrsf",
         passes="few for each round",
-        typical_passes=12,
         when="the default: a list with every module, and the strong ones more than once",
         reference=f"{_THESIS}, ch. 4, and what chance reaches",
     ),
@@ -325,7 +320,6 @@ _METHODS = (
         },
         cost="as mrsf",
         passes="few",
-        typical_passes=8,
         numeric=True,
         when="MRSF at one known penalty, or at one known sum of coefficient norms",
         reference=f"{_THESIS}, ch. 4",
@@ -344,7 +338,6 @@ _METHODS = (
         columns={"pull": "1 with weight, less without: the larger, the sooner it would enter"},
         cost="n^2 m for each pass, and (p + n)^3 for each step over p features with weight",
         passes="about 18",
-        typical_passes=18,
         when="labels for all samples, and outliers among the samples",
         reference="Nie, Huang, Cai and Ding, NIPS 2010",
     ),
@@ -361,7 +354,6 @@ _METHODS = (
         iterative=True,
         cost="n^2 m for each pass; kernel: m^2",
         passes="15 to 70",
-        typical_passes=40,
         when="no labels, and clusters that only a few features show",
         reference="Wolf and Shashua, JMLR 6, 2005",
     ),
@@ -535,7 +527,6 @@ _METHODS = (
         columns={"f_statistic": "the F statistic of the labels"},
         cost="n m l",
         passes="2; l more if the matrix does not fit in memory",
-        typical_passes=2,
         when="labels, and redundant features; difference is nearly the F-test's ranking",
         reference="Ding and Peng, J. Bioinform. Comput. Biol. 3, 2005",
     ),
@@ -550,7 +541,6 @@ _METHODS = (
         iterative=True,
         cost="(n^2 m + n m c) for each iteration",
         passes="2 for each iteration",
-        typical_passes=40,
         when="a small set of features for a linear classifier",
         reference="Weston, Elisseeff, Schoelkopf and Tipping, JMLR 3, 2003",
     ),

@@ -60,6 +60,7 @@ class Messages:
         self._step = ""
         self._total: int | None = None
         self._done = 0
+        self._phases = 0  # so many bars were begun
         self._update_bar: Callable[[], None] = _no_bar
         self._console: Console | None = None
         self._log_file: Path | None = None
@@ -178,11 +179,15 @@ class Messages:
             TimeRemainingColumn(),
         )
         with Progress(*columns, console=self.console, transient=True) as bar:
-            task = bar.add_task(clean(title), total=total)
+            task, phase = bar.add_task(clean(title), total=total), self._phases
 
             def update_bar() -> None:
+                nonlocal task, phase
                 title = clean(self._title + (f": {self._step}" if self._step else ""))
-                bar.update(task, description=title, completed=self._done, total=self._total)
+                if phase != self._phases:  # another task, whose time is estimated by itself
+                    bar.remove_task(task)
+                    task, phase = bar.add_task(title, total=self._total), self._phases
+                bar.update(task, description=title, completed=self._done)
 
             self._update_bar = update_bar
             try:
@@ -191,8 +196,9 @@ class Messages:
                 self._update_bar = _no_bar
 
     def phase(self, title: str, total: int | None = None) -> None:
-        """Show on the bar what is being done now, and how much there is to do in all."""
-        self._title, self._step, self._total = title, "", total or self._total
+        """Show on a new bar what is being done now, and how much of it there is to do."""
+        self._title, self._step, self._total, self._done = title, "", total, 0
+        self._phases += 1
         self._update_bar()
 
     def reached(self) -> str:

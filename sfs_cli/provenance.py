@@ -374,12 +374,20 @@ def describe_input(path: Path) -> dict[str, Any]:
 
     if not is_store(path):
         return describe(path)
-    size = sum(p.stat().st_size for p in path.iterdir() if p.is_file())
-    found = describe(path / MANIFEST) | {"path": str(path), "bytes": size}
+    found = describe(path / MANIFEST) | {"path": str(path), "bytes": input_bytes(path)}
     source = (read_record(path / MANIFEST) or {}).get("source")
     if isinstance(source, dict) and isinstance(source.get("sha256"), str):
         found["source"] = {k: source[k] for k in ("path", "sha256", "files") if k in source}
     return found
+
+
+def input_bytes(path: Path) -> int:
+    """Return the bytes of an input, a file or a store."""
+    from sfs_cli.store.disk import is_store
+
+    if not is_store(path):
+        return path.stat().st_size
+    return sum(p.stat().st_size for p in path.iterdir() if p.is_file())
 
 
 def fingerprint(options: dict[str, Any], inputs: Sequence[Mapping[str, Any]]) -> str:

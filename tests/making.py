@@ -81,7 +81,7 @@ def array_engine(
 
 def features_of(passes: PassList) -> int:
     """Return how many features were read, each as often as it was."""
-    return sum(row.features for row in passes.rows.values())
+    return sum(made.features for made in passes.made.values())
 
 
 def make_matrix(X: np.ndarray, *, sparse: bool = False) -> DenseMatrix | SparseMatrix:

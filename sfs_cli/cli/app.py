@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 VERBS = {
     "rank": "Rank the features of a matrix (the main command).",
-    "plan": "Estimate the passes, memory and time of a ranking.",
     "shard": "Rank in shards on many machines.",
     "aggregate": "Aggregate several rankings into one.",
     "evaluate": "Measure what a ranking is worth: accuracy on unseen samples, known sets.",

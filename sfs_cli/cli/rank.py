@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import click
 
-from sfs_cli.cli.options import Command, json_option, own
-from sfs_cli.cli.streams import write_result, write_stdout
-from sfs_cli.errors import ConflictError
+from sfs_cli.cli.options import Command, json_option
+from sfs_cli.cli.streams import write_result
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 
 
 @click.command(cls=Command, verb="rank", file=True)
 @click.argument("matrix", metavar="[MATRIX]", required=False)
-@own("--dry-run", section="Running", is_flag=True, help="Print the plan and stop.")
 @json_option("Print run.json on stdout.")
-def command(config: RankConfig, messages: Messages, as_json: bool, dry_run: bool) -> None:
+def command(config: RankConfig, messages: Messages, as_json: bool) -> None:
     """Rank the features of MATRIX by their consistency with a sample graph.
 
     MATRIX is CSV, TSV or TXT (also .gz, .zst), FILE.xlsx:SHEET, Parquet, Feather, GCT, a series
@@ -31,17 +29,6 @@ def command(config: RankConfig, messages: Messages, as_json: bool, dry_run: bool
     sfs rank expression.csv --method fisher --labels labels.tsv:tissue > fisher.tsv
     sfs rank --config run.yaml
     """
-    if dry_run and as_json:
-        raise ConflictError(
-            "--json has no effect with --dry-run",
-            hint="leave one of them out",
-            option=("as_json", "dry_run"),
-        )
-    if dry_run:
-        from sfs_cli.run.estimate import estimate
-
-        write_stdout(estimate(config, messages, None, as_json=False))
-        return
     from sfs_cli.run.rank import run
 
     write_result(run, config, messages, as_json)

@@ -70,19 +70,10 @@ def init(config: RankConfig, messages: Messages, plan: str, shards: int, dry_run
 @command.command(cls=Command, verb="shard run", config=None, short_help="Compute one shard.")
 @path_argument("plan", OPENS)
 @click.argument("shard", metavar="I")
-@own(
-    "--pass",
-    "only",
-    section="Running",
-    type=int,
-    metavar="P",
-    help="Compute only this pass.  [default: all that are possible]",
-)
 def run(
     messages: Messages,
     plan: str,
     shard: str,
-    only: int | None,
     time_limit: str | None,
     **given: Any,
 ) -> None:
@@ -93,11 +84,11 @@ def run(
 
     \b
     sfs shard run plan 3
-    sfs shard run plan $SLURM_ARRAY_TASK_ID --pass 1
+    sfs shard run plan $SLURM_ARRAY_TASK_ID
     """
     from sfs_cli.run.shards import run_shard
 
-    run_shard(plan, shard, messages, only=only, limit=time_limit, **given)
+    run_shard(plan, shard, messages, limit=time_limit, **given)
 
 
 @command.command(
@@ -107,9 +98,8 @@ def run(
     short_help="Merge the shards and write the ranking.",
 )
 @path_argument("plan", OPENS)
-@own("--finish", section="Running", is_flag=True, help="Compute here what is missing.")
 @json_option("Print run.json on stdout.")
-def merge(messages: Messages, plan: str, finish: bool, as_json: bool, **given: Any) -> None:
+def merge(messages: Messages, plan: str, as_json: bool, **given: Any) -> None:
     """Write the output of `sfs rank` from all shards of PLAN.
 
     Solvers cannot be split into shards; they run here.
@@ -119,7 +109,7 @@ def merge(messages: Messages, plan: str, finish: bool, as_json: bool, **given: A
     """
     from sfs_cli.run.shards import merge as gather
 
-    write_stdout(gather(plan, messages, finish=finish, as_json=as_json, **given))
+    write_stdout(gather(plan, messages, as_json=as_json, **given))
 
 
 @command.command(short_help="Print which shards are complete.")

@@ -14,9 +14,9 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from sfs_cli.compute.checkpoints import Checkpoints
 from sfs_cli.compute.matrix import MatrixView, Span, block_features, cut
-from sfs_cli.compute.passes import Pass, PassList
+from sfs_cli.compute.parts import Parts
+from sfs_cli.compute.passes import PassList
 from sfs_cli.compute.tree import (
     FAN,
     MAX_CHUNKS,
@@ -33,7 +33,7 @@ from sfs_cli.compute.tree import (
 
 T = TypeVar("T")
 SpanTask = Callable[[Span], Sequence[np.ndarray]]
-UNNAMED = Pass("values", "sums")
+UNNAMED = "values"
 """What passes are for where nobody says it."""
 TASKS_PER_WORKER = 4
 """Tasks that every worker of another process should get, or small ones keep the others waiting."""
@@ -122,11 +122,11 @@ class Engine:
         The passes of the run, which each pass is counted in.
     features_per_task : callable, optional
         Features that a task reads for its span; by default those of the span.
-    checkpoints : Checkpoints, optional
-        Keeps the sums of passes on disk.
+    parts : Parts, optional
+        Where shards make the passes together.
     nonzeros : bool
         Whether tasks get the stored values of a sparse matrix (`NonZeros`) in place of a `Block`.
-    made : Pass
+    purpose : str
         What passes are made for: they are counted as this. See `at`.
     whose : str
         The part of the run that they are made for, such as `` for source mirna``.
@@ -138,9 +138,9 @@ class Engine:
     block_size: int | None = None
     passes: PassList | None = None
     features_per_task: Callable[[Span], int] | None = None
-    checkpoints: Checkpoints | None = None
+    parts: Parts | None = None
     nonzeros: bool = False
-    made: Pass = UNNAMED
+    purpose: str = UNNAMED
     whose: str = ""
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -148,9 +148,9 @@ class Engine:
         kept = (self.source, ThreadExecutor(), self.dtype, self.block_size)
         return Engine, (*kept, None, None, None, self.nonzeros)
 
-    def at(self, made: Pass) -> Engine:
+    def at(self, purpose: str) -> Engine:
         """Return an engine whose passes are made for a purpose."""
-        return replace(self, made=made.of(self.whose))
+        return replace(self, purpose=purpose + self.whose)
 
     def of(self, whose: str) -> Engine:
         """Return an engine whose passes are made for a part of the run."""
@@ -230,19 +230,19 @@ class Engine:
 
         here = replace(self, executor=self.executor.nearby.at_most(1), passes=None)
         part = join([part for _, part in here._make_pass(once, [Span(0, 1)], join)])
-        if not made and self.passes is not None:
-            self.passes.restored(self.made)
+        if not made:  # another process has made it
+            self.begin()
         return part
 
     def begin(self) -> None:
         """Count a pass that begins."""
         if self.passes is not None:
-            self.passes.begin(self.made)
+            self.passes.begin(self.purpose)
 
     def count(self, features: int) -> None:
         """Count features that were read beside those of spans."""
         if self.passes is not None:
-            self.passes.read(self.made, features)
+            self.passes.read(self.purpose, features)
 
     def _make_pass(
         self, task: SpanTask, spans: Sequence[Span], combine: Combine
@@ -267,8 +267,8 @@ class Engine:
                 self._count(node.spans)
                 yield node, part
 
-        if self.checkpoints is not None and self.checkpoints.active:
-            return self.checkpoints.run_pass(chunks, combine, make, self._count)
+        if self.parts is not None and self.parts.active:
+            return self.parts.run_pass(chunks, combine, make, self._count)
         many = len(chunks) >= FAN * TASKS_PER_WORKER * executor.workers
         # one sum for four chunks costs a quarter of the traffic, where that leaves enough tasks
         return make(nodes_of(chunks, 1 if elsewhere and many else 0))

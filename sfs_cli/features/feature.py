@@ -29,8 +29,8 @@ class Feature(NamedTuple):
     method: Callable[[Any], str] = lambda _: ""  # that it asks for, where none is given; or none
     # what it stands for: values of options, with those of them that are given
     implies: Callable[[Any], Mapping[str, Any]] = lambda _: {}
-    # the configuration with what it chooses by the matrix, whose values a plan does not read
-    settle: Callable[[Any, Matrix, bool], Any] = lambda config, *_: config
+    # the configuration with what it chooses by the matrix
+    settle: Callable[[Any, Matrix], Any] = lambda config, _: config
     # the configuration with what it chooses by the samples, once these are known
     resolve: Callable[[Any, Cohort], Any] = lambda config, _: config
     adjusts: bool = False  # whether it changes the values that features are scored by

@@ -1,4 +1,4 @@
-"""What an optional part of a ranking does: its passes, its memory, its work, its part of the page.
+"""What an optional part of a ranking does: its memory, its work, its part of the page.
 
 Each method does nothing by default; a room overrides those that it needs.
 """
@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
-
-from sfs_cli.compute.passes import Pass
 
 if TYPE_CHECKING:
     from sfs_cli.catalog import Method
@@ -23,7 +21,7 @@ if TYPE_CHECKING:
     from sfs_cli.report.model import Table
     from sfs_cli.run.cohort import Cohort
     from sfs_cli.run.load import Run
-    from sfs_cli.run.passes import Shape
+    from sfs_cli.run.needs import Shape
     from sfs_cli.run.rank import RankResult
     from sfs_cli.run.scoring import Scored
 
@@ -74,23 +72,15 @@ class Step:
     def __init__(self, config: RankConfig) -> None:
         self.config = config
 
-    def passes(self, shape: Shape) -> list[Pass]:
-        """Return the passes over the matrix that it takes, once the features have scores."""
-        return []
+    def held(self, shape: Shape) -> int:
+        """Return the bytes that it holds for a while, once the features have scores."""
+        return 0
 
     def graphs(self, shape: Shape) -> tuple[int, int] | None:
         """Return the samples of the largest sample graph that it makes, and its other bytes.
 
         None where it makes none.
         """
-        return None
-
-    def graph_columns(self, n: int) -> float:
-        """Return how long its sample graphs take for each of n samples, as `Pass.columns`."""
-        return 0.0
-
-    def scoring_passes(self, shape: Shape) -> list[Pass] | None:
-        """Return the passes of `score`; None where it scores nothing."""
         return None
 
     def score(self, run: Run) -> Scored | None:

@@ -1,8 +1,8 @@
 """The one place where sample graphs are made, and where their passes over the matrix are listed.
 
 To add a graph: its name and options in ``sfs_cli/options/graph.py``, and a function here, in
-`MAKERS` (its formula in ``others.py``). A graph that takes other passes than the inner products of
-the samples says so in `graph_passes`.
+`MAKERS` (its formula in ``others.py``). A graph that takes other memory than the inner products of
+the samples says so in `graph_memory`.
 """
 
 from __future__ import annotations
@@ -14,26 +14,24 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from sfs_cli.compute.context import RunContext
-from sfs_cli.compute.matrix import DOUBLE, ArrayMatrix, Ids, arithmetic_dtype
+from sfs_cli.compute.matrix import ArrayMatrix, Ids
 from sfs_cli.compute.memory import check_memory
-from sfs_cli.compute.passes import Pass
 from sfs_cli.graph.distances import (
-    GRAM_AGAIN,
     Samples,
     correlation,
     gram,
-    gram_pass,
     linear,
     profile_distances,
     raw_gram,
     rbf,
 )
 from sfs_cli.graph.neighbors import (
+    GraphMemory,
     Neighbors,
     find_neighbors,
     knn_lengths,
     knn_similarity,
-    search_passes,
+    search_memory,
 )
 from sfs_cli.graph.others import (
     diffusion_similarity,
@@ -44,7 +42,7 @@ from sfs_cli.graph.others import (
     outcome_distances,
     relieff_similarity,
 )
-from sfs_cli.graph.pca import over_few, reduced, reduced_passes, reduction_of
+from sfs_cli.graph.pca import over_few, reduced, reduced_memory, reduction_of
 from sfs_cli.graph.similarity import (
     DenseSimilarity,
     Similarity,
@@ -64,9 +62,6 @@ from sfs_cli.options.graph import (
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-
-BY_COORDINATES = " by the coordinates"
 
 
 @dataclass
@@ -100,9 +95,7 @@ def on_coordinates(run: RunContext, coordinates: np.ndarray, where: str) -> RunC
     """
     names = [f"coordinate {i + 1}" for i in range(coordinates.shape[1])]
     source = ArrayMatrix(np.ascontiguousarray(coordinates.T), Ids(names, run.matrix.ids.samples))
-    engine = run.engine.of(BY_COORDINATES)
-    engine = replace(engine, source=source, dtype=DOUBLE, block_size=None)
-    return replace(run, engine=engine, where=where)
+    return replace(run, engine=over_few(run.engine, source), where=where)
 
 
 def given_graph(
@@ -223,26 +216,12 @@ MAKERS: dict[str, Callable[[GraphOptions, Samples], Graph]] = {
 """The makers of the graphs; `sfs_cli.options.graph` lists the options of each."""
 
 
-def graph_passes(options: GraphOptions, n: int, m: int, stored: np.dtype[Any]) -> list[Pass]:
-    """List the passes over the matrix, n x m of `stored` values, that `sample_graph` makes.
-
-    A graph that is given, or made of labels, takes no pass.
-    """
+def graph_memory(options: GraphOptions, n: int, m: int) -> GraphMemory:
+    """Return what `sample_graph` takes in memory, beside the graph, for n samples of m features."""
     name = options.name
     if name not in SIMILARITIES or name in LABELS_ALONE:
-        return []
+        return GraphMemory()
     reduction = reduction_of(options, n, m)
     if reduction is not None:
-        return reduced_passes(options, reduction, n, m)
-    if name in NEIGHBOR_GRAPHS:
-        return search_passes(options, n, m)
-    default_rbf = name == "rbf" and options.bandwidth in (None, "median")
-    again = default_rbf and arithmetic_dtype(n, m, stored) == np.float32
-    products = gram_pass(n)
-    return [products, replace(GRAM_AGAIN, columns=products.columns)] if again else [products]
-
-
-def coordinate_passes(options: GraphOptions, n: int, m: int, columns: int) -> list[Pass]:
-    """List the passes of `sample_graph` over coordinates, n x `columns`, in a run of m features."""
-    found = graph_passes(options, n, columns, DOUBLE)
-    return over_few(found, n, columns, m, BY_COORDINATES)
+        return reduced_memory(options, reduction, n)
+    return search_memory(options, n, m) if name in NEIGHBOR_GRAPHS else GraphMemory(products=True)

@@ -16,7 +16,6 @@ from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.limits import EPS
 from sfs_cli.compute.matrix import DOUBLE, BlockLike
 from sfs_cli.compute.memory import check_memory
-from sfs_cli.compute.passes import Pass
 from sfs_cli.compute.workspace import row_by_row
 from sfs_cli.errors import InputError
 from sfs_cli.graph.similarity import name_samples, row_panels
@@ -26,15 +25,8 @@ NOISE_UNITS = 16
 """Units of rounding in an entry of a Gram matrix, which is a long sum: a few, seldom ten."""
 GRID = 2.0**29
 """Correlations of samples are multiples of one over this, far above rounding, far below noise."""
-GRAM = Pass("inner products of the samples", "gram")
-GRAM_AGAIN = Pass("inner products in float64, if samples nearly coincide", "gram", 0, exact=False)
-
-
-def gram_pass(n: int) -> Pass:
-    """Return the pass of the inner products of n samples."""
-    return replace(GRAM, columns=n / 2)  # of a symmetric product
-
-
+GRAM = "inner products of the samples"
+GRAM_AGAIN = "inner products in float64, as samples nearly coincide"
 SELF_TUNING_NEIGHBOR = 7
 """The neighbor whose distance is the self-tuning bandwidth of a sample."""
 
@@ -58,7 +50,7 @@ class Samples:
         """Return an option as messages name it."""
         return f"{self.source}: {option}" if self.source else f"--{option}"
 
-    def squared_distances(self, *, float64: bool = False, made: Pass = GRAM) -> np.ndarray:
+    def squared_distances(self, *, float64: bool = False, purpose: str = GRAM) -> np.ndarray:
         """Return all squared distances, shape (n, n), a new array.
 
         Parameters
@@ -66,7 +58,7 @@ class Samples:
         float64 : bool
             Whether to compute in float64 whatever the size. Neighbors need it: which of two nearly
             equal distances is shorter changes a score far more than rounding does.
-        made : Pass
+        purpose : str
             What the pass over the matrix is counted as.
 
         Raises
@@ -81,7 +73,7 @@ class Samples:
         n = self.n
         self.check_memory()
         engine = replace(self.run.engine, dtype=DOUBLE) if float64 else self.run.engine
-        products = gram(engine, made)
+        products = gram(engine, purpose)
         if not np.isfinite(products).all():
             raise InputError(
                 f"the distances between samples overflow {engine.dtype.name}",
@@ -92,7 +84,7 @@ class Samples:
         d2 = squared_distances(products, float(np.finfo(engine.dtype).eps))
         if engine.dtype != DOUBLE and np.count_nonzero(d2) < n * (n - 1):
             # single precision does not distinguish near duplicates from duplicates
-            return self.squared_distances(float64=True, made=GRAM_AGAIN)
+            return self.squared_distances(float64=True, purpose=GRAM_AGAIN)
         return d2
 
     def check_memory(self) -> None:
@@ -148,7 +140,7 @@ def center(values: np.ndarray) -> None:
         values -= (first + np.ldexp(np.rint(fraction * 16), exponent - 4))[:, None]
 
 
-def gram(engine: Engine, made: Pass = GRAM) -> np.ndarray:
+def gram(engine: Engine, purpose: str = GRAM) -> np.ndarray:
     """Return ``X X'``, shape (n, n), float64, by one pass over X (n x m) centered by `center`."""
 
     def products(block: BlockLike) -> tuple[np.ndarray]:
@@ -156,7 +148,7 @@ def gram(engine: Engine, made: Pass = GRAM) -> np.ndarray:
         with np.errstate(over="ignore", invalid="ignore"):
             return (block.values.T @ block.values,)  # one symmetric rank-k update in BLAS
 
-    return engine.at(made).total(products)[0]
+    return engine.at(purpose).total(products)[0]
 
 
 def _products_and_sums(

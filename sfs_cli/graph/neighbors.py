@@ -17,7 +17,6 @@ from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.limits import LIMITS, Limits
 from sfs_cli.compute.matrix import DOUBLE, BlockLike, Span, cut
 from sfs_cli.compute.memory import check_memory
-from sfs_cli.compute.passes import Pass
 from sfs_cli.errors import InputError, need_extra
 from sfs_cli.graph.distances import (
     SELF_TUNING_NEIGHBOR,
@@ -26,12 +25,11 @@ from sfs_cli.graph.distances import (
     checked_bandwidth,
     distance_panel,
     gaussian_weights,
-    gram_pass,
     pair_distances,
     positive_median,
 )
 from sfs_cli.graph.similarity import PANEL_VALUES, SparseSimilarity, name_samples
-from sfs_cli.options.graph import DEFAULT_NEIGHBORS, GRAPHS, GraphOptions, parse_bandwidth
+from sfs_cli.options.graph import DEFAULT_NEIGHBORS, GraphOptions, parse_bandwidth
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -52,11 +50,11 @@ DESCENT_COPIES = 3
 CANDIDATE_BYTES = 24
 """Bytes that the descent holds for each candidate of each sample, as measured."""
 SIGNATURE_SEED = 0
-MEDIAN = Pass("median distance of the samples", "pairs")
-IDENTICAL = Pass("identical samples", "sums")
-COMPARED = Pass("comparison of samples that seem identical", "pairs", 0, exact=False)
-BY_PANELS = Pass("neighbors of the samples, by panels", "panels", columns=LIMITS.panel)
-IN_MEMORY = Pass("all values, to be searched in memory", "sums", sharing="one")
+MEDIAN = "median distance of the samples"
+IDENTICAL = "identical samples"
+COMPARED = "comparison of samples that seem identical"
+BY_PANELS = "neighbors of the samples, by panels"
+IN_MEMORY = "all values, to be searched in memory"
 GIVE_A_GRAPH = "give a graph that is made already (--similarity obsp:KEY or --similarity-file)"
 
 
@@ -126,20 +124,22 @@ def find_neighbors(options: GraphOptions, samples: Samples, *, weighted: bool) -
     return Neighbors(indices[:, :k], d2[:, :k], bandwidth, facts)
 
 
-def search_passes(options: GraphOptions, n: int, m: int) -> list[Pass]:
-    """List the passes of `find_neighbors`, among samples of m features."""
+@dataclass(frozen=True)
+class GraphMemory:
+    """What a sample graph takes in memory while it is made, beside itself."""
+
+    products: bool = False  # whether inner products of all samples, (n, n), are made
+    held: int = 0  # bytes
+    of_worker: int = 0  # bytes of each worker
+
+
+def search_memory(options: GraphOptions, n: int, m: int) -> GraphMemory:
+    """Return what `find_neighbors` takes in memory, among n samples of m features."""
     if n <= LIMITS.dense_distances:
-        return [gram_pass(n)]
-    weighted = "bandwidth" in GRAPHS[options.name].takes and options.edge_weights != "binary"
-    median = weighted and parse_bandwidth(options.bandwidth or "median") == "median"
-    sampled = 2 * SAMPLED_PAIRS / n
-    pairs = [replace(MEDIAN, columns=sampled)] if median else []
+        return GraphMemory(products=True)
     if searches_approximately(n):
-        held = descent_bytes(n, m, options.neighbors or DEFAULT_NEIGHBORS)
-        return [replace(IN_MEMORY, held=held), *pairs]
-    panels = len(cut(n, LIMITS.panel))  # each reads all features: n x n distances are never held
-    by_panels = replace(BY_PANELS, fraction=panels, of_worker=panel_bytes(n))
-    return [*pairs, IDENTICAL, replace(COMPARED, columns=sampled), by_panels]
+        return GraphMemory(held=descent_bytes(n, m, options.neighbors or DEFAULT_NEIGHBORS))
+    return GraphMemory(of_worker=panel_bytes(n))
 
 
 def searches_approximately(n: int, limits: Limits = LIMITS) -> bool:

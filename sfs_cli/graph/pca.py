@@ -29,11 +29,10 @@ from sfs_cli.compute.matrix import (
     cut,
 )
 from sfs_cli.compute.memory import check_memory
-from sfs_cli.compute.passes import Pass
 from sfs_cli.compute.workspace import row_by_row
 from sfs_cli.errors import InputError, UsageError
 from sfs_cli.graph.distances import Samples, center
-from sfs_cli.graph.neighbors import COMPARED, GIVE_A_GRAPH, first_identical, search_passes
+from sfs_cli.graph.neighbors import GIVE_A_GRAPH, GraphMemory, first_identical, search_memory
 from sfs_cli.options.graph import (
     DEFAULT_COMPONENTS,
     DEFAULT_VARIABLE_GENES,
@@ -62,8 +61,7 @@ DIGITS = 9
 """Decimals of a normalized dispersion that count; the rest is rounding."""
 
 
-VARIABLE = Pass("features that vary most", "sums")
-AMONG_COMPONENTS = " among the components"
+VARIABLE = "features that vary most"
 
 
 @dataclass(frozen=True)
@@ -126,39 +124,20 @@ def reduction_of(
     return Reduction(count, genes, False)
 
 
-def reduced_passes(options: GraphOptions, reduction: Reduction, n: int, m: int) -> list[Pass]:
-    """List the passes of `reduced`, and those of the search of neighbors that follows it."""
-    used = reduction.features(m)
-    count, times = reads(n, used, reduction.components)
-    count, times = count + 1, times + 1  # one more finds identical samples
+def reduced_memory(options: GraphOptions, reduction: Reduction, n: int) -> GraphMemory:
+    """Return what `reduced`, and the search of neighbors that follows it, take in memory."""
     width = reduction.components
-    held = room(n, width)
-    columns = 2.0 * (width + OVERSAMPLING)
-    made = _by_components(width)
-    components = replace(made, times=count, held=held, of_worker=held, columns=columns)
-    return [
-        *([VARIABLE] if used < m else []),
-        replace(components, fraction=times / count * used / m),
-        replace(COMPARED, kind="components", sharing="one", columns=columns),
-        *over_few(search_passes(options, n, width), n, width, m, AMONG_COMPONENTS),
-    ]
+    search, made = search_memory(options, n, width), room(n, width)
+    return GraphMemory(
+        search.products,
+        max(made, search.held + 8 * n * width),
+        max(made, search.of_worker),
+    )
 
 
-def over_few(passes: list[Pass], n: int, rows: int, m: int, whose: str) -> list[Pass]:
-    """Return passes over a matrix of few rows and n samples, in a run of m features."""
-    return [
-        replace(
-            each.of(whose),
-            fraction=each.fraction * rows / m,
-            of_matrix=False,
-            held=each.held + 8 * n * rows,
-        )
-        for each in passes
-    ]
-
-
-def _by_components(count: int) -> Pass:
-    return Pass(f"{count} principal components of the samples", "components", sharing="one")
+def over_few(engine: Engine, source: ArrayMatrix) -> Engine:
+    """Return passes over a small matrix made from that of the run, whose passes they are not."""
+    return replace(engine, source=source, dtype=DOUBLE, block_size=None, passes=None)
 
 
 def _flag(samples: Samples | None) -> str:
@@ -209,11 +188,11 @@ def reduced(options: GraphOptions, samples: Samples) -> tuple[Samples, dict[str,
     if asked.components > most and not asked.by_default:
         raise _too_many(asked.components, run.n, used, samples)
     count = min(asked.components, most)
-    made = replace(run, engine=run.engine.at(_by_components(asked.components)))
+    purpose = f"{asked.components} principal components of the samples"
+    made = replace(run, engine=run.engine.at(purpose))
     scores, facts = _scores(replace(samples, run=made), genes, count)
     ids = Ids([f"component {i + 1}" for i in range(count)], run.matrix.ids.samples)
-    engine = run.engine.of(AMONG_COMPONENTS)
-    engine = replace(engine, source=ArrayMatrix(scores, ids), dtype=DOUBLE, block_size=None)
+    engine = over_few(run.engine, ArrayMatrix(scores, ids))
     space = {"components": count, "variable_genes": used if by else "all", "variable_by": by}
     return replace(samples, run=replace(run, engine=engine)), space | facts
 
@@ -261,8 +240,8 @@ def _scores(
     check_memory(what, 2 * unit, run.memory, hint)
     workers = min(run.engine.executor.workers, run.memory // unit - 1)
     source = run.matrix if genes is None else run.matrix.selecting(genes)
-    # kept as a whole by the checkpoint, and not pass by pass
-    engine = replace(run.engine, source=source, checkpoints=None)
+    # one shard makes it as a whole, and not pass by pass
+    engine = replace(run.engine, source=source, parts=None)
     engine = replace(engine, executor=engine.executor.at_most(workers))
     products = engine
     if source.keeps_zeros or source.basis is not None:  # the stored values are enough
@@ -316,7 +295,7 @@ def principal_components(
     leading components that stand out are exact too, those among others of nearly their size are
     not.
     """
-    engine = replace(engine, dtype=DOUBLE, checkpoints=None)
+    engine = replace(engine, dtype=DOUBLE, parts=None)
     algorithm = _algorithm(engine.source.n_samples, engine.source.n_features, count, limits)
     if algorithm == "samples":
         return _of_samples(engine, count)
@@ -332,19 +311,6 @@ def _algorithm(n: int, m: int, count: int, limits: Limits) -> str:
     if n <= max(limits.exact_samples, width) and (n <= m or not few_features):
         return "samples"
     return "features" if few_features else "randomized"
-
-
-def reads(n: int, m: int, count: int, limits: Limits = LIMITS) -> tuple[int, int]:
-    """Return the number of passes, and how often a feature is read in all, on average.
-
-    Where features are multiplied with features, a pass reads many of them again; fewer where the
-    matrix is sparse.
-    """
-    algorithm = _algorithm(n, m, count, limits)
-    if algorithm == "features":
-        return 2, 2 + len(cut(m, _rows(n, count))) // 2
-    passes = 1 if algorithm == "samples" else 2 + POWER_ITERATIONS
-    return passes, passes
 
 
 def room(n: int, count: int) -> int:

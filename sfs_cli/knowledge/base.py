@@ -13,7 +13,6 @@ import numpy as np
 from sfs_cli.compute.context import Labels, RunContext
 from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.matrix import Ids, arithmetic_dtype
-from sfs_cli.compute.passes import Pass
 from sfs_cli.errors import InputError, UsageError, located
 from sfs_cli.graph.build import Graph, sample_graph
 from sfs_cli.io.knowledge.gene_sets import read_id_map
@@ -26,12 +25,7 @@ from sfs_cli.store.matrix import Matrix
 from sfs_cli.store.prepared import MissingPolicy, PreparedMatrix
 from sfs_cli.store.transforms import parse as parse_transform
 
-BY_FEATURES = Pass(
-    "distances by what is known of the features",
-    "sums",
-    exact=False,  # more where memory holds a part of the products at a time
-    sharing="every",
-)
+BY_FEATURES = "distances by what is known of the features"
 
 
 def of_source(spec: SourceSpec) -> str:
@@ -148,9 +142,9 @@ class SourceContext:
         dtype = arithmetic_dtype(prepared.n_samples, prepared.n_features, prepared.dtype)
         own = self.run.engine
         # passes over the matrix itself are long enough to be kept; profiles are small
-        checkpoints = own.checkpoints if prepared.matrix is self.matrix.matrix else None
+        parts = own.parts if prepared.matrix is self.matrix.matrix else None
         passes = None if spec.kind == "profile" else own.passes
-        engine = Engine(prepared, own.executor, dtype, passes=passes, checkpoints=checkpoints)
+        engine = Engine(prepared, own.executor, dtype, passes=passes, parts=parts)
         return replace(engine, whose=of_source(spec) + own.whose)
 
     def matched(self, spec: SourceSpec, genes: Sequence[str], taxon: str | None = None) -> Matched:

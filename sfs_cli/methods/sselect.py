@@ -16,7 +16,6 @@ from scipy import linalg
 from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.matrix import DOUBLE, Span
 from sfs_cli.compute.memory import check_memory
-from sfs_cli.compute.passes import Pass
 from sfs_cli.errors import InputError, UsageError
 from sfs_cli.graph.distances import median_bandwidth, rbf, squared_distances
 from sfs_cli.graph.laplacian import NormalizedLaplacian
@@ -33,7 +32,7 @@ MIXES = tuple(step / 10 for step in range(11))
 MAX_ITERATIONS = 1000
 _TIE = 1e-12
 """Cuts whose gains differ by at most this share are equal."""
-TO_CHOOSE = Pass("scores and disagreements, to choose --lambda", "score")
+TO_CHOOSE = "scores and disagreements, to choose --lambda"
 
 
 class SSelectScorer(Scorer):

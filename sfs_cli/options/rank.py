@@ -545,12 +545,6 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         least=1,
         default_text="by the shape",
     )
-    resume: bool = _running(
-        "Keep checkpoints beside --out, and continue an interrupted run.",
-        verbs=("rank",),
-        default=False,
-        needs=("out",),
-    )
     time_limit: str | None = _running(
         "Stop cleanly after this time: 90m, 2h, 1:30:00 or 3600 (seconds).",
         verbs=("rank", *_SHARDS),

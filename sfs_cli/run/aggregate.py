@@ -29,7 +29,6 @@ from sfs_cli.ranking.agreement import TOPS, Agreement, agreement, correlations
 from sfs_cli.ranking.table import Ranking, rank_features
 from sfs_cli.report.model import ReportData, Table
 from sfs_cli.run import outputs
-from sfs_cli.run.checkpoints import RunCheckpoints
 from sfs_cli.run.identity import any_same, same_matrix
 from sfs_cli.run.lists import (
     RankedList,
@@ -62,7 +61,7 @@ def run(config: AggregateConfig, messages: Messages, *, as_json: bool = False) -
     """Aggregate, write the outputs, and return what belongs on stdout."""
     paths = _paths(config)
 
-    def make(_kept: RunCheckpoints) -> outputs.Made:
+    def make() -> outputs.Made:
         result = aggregate_lists(config, messages)
         ranking, found = result.ranking, None
         if config.out is not None and len(result.lists) > MOST_COMPARED:

@@ -35,7 +35,6 @@ from sfs_cli.options.compare import (
 from sfs_cli.provenance import named, versions
 from sfs_cli.report.model import Table
 from sfs_cli.run import outputs
-from sfs_cli.run.checkpoints import NO_CHECKPOINTS, RunCheckpoints
 from sfs_cli.run.config import input_files
 from sfs_cli.run.evaluate import (
     GIVEN,
@@ -64,8 +63,8 @@ def run(config: CompareConfig, messages: Messages, *, as_json: bool = False) -> 
     """Compare, write what is asked for, and return what belongs on stdout."""
     config.check_out()
 
-    def make(kept: RunCheckpoints) -> outputs.Made:
-        found = compare(config, messages, kept)
+    def make() -> outputs.Made:
+        found = compare(config, messages)
         pairs = overlaps(found)
         tables = tables_of(found, config, CURVES)
         rows = [(a, b, k, each.shared, each.by_chance, each.jaccard) for a, b, k, each in pairs]
@@ -99,9 +98,7 @@ def _paths(config: CompareConfig) -> list[Path]:
     return [ranking_at(Path(each.path)) for each in config.list_]
 
 
-def compare(
-    config: CompareConfig, messages: Messages, kept: RunCheckpoints = NO_CHECKPOINTS
-) -> Evaluated:
+def compare(config: CompareConfig, messages: Messages) -> Evaluated:
     """Rank, and judge every ranking beside the given lists and the controls.
 
     Raises
@@ -118,7 +115,7 @@ def compare(
     names = [each.name or name for each, name in zip(config.list_, list_names(paths))]
     check_different([*config.rankings, *names])
     given = read_lists(paths, names, config, messages)
-    with _loaded(config, messages, kept) as runs:
+    with _loaded(config, messages) as runs:
         first = next(iter(runs.values()))
         rankings = {name: each for name, each in runs.items() if name in config.rankings}
         in_folds = config.labels is not None
@@ -126,9 +123,7 @@ def compare(
 
 
 @contextmanager
-def _loaded(
-    config: CompareConfig, messages: Messages, kept: RunCheckpoints
-) -> Iterator[dict[str, Run]]:
+def _loaded(config: CompareConfig, messages: Messages) -> Iterator[dict[str, Run]]:
     """Give a run for each ranking, all of the same matrix and samples; one where there is none."""
     asked = config.rankings or {"": replace(config, method="variance")}  # for given lists alone
     runs: dict[str, Run] = {}
@@ -142,7 +137,7 @@ def _loaded(
                 log, opened = Messages(verbosity=-1), next(iter(runs.values())).opened
             with within(f"ranking {name}" if name else ""):
                 made = stack.enter_context(
-                    loaded(each, log, kept, labeled=config.labels is not None, matrix=opened)
+                    loaded(each, log, labeled=config.labels is not None, matrix=opened)
                 )
             for warning in log.warnings if log is not messages else ():
                 if warning not in messages.warnings:

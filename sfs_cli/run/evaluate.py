@@ -51,7 +51,6 @@ from sfs_cli.ranking.stability import nogueira
 from sfs_cli.ranking.table import Ranking
 from sfs_cli.report.multiqc import EVALUATED
 from sfs_cli.run import outputs
-from sfs_cli.run.checkpoints import NO_CHECKPOINTS, RunCheckpoints
 from sfs_cli.run.config import ReadFile, input_files
 from sfs_cli.run.folds import (
     FoldRankings,
@@ -73,7 +72,7 @@ from sfs_cli.run.lists import (
     read_lists,
 )
 from sfs_cli.run.load import Run, loaded
-from sfs_cli.run.passes import SCORES, needed
+from sfs_cli.run.needs import needed
 from sfs_cli.run.verdicts import (
     CONTROLS,
     Compared,
@@ -82,8 +81,6 @@ from sfs_cli.run.verdicts import (
     verdict_bytes,
     verdicts_of,
 )
-from sfs_cli.store.prepared import fitting_passes
-from sfs_cli.store.transforms import before_fitting
 from sfs_cli.tables import header
 
 EVALUATION, FOLDS, ENRICHMENT = "evaluation.tsv", "folds.tsv", "enrichment.tsv"
@@ -95,7 +92,7 @@ IN_FOLDS, ONCE, GIVEN = "in folds", "all samples", "given"
 LEAST_FOUND = 0.1
 """Share of a list in the matrix below which the list is of another matrix."""
 FOR_VARIABLE = ", for the most variable features"
-BY_ALL_FEATURES = GRAM.of(" by all features")
+BY_ALL_FEATURES = f"{GRAM} by all features"
 SQUARES = 4
 """Arrays (n, n) of float64 that a thread holds while it judges a list."""
 MEMORY_SHARE = 2
@@ -174,8 +171,8 @@ def run(config: EvaluateConfig, messages: Messages, *, as_json: bool = False) ->
     """Evaluate, write what is asked for, and return what belongs on stdout."""
     config.check_out()
 
-    def make(kept: RunCheckpoints) -> outputs.Made:
-        found = evaluate(config, messages, kept)
+    def make() -> outputs.Made:
+        found = evaluate(config, messages)
         return outputs.Made.of_tables(
             tables_of(found, config, EVALUATION),
             found.facts,
@@ -238,9 +235,7 @@ def describe_judged(config: JudgeConfig, files: Iterable[ReadFile]) -> list[Inpu
     return outputs.describe_files([*files, *(("drivers", path, {}) for path in drivers)])
 
 
-def evaluate(
-    config: EvaluateConfig, messages: Messages, kept: RunCheckpoints = NO_CHECKPOINTS
-) -> Evaluated:
+def evaluate(config: EvaluateConfig, messages: Messages) -> Evaluated:
     """Evaluate a ranking, a method, or both, beside random, variable and all features.
 
     Raises
@@ -253,7 +248,7 @@ def evaluate(
         require_sklearn("the accuracy of classifiers")
     paths = _paths(config)
     given = read_lists(paths, list_names(paths), config, messages)
-    with loaded(config, messages, kept, labeled=config.labels is not None) as run:
+    with loaded(config, messages, labeled=config.labels is not None) as run:
         # lists are judged, not columns beside them
         run = replace(run, config=replace(run.config, also=()))
         runs = {run.config.ranker: run} if config.ranks else {}
@@ -322,11 +317,7 @@ class Evaluation(FoldRankings):
                 f"the Jaccard index is left out: the inner products of {n:,} samples do not fit in "
                 "a half of --memory"
             )
-        fitting = fitting_passes(before_fitting(run.matrix.steps), n, m, memory)
-        judging = [each.of(FOR_VARIABLE) for each in (*fitting, SCORES)]
-        if self.squares:
-            judging.append(BY_ALL_FEATURES)
-        super().__init__(run, folds, rankings=list(runs.values()), judging=judging)
+        super().__init__(run, folds, rankings=list(runs.values()), products=self.squares)
         self.runs = dict(zip(runs, self.rankings))
 
     # ---- the work ------------------------------------------------------------------------------

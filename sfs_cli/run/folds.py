@@ -15,7 +15,7 @@ import numpy as np
 from sfs_cli.compute.context import Labels
 from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.matrix import cut
-from sfs_cli.compute.passes import Pass, PassList
+from sfs_cli.compute.passes import PassList
 from sfs_cli.errors import InputError, Options, listed, within
 from sfs_cli.evaluation.classify import Fold, folds_of
 from sfs_cli.evaluation.concordance import concordance_index
@@ -27,13 +27,13 @@ from sfs_cli.options.rank import RankConfig
 from sfs_cli.ranking.table import Ranking
 from sfs_cli.run.load import Run
 from sfs_cli.run.memory import memory_plan
+from sfs_cli.run.needs import Shape, needed, note_default_graph
 from sfs_cli.run.part import prepared_on
-from sfs_cli.run.passes import Shape, needed, note_default_graph, pass_list
 from sfs_cli.run.rank import ranked
 from sfs_cli.store.adjust import Adjustment
 from sfs_cli.store.filters import FeatureFilter
 from sfs_cli.store.matrix import FilledMatrix, Matrix
-from sfs_cli.store.prepared import PreparedMatrix, fitting_passes
+from sfs_cli.store.prepared import PreparedMatrix
 from sfs_cli.store.transforms import PER_TOTAL, RESIDUALS, before_fitting, kind
 
 READ_AT_ONCE = 64
@@ -177,17 +177,15 @@ class FoldRankings:
     rankings : sequence of Run, optional
         The runs on all samples that rank, one after the other, of the same matrix and samples; none
         where lists are only judged. By default `run`.
-    judging : sequence of Pass
-        The passes that are made on all samples, and in each fold, besides those of a ranking.
-    whole : bool
-        Whether the features are ranked and judged on all samples first.
+    products : bool
+        Whether the inner products of all samples are made, too.
 
     Attributes
     ----------
     run : Run
-        The run, with the passes of all folds in its list, in memory that is planned for them.
+        The run, in memory that is planned for all folds.
     rankings : list of Run
-        Those that rank, with the same list and memory.
+        Those that rank, with the same list of passes and memory.
     steps : tuple of str
         The steps of the transformation before the first that compares samples: what is judged.
     """
@@ -198,8 +196,7 @@ class FoldRankings:
         folds: list[Fold],
         *,
         rankings: Sequence[Run] | None = None,
-        judging: Sequence[Pass] = (),
-        whole: bool = True,
+        products: bool = False,
     ) -> None:
         self.folds, self.log = folds, run.log
         self.steps = before_fitting(run.matrix.steps)
@@ -214,46 +211,28 @@ class FoldRankings:
             )
         self._warned: set[str] = set()  # kinds of warnings that were given
         asked = [run] if rankings is None else list(rankings)
-        planned = self._planned([run, *asked], asked, judging, whole)
+        planned = self._planned([run, *asked], products)
         self.run, self.rankings = planned[0], planned[1:]
         for each in self.rankings if folds else ():
             n, size = each.matrix.n_samples, len(folds[0].train)
             note_default_graph(each.config, n, size, "a fold", run.log)
 
-    def _planned(
-        self, runs: list[Run], rankings: list[Run], judging: Sequence[Pass], whole: bool
-    ) -> list[Run]:
-        """Return the runs with the passes of all folds, in memory that is planned for them."""
+    def _planned(self, runs: list[Run], products: bool) -> list[Run]:
+        """Return the runs in memory that is planned for all samples and for the folds."""
         matrix, memory = runs[0].matrix, runs[0].context.memory
         n, m = matrix.n_samples, matrix.n_features
-
-        def shape_of(run: Run, samples: int) -> Shape:
-            width = None if run.coordinates is None else run.coordinates.shape[1]
-            return Shape(samples, m, matrix.dtype, memory, coordinates=width)
-
-        def passes_of(samples: int, of: str) -> list[Pass]:
-            found: list[Pass] = []
-            for each in rankings:
-                found += pass_list(_as_ranked(each.config), shape_of(each, samples))
-            return [each.of(of) for each in (*found, *judging)]
-
-        fitting = fitting_passes(self.steps, n, m, memory)
-        planned = fitting + (passes_of(n, "") if whole else [])
-        for fold in self.folds:
-            more = fitting if matrix.matrix.missing.values else []
-            planned += more + passes_of(len(fold.train), in_fold(place(fold)))
-        passes = PassList(planned, m)
-        parts: list[dict[str, int]] = [{}]
-        if self.folds:  # a sparse graph of all samples may be a dense one of fewer
-            parts.append({"training samples": len(self.folds[0].train)})
+        # a sparse graph of all samples may be a dense one of fewer
+        parts = [{}, *({"training samples": len(fold.train)} for fold in self.folds[:1])]
         held = 16 * n * runs[0].context.covariates  # bases of all samples, and of a fold
-        plans = [
-            memory_plan(each.config, replace(shape_of(each, n), parts=sizes), passes, held)
-            for each in runs
-            for sizes in parts
-        ]
+        plans = []
+        for run in runs:
+            width = None if run.coordinates is None else run.coordinates.shape[1]
+            for sizes in parts:
+                shape = Shape(n, m, matrix.dtype, memory, sizes, width)
+                plans.append(memory_plan(run.config, shape, held, products=products))
         plan = min(plans, key=lambda each: each.workers)
-        return [each.planned(passes, plan) for each in runs]
+        passes = PassList(m)
+        return [each.planned(plan).with_engine(passes=passes) for each in runs]
 
     def note_leakage_of_graph(self, run: Run, name: str = "") -> None:
         """Say what may leak from the test samples into a ranking in the folds.

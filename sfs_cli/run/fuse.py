@@ -16,7 +16,6 @@ from sfs_cli.io.knowledge.similarity import FORMATS, write_similarity
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.source import KINDS
-from sfs_cli.run.checkpoints import RunCheckpoints
 from sfs_cli.run.fused_rank import Fused, fuse
 from sfs_cli.run.guards import guard_labels, guard_raw, guard_sources
 from sfs_cli.run.load import Run, loaded
@@ -41,7 +40,7 @@ def run(
     path = Path(target)
     record = path.with_name(path.name + provenance.BESIDE)
     _check_target(config, path)
-    with claimed(path, messages, beside={"--out": record}) as lock:
+    with claimed(path, messages, beside={"--out": record}):
         refuse_folders((path, record))
         finish(path.parent, record.name, path.name)
         described = describe_inputs(config)
@@ -53,7 +52,7 @@ def run(
             return json_bytes(known, as_json)
         if path.exists() and not config.force:
             raise OutputExistsError(f"{path} exists", hint="give another name, or --force")
-        with loaded(config, messages, RunCheckpoints(announce=lock.leaves)) as loaded_run:
+        with loaded(config, messages) as loaded_run:
             fused, S, samples = fuse_sources(loaded_run)
             in_file = loaded_run.matrix.matrix.n_samples
             design = loaded_run.design

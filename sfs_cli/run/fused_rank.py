@@ -23,7 +23,7 @@ from sfs_cli.options.weightings import WEIGHTINGS
 from sfs_cli.ranking.aggregate import aggregate, midranks
 from sfs_cli.ranking.agreement import agreement, compare_rankings
 from sfs_cli.run.load import Run
-from sfs_cli.run.passes import WITHOUT_EACH
+from sfs_cli.run.needs import WITHOUT_EACH
 from sfs_cli.run.scoring import (
     Scored,
     check_solution,

@@ -79,8 +79,7 @@ class Opened:
     def like_cells(self) -> tuple[bool, int]:
         """Tell whether the values that are looked at are like those of cells, as the facts say.
 
-        Returned is also how many features were read for it. A plan has looked at the first values
-        in the file.
+        Returned is also how many features were read for it.
         """
         looked = 0
         if "like_cells" not in self.facts:
@@ -88,10 +87,6 @@ class Opened:
             looked, m = len(values), self.matrix.n_features
             self.facts["like_cells"] = like_cells(int(np.count_nonzero(values)), values.size, m)
         return self.facts["like_cells"], looked
-
-
-Opener = Callable[[RankConfig, list[str], int, Path, Messages], Opened]
-"""What opens a matrix; its parameters are those of `load`."""
 
 
 def read_label_table(config: RankConfig, ids: Ids | None = None) -> Column[Label] | None:

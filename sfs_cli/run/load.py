@@ -15,10 +15,10 @@ import numpy as np
 from sfs_cli.catalog import METHODS, Method
 from sfs_cli.compute.context import Labels, RunContext
 from sfs_cli.compute.engine import Engine, Executor, ThreadExecutor
+from sfs_cli.compute.parts import Parts
 from sfs_cli.compute.passes import PassList
 from sfs_cli.errors import InputError, SfsError, UsageError, counted, listed, located
 from sfs_cli.features import FEATURES, steps_of
-from sfs_cli.features.joint import of as ranked_sources
 from sfs_cli.io.files.read_limits import reading_within
 from sfs_cli.io.files.scratch import made, scratch_folder
 from sfs_cli.io.knowledge.coordinates import INSIDE, Coordinates, open_coordinates
@@ -30,7 +30,6 @@ from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import flag
 from sfs_cli.run import inputs
 from sfs_cli.run import sources as sources_of
-from sfs_cli.run.checkpoints import NO_CHECKPOINTS, RunCheckpoints
 from sfs_cli.run.cohort import (
     Cohort,
     Design,
@@ -42,8 +41,7 @@ from sfs_cli.run.cohort import (
 from sfs_cli.run.columns import check_columns, check_names
 from sfs_cli.run.features import feature_filter, given_features, warn_of_own_columns
 from sfs_cli.run.memory import MemoryPlan, memory_budget, memory_plan, thread_count
-from sfs_cli.run.passes import Shape, needed, pass_list, with_defaults
-from sfs_cli.store.filters import EVERYTHING
+from sfs_cli.run.needs import Shape, needed, with_defaults
 from sfs_cli.store.ids import natural_order
 from sfs_cli.store.joined import prepared as prepared_view
 from sfs_cli.store.matrix import Matrix
@@ -62,6 +60,14 @@ NEEDED_LATER = (
     *("sfs_cli.report.page", "sfs_cli.report.multiqc"),
 )
 """Modules that are not needed before the first pass, and slow to import."""
+
+
+@dataclass(frozen=True)
+class Shared:
+    """What the shards of a plan have in common."""
+
+    parts: Parts
+    load: Callable[[RankConfig, list[str], int, Path, Messages], inputs.Opened]  # as `inputs.load`
 
 
 @dataclass(frozen=True)
@@ -131,7 +137,7 @@ class Run:
     @contextmanager
     def progress(self, title: str) -> Iterator[None]:
         """Show how far the passes of the list have come."""
-        with self.log.progress(title, self.passes.total) as advance:
+        with self.log.progress(title, None) as advance:
             self.passes.watch(self.log.phase, advance)
             yield
 
@@ -147,10 +153,10 @@ class Run:
         """Return a part of the run, which its passes are counted for."""
         return self.on(self.context.engine.of(whose))
 
-    def planned(self, passes: PassList, plan: MemoryPlan) -> Run:
-        """Return the run with the passes of another list, in memory that is planned for them."""
+    def planned(self, plan: MemoryPlan) -> Run:
+        """Return the run with other memory, its passes in a list of their own."""
         executor = self.context.engine.executor.at_most(plan.workers)
-        run = self.with_engine(executor=executor, block_size=plan.block_size, passes=passes)
+        run = self.with_engine(executor=executor, block_size=plan.block_size)
         return replace(run, plan=plan)
 
     @property
@@ -193,19 +199,19 @@ class Run:
 def loaded(
     config: RankConfig,
     log: Messages,
-    checkpoints: RunCheckpoints = NO_CHECKPOINTS,
+    shared: Shared | None = None,
     client: Client | None = None,
     *,
     labeled: bool = False,
     matrix: inputs.Opened | None = None,
-    outline: inputs.Opener | None = None,
 ) -> Iterator[Run]:
     """Read what a configuration names, and plan the run; `client` is of a Dask cluster to use.
 
+    `shared` is what a plan of shards has.
+
     A matrix that does not fit in memory is stored in a scratch folder, which is removed at the end.
     With `labeled`, every sample that is used has a label, whether the method needs one or not.
-    `matrix` is that of another run, which has read it. `outline` opens the matrix for a plan,
-    without values and ids of features: what needs these is left out, the sources included.
+    `matrix` is that of another run, which has read it.
     """
     memory = memory_budget(config)
     parse_transform(config.transform)  # refused before anything is read
@@ -213,20 +219,17 @@ def loaded(
         stack.enter_context(reading_within(memory))
         table = inputs.read_label_table(config)
         of_files = read_files(config)
-        folder = stack.enter_context(scratch_folder(config.scratch, checkpoints.announce))
-        start: Callable[[int], Executor] = ThreadExecutor
-        if outline is None:  # before the matrix is read: worker processes start meanwhile
-            start = stack.enter_context(_starting_executor(config, client, folder, log))
-
+        folder = stack.enter_context(scratch_folder(config.scratch))
+        # before the matrix is read: worker processes start meanwhile
+        start = stack.enter_context(_starting_executor(config, client, folder, log))
         of = config.coordinates_from  # they are read first: they are small, and may be refused
         found = None if of is None else open_coordinates(of, config.matrix)
         files = sources_of.SampleFiles()
         known = sources_of.known_samples(config, table, files) + known_samples(of_files)
-        load = inputs.load if checkpoints.matrix is None else checkpoints.matrix.load
-        opened = matrix or (outline or load)(config, known, memory, folder, log)
+        load = inputs.load if shared is None else shared.load
+        opened = matrix or load(config, known, memory, folder, log)
         stack.enter_context(located(config.matrix))
-        if outline is None:
-            check_names(config, opened.matrix, log)
+        check_names(config, opened.matrix, log)
         labels = inputs.align_labels(config, opened.matrix, table, log)
         classes = 2 if labels is None else labels.n_classes
         sparse, seen = opened.like_cells() if config.method is None else (False, 0)
@@ -239,7 +242,7 @@ def loaded(
         config = with_defaults(config, *size, sparse, opened.graphs)
         asked = config
         for part in FEATURES:
-            config = part.settle(config, opened.matrix, outline is None)
+            config = part.settle(config, opened.matrix)
         if config != asked:
             of_files = read_files(config)  # it may name another column
         name = config.coordinates_from or str(config.similarity)
@@ -254,9 +257,7 @@ def loaded(
             )
         if of != config.coordinates_from:
             found = open_coordinates(str(config.coordinates_from), config.matrix)
-        sources: list[Source] = []
-        if outline is None:
-            sources = sources_of.open_sources(config, opened, labels, files, memory, folder, log)
+        sources = sources_of.open_sources(config, opened, labels, files, memory, folder, log)
         renamed = opened.facts.get("renamed")
         if renamed and any(spec.about_genes for spec in config.source):
             log.warn(
@@ -279,16 +280,14 @@ def loaded(
         for part in FEATURES:
             config = part.resolve(config, cohort)
         adjustment = cohort.adjustment
-        looked, features, given = 0, EVERYTHING, tuple[int, ...]()
-        if outline is None:
-            looked = check_columns(config, opened.matrix, chosen, log)
-            n_used = opened.matrix.n_samples if chosen is None else len(chosen)
-            fewest = min(cohort.sizes.values(), default=n_used)
-            features = feature_filter(config, whole, fewest, cohort.labels, log)
-            own = {each.option: each.name for each in columns.all}
-            own |= {} if table is None else {"labels": table.name}
-            warn_of_own_columns(config, whole, features, own, log)
-            given = given_features(config, whole, log)
+        looked = check_columns(config, opened.matrix, chosen, log)
+        n_used = opened.matrix.n_samples if chosen is None else len(chosen)
+        fewest = min(cohort.sizes.values(), default=n_used)
+        features = feature_filter(config, whole, fewest, cohort.labels, log)
+        own = {each.option: each.name for each in columns.all}
+        own |= {} if table is None else {"labels": table.name}
+        warn_of_own_columns(config, whole, features, own, log)
+        given = given_features(config, whole, log)
         prepared = prepared_view(
             whole,
             samples=chosen,
@@ -306,23 +305,19 @@ def loaded(
             log.note(f"coordinates are all columns of {found.where}: {listed([*found.names], 20)}")
             taken["coordinates"] = ", ".join(found.names)
         n, m, stored = prepared.n_samples, prepared.n_features, prepared.dtype
-        if outline is not None:  # features of sources are counted, no more
-            for spec in ranked_sources(config):
-                asked = sources_of.config_of(spec, config)
-                m += outline(asked, known, memory, folder, log).matrix.n_features
         width = None if found is None else found.width
         shape = Shape(n, m, stored, memory, cohort.sizes, width, classes)
-        passes = pass_list(config, shape)
+        passes = PassList(m)
         passes.look(looked + seen)
         held = 8 * n * len(given) + (0 if adjustment is None else adjustment.basis.nbytes)
-        plan = memory_plan(config, shape, passes, held)
+        plan = memory_plan(config, shape, held)
         engine = Engine(
             prepared,
             start(plan.workers),
             plan.dtype,
             plan.block_size,
             passes=passes,
-            checkpoints=checkpoints.passes,
+            parts=None if shared is None else shared.parts,
         )
         context = RunContext(
             *(engine, cohort.labels, memory, config.seed, log, config.matrix),

@@ -12,11 +12,15 @@ from sfs_cli.catalog import METHODS
 from sfs_cli.compute.cgroups import processor_limits
 from sfs_cli.compute.matrix import arithmetic_dtype, block_features
 from sfs_cli.compute.memory import default_memory, parse_size
-from sfs_cli.compute.passes import PassList
 from sfs_cli.errors import OutOfMemoryError
 from sfs_cli.features import steps_of
+from sfs_cli.features.also import others
+from sfs_cli.graph.build import graph_memory
+from sfs_cli.graph.neighbors import GraphMemory
 from sfs_cli.options import RankConfig
-from sfs_cli.run.passes import Shape, is_dense
+from sfs_cli.options.graph import default_similarity
+from sfs_cli.options.source import KINDS
+from sfs_cli.run.needs import Shape, graph_asked, is_dense, needed
 from sfs_cli.store import quantile
 from sfs_cli.store.transforms import QUANTILE
 from sfs_cli.store.transforms import parse as parse_transform
@@ -48,7 +52,6 @@ class MemoryPlan:
     block_size: int  # features in a block
     workers: int  # threads that run at a time, as far as the memory allows
     needed: int  # bytes of anonymous memory, without the matrix itself
-    bytes_by_use: dict[str, int]  # what `needed` is made of: features, graph, threads
 
 
 def memory_budget(config: RankConfig) -> int:
@@ -75,10 +78,13 @@ def thread_count(asked: int | None = None) -> int:
     return min([count, *processor_limits()])
 
 
-def memory_plan(config: RankConfig, shape: Shape, passes: PassList, held: int = 0) -> MemoryPlan:
+def memory_plan(
+    config: RankConfig, shape: Shape, held: int = 0, *, products: bool = False
+) -> MemoryPlan:
     """Fit a run into memory, with fewer workers than there are threads where it must.
 
-    `held` are the bytes of what is taken out of the features, and of given ones.
+    `held` are the bytes of what is taken out of the features, and of given ones. `products` tells
+    that inner products of the samples are made, whether the graph needs them or not.
 
     Raises
     ------
@@ -92,14 +98,15 @@ def memory_plan(config: RankConfig, shape: Shape, passes: PassList, held: int = 
     graphs = [(max(sizes), 0)]
     # what comes later, when the graph of all is gone, may need more
     graphs += filter(None, (step.graphs(shape) for step in steps_of(config)))
-    plans = [_plan(config, shape, size, passes, held + more) for size, more in graphs]
+    plans = [_plan(config, shape, size, held + more, products) for size, more in graphs]
     return min(plans, key=lambda each: (each.workers, -each.needed))
 
 
-def _plan(config: RankConfig, shape: Shape, size: int, passes: PassList, held: int) -> MemoryPlan:
+def _plan(config: RankConfig, shape: Shape, size: int, held: int, products: bool) -> MemoryPlan:
     """Fit a run into memory whose largest sample graph is of `size` samples."""
     n, m, memory = shape.n, shape.m, shape.memory
-    products = any(each.kind == "gram" for each in passes)
+    making = _graphs_made(config, shape, size)
+    products = products or any(each.products for each in making)
     dense, steps = is_dense(config, size), steps_of(config)
     square, squares, sums = 8 * size * size, 0, 0
     # a sparse graph of few samples comes from all their distances, which are dense for a while
@@ -112,7 +119,8 @@ def _plan(config: RankConfig, shape: Shape, size: int, passes: PassList, held: i
         doubles = arithmetic_dtype(size, m, shape.stored).itemsize == 8
         squares += DOUBLE_SQUARES if doubles else 0
     of_graph = squares * square
-    once = of_graph + held + max((each.held for each in passes), default=0)
+    later = [step.held(shape) for step in steps]
+    once = of_graph + held + max([*later, *(each.held for each in making)], default=0)
 
     feature = "solve" if METHODS[config.scorer].iterative else "score"
     if config.method == "kogs" or (config.leave_one_out and len(config.source) > 1):
@@ -127,13 +135,12 @@ def _plan(config: RankConfig, shape: Shape, size: int, passes: PassList, held: i
     dtype = arithmetic_dtype(n, m, shape.stored)
     block = min(m, config.block_size or block_features(n, dtype.itemsize))
     of_worker = (SERIES_BUFFERS if series else BUFFERS) * block * n * 8
-    of_worker += sums * square + max((each.of_worker for each in passes), default=0)
+    of_worker += sums * square + max((each.of_worker for each in making), default=0)
     workers = min(thread_count(config.threads), max(1, -(-m // block)))
     # blocks are not made smaller: they decide how sums are rounded, and memory must not
     while workers > 1 and of_feature * m + once + of_worker * workers > memory:
         workers -= 1
-    uses = {"features": of_feature * m, "graph": once, "threads": of_worker * workers}
-    total = sum(uses.values())
+    total = of_feature * m + once + of_worker * workers
     if total > memory:
         sparse = ", or take --similarity knn, which stays sparse" * (of_graph > memory)
         raise OutOfMemoryError(
@@ -141,4 +148,18 @@ def _plan(config: RankConfig, shape: Shape, size: int, passes: PassList, held: i
             where=f"--memory allows {memory / 2**20:,.0f} MiB",
             hint=f"raise --memory{sparse}",
         )
-    return MemoryPlan(dtype, block, workers, total, uses)
+    return MemoryPlan(dtype, block, workers, total)
+
+
+def _graphs_made(config: RankConfig, shape: Shape, size: int) -> list[GraphMemory]:
+    """Return what each sample graph takes while it is made of `size` samples."""
+    asked = [each for each in (*config.each_ranking(), *others(config)) if "graph" in needed(each)]
+    if not config.source:
+        width = shape.m if shape.coordinates is None else shape.coordinates
+        return [graph_memory(graph_asked(each, size), size, width) for each in asked]
+    measured = [each for each in config.source if KINDS[each.kind].of_matrix]
+    return [
+        graph_memory(each.graph_options(each.similarity or default_similarity(size)), size, shape.m)
+        for each in measured
+        if not KINDS[each.kind].by_products
+    ]

@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -42,7 +42,6 @@ from sfs_cli.io.files.atomic import (
     sha256_file,
 )
 from sfs_cli.io.files.lock import Lock, output_lock
-from sfs_cli.io.files.scratch import SCRATCH, remove_dead
 from sfs_cli.io.files.sniff import Kind, recognize
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
@@ -56,7 +55,6 @@ from sfs_cli.report.multiqc import (
     row_name,
     section,
 )
-from sfs_cli.run.checkpoints import NO_CHECKPOINTS, RunCheckpoints, remove_checkpoints
 from sfs_cli.run.config import ReadFile, input_files
 from sfs_cli.run.memory import thread_count
 from sfs_cli.store.disk import check_store, is_store
@@ -88,10 +86,9 @@ def claimed(
     """Hold an output, a file or folder, for this run alone; clean up after runs that were killed.
 
     Results of one folder with different prefixes do not wait for each other. Files that a killed
-    run had completed are put in their places; the rest is removed. What its lock announces is only
-    where to look: a scratch folder goes where it is one of a dead run by itself, and what was begun
-    of another output where that is in the folder of the lock. `beside` are other files that the run
-    will write, by their flags, and `option` names the output in messages. Raises OutputBusyError
+    run had completed are put in their places; the rest is removed, what was begun of another output
+    where that is in the folder of the lock. `beside` are other files that the run will write, by
+    their flags, and `option` names the output in messages. Raises OutputBusyError
     when another run is writing one of them, InputError when one cannot be written.
     """
     check_writable(output, option)
@@ -108,9 +105,7 @@ def claimed(
         here = os.path.realpath(lock.path.parent)
         for announced in lock.left:
             left = Path(os.path.realpath(announced))
-            if SCRATCH.fullmatch(Path(announced).name):
-                remove_dead(Path(announced))
-            elif str(left) not in held and str(left.parent) == here:
+            if str(left) not in held and str(left.parent) == here:
                 # this run does not write it; another may, and what it has begun stays
                 with suppress(OutputBusyError, InputError), output_lock(left):
                     remove_partial(left.parent, left.name)
@@ -131,7 +126,7 @@ def claimed_beside(files: Mapping[str, Path]) -> Iterator[None]:
 
 
 def place_of(output: Path, prefix: str | None) -> Path:
-    """Return the path by which a result is locked, and that its checkpoints lie beside.
+    """Return the path by which a result is locked.
 
     It is the output, or the record of a result that has a prefix: others may be in the same folder.
     """
@@ -396,11 +391,10 @@ def make_result(
     messages: Messages,
     files: Sequence[str],
     describe: Callable[[], list[InputFile]],
-    make: Callable[[RunCheckpoints], Made],
+    make: Callable[[], Made],
     *,
     options: dict[str, Any] | None = None,
     beside: Sequence[Beside] = (),
-    keep: Callable[[Lock, str], AbstractContextManager[RunCheckpoints]] | None = None,
     as_json: bool = False,
 ) -> bytes:
     """Make a result, write it to ``--out`` with its record, and return what belongs on stdout.
@@ -419,14 +413,12 @@ def make_result(
     describe : callable
         Returns the inputs that the result depends on.
     make : callable
-        Makes it, with what outlives a run that is killed.
+        Makes it.
     options : dict, optional
         Those that it depends on; by default those of the configuration.
     beside : sequence of Beside
         Other files, which `make` writes; they take their names after those of the folder, so that a
         run which ends in between is repeated.
-    keep : callable, optional
-        Returns that, by the lock and the fingerprint; it ends when all is written.
     as_json : bool
         Whether the record goes to stdout.
     """
@@ -439,7 +431,7 @@ def make_result(
         with claimed_beside(others), ExitStack() as stack:
             for each in beside:
                 stack.enter_context(each.written(config.force))
-            made = make(NO_CHECKPOINTS)
+            made = make()
         made.summarize()
         return made.table()
     out = Path(config.out)
@@ -453,16 +445,12 @@ def make_result(
             record = provenance.read_run(out, config.prefix)
             if are_as_written(others, record):
                 check_stores(described, getattr(config, "threads", None))
-                remove_checkpoints(place_of(out, config.prefix))
                 there = result_files(out, config.prefix, record)
                 tell_up_to_date(out, messages, (*others.values(), *there))
                 return json_bytes(record, as_json)
-        kept = RunCheckpoints(announce=lock.leaves)
-        if keep is not None:
-            kept = stack.enter_context(keep(lock, fingerprint))
         for each in beside:
             stack.enter_context(each.written(config.force, lock, record))
-        made = make(kept)
+        made = make()
         facts = {
             "command": ["sfs", *map(shown, sys.argv[1:])],
             "config": options,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -27,7 +26,6 @@ from sfs_cli.features import ordering_steps, steps_of
 from sfs_cli.features.step import Step
 from sfs_cli.graph.groups import Groups, read_groups
 from sfs_cli.graph.spectral import DIRECT_LIMIT
-from sfs_cli.io.files.lock import Lock
 from sfs_cli.io.files.text import split_member
 from sfs_cli.io.matrix.base import is_anndata
 from sfs_cli.logs import Messages
@@ -46,8 +44,7 @@ from sfs_cli.provenance import (
 from sfs_cli.ranking.table import Picked, Ranking, rank_features
 from sfs_cli.report.model import Pictures
 from sfs_cli.run import guards
-from sfs_cli.run.checkpoints import NO_CHECKPOINTS, RunCheckpoints, checkpoints_beside
-from sfs_cli.run.load import Run, loaded
+from sfs_cli.run.load import Run, Shared, loaded
 from sfs_cli.run.outputs import (
     Beside,
     Made,
@@ -55,7 +52,6 @@ from sfs_cli.run.outputs import (
     describe_inputs,
     log_ranking,
     make_result,
-    place_of,
     ranking_facts,
     ranking_files,
     ranking_writers,
@@ -79,36 +75,26 @@ def run(
     *,
     as_json: bool = False,
     describe: Callable[[], list[InputFile]] | None = None,
-    checkpoints: RunCheckpoints | None = None,
-    hint: str = "allow more time; with --resume, a run continues where another has stopped",
+    shared: Shared | None = None,
+    hint: str = "allow more time",
     home: Path | None = None,
 ) -> bytes:
     """Rank, write what the configuration asks for, and return what belongs on stdout.
 
     With ``--out``, nothing is done where exactly this result is there already. What `sfs shard
-    merge` does otherwise: `describe` checks and returns the input files, `checkpoints` are what
-    shards have made, `hint` says what to do after the time limit, and `home` is the folder that the
+    merge` does otherwise: `describe` checks and returns the input files, `shared` is what shards
+    have made, `hint` says what to do after the time limit, and `home` is the folder that the
     command was given in.
     """
     check_outputs(config)
-    if config.out is None:
-        hint = "allow more time; --resume needs --out"
-    elif config.resume:
-        hint = "run the same command with more time: --resume continues it"
     copies = copies_of(config)
 
-    def keep(lock: Lock, fingerprint: str) -> AbstractContextManager[RunCheckpoints]:
-        if checkpoints is not None:
-            return nullcontext(replace(checkpoints, announce=lock.leaves))
-        place = place_of(Path(str(config.out)), config.prefix)
-        return checkpoints_beside(place, fingerprint, lock, messages, resume=config.resume)
-
-    def make(kept: RunCheckpoints) -> Made:
+    def make() -> Made:
         if config.write_h5ad is not None:
             from sfs_cli.io.matrix.h5ad_copy import look_into
 
             look_into(Path(config.matrix))
-        result = rank(config, messages, checkpoints=kept)
+        result = rank(config, messages, shared=shared)
         # one that fails leaves no result that lacks it
         _write_copies(copies, config, result, messages)
         return _made(config, result, messages, home)
@@ -121,7 +107,6 @@ def run(
             describe or partial(describe_inputs, config),
             make,
             beside=copies,
-            keep=keep,
             as_json=as_json,
         )
 
@@ -183,7 +168,7 @@ def rank(
     messages: Messages | None = None,
     *,
     client: Client | None = None,
-    checkpoints: RunCheckpoints = NO_CHECKPOINTS,
+    shared: Shared | None = None,
 ) -> RankResult:
     """Rank the features of a matrix.
 
@@ -195,8 +180,8 @@ def rank(
         Receives messages and progress; silent by default.
     client : distributed.Client, optional
         Of a Dask cluster to run on; it stays open.
-    checkpoints : RunCheckpoints
-        What outlives the run.
+    shared : Shared, optional
+        What shards have made.
 
     Raises
     ------
@@ -205,7 +190,7 @@ def rank(
     """
     started = time.perf_counter()
     messages = messages or Messages(verbosity=-1)
-    with loaded(config, messages, checkpoints, client) as run:
+    with loaded(config, messages, shared, client) as run:
         config = run.config  # with the method that suits the samples
         guards.before_ranking(run)
         steps = steps_of(config)

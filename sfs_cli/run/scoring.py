@@ -23,7 +23,7 @@ from sfs_cli.methods.sparse import best_read
 from sfs_cli.options import RankConfig
 from sfs_cli.run.guards import guard_graph
 from sfs_cli.run.load import Run
-from sfs_cli.run.passes import graph_asked, method_pass, needed
+from sfs_cli.run.needs import SCORES, graph_asked, needed
 
 SPECTRUM_SAMPLES = 5000
 """The spectrum is shown in the report up to this many samples."""
@@ -114,13 +114,13 @@ def solve(run: Run, similarity: Similarity | None, prepare: Prepare | None = Non
     """Score every feature by the method of a run, on a sample graph where it needs one."""
     run.log.phase("scores")
     context = run.context
-    engine = context.engine.at(method_pass(run.config, context.n, context.m, context.memory))
+    engine = context.engine.at(run.method.title if run.method.iterative else SCORES)
     run = run.on(engine)
     problem = problem_of(run, similarity)
     solver = run.method.load("solve")
     if solver is not None:
-        if engine.checkpoints is not None:
-            engine.checkpoints.stop_saving()  # its passes cannot be shared
+        if engine.parts is not None:
+            engine.parts.stop_sharing()
         return solver(problem)
     scorer = scorer_of(run.config, problem, prepare)
     engine, reads = best_read(engine, scorer, run.log.note)

@@ -42,7 +42,6 @@ from sfs_cli.provenance import InputFile
 from sfs_cli.ranking.table import Picked, Ranking
 from sfs_cli.report.multiqc import SELECTED
 from sfs_cli.run import outputs
-from sfs_cli.run.checkpoints import NO_CHECKPOINTS, RunCheckpoints
 from sfs_cli.run.config import split_sets
 from sfs_cli.run.folds import (
     FoldRankings,
@@ -112,8 +111,8 @@ def run(config: SelectConfig, messages: Messages, *, as_json: bool = False) -> b
         found = outputs.describe_files([("result", result.path, {}), *sets])
         return found if ranking is None else [*found, *outputs.describe_inputs(ranking)]
 
-    def make(kept: RunCheckpoints) -> outputs.Made:
-        found = select(config, result, ranking, messages, copy, kept)
+    def make() -> outputs.Made:
+        found = select(config, result, ranking, messages, copy)
         rows = found.rows.tolist()
         columns = result.table.columns
         cells = [[column[row] for column in columns.values()] for row in rows]
@@ -319,7 +318,6 @@ def select(
     ranking: RankConfig | None,
     messages: Messages,
     copy: outputs.Beside | None = None,
-    kept: RunCheckpoints = NO_CHECKPOINTS,
 ) -> Selected:
     """Choose rows of a ranking by the rule of a configuration; write the matrix cut to them.
 
@@ -338,7 +336,7 @@ def select(
     if ranking is None:
         found = Selected(_by_table(config, result, messages))
     else:
-        with loaded(ranking, messages, kept, labeled=config.cv) as run:
+        with loaded(ranking, messages, labeled=config.cv) as run:
             index = positions(run, result)
             found = _by_matrix(config, result, run)
             if copy is not None:
@@ -478,7 +476,7 @@ def _cross_validated(config: SelectConfig, run: Run, n_ranked: int) -> tuple[Sel
     there = f"the ranking has {counted(n_ranked, 'ranked feature')}"
     lengths = lengths_up_to(n_ranked, config, CURVE_LENGTHS, there, matrix)
     folds = stratified_folds(labels, config.folds, config.rounds, config.seed, where, donors)
-    inner = FoldRankings(run, folds, whole=False)
+    inner = FoldRankings(run, folds)
     inner.note_leakage_of_lists(run.config)
     inner.note_leakage_of_graph(run)
     found = np.empty((len(folds), len(lengths), len(CLASSIFIERS)))

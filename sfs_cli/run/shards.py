@@ -2,8 +2,9 @@
 
 `init` reads and checks everything once and makes a folder, the plan: ``plan.json`` holds the
 configuration and what was read, ``store/`` the matrix where it was no store already, ``parts/`` the
-sums that shards make (`compute.checkpoints`). `run` makes those of one shard. `merge` ranks as
-`sfs rank` does, but loads what the shards have made; so the result is the same to the byte.
+sums that shards make (`compute.parts`). `run` makes those of one shard, as far as they do not need
+others. `merge` ranks as `sfs rank` does, but takes what the shards have made, and makes what is
+missing; so the result is the same to the byte.
 """
 
 from __future__ import annotations
@@ -15,11 +16,12 @@ import re
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from sfs_cli import provenance
-from sfs_cli.compute.checkpoints import IncompletePassError, ShardCheckpoints, ShardDoneError
+from sfs_cli.compute.parts import IncompletePassError, Parts, ShardDoneError
 from sfs_cli.errors import (
     InputError,
     OutputExistsError,
@@ -30,26 +32,26 @@ from sfs_cli.errors import (
 )
 from sfs_cli.features import steps_of
 from sfs_cli.io.files.atomic import refuse_dangling, replacing
-from sfs_cli.io.files.lock import Lock
 from sfs_cli.io.matrix.base import is_anndata
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig, parse_source
 from sfs_cli.options.fields import stated
 from sfs_cli.provenance import InputFile
-from sfs_cli.run.checkpoints import MatrixCheckpoint, RunCheckpoints, identity_of
-from sfs_cli.run.load import loaded
-from sfs_cli.run.outputs import check_stores, claimed, describe_inputs, tell_up_to_date
+from sfs_cli.run import inputs as matrices
+from sfs_cli.run.inputs import Opened
+from sfs_cli.run.load import Shared, loaded
+from sfs_cli.run.outputs import claimed, describe_inputs, tell_up_to_date
 from sfs_cli.run.rank import run, score
 from sfs_cli.run.time_limit import time_limit
-from sfs_cli.store.disk import is_store
+from sfs_cli.store.disk import is_store, open_store
 
-NAME = "plan.json"
+NAME, STORE, READING, PARTS = "plan.json", "store", "reading.json", "parts"
 FORMAT = "sfs-shards"
-VERSION = 4
+VERSION = 5
 MAX_SHARDS = 10_000
 _AGAIN = "make the plan again: sfs shard init --force"
 _SHARD = re.compile(r"(\d+)(?:-of-(\d+))?")
-_FACTS = ("shards", "passes", "inputs", "fingerprint", "home")
+_FACTS = ("shards", "inputs", "fingerprint", "home")
 """What ``plan.json`` holds of a `ShardPlan` as it is."""
 _PATHS = {"out", "write_h5ad", "weights_out", "scratch"}
 
@@ -67,17 +69,14 @@ class ShardPlan:
     inputs: list[InputFile]  # with digests
     fingerprint: str
     home: str  # the folder that paths are relative to
-    passes: int | None  # how many are shared, where it is known beforehand
 
     @property
-    def identity(self) -> str:
-        """What identifies the checkpoints."""
-        return identity_of(self.fingerprint)
+    def place(self) -> Path:
+        """Folder of the parts, from that of the plan.
 
-    @property
-    def parts(self) -> Path:
-        """Folder of the checkpoints: those of another plan of the same name were elsewhere."""
-        return self.folder / "parts" / self.identity[:12]
+        A shard of another plan of the same name, which this one has replaced, writes elsewhere.
+        """
+        return Path(PARTS, self.fingerprint[:12])
 
     def write(self, folder: Path) -> None:
         """Write ``plan.json``."""
@@ -112,7 +111,7 @@ class ShardPlan:
             if known["role"] == "matrix" and not is_store(path) and not self._reads_graph():
                 continue  # the plan has its own copy
             try:
-                same = provenance.describe_input(path)["sha256"] == known["sha256"]
+                same = provenance.input_bytes(path) == known["bytes"]
             except OSError as error:
                 raise InputError(
                     f"{path} cannot be read: {reason_of(error)}",
@@ -134,17 +133,13 @@ class ShardPlan:
         inside = any(path.startswith(("obsp:", "obsm:")) for path in paths)
         return is_anndata(self.config.matrix) and (inside or self.config.graph in (None, "obsp"))
 
-    def checkpoints(self, own: range = range(0), **how: Any) -> ShardCheckpoints:
-        """Open the checkpoints; `own` are the shards that are made here, from 0."""
-        passes = ShardCheckpoints(self.parts, self.shards, own, **how)
-        if not passes.is_of(self.identity):
-            raise InputError(
-                "the folder of the parts is missing or damaged",
-                where=str(self.parts),
-                hint=_AGAIN,
-            )
-        passes.remove_stale()
-        return passes
+    def shared(self, own: range = range(0), *, gather: bool = False) -> Shared:
+        """Return what shards have made; `own` are those whose parts are made here, from 1."""
+        folder = self.folder / self.place
+        if not folder.is_dir():
+            raise InputError("the folder of the parts is missing", where=str(folder), hint=_AGAIN)
+        parts = Parts(folder, self.shards, own, gather=gather)
+        return Shared(parts, partial(_load_again, self.folder))
 
 
 def read_plan(path: str | Path) -> ShardPlan:
@@ -227,26 +222,21 @@ def init(
         inputs = describe_inputs(config)
         fingerprint = provenance.fingerprint(config.result_options(), inputs)
         home = str(Path.cwd())
-        plan = ShardPlan(folder.absolute(), config, shards, inputs, fingerprint, home, None)
+        plan = ShardPlan(folder.absolute(), config, shards, inputs, fingerprint, home)
         known = _is_there(folder, plan, force)
         if lock is None:
             return f"{fingerprint}\n"
         if known:
-            check_stores(inputs, config.threads)
             tell_up_to_date(folder, messages, [folder / NAME])
             return ""
-        with replacing(folder) as partial:
-            partial.mkdir()
-            plan = _rehearse(plan, partial, lock, messages)
-            plan.write(partial)
-    passes = (
-        "number of passes not known yet" if plan.passes is None else counted(plan.passes, "pass")
-    )
-    messages.note(f"wrote {folder}: {counted(shards, 'shard')}, {passes}")
-    again = "" if plan.passes == 1 else ", again for each pass"
+        with replacing(folder) as begun:
+            (begun / plan.place).mkdir(parents=True)
+            _rehearse(plan, begun, messages)
+            plan.write(begun)
+    messages.note(f"wrote {folder}: {counted(shards, 'shard')}")
     messages.note(
-        f"next: sfs shard run {folder} I for I = 1 to {shards}{again}; "
-        f"then sfs shard merge {folder} --out DIR"
+        f"next: sfs shard run {folder} I for I = 1 to {shards}, again for each pass (sfs shard "
+        f"status {folder}); then sfs shard merge {folder} --out DIR, which makes what is missing"
     )
     return ""
 
@@ -260,7 +250,7 @@ def _is_there(folder: Path, plan: ShardPlan, force: bool) -> bool:
     with contextlib.suppress(InputError):  # what cannot be read is refused below
         known = read_plan(folder)
         same = (known.fingerprint, known.shards, known.home)
-        if same == (plan.fingerprint, plan.shards, plan.home) and known.parts.is_dir():
+        if same == (plan.fingerprint, plan.shards, plan.home) and (folder / plan.place).is_dir():
             return True
     raise OutputExistsError(
         f"{folder} exists and is not the plan of this work",
@@ -268,19 +258,16 @@ def _is_there(folder: Path, plan: ShardPlan, force: bool) -> bool:
     )
 
 
-def _rehearse(plan: ShardPlan, folder: Path, lock: Lock, messages: Messages) -> ShardPlan:
+def _rehearse(plan: ShardPlan, folder: Path, messages: Messages) -> None:
     """Read everything and come to the first pass, so that what cannot be done is refused now."""
-    passes = ShardCheckpoints(folder / plan.parts.relative_to(plan.folder), plan.shards)
-    matrix = MatrixCheckpoint(folder)
-    passes.claim(plan.identity)
+    shared = Shared(Parts(folder / plan.place, plan.shards), partial(_load_first, folder))
     try:
-        with loaded(plan.config, messages, RunCheckpoints(passes, matrix, lock.leaves)) as ready:
-            shared = ready.passes.shared
+        with loaded(plan.config, messages, shared) as ready:
             for step in steps_of(ready.config):
                 step.check(ready)
             score(ready)
     except IncompletePassError:
-        return replace(plan, passes=shared)
+        return
     except ShardDoneError:
         pass
     raise UsageError(
@@ -291,64 +278,91 @@ def _rehearse(plan: ShardPlan, folder: Path, lock: Lock, messages: Messages) -> 
     )
 
 
+def _load_first(
+    plan: Path,
+    config: RankConfig,
+    known_samples: list[str],
+    memory: int,
+    _folder: Path,
+    messages: Messages,
+) -> Opened:
+    """Do what `inputs.load` does, and keep the matrix in the plan, unless it is a store already."""
+    if is_store(Path(config.matrix)):
+        return matrices.load(config, known_samples, memory, plan / STORE, messages)
+    before, store = len(messages.warnings), plan / STORE
+    store.mkdir()
+    opened = matrices.load(config, known_samples, memory, store, messages, kept={})
+    found = {
+        "facts": opened.facts,
+        "graphs": list(opened.graphs),
+        "warnings": messages.warnings[before:],
+    }
+    (plan / READING).write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    return replace(opened, matrix=open_store(store, hint=_AGAIN))
+
+
+def _load_again(
+    plan: Path,
+    config: RankConfig,
+    known_samples: list[str],
+    memory: int,
+    folder: Path,
+    messages: Messages,
+) -> Opened:
+    """Open the matrix that the plan holds; warnings are given again, so that the report has them.
+
+    The parameters are those of `inputs.load`, after the folder of the plan.
+    """
+    if is_store(Path(config.matrix)):
+        return matrices.load(config, known_samples, memory, folder, messages)
+    try:
+        found: dict[str, Any] = json.loads((plan / READING).read_text(encoding="utf-8"))
+        opened = Opened(
+            open_store(plan / STORE, hint=_AGAIN), found["facts"], tuple(found["graphs"])
+        )
+        warnings = [str(text) for text in found["warnings"]]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(
+            f"the matrix of the plan cannot be read: {error}", where=str(plan), hint=_AGAIN
+        ) from None
+    for warning in warnings:
+        messages.warn(warning)
+    return opened
+
+
 # sfs shard run
 
 
 def run_shard(
-    target: str,
-    which: str,
-    messages: Messages,
-    *,
-    only: int | None = None,
-    limit: str | None = None,
-    **running: Any,
+    target: str, which: str, messages: Messages, *, limit: str | None = None, **running: Any
 ) -> None:
     """Make what is missing of a shard, pass by pass, until it needs what other shards lack.
 
-    `target` is the plan, `which` the shard (``3`` or ``3-of-8``), `only` the one pass to share in
-    (from 1), `limit` the time limit. `running` are options of `RankConfig` about how it is run.
+    `target` is the plan, `which` the shard (``3`` or ``3-of-8``), `limit` the time limit. `running`
+    are options of `RankConfig` about how it is run.
     """
     plan = read_plan(target)
     shard = parse_shard(which, plan.shards)
-    if only is not None and only < 1:
-        raise UsageError(
-            f"--pass {only} is too small", hint="passes are numbered from 1", option="only"
-        )
-    config = plan.config_with(running)
-    passes = plan.checkpoints(range(shard - 1, shard), only=None if only is None else only - 1)
-    checkpoints = RunCheckpoints(passes, MatrixCheckpoint(plan.folder, fixed=True))
-    hint = "run the same shard again: it continues"
-    missing = None
+    config, shared = plan.config_with(running), plan.shared(range(shard, shard + 1))
+    parts, missing = shared.parts, None
+    hint = "run the same shard again: it makes the pass again"
     with plan.at_home(), time_limit(limit, messages, hint=hint):
         plan.check_inputs()
         try:
-            with loaded(config, messages, checkpoints) as ready:
+            with loaded(config, messages, shared) as ready:
                 score(ready)
-        except (IncompletePassError, ShardDoneError) as error:
-            missing = error if isinstance(error, IncompletePassError) else None
-    if only is not None and missing is not None and missing.number < only - 1:
-        before = missing.number + 1
-        raise InputError(
-            f"pass {only} needs pass {before}, which is not finished",
-            where=f"{plan.folder}: {_waiting(missing)} of pass {before} are missing",
-            hint=f"run these shards first: sfs shard run PLAN I --pass {before}",
-        )
-    if only is not None and missing is None and passes.passes < only:
-        raise UsageError(
-            f"there is no pass {only}: {counted(passes.passes, 'pass')} can be shared",
-            hint=f"give --pass 1 to {passes.passes}, or none; then run sfs shard merge",
-            option="only",
-        )
-    name = f"shard {shard} of {plan.shards}"
-    made = f"{name}: made {counted(passes.chunks_made, 'part')}"
-    if not (passes.shares and passes.shares[-1]):
-        messages.note(f"{name} has nothing to do: there are more shards than parts")
-    elif missing is None or missing.number + 1 == plan.passes:
-        messages.note(made + ("" if only else "; its share is done"))
+        except IncompletePassError as error:
+            missing = error
+        except ShardDoneError:
+            pass
+    made = f"shard {shard} of {plan.shards}: made {counted(parts.made, 'part')}"
+    if missing is None:
+        parts.finish()
+        messages.note(f"{made}; its share is done")
     else:
         messages.note(
-            f"{made}; pass {missing.number + 1} waits for {_waiting(missing)}: run this shard "
-            "again when they are done"
+            f"{made}; pass {missing.number} waits for {shards_text(missing.missing)}: run this "
+            "shard again when they are done"
         )
 
 
@@ -368,80 +382,43 @@ def parse_shard(text: str, shards: int) -> int:
 # sfs shard merge, sfs shard status
 
 
-def merge(
-    target: str, messages: Messages, *, finish: bool = False, as_json: bool = False, **given: Any
-) -> bytes:
+def merge(target: str, messages: Messages, *, as_json: bool = False, **given: Any) -> bytes:
     """Write what `sfs rank` would have written, to the byte; return what belongs on stdout.
 
-    Parts that are missing are refused, with their shards, or made here if `finish`. `given` are
-    options of `RankConfig` about outputs and how it is run.
+    Parts that are missing are made here. `given` are options of `RankConfig` about outputs and how
+    it is run.
     """
     plan = read_plan(target)
     config = plan.config_with(given)
-    passes = plan.checkpoints(range(plan.shards if finish else 0), gather=True)
-    kept = RunCheckpoints(passes, MatrixCheckpoint(plan.folder, fixed=True))
 
     def describe() -> list[InputFile]:
         plan.check_inputs()
         return plan.inputs
 
     home = Path.cwd()
-    hint = "run it again with more time: what the shards have made stays"
     with plan.at_home():
-        try:
-            return run(
-                config,
-                messages,
-                as_json=as_json,
-                describe=describe,
-                checkpoints=kept,
-                hint=hint,
-                home=home,
-            )
-        except IncompletePassError as missing:
-            number = missing.number + 1
-            rest = range(number + 1, (plan.passes or 0) + 1)
-            later = "".join(f", and all of pass {i}" for i in rest)
-            raise InputError(
-                f"the parts of {_waiting(missing)} of pass {number} are missing",
-                where=f"{plan.folder}: {missing.missing} of {missing.total} parts of pass {number} "
-                f"are missing{later}",
-                hint="run these shards (again): sfs shard run PLAN I; or make the missing parts "
-                "here, with --finish",
-            ) from None
+        return run(
+            config,
+            messages,
+            as_json=as_json,
+            describe=describe,
+            shared=plan.shared(range(1, plan.shards + 1), gather=True),
+            hint="run it again with more time: what the shards have made stays",
+            home=home,
+        )
 
 
 def status(target: str, *, as_json: bool = False) -> str:
-    """Return a table of which shards are done, pass by pass."""
+    """Return how far the shards have come: the pass, and who has not made a part of it."""
     plan = read_plan(target)
-    rows: list[dict[str, Any]] = []
-    for i, shares in enumerate(plan.checkpoints().progress(), 1):
-        done = [shard for shard, (made, share) in enumerate(shares, 1) if made == share]
-        missing = sorted({*range(1, plan.shards + 1)} - {*done})
-        parts, total = (sum(column) for column in zip(*shares))
-        rows.append({"pass": i, "done": done, "missing": missing, "parts": parts, "total": total})
+    state = plan.shared().parts.state()
     if as_json:
-        content = {
-            "fingerprint": plan.fingerprint,
-            "shards": plan.shards,
-            "passes_expected": plan.passes,
-            "passes": rows,
-        }
-        return provenance.dumps(content)
-    lines = ["pass  shards done  parts    missing"]
-    for row in rows:
-        shards = f"{len(row['done'])} of {plan.shards}"
-        waits = shards_text(row["missing"]) if row["missing"] else "none"
-        parts = f"{row['parts']}/{row['total']}"
-        lines.append(f"{row['pass']:<6}{shards:<13}{parts:<9}{waits}")
-    rest = range(len(rows) + 1, (plan.passes or 0) + 1)
-    lines += [f"{i:<6}{f'0 of {plan.shards}':<13}{'-':<9}not begun" for i in rest]
-    return "\n".join(lines) + "\n"
-
-
-def _waiting(missing: IncompletePassError) -> str:
-    """Return the shards that have not finished a pass, for a message."""
-    return shards_text(shard + 1 for shard in missing.shards)
+        return provenance.dumps(
+            {"pass": state.number, "missing": state.missing, "done": state.done}
+        )
+    if state.done:
+        return f"done: {counted(state.number, 'pass')} by {counted(plan.shards, 'shard')}\n"
+    return f"pass {state.number}: {shards_text(state.missing)} missing\n"
 
 
 def shards_text(shards: Iterable[int]) -> str:

@@ -167,7 +167,7 @@ class JoinedPrepared(PreparedMatrix):
         for part in self.parts:
             part.fit(replace(passes, source=part), memory, folder)
             # the others are small: their passes are neither counted nor kept
-            passes = replace(passes, passes=None, checkpoints=None)
+            passes = replace(passes, passes=None, parts=None)
 
     def read(self, span: Span, dtype: np.dtype[Any], n_steps: int | None = None) -> Block:
         """Read and prepare a block, by all steps of each matrix."""

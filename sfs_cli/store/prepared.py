@@ -26,14 +26,13 @@ from sfs_cli.compute.matrix import (
     cut,
     pointers,
 )
-from sfs_cli.compute.passes import Pass
 from sfs_cli.compute.workspace import Workspace
 from sfs_cli.errors import InputError, counted
 from sfs_cli.store.adjust import Adjustment
 from sfs_cli.store.filters import EVERYTHING, FeatureFilter
 from sfs_cli.store.matrix import FeatureView, Matrix, mean_of_known
-from sfs_cli.store.quantile import normalized, reads
-from sfs_cli.store.size_factors import FACTORS, ROUNDS, CountRule, common_dispersion
+from sfs_cli.store.quantile import normalized
+from sfs_cli.store.size_factors import FACTORS, CountRule, common_dispersion
 from sfs_cli.store.transforms import (
     MEDIAN,
     PER_TOTAL,
@@ -54,38 +53,8 @@ _DOUBLE = np.dtype(np.float64)
 MissingPolicy = Literal["error", "drop", "mean"]
 
 
-def fitting_passes(steps: tuple[str, ...], n: int, m: int, memory: int) -> list[Pass]:
-    """List the passes of `PreparedMatrix.fit`: those of steps that need some of all features."""
-    found = []
-    for step in steps:
-        by_sample = sample_step(step)
-        if by_sample is not None or step == QUANTILE:
-            rounds = _ROUNDS[_gathering(step)]
-            times = reads(n, m, memory, rounds) if rounds else 1
-            found.append(replace(fitting_pass(step), times=times))
-        if by_sample is not None and by_sample.dispersed:
-            found.append(_DISPERSION)
-    return found
-
-
-_DISPERSION = Pass("dispersion of the counts for --transform vst", "sums")
-COUNTING = Pass("sums of the samples for --min-count", "sums")
-_ROUNDS = {"": 0, QUANTILE: 2, **ROUNDS}
-"""How often the features are read for each group of samples, where some steps gather these."""
-
-
-def _gathering(step: str) -> str:
-    """Return what samples are gathered for by a step; empty where sums of them are enough."""
-    by_sample = sample_step(step)
-    return QUANTILE if by_sample is None else by_sample.scaling
-
-
-def fitting_pass(step: str) -> Pass:
-    """Return the passes for one step."""
-    of = f"of the samples for --transform {step}"
-    if _gathering(step):
-        return Pass(f"values {of}", "sums", sharing="every")
-    return Pass(f"sums {of}", "sums")
+_DISPERSION = "dispersion of the counts for --transform vst"
+COUNTING = "sums of the samples for --min-count"
 
 
 @dataclass(eq=False)
@@ -332,7 +301,8 @@ class PreparedMatrix:
             if at in self._factors:
                 continue
             name = self.steps[at]
-            made, step = passes.at(fitting_pass(name)), sample_step(name)
+            step = sample_step(name)
+            made = passes.at(f"sums of the samples for --transform {name}")
             if step is None:
                 before = partial(self._values_before, at)
                 self._factors[at] = normalized(made, before, self.ids, memory, folder)

@@ -44,16 +44,6 @@ def sample_groups(passes: Engine, memory: int) -> list[np.ndarray]:
     return [np.arange(*group) for group in cut(n, group_size(n, m, memory))]
 
 
-def reads(n: int, m: int, memory: int, rounds: int = 2) -> int:
-    """Return how often the features are read: once if all samples are gathered together.
-
-    Otherwise each group of samples is gathered in each round: for the distribution, and to be
-    normalized.
-    """
-    groups = -(-n // group_size(n, m, memory))
-    return 1 if groups == 1 else rounds * groups
-
-
 def held(n: int, m: int, memory: int) -> int:
     """Return the bytes of the normalized matrix that stay in memory."""
     size = VALUE_BYTES * n * m

@@ -168,8 +168,6 @@ def common_dispersion(passes: Engine, read: Counts, inverse: np.ndarray) -> floa
 
 FACTORS = {"tmm": tmm_factors, "ratios": ratio_factors}
 """Normalization factors of samples: a library size times its factor is an effective one."""
-ROUNDS = {"tmm": 2, "ratios": 1}
-"""How often each group of samples is gathered for them, where there are several groups."""
 
 
 def _with_counted(read: Counts, span: Span) -> tuple[np.ndarray, np.ndarray]:

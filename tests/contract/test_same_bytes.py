@@ -282,7 +282,7 @@ def test_no_setting_changes_a_byte(
     else:
         sfs(*plan)
         sfs("shard", "run", tmp_path / "plan", "2")
-        sfs("shard", "merge", tmp_path / "plan", "--finish", "--out", tmp_path / "shards")
+        sfs("shard", "merge", tmp_path / "plan", "--out", tmp_path / "shards")
         assert result(tmp_path / "shards") == expected, "three shards"
 
     opened = spilled()

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from sfs_cli.catalog import Method
-from sfs_cli.compute.passes import Pass
 from sfs_cli.features import steps_of
 from sfs_cli.features.batches.choice import choose_batches
 from sfs_cli.features.covariates.explained import Explained, explained_by
@@ -29,7 +28,6 @@ from sfs_cli.run.cohort import Cohort
 from sfs_cli.run.fused_rank import DEFAULT_AGGREGATION, aggregate_solutions
 from sfs_cli.run.load import Run
 from sfs_cli.run.part import run_on
-from sfs_cli.run.passes import Shape, fitting, passes_of, ranking_passes
 from sfs_cli.run.rank import RankResult
 from sfs_cli.run.scoring import Scored, make_graph, score_on
 
@@ -44,20 +42,6 @@ class BatchStep(Step):
         """Divide the samples into batches; those of a subset stay where they are."""
         return choose_batches(self.config.smallest_batch, cohort, log) if cohort.whole else cohort
 
-    def scoring_passes(self, shape: Shape) -> list[Pass]:
-        """Return the passes of the rankings within batches."""
-        config, passes = self.config, fitting(self.config, shape)
-        for title, size in shape.parts.items():
-            part = replace(shape, n=size)
-            own = filter(None, (step.scoring_passes(part) for step in self._others()))
-            made = next(own, None) or [*fitting(config, part), *ranking_passes(config, part)]
-            passes += passes_of(made, f" within {title}")
-        return passes
-
-    def _others(self) -> list[Step]:
-        """Return the other parts, one of which may score the features of a batch."""
-        return [step for step in steps_of(self.config) if not isinstance(step, BatchStep)]
-
     def score(self, run: Run) -> Scored:
         """Score every feature in each batch, and aggregate the rankings.
 
@@ -71,7 +55,8 @@ class BatchStep(Step):
             of_part = of_part.of(f" within {part.title}")
             with part.located(run.log):
                 of_part.fit_matrix()
-                own = filter(None, (step.score(of_part) for step in self._others()))
+                others = [step for step in steps_of(run.config) if not isinstance(step, BatchStep)]
+                own = filter(None, (step.score(of_part) for step in others))
                 scored = next(own, None) or score_on(of_part, make_graph(of_part))
             solutions.append(replace(scored.solution, scorer=None))  # which may hold a graph
             facts: dict[str, Any] = {"name": part.name, "samples": len(part.samples)}

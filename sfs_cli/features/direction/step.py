@@ -8,29 +8,18 @@ from functools import partial
 import numpy as np
 
 from sfs_cli.compute.matrix import BlockLike
-from sfs_cli.compute.passes import Pass
 from sfs_cli.features.classes.step import compared_classes
 from sfs_cli.features.step import Step
 from sfs_cli.methods.base import Problem
 from sfs_cli.methods.class_means import ClassMeans
 from sfs_cli.run.load import Run
-from sfs_cli.run.passes import Shape
 from sfs_cli.run.rank import RankResult
 
-DIRECTION = Pass(
-    "differences between the classes, for --format rnk",
-    "score",
-    exact=False,  # made where there are two classes; without batches the pass of the scores does it
-    sharing="merge",
-)
+DIRECTION = "differences between the classes, for --format rnk"
 
 
 class DirectionStep(Step):
     """Finds the direction of each feature: the higher of two classes, or along the labels."""
-
-    def passes(self, shape: Shape) -> list[Pass]:
-        """Return the pass over all samples, after rankings within batches; else scores know."""
-        return [DIRECTION] if shape.parts else []
 
     def find(self, run: Run, found: RankResult) -> None:
         """Give the ranking 1 or -1 for every feature, and say which difference it is the sign of.
@@ -45,9 +34,9 @@ class DirectionStep(Step):
         if means is not None and len(means.classes) == 2:
             measured = found.scored.solution.class_means
             if measured is None:
-                # neither shards nor checkpoints know of this pass: it comes when the scores are
+                # shards do not share this pass: it comes when the scores are
                 # there
-                engine = replace(run.context.engine.at(DIRECTION), checkpoints=None)
+                engine = replace(run.context.engine.at(DIRECTION), parts=None)
                 (measured,) = engine.columns(partial(_measured, means), run.matrix.lossless_dtype)
             change = run.method.sign(extra, measured[:, 2])
             first, second = compared_classes(run)

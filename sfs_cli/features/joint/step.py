@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
 
-from sfs_cli.compute.passes import Pass
 from sfs_cli.features.joint import of
 from sfs_cli.features.pruning.step import standardized_features
 from sfs_cli.features.step import Pairs, Step, Tsv
@@ -16,7 +14,7 @@ from sfs_cli.ranking.false_discovery import q_values
 from sfs_cli.ranking.table import Picked, Ranking
 from sfs_cli.report.model import Table
 from sfs_cli.run.load import Run
-from sfs_cli.run.passes import Shape
+from sfs_cli.run.needs import Shape
 from sfs_cli.run.rank import RankResult
 from sfs_cli.store.joined import JoinedPrepared
 from sfs_cli.tables import header
@@ -34,13 +32,10 @@ class JointStep(Step):
     heading = "Features of several sources"
     downloads = ((PAIRS, "correlated pairs of features of different sources"),)
 
-    def passes(self, shape: Shape) -> list[Pass]:
-        """Return the pass of the correlations, where ``--modules`` asks for them."""
+    def held(self, shape: Shape) -> int:
+        """Return the bytes of the correlations, and of what is known of each pair."""
         few = min(self._each * (1 + len(of(self.config))), shape.m)
-        what = f"correlations of features of different sources, {few:,} at most"
-        made = Pass(what, "modules", sharing="merge", fraction=few / shape.m, columns=few)
-        made = replace(made, held=48 * few * few)  # correlations, and what is known of each pair
-        return [made] if self.config.modules else []
+        return 48 * few * few if self.config.modules else 0
 
     @property
     def _each(self) -> int:
@@ -70,8 +65,8 @@ class JointStep(Step):
         """Find pairs of the first features of each source (`codes`), and return their facts."""
         of_each = cast(np.ndarray, ranking.extra["rank_in_source"])[: ranking.n_scored]
         rows, least = np.flatnonzero(of_each <= self._each), self.config.least_module_correlation
-        (made,) = self.passes(run.shape)
-        with standardized_features(made, ranking.order[rows], run) as values:
+        what = "correlations of features of different sources"
+        with standardized_features(what, ranking.order[rows], run) as values:
             R = np.clip(values @ values.T, -1, 1)
         one, other = np.nonzero(codes[rows, None] < codes[rows])
         r = R[one, other]

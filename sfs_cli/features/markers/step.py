@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from sfs_cli.compute.matrix import DOUBLE, Block, NonZeros
-from sfs_cli.compute.passes import Pass
 from sfs_cli.errors import listed
 from sfs_cli.features import doubts_about_samples
 from sfs_cli.features.classes.step import compared_classes
@@ -21,7 +20,7 @@ from sfs_cli.ranking.false_discovery import q_values
 from sfs_cli.report.model import Table
 from sfs_cli.run.guards import tell
 from sfs_cli.run.load import Run
-from sfs_cli.run.passes import Shape
+from sfs_cli.run.needs import Shape
 from sfs_cli.run.rank import RankResult
 from sfs_cli.store.transforms import doublings
 from sfs_cli.tables import header
@@ -29,8 +28,7 @@ from sfs_cli.tables import header
 if TYPE_CHECKING:
     import pandas as pd
 
-# 40 columns cost as much as the tests
-MARKERS = Pass("tests of classes, for --markers", "score", sharing="merge", columns=40)
+MARKERS = "tests of classes, for --markers"
 TABLE = "markers.tsv"
 BEST = 10
 """Markers of each class that ``run.json`` and the report list."""
@@ -59,9 +57,9 @@ class MarkerStep(Step):
 
     downloads = ((TABLE, "the markers of each class"),)
 
-    def passes(self, shape: Shape) -> list[Pass]:
-        """Return the pass of the tests."""
-        return [replace(MARKERS, held=HELD * shape.m * shape.classes)]
+    def held(self, shape: Shape) -> int:
+        """Return the bytes of the tests of all features and classes."""
+        return HELD * shape.m * shape.classes
 
     def check(self, run: Run) -> None:
         """Refuse classes that cannot be tested."""
@@ -87,8 +85,8 @@ class MarkerStep(Step):
             out = block.left_out
             return np.zeros(len(measured[0]), int) if out is None else out, *measured
 
-        # neither shards nor checkpoints know of this pass: it comes when the scores are there
-        engine = replace(run.context.engine.at(MARKERS), source=view, checkpoints=None)
+        # shards do not share this pass: it comes when the scores are there
+        engine = replace(run.context.engine.at(MARKERS), source=view, parts=None)
         engine = replace(engine, nonzeros=view.keeps_zeros)
         out, *measured = engine.columns(task, DOUBLE)
         self.taken = np.flatnonzero(out == 0)

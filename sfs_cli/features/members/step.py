@@ -6,27 +6,18 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from sfs_cli.compute.passes import Pass
 from sfs_cli.features import FEATURES
 from sfs_cli.features.step import Step
 from sfs_cli.methods.base import Solution
 from sfs_cli.options import RankConfig
 from sfs_cli.run.fused_rank import Ranked, aggregate_rankings
 from sfs_cli.run.load import Run
-from sfs_cli.run.passes import Shape, fitting, passes_of, ranking_passes
 from sfs_cli.run.rank import RankResult
 from sfs_cli.run.scoring import Scored, make_graph, solve
 
 
 class MemberStep(Step):
     """Ranks by each method, and aggregates the rankings."""
-
-    def scoring_passes(self, shape: Shape) -> list[Pass]:
-        """Return the passes of the rankings, once the transformation knows the samples."""
-        passes = fitting(self.config, shape)
-        for member in self.config.each_ranking():
-            passes += passes_of(ranking_passes(member, shape), whose(member))
-        return passes
 
     def score(self, run: Run) -> Scored:
         """Return the aggregate of the rankings."""

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from sfs_cli.compute.passes import Pass
 from sfs_cli.errors import counted, listed
 from sfs_cli.features.modules.traits import tested_traits, trait_table
 from sfs_cli.features.pruning.step import standardized_features
@@ -18,7 +17,7 @@ from sfs_cli.ranking.modules import find_modules
 from sfs_cli.report.model import Table
 from sfs_cli.run.cohort import TRAITS as TRAIT_COLUMNS
 from sfs_cli.run.load import Run
-from sfs_cli.run.passes import Shape
+from sfs_cli.run.needs import Shape
 from sfs_cli.run.rank import RankResult
 from sfs_cli.tables import header
 
@@ -40,13 +39,9 @@ class ModuleStep(Step):
         (EDGES, "pairs of correlated features, for Cytoscape and other network viewers"),
     )
 
-    def passes(self, shape: Shape) -> list[Pass]:
-        """Return the pass of the correlations."""
-        few = min(self.config.modules_of, shape.m)
-        what = f"correlations of the first {few:,} features, for --modules"
-        held = 24 * few * few  # correlations, their absolute values and distances
-        made = Pass(what, "modules", sharing="merge", fraction=few / shape.m, columns=few)
-        return [replace(made, held=held)]
+    def held(self, shape: Shape) -> int:
+        """Return the bytes of the correlations, their absolute values and the distances."""
+        return 24 * min(self.config.modules_of, shape.m) ** 2
 
     def find(self, run: Run, found: RankResult) -> None:
         """Find the modules.
@@ -56,8 +51,8 @@ class ModuleStep(Step):
         """
         config, ranking, n = run.config, found.ranking, run.matrix.n_samples
         count, least = min(ranking.n_scored, config.modules_of), config.least_module_correlation
-        (made,) = self.passes(run.shape)
-        with standardized_features(made, ranking.order[:count], run) as rows:
+        what = f"correlations of the first {count:,} features, for --modules"
+        with standardized_features(what, ranking.order[:count], run) as rows:
             names = ranking.feature[:count]
             modules = find_modules(rows, names, run.matrix.ids.samples, least)
         eigengenes = np.array([each.eigengene for each in modules.modules]).reshape(-1, n)

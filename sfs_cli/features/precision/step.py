@@ -10,21 +10,19 @@ import numpy as np
 from sfs_cli.catalog import Method
 from sfs_cli.compute.limits import EPS
 from sfs_cli.compute.matrix import DOUBLE, BlockLike
-from sfs_cli.compute.passes import Pass
 from sfs_cli.features.step import Pairs, Step
 from sfs_cli.methods.base import Problem, Scorer, Status
 from sfs_cli.methods.blocks import pieces
 from sfs_cli.methods.classical import FTestScorer, two_classes
 from sfs_cli.methods.precision import MeanVarianceTrend, PrecisionWeights, fit_trend
 from sfs_cli.run.load import Run
-from sfs_cli.run.passes import Shape, fitting, passes_of_method
 from sfs_cli.run.rank import RankResult
 from sfs_cli.run.raw_values import refuse_logarithms
 from sfs_cli.run.scoring import Scored, score_on
 
 ENOUGH = 1.0
 """Mean log2 counts below this are of features that a filter of counts leaves out."""
-TREND = Pass("means and variances of log counts for --voom", "sums")
+TREND = "means and variances of log counts for --voom"
 
 
 class PrecisionScorer(FTestScorer):
@@ -138,10 +136,6 @@ class PrecisionStep(Step):
     def reference(facts: dict[str, Any]) -> str:
         """Return the paper of the weights."""
         return "Law, Chen, Shi and Smyth, Genome Biology 15, 2014"
-
-    def scoring_passes(self, shape: Shape) -> list[Pass] | None:
-        """Return the passes for library sizes, for the trend, and for the scores."""
-        return [*fitting(self.config, shape), TREND, *passes_of_method(self.config, shape)]
 
     def score(self, run: Run) -> Scored | None:
         """Score the counts themselves, with covariates in the model in place of taken out."""

@@ -11,16 +11,12 @@ import numpy as np
 
 from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.matrix import DOUBLE, Span, cut
-from sfs_cli.compute.passes import Pass
 from sfs_cli.features.step import Pairs, Step, as_pairs
 from sfs_cli.ranking.prune import InOrder, prune, pruned_ranking, standardized
 from sfs_cli.ranking.table import Ranking
 from sfs_cli.run.load import Run
-from sfs_cli.run.passes import Shape
 from sfs_cli.run.rank import RankResult
 
-EXAMINED_FOR_EACH = 2
-"""Planned number of features that are examined for each that is kept; the data decide it."""
 BATCH_BYTES = 16 << 20
 MAX_BATCH = 1024
 """Features that are examined at a time: so many, or fewer that take `BATCH_BYTES` in float64."""
@@ -35,14 +31,6 @@ class PruningStep(Step):
 
     feature_bytes = 40
 
-    def passes(self, shape: Shape) -> list[Pass]:
-        """Return the pass of the correlations, of as many features as are examined."""
-        # every feature at most; how many there are until enough are kept shows as they are read
-        keep = self.config.kept_features
-        typical = min(1.0, EXAMINED_FOR_EACH * keep / shape.m)
-        what = f"correlations, until {keep:,} features are kept"
-        return [Pass(what, "prune", exact=False, sharing="merge", fraction=typical, columns=keep)]
-
     def order(self, run: Run, ranking: Ranking) -> tuple[Ranking, dict[str, Any]]:
         """Prune the ranking by the correlations of its features, as they were scored.
 
@@ -51,9 +39,8 @@ class PruningStep(Step):
         """
         source, most = run.matrix, run.config.max_correlation
         assert most is not None
-        (made,) = self.passes(run.shape)
-        engine = run.context.engine.at(made)
         n, count, keep = source.n_samples, ranking.n_scored, run.config.kept_features
+        engine = run.context.engine.at(f"correlations, until {keep:,} features are kept")
         engine.begin()
 
         def take(lo: int, hi: int) -> np.ndarray:
@@ -130,9 +117,9 @@ def room_for_features(shape: tuple[int, int], run: Run) -> Iterator[np.ndarray]:
 
 
 @contextmanager
-def standardized_features(made: Pass, features: np.ndarray, run: Run) -> Iterator[np.ndarray]:
-    """Read features (b,) in the pass that is `made`, and give them as `read_standardized` does."""
-    engine = run.context.engine.at(made)
+def standardized_features(purpose: str, features: np.ndarray, run: Run) -> Iterator[np.ndarray]:
+    """Read features (b,) in a pass for a purpose, and give them as `read_standardized` does."""
+    engine = run.context.engine.at(purpose)
     engine.begin()
     with room_for_features((len(features), run.context.n), run) as rows:
         read_standardized(engine, features, rows)

@@ -138,12 +138,11 @@ def _implies(config: RankConfig) -> dict[str, Any]:
     }
 
 
-def _settle(config: RankConfig, matrix: Matrix, read: bool) -> RankConfig:
+def _settle(config: RankConfig, matrix: Matrix) -> RankConfig:
     """Return the configuration with the scales, transformation and slides of ``--spatial``.
 
     Pearson residuals alone have calibrated p-values where depth follows the tissue, and no other
-    transformation has more power where it does not (``tools/benchmarks/spatial.py``). A plan, which
-    does not `read` values, supposes that they are counts.
+    transformation has more power where it does not (``tools/benchmarks/spatial.py``).
     """
     if not config.spatial:
         return config
@@ -159,7 +158,8 @@ def _settle(config: RankConfig, matrix: Matrix, read: bool) -> RankConfig:
     if config.transform is None and "raw-values" not in config.accept:
         from sfs_cli.store.matrix import look
 
-        if not read or (((x := look(matrix)) % 1 == 0).all() and x.min() >= 0):
+        values = look(matrix)
+        if (values % 1 == 0).all() and values.min() >= 0:
             changes["transform"] = "pearson-residuals"
     return replace(config, **changes)
 

@@ -10,7 +10,6 @@ import numpy as np
 
 from sfs_cli.compute.matrix import Block, BlockLike
 from sfs_cli.compute.memory import check_memory
-from sfs_cli.compute.passes import Pass
 from sfs_cli.errors import InputError
 from sfs_cli.features import scales
 from sfs_cli.features.step import Pairs, Step
@@ -28,7 +27,7 @@ from sfs_cli.ranking.table import Picked
 from sfs_cli.run.columns import LIKE_BATCHES
 from sfs_cli.run.guards import tell
 from sfs_cli.run.load import Run
-from sfs_cli.run.passes import Shape, fitting, method_pass
+from sfs_cli.run.needs import Shape
 from sfs_cli.run.rank import RankResult
 from sfs_cli.run.scoring import Scored, problem_of, score_on
 
@@ -45,8 +44,6 @@ FULL, DENSE_SAMPLES = 0.06, 10_000
 DENSE_BYTES, DENSE_MADE, SPARSE_BYTES = 28, 32, 140
 """Bytes of an entry: of a dense kernel with what is made of it; while it is made; of a sparse one.
 """
-PRODUCTS = 40
-"""Multiplications of a dense product that take as long as one of two sparse kernels."""
 FEWEST = 4
 """Different places at least."""
 ROUNDING = 1e-10
@@ -223,12 +220,6 @@ class ScalesStep(Step):
             if possible and mixed(run.coordinates, np.array(values, str)):
                 tell(run, "slides", SLIDES.format(name))
 
-    def scoring_passes(self, shape: Shape) -> list[Pass]:
-        """Return the passes of the transformation, and of the scores."""
-        made = method_pass(self.config, shape.n, shape.m, shape.memory)
-        count = len(scales.of(self.config))
-        return [*fitting(self.config, shape), replace(made, columns=made.columns * count)]
-
     def graphs(self, shape: Shape) -> tuple[int, int]:
         """Return the samples of its kernels, and the bytes of these.
 
@@ -238,11 +229,6 @@ class ScalesStep(Step):
         near = self._near(n)
         made = DENSE_MADE * n * n if any(is_full(n, each) for each in near) else 0
         return n, made + sum(bytes_of(n, each) for each in near)
-
-    def graph_columns(self, n: int) -> float:
-        """Return how long the moments of its kernels take, most of which are products of them."""
-        near = self._near(n)
-        return sum(n if is_full(n, each) else PRODUCTS * each**2 / n**3 for each in near)
 
     def _near(self, n: int) -> list[float]:
         """Return the entries above 0 of each kernel."""

@@ -20,7 +20,7 @@ from sfs_cli.methods.shared import least_p_value, unit_outcome
 from sfs_cli.methods.significance import class_tests
 from sfs_cli.run.guards import tell
 from sfs_cli.run.load import Run
-from sfs_cli.run.passes import graph_asked
+from sfs_cli.run.needs import graph_asked
 from sfs_cli.run.top import from_all_over, values_of
 from sfs_cli.store.matrix import LOOK_VALUES
 

@@ -12,7 +12,7 @@ from sfs_cli.options import RankConfig
 from sfs_cli.options.graph import LABELS_ALONE
 from sfs_cli.options.source import KINDS
 from sfs_cli.run.identity import Identity, any_same, identity_of, matrix_identity, same_matrix
-from sfs_cli.run.passes import graph_asked
+from sfs_cli.run.needs import graph_asked
 
 OTHER_GRAPH = (
     "test on a graph of other data: --similarity label, --coordinates, or a --similarity-file of "

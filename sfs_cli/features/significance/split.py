@@ -17,13 +17,10 @@ from typing import Any
 import numpy as np
 
 from sfs_cli.compute.matrix import LeftOut
-from sfs_cli.compute.passes import Pass
 from sfs_cli.errors import InputError, located
 from sfs_cli.methods.base import Solution
 from sfs_cli.methods.significance.tested import tested_columns
-from sfs_cli.options import RankConfig
 from sfs_cli.run.load import Run
-from sfs_cli.run.passes import Shape, fitting, passes_of, passes_of_graph, passes_of_method
 from sfs_cli.run.scoring import Scored, make_graph, score_on
 from sfs_cli.store.count_thinning import ThinnedMatrix
 from sfs_cli.store.ids import CHUNK
@@ -36,17 +33,6 @@ OF_COUNTS = ", of the counts for the graph", ", of the counts for the scores"
 """What the passes of these parts of a run are made for, after their purpose."""
 Examine = Callable[[Run, Solution], dict[str, Any]]
 """Returns facts about the scores of a part of the run."""
-
-
-def passes_of_split(config: RankConfig, shape: Shape) -> list[Pass]:
-    """Return the passes until the features have scores."""
-    passes = fitting(config, shape)
-    of_graph, of_method = passes_of_graph(config, shape), passes_of_method(config, shape)
-    if config.split == "features":
-        return passes + [each for half in HALVES for each in passes_of(of_graph + of_method, half)]
-    for_graph, for_scores = OF_COUNTS
-    passes += passes_of(passes, for_graph) + passes_of(passes, for_scores)
-    return passes + passes_of(of_graph, for_graph) + passes_of(of_method, for_scores)
 
 
 def rank_halves(run: Run, examine: Examine) -> tuple[Scored, dict[str, Any]]:

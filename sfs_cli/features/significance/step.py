@@ -7,7 +7,6 @@ from typing import Any, cast
 import numpy as np
 
 from sfs_cli.catalog import METHODS
-from sfs_cli.compute.passes import Pass
 from sfs_cli.errors import counted
 from sfs_cli.features import untested
 from sfs_cli.features.significance.class_tests import guard_class_tests
@@ -21,7 +20,7 @@ from sfs_cli.options.graph import LABELS_ALONE
 from sfs_cli.provenance import RunFacts
 from sfs_cli.run.guards import tell
 from sfs_cli.run.load import Run
-from sfs_cli.run.passes import Shape, graph_asked, needed
+from sfs_cli.run.needs import graph_asked, needed
 from sfs_cli.run.rank import RankResult
 from sfs_cli.run.scoring import Scored
 from sfs_cli.run.top import from_all_over, stored_of
@@ -32,14 +31,6 @@ class SignificanceStep(Step):
     """Tests the features while they are scored, and warns of tests that do not hold."""
 
     imports = ("scipy.special",)
-
-    def scoring_passes(self, shape: Shape) -> list[Pass] | None:
-        """Return the passes of ``--split``."""
-        if self.config.split is None:
-            return None
-        from sfs_cli.features.significance.split import passes_of_split
-
-        return passes_of_split(self.config, shape)
 
     def score(self, run: Run) -> Scored | None:
         """Score every feature on a graph that was made without it, with ``--split``."""

@@ -7,24 +7,17 @@ one by one take all subsets together where they can (`ranks_together`).
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 from sfs_cli.catalog import METHODS
 from sfs_cli.compute.limits import LIMITS
-from sfs_cli.compute.passes import Pass
-from sfs_cli.features import FEATURES, ordering_steps
+from sfs_cli.features import FEATURES
 from sfs_cli.features.stability import SUBSETS
-from sfs_cli.graph.distances import gram_pass
 from sfs_cli.graph.pca import reduction_of
 from sfs_cli.options import RankConfig
 from sfs_cli.options.graph import FROM_DISTANCES, LABELS_ALONE
-from sfs_cli.run.passes import (
-    Shape,
+from sfs_cli.run.needs import (
     graph_asked,
-    method_pass,
     needed,
-    passes_of,
-    scoring_passes,
 )
 from sfs_cli.store.transforms import MEDIAN, before_fitting, parse
 
@@ -36,30 +29,6 @@ sample graph."""
 def on_subsets(config: RankConfig) -> str:
     """Return whose passes those on subsets of the samples are."""
     return f", on {config.subset_count} {SUBSETS[config.subset_kind]}"
-
-
-def passes_on_subsets(config: RankConfig, shape: Shape) -> list[Pass]:
-    """Return the passes of the rankings on subsets of the samples."""
-    count, kind, n = config.subset_count, config.subset_kind, shape.n
-    size = max(1, subset_size(kind, n))
-    if ranks_together(config, n, shape.m):
-        # what the transformation needs of each sample is known
-        groups = -(-count // scored_together(config, n, shape.memory))
-        work = count / groups * size / n
-        passes = [gram_pass(n)] if made_of_distances(config, n) else []
-        scores = method_pass(config, n, shape.m, shape.memory)
-        passes.append(replace(scores, times=groups, work=work))
-    else:
-        sizes = {name: max(1, subset_size(kind, each)) for name, each in shape.parts.items()}
-        part = replace(shape, n=size, parts=sizes)
-        alone = not config.source and config.method != "kogs"
-        one = scoring_passes(replace(config, leave_one_out=alone), part)
-        passes = [
-            replace(each, times=count * each.times, rounds=count, work=size / n)
-            for each in [*one, *(p for step in ordering_steps(config) for p in step.passes(part))]
-            if each.kind != "modules"  # pairs of sources are found once
-        ]
-    return passes_of([replace(each, sharing="merge") for each in passes], on_subsets(config))
 
 
 def subset_size(kind: str, n: int) -> int:

@@ -22,7 +22,6 @@ import numpy as np
 from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.limits import EPS
 from sfs_cli.compute.matrix import DOUBLE, Block, BlockLike
-from sfs_cli.compute.passes import Pass
 from sfs_cli.compute.workspace import Workspace
 from sfs_cli.errors import InputError, SfsError, counted
 from sfs_cli.features.stability import DEFAULT_TOP, SUBSETS
@@ -31,7 +30,6 @@ from sfs_cli.features.stability.plan import (
     bytes_together,
     made_of_distances,
     on_subsets,
-    passes_on_subsets,
     ranks_together,
     scored_together,
     subset_size,
@@ -55,7 +53,7 @@ from sfs_cli.ranking.table import rank_features
 from sfs_cli.report.model import Table
 from sfs_cli.run.guards import tell
 from sfs_cli.run.load import Run
-from sfs_cli.run.passes import SCORES, Shape, graph_asked, note_default_graph
+from sfs_cli.run.needs import SCORES, Shape, graph_asked, note_default_graph
 from sfs_cli.run.rank import RankResult, ranked
 from sfs_cli.run.scoring import make_graph, problem_of, scorer_of
 
@@ -78,10 +76,6 @@ ROUNDING = 4.0
 
 class StabilityStep(Step):
     """Ranks on subsets of the samples, and counts how often a feature is among the first."""
-
-    def passes(self, shape: Shape) -> list[Pass]:
-        """Return the passes of the rankings on subsets."""
-        return passes_on_subsets(self.config, shape)
 
     def graphs(self, shape: Shape) -> tuple[int, int]:
         """Return the samples of the largest subset, and the bytes of those ranked together.
@@ -225,7 +219,7 @@ def _log_warnings(run: Run, quiet: Messages) -> None:
 
 def rank_together(run: Run, subsets: list[np.ndarray], top: int) -> list[np.ndarray]:
     """Score on all subsets by one or two passes; return the first features of each, by index."""
-    engine = replace(run.context.engine.of(on_subsets(run.config)), checkpoints=None)
+    engine = replace(run.context.engine.of(on_subsets(run.config)), parts=None)
     run.log.phase("sample graphs of the subsets")
     distances = _distances(run, engine, subsets)
     lists: list[np.ndarray] = []

@@ -207,5 +207,5 @@ def run_on_subset(run: Run, samples: np.ndarray, log: Messages) -> Run:
     part = prepared_on(replace(run, config=config), samples, log)
     context = replace(part.context, log=log)
     engine = context.engine.of(on_subsets(run.config))
-    engine = replace(engine, checkpoints=None)  # a few of its passes are kept by none
+    engine = replace(engine, parts=None)
     return replace(part, context=replace(context, engine=engine))

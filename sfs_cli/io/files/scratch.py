@@ -13,7 +13,7 @@ import shutil
 import stat
 import tempfile
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -27,15 +27,12 @@ _mine: dict[Path, int | None] = {}  # folders of this process: the open lock, on
 
 
 @contextmanager
-def scratch_folder(
-    where: str | Path | None, announce: Callable[[Path], None] | None = None
-) -> Iterator[Path]:
+def scratch_folder(where: str | Path | None) -> Iterator[Path]:
     """Give the name of a folder in `where` (by default the system's place); remove it at the end.
 
     `made` makes it, or a folder in it, when there is something to write; where `where` is given
-    that is at once, so that one that cannot be used is told of before anything is read.
-    `announce` receives its path before it is made, so that whoever cleans up after a killed run
-    knows of it. Folders there that killed runs have left are removed.
+    that is at once, so that one that cannot be used is told of before anything is read. Folders
+    there that killed runs have left are removed.
     """
     parent = Path(where) if where else None
     try:
@@ -47,8 +44,6 @@ def scratch_folder(
     except OSError as error:
         raise unwritable(parent or _temporary(), error, "--scratch") from None
     folder = home.absolute() / f"sfs-{os.getpid()}-{uuid.uuid4().hex[:12]}"
-    if announce is not None:
-        announce(folder)
     _mine[folder] = None
     try:
         yield folder if parent is None else made(folder)

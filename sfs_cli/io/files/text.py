@@ -11,7 +11,6 @@ import os
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import closing
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, Self
@@ -43,7 +42,6 @@ _CHARACTER = 4  # bytes of the longest one in UTF-16
 _LINE_STEP = 1 << 16
 _CHUNK_BYTES = 1 << 20
 _PARSED_TIMES = 8  # a text that is parsed as a whole takes so many times its size
-_COUNT_STEP = 1 << 22
 
 
 H5MU = ".h5mu"
@@ -393,13 +391,3 @@ def read_whole(path: Path) -> str:
         held.add(_PARSED_TIMES * len(chunk.text))
         pieces.append("\n".join(_decoded(chunk, path)))
     return "".join(pieces)
-
-
-def count_lines(path: Path) -> int:
-    """Return the number of lines of a text file, without parsing them."""
-    with closing(text_bytes(path)) as stream:  # of `LineStream`, each line would be copied thrice
-        count, last = 0, b"\n"
-        while data := stream.read(_COUNT_STEP):
-            count += data.count(b"\n")
-            last = data[-1:]
-    return count + (last != b"\n")

@@ -27,10 +27,6 @@ class Taken:
         return f"{self.verb} {self.flag or self.name.upper()}"
 
 
-LEAVING = ("plan", "config check")
-"""Commands that the next version does not have."""
-
-
 def _parameters() -> Iterator[tuple[str, click.Parameter, str]]:
     """Yield every parameter of every command that names a path, and what it is used for."""
     with click.Context(app) as ctx:
@@ -41,7 +37,7 @@ def _parameters() -> Iterator[tuple[str, click.Parameter, str]]:
                 use = getattr(parameter, "path", "") or (o.path if o is not None else "")
                 if o is not None and (o.patterns or o.name in ("source", "ranking_of")):
                     use = READS
-                if use and verb not in LEAVING:
+                if use:
                     yield verb, parameter, use
 
 

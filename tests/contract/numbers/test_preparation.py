@@ -56,8 +56,6 @@ def test_a_quantile_normalized_profile_is_that_of_its_own_matrix(tmp_path: Path)
     matrix = write_table(tmp_path / "m.csv", X)
     asked = ("--similarity", "rbf", "--method", "spec", "--transform", "quantile,log1p")
     own = ranked(tmp_path / "own", matrix, *asked)
-    passes = facts(tmp_path / "own")["passes"]
-    assert all(p["executed"] == p["planned"] for p in passes if p["exact"])
     for i, kind in enumerate([f"profile:{matrix}", "target:"]):
         source = f"p={kind},transform=quantile,log1p,similarity=rbf"
         given = ("--method", "msfs", "--source", source, "--transform", "quantile,log1p")

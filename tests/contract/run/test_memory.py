@@ -12,7 +12,7 @@ from sfs_cli.errors import OutOfMemoryError
 from sfs_cli.options import RankConfig
 from sfs_cli.run import memory as run_memory
 from sfs_cli.run.memory import memory_plan, thread_count
-from sfs_cli.run.passes import Shape, pass_list
+from sfs_cli.run.needs import Shape
 
 FLOAT32 = np.dtype(np.float32)
 
@@ -20,8 +20,7 @@ FLOAT32 = np.dtype(np.float32)
 def plan(n=200, m=100_000, *, dense=True, threads=8, memory=1 << 32, block_size=None):
     how = {"method": "spec", "similarity": "rbf"} if dense else {"method": "variance"}
     config = RankConfig(matrix="x", threads=threads, block_size=block_size, **how)
-    shape = Shape(n, m, FLOAT32, memory)
-    return memory_plan(config, shape, pass_list(config, shape))
+    return memory_plan(config, Shape(n, m, FLOAT32, memory))
 
 
 def test_what_is_needed_fits_with_as_many_workers_as_fit():

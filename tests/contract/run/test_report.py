@@ -123,7 +123,7 @@ def test_the_page_has_the_bytes_of_the_one_that_rank_wrote(case, once, tmp_path,
 
 def test_the_page_of_merged_shards_is_the_one_that_is_there(tmp_path):
     sfs("shard", "init", tmp_path / "plan", *CASES["gene sets"], "--shards", 2)
-    sfs("shard", "merge", tmp_path / "plan", "--finish", "--out", tmp_path / "out")
+    sfs("shard", "merge", tmp_path / "plan", "--out", tmp_path / "out")
     page = tmp_path / "out" / "report.html"
     written = page.read_bytes()
     page.unlink()

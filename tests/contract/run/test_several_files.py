@@ -152,7 +152,7 @@ def test_commands_that_take_a_matrix(here: Run, tmp_path: Path) -> None:
     assert inspected["sample_columns"]["obs:file"] == "3 values: a, b, c"
     assert here("shard", "init", plan, *files, "--method", "variance", "--shards", "2").code == 0
     merged = tmp_path / "merged"
-    assert here("shard", "merge", plan, "--finish", "--out", merged).code == 0
+    assert here("shard", "merge", plan, "--out", merged).code == 0
     assert (merged / "ranking.tsv").read_text() == whole
     assert here("report", merged, "--out", tmp_path / "page.html").code == 0
 

@@ -19,7 +19,7 @@ from sfs_cli.evaluation.classify import Fold
 from sfs_cli.logs import Messages
 from sfs_cli.run.folds import FoldRankings
 from sfs_cli.run.load import loaded
-from sfs_cli.run.passes import with_defaults
+from sfs_cli.run.needs import with_defaults
 from sfs_cli.store.matrix import like_cells
 from tests.making import names
 from tests.running import Finished, run_here

@@ -76,7 +76,7 @@ def test_shards(cells, shell, tmp_path, monkeypatch, capfd):
     for words in (
         ["init", "plan", str(cells), *OPTIONS, "--shards", "3", "--block-size", "64"],
         *(["run", "plan", number] for number in "123"),
-        ["merge", "plan", "--finish", "--out", "out"],
+        ["merge", "plan", "--out", "out"],
     ):
         done = run_here(["shard", *words], capfd)
         assert done.code == 0, done.err

@@ -90,7 +90,7 @@ def test_centering_keeps_constant_features_at_zero_and_the_spread_of_others(dtyp
 
 def test_an_engine_reads_ahead_within_the_matrix_and_counts_every_feature() -> None:
     X = matrix()
-    passes = PassList([], M)
+    passes = PassList(M)
     source = ArraySource(X)
     running = Engine(source, ThreadExecutor(2), np.dtype("f8"), 8, passes)
     spans = [span for span, _ in running.run(lambda block: None)]

@@ -16,7 +16,7 @@ from sfs_cli.graph.neighbors import find_neighbors
 from sfs_cli.graph.pca import reduced, reduction_of
 from sfs_cli.options import RankConfig
 from sfs_cli.options.graph import GraphOptions
-from sfs_cli.run.passes import graph_asked
+from sfs_cli.run.needs import graph_asked
 from tests.making import make_run
 from tests.oracles import components as oracle
 from tests.oracles import similarities

@@ -1,7 +1,4 @@
-"""What a run needs, which sample graph it makes, and the passes that it is made of.
-
-Every pass is declared once, here or beside the code that makes it, and is named by that code.
-"""
+"""What a run needs, and which sample graph it makes."""
 
 from __future__ import annotations
 
@@ -12,12 +9,9 @@ from typing import Any
 import numpy as np
 
 from sfs_cli.catalog import METHODS
-from sfs_cli.compute.passes import Pass, PassList
-from sfs_cli.features import FEATURES, steps_of
+from sfs_cli.features import FEATURES
 from sfs_cli.features.also import others
-from sfs_cli.graph.build import coordinate_passes, graph_passes
 from sfs_cli.logs import Messages
-from sfs_cli.methods.centered_matrix import is_held
 from sfs_cli.options import RankConfig
 from sfs_cli.options.graph import (
     DENSE_SAMPLES,
@@ -26,25 +20,18 @@ from sfs_cli.options.graph import (
     GraphOptions,
 )
 from sfs_cli.options.source import KINDS
-from sfs_cli.store.prepared import COUNTING, fitting_passes
-from sfs_cli.store.transforms import parse
 
 GRAPHS_OF_FILES = ("obsp:connectivities", "obsm:X_pca")
 """What is used of an AnnData file where it is there, the first of them: as scanpy names them."""
-SCORES = Pass("scores", "score")
-SIMPLE, SOLVED = 30, 16
-"""Columns that cost as much as what is done to a feature to score it, without a graph; and those
-that a solver multiplies the matrix with in a pass."""
-TESTED, PERMUTED, DENSE_PERMUTED = 3, 250, 0.25
-"""Times that a score costs with its p-value; and columns that a permutation costs, most of it for
-the shuffling, and with a dense graph for each sample, as most features stop early."""
+SCORES = "scores"
+"""What the pass of the scores is made for, as run.json has it."""
 WITHOUT_EACH = ", without each source"
 """What passes of this part of a run are made for, after their purpose; others depend on names."""
 
 
 @dataclass(frozen=True)
 class Shape:
-    """What the passes and the memory of a run depend on, beside its configuration."""
+    """What the memory of a run depends on, beside its configuration."""
 
     n: int  # samples in use
     m: int  # features
@@ -54,76 +41,6 @@ class Shape:
     parts: Mapping[str, int] = field(default_factory=dict)
     coordinates: int | None = None  # of a sample, where the graph is made of some
     classes: int = 0  # of the labels
-
-
-def pass_list(config: RankConfig, shape: Shape) -> PassList:
-    """List the passes of a run in their order."""
-    passes = scoring_passes(config, shape)
-    for step in steps_of(config):
-        passes += step.passes(shape)
-    return PassList(passes, shape.m)
-
-
-def passes_of(passes: list[Pass], whose: str) -> list[Pass]:
-    """Return the same passes for a part of the run, which ends their purpose."""
-    return [each.of(whose) for each in passes]
-
-
-def scoring_passes(config: RankConfig, shape: Shape) -> list[Pass]:
-    """Return the passes until the features have scores."""
-    for step in steps_of(config):
-        if (own := step.scoring_passes(shape)) is not None:
-            return own
-    return [*fitting(config, shape), *ranking_passes(config, shape)]
-
-
-def fitting(config: RankConfig, shape: Shape) -> list[Pass]:
-    """Return the passes for filters and steps that need some of all features."""
-    steps = fitting_passes(parse(config.transform), shape.n, shape.m, shape.memory)
-    return [COUNTING, *steps] if config.min_count is not None else steps
-
-
-def ranking_passes(config: RankConfig, shape: Shape) -> list[Pass]:
-    """Return the passes of one ranking: of its sample graph, and of its method."""
-    return [*passes_of_graph(config, shape), *passes_of_method(config, shape)]
-
-
-def passes_of_graph(config: RankConfig, shape: Shape) -> list[Pass]:
-    """Return the passes of a sample graph, where one is needed."""
-    if "graph" not in needed(config):
-        return []
-    options = graph_asked(config, shape.n)
-    if shape.coordinates is not None:
-        return coordinate_passes(options, shape.n, shape.m, shape.coordinates)
-    return graph_passes(options, shape.n, shape.m, shape.stored)
-
-
-def passes_of_method(config: RankConfig, shape: Shape) -> list[Pass]:
-    """Return the passes of a method, once its graph is there."""
-    found = [method_pass(config, shape.n, shape.m, shape.memory)]
-    if config.scorer == "sselect" and config.method_options()["variant"] == "cut-value":
-        from sfs_cli.methods.sselect import TO_CHOOSE
-
-        return [replace(TO_CHOOSE, columns=found[0].columns), *found]
-    return found
-
-
-def method_pass(config: RankConfig, n: int, m: int, memory: int) -> Pass:
-    """Return the passes of the scores, or of a solver."""
-    method = METHODS[config.scorer]
-    if not method.iterative:
-        of_graph = n if is_dense(config, n) else 0
-        columns: float = SIMPLE + of_graph
-        if config.pvalues is not None:
-            columns *= TESTED
-            columns += (PERMUTED + DENSE_PERMUTED * of_graph) * config.permutations
-        return replace(SCORES, columns=columns)
-    solving = Pass(method.title, "solve", sharing="merge", columns=SOLVED)
-    if method.passes.isdigit():
-        return replace(solving, times=int(method.passes))
-    if is_held(n, m, memory):
-        return replace(solving, times=method.first_passes)
-    return replace(solving, times=method.typical_passes, exact=False)
 
 
 def needed(config: RankConfig, *, beside: bool = True) -> set[str]:
