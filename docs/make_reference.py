@@ -40,7 +40,7 @@ SHEETS = (
 SHEET_VERBS = ("shard init", "select", "evaluate", "fuse", "report")
 GIVEN_BY_WORKFLOWS = {
     *("--memory", "--threads", "--shards", "--out", "--prefix", "--force", "--matrix", "--list"),
-    *("--log-file", "--scratch", "--json", "--dry-run", "--help-all", "--strict-inputs"),
+    *("--log-file", "--scratch", "--json", "--help-all", "--strict-inputs"),
     *("--write-matrix", "--figures", "--figure-format"),
 }
 """Options that are no part of what a row asks for, or write files that no rule or task hands on."""

@@ -150,13 +150,9 @@ class PlanFacts(TypedDict):
 
 
 class PassFacts(TypedDict):
-    """Passes of one purpose: planned, made, and the features that they read."""
+    """Passes of one purpose: how many were made, and the features that they read."""
 
     purpose: str
-    kind: str
-    of_matrix: bool
-    planned: int
-    exact: bool
     executed: int
     features: int
 
@@ -368,26 +364,18 @@ def describe_input(path: Path) -> dict[str, Any]:
     A store is known by its manifest, which holds the digests of its files; what it was made of is
     its ``source``.
     """
-    from sfs_cli.io.files.atomic import describe
+    from sfs_cli.io.files.atomic import describe, size_and_time
     from sfs_cli.store.disk import NAME as MANIFEST
     from sfs_cli.store.disk import is_store
 
     if not is_store(path):
         return describe(path)
-    found = describe(path / MANIFEST) | {"path": str(path), "bytes": input_bytes(path)}
+    size, _ = size_and_time(path)
+    found = describe(path / MANIFEST) | {"path": str(path), "bytes": size}
     source = (read_record(path / MANIFEST) or {}).get("source")
     if isinstance(source, dict) and isinstance(source.get("sha256"), str):
         found["source"] = {k: source[k] for k in ("path", "sha256", "files") if k in source}
     return found
-
-
-def input_bytes(path: Path) -> int:
-    """Return the bytes of an input, a file or a store."""
-    from sfs_cli.store.disk import is_store
-
-    if not is_store(path):
-        return path.stat().st_size
-    return sum(p.stat().st_size for p in path.iterdir() if p.is_file())
 
 
 def fingerprint(options: dict[str, Any], inputs: Sequence[Mapping[str, Any]]) -> str:

@@ -109,7 +109,7 @@ def make_engine(
     nonzeros: bool = False,
     block_size: int | None = None,
     threads: int = 1,
-    checkpoints: Any = None,
+    parts: Any = None,
     **preparation: Any,
 ) -> Engine:
     """Return passes over samples x features, prepared by the options of `PreparedMatrix`."""
@@ -119,7 +119,7 @@ def make_engine(
         ThreadExecutor(threads),
         DOUBLE,
         block_size,
-        checkpoints=checkpoints,
+        parts=parts,
         nonzeros=nonzeros,
     )
     source.fit(engine)

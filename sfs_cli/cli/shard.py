@@ -47,13 +47,7 @@ def command() -> None:
     metavar="N",
     help="Number of shards.",
 )
-@own(
-    "--dry-run",
-    section="Running",
-    is_flag=True,
-    help="Check the options, the inputs and PLAN, print the fingerprint of the ranking, and stop.",
-)
-def init(config: RankConfig, messages: Messages, plan: str, shards: int, dry_run: bool) -> None:
+def init(config: RankConfig, messages: Messages, plan: str, shards: int) -> None:
     """Read MATRIX and the other inputs of `sfs rank`, and make the folder PLAN for the shards.
 
     It takes the options of `sfs rank`. Every shard must be able to read and write PLAN.
@@ -64,7 +58,7 @@ def init(config: RankConfig, messages: Messages, plan: str, shards: int, dry_run
     """
     from sfs_cli.run.shards import init as make
 
-    write_stdout(make(plan, config, shards, messages, force=config.force, dry=dry_run))
+    make(plan, config, shards, messages, force=config.force)
 
 
 @command.command(cls=Command, verb="shard run", config=None, short_help="Compute one shard.")

@@ -31,7 +31,7 @@ from sfs_cli.errors import (
     reason_of,
 )
 from sfs_cli.features import steps_of
-from sfs_cli.io.files.atomic import refuse_dangling, replacing
+from sfs_cli.io.files.atomic import refuse_dangling, replacing, size_and_time
 from sfs_cli.io.matrix.base import is_anndata
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig, parse_source
@@ -51,7 +51,7 @@ VERSION = 5
 MAX_SHARDS = 10_000
 _AGAIN = "make the plan again: sfs shard init --force"
 _SHARD = re.compile(r"(\d+)(?:-of-(\d+))?")
-_FACTS = ("shards", "inputs", "fingerprint", "home")
+_FACTS = ("shards", "inputs", "times", "fingerprint", "home")
 """What ``plan.json`` holds of a `ShardPlan` as it is."""
 _PATHS = {"out", "write_h5ad", "weights_out", "scratch"}
 
@@ -67,6 +67,7 @@ class ShardPlan:
     config: RankConfig  # as it was given
     shards: int
     inputs: list[InputFile]  # with digests
+    times: list[int]  # when each was changed last, in nanoseconds
     fingerprint: str
     home: str  # the folder that paths are relative to
 
@@ -106,12 +107,16 @@ class ShardPlan:
 
     def check_inputs(self) -> None:
         """Refuse inputs that have changed since the plan was made."""
-        for known in self.inputs:
+        for known, time in zip(self.inputs, self.times, strict=True):
             path = Path(known["path"])
             if known["role"] == "matrix" and not is_store(path) and not self._reads_graph():
                 continue  # the plan has its own copy
             try:
-                same = provenance.input_bytes(path) == known["bytes"]
+                size, changed = size_and_time(path)
+                # a copy has another time: what it holds decides, and is read for that alone
+                same = size == known["bytes"] and (
+                    changed == time or provenance.describe_input(path)["sha256"] == known["sha256"]
+                )
             except OSError as error:
                 raise InputError(
                     f"{path} cannot be read: {reason_of(error)}",
@@ -197,38 +202,22 @@ def _unreadable(file: Path, error: Exception) -> InputError:
 # sfs shard init
 
 
-def init(
-    target: str,
-    config: RankConfig,
-    shards: int,
-    messages: Messages,
-    *,
-    force: bool,
-    dry: bool = False,
-) -> str:
-    """Make the plan of a ranking by shards, in the folder `target`.
-
-    With `dry` nothing is made: what is refused without looking into the matrix is refused, and the
-    fingerprint, by which a script tells the result of another ranking, is returned as a line.
-    """
+def init(target: str, config: RankConfig, shards: int, messages: Messages, *, force: bool) -> None:
+    """Make the plan of a ranking by shards, in the folder `target`."""
     if not 1 <= shards <= MAX_SHARDS:
         raise UsageError(
             f"--shards {shards} is out of range", hint=f"give 1 to {MAX_SHARDS:,}", option="shards"
         )
     folder = Path(target)
-    # a run of a shard may hold the plan: what is only looked at needs no claim
-    claim = contextlib.nullcontext() if dry else claimed(folder, messages, option="PLAN")
-    with claim as lock:
+    with claimed(folder, messages, option="PLAN"):
         inputs = describe_inputs(config)
+        times = [size_and_time(Path(each["path"]))[1] for each in inputs]
         fingerprint = provenance.fingerprint(config.result_options(), inputs)
         home = str(Path.cwd())
-        plan = ShardPlan(folder.absolute(), config, shards, inputs, fingerprint, home)
-        known = _is_there(folder, plan, force)
-        if lock is None:
-            return f"{fingerprint}\n"
-        if known:
+        plan = ShardPlan(folder.absolute(), config, shards, inputs, times, fingerprint, home)
+        if _is_there(folder, plan, force):
             tell_up_to_date(folder, messages, [folder / NAME])
-            return ""
+            return
         with replacing(folder) as begun:
             (begun / plan.place).mkdir(parents=True)
             _rehearse(plan, begun, messages)
@@ -238,7 +227,6 @@ def init(
         f"next: sfs shard run {folder} I for I = 1 to {shards}, again for each pass (sfs shard "
         f"status {folder}); then sfs shard merge {folder} --out DIR, which makes what is missing"
     )
-    return ""
 
 
 def _is_there(folder: Path, plan: ShardPlan, force: bool) -> bool:

@@ -6,9 +6,13 @@ import json
 import shutil
 from pathlib import Path
 
+import h5py
+import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 
 from tests.cli.shard_study import CASES, make_study, sfs
+from tests.making import annotated
 from tests.results import result
 from tests.running import Finished, run_here
 
@@ -114,6 +118,22 @@ def test_an_input_that_has_changed_is_refused(study, tmp_path, capfd, monkeypatc
         done = refused(capfd, 3, "shard", *words)
         assert "mirna.csv" in done.err
         assert "has changed" in done.err
+
+
+def test_the_file_of_the_graph_may_not_change(tmp_path, capfd, monkeypatch):
+    rng = np.random.default_rng(0)
+    cells = annotated(rng.random((24, 12)))
+    linked = rng.random((24, 24)) < 0.3
+    cells.obsp["connectivities"] = csr_matrix((linked | linked.T).astype(float))
+    monkeypatch.chdir(tmp_path)
+    cells.write_h5ad("c.h5ad")
+    words = ("c.h5ad", "--method", "spec", "--similarity", "obsp:connectivities")
+    sfs("shard", "init", "plan", *words, "--shards", 2)
+    with h5py.File("c.h5ad", "r+") as file:
+        values = file["obsp/connectivities/data"]
+        values[:] = rng.random(len(values))
+    for more in (("run", "plan", 1), ("merge", "plan", "--out", "out")):
+        assert "c.h5ad has changed" in refused(capfd, 3, "shard", *more).err
 
 
 def test_a_plan_of_other_versions_is_refused(tmp_path, capfd):

@@ -122,8 +122,6 @@ def test_stubs_make_the_files_of_the_outputs(name, tmp_path, env):
 def test_the_stub_of_merge_follows_the_format_of_the_plan(tmp_path, env):
     values = {"shards": "2", "args": "--format parquet"}
     made = run_task("shardinit", tmp_path / "i", INPUTS["shardinit"], env, label="stub", **values)
-    status = json.loads((made / "plain.status.json").read_text())
-    assert status["passes"][0]["missing"] == [1, 2]
     files = INPUTS["shardrun"] | {"plan": [made / "plain.plan"]}
     folder = run_task("shardmerge", tmp_path / "m", files, env, label="stub")
     assert (folder / "plain.ranking.parquet").exists()

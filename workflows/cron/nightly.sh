@@ -18,8 +18,8 @@ case $? in
     *) echo "nightly.sh: cannot lock $out.lock" >&2; exit 3 ;;
 esac
 
-rank() { # --resume goes on where a reboot or the time limit has stopped the night before
-    said=$(sfs rank --config "$config" --out "$out" --resume --time-limit 6h \
+rank() {
+    said=$(sfs rank --config "$config" --out "$out" --time-limit 6h \
         -q --log-file "$out.log" "$@" 2>&1 9>&-)
     code=$?
 }
@@ -34,7 +34,7 @@ fi
 case $code in
     0) exit 0 ;; # done, or up to date
     4) why="$out is busy, or holds other things than a ranking of sfs" ;;
-    129 | 130 | 143) why="stopped; the next night goes on" ;;
+    129 | 130 | 143) why="stopped; the next night ranks" ;;
     137) why="it needs more memory, or was killed: raise memory in $config, or free some" ;;
     3) why="bad input" ;;
     *) why="failed" ;;

@@ -3,10 +3,9 @@
 # ranking.
 # usage: submit.sh OUT SHARDS MATRIX [options of sfs rank]; SHARDS is 1 to 10000
 # Prints the ids of the jobs; the last is the one to wait for. Submitting again after a failure
-# goes on with what is there. Wrong options, another plan or result in OUT (exit code 4; the option
-# --force replaces it, and begins anew), and more than any node has are refused before anything is
-# submitted: sfs has to be on the PATH here, too, and reads the inputs once, for their digests.
-# The plan stays in OUT.plan; remove it when the ranking is there.
+# goes on with what is there. A result in OUT (exit code 4; the option --force replaces it, and begins
+# anew) and more than any node has are refused before anything is submitted; wrong options and inputs
+# end the first job, and with it the others. The plan stays in OUT.plan; remove it when the ranking is there.
 # SBATCH_PARTITION, SBATCH_ACCOUNT and their like set what sbatch is asked for, CPUS and MEM what a
 # task gets (else what rank.sbatch says, and no more CPUs than the largest node has), PASSES how
 # many arrays there are (2, which is enough for most rankings; the last job makes what is left), and
@@ -30,7 +29,7 @@ for word in "$@"; do
     case $word in
         --force) force=(--force) ;;
         # words of sfs shard init and merge that this script gives
-        --out | --out=* | --prefix | --prefix=* | --shards | --shards=* | --dry-run)
+        --out | --out=* | --prefix | --prefix=* | --shards | --shards=*)
             refuse 2 "the option $word is not one of MATRIX here" \
                 "leave it out: OUT and SHARDS come first, and files have no prefix" ;;
     esac
@@ -38,11 +37,8 @@ done
 command -v sfs > /dev/null ||
     refuse 127 "there is no sfs on the PATH" "load or activate what holds it; jobs get this PATH"
 
-# what the jobs would refuse, and the fingerprint of the ranking that is asked for
-asked=$(sfs shard init "$plan" "$@" --shards "$shards" --dry-run --quiet)
-if [ ${#force[@]} = 0 ] && [ -e "$out/run.json" ] && ! grep --quiet "\"$asked\"" "$out/run.json"; then
-    refuse 4 "$out holds another result" "give another OUT, or --force after MATRIX to replace it"
-fi
+[ ${#force[@]} != 0 ] || [ ! -e "$out/run.json" ] ||
+    refuse 4 "$out holds a result" "give another OUT, or --force after MATRIX to replace it"
 
 # a job that no node can run may wait for ever
 sizes=()
@@ -80,5 +76,5 @@ for ((round = 1; round <= ${PASSES:-2}; round++)); do
         --array="1-$shards" -- run "$plan")")
 done
 jobs+=("$(submit --job-name=sfs-merge --dependency="afterok:${jobs[-1]}" \
-    -- merge "$plan" --out "$out" --finish "${force[@]}")")
+    -- merge "$plan" --out "$out" "${force[@]}")")
 echo "${jobs[@]}"

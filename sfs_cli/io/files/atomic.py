@@ -310,3 +310,12 @@ def describe(path: Path) -> dict[str, Any]:
         size = sum(p.stat().st_size for p in files)
         return {"path": str(path), "bytes": size, "sha256": total.hexdigest()}
     return {"path": str(path), "bytes": path.stat().st_size, "sha256": sha256_file(path)}
+
+
+def size_and_time(path: Path) -> tuple[int, int]:
+    """Return the bytes of an input, a file or folder, and when it changed last, in nanoseconds."""
+    from sfs_cli.io.files.text import split_member
+
+    file = split_member(path)[0]
+    stats = [p.stat() for p in (file.rglob("*") if file.is_dir() else [file]) if not p.is_dir()]
+    return sum(s.st_size for s in stats), max((s.st_mtime_ns for s in stats), default=0)

@@ -58,19 +58,20 @@ def env(tmp_path: Path) -> dict[str, str]:
     return environment(tmp_path / "bin")
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "said"),
-    [
-        (["--method", "nonsense"], 2, "unknown value 'nonsense' of --method"),
-        (["--labels", "nothing.tsv:x"], 3, "nothing.tsv"),
-        (["--out", "elsewhere"], 2, "the option --out is not one of MATRIX here"),
-    ],
-)
-def test_wrong_options_are_refused_before_anything_is_submitted(words, code, said, env, tmp_path):
-    done = run([SUBMIT, "ranked", "2", str(MATRIX), *words], tmp_path, env)
-    assert done.returncode == code
-    assert said in done.stderr
+def test_an_option_of_the_script_is_refused_before_anything_is_submitted(env, tmp_path):
+    done = run([SUBMIT, "ranked", "2", str(MATRIX), "--out", "elsewhere"], tmp_path, env)
+    assert done.returncode == 2
+    assert "the option --out is not one of MATRIX here" in done.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bin"]
+
+
+def test_a_result_is_replaced_by_force_alone(env, tmp_path):
+    (tmp_path / "ranked").mkdir()
+    (tmp_path / "ranked" / "run.json").write_text("{}")
+    done = run([SUBMIT, "ranked", "2", str(MATRIX)], tmp_path, env)
+    assert done.returncode == 4
+    assert "ranked holds a result" in done.stderr
+    assert not (tmp_path / "jobs").exists()
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ jobs = jobs.set_index("name", drop=False)
 
 RESULTS = config["results"]
 WORK = f"{RESULTS}/shards/{{name}}"
-STATUS = f"{WORK}/status.json"
+PLAN = f"{WORK}/plan.json"
 SHARD = f"{WORK}/round-{{number}}/{{shard}}.done"
 RANKED = f"{RESULTS}/ranked/{{name}}"
 RANKING = f"{RANKED}/ranking.tsv"
@@ -239,19 +239,16 @@ def shards_done(wildcards, number):
 def needed_by_run(wildcards):
     """Return what a round waits for: the plan, and all shards of the round before.
 
-    What the plan was made of is in the status, by whose bytes Snakemake tells one plan from
-    another: the files of the shards are empty.
+    Snakemake tells one plan from another by the bytes of its copy: the files of the shards are
+    empty.
     """
     number = int(wildcards.number)
-    return [STATUS, *(shards_done(wildcards, number - 1) if number > 1 else [])]
+    return [PLAN, *(shards_done(wildcards, number - 1) if number > 1 else [])]
 
 
 def needed_by_merge(wildcards):
-    """Return what the ranking waits for: the plan, and a round for each pass over the matrix.
+    """Return what the ranking waits for: the plan, and the last round of shards.
 
-    How many there are the plan tells, where that is known beforehand; merge makes what is left.
+    What the rounds leave of the passes over the matrix is made by merge.
     """
-    status = checkpoints.init.get(name=wildcards.name).output.status
-    with status.open() as file:
-        passes = json.load(file)["passes_expected"]
-    return [status, *shards_done(wildcards, passes or config["passes"])]
+    return [PLAN, *shards_done(wildcards, config["passes"])]

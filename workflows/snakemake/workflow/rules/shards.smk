@@ -1,5 +1,5 @@
-# Scatter and gather: a plan, a round of shards for each pass over the matrix, the ranking.
-# In every round a shard makes what it can.
+# Scatter and gather: a plan, rounds of shards, the ranking. In every round a shard makes what it
+# can; merge makes what is left.
 
 
 wildcard_constraints:
@@ -8,11 +8,11 @@ wildcard_constraints:
     shard=r"\d+",
 
 
-checkpoint init:
+rule init:
     input:
         files_of,
     output:
-        status=STATUS,
+        plan=PLAN,
     log:
         f"{LOGS}/init.log",
     conda:
@@ -21,7 +21,7 @@ checkpoint init:
     resources:
         mem_mb=config["mem_mb"],
     params:
-        work=subpath(output.status, parent=True),
+        work=subpath(output.plan, parent=True),
         asked=asked_of,
         shards=shards_of,
     shell:
@@ -29,7 +29,7 @@ checkpoint init:
         "(rm -rf {params.work:q}/round-*"
         " && sfs shard init {params.work:q}/plan {params.asked:q} --shards {params.shards} --force"
         " --threads {threads} --memory {resources.mem_mib}M"
-        " && sfs shard status {params.work:q}/plan --json > {output.status:q}) 2> {log:q}"
+        " && cp {params.work:q}/plan/plan.json {output.plan:q}) 2> {log:q}"
 
 
 rule run:
@@ -73,8 +73,8 @@ rule merge:
     params:
         plan=f"{WORK}/plan",
         out=subpath(output.ranking, parent=True),
-        # some options are about the report alone, and leave the plan's status as it is
+        # some options are about the report alone, and leave the plan as it is
         asked=asked_of,
     shell:
-        "sfs shard merge {params.plan:q} --out {params.out:q} --finish --force"
+        "sfs shard merge {params.plan:q} --out {params.out:q} --force"
         " --threads {threads} --memory {resources.mem_mib}M 2> {log:q}"

@@ -4,7 +4,7 @@ include { SFS_SHARDRUN as SFS_SECOND } from '../../../modules/local/sfs/shardrun
 include { SFS_SHARDMERGE             } from '../../../modules/local/sfs/shardmerge/main'
 
 // A plan, two rounds of shards, the ranking. A round is a pass over the matrix, and most rankings
-// have one or two; merge makes what is left of others. Shards without a part have no task.
+// have one or two; merge makes what is left of others.
 workflow SHARDED {
     take:
     jobs // channel: [ val(meta), path(matrix), [ path(files) ] ]
@@ -13,41 +13,27 @@ workflow SHARDED {
     main:
     SFS_SHARDINIT(jobs, shards)
 
-    // [ meta, plan, shards with parts, passes, matrix, files ]
-    plans = SFS_SHARDINIT.out.plan
-        .join(SFS_SHARDINIT.out.status)
-        .map { meta, plan, status ->
-            def known = new groovy.json.JsonSlurper().parseText(status.text)
-            [meta, plan, known.passes[0].missing, known.passes_expected ?: 2]
-        }
-        .join(jobs)
+    // [ meta, plan, matrix, files ]
+    plans = SFS_SHARDINIT.out.plan.join(jobs)
 
     SFS_FIRST(
-        plans.flatMap { meta, plan, missing, _passes, matrix, files ->
-            missing.collect { shard -> [groupKey(meta, missing.size()), plan, [], matrix, files, 1, shard] }
+        plans.flatMap { meta, plan, matrix, files ->
+            (1..shards).collect { shard -> [groupKey(meta, shards), plan, [], matrix, files, 1, shard] }
         }
     )
     first = SFS_FIRST.out.parts.groupTuple(sort: true).map { key, parts -> [key.target, parts] }
 
-    again = plans.join(first).branch { _meta, _plan, _missing, passes, _matrix, _files, _parts ->
-        more: passes > 1
-        done: true
-    }
     SFS_SECOND(
-        again.more.flatMap { meta, plan, missing, _passes, matrix, files, parts ->
-            missing.collect { shard -> [groupKey(meta, missing.size()), plan, parts, matrix, files, 2, shard] }
+        plans.join(first).flatMap { meta, plan, matrix, files, parts ->
+            (1..shards).collect { shard -> [groupKey(meta, shards), plan, parts, matrix, files, 2, shard] }
         }
     )
     second = SFS_SECOND.out.parts.groupTuple(sort: true).map { key, parts -> [key.target, parts] }
 
     SFS_SHARDMERGE(
-        again.done
-            .map { meta, plan, _missing, _passes, matrix, files, parts -> [meta, plan, parts, matrix, files] }
-            .mix(
-                again.more.join(second).map { meta, plan, _missing, _passes, matrix, files, parts, after ->
-                    [meta, plan, parts + after, matrix, files]
-                }
-            )
+        plans.join(first).join(second).map { meta, plan, matrix, files, parts, after ->
+            [meta, plan, parts + after, matrix, files]
+        }
     )
 
     emit:

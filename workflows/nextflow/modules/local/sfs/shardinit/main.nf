@@ -11,7 +11,6 @@ process SFS_SHARDINIT {
 
     output:
     tuple val(meta), path("${prefix}.plan"), emit: plan
-    tuple val(meta), path("${prefix}.status.json"), emit: status
     tuple val("${task.process}"), val('sfs'), eval("sfs --version | sed 's/.* //'"), topic: versions, emit: versions_sfs
 
     when:
@@ -32,8 +31,6 @@ process SFS_SHARDINIT {
         --shards ${shards} \\
         ${memory} \\
         --threads ${task.cpus}
-
-    sfs shard status '${prefix}.plan' --json > '${prefix}.status.json'
     """
 
     stub:
@@ -44,7 +41,5 @@ process SFS_SHARDINIT {
     """
     mkdir -p '${prefix}.plan/parts'
     echo '{"format": "${format}"}' > '${prefix}.plan/plan.json'
-    printf '{"passes_expected": 2, "passes": [{"missing": [%s]}]}\\n' "\$(seq -s, 1 ${shards})" \\
-        > '${prefix}.status.json'
     """
 }

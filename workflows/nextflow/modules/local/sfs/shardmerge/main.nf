@@ -34,7 +34,6 @@ process SFS_SHARDMERGE {
 
     sfs shard merge \\
         work \\
-        --finish \\
         ${args} \\
         ${memory} \\
         --threads ${task.cpus} \\
