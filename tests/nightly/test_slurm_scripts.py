@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 
 import pytest
@@ -22,7 +23,7 @@ from tests.docs.workflows.test_slurm_scripts import SUBMIT
 env = plain.env
 
 
-def test_arrays_make_the_bytes_of_one_run_and_no_more_when_submitted_again(env, tmp_path):
+def test_arrays_make_the_bytes_of_one_run_and_a_result_is_not_made_again(env, tmp_path):
     command = [SUBMIT, "ranked", "2", str(MATRIX), *BLOCKS]
     done = run(command, tmp_path, env | {"SLURM_ARRAY_TASK_ID": "2"})  # a task may submit
     assert done.returncode == 0, done.stderr
@@ -30,34 +31,32 @@ def test_arrays_make_the_bytes_of_one_run_and_no_more_when_submitted_again(env, 
     assert (tmp_path / "jobs").read_text() == "ok\n" * 4
     assert contents(tmp_path / "ranked") == ranked(tmp_path / "plain", BLOCKS, env)
 
-    made = (tmp_path / "ranked" / "ranking.tsv").stat().st_ino
-    again = run(command, tmp_path, env | {"PASSES": "1"})
-    assert (tmp_path / "jobs").read_text() == "ok\n" * 7, again.stderr
-    assert (tmp_path / "ranked" / "ranking.tsv").stat().st_ino == made
+    assert run(command, tmp_path, env).returncode == 4
+    assert (tmp_path / "jobs").read_text() == "ok\n" * 4
 
 
-def test_another_result_is_refused_before_anything_is_submitted(env, tmp_path):
-    jobs = tmp_path / "jobs"
+def test_the_same_command_goes_on_with_the_parts_that_are_there(env, tmp_path):
     command = [SUBMIT, "ranked", "2", str(MATRIX), *BLOCKS]
     assert run(command, tmp_path, env).returncode == 0
-    other = [*command, "--method", "variance"]
-    for _ in ("with the plan of the result", "without"):
-        refused = run(other, tmp_path, env)
-        assert refused.returncode == 4
-        assert "--force" in refused.stderr
-        assert len(jobs.read_text().split()) == 4
-        if (tmp_path / "ranked.plan").exists():
-            (tmp_path / "ranked.plan").rename(tmp_path / "kept")
-    assert not (tmp_path / "ranked.plan").exists()
-    assert run(command, tmp_path, env).returncode == 0  # its own result needs no plan
-    assert jobs.read_text() == "ok\n" * 8
-
-    done = run([*other, "--force"], tmp_path, env)
+    shutil.rmtree(tmp_path / "ranked")
+    lost, kept, *_ = sorted((tmp_path / "ranked.plan" / "parts").glob("*/pass-*.npz"))
+    lost.unlink()
+    made = kept.stat().st_mtime_ns
+    done = run(command, tmp_path, env | {"PASSES": "1"})
     assert done.returncode == 0, done.stderr
-    assert jobs.read_text() == "ok\n" * 12
+    assert contents(tmp_path / "ranked") == ranked(tmp_path / "plain", BLOCKS, env)
+    assert lost.exists()
+    assert kept.stat().st_mtime_ns == made
+
+
+def test_another_result_is_replaced_by_force(env, tmp_path):
+    command = [SUBMIT, "ranked", "2", str(MATRIX), *BLOCKS]
+    assert run(command, tmp_path, env).returncode == 0
+    done = run([*command, "--method", "variance", "--force"], tmp_path, env)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "jobs").read_text() == "ok\n" * 8
     whole = ranked(tmp_path / "plain", [*BLOCKS, "--method", "variance"], env)
     assert contents(tmp_path / "ranked") == whole
-    assert run(command, tmp_path, env).returncode == 4
 
 
 def test_nothing_is_merged_after_a_failure(env, tmp_path):
