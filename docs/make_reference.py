@@ -258,7 +258,7 @@ CODES = {
     ExitCode.BUG: "a bug in sfs",
     ExitCode.USAGE: "invalid options",
     ExitCode.BAD_INPUT: "invalid input, or an output that cannot be written",
-    ExitCode.OUTPUT_EXISTS: "the output holds another result, or another run is writing it",
+    ExitCode.OUTPUT_EXISTS: "the output holds another result",
     ExitCode.NOT_CONVERGED: "did not converge, with `--on-no-convergence error`",
     ExitCode.MISSING_EXTRA: "an optional extra is missing",
     ExitCode.HUNG_UP: "stopped by SIGHUP (the terminal was closed); `nohup` keeps it away",

@@ -113,10 +113,6 @@ class OutputExistsError(SfsError):
     exit_code = ExitCode.OUTPUT_EXISTS
 
 
-class OutputBusyError(OutputExistsError):
-    """Another run is writing this output."""
-
-
 class NotConvergedError(SfsError):
     """A solver did not converge, and the user asked for an error in that case."""
 

@@ -63,7 +63,4 @@ def _end(number: int, seconds: float) -> None:
     with suppress(OSError):
         line = f"{why}; what was being computed did not stop within {seconds:g} s\n"
         os.write(2, line.encode())
-    # if it was not imported there is no scratch folder, and nothing should be imported now
-    if (scratch := sys.modules.get("sfs_cli.io.files.scratch")) is not None:
-        scratch.remove_scratch()
     os._exit(code)

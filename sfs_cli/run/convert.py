@@ -10,7 +10,7 @@ from typing import Any
 from sfs_cli.compute.memory import format_size
 from sfs_cli.display import shown
 from sfs_cli.errors import OutputExistsError, UsageError
-from sfs_cli.io.files.atomic import refuse_dangling, replacing
+from sfs_cli.io.files.atomic import check_writable, refuse_dangling, replacing
 from sfs_cli.io.files.read_limits import reading_within
 from sfs_cli.io.files.sniff import examine
 from sfs_cli.io.files.text import split_member
@@ -23,7 +23,7 @@ from sfs_cli.run import inputs
 from sfs_cli.run.columns import warn_of_columns
 from sfs_cli.run.config import input_files
 from sfs_cli.run.memory import memory_budget, thread_count
-from sfs_cli.run.outputs import claimed, describe_files, tell_up_to_date
+from sfs_cli.run.outputs import describe_files, tell_up_to_date
 from sfs_cli.store.disk import NAME as MANIFEST
 from sfs_cli.store.disk import check_store, is_store, read_manifest
 
@@ -74,19 +74,19 @@ def convert(
         source["collapse"] = [config.collapse, *known]
     if config.pseudobulk is not None:
         source["pseudobulk"] = [config.pseudobulk, config.least_cells]
-    with claimed(store, messages, option="STORE"):
-        if _is_done(store, source, config):
-            tell_up_to_date(store, messages, [store / MANIFEST])
-            return
-        memory = memory_budget(config)
-        with reading_within(memory), replacing(store) as partial:
-            partial.mkdir()
-            if counts:
-                options = ReadOptions(dtype=inputs.storage_dtype(config).name)
-                reader = SamplesReader(paths, column, options)
-                opened = inputs.load(config, [], memory, partial, messages, source, reader)
-            else:
-                opened, _ = inputs.load_with_labels(config, memory, partial, messages, source)
+    check_writable(store, "STORE")
+    if _is_done(store, source, config):
+        tell_up_to_date(store, messages, [store / MANIFEST])
+        return
+    memory = memory_budget(config)
+    with reading_within(memory), replacing(store) as partial:
+        partial.mkdir()
+        if counts:
+            options = ReadOptions(dtype=inputs.storage_dtype(config).name)
+            reader = SamplesReader(paths, column, options)
+            opened = inputs.load(config, [], memory, partial, messages, source, reader)
+        else:
+            opened, _ = inputs.load_with_labels(config, memory, partial, messages, source)
     matrix = opened.matrix
     warn_of_columns(matrix, messages)
     size = sum(f["bytes"] for f in read_manifest(store).files.values())

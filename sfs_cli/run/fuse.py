@@ -11,7 +11,7 @@ from sfs_cli.display import shown
 from sfs_cli.errors import InputError, OutputExistsError, UsageError, counted, located, nearest
 from sfs_cli.features import steps_of
 from sfs_cli.graph.similarity import SparseSimilarity
-from sfs_cli.io.files.atomic import OutputFolder, finish, refuse_folders, sha256_file
+from sfs_cli.io.files.atomic import OutputFolder, check_writable, refuse_folders, sha256_file
 from sfs_cli.io.knowledge.similarity import FORMATS, write_similarity
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
@@ -21,7 +21,6 @@ from sfs_cli.run.guards import guard_labels, guard_raw, guard_sources
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.outputs import (
     check_stores,
-    claimed,
     describe_inputs,
     describe_output,
     json_bytes,
@@ -40,53 +39,51 @@ def run(
     path = Path(target)
     record = path.with_name(path.name + provenance.BESIDE)
     _check_target(config, path)
-    with claimed(path, messages, beside={"--out": record}):
-        refuse_folders((path, record))
-        finish(path.parent, record.name, path.name)
-        described = describe_inputs(config)
-        wanted = provenance.fingerprint(config.result_options() | {"key": key}, described)
-        known = _up_to_date(path, record, wanted)
-        if known is not None and not config.force:
-            check_stores(described, config.threads)
-            tell_up_to_date(path, messages, [record])
-            return json_bytes(known, as_json)
-        if path.exists() and not config.force:
-            raise OutputExistsError(f"{path} exists", hint="give another name, or --force")
-        with loaded(config, messages) as loaded_run:
-            fused, S, samples = fuse_sources(loaded_run)
-            in_file = loaded_run.matrix.matrix.n_samples
-            design = loaded_run.design
-        if path.suffix == ".h5ad" and len(samples) != in_file:
-            raise InputError(
-                f"the similarity is between {len(samples):,} of the {in_file:,} samples of the "
-                "h5ad",
-                where=str(path),
-                hint="give an output with the suffix .npz, .parquet or .tsv",
-            )
-        with OutputFolder(path.parent, path.name) as out:
-            staged = out.file(path.name)
-            with located(str(path)):
-                if path.suffix == ".h5ad":
-                    from sfs_cli.io.matrix.h5ad_copy import write_obsp
+    check_writable(path, "--out")
+    refuse_folders((path, record))
+    described = describe_inputs(config)
+    wanted = provenance.fingerprint(config.result_options() | {"key": key}, described)
+    known = _up_to_date(path, record, wanted)
+    if known is not None and not config.force:
+        check_stores(described, config.threads)
+        tell_up_to_date(path, messages, [record])
+        return json_bytes(known, as_json)
+    if path.exists() and not config.force:
+        raise OutputExistsError(f"{path} exists", hint="give another name, or --force")
+    with loaded(config, messages) as loaded_run:
+        fused, S, samples = fuse_sources(loaded_run)
+        in_file = loaded_run.matrix.matrix.n_samples
+        design = loaded_run.design
+    if path.suffix == ".h5ad" and len(samples) != in_file:
+        raise InputError(
+            f"the similarity is between {len(samples):,} of the {in_file:,} samples of the h5ad",
+            where=str(path),
+            hint="give an output with the suffix .npz, .parquet or .tsv",
+        )
+    with OutputFolder(path.parent) as out:
+        staged = out.file(path.name)
+        with located(str(path)):
+            if path.suffix == ".h5ad":
+                from sfs_cli.io.matrix.h5ad_copy import write_obsp
 
-                    write_obsp(Path(config.matrix), staged, key, S)
-                else:
-                    write_similarity(staged, S, samples)
-            made = {
-                "command": ["sfs", *map(shown, sys.argv[1:])],
-                "samples": len(samples),
-                **fused.facts(),
-                "covariates": {}
-                if design is None
-                else {"columns": design.columns, "rank": design.rank},
-                "warnings": list(messages.warnings),
-                "versions": provenance.versions(),
-                "outputs": {path.name: describe_output(staged)},
-                "fingerprint": wanted,
-                "inputs": described,
-            }
-            out.file(record.name).write_text(provenance.dumps(made), encoding="utf-8")
-            out.commit(last=record.name)
+                write_obsp(Path(config.matrix), staged, key, S)
+            else:
+                write_similarity(staged, S, samples)
+        made = {
+            "command": ["sfs", *map(shown, sys.argv[1:])],
+            "samples": len(samples),
+            **fused.facts(),
+            "covariates": {}
+            if design is None
+            else {"columns": design.columns, "rank": design.rank},
+            "warnings": list(messages.warnings),
+            "versions": provenance.versions(),
+            "outputs": {path.name: describe_output(staged)},
+            "fingerprint": wanted,
+            "inputs": described,
+        }
+        out.file(record.name).write_text(provenance.dumps(made), encoding="utf-8")
+        out.commit(last=record.name)
     messages.note(f"wrote {path}: {counted(len(samples), 'sample')}")
     return json_bytes(made, as_json)
 

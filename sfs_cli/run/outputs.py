@@ -23,7 +23,6 @@ from sfs_cli.compute.memory import peak_resident
 from sfs_cli.display import shown
 from sfs_cli.errors import (
     InputError,
-    OutputBusyError,
     OutputExistsError,
     UsageError,
     counts_text,
@@ -34,14 +33,11 @@ from sfs_cli.errors import (
 from sfs_cli.io.files.atomic import (
     OutputFolder,
     check_writable,
-    finish,
     refuse_dangling,
     refuse_folders,
-    remove_partial,
     replacing,
     sha256_file,
 )
-from sfs_cli.io.files.lock import Lock, output_lock
 from sfs_cli.io.files.sniff import Kind, recognize
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
@@ -72,70 +68,6 @@ Tables = dict[str, bytes]
 """The contents of files, by their names."""
 Writers = dict[str, Callable[[Path], object]]
 """What writes each file of a result, by their names."""
-
-
-@contextmanager
-def claimed(
-    output: Path,
-    messages: Messages,
-    *,
-    prefix: str | None = None,
-    beside: Mapping[str, Path] | None = None,
-    option: str = "--out",
-) -> Iterator[Lock]:
-    """Hold an output, a file or folder, for this run alone; clean up after runs that were killed.
-
-    Results of one folder with different prefixes do not wait for each other. Files that a killed
-    run had completed are put in their places; the rest is removed, what was begun of another output
-    where that is in the folder of the lock. `beside` are other files that the run will write, by
-    their flags, and `option` names the output in messages. Raises OutputBusyError
-    when another run is writing one of them, InputError when one cannot be written.
-    """
-    check_writable(output, option)
-    place, name = place_of(output, prefix), _name_of(prefix)
-    with output_lock(place, option) as lock, claimed_beside(beside or {}):
-        if lock.stale is not None:
-            messages.note(
-                f"{place}: removed the leftovers of an interrupted run "
-                f"(process {lock.stale.get('pid')} on {lock.stale.get('host')})"
-            )
-        real = Path(os.path.realpath(place))
-        remove_partial(real.parent, real.name)
-        held = [os.path.realpath(path) for path in (beside or {}).values()]
-        here = os.path.realpath(lock.path.parent)
-        for announced in lock.left:
-            left = Path(os.path.realpath(announced))
-            if str(left) not in held and str(left.parent) == here:
-                # this run does not write it; another may, and what it has begun stays
-                with suppress(OutputBusyError, InputError), output_lock(left):
-                    remove_partial(left.parent, left.name)
-        if output.is_dir():
-            finish(output, provenance.NAME, name)
-        yield lock
-
-
-@contextmanager
-def claimed_beside(files: Mapping[str, Path]) -> Iterator[None]:
-    """Hold files, by their flags, for this run alone, and remove what killed runs have left."""
-    with ExitStack() as stack:
-        for option, path in files.items():
-            check_writable(path, option)
-            stack.enter_context(output_lock(path, option))
-            remove_partial(path.parent, path.name)
-        yield
-
-
-def place_of(output: Path, prefix: str | None) -> Path:
-    """Return the path by which a result is locked.
-
-    It is the output, or the record of a result that has a prefix: others may be in the same folder.
-    """
-    return output if prefix is None else output / _name_of(prefix)
-
-
-def _name_of(prefix: str | None) -> str:
-    """Return what tells a result from the others of its folder."""
-    return "" if prefix is None else named(prefix, provenance.NAME)
 
 
 def check_json_option(out: str | None, as_json: bool) -> None:
@@ -315,7 +247,7 @@ def write_result(
     """
     before = provenance.unchanged_outputs(folder, prefix)
     run_json = named(prefix, provenance.NAME)
-    with OutputFolder(folder, _name_of(prefix)) as out, ThreadPoolExecutor(1) as beside:
+    with OutputFolder(folder) as out, ThreadPoolExecutor(1) as beside:
         digests = {}
         for name, write in files.items():
             path = out.file(named(prefix, name))
@@ -359,13 +291,11 @@ class Beside:
     partial: Path | None = None  # where to write it, while it is being made
 
     @contextmanager
-    def written(
-        self, force: bool, lock: Lock | None = None, record: Mapping[str, Any] | None = None
-    ) -> Iterator[None]:
+    def written(self, force: bool, record: Mapping[str, Any] | None = None) -> Iterator[None]:
         """Let the file be written to `partial`; it takes its name when the block is done.
 
-        One that would replace other things is refused; the lock is told of it. What the record of
-        the result tells of is replaced without `force`: it is of a run that was killed.
+        One that would replace other things is refused. What the record of the result tells of is
+        replaced without `force`: it is of a run that was killed.
         """
         option, path = flag(self.option), self.path
         check_writable(path, option)
@@ -380,8 +310,6 @@ class Beside:
         if path.exists() and not force and not are_as_written({option: path}, record):
             hint = "give another name, or --force"
             raise OutputExistsError(f"{option} {path} exists", hint=hint, option=option)
-        if lock is not None:
-            lock.leaves(path.absolute())
         with replacing(path) as self.partial:
             yield
 
@@ -428,7 +356,7 @@ def make_result(
         need_extra("xlsxwriter", "excel", "--format xlsx needs XlsxWriter")  # before it is made
     others = {flag(each.option): each.path for each in beside}
     if config.out is None:
-        with claimed_beside(others), ExitStack() as stack:
+        with ExitStack() as stack:
             for each in beside:
                 stack.enter_context(each.written(config.force))
             made = make()
@@ -437,7 +365,10 @@ def make_result(
     out = Path(config.out)
     if options is None:
         options = config.result_options()
-    with claimed(out, messages, prefix=config.prefix, beside=others) as lock, ExitStack() as stack:
+    check_writable(out, "--out")
+    for option, path in others.items():
+        check_writable(path, option)
+    with ExitStack() as stack:
         with messages.progress("checking inputs", None):
             described = describe()
         fingerprint, record = provenance.fingerprint(options, described), None
@@ -449,7 +380,7 @@ def make_result(
                 tell_up_to_date(out, messages, (*others.values(), *there))
                 return json_bytes(record, as_json)
         for each in beside:
-            stack.enter_context(each.written(config.force, lock, record))
+            stack.enter_context(each.written(config.force, record))
         made = make()
         facts = {
             "command": ["sfs", *map(shown, sys.argv[1:])],

@@ -31,7 +31,7 @@ from sfs_cli.features.enrichment.step import given_sets, tested_sets
 from sfs_cli.features.significance.split import part_of_counts
 from sfs_cli.graph.groups import read_groups
 from sfs_cli.graph.spectral import Spectrum
-from sfs_cli.io.files.atomic import replacing
+from sfs_cli.io.files.atomic import check_writable, replacing
 from sfs_cli.io.files.table import NULL_TOKENS, TextTable
 from sfs_cli.io.files.text import text_suffix
 from sfs_cli.io.results.rankings import read_rank_table
@@ -93,30 +93,30 @@ def run(config: ReportConfig, messages: Messages) -> None:
         raise InputError(
             f"--out {target} is a folder", hint="give the name of a file, such as page.html"
         )
-    with outputs.claimed(held[0], messages, option=held[1]):
-        data = data_of(made, result, messages, config.sets)
-        files = {target: shown(render(data)).encode()} if alone is None else {}
-        if config.figures is not None:
-            drawn = figures_of(data)
-            if boxes := without_glyph(drawn):
-                messages.note(
-                    f"the font of the figures lacks {listed(boxes)}: pdf and png show boxes, and "
-                    "in svg the fonts of the viewer are taken"
-                )
-            made_of = figure_files(drawn, config.figure_format or DEFAULT_FORMATS)
-            files |= {Path(config.figures) / name: content for name, content in made_of.items()}
-        changed = [p for p in files if not p.is_file() or p.read_bytes() != files[p]]
-        for path in changed:
-            if path.exists() and not config.force:
-                option, what = ("out", "page") if path == target else ("figures", "figure")
-                raise OutputExistsError(
-                    f"{path} exists, and is another {what}",
-                    hint=f"give another --{option}, or replace it with --force",
-                    option=option,
-                )
-        for path in changed:
-            with replacing(path) as partial:
-                partial.write_bytes(files[path])
+    check_writable(*held)
+    data = data_of(made, result, messages, config.sets)
+    files = {target: shown(render(data)).encode()} if alone is None else {}
+    if config.figures is not None:
+        drawn = figures_of(data)
+        if boxes := without_glyph(drawn):
+            messages.note(
+                f"the font of the figures lacks {listed(boxes)}: pdf and png show boxes, and "
+                "in svg the fonts of the viewer are taken"
+            )
+        made_of = figure_files(drawn, config.figure_format or DEFAULT_FORMATS)
+        files |= {Path(config.figures) / name: content for name, content in made_of.items()}
+    changed = [p for p in files if not p.is_file() or p.read_bytes() != files[p]]
+    for path in changed:
+        if path.exists() and not config.force:
+            option, what = ("out", "page") if path == target else ("figures", "figure")
+            raise OutputExistsError(
+                f"{path} exists, and is another {what}",
+                hint=f"give another --{option}, or replace it with --force",
+                option=option,
+            )
+    for path in changed:
+        with replacing(path) as partial:
+            partial.write_bytes(files[path])
     if not changed:
         outputs.tell_up_to_date(next(iter(files)), messages)
     else:

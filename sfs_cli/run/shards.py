@@ -31,7 +31,7 @@ from sfs_cli.errors import (
     reason_of,
 )
 from sfs_cli.features import steps_of
-from sfs_cli.io.files.atomic import refuse_dangling, replacing, size_and_time
+from sfs_cli.io.files.atomic import check_writable, refuse_dangling, replacing, size_and_time
 from sfs_cli.io.matrix.base import is_anndata
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig, parse_source
@@ -40,7 +40,7 @@ from sfs_cli.provenance import InputFile
 from sfs_cli.run import inputs as matrices
 from sfs_cli.run.inputs import Opened
 from sfs_cli.run.load import Shared, loaded
-from sfs_cli.run.outputs import claimed, describe_inputs, tell_up_to_date
+from sfs_cli.run.outputs import describe_inputs, tell_up_to_date
 from sfs_cli.run.rank import run, score
 from sfs_cli.run.time_limit import time_limit
 from sfs_cli.store.disk import is_store, open_store
@@ -209,19 +209,19 @@ def init(target: str, config: RankConfig, shards: int, messages: Messages, *, fo
             f"--shards {shards} is out of range", hint=f"give 1 to {MAX_SHARDS:,}", option="shards"
         )
     folder = Path(target)
-    with claimed(folder, messages, option="PLAN"):
-        inputs = describe_inputs(config)
-        times = [size_and_time(Path(each["path"]))[1] for each in inputs]
-        fingerprint = provenance.fingerprint(config.result_options(), inputs)
-        home = str(Path.cwd())
-        plan = ShardPlan(folder.absolute(), config, shards, inputs, times, fingerprint, home)
-        if _is_there(folder, plan, force):
-            tell_up_to_date(folder, messages, [folder / NAME])
-            return
-        with replacing(folder) as begun:
-            (begun / plan.place).mkdir(parents=True)
-            _rehearse(plan, begun, messages)
-            plan.write(begun)
+    check_writable(folder, "PLAN")
+    inputs = describe_inputs(config)
+    times = [size_and_time(Path(each["path"]))[1] for each in inputs]
+    fingerprint = provenance.fingerprint(config.result_options(), inputs)
+    home = str(Path.cwd())
+    plan = ShardPlan(folder.absolute(), config, shards, inputs, times, fingerprint, home)
+    if _is_there(folder, plan, force):
+        tell_up_to_date(folder, messages, [folder / NAME])
+        return
+    with replacing(folder) as begun:
+        (begun / plan.place).mkdir(parents=True)
+        _rehearse(plan, begun, messages)
+        plan.write(begun)
     messages.note(f"wrote {folder}: {counted(shards, 'shard')}")
     messages.note(
         f"next: sfs shard run {folder} I for I = 1 to {shards}, again for each pass (sfs shard "

@@ -25,15 +25,13 @@ rank() {
 }
 
 rank
-# the inputs are new: replace the ranking of the old ones; not what another run is writing, which
-# is code 4 too, nor what is no result of sfs
-if [ $code = 4 ] && grep --quiet '"fingerprint"' "$out/"*run.json 2> /dev/null &&
-    [[ $said != *"another run is writing"* ]]; then
+# the inputs are new: replace the ranking of the old ones, but not what is no result of sfs
+if [ $code = 4 ] && grep --quiet '"fingerprint"' "$out/"*run.json 2> /dev/null; then
     rank --force
 fi
 case $code in
     0) exit 0 ;; # done, or up to date
-    4) why="$out is busy, or holds other things than a ranking of sfs" ;;
+    4) why="$out holds other things than a ranking of sfs" ;;
     129 | 130 | 143) why="stopped; the next night ranks" ;;
     137) why="it needs more memory, or was killed: raise memory in $config, or free some" ;;
     3) why="bad input" ;;

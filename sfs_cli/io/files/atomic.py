@@ -6,7 +6,6 @@ Also what goes with them: digests of files.
 from __future__ import annotations
 
 import errno
-import glob
 import hashlib
 import os
 import re
@@ -22,20 +21,15 @@ from sfs_cli.errors import InputError, unwritable
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # of a disk, a quota or the size of a file
 PARTIAL = "sfs-partial"
 """Part of the names of files that are being written."""
-WHOLE = "sfs-whole"
-"""Part of the name of a staging folder whose files are complete and being moved."""
 
 
 class OutputFolder:
-    """Files of a run, staged in a hidden folder inside `path`, which is made if absent.
+    """Files of a run, staged in a hidden folder inside `path`, which is made if absent."""
 
-    `name` tells one result of the folder from the others, which may be written meanwhile.
-    """
-
-    def __init__(self, path: Path, name: str = "") -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
         self._made = absent(path)
-        self._staging = path / _partial_name(name)
+        self._staging = path / f".{PARTIAL}-{uuid.uuid4().hex[:12]}"
         self._last: str | None = None
 
     def __enter__(self) -> OutputFolder:
@@ -64,12 +58,10 @@ class OutputFolder:
     def commit(self, last: str) -> None:
         """Move every file to its place, and after them all `last`, which vouches for the others.
 
-        If the run is killed meanwhile, `finish` moves the rest. Where a file cannot be replaced,
-        none is: the old ones are put back, and an `InputError` names it.
+        Where a file cannot be replaced, none is: the old ones are put back, and an `InputError`
+        names it.
         """
         refuse_folders(self.path / each.name for each in self._staging.iterdir())
-        whole = self._staging.with_name(self._staging.name.replace(PARTIAL, WHOLE))
-        self._staging = self._staging.rename(whole)
         self._last = last
         try:
             _move_all(self._staging, self.path, last)
@@ -79,35 +71,16 @@ class OutputFolder:
         self._last = None
 
 
-def finish(path: Path, last: str, name: str = "") -> None:
-    """Clean an output folder after runs that were killed; no run may be writing this result.
-
-    Complete files are moved to their places, `last` after the others; partial ones are removed.
-    What other results of the folder, by another `name`, have left stays.
-    """
-    for staging in path.glob(f".{glob.escape(name)}.{WHOLE}-*"):
-        _move_all(staging, path, last)
-    remove_partial(path, name)
-
-
-def remove_partial(folder: Path, name: str) -> None:
-    """Remove the partial outputs of a given name that killed runs have left."""
-    for left in folder.glob(f".{glob.escape(name)}.{PARTIAL}-*"):
-        _remove(left)
-
-
 def _move_all(staging: Path, target: Path, last: str) -> None:
     """Move the files of a folder to another one, `last` after the others; all of them, or none.
 
     What they replace is kept until all are moved. Raises InputError for one that cannot be.
     """
-    if staging.is_symlink() or not staging.is_dir():  # a link is none of ours
-        return
     names = sorted(p.name for p in staging.iterdir())
     refuse_folders(target / name for name in names)
     # what vouches for the others comes after them, with a prefix too
     names.sort(key=lambda name: f".{name}".endswith(f".{last}"))
-    kept = staging.with_name(staging.name.replace(WHOLE, PARTIAL))  # which `finish` removes
+    kept = staging.with_name(f"{staging.name}-old")
     begun: list[str] = []
     place = target
     try:
@@ -270,17 +243,6 @@ def remove_empty(folders: list[Path]) -> None:
             folder.rmdir()
         except OSError:  # not empty, so the folders around it are not either
             return
-
-
-def beside(path: Path, suffix: str) -> Path:
-    """Return a hidden path that goes with an output: beside it, or inside if it must be.
-
-    Links are followed, so that one output has one such path.
-    """
-    real = Path(os.path.realpath(path))  # `resolve` raises where links lead in a circle
-    if real.name and (os.access(real.parent, os.W_OK | os.X_OK) or not real.is_dir()):
-        return real.with_name(f".{real.name}.{suffix}")
-    return real / f".{suffix}"
 
 
 def sha256_file(path: Path) -> str:
