@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from sfs_cli.cli.options import Command, json_option, own
+from sfs_cli.cli.options import Command, json_option
 from sfs_cli.cli.streams import write_stdout
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
@@ -12,20 +12,13 @@ from sfs_cli.options import RankConfig
 
 @click.command(cls=Command, verb="inspect")
 @click.argument("matrix", metavar="MATRIX")
-@own(
-    "--check",
-    "only_check",
-    section="Input",
-    is_flag=True,
-    help="Only check that MATRIX can be read and is not damaged; of a store, all checksums.",
-)
 @json_option("Print JSON.")
-def command(config: RankConfig, messages: Messages, only_check: bool, as_json: bool) -> None:
+def command(config: RankConfig, messages: Messages, as_json: bool) -> None:
     """Describe MATRIX and how `sfs rank` would read it. Nothing is written.
 
     The whole file is read once: format, orientation, shape, ids, missing values, constant
     features, range of the values, and the classes of --labels.
     """
-    from sfs_cli.run.inspect import check, inspect
+    from sfs_cli.run.inspect import inspect
 
-    write_stdout((check if only_check else inspect)(config, messages, as_json))
+    write_stdout(inspect(config, messages, as_json))

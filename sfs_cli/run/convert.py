@@ -22,10 +22,10 @@ from sfs_cli.provenance import describe_input
 from sfs_cli.run import inputs
 from sfs_cli.run.columns import warn_of_columns
 from sfs_cli.run.config import input_files
-from sfs_cli.run.memory import memory_budget, thread_count
+from sfs_cli.run.memory import memory_budget
 from sfs_cli.run.outputs import describe_files, tell_up_to_date
 from sfs_cli.store.disk import NAME as MANIFEST
-from sfs_cli.store.disk import check_store, is_store, read_manifest
+from sfs_cli.store.disk import is_store, read_manifest
 
 _SAME = ("sha256", "member", "layer", "use_raw", "collapse", "decimal", "pseudobulk")
 """What was read, and how: stores in which one of these differs are different."""
@@ -116,7 +116,6 @@ def _is_done(store: Path, source: dict[str, Any], config: RankConfig) -> bool:
         same = all(have.get(key) == source.get(key) for key in _SAME)
         rows = config.rows in ("auto", have.get("rows"))
         if same and rows and manifest.dtype == inputs.storage_dtype(config).name:
-            check_store(store, thread_count(config.threads))
             return True
     raise OutputExistsError(
         f"{store} exists, and is not the store of this matrix",

@@ -20,7 +20,6 @@ from sfs_cli.run.fused_rank import Fused, fuse
 from sfs_cli.run.guards import guard_labels, guard_raw, guard_sources
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.outputs import (
-    check_stores,
     describe_inputs,
     describe_output,
     json_bytes,
@@ -45,7 +44,6 @@ def run(
     wanted = provenance.fingerprint(config.result_options() | {"key": key}, described)
     known = _up_to_date(path, record, wanted)
     if known is not None and not config.force:
-        check_stores(described, config.threads)
         tell_up_to_date(path, messages, [record])
         return json_bytes(known, as_json)
     if path.exists() and not config.force:

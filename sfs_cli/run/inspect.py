@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +21,6 @@ from sfs_cli.run.guards import before_ranking, guard_names
 from sfs_cli.run.load import loaded
 from sfs_cli.run.memory import thread_count
 from sfs_cli.run.raw_values import raw_kind, what_values
-from sfs_cli.store.disk import check_store, is_store, read_manifest
 from sfs_cli.store.matrix import Matrix, look
 
 if TYPE_CHECKING:
@@ -72,24 +70,6 @@ def inspect(config: RankConfig, messages: Messages, as_json: bool) -> str:
         if batches and (led := followed(batches, components(matrix))):  # by the samples
             facts["batches"] = {name: round(share, 2) for name, share in led.items()}
     return dumps(facts | {"warnings": messages.warnings}) if as_json else _text(facts)
-
-
-def check(config: RankConfig, messages: Messages, as_json: bool) -> str:
-    """Read all of a matrix, and return that it is not damaged, as text or JSON.
-
-    Damage is an `InputError`; of a store it names every part.
-    """
-    path = Path(config.matrix)
-    if is_store(path) and not config.files:
-        check_store(path, thread_count())
-        manifest = read_manifest(path)
-        values = manifest.n_samples * manifest.n_features
-    else:
-        with inputs.read_alone(config, messages) as (opened, _):
-            values = opened.matrix.n_samples * opened.matrix.n_features
-    if as_json:
-        return dumps({"path": config.matrix, "values": values, "compared": True, "damage": []})
-    return f"checked: {values:,} values, no damage\n"
 
 
 def _warn(config: RankConfig, opened: inputs.Opened, messages: Messages) -> None:

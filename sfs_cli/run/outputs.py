@@ -52,8 +52,6 @@ from sfs_cli.report.multiqc import (
     section,
 )
 from sfs_cli.run.config import ReadFile, input_files
-from sfs_cli.run.memory import thread_count
-from sfs_cli.store.disk import check_store, is_store
 
 if TYPE_CHECKING:
     from sfs_cli.ranking.table import Picked, Ranking
@@ -111,17 +109,6 @@ def describe_files(files: Iterable[ReadFile]) -> list[InputFile]:
             f"cannot read {error.filename}: {reason_of(error)}",
             hint="check the path and its permissions",
         ) from None
-
-
-def check_stores(inputs: Sequence[Mapping[str, Any]], threads: int | None = None) -> None:
-    """Read the stores among inputs; raise an `InputError` for one that is damaged.
-
-    A store is known by its manifest, so what its other files hold is compared before a result of it
-    is called up to date; a run compares it as it reads.
-    """
-    for each in inputs:
-        if is_store(path := Path(each["path"])):
-            check_store(path, thread_count(threads))
 
 
 def tell_up_to_date(output: Path, messages: Messages, files: Iterable[Path] = ()) -> None:
@@ -375,7 +362,6 @@ def make_result(
         if is_done(out, config, fingerprint, files):
             record = provenance.read_run(out, config.prefix)
             if are_as_written(others, record):
-                check_stores(described, getattr(config, "threads", None))
                 there = result_files(out, config.prefix, record)
                 tell_up_to_date(out, messages, (*others.values(), *there))
                 return json_bytes(record, as_json)

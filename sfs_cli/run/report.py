@@ -204,7 +204,6 @@ def ranking_config(config: ReportConfig, result: Result) -> RankConfig:
             where=str(where),
             hint="put it back, beside the ranking or where it was",
         )
-    outputs.check_stores(outputs.describe_inputs(made), config.threads)
     return made
 
 

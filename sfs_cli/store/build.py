@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,14 +14,13 @@ import numpy as np
 from sfs_cli.compute.limits import TOO_LARGE, TOO_SMALL
 from sfs_cli.compute.matrix import Ids, block_features, cut
 from sfs_cli.errors import InputError, counted
+from sfs_cli.io.files.atomic import sha256_file
 from sfs_cli.io.files.names import check_names, nfc
 from sfs_cli.io.files.read_limits import FIELD_BYTES, MemoryCounter
 from sfs_cli.io.files.text import arrow_file
 from sfs_cli.io.matrix.base import Axis, MatrixReader
-from sfs_cli.store.checksums import BlockSums, sums_of, write_sums
 from sfs_cli.store.collapse import Collapsed, Symbols
 from sfs_cli.store.disk import (
-    CHECKSUMS,
     FAULTY_SCRATCH,
     FEATURES,
     REBUILD,
@@ -125,7 +125,8 @@ def build(reader: MatrixReader, options: BuildOptions) -> Built:
     values = sink.finish(options.keep)
     if values is None:
         folder, hint = options.folder, REBUILD if options.keep else FAULTY_SCRATCH
-        write_store_files(folder, ids, options.dtype, sink.sums, seen.missing, options.source)
+        source = options.source if options.keep else None
+        write_store_files(folder, ids, options.dtype, seen.missing, source)
         matrix: Matrix = open_store(folder, hint=hint)
     else:
         matrix = (SparseMatrix if reader.sparse else DenseMatrix)(values, ids, seen.missing)
@@ -200,7 +201,7 @@ def build_subset(
     for span in cut(view.n_features, block_features(view.n_samples, view.dtype.itemsize)):
         sink.add(block_of(view, span))
     sink.finish(to_disk=True)
-    write_store_files(folder, view.ids, view.dtype, sink.sums, view.missing, source)
+    write_store_files(folder, view.ids, view.dtype, view.missing, source)
 
 
 class ValueCheck:
@@ -356,14 +357,12 @@ def write_store_files(
     folder: Path,
     ids: Ids,
     dtype: np.dtype[Any],
-    sums: Mapping[str, BlockSums],
     missing: Missing = NONE_MISSING,
     source: dict[str, Any] | None = None,
 ) -> None:
-    """Write the ids, the checksums and the manifest beside the values that are there already.
+    """Write the ids and the manifest beside the values that are there already.
 
-    `sums` are those of the files of the values; what is not among them is read for its checksums.
-    `source` is what the store was built from.
+    `source` is what a store that is kept was built from; its files get a digest then.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -377,7 +376,9 @@ def write_store_files(
         pq.write_table(samples, file)
     sparse = not (folder / VALUES).exists()
     names = files_of(sparse)
-    found = [sums[name].result() if name in sums else sums_of(folder / name) for name in names]
+    digest = sha256()
+    for name in names if source is not None else ():
+        digest.update(f"{name}\0{sha256_file(folder / name)}\n".encode())
     Manifest(
         n_features=len(ids.features),
         n_samples=len(ids.samples),
@@ -386,6 +387,6 @@ def write_store_files(
         missing=missing,
         files={name: {"bytes": (folder / name).stat().st_size} for name in names},
         source=source or {},
-        checksums=write_sums(folder / CHECKSUMS, found),
+        digest=digest.hexdigest() if source is not None else "",
         annotations=tuple(ids.var),
     ).write(folder)

@@ -99,7 +99,7 @@ def normalized(
     if in_memory is not None:
         return DenseMatrix(in_memory, ids)
     assert place is not None
-    write_store_files(place, ids, np.dtype(np.float64), sink.sums)
+    write_store_files(place, ids, np.dtype(np.float64))
     return open_store(place, hint=FAULTY_SCRATCH)
 
 

@@ -11,14 +11,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
 from sfs_cli.compute.matrix import pointers
 from sfs_cli.errors import InputError
 from sfs_cli.io.files.scratch import made
-from sfs_cli.store.checksums import BlockSums, SumsByFile
 from sfs_cli.store.disk import DATA, FAULTY_SCRATCH, INDICES, INDPTR, VALUES
 from sfs_cli.store.matrix import rises_in_bounds
 
@@ -35,8 +34,7 @@ class Sink(ABC, Generic[T]):
     """Takes blocks of rows, and gives the feature-major matrix, or leaves it in files of a folder.
 
     The folder is made where it is needed. `limit` is the bytes of rows that are held, and of what
-    is joined at a time. `sums` are the checksums of the files of the matrix, made as they are
-    written.
+    is joined at a time.
     """
 
     appends: bool  # whether rows go to the end of the files of the matrix, as features do
@@ -47,7 +45,6 @@ class Sink(ABC, Generic[T]):
         self._held: list[T] = []
         self._bytes = 0
         self._spilled = False
-        self.sums = SumsByFile(BlockSums)
 
     def add(self, values: T) -> None:
         """Take the next rows."""
@@ -102,7 +99,7 @@ class FeatureRows(Sink["np.ndarray"]):
     def _write(self) -> None:
         with (self.folder / VALUES).open("ab") as file:
             for block in self._held:
-                write(file, as_bytes(block), self.sums[VALUES])
+                file.write(as_bytes(block))
 
     def _complete(self) -> None:
         pass
@@ -116,7 +113,6 @@ class SampleRows(Sink["np.ndarray"]):
     def __init__(self, folder: Path, limit: int) -> None:
         super().__init__(folder, limit)
         self._widths: list[int] = []  # the samples of each panel
-        self._panel_sums = BlockSums()  # of use where one panel is the matrix
 
     def _in_memory(self) -> np.ndarray:
         width = sum(len(block) for block in self._held)
@@ -125,7 +121,7 @@ class SampleRows(Sink["np.ndarray"]):
     def _write(self) -> None:
         with (self.folder / PANELS).open("ab") as file:
             for tile in self._tiles():
-                write(file, as_bytes(tile), self._panel_sums)
+                file.write(as_bytes(tile))
         self._widths.append(sum(len(block) for block in self._held))
         self._n_features, self._dtype = self._held[0].shape[1], self._held[0].dtype
 
@@ -148,7 +144,6 @@ class SampleRows(Sink["np.ndarray"]):
         panels, values = self.folder / PANELS, self.folder / VALUES
         if len(self._widths) == 1:  # one panel is the matrix already
             panels.rename(values)
-            self.sums[VALUES] = self._panel_sums
             return
         n, itemsize = sum(self._widths), self._dtype.itemsize
         step = max(1, self.limit // (n * itemsize))
@@ -161,7 +156,7 @@ class SampleRows(Sink["np.ndarray"]):
                     panel = np.fromfile(source, self._dtype, len(out) * width)
                     out[:, at : at + width] = panel.reshape(len(out), width)
                     at += width
-                write(target, as_bytes(out), self.sums[VALUES])
+                target.write(as_bytes(out))
         panels.unlink()
 
 
@@ -189,11 +184,11 @@ class SparseFeatureRows(Sink["csr_array"]):
         return _stacked(self._held)
 
     def _write(self) -> None:
-        with _appending(self.folder, "ab", self.sums) as append:
+        with _appending(self.folder, "ab") as append:
             self._counts += [append(block) for block in self._held]
 
     def _complete(self) -> None:
-        write_indptr(self.folder, self._counts, self.sums)
+        write_indptr(self.folder, self._counts)
 
 
 class SparseSampleRows(Sink["csr_array"]):
@@ -219,7 +214,7 @@ class SparseSampleRows(Sink["csr_array"]):
         # stored values of a block take half the limit, twice: in the panels and joined
         room = self.limit // (4 * (4 + self._panels[0].dtype.itemsize))
         lo = 0
-        with _appending(self.folder, "wb", self.sums) as append:
+        with _appending(self.folder, "wb") as append:
             while lo < len(self._ends) - 1:
                 end = int(np.searchsorted(self._ends, self._ends[lo] + room, side="right")) - 1
                 hi = max(lo + 1, end)
@@ -232,7 +227,7 @@ class SparseSampleRows(Sink["csr_array"]):
                     )
                 counts.append(append(block))
                 lo = hi
-        write_indptr(self.folder, counts, self.sums)
+        write_indptr(self.folder, counts)
         for panel in self._panels:
             panel.path.unlink()
 
@@ -271,24 +266,16 @@ def _stacked(blocks: list[csr_array], axis: int = 0) -> csr_array:
 
 
 @contextmanager
-def _appending(
-    folder: Path, mode: str, sums: SumsByFile
-) -> Iterator[Callable[[csr_array], np.ndarray]]:
+def _appending(folder: Path, mode: str) -> Iterator[Callable[[csr_array], np.ndarray]]:
     """Open the files of indices and values; give what appends a block and returns its counts."""
     with (folder / INDICES).open(mode) as indices, (folder / DATA).open(mode) as data:
 
         def append(block: csr_array) -> np.ndarray:
-            write(indices, as_bytes(block.indices.astype(np.int32, copy=False)), sums[INDICES])
-            write(data, as_bytes(block.data), sums[DATA])
+            indices.write(as_bytes(block.indices.astype(np.int32, copy=False)))
+            data.write(as_bytes(block.data))
             return np.diff(block.indptr)
 
         yield append
-
-
-def write(file: IO[bytes], content: memoryview, sums: BlockSums) -> None:
-    """Write to the end of a file, and take the checksums of it."""
-    sums.add(content)
-    file.write(content)
 
 
 def as_bytes(block: np.ndarray) -> memoryview:
@@ -303,7 +290,7 @@ def stored_bytes(block: np.ndarray | csr_array) -> int:
     return block.data.nbytes + block.indices.nbytes + block.indptr.nbytes
 
 
-def write_indptr(folder: Path, counts: list[np.ndarray], sums: SumsByFile) -> None:
+def write_indptr(folder: Path, counts: list[np.ndarray]) -> None:
     """Write where each feature's values start, from how many each has."""
     with (folder / INDPTR).open("wb") as file:
-        write(file, as_bytes(pointers(np.concatenate(counts))), sums[INDPTR])
+        file.write(as_bytes(pointers(np.concatenate(counts))))

@@ -17,7 +17,6 @@ pytestmark = pytest.mark.any_python
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 CONTAINERFILE = (WORKFLOWS / "containers" / "Containerfile").read_text()
 DEFINITION = (WORKFLOWS / "containers" / "sfs.def").read_text()
-CONDA_NAMES = {"xxhash": "python-xxhash"}
 
 
 def recipe() -> dict:
@@ -40,7 +39,7 @@ def test_the_recipe_needs_what_the_package_needs():
     needed = {}
     for line in PROJECT["dependencies"]:
         name, version = re.fullmatch(r"([\w-]+)(.*)", line).groups()
-        needed[CONDA_NAMES.get(name.lower(), name.lower())] = version
+        needed[name.lower()] = version
     assert run == needed
 
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from sfs_cli.store.checksums import BlockSums, SumsByFile
 from sfs_cli.store.sinks import (
     SparseFeatureRows,
     SparseSampleRows,
@@ -40,7 +39,7 @@ def test_a_small_matrix_leaves_no_file_and_a_large_one_no_panel(built, counts, r
     values = {"indptr.bin", "indices.bin", "data.bin"} if sparse else {"values.bin"}
     whole = values | {"manifest.json", "features.parquet", "samples.parquet"}
     for made in (large, kept):
-        assert {p.name for p in made.folder.iterdir()} - {"checksums.bin"} == whole
+        assert {p.name for p in made.folder.iterdir()} == whole
 
 
 @pytest.mark.parametrize("rows", ["features", "samples"])
@@ -87,6 +86,6 @@ def test_samples_are_in_the_order_they_came_across_sparse_panels(tmp_path):
 def test_where_features_end_does_not_overflow_32_bits(tmp_path):
     most = np.iinfo(np.int32).max
     counts = [np.array([most, most], np.int32), np.array([most], np.int32)]
-    write_indptr(tmp_path, counts, SumsByFile(BlockSums))
+    write_indptr(tmp_path, counts)
     found = np.fromfile(tmp_path / "indptr.bin", np.int64)
     assert found.tolist() == [0, most, 2 * most, 3 * most]
