@@ -36,9 +36,9 @@ def nfc(name: str) -> str:
     return name if name.isascii() else unicodedata.normalize("NFC", name)
 
 
-def decoded(name: Any, errors: str = "strict") -> str:
+def decoded(name: Any) -> str:
     """Return a name that a library gives as text or as bytes."""
-    return name.decode(errors=errors) if isinstance(name, bytes) else str(name)
+    return name.decode() if isinstance(name, bytes) else str(name)
 
 
 def nfc_bytes(raw: bytes) -> bytes:
