@@ -65,9 +65,9 @@ def _read(path: Path, sheet: str | None) -> Generator[Any, None, None]:
         lines = _lines(cells[next(iter(found))])
         while part := list(islice(lines, _ROWS)):
             yield "".join(f"{line}\n" for line in part).encode()
+    except (InputError, GeneratorExit, KeyboardInterrupt, MemoryError):
+        raise
     except BaseException as error:  # a panic of Rust is no Exception
-        if isinstance(error, InputError | GeneratorExit):
-            raise
         what = f"the workbook cannot be read ({error})"
         hint = f"{COPY_AGAIN}; or save it without a password"
         raise InputError(what, where=path, hint=hint) from error
