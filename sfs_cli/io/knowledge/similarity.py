@@ -257,9 +257,8 @@ def open_similarity(spec: str, matrix: str = "") -> SimilarityFile:
         ):
             if path.suffix.lower() == ".npz":
                 return _read_npz(path)
-            # a map is as long as its header declares, or is refused
-            mapped = np.load(path, mmap_mode="r", allow_pickle=False)
-            return SimilarityFile(path, cast_values(np.array(mapped), "float64", path))
+            values = np.load(path, allow_pickle=False)
+            return SimilarityFile(path, cast_values(values, "float64", path))
     reader, row_ids, values = read_dense_table(
         path,
         "a table of similarities",
@@ -282,8 +281,6 @@ def _read_npz(path: Path) -> SimilarityFile:
         )
     if ids is None:
         return SimilarityFile(path, matrix)
-    if ids.ndim != 1:
-        raise ValueError(f"the samples have {ids.ndim} axes")
     samples = list(map(decoded, ids.tolist()))
     check_names(samples, "a sample", path)
     return SimilarityFile(path, matrix, samples, samples)

@@ -206,10 +206,8 @@ def open_matrix(path: str | Path, options: ReadOptions) -> MatrixReader:
             option="decimal",
         )
     module, function = found.opener.split(":")
-    reader: MatrixReader = getattr(import_module(f"sfs_cli.io.matrix.{module}"), function)(
-        path, options
-    )
-    return reader
+    opener = getattr(import_module(f"sfs_cli.io.matrix.{module}"), function)
+    return opener(path, options)
 
 
 def format_of(path: Path, content: Content) -> Format:

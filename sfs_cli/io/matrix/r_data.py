@@ -15,7 +15,7 @@ from sfs_cli.errors import InputError, listed, need_extra
 from sfs_cli.io.files.text import split_member
 from sfs_cli.io.matrix.base import MatrixReader, ReadOptions, read_errors
 from sfs_cli.io.matrix.memory import Table, open_table
-from sfs_cli.io.matrix.stored import check_sparse
+from sfs_cli.io.matrix.stored import checked_csr
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -109,9 +109,7 @@ def _table(held: Any, assay: str | None, path: Path) -> Table:
     elif assay is not None:
         _part({}, assay, path)
     if np.ravel(getattr(held, "class", "")) == "dgCMatrix":
-        values: Any = csc_array((held.x, held.i, held.p), held.Dim)
-        check_sparse(values, path)
-        values = values.tocsr()
+        values: Any = checked_csr(csc_array((held.x, held.i, held.p), held.Dim), path)
         axes = [own if ids is None else ids for ids, own in zip(names, held.Dimnames)]
         if any(ids is None for ids in axes):
             raise _without_ids(path)
