@@ -79,12 +79,6 @@ def _temporary() -> Path:
         return Path("/tmp")
 
 
-def remove_scratch() -> None:
-    """Remove the scratch folders of this process, which is about to end."""
-    for folder in list(_mine):
-        shutil.rmtree(folder, ignore_errors=True)
-
-
 def _own(folder: Path) -> int:
     """Lock a file in a folder as long as this process lives; return its descriptor."""
     hidden = folder / f".{_OWNER}"
