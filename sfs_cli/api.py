@@ -28,7 +28,7 @@ from sfs_cli.errors import InputError, UsageError, counted, listed, nearest
 from sfs_cli.io.files.names import nfc
 from sfs_cli.io.given import giving, named
 from sfs_cli.io.matrix.base import cast_values
-from sfs_cli.io.matrix.memory import Table, check_held, is_sparse, real, table_of
+from sfs_cli.io.matrix.memory import Table, is_sparse, real, table_of
 from sfs_cli.io.matrix.stored import check_sparse
 from sfs_cli.io.results.additions import KEY
 from sfs_cli.io.results.highly_variable import MARK
@@ -458,8 +458,6 @@ class Inputs:
             what = "modality is of MuData, and this is none"
             raise UsageError(what, hint="leave it out", option="modality")
         if _is_anndata(data):
-            for name, each in {"matrix": data, **self.modalities}.items():
-                check_held(each, named(name))
             self.adata = data
             self.samples = list(map(str, data.obs_names))
             held = data if whole is None else _with_whole(data, whole, self.of_mudata)
@@ -713,7 +711,6 @@ class Inputs:
             return SourceSpec(name, "genes", self.hold(name, _sets(value, name), ".gmt"))
         if not _is_anndata(value):
             return SourceSpec(name, "profile", self.hold(name, self._of_rows(value, name)))
-        check_held(value, named(name))
         if not self.have_ids and self._by_place(value.obs_names, name):
             table = table_of(value)
             value = replace(table, row_ids=self._ids(len(table.row_ids), name))
@@ -742,8 +739,6 @@ def _with_whole(adata: AnnData, whole: Any, own: str) -> SimpleNamespace:
         for key, values in dict(getattr(whole, part, {})).items():
             if getattr(values, "ndim", 2) != 2:
                 continue  # which samples a modality has
-            if is_sparse(values):
-                check_sparse(values, f"{named('matrix')}, {part}[{key!r}]")
             if key in found:
                 found[f"{own}:{key}"] = found[key]
             values = values.iloc if hasattr(values, "iloc") else values
@@ -832,7 +827,6 @@ def array_of(value: Any, what: str, axes: int, taken: str) -> np.ndarray:
     A single column is taken where one axis is asked for.
     """
     if is_sparse(value) and axes == 1:
-        check_sparse(value, named(what))
         value = value.toarray()
     try:
         found = np.asarray(value)

@@ -14,13 +14,11 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.sparse import issparse
 
 from sfs_cli.api import Inputs, SfsWarning, rank
 from sfs_cli.catalog import METHODS
-from sfs_cli.errors import InputError, UsageError, listed
+from sfs_cli.errors import UsageError, listed
 from sfs_cli.io.matrix.memory import Table
-from sfs_cli.io.matrix.stored import check_sparse
 from sfs_cli.options import RankConfig
 
 try:
@@ -104,7 +102,7 @@ class _Selector(SelectorMixin, BaseEstimator):
         sample_weight: Any = None,
     ) -> Any:
         X = validate_data(
-            self, _checked(X), accept_sparse=("csr", "csc"), dtype=np.float64, ensure_min_samples=2
+            self, X, accept_sparse=("csr", "csc"), dtype=np.float64, ensure_min_samples=2
         )
         n, m = X.shape
         if m == 1:
@@ -197,14 +195,6 @@ class _Selector(SelectorMixin, BaseEstimator):
         check_classification_targets(y)
         return {"labels": np.array([_name(each) for each in y.tolist()], object)}
 
-    def transform(self, X: Any) -> Any:
-        """Return X (n, m) with the selected features alone."""
-        return super().transform(_checked(X))
-
-    def inverse_transform(self, X: Any) -> Any:
-        """Return X with columns of zeros where features were left out, shape (n, m)."""
-        return super().inverse_transform(_checked(X))
-
     def _get_support_mask(self) -> np.ndarray:
         check_is_fitted(self)
         mask = np.zeros(self.n_features_in_, bool)
@@ -226,16 +216,6 @@ def _need_labels(table: Table, asked: dict[str, Any]) -> bool:
     except UsageError as error:
         return "labels" in error.options
     return False
-
-
-def _checked(X: Any) -> Any:
-    """Return X; ValueError for a sparse matrix that would lead scikit-learn out of its memory."""
-    if issparse(X):
-        try:
-            check_sparse(X, "X")
-        except InputError as error:
-            raise ValueError(str(error)) from error
-    return X
 
 
 _OF_SELECTORS = {
@@ -573,7 +553,6 @@ class MultiSourceSelector(_Selector):
         """Rank the features of X (n, m) on the graph of it and the `sources`."""
         known: dict[str, Any] = {"expression": "target:"}
         for name, source in (sources or {}).items():
-            _checked(source)
             known[name] = _rows_of(source, X, name)
         # what a text names has samples of its own, which the index of X finds
         texts = any(isinstance(source, str) for source in (sources or {}).values())

@@ -15,9 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from sfs_cli.cli.limits import lacks_memory, reserve_little
-from sfs_cli.cli.streams import LAST, close_stdout, fill_closed, forgive_stderr
-from sfs_cli.cli.watchdog import watchdog
+from sfs_cli.cli.streams import close_stdout, fill_closed, forgive_stderr
 from sfs_cli.errors import (
     ExitCode,
     InputError,
@@ -61,8 +59,7 @@ BLAS_VARIABLES = (
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 CLEANUP_SECONDS = 10
-"""For so long after the first signal, further ones do not interrupt the cleanup. A main thread that
-has not begun it by then is not waited for."""
+"""For so long after the first signal, further ones do not interrupt the cleanup."""
 
 
 class Interrupted(KeyboardInterrupt):
@@ -155,7 +152,6 @@ def run(arguments: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if arguments is None else arguments
     from sfs_cli.run.caches import compiled_code_kept
 
-    reserve_little()
     interrupter = _Interrupter()
     for number in _SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:  # `nohup`, or `&` in a script, asked so
@@ -164,7 +160,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     context: dict[str, Messages] = {}
     try:
         _refuse_empty(words)
-        with watchdog(CLEANUP_SECONDS), compiled_code_kept():
+        with compiled_code_kept():
             code = int(app(arguments, prog_name="sfs", standalone_mode=False, obj=context) or 0)
         # a finalizer may have swallowed the exception of the signal
         return code if interrupter.raised is None else _end_interrupted(interrupter.raised)
@@ -236,9 +232,6 @@ def _refuse_empty(arguments: Sequence[str]) -> None:
             )
 
 
-_MORE_MEMORY = "give the job more memory, lower --memory, or use fewer --threads"
-
-
 def _usage_error(error: click.ClickException, first: str) -> UsageError:
     """Return an error of click in the form of all others; `first` is the first argument."""
     ctx = getattr(error, "ctx", None)
@@ -293,28 +286,13 @@ def commands_of(group: click.Group, ctx: click.Context) -> Iterator[tuple[str, c
 
 def _explain(error: Exception, context: dict[str, Messages]) -> int:
     """Print an error and return the exit code; tracebacks only with -v, and for our own bugs."""
-    try:
-        return _explain_in_full(error, context)
-    except (MemoryError, ImportError):  # there is not even the memory to print it well
-        os.write(LAST, f"error: not enough memory\n  to do: {_MORE_MEMORY}\n".encode())
-        return int(ExitCode.OUT_OF_MEMORY)
-
-
-def _is_somewhere() -> bool:
-    """Tell whether the current folder exists."""
-    try:
-        return bool(os.getcwd())  # noqa: PTH109
-    except OSError:
-        return False
-
-
-def _explain_in_full(error: Exception, context: dict[str, Messages]) -> int:
     from sfs_cli.logs import VERBOSE, Messages
 
     messages = context.get("messages") or Messages()
     known = error if isinstance(error, SfsError) else None
-    if known is None and lacks_memory(error):
-        known = OutOfMemoryError("not enough memory", hint=_MORE_MEMORY)
+    if known is None and _lacks_memory(error):
+        hint = "give the job more memory, lower --memory, or use fewer --threads"
+        known = OutOfMemoryError("not enough memory", hint=hint)
     elif isinstance(error, OSError) and (is_full(error) or error.errno == errno.EFBIG):
         known = unwritable(error.filename or "the output", error)
     elif isinstance(error, UnicodeEncodeError) and error.encoding not in ("utf-8", "utf8"):
@@ -341,3 +319,20 @@ def _explain_in_full(error: Exception, context: dict[str, Messages]) -> int:
         return int(ExitCode.BUG)
     messages.error(known)
     return int(known.exit_code)
+
+
+def _lacks_memory(error: BaseException | None) -> bool:
+    """Tell whether an error, or what it comes from, is a lack of memory."""
+    while error is not None:
+        if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def _is_somewhere() -> bool:
+    """Tell whether the current folder exists."""
+    try:
+        return bool(os.getcwd())  # noqa: PTH109
+    except OSError:
+        return False

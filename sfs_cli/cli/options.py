@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from sfs_cli.cli.limits import check_address_space
 from sfs_cli.errors import InputError, UsageError, counted
 from sfs_cli.options.fields import (
     QUESTIONS,
@@ -248,7 +247,6 @@ class Command(click.Command):
         paths = list(self._own_paths(given))
         log_file = given.pop("log_file")
         given["messages"] = messages
-        check_address_space()
         values = {name: given.pop(name) for name in self.declared if name in given}
         for name, o in self.declared.items() if self.config is not None else ():
             if o.joined:  # what is repeated is one list, in the order given

@@ -116,11 +116,6 @@ def default_memory() -> int:
     return max(available() // 2, 256 << 20)
 
 
-def anonymous(process: int | str = "self") -> int:
-    """Return the bytes of anonymous memory a process holds now (0 where it cannot be told)."""
-    return _kernel_bytes(f"/proc/{process}/status", "RssAnon") or 0
-
-
 _before_reset = 0
 """The largest resident size before the kernel was asked to count anew."""
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator
-from itertools import count
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,14 +17,6 @@ from sfs_cli.errors import CHECK_PATH, InputError, nearest, reason_of
 if TYPE_CHECKING:
     import yaml
 
-DEEPEST = 8
-"""The deepest nesting of lists and mappings; files of options need four levels."""
-
-LARGEST = 4 << 20
-"""Bytes of the largest file of options; a ``run.json`` has some thousands."""
-MOST_NODES = 100_000
-"""The most values of a YAML file: aliases let a short one stand for billions."""
-_MOST_PARTS = 100  # words with points between them
 _LARGEST_INTEGER = 2**63 - 1
 _SURROGATE = re.compile("[\ud800-\udfff]")  # half of a character, which no file can hold
 
@@ -64,12 +55,6 @@ def parse(path: Path) -> Node:
         what = f"{path.name} has no suffix of a configuration file"
         raise InputError(what, where=name, hint=nearest(suffix, parsers))
     try:
-        if (size := path.stat().st_size) > LARGEST:
-            raise InputError(
-                f"{path.name} has {size >> 20:,} MiB, too much for a file of options",
-                where=name,
-                hint=f"give one of at most {LARGEST >> 20} MiB",
-            )
         content = path.read_bytes()
     except OSError as error:
         what = f"{path.name} cannot be read: {reason_of(error)}"
@@ -81,8 +66,8 @@ def parse(path: Path) -> Node:
         raise InputError(
             "the file is not UTF-8 text", where=place(name, line), hint="save it as UTF-8"
         ) from None
-    except (RecursionError, MemoryError):  # a parser of C may lack room for its stack
-        raise _too_deep(name) from None
+    except RecursionError:
+        raise _refused("lists and mappings are nested too deeply", name) from None
     _check_text(node, name)
     if not isinstance(node.value, dict):
         what = "is empty" if node.value is None else f"is {kind_of(node)}, not options by name"
@@ -120,11 +105,6 @@ def _refused(what: str, *at: Any) -> InputError:
         where=place(*at),
         hint="correct it there; put strings with : or # in quotes",
     )
-
-
-def _too_deep(where: str) -> InputError:
-    hint = f"use at most {DEEPEST} levels"
-    return InputError("lists and mappings are nested too deeply", where=where, hint=hint)
 
 
 def _check_text(node: Node, name: str) -> None:
@@ -171,21 +151,13 @@ def _yaml(text: str, name: str) -> Node:
         before = text[: getattr(error, "position", 0)]
         at = (before.count("\n") + 1, len(before) - before.rfind("\n"))
         raise _refused(str(error).splitlines()[0], name, *at) from None
-    return Node(None) if root is None else _of_yaml(root, name, 0, count(1))
+    return Node(None) if root is None else _of_yaml(root, name)
 
 
-def _of_yaml(node: yaml.Node, name: str, depth: int, made: Iterator[int]) -> Node:
+def _of_yaml(node: yaml.Node, name: str) -> Node:
     import yaml
 
     line = node.start_mark.line + 1
-    if next(made) > MOST_NODES:
-        raise InputError(
-            f"the file stands for more than {MOST_NODES:,} values",
-            where=place(name, line),
-            hint="write them without aliases (*name)",
-        )
-    if depth > DEEPEST:
-        raise _too_deep(place(name, line))
     if node.tag.removeprefix("tag:yaml.org,2002:") not in ("map", "seq", "str"):
         raise _refused(f"unknown tag {node.tag}", name, line, node.start_mark.column + 1)
     if isinstance(node, yaml.MappingNode):
@@ -194,11 +166,11 @@ def _of_yaml(node: yaml.Node, name: str, depth: int, made: Iterator[int]) -> Nod
             mark = key.start_mark
             if not isinstance(key, yaml.ScalarNode):
                 raise _refused("a key is not text", name, mark.line + 1, mark.column + 1)
-            inner = _of_yaml(value, name, depth + 1, made)
+            inner = _of_yaml(value, name)
             pairs.append((key.value, Node(inner.value, mark.line + 1, inner.text)))
         return Node(_mapping(pairs, name).value, line)
     if isinstance(node, yaml.SequenceNode):
-        return Node([_of_yaml(item, name, depth + 1, made) for item in node.value], line)
+        return Node([_of_yaml(item, name) for item in node.value], line)
     if isinstance(node, yaml.ScalarNode) and node.style is not None:  # in quotes, or a block
         return Node(node.value, line)
     try:
@@ -221,10 +193,6 @@ def _plain_scalar(text: str) -> Any:
 def _toml(text: str, name: str) -> Node:
     import tomllib
 
-    # a key of thousands of parts takes their number squared of memory before it is refused
-    words = re.split(r"[^\w.-]", text.translate(dict.fromkeys(map(ord, " \t\"'"))))
-    if any(word.count(".") > _MOST_PARTS for word in words):
-        raise _too_deep(name)
     try:
         found = tomllib.loads(text, parse_float=_written(float))
     except tomllib.TOMLDecodeError as error:
@@ -234,7 +202,7 @@ def _toml(text: str, name: str) -> Node:
         raise _refused(what, name, *(numbers or [text.count("\n") + 1])) from None
     except ValueError as error:
         raise _refused(str(error), name) from None
-    return _of_plain(found, name, 0)
+    return _of_plain(found)
 
 
 def _json(text: str, name: str) -> Node:
@@ -250,14 +218,14 @@ def _json(text: str, name: str) -> Node:
             parse_int=_written(int),
             parse_constant=refuse_constant,
             object_pairs_hook=lambda pairs: _mapping(
-                ((key, _of_plain(value, name, 0)) for key, value in pairs), name
+                ((key, _of_plain(value)) for key, value in pairs), name
             ),
         )
     except json.JSONDecodeError as error:
         raise _refused(error.msg, name, error.lineno, error.colno) from None
     except ValueError as error:
         raise _refused(str(error), name) from None
-    return _of_plain(found, name, 0)
+    return _of_plain(found)
 
 
 def _written(kind: Callable[[str], Any]) -> Callable[[str], Any]:
@@ -265,14 +233,12 @@ def _written(kind: Callable[[str], Any]) -> Callable[[str], Any]:
     return lambda text: Node(kind(text), text=text)
 
 
-def _of_plain(value: Any, name: str, depth: int) -> Node:
-    if depth > DEEPEST:
-        raise _too_deep(name)
+def _of_plain(value: Any) -> Node:
     if isinstance(value, Node):
         return value
     if isinstance(value, dict):
-        return Node({key: _of_plain(inner, name, depth + 1) for key, inner in value.items()})
+        return Node({key: _of_plain(inner) for key, inner in value.items()})
     if isinstance(value, list):
-        return Node([_of_plain(inner, name, depth + 1) for inner in value])
+        return Node([_of_plain(inner) for inner in value])
     whole = type(value) is int and abs(value) <= _LARGEST_INTEGER  # more digits have no text
     return Node(value, text=str(value) if whole else None)

@@ -235,10 +235,6 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
     )
     layer: str | None = _reading("Layer of an h5ad to read instead of X.", metavar="NAME")
     use_raw: bool = _reading("Read raw/X of an h5ad.", default=False)
-    allow_external: bool = _reading(
-        "Read HDF5 files (the matrix, profiles) that take values from other files.",
-        default=False,
-    )
     collapse: str | None = _reading(
         "Make one feature of those of one id: of those that --id-map gives the same id, such as "
         "the probes of a gene, else of rows with the same id. It is their mean, median or sum, or "

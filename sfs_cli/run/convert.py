@@ -11,7 +11,6 @@ from sfs_cli.compute.memory import format_size
 from sfs_cli.display import shown
 from sfs_cli.errors import OutputExistsError, UsageError
 from sfs_cli.io.files.atomic import check_writable, refuse_dangling, replacing
-from sfs_cli.io.files.read_limits import reading_within
 from sfs_cli.io.files.sniff import examine
 from sfs_cli.io.files.text import split_member
 from sfs_cli.io.matrix.base import ReadOptions
@@ -79,7 +78,7 @@ def convert(
         tell_up_to_date(store, messages, [store / MANIFEST])
         return
     memory = memory_budget(config)
-    with reading_within(memory), replacing(store) as partial:
+    with replacing(store) as partial:
         partial.mkdir()
         if counts:
             options = ReadOptions(dtype=inputs.storage_dtype(config).name)

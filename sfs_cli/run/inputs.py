@@ -17,7 +17,6 @@ from sfs_cli.compute.matrix import Ids
 from sfs_cli.compute.memory import check_memory
 from sfs_cli.errors import InputError, Options, UsageError, counted, counts_text, listed
 from sfs_cli.io.files.names import nfc
-from sfs_cli.io.files.read_limits import reading_within
 from sfs_cli.io.files.scratch import made, scratch_folder
 from sfs_cli.io.files.table import is_number, sure_annotations
 from sfs_cli.io.knowledge.gene_sets import read_id_map
@@ -313,7 +312,7 @@ def read_alone(
 ) -> Iterator[tuple[Opened, Column[Label] | None]]:
     """Give the matrix and the labels of a configuration, of which nothing else is used."""
     memory = memory_budget(config)
-    with reading_within(memory), scratch_folder(config.scratch) as folder:
+    with scratch_folder(config.scratch) as folder:
         yield load_with_labels(config, memory, folder, messages)
 
 
@@ -336,7 +335,6 @@ def peek(
         block_bytes=int(min(8 << 20, max(1 << 20, memory // BLOCK_PART))),
         layer=config.layer,
         use_raw=config.use_raw,
-        allow_external=config.allow_external,
         leave_out=True,
         decimal=config.decimal,
         decode_bytes=memory // DECODE_PART,

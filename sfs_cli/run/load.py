@@ -19,7 +19,6 @@ from sfs_cli.compute.parts import Parts
 from sfs_cli.compute.passes import PassList
 from sfs_cli.errors import InputError, SfsError, UsageError, counted, listed, located
 from sfs_cli.features import FEATURES, steps_of
-from sfs_cli.io.files.read_limits import reading_within
 from sfs_cli.io.files.scratch import made, scratch_folder
 from sfs_cli.io.knowledge.coordinates import INSIDE, Coordinates, open_coordinates
 from sfs_cli.io.knowledge.sample_columns import Column
@@ -216,7 +215,6 @@ def loaded(
     memory = memory_budget(config)
     parse_transform(config.transform)  # refused before anything is read
     with ExitStack() as stack:
-        stack.enter_context(reading_within(memory))
         table = inputs.read_label_table(config)
         of_files = read_files(config)
         folder = stack.enter_context(scratch_folder(config.scratch))

@@ -60,12 +60,7 @@ def known_samples(
         elif spec.kind == "hierarchy":
             known += files.hierarchy(spec.path).paths
         elif spec.kind == "profile" and not spec.has_coordinates and not is_store(Path(spec.path)):
-            options = ReadOptions(
-                layer=spec.layer,
-                allow_external=config.allow_external,
-                leave_out=True,
-                decimal="auto",
-            )
+            options = ReadOptions(layer=spec.layer, leave_out=True, decimal="auto")
             reader = open_matrix(Path(spec.path), options)
             if "features" in (reader.fixed_rows, spec.rows):
                 known += reader.column_ids
@@ -117,13 +112,7 @@ def open_sources(
 
 def config_of(spec: SourceSpec, config: RankConfig) -> RankConfig:
     """Return the configuration that reads the matrix of a profile."""
-    return RankConfig(
-        spec.path,
-        rows=spec.rows or "auto",
-        layer=spec.layer,
-        dtype=config.dtype,
-        allow_external=config.allow_external,
-    )
+    return RankConfig(spec.path, rows=spec.rows or "auto", layer=spec.layer, dtype=config.dtype)
 
 
 def joined_with(

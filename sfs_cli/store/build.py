@@ -16,7 +16,6 @@ from sfs_cli.compute.matrix import Ids, block_features, cut
 from sfs_cli.errors import InputError, counted
 from sfs_cli.io.files.atomic import sha256_file
 from sfs_cli.io.files.names import check_names, nfc
-from sfs_cli.io.files.read_limits import FIELD_BYTES, MemoryCounter
 from sfs_cli.io.files.text import arrow_file
 from sfs_cli.io.matrix.base import Axis, MatrixReader
 from sfs_cli.store.collapse import Collapsed, Symbols
@@ -161,10 +160,9 @@ def _drain(
     single = not reader.sparse and options.dtype == np.float32
     seen = ValueCheck(where, rows_are_features, reader.column_ids, single=single)
     row_ids: list[str] | FeatureIdsBuilder = FeatureIdsBuilder() if rows_are_features else []
-    held, texts = MemoryCounter(where), Texts(where)
+    texts = Texts(where)
     for block in reader.blocks():
         check_names(block.ids, "a feature" if rows_are_features else "a sample", where)
-        held.add(sum(len(name) for name in block.ids if len(name) > FIELD_BYTES))
         seen.see(block.ids, block.values)
         sink.add(block.values)
         row_ids.extend(block.ids)

@@ -17,7 +17,6 @@ import numpy as np
 
 from sfs_cli.errors import InputError, counted, listed
 from sfs_cli.io.files.names import check_texts, nfc, nfc_array
-from sfs_cli.io.files.read_limits import MemoryCounter
 from sfs_cli.io.files.text import arrow_file, number_array, repeated, string_array
 from sfs_cli.io.matrix.base import CONVERT
 
@@ -266,10 +265,10 @@ def free_names(names: Iterable[str], taken: Collection[str]) -> list[str]:
 
 
 class Texts:
-    """Gathers the annotations of rows that a reader gives with its blocks, within memory."""
+    """Gathers the annotations of rows that a reader gives with its blocks."""
 
     def __init__(self, where: str) -> None:
-        self.where, self._held = where, MemoryCounter(where)
+        self.where = where
         self._columns: list[tuple[str, FeatureIdsBuilder]] = []
 
     def add(self, texts: Iterable[tuple[str, Sequence[str]]]) -> None:
@@ -278,7 +277,6 @@ class Texts:
             if at == len(self._columns):
                 self._columns.append((nfc(name), FeatureIdsBuilder()))
             check_texts(column, f"column {name!r}", self.where)
-            self._held.add(sum(map(len, column)) + 4 * len(column))
             self._columns[at][1].extend(column)
 
     def finish(self) -> dict[str, FeatureIds]:

@@ -158,6 +158,16 @@ def test_links_inside_a_file_are_followed(tmp_path, capfd):
     assert ranked(path, capfd) == by_variance(made().X)
 
 
+def test_values_in_another_file_are_read_as_h5py_reads_them(tmp_path, capfd):
+    path = tmp_path / "cells.h5ad"
+    made().write_h5ad(tmp_path / "values.h5ad")
+    made().write_h5ad(path)
+    with h5py.File(path, "r+") as file:
+        del file["X"]
+        file["X"] = h5py.ExternalLink("values.h5ad", "/X")
+    assert ranked(path, capfd) == by_variance(made().X)
+
+
 @pytest.mark.parametrize("member", ["obs", "X"])
 def test_members_of_another_kind_are_no_traceback(member, tmp_path, capfd):
     path = tmp_path / "cells.h5ad"

@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 
 from sfs_cli.compute.engine import Engine, ThreadExecutor
 from sfs_cli.compute.matrix import Ids
-from sfs_cli.compute.memory import anonymous, format_size
+from sfs_cli.compute.memory import format_size
 from sfs_cli.graph import distances as kernels
 from sfs_cli.graph.similarity import DenseSimilarity
 from sfs_cli.methods.base import Solution
@@ -37,6 +37,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from tests.making import problem_of
 from tools.benchmarks.peers import Peer, run_peer
+from tools.benchmarks.processes import memory
 
 NAMES = ("tox171", "pix10p", "orl10p")
 
@@ -126,12 +127,13 @@ def large(select: int) -> str:
     clusters = rng.integers(0, 5, 200)
     values[:20_000] += 1.5 * rng.standard_normal((20_000, 5), dtype=np.float32)[:, clusters]
     S = rbf(values[:20_000].T.astype(np.float64))
-    before = anonymous()
+    before = memory(os.getpid())[0]
     found, seconds = follow(values, S, select)
     return (
         f"| simulated, 200 x 200,000 | {seconds:.1f} s | | | "
         f"{found.facts['largest_relative_gap']:.0e} | {found.facts['passes']} |\n\n"
-        f"anonymous memory beside the matrix at the end: {format_size(anonymous() - before)}"
+        "anonymous memory beside the matrix at the end: "
+        f"{format_size(memory(os.getpid())[0] - before)}"
     )
 
 

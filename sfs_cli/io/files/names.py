@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfs_cli.errors import InputError
-from sfs_cli.io.files.read_limits import check_room
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,8 +24,6 @@ LONGEST = 32_767
 """Characters of the longest name: those of a cell in Excel."""
 BLANKS = " \t\r\n\f\v"
 """What is stripped around names; a non-breaking space belongs to the name."""
-_MOST_BYTES = 4 * LONGEST + 64  # of a name in UTF-8, and what a file has beside it
-_UNPACKED_TIMES = 3  # packed, unpacked, and as a dictionary or objects
 _PIECE = 65_536
 """Names of an Arrow array that are looked at together."""
 # control characters of ASCII and Latin-1, and halves of surrogate pairs, which no file can hold
@@ -39,9 +36,9 @@ def nfc(name: str) -> str:
     return name if name.isascii() else unicodedata.normalize("NFC", name)
 
 
-def decoded(name: Any, errors: str = "strict") -> str:
+def decoded(name: Any) -> str:
     """Return a name that a library gives as text or as bytes."""
-    return name.decode(errors=errors) if isinstance(name, bytes) else str(name)
+    return name.decode() if isinstance(name, bytes) else str(name)
 
 
 def nfc_bytes(raw: bytes) -> bytes:
@@ -84,50 +81,11 @@ def check_names(names: Iterable[str], what: str, where: object) -> None:
             _check_name(name, what, where, at)
 
 
-def check_long(names: Iterable[str], what: str, where: object) -> None:
-    """Refuse a name that is too long."""
-    for name in names:
-        if len(name) > LONGEST:
-            _check_name(name, what, where)
-
-
 def check_texts(texts: Sequence[str], what: str, where: object) -> None:
     """Refuse a text beside names that is too long, or holds a control character; `what` it is."""
     if _REFUSED.search("".join(texts)) or max(map(len, texts), default=0) > LONGEST:
         for text in filter(None, texts):
             _check_name(text, what, where)
-
-
-def check_lengths(names: pa.Array, where: object) -> None:
-    """Refuse a name that is too long, in an Arrow array of strings, before texts are made of it.
-
-    The array may be of any type of strings, and a dictionary of them.
-    """
-    for at in np.flatnonzero(_sizes(names) > LONGEST).tolist():
-        _check_name(names[at].as_py(), "a row", where)
-
-
-def check_total(size: int, count: int, where: object) -> None:
-    """Refuse names that take so many bytes that not all can be short, before they are unpacked."""
-    if size > count * _MOST_BYTES + _PIECE:
-        raise InputError(
-            f"the names of {count:,} rows have {size // max(count, 1):,} bytes on average",
-            where=where,
-            hint=f"names have at most {LONGEST:,} characters: is the file damaged, or is another "
-            "column the one of the names?",
-        )
-    check_room("the names of its rows take", _UNPACKED_TIMES * size, where)
-
-
-def _sizes(names: pa.Array) -> np.ndarray:
-    """Return the bytes of every name; of a dictionary, those of its entries that are used."""
-    if hasattr(names, "dictionary"):
-        places = names.indices.cast("int64").fill_null(-1)  # -1 is the 0 at the end
-        return np.append(_sizes(names.dictionary), 0)[np.from_dlpack(places)]
-    if "view" in str(names.type):  # 16 bytes each, of which the first four are the length
-        views = np.frombuffer(names.buffers()[1], np.int32, 4 * len(names), 16 * names.offset)
-        return views[::4]
-    return np.diff(_bounds(names)) if len(names) else np.empty(0, np.int32)
 
 
 def _bounds(names: pa.Array) -> np.ndarray:

@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from sfs_cli.errors import COPY_AGAIN, InputError
 from sfs_cli.io.files.names import BLANKS, nfc
-from sfs_cli.io.files.read_limits import FIELD_BYTES, MemoryCounter
 from sfs_cli.io.files.text import LineStream
 
 _BEGIN, _END = b"!series_matrix_table_begin", b"\n!series_matrix_table_end"
@@ -53,12 +52,11 @@ def read_series(stream: SeriesStream) -> Series:
 
     An `InputError` says that there is no table, or a line of other samples.
     """
-    path, held = stream.path, MemoryCounter(stream.path)
+    path = stream.path
     lines: dict[int, tuple[str, list[str]]] = {}
     while (raw := stream.read_line()) is not None and not raw.startswith(_BEGIN):
         name, *values = tab_fields(_text(raw))
         if name.startswith(_SAMPLE):
-            held.add(len(raw) + FIELD_BYTES * len(values))
             lines[stream.line - 1] = name.removeprefix(_SAMPLE), values
     accessions = tab_fields(_text(stream.read_line() or b""))[1:]
     if raw is None or not accessions:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 from sfs_cli.errors import COPY_AGAIN, InputError, counted, listed
 from sfs_cli.io.files.names import BLANKS, nfc
-from sfs_cli.io.files.read_limits import FIELD_BYTES, MemoryCounter, check_room
 from sfs_cli.io.files.series import SeriesStream, read_series
 from sfs_cli.io.files.sniff import Kind, examine
 from sfs_cli.io.files.text import (
@@ -438,7 +437,6 @@ def read_rows(
     with ``#``, which are skipped.
     """
     lines, rows = [], []
-    held = MemoryCounter(stream.path)
     while (raw := stream.read_line()) is not None:
         if not raw.strip() or (comments and raw.startswith(b"#")):
             continue
@@ -451,7 +449,6 @@ def read_rows(
                 where=where,
                 hint=hint,
             )
-        held.add(len(raw) + FIELD_BYTES * (1 + len(fields)))
         lines.append(line)
         rows.append(fields)
     columns = {name: [row[i] for row in rows] for i, name in enumerate(names)}
@@ -492,8 +489,6 @@ def _read_parquet(path: Path) -> TextTable:
 
     try:
         with arrow_file(path) as raw, pq.ParquetFile(raw) as file:
-            size = file.metadata.num_rows * file.metadata.num_columns
-            check_room("as a table it takes", FIELD_BYTES * size, path)
             table = file.read()
             # names and texts are UTF-8, and dates within those of Python, unless it is damaged
             names = [nfc(name) for name in table.column_names]

@@ -19,7 +19,6 @@ import numpy as np
 
 from sfs_cli.errors import CHECK_PATH, CHECK_PERMISSIONS, InputError, listed
 from sfs_cli.io.files.names import nfc, nfc_bytes
-from sfs_cli.io.files.read_limits import MemoryCounter, longest_line
 from sfs_cli.io.files.workbook import OLE, ZIP, SheetStream
 
 if TYPE_CHECKING:
@@ -41,7 +40,6 @@ _UNREADABLE = {
 _CHARACTER = 4  # bytes of the longest one in UTF-16
 _LINE_STEP = 1 << 16
 _CHUNK_BYTES = 1 << 20
-_PARSED_TIMES = 8  # a text that is parsed as a whole takes so many times its size
 
 
 H5MU = ".h5mu"
@@ -223,7 +221,6 @@ class LineStream:
             )
         self._rest, self._at_end = b"", False
         self._fill(_LINE_STEP)
-        self._longest = longest_line()
 
     def peek_line(self) -> bytes | None:
         """Return the next line without its end, and stay before it; None at the end."""
@@ -244,11 +241,9 @@ class LineStream:
     def peek_lines(self, count: int) -> list[bytes]:
         """Return up to so many next lines without their ends, blank ones too, and stay before them.
 
-        They are fewer at the end of the file, or where they would be longer than a line may be.
+        They are fewer at the end of the file.
         """
         while self._rest.count(b"\n") < count and not self._at_end:
-            if len(self._rest) > self._longest:
-                break
             self._fill(2 * max(len(self._rest), _LINE_STEP))
         lines = self._rest.split(b"\n", count)
         return [line.removesuffix(b"\r") for line in lines[: count if lines[-1] else -1]]
@@ -283,13 +278,6 @@ class LineStream:
         searched = 0
         while (end := self._rest.find(b"\n", searched)) < 0 and not self._at_end:
             searched = len(self._rest)
-            if searched > self._longest:
-                raise InputError(
-                    f"a line is longer than {self._longest >> 20:,} MiB",
-                    where=f"{self.path}, line {self.line}",
-                    hint="the file is damaged or no table; if it is one of millions of columns, "
-                    "raise --memory",
-                )
             # twice as much each time, or a long line would be copied again and again
             self._fill(max(_LINE_STEP, 2 * searched))
         return end
@@ -386,8 +374,4 @@ def first_lines(path: Path, count: int) -> list[tuple[int, str]]:
 
 def read_whole(path: Path) -> str:
     """Return all of a text file."""
-    held, pieces = MemoryCounter(path), []
-    for chunk in text_chunks(path):
-        held.add(_PARSED_TIMES * len(chunk.text))
-        pieces.append("\n".join(_decoded(chunk, path)))
-    return "".join(pieces)
+    return "".join("\n".join(_decoded(chunk, path)) for chunk in text_chunks(path))

@@ -1,28 +1,23 @@
 """Sheets of workbooks (Excel, OpenDocument) as text: a line for each row, with tabs between cells.
 
 All readers of text read sheets by this. Line numbers are row numbers of the sheet, so messages name
-the row. A workbook is read as a whole, in a child process: it unpacks to many times its size.
+the row. A workbook is read as a whole.
 """
 
 from __future__ import annotations
 
 import io
-import zipfile
 from collections.abc import Generator, Iterator
-from contextlib import suppress
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from sfs_cli.errors import COPY_AGAIN, InputError, listed, need_extra
-from sfs_cli.io.files.child_process import items_apart
-from sfs_cli.io.files.read_limits import check_room, most_taken
 
 ZIP, OLE = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 """How workbooks begin, and those from before 2007 or with a password."""
 _ROWS = 256
-"""Rows that are sent together."""
+"""Rows that become text together."""
 _BLANKS = str.maketrans("\t\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029", " " * 11)
 
 
@@ -35,14 +30,7 @@ class SheetStream:
 
     def __init__(self, path: Path, sheet: str | None) -> None:
         need_extra("python_calamine", "excel", "reading workbooks needs python-calamine")
-        import python_calamine  # noqa: F401  # once for all children
-
-        size = path.stat().st_size
-        with suppress(Exception), zipfile.ZipFile(path) as archive:  # damage is for the library
-            size = sum(member.file_size for member in archive.infolist())
-        check_room("the workbook unpacks to", size, path)
-        work = partial(_read, path, sheet)
-        self._items: Any = items_apart(work, path, most_taken(), size)
+        self._items = _read(path, sheet)
         self.sheets: dict[str, list[str]] = next(self._items)
         self._rest = b""
 
@@ -77,9 +65,9 @@ def _read(path: Path, sheet: str | None) -> Generator[Any, None, None]:
         lines = _lines(cells[next(iter(found))])
         while part := list(islice(lines, _ROWS)):
             yield "".join(f"{line}\n" for line in part).encode()
+    except (InputError, GeneratorExit, KeyboardInterrupt, MemoryError):
+        raise
     except BaseException as error:  # a panic of Rust is no Exception
-        if isinstance(error, InputError | GeneratorExit):
-            raise
         what = f"the workbook cannot be read ({error})"
         hint = f"{COPY_AGAIN}; or save it without a password"
         raise InputError(what, where=path, hint=hint) from error

@@ -14,7 +14,6 @@ import pyarrow.csv as pacsv
 from sfs_cli.compute.limits import TOO_LARGE
 from sfs_cli.errors import InputError, UsageError, counted, listed
 from sfs_cli.io.files.names import BLANKS, check_names
-from sfs_cli.io.files.read_limits import MemoryCounter
 from sfs_cli.io.files.sniff import refuse_other_than_text
 from sfs_cli.io.files.table import (
     NULL_TOKENS,
@@ -28,7 +27,6 @@ from sfs_cli.io.files.table import (
 from sfs_cli.io.files.text import Chunk, chunk_lines, text_chunks, text_lines, text_suffix
 
 CHUNK_BYTES = 16 << 20
-_EDGE_BYTES = 80  # that an edge takes beside its table, while edges are sorted
 _NO_SYMBOL = "-"
 _MISSING = (*NULL_TOKENS, "-")
 _NAME_HINT = "name the columns in the first line, as in gene_a, gene_b, score"
@@ -91,11 +89,10 @@ def read_edges(
         raise _without_scores(path)
     if layout.format.signed and min_score is None:
         layout = replace(layout, score=None)
-    found, held = [], MemoryCounter(path)
+    found = []
     for chunk in text_chunks(path, chunk_bytes):
         table = _parse_edges(chunk, layout)
         if table is not None:
-            held.add(table.nbytes + _EDGE_BYTES * len(table))
             found.append(table)
     if not found:
         raise InputError("the file has no edges", where=path, hint=_TWO_IDS)

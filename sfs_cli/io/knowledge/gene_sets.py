@@ -16,7 +16,6 @@ import numpy as np
 
 from sfs_cli.errors import InputError, UsageError, counted, listed, nearest
 from sfs_cli.io.files.names import BLANKS, check_names, nfc
-from sfs_cli.io.files.read_limits import FIELD_BYTES, MemoryCounter
 from sfs_cli.io.files.series import tab_fields
 from sfs_cli.io.files.sniff import Kind, examine, refuse_other_than_text
 from sfs_cli.io.files.table import (
@@ -42,10 +41,8 @@ def _names(held: Iterable[Any]) -> list[str]:
 
 def _records(path: Path) -> Iterator[tuple[str, str]]:
     """Yield place and text of the lines of a file that are not blank and no comments."""
-    held = MemoryCounter(path)
     for line, text in text_lines(path):
         if not text.startswith("#"):
-            held.add(len(text) + (2 + text.count("\t")) * FIELD_BYTES)
             yield f"{path}, line {line}", text
 
 
@@ -140,7 +137,7 @@ def read_id_map(spec: str | Path) -> list[tuple[str, str]]:
     path, columns = find_columns(str(spec))
     refuse_other_than_text(path, "a map of ids")
     pairs: dict[tuple[str, str], None] = {}
-    held, names, at, delimiter = MemoryCounter(path), list[str](), (0, 1), ""
+    names, at, delimiter = list[str](), (0, 1), ""
     for line, text in text_lines(path):
         if text.startswith(_NOT_OF_MAP):
             continue
@@ -159,7 +156,6 @@ def read_id_map(spec: str | Path) -> list[tuple[str, str]]:
             what = f"a row has {found}, but {expected:,} are expected"
             raise InputError(what, where=where, hint=_MAP_HINT)
         lefts, rights = _ids_in(fields[at[0]]), _ids_in(fields[at[1]], ";")
-        held.add(3 * FIELD_BYTES * len(lefts) * len(rights))
         pairs.update(((left, right), None) for left in lefts for right in rights)
     if not pairs:
         raise InputError("the map holds no pair of ids", where=path, hint=_MAP_HINT)
@@ -404,7 +400,6 @@ def read_gaf(
     terms: dict[str, dict[str, None]] = {}
     codes: Counter[str] = Counter()
     counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    held = MemoryCounter(path)
     for line, text in text_lines(path):
         where = f"{path}, line {line}"
         if text[0] == "!":
@@ -429,7 +424,6 @@ def read_gaf(
         elif code != NO_DATA if kept is None else code in kept:
             kind = "annotations"
             if gene not in (genes := terms.setdefault(term, {})):
-                held.add(len(gene) + 2 * FIELD_BYTES)
                 check_names((term, gene), "a term, or of a gene of it,", where)
                 genes[gene] = None
         else:

@@ -6,8 +6,7 @@ Those between samples can also be written, so that reading them gives the same b
 from __future__ import annotations
 
 import csv
-import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +16,6 @@ import numpy as np
 from sfs_cli.compute.limits import TOO_LARGE
 from sfs_cli.errors import InputError, counted, listed
 from sfs_cli.io.files.names import check_names, decoded, nfc
-from sfs_cli.io.files.read_limits import check_room
 from sfs_cli.io.files.sniff import Kind, examine
 from sfs_cli.io.files.table import NULL_TOKENS, first_rows, is_number, split_fields
 from sfs_cli.io.files.text import arrow_file
@@ -259,11 +257,8 @@ def open_similarity(spec: str, matrix: str = "") -> SimilarityFile:
         ):
             if path.suffix.lower() == ".npz":
                 return _read_npz(path)
-            # a map is as long as its header declares, or is refused
-            with np.errstate(over="ignore"):  # of a shape beyond all files, which is refused
-                mapped = np.load(path, mmap_mode="r", allow_pickle=False)
-            check_room("the array takes", 2 * mapped.nbytes, path)
-            return SimilarityFile(path, cast_values(np.array(mapped), "float64", path))
+            values = np.load(path, allow_pickle=False)
+            return SimilarityFile(path, cast_values(values, "float64", path))
     reader, row_ids, values = read_dense_table(
         path,
         "a table of similarities",
@@ -273,56 +268,22 @@ def open_similarity(spec: str, matrix: str = "") -> SimilarityFile:
 
 
 def _read_npz(path: Path) -> SimilarityFile:
-    with zipfile.ZipFile(path) as archive:
-        size = sum(member.file_size for member in archive.infolist())
-        check_room("the arrays take", 2 * size, path)
+    from scipy.sparse import load_npz
+
+    from sfs_cli.io.matrix.stored import checked_csr
+
     with np.load(path, allow_pickle=False) as arrays:
         ids, dense = arrays.get("samples"), arrays.get("dense")
         matrix: Similarity = (
-            _checked(_sparse(arrays, path), ids, path)
+            checked_csr(load_npz(path), path)
             if dense is None
             else cast_values(dense, "float64", path)
         )
     if ids is None:
         return SimilarityFile(path, matrix)
-    if ids.ndim != 1:
-        raise ValueError(f"the samples have {ids.ndim} axes")
     samples = list(map(decoded, ids.tolist()))
     check_names(samples, "a sample", path)
     return SimilarityFile(path, matrix, samples, samples)
-
-
-def _sparse(arrays: Mapping[str, np.ndarray], path: Path) -> Any:
-    """Return a sparse matrix, of a compressed one the arrays, which SciPy would not check."""
-    from scipy.sparse import load_npz
-
-    from sfs_cli.io.matrix.stored import Compressed
-
-    format = decoded(arrays["format"].item())
-    if format not in ("csr", "csc"):
-        return load_npz(path)
-    shape = tuple(int(size) for size in arrays["shape"].ravel())
-    return Compressed(format, shape, arrays["data"], arrays["indices"], arrays["indptr"])
-
-
-def _checked(stored: Any, ids: np.ndarray | None, path: Path) -> csr_array:
-    """Return a sparse similarity that is square, and not larger than its ids or entries allow."""
-    from sfs_cli.io.matrix.stored import checked_csr
-
-    n = stored.shape[0]
-    most = n if ids is None else len(ids)
-    if ids is None and stored.format in ("coo", "dia"):
-        # of these a short file can declare any size; a sample without an entry has no degree
-        most = stored.nnz
-    if stored.shape != (n, n) or n > most:
-        counted_by = "entries" if ids is None else "ids"
-        but = f"but {most:,} {counted_by}" if n > most else "it must be square"
-        raise InputError(
-            f"the similarity has shape {stored.shape}, {but}",
-            where=path,
-            hint="give one row and one column for each sample",
-        )
-    return checked_csr(stored, path)
 
 
 FORMATS = (".npz", ".parquet", ".tsv", ".csv", ".h5ad")

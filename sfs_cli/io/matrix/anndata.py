@@ -9,41 +9,32 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 from scipy.sparse import csr_array
 
 from sfs_cli.errors import InputError, UsageError, listed, nearest
-from sfs_cli.io.files.child_process import call_apart, reading
 from sfs_cli.io.files.names import decoded
-from sfs_cli.io.files.read_limits import most_taken
 from sfs_cli.io.files.text import H5MU, split_member
-from sfs_cli.io.matrix.base import Annotations, MatrixReader, ReadOptions, read_errors
+from sfs_cli.io.matrix.base import Annotations, MatrixReader, ReadOptions, read_errors, releasing
 from sfs_cli.io.matrix.stored import (
     DenseRows,
     StoredMatrix,
     StoredReader,
-    attribute,
-    check_declared,
-    check_sparse_groups,
     checked_csr,
     chunks_are_tall,
     encoding_of,
     open_hdf5,
-    read_names,
-    releasing,
+    open_zarr_group,
     sparse_rows,
 )
-from sfs_cli.io.matrix.zarr import open_zarr_group
 
 if TYPE_CHECKING:
     import pandas as pd
 
-T = TypeVar("T")
 _OLD_GRAPHS = "uns/neighbors"
 _COMPARING = {
     "obsp": ("graph", "; scanpy.pp.neighbors writes 'connectivities' and 'distances'"),
@@ -55,7 +46,7 @@ _REWRITE = "write the file again with AnnData.write_h5ad"
 
 def open_h5ad(path: Path, options: ReadOptions) -> MatrixReader:
     """Open an AnnData file, ``FILE.h5mu:MODALITY``, or ``FILE.h5mu`` of one modality."""
-    file = open_hdf5(split_member(path)[0], options.allow_external)
+    file = open_hdf5(split_member(path)[0])
     return _open(path, file, file.close, options)
 
 
@@ -78,12 +69,10 @@ def _open(path: Path, file: Any, release: Callable[[], None], options: ReadOptio
         key, var_key, there = _matrix_keys(group, options, path)
         obs = _read_frame(group, "obs", path)
         samples, features = list(obs.index), ids_of(group, var_key, path)
-        reading(key)
         matrix, by_feature = _open_matrix(group[key], f"{path}, {key}", options)
         comparisons = [
             f"{part}:{name}" for part in _COMPARING for name in _comparing(group, part, path)
         ]
-        reading(key)
         return StoredReader(
             path=path,
             format=name,
@@ -199,26 +188,6 @@ def _open_matrix(element: Any, where: object, options: ReadOptions) -> tuple[Sto
     return DenseRows(element, across, where), across
 
 
-def check_anndata(path: Path) -> None:
-    """Read all sparse matrices of an ``.h5ad`` or ``.zarr``; damage is an `InputError`.
-
-    This comes before another library takes them, which follows their indices without looking.
-    """
-    with anndata_group(path) as group, read_errors(path, "AnnData"):
-        check_sparse_groups(group, str(path), ReadOptions())
-
-
-def called_apart(work: Callable[[], T], path: Path, memory: int | None = None) -> T:
-    """Call what reads or writes AnnData; for HDF5 that is done in a child process.
-
-    `memory` is what the child may take, in bytes.
-    """
-    if path.is_dir():
-        return work()
-    import_module("anndata.io")  # here, for all children
-    return call_apart(work, split_member(path)[0], memory)
-
-
 def read_inside(
     path: Path, part: str, key: str
 ) -> tuple[csr_array | np.ndarray, Sequence[str], Sequence[str]]:
@@ -227,15 +196,11 @@ def read_inside(
     Returned are what `inside` returns, and the ids of the samples. A file that is not AnnData is
     an `InputError`.
     """
-
-    def work() -> tuple[csr_array | np.ndarray, Sequence[str], Sequence[str]]:
-        with anndata_group(path) as group:
-            _check_anndata(group, path)
-            samples = list(_read_frame(group, "obs", path).index)
-            found = _comparing(group, part, path)
-            return *inside(found, part, key, len(samples), path), samples
-
-    return called_apart(work, path, most_taken())
+    with anndata_group(path) as group:
+        _check_anndata(group, path)
+        samples = list(_read_frame(group, "obs", path).index)
+        found = _comparing(group, part, path)
+        return *inside(found, part, key, len(samples), path), samples
 
 
 def inside(
@@ -286,8 +251,7 @@ def anndata_group(path: Path) -> Iterator[Any]:
             yield open_zarr_group(path)
         return
     file_path, _ = split_member(path)
-    # the run reads its matrix from the same file, and refuses one that takes values from others
-    with open_hdf5(file_path, allow_external=True) as file, read_errors(path, "AnnData"):
+    with open_hdf5(file_path) as file, read_errors(path, "AnnData"):
         yield anndata_in(file, path)
 
 
@@ -340,16 +304,13 @@ def _stored(group: Any, part: str, path: Path) -> dict[str, Callable[[], Any]]:
 def _read_element(group: Any, key: str, path: Path) -> Any:
     from anndata.io import read_elem
 
-    reading(key)
     with read_errors(path, f"AnnData ({key})"), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # old versions of the format are read all the same
-        check_declared(group[key], f"{path}, {key}")
         return read_elem(group[key])
 
 
 def _read_frame(group: Any, key: str, path: Path) -> pd.DataFrame:
     """Read ``obs`` or ``var``; the index holds the ids, as strings."""
-    _check_index(group, key, path)
     frame = _read_element(group, key, path)
     if isinstance(frame, np.ndarray) and frame.dtype.names:
         frame = _old_frame(group, frame)
@@ -362,22 +323,6 @@ def _read_frame(group: Any, key: str, path: Path) -> pd.DataFrame:
 def ids_of(group: Any, key: str, path: Path) -> list[str]:
     """Return the ids that ``obs``, ``var`` or ``raw/var`` of AnnData has."""
     return list(_read_frame(group, key, path).index)
-
-
-def _check_index(group: Any, key: str, path: Path) -> None:
-    """Read the index of a table in HDF5 in parts; the names of zarr are checked by the chunk."""
-    reading(key)
-    with read_errors(path, f"AnnData ({key})"):
-        table = group[key]
-        name = attribute(table, "_index", "_index")
-        if not hasattr(table, "keys") or not isinstance(name, str) or name not in table:
-            return
-        index = table[name]
-        if hasattr(index, "keys") and "values" in index:  # texts that may be missing
-            index = index["values"]
-        if hasattr(index, "dtype") and hasattr(index, "id") and index.dtype.kind == "O":
-            reading(f"{key}/{name}")
-            read_names(index, path)
 
 
 def _old_frame(group: Any, records: np.ndarray) -> pd.DataFrame:

@@ -42,10 +42,7 @@ class TableSource(Protocol):
 
     schema: pa.Schema
     n_parts: int  # parts that the rows are stored in, one after the other
-
-    def look(self, column: int) -> int:
-        """Refuse a column of names that takes more than names can; return the number of rows."""
-        ...
+    n_rows: int
 
     def groups(self, columns: Sequence[int]) -> list[Sequence[int]]:
         """Return columns in groups that may be decoded together."""
@@ -74,10 +71,7 @@ class TableReader(MatrixReader):
         self.annotations = Annotations()
         chosen = choose_columns(source.schema, path, texts=options.leave_out)
         self._ids, values, texts, self.notes = chosen
-        with read_errors(path, name):
-            self.n_rows = source.look(self._ids)
-            for position in texts:
-                source.look(position)
+        self.n_rows = source.n_rows
         self._names = source.schema.names
         self._source = source
         self._options = options

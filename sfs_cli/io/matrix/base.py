@@ -18,7 +18,6 @@ import numpy as np
 
 from sfs_cli.errors import COPY_AGAIN, InputError, SfsError, UsageError, is_full, listed
 from sfs_cli.io.files.names import check_names, nfc
-from sfs_cli.io.files.read_limits import FIELD_BYTES, MemoryCounter, asks_too_much
 from sfs_cli.io.files.sniff import Content, Kind, examine
 from sfs_cli.io.files.text import PACKED, WORKBOOKS, repeated, split_member, text_suffix
 
@@ -26,9 +25,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from scipy.sparse import csr_array
 
-_ENTRY_BYTES = 40  # of a value and its indices, while blocks are joined and turned
-LONGEST_SIZE = 19
-"""A size that a text file declares has fewer digits: it fits into 64 bits."""
 Axis = Literal["features", "samples"]
 Rows = Literal["features", "samples", "auto"]
 
@@ -51,7 +47,6 @@ class ReadOptions:
     block_bytes: int = 8 << 20  # readers hold about this much at a time (one row may be larger)
     layer: str | None = None  # layer of an AnnData file to read in place of X
     use_raw: bool = False  # read raw/X of an AnnData file
-    allow_external: bool = False  # an HDF5 file may refer to other files
     # text: columns and lines of text are left out of the values, and told of in `notes`
     leave_out: bool = False
     decimal: str = "point"  # what text has before the digits of a fraction: point, comma or auto
@@ -125,9 +120,6 @@ class Format:
     title: str  # its name in messages
     # whether it is AnnData, with layers, a raw matrix, annotations, graphs and coordinates
     anndata: bool = False
-    # modules of a library that a damaged file can crash or hold for ever; such files are read in
-    # a child process, which these are imported for
-    apart: tuple[str, ...] = ()
 
     @property
     def compressed(self) -> bool:
@@ -155,29 +147,13 @@ FORMATS = (
     Format(
         "feather", (Kind.ARROW,), (".feather", ".arrow"), "feather:open_feather", Kind.ARROW.value
     ),
-    Format(
-        "h5ad",
-        _HDF5,
-        (".h5ad",),
-        "anndata:open_h5ad",
-        "AnnData in HDF5",
-        anndata=True,
-        apart=("h5py", "anndata.io"),
-    ),
-    Format(
-        "h5mu",
-        _HDF5,
-        (".h5mu",),
-        "anndata:open_h5ad",
-        "MuData in HDF5",
-        anndata=True,
-        apart=("h5py", "anndata.io"),
-    ),
+    Format("h5ad", _HDF5, (".h5ad",), "anndata:open_h5ad", "AnnData in HDF5", anndata=True),
+    Format("h5mu", _HDF5, (".h5mu",), "anndata:open_h5ad", "MuData in HDF5", anndata=True),
     Format("zarr", (Kind.ZARR,), (".zarr",), "anndata:open_zarr", "AnnData in Zarr", anndata=True),
     Format(
         "10x-mtx", _TENX, (".mtx", ".mtx.gz"), "tenx:open_tenx_mtx", "a 10x matrix (Matrix Market)"
     ),
-    Format("10x-h5", _HDF5, (".h5",), "tenx:open_tenx_h5", "a 10x matrix in HDF5", apart=("h5py",)),
+    Format("10x-h5", _HDF5, (".h5",), "tenx:open_tenx_h5", "a 10x matrix in HDF5"),
     Format(
         "series-matrix",
         (Kind.SERIES,),
@@ -191,7 +167,6 @@ FORMATS = (
         packed(".rds", ".rda", ".rdata"),  # R compresses them all
         "r_data:open_r_data",
         Kind.R_DATA.value,
-        apart=("rdata",),
     ),
     Format("excel", (Kind.WORKBOOK,), WORKBOOKS, "delimited:open_text", "a workbook"),
 )
@@ -232,10 +207,7 @@ def open_matrix(path: str | Path, options: ReadOptions) -> MatrixReader:
         )
     module, function = found.opener.split(":")
     opener = getattr(import_module(f"sfs_cli.io.matrix.{module}"), function)
-    if not found.apart:
-        return opener(path, options)
-    in_child = import_module("sfs_cli.io.matrix.apart").ReaderApart
-    return in_child(opener, path, options, found.apart)
+    return opener(path, options)
 
 
 def format_of(path: Path, content: Content) -> Format:
@@ -326,11 +298,8 @@ def read_dense_table(
     """
     names: list[str] = []
     values: list[np.ndarray] = []
-    held = MemoryCounter(path)
     with closing(open_matrix(path, ReadOptions(dtype="float64"))) as reader:
         for block in reader.blocks() if not reader.sparse else ():
-            # they are joined, and then cast or cut
-            held.add(2 * np.asarray(block.values).nbytes + FIELD_BYTES * len(block.ids))
             check_names(block.ids, "a row", path)
             names += map(nfc, block.ids)
             values.append(np.asarray(block.values))
@@ -352,13 +321,8 @@ def read_errors(
     """
     try:
         yield
-    except SfsError:
+    except (SfsError, MemoryError):
         raise
-    except MemoryError as error:
-        refused = asks_too_much(error, name, path)
-        if refused is None:
-            raise
-        raise refused from error
     except Exception as error:  # libraries raise any kind on what they did not expect
         if isinstance(error, OSError) and is_full(error):
             raise  # about what is written meanwhile
@@ -482,11 +446,9 @@ def read_sparse_table(
         columns = [nfc(name) for name in reader.column_ids]
         rows: list[str] = []
         blocks = [csr_array((0, len(columns)))]
-        held = MemoryCounter(path)
         for block in reader.blocks():
             rows.extend(map(nfc, block.ids))
             entries = csr_array(block.values)
-            held.add(_ENTRY_BYTES * entries.nnz + FIELD_BYTES * len(block.ids))
             wrong = np.flatnonzero(~is_valid(entries.data))
             if wrong.size:
                 row, column = (int(index[wrong[0]]) for index in coo_array(entries).coords)

@@ -10,14 +10,10 @@ import pyarrow as pa
 import pyarrow.ipc
 
 from sfs_cli.errors import InputError
-from sfs_cli.io.files.child_process import call_apart, reading
-from sfs_cli.io.files.names import check_lengths, check_total
-from sfs_cli.io.files.read_limits import most_taken
-from sfs_cli.io.matrix.arrow import group_columns, holds_text, open_table
+from sfs_cli.io.matrix.arrow import group_columns, open_table
 from sfs_cli.io.matrix.base import MatrixReader, ReadOptions, read_errors, releasing
 
 _MAGIC_V1 = b"FEA1"
-_NAMES_PART = 3  # of what may be held: names are packed, unpacked, and become objects
 _UNPACKED_TIMES = 2  # values, and what else is needed to unpack them
 _COLUMN_BYTES = 4 << 10  # unpacking a column takes at least this, however short it is
 
@@ -52,30 +48,9 @@ class FeatherSource:
             file = pa.ipc.open_file(self._map)
             self.schema = file.schema
             self.n_parts = file.num_record_batches
-        self._height = 0  # rows of the largest record batch
-
-    def look(self, column: int) -> int:
-        """Look at the names in a child process: what they take unpacked is told by no API."""
-        is_text = holds_text(self.schema.field(column).type)
-
-        def heights() -> list[int]:
-            file, found = self._columns([column]), []
-            for part in range(self.n_parts):
-                place = f"record batch {part + 1:,}"
-                reading(place)
-                batch = file.get_batch(part)
-                batch.validate()
-                size, where = batch.get_total_buffer_size(), f"{self._path}, {place}"
-                check_total(size, batch.num_rows, where)
-                batch.validate(full=True)  # lengths are of offsets, which may lie
-                if is_text:
-                    check_lengths(batch.column(0), where)
-                found.append(batch.num_rows)
-            return found
-
-        found = call_apart(heights, self._path, most_taken() // _NAMES_PART)
-        self._height = max(found, default=0)
-        return sum(found)
+            first = self._columns(range(len(self.schema))[:1])
+            heights = [first.get_batch(part).num_rows for part in range(self.n_parts)]
+        self.n_rows, self._height = sum(heights), max(heights, default=0)
 
     def groups(self, columns: Sequence[int]) -> list[Sequence[int]]:
         """Return columns in groups that may be unpacked together."""

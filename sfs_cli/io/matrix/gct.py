@@ -14,7 +14,6 @@ from sfs_cli.io.files.names import BLANKS
 from sfs_cli.io.files.table import null_table, refuse_unnamed
 from sfs_cli.io.files.text import LineStream, decode
 from sfs_cli.io.matrix.base import (
-    LONGEST_SIZE,
     Annotations,
     MatrixReader,
     ReadOptions,
@@ -78,7 +77,7 @@ def _read_sizes(stream: LineStream, path: Path) -> _Sizes:
             hint="write the table as GCT 1.2 or 1.3, or as CSV",
         )
     sizes = _fields(stream, path, "sizes")
-    whole = (s.isascii() and s.isdigit() and len(s) < LONGEST_SIZE for s in sizes)
+    whole = (s.isascii() and s.isdigit() for s in sizes)
     if len(sizes) != expected or not all(whole):
         raise InputError(
             f"the second line must declare {expected} sizes, but is {' '.join(sizes)[:80]!r}",

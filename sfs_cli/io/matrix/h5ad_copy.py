@@ -1,7 +1,6 @@
 """Copies of AnnData with something added: h5ad, a modality of h5mu, zarr.
 
-What is added are elements of their own; all others stay as they are. The work on HDF5 is done in a
-child process.
+What is added are elements of their own; all others stay as they are.
 """
 
 from __future__ import annotations
@@ -18,10 +17,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from sfs_cli.errors import InputError
-from sfs_cli.io.files.child_process import reading
 from sfs_cli.io.files.names import decoded
 from sfs_cli.io.files.text import H5MU, split_member
-from sfs_cli.io.matrix.anndata import anndata_group, anndata_in, called_apart, ids_of
+from sfs_cli.io.matrix.anndata import anndata_group, anndata_in, ids_of
 from sfs_cli.io.matrix.base import read_errors
 
 if TYPE_CHECKING:
@@ -48,22 +46,18 @@ def look_into(source: Path) -> Inside:
     InputError
         If nothing can be added to a copy of it.
     """
-
-    def work() -> Inside:
-        with anndata_group(source) as group, read_errors(source, "AnnData", _HINT):
-            if not _is_old(group):
-                columns, uns = _columns(group["var"]), group.get("uns", {})
-            elif _can_rewrite(source):
-                columns, uns = list(_read_old(source).var.columns), {}
-            else:
-                raise InputError("var is an array of records", where=source, hint=_HINT)
-            if not hasattr(uns, "keys"):
-                raise InputError("uns is not a group", where=source, hint=_HINT)
-            told = {key: _text_of(uns, f"hvg/{key}") for key in ("flavor", "key", "columns")}
-            hvg = {key: text for key, text in told.items() if text is not None}
-            return Inside(ids_of(group, "var", source), columns, hvg)
-
-    return called_apart(work, source)
+    with anndata_group(source) as group, read_errors(source, "AnnData", _HINT):
+        if not _is_old(group):
+            columns, uns = _columns(group["var"]), group.get("uns", {})
+        elif _can_rewrite(source):
+            columns, uns = list(_read_old(source).var.columns), {}
+        else:
+            raise InputError("var is an array of records", where=source, hint=_HINT)
+        if not hasattr(uns, "keys"):
+            raise InputError("uns is not a group", where=source, hint=_HINT)
+        told = {key: _text_of(uns, f"hvg/{key}") for key in ("flavor", "key", "columns")}
+        hvg = {key: text for key, text in told.items() if text is not None}
+        return Inside(ids_of(group, "var", source), columns, hvg)
 
 
 def add_to_copy(source: Path, path: Path, added: Additions) -> None:
@@ -72,33 +66,24 @@ def add_to_copy(source: Path, path: Path, added: Additions) -> None:
     Of ``FILE.h5mu:MODALITY`` the whole file is copied, and the modality gets them. An h5ad from
     before AnnData 0.7 is written again in the present form, which takes the memory of its content.
     """
-
-    def rewrite() -> None:
-        with read_errors(source, "AnnData", _HINT):
-            data = _read_old(source)
-            added.write_to(data)
-            reading("the copy that is written")
-            data.write_h5ad(path, convert_strings_to_categoricals=False)
-
-    def add() -> bool:
-        with read_errors(source, "AnnData", _HINT), _opened(path, source) as group:
-            if _is_old(group):
-                return False
-            _add_columns(group["var"], added)
-            for key in added.old_members:
-                del group["uns"][key]
-            for key, value in added.members.items():
-                write_member(group, "uns", key, value)
-        return True
-
     file = split_member(source)[0]
     if file.is_dir():
         _copy_folder(file, path)
     else:
         shutil.copyfile(file, path)
-    if not called_apart(add, path):
+    with read_errors(source, "AnnData", _HINT):
+        with _opened(path, source) as group:
+            if not _is_old(group):
+                _add_columns(group["var"], added)
+                for key in added.old_members:
+                    del group["uns"][key]
+                for key, value in added.members.items():
+                    write_member(group, "uns", key, value)
+                return
         path.unlink()
-        called_apart(rewrite, source)
+        data = _read_old(source)
+        added.write_to(data)
+        data.write_h5ad(path, convert_strings_to_categoricals=False)
 
 
 @contextmanager
@@ -137,20 +122,15 @@ def _opened_zarr(path: Path) -> Iterator[Any]:
 
 def write_obsp(source: Path, path: Path, key: str, similarity: np.ndarray | csr_array) -> None:
     """Copy an h5ad, with a similarity of its samples, in their order, as ``obsp[key]``."""
-
-    def add() -> None:
-        with _opened(path, source) as group:
-            write_member(group, "obsp", key, similarity)
-
     shutil.copyfile(source, path)
-    called_apart(add, path)
+    with _opened(path, source) as group:
+        write_member(group, "obsp", key, similarity)
 
 
 def write_member(file: Any, group: str, key: str, value: object) -> None:
     """Write an element of a group of AnnData, which is made if it is absent."""
     from anndata.io import write_elem
 
-    reading(f"{group}/{key}, which is written")
     if group not in file:
         write_elem(file, group, {})
     write_elem(file[group], key, value)
@@ -166,12 +146,6 @@ def _copy_folder(source: Path, path: Path) -> None:
     for folder, _, names in os.walk(source, followlinks=True):
         here = Path(folder)
         inside = here.relative_to(source)
-        if here.resolve() in {each.resolve() for each in here.parents[: len(inside.parts)]}:
-            raise InputError(
-                "a link leads to a folder that it lies in, so that there is no end to copy",
-                where=folder,
-                hint="remove the link",
-            )
         (path / inside).mkdir()
         for name in names:
             shutil.copyfile(here / name, path / inside / name)
@@ -195,7 +169,6 @@ def _text_of(group: Any, key: str) -> str | None:
 def _read_old(source: Path) -> Any:
     import anndata
 
-    reading("all of it, as it is of an old form")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it is read to be written in the present form
         return anndata.read_h5ad(source)
@@ -213,7 +186,6 @@ def _add_columns(var: Any, added: Additions) -> None:
     for name in added.old_columns:
         del var[name]
     for name, values in added.columns.items():
-        reading(f"var/{name}, which is written")
         write_elem(var, name, values)
     names = [*(name for name in _columns(var) if name not in added.old_columns), *added.columns]
     in_hdf5 = isinstance(var, h5py.Group)

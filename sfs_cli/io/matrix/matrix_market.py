@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 
 from sfs_cli.errors import COPY_AGAIN, InputError
 from sfs_cli.io.files.text import Chunk, LineStream
-from sfs_cli.io.matrix.base import LONGEST_SIZE, ReadOptions, cast_values
+from sfs_cli.io.matrix.base import ReadOptions, cast_values
 from sfs_cli.io.matrix.stored import csr_block
 
 LOOK_BYTES = 1 << 18
@@ -157,7 +157,7 @@ def _sizes(lines: LineStream, path: Path) -> tuple[int, int, int]:
     while (line := lines.read_line()) is not None and (line.startswith(b"%") or not line.strip()):
         pass
     sizes = (line or b"").split()
-    if len(sizes) != 3 or not all(size.isdigit() and len(size) < LONGEST_SIZE for size in sizes):
+    if len(sizes) != 3 or not all(map(bytes.isdigit, sizes)):
         raise InputError(
             "the line with the numbers of rows, columns and entries is missing or damaged",
             where=f"{path}, line {lines.line - 1}",

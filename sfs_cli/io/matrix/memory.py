@@ -83,22 +83,6 @@ def is_sparse(value: Any) -> bool:
     return bool(issparse(value))
 
 
-def check_held(adata: Any, name: str) -> None:
-    """Refuse an AnnData with a sparse matrix whose arrays do not fit each other.
-
-    All are looked at, since anndata cuts or copies all of them when it writes into a view.
-    """
-    with read_errors(Path(name), "AnnData"):  # which looks at shapes
-        while getattr(adata, "is_view", False):  # its matrices are cut out of these
-            adata = adata._adata_ref
-        parts = {"X": adata.X, "raw.X": None if adata.raw is None else adata.raw.X}
-        for group in ("layers", "obsm", "varm", "obsp", "varp"):
-            parts |= {f"{group}[{key!r}]": each for key, each in getattr(adata, group).items()}
-    for place, matrix in parts.items():
-        if is_sparse(matrix):
-            check_sparse(matrix, f"{name}, {place}")
-
-
 def open_held(path: Path, held: Any, options: ReadOptions) -> MatrixReader:
     """Return a reader of what a name stands for: an AnnData, or a `Table`."""
     if isinstance(held, Table):
@@ -183,7 +167,6 @@ class _RowsInMemory(StoredMatrix):
             stop = min(start + rows, n)
             block = self._rows(start, stop)
             if self.sparse:
-                check_sparse(block, self._where)  # of a backed one
                 yield start, stop, real(block, self._where, options.dtype)
             else:
                 values = cast_values(np.asarray(block), options.dtype, self._where)
@@ -194,6 +177,7 @@ def real(values: Any, where: str, dtype: str = "float64") -> np.ndarray | csr_ar
     """Return a dense or sparse matrix of numbers in a type; InputError for other values."""
     if not is_sparse(values):
         return cast_values(values, dtype, where)
+    check_sparse(values, where)
     made = csr_array(values, copy=True)  # they may be all of the user's matrix
     made.sum_duplicates()
     data = cast_values(made.data, dtype, where)

@@ -11,9 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sfs_cli.errors import OutOfMemoryError
-from sfs_cli.io.files.names import check_lengths, check_total
 from sfs_cli.io.files.text import arrow_file
-from sfs_cli.io.matrix.arrow import group_columns, holds_text, open_table
+from sfs_cli.io.matrix.arrow import group_columns, open_table
 from sfs_cli.io.matrix.base import MatrixReader, ReadOptions, read_errors
 
 # pyarrow's description of the columns takes so many times the footer's size (measured); that may
@@ -24,9 +23,6 @@ _COLUMN_BYTES = 16 << 10  # decoding a column takes at least this, however short
 _MAX_BUFFER = 1 << 16
 _MIN_BUFFER = 1 << 8
 _SMALL_READ = 1 << 12
-_LOOKS = (1, 128, 1 << 13)
-"""Rows whose names are decoded together to look at how long they are: first 1, then 128, then
-all in parts of 8,192. Where each row has the same text, one row tells."""
 
 
 def open_parquet(path: Path, options: ReadOptions) -> MatrixReader:
@@ -84,26 +80,11 @@ class ParquetSource:
         )
         self._budget = options.decode_bytes
         self.schema = self._file.schema_arrow
-        self.n_parts = metadata.num_row_groups
+        self.n_parts, self.n_rows = metadata.num_row_groups, metadata.num_rows
         self._names = self.schema.names  # which makes the list anew each time
         self._by_name: dict[str, list[int]] = defaultdict(list)
         for position, name in enumerate(self._names):
             self._by_name[name].append(position)
-
-    def look(self, column: int) -> int:
-        """Refuse names that are too long, by the size of their column and by each text once."""
-        is_text = holds_text(self.schema.field(column).type)
-        for part in range(self.n_parts) if is_text else ():
-            group = self._file.metadata.row_group(part)
-            size = group.column(column).total_uncompressed_size
-            check_total(size, group.num_rows, f"{self._path}, row group {part + 1:,}")
-            # a page may hold one long text, and that it is the name of every row
-            for n_rows in _LOOKS:
-                for batch in self.batches((column,), n_rows, part):
-                    check_lengths(batch.column(0), self._path)
-                    if n_rows < _LOOKS[-1]:
-                        break
-        return self._file.metadata.num_rows
 
     def groups(self, columns: Sequence[int]) -> list[Sequence[int]]:
         """Return columns in groups that may be decoded together, by the largest row group."""

@@ -1,10 +1,8 @@
-"""Matrices and data frames that R has saved: ``.rds`` and ``.RData``, read by ``rdata``.
-
-They are read in a child process, since a file declares what it holds and unpacks to.
-"""
+"""Matrices and data frames that R has saved: ``.rds`` and ``.RData``, read by ``rdata``."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -14,12 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfs_cli.errors import InputError, listed, need_extra
-from sfs_cli.io.files.child_process import call_apart
-from sfs_cli.io.files.read_limits import most_taken
 from sfs_cli.io.files.text import split_member
 from sfs_cli.io.matrix.base import MatrixReader, ReadOptions, read_errors
 from sfs_cli.io.matrix.memory import Table, open_table
-from sfs_cli.io.matrix.stored import check_sparse
+from sfs_cli.io.matrix.stored import checked_csr
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,13 +42,9 @@ def open_r_data(path: Path, options: ReadOptions) -> MatrixReader:
 
 
 def read_frame(path: Path) -> pd.DataFrame:
-    """Read a saved data frame, or a matrix as one, with the ids in its index; in a child."""
-
-    def work() -> pd.DataFrame:
-        with _object(path) as (held, _):
-            return _whole(_frame(held, path))
-
-    return call_apart(work, split_member(path)[0], most_taken())
+    """Read a saved data frame, or a matrix as one, with the ids in its index."""
+    with _object(path) as (held, _):
+        return _whole(_frame(held, path))
 
 
 @contextmanager
@@ -62,7 +54,8 @@ def _object(path: Path) -> Iterator[tuple[Any, str | None]]:
     from rdata.parser import RObjectType, parse_file
 
     file, name = split_member(path)
-    with read_errors(path, "saved R objects", _EXPORT):
+    with read_errors(path, "saved R objects", _EXPORT), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of classes that it has no constructor for
         parsed = parse_file(file)
         held = convert(parsed, {**DEFAULT_CLASS_MAP, **_CLASSES}, default_encoding="utf-8")
         if parsed.object.info.type is RObjectType.LIST:  # of save()
@@ -116,9 +109,7 @@ def _table(held: Any, assay: str | None, path: Path) -> Table:
     elif assay is not None:
         _part({}, assay, path)
     if np.ravel(getattr(held, "class", "")) == "dgCMatrix":
-        values: Any = csc_array((held.x, held.i, held.p), held.Dim)
-        check_sparse(values, path)
-        values = values.tocsr()
+        values: Any = checked_csr(csc_array((held.x, held.i, held.p), held.Dim), path)
         axes = [own if ids is None else ids for ids, own in zip(names, held.Dimnames)]
         if any(ids is None for ids in axes):
             raise _without_ids(path)

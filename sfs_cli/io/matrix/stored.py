@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from sfs_cli.errors import InputError, counted, listed
-from sfs_cli.io.files.child_process import reading
-from sfs_cli.io.files.names import check_long, decoded
-from sfs_cli.io.files.read_limits import FIELD_BYTES, check_room, check_there
 from sfs_cli.io.matrix.base import (
     Annotations,
     Axis,
@@ -23,156 +18,26 @@ from sfs_cli.io.matrix.base import (
     RowBlock,
     cast_values,
     read_errors,
-    releasing,
 )
 
 _POINTER_BYTES = 8
-MOST_GROUPS = 32
-"""Groups within each other that are followed; AnnData and MuData have five."""
 _AGAIN = "copy or write the file again"
-_shown = partial(decoded, errors="replace")
 
 
-def open_hdf5(path: Path, allow_external: bool = False) -> Any:
-    """Open an HDF5 file for reading, as an ``h5py.File``.
-
-    One that takes values from other files (external links, external storage, virtual data sets)
-    is an `InputError`, unless that is allowed: a file from elsewhere could name any file of the
-    user, and what is hashed and recorded would not be what is read.
-    """
+def open_hdf5(path: Path) -> Any:
+    """Open an HDF5 file for reading, as an ``h5py.File``."""
     import h5py
 
     with read_errors(path, "HDF5"):
-        file = h5py.File(path, "r")
-        with releasing(file.close):
-            if not allow_external and (found := _external_objects(file)):
-                raise InputError(
-                    f"it takes values from other files: {listed(found)}",
-                    where=path,
-                    hint="give --allow-external if you trust it, or write it as one file",
-                    option="allow_external",
-                )
-        return file
+        return h5py.File(path, "r")
 
 
-def _external_objects(file: Any) -> list[str]:
-    """Return the objects of a file whose content is in other files, with the names of these."""
-    from h5py import h5d, h5l, h5o
+def open_zarr_group(path: Path) -> Any:
+    """Open a Zarr folder for reading."""
+    import zarr
 
-    found: list[str] = []
-
-    def see_link(name: bytes) -> None:
-        if file.id.links.get_info(name).type == h5l.TYPE_EXTERNAL:
-            other = file.id.links.get_val(name)[0]
-            found.append(f"{_shown(name)} (a link to {_shown(other)})")
-
-    def see_object(name: bytes) -> None:
-        element = h5o.open(file.id, name)
-        if not isinstance(element, h5d.DatasetID):
-            return
-        plist = element.get_create_plist()
-        if plist.get_external_count():
-            other = plist.get_external(0)[0]
-            found.append(f"{_shown(name)} (stored in {_shown(other)})")
-        elif plist.get_layout() == h5d.VIRTUAL:
-            # a part of itself is named "."
-            others = {plist.get_virtual_filename(i) for i in range(plist.get_virtual_count())}
-            if others != {"."}:
-                found.append(f"{_shown(name)} (a virtual data set of other files)")
-
-    reading("the list of its objects")
-    file.id.links.visit(see_link)
-    h5o.visit(file.id, see_object)
-    return found
-
-
-def check_declared(element: Any, where: object) -> None:
-    """Refuse a group or an array, to be read as a whole, that declares more than may be held."""
-    parts = [element] if hasattr(element, "shape") else parts_of(element, where)
-    size = sum(_declared(part, where) for part in parts if hasattr(part, "shape"))
-    check_room("what it declares takes", size, where)
-
-
-def parts_of(group: Any, where: object, depth: int = 0) -> Iterator[Any]:
-    """Yield the groups and arrays in a group, and those within these.
-
-    Groups within each other without end, as a link to a group that it lies in makes them, are an
-    `InputError`.
-    """
-    if depth > MOST_GROUPS:
-        raise InputError(
-            f"groups lie within each other more than {MOST_GROUPS} deep: a link may lead in a "
-            "circle",
-            where=where,
-            hint="the file is damaged, or made to do harm: write it again without links",
-        )
-    for name in group:
-        part = group[name]
-        yield part
-        if hasattr(part, "keys"):
-            yield from parts_of(part, where, depth + 1)
-
-
-def read_names(array: Any, where: object) -> list[str]:
-    """Read an array of names, first one and then twice as many each time.
-
-    HDF5 declares how many texts there are, not how long they are: so gigabytes of names that are
-    too long are refused at the first of them.
-    """
-    check_declared(array, where)
-    place = f"{where}, {str(array.name).strip('/')}"
-    if len(array.shape or ()) != 1 or array.dtype.kind not in "OSUT":
-        raise InputError(
-            f"names are expected, but it holds {array.dtype}, of shape {array.shape}",
-            where=place,
-            hint="write the names as texts",
-        )
-    found: list[str] = []
-    while len(found) < len(array):
-        more = list(map(decoded, array[len(found) : 2 * len(found) + 1].tolist()))
-        check_long(more, "an entry", place)
-        found += more
-    return found
-
-
-def _declared(element: Any, where: object) -> int:
-    if not _holds_values(element.dtype):
-        raise InputError(
-            "it holds references to other parts of the file, or lists, where texts or numbers "
-            "belong",
-            where=f"{where}, {str(element.name).strip('/')}",
-            hint="write it again with a current anndata",
-        )
-    text = FIELD_BYTES if element.dtype.kind in "OT" else 0
-    _check_there(element, where)
-    return math.prod(element.shape or ()) * (element.dtype.itemsize + text)
-
-
-def _holds_values(dtype: Any) -> bool:
-    """Tell texts and numbers, records of them too, from references and lists in HDF5."""
-    if dtype.names:
-        return all(_holds_values(dtype[name]) for name in dtype.names)
-    told = dtype.metadata or {}
-    return "ref" not in told and told.get("vlen", str) in (str, bytes)
-
-
-def _check_chunks(array: Any, where: object) -> None:
-    """Refuse an array that is read piece by piece, but whose pieces are too large to be held."""
-    _check_there(array, where)
-    if array.chunks:
-        check_room("a chunk of it takes", math.prod(array.chunks) * array.dtype.itemsize, where)
-
-
-def _check_there(array: Any, where: object) -> None:
-    if getattr(array, "is_virtual", False):  # its values are in other files, which is allowed
-        return
-    size = array.dtype.itemsize
-    if hasattr(array, "id"):  # of HDF5
-        stored = array.id.get_storage_size()
-    else:
-        # what the chunks that are there unpack to
-        stored = array.nchunks_initialized * math.prod(array.chunks) * size
-    check_there(math.prod(array.shape or ()) * size, stored, where)
+    with read_errors(path, "Zarr"):
+        return zarr.open_group(str(path), mode="r")
 
 
 class StoredMatrix(Protocol):
@@ -199,13 +64,18 @@ class SparseRows:
         self.shape = shape
         self._data = group["data"]
         self._indices = group["indices"]
-        for array in (self._data, self._indices):
-            _check_chunks(array, where)
-        check_declared(group["indptr"], where)
-        self._indptr = whole_numbers(np.asarray(group["indptr"][:]), where).astype(np.int64)
+        self._indptr = indptr = np.asarray(group["indptr"][:]).astype(np.int64)
         self._where = where
         n_values = self._data.shape[0]
-        check_pointers(self._indptr, shape[0], n_values, self._indices.shape[0], where)
+        fits = len(indptr) == shape[0] + 1 and indptr[0] == 0 and (indptr[1:] >= indptr[:-1]).all()
+        if not fits or not indptr[-1] == n_values == self._indices.shape[0]:
+            raise InputError(
+                f"the sparse matrix of {shape[0]:,} rows is damaged: {n_values:,} values, "
+                f"{self._indices.shape[0]:,} indices, {len(indptr):,} row pointers that end at "
+                f"{indptr[-1] if len(indptr) else 0:,}",
+                where=where,
+                hint=_AGAIN,
+            )
         # an absent chunk of Zarr reads as zeros, which sparse matrices do not store
         lost = getattr(self._data, "nchunks", 0) - getattr(self._data, "nchunks_initialized", 0)
         if n_values and lost > 0:
@@ -239,16 +109,13 @@ def csr_block(
 ) -> csr_array:
     """Return sparse rows with sorted indices.
 
-    Pointers that do not fit, an index out of bounds, or two values for one row and column, are an
-    `InputError`: compiled loops of SciPy and of ours go where pointers and indices say.
+    What `check_sparse` finds, and two values for one row and column, are an `InputError`.
     """
-    for array in (indptr, indices):
-        whole_numbers(array, where)
-    check_pointers(indptr, shape[0], data.size, len(indices), where)
-    _check_range(indices, shape[1], where)
-    kind = np.int32 if max(shape[1], len(data)) < 2**31 else np.int64
-    arrays = (data, indices.astype(kind, copy=False), indptr.astype(kind, copy=False))
-    rows = csr_array(arrays, shape=shape)
+    try:
+        rows = csr_array((data, indices, indptr), shape=shape)
+    except ValueError as error:
+        raise _damaged(error, where) from error
+    check_sparse(rows, where)
     rows.sort_indices()
     if not rows.has_canonical_format:
         raise InputError(
@@ -259,152 +126,29 @@ def csr_block(
     return rows
 
 
-def whole_numbers(array: np.ndarray, where: object) -> np.ndarray:
-    """Return the pointers or indices of a sparse matrix; other than integers are refused."""
-    if array.dtype.kind not in "iu" or array.ndim != 1:
-        raise InputError(
-            f"the sparse matrix is damaged: indices of type {array.dtype}, in {array.ndim} "
-            "dimensions",
-            where=where,
-            hint=_AGAIN,
-        )
-    return array
-
-
-def check_pointers(
-    indptr: np.ndarray, n_rows: int, n_values: int, n_indices: int, where: object
-) -> None:
-    """Refuse pointers that do not cut values and indices into rows, one after the other."""
-    fits = len(indptr) == n_rows + 1 and indptr[0] == 0 and (indptr[1:] >= indptr[:-1]).all()
-    if not fits or not indptr[-1] == n_values == n_indices:
-        raise InputError(
-            f"the sparse matrix of {n_rows:,} rows is damaged: {n_values:,} values, "
-            f"{n_indices:,} indices, {len(indptr):,} row pointers that end at "
-            f"{indptr[-1] if len(indptr) else 0:,}",
-            where=where,
-            hint=_AGAIN,
-        )
-
-
-class Compressed(NamedTuple):
-    """The arrays of a matrix that is compressed by rows (csr) or columns (csc), as a file has them.
-
-    SciPy's own classes cut and convert them.
-    """
-
-    format: str
-    shape: tuple[int, ...]
-    data: np.ndarray
-    indices: np.ndarray
-    indptr: np.ndarray
-
-
 def checked_csr(matrix: Any, where: object) -> csr_array:
-    """Return a `Compressed` or any sparse matrix of SciPy, float64, with sorted rows.
-
-    SciPy's readers take the arrays of a file as they are, and its conversions are compiled loops:
-    so the arrays are checked first. Those that are not of a sparse matrix are an `InputError`.
-    """
-    data = cast_values(np.asarray(matrix.data), "float64", where)
-    n, m = (int(size) for size in matrix.shape)
-    if matrix.format in ("csr", "csc"):
-        by_row = matrix.format == "csr"
-        shape = (n, m) if by_row else (m, n)
-        found = csr_block(data, matrix.indices, matrix.indptr, shape, where)
-        return found if by_row else csr_array(found.T.tocsr())
+    """Return a sparse matrix of SciPy as `csr_block` does, in float64."""
     check_sparse(matrix, where)
-    try:
-        other = matrix.tocoo()  # diagonals are cut to the shape
-    except (ValueError, IndexError) as error:
-        raise InputError(
-            f"the sparse matrix is damaged: {error}", where=where, hint=_AGAIN
-        ) from None
-    order = np.lexsort((other.col, other.row))
-    indptr = np.searchsorted(other.row[order], np.arange(n + 1))
-    return csr_block(
-        cast_values(other.data, "float64", where)[order], other.col[order], indptr, (n, m), where
-    )
+    rows = csr_array(matrix)
+    data = cast_values(rows.data, "float64", where)
+    return csr_block(data, rows.indices, rows.indptr, rows.shape, where)
 
 
 def check_sparse(matrix: Any, where: object) -> None:
-    """Refuse a sparse matrix of SciPy whose arrays do not fit each other, as an `InputError`.
+    """Refuse a sparse matrix of SciPy whose pointers or indices lead out of its arrays.
 
-    Compiled loops of SciPy go where pointers and indices say, out of their memory too, and it looks
-    at them when a matrix is made only. Values for one place are added up, in any order, so that
-    these are no fault.
+    SciPy's compiled loops follow them, and it looks at all of them only when it is asked to.
     """
-    kind, shape = matrix.format, tuple(matrix.shape)
-    if len(shape) != 2:
-        raise InputError(
-            f"the sparse matrix has {len(shape)} axes, not 2",
-            where=where,
-            hint="give rows and columns",
-        )
-    if kind == "dok":  # a dict of Python, whose conversion checks the keys
+    if not hasattr(matrix, "check_format"):  # not compressed: it has looked at them
         return
-    data = np.concatenate([[], *matrix.data]) if kind == "lil" else np.asarray(matrix.data)
-    if data.dtype.kind not in "biuf":
-        cast_values(data, "float64", where)
-    rows, columns = shape[::-1] if kind == "csc" else shape
-    fits = data.ndim == {"bsr": 3, "dia": 2}.get(kind, 1)
-    if kind in ("csr", "csc", "bsr"):
-        indptr, indices = _signed(matrix.indptr, where), _signed(matrix.indices, where)
-        if kind == "bsr" and fits:
-            high, wide = data.shape[1:]
-            fits = high > 0 and wide > 0 and (rows % high, columns % wide) == (0, 0)
-            rows, columns = (rows // high, columns // wide) if fits else (0, 0)
-        if fits:
-            check_pointers(indptr, rows, len(data), len(indices), where)
-            _check_range(indices, columns, where)
-    elif kind == "coo":
-        for index, length in ((matrix.row, rows), (matrix.col, columns)):
-            fits &= len(np.atleast_1d(index)) == len(data)
-            _check_range(_signed(index, where), length, where)
-    elif kind == "dia":
-        fits &= len(_signed(matrix.offsets, where)) == len(data)
-    elif kind == "lil":
-        lengths = [[len(row) for row in part] for part in (matrix.rows, matrix.data)]
-        fits &= lengths[0] == lengths[1] and len(lengths[0]) == rows
-        places = [int(i) for row in matrix.rows for i in row]
-        _check_range(np.asarray(places, np.int64), columns, where)
-    if not fits:
-        raise InputError(
-            f"the sparse matrix ({kind}) of {rows:,} x {columns:,} is damaged: values of shape "
-            f"{data.shape} do not fit its indices",
-            where=where,
-            hint=_AGAIN,
-        )
+    try:
+        matrix.check_format(full_check=True)
+    except ValueError as error:
+        raise _damaged(error, where) from error
 
 
-def _signed(array: Any, where: object) -> np.ndarray:
-    """Return indices or pointers that SciPy can take as int64."""
-    found = whole_numbers(np.asarray(array), where)
-    if not np.can_cast(found.dtype, np.int64):
-        raise InputError(
-            f"the sparse matrix is damaged: indices of type {found.dtype}", where=where, hint=_AGAIN
-        )
-    return found
-
-
-def _check_range(indices: np.ndarray, length: int, where: object) -> None:
-    if indices.size and (indices.min() < 0 or indices.max() >= length):
-        raise InputError(
-            f"the sparse matrix is damaged: an index is outside 0 to {length - 1:,}",
-            where=where,
-            hint=_AGAIN,
-        )
-
-
-def check_sparse_groups(group: Any, where: object, options: ReadOptions) -> None:
-    """Check all sparse matrices in a file of AnnData; damage is an `InputError`.
-
-    Other libraries follow their indices without looking.
-    """
-    for part in parts_of(group, where):
-        if hasattr(part, "keys"):
-            found = sparse_rows(part, f"{where}, {part.name.strip('/')}")
-            for _ in found[0].blocks(options) if found else ():
-                pass
+def _damaged(error: ValueError, where: object) -> InputError:
+    return InputError(f"the sparse matrix is damaged: {error}", where=where, hint=_AGAIN)
 
 
 def sparse_rows(group: Any, where: object) -> tuple[SparseRows, bool] | None:
@@ -455,7 +199,6 @@ class DenseRows:
     sparse = False
 
     def __init__(self, array: Any, across: bool, where: object) -> None:
-        _check_chunks(array, where)
         n, m = (int(size) for size in array.shape)
         self.shape = (m, n) if across else (n, m)
         self._array = array

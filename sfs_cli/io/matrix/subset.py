@@ -164,22 +164,16 @@ def _write_anndata(
 ) -> None:
     import anndata
 
-    from sfs_cli.io.matrix.anndata import called_apart, check_anndata
-
-    def work() -> None:
-        check_anndata(source)  # its codecs too, which could execute what the file says
-        in_zarr = source.is_dir()
+    in_zarr = source.is_dir()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the version of Zarr: both are read
         with read_errors(source, "zarr" if in_zarr else "h5ad"):
             whole = anndata.read_zarr(source) if in_zarr else anndata.read_h5ad(source, backed="r")
             try:
                 made = whole[:, features].to_memory()
             finally:
                 whole.file.close()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of the version of Zarr: both are read
-            (made.write_zarr if in_zarr else made.write_h5ad)(path)
-
-    called_apart(work, source)
+        (made.write_zarr if in_zarr else made.write_h5ad)(path)
 
 
 WRITERS: dict[str, Writer] = {

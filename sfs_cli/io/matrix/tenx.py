@@ -7,17 +7,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from sfs_cli.errors import COPY_AGAIN, InputError, listed
-from sfs_cli.io.files.child_process import reading
+from sfs_cli.errors import InputError, listed
+from sfs_cli.io.files.names import decoded
 from sfs_cli.io.files.text import LineStream, decode
-from sfs_cli.io.matrix.base import MatrixReader, ReadOptions, packed, read_errors
+from sfs_cli.io.matrix.base import MatrixReader, ReadOptions, packed, read_errors, releasing
 from sfs_cli.io.matrix.matrix_market import MatrixMarketRows, read_header
 from sfs_cli.io.matrix.stored import (
     SparseRows,
     StoredReader,
     open_hdf5,
-    read_names,
-    releasing,
 )
 
 _FEATURES = ("features.tsv", "genes.tsv")
@@ -102,21 +100,18 @@ def _name_features(
 
 def open_tenx_h5(path: Path, options: ReadOptions) -> MatrixReader:
     """Open a 10x file such as ``filtered_feature_bc_matrix.h5``; rows are samples (barcodes)."""
-    file = open_hdf5(path, options.allow_external)
+    file = open_hdf5(path)
     with releasing(file.close), read_errors(path, "10x-h5"):
         group = _matrix_group(file, path)
         where = f"{path}, {group.name.strip('/')}"
-        reading(group.name)
         if "features" in group:
             parts = group["features"]
-            of_type = parts.get("feature_type")  # of notes alone: codes, or a group, say nothing
-            is_text = getattr(getattr(of_type, "dtype", None), "kind", "") in ("O", "S")
-            kinds = [of_type] if is_text else []
-            fields = _columns([parts["id"], parts["name"], *kinds], path)
+            of_type = [parts["feature_type"]] if "feature_type" in parts else []
+            fields = [_texts(array) for array in (parts["id"], parts["name"], *of_type)]
         else:  # version 2
-            fields = _columns([group["genes"], group["gene_names"]], path)
+            fields = [_texts(group["genes"]), _texts(group["gene_names"])]
         features, notes = _name_features(*[*fields, []][:3])
-        barcodes = read_names(group["barcodes"], path)
+        barcodes = _texts(group["barcodes"])
         n_features, n_barcodes = (int(size) for size in group["shape"][:])
         matrix = SparseRows(group, (n_barcodes, n_features), where)
         return StoredReader(
@@ -154,14 +149,5 @@ def _matrix_group(file: Any, path: Path) -> Any:
     )
 
 
-def _columns(arrays: Sequence[Any], path: Path) -> list[list[str]]:
-    """Return the texts of arrays that describe the same features, one after the other."""
-    for array in arrays:
-        if len(array.shape) != 1 or array.shape != arrays[0].shape:
-            shape = " x ".join(f"{size:,}" for size in array.shape) or "that of one value"
-            raise InputError(
-                f"its shape is {shape}: not one value of each feature",
-                where=f"{path}, {str(array.name).strip('/')}",
-                hint=COPY_AGAIN,
-            )
-    return [read_names(array, path) for array in arrays]
+def _texts(array: Any) -> list[str]:
+    return list(map(decoded, array[:].tolist()))

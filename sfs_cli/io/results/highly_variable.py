@@ -31,9 +31,7 @@ def plotted_columns(path: Path, layer: str | None = None) -> dict[str, np.ndarra
     One pass over the file. Nothing is returned where values are below zero, as in a matrix that was
     scaled: a variance by such a mean says nothing.
     """
-    # the run has read the file already, and refused what it may not read
-    options = ReadOptions(dtype="float64", layer=layer, allow_external=True)
-    with closing(open_matrix(path, options)) as reader:
+    with closing(open_matrix(path, ReadOptions(dtype="float64", layer=layer))) as reader:
         of_samples = reader.fixed_rows == "samples"
         n_features = len(reader.column_ids) if of_samples else reader.n_rows or 0
         moments, row = Moments(n_features), 0

@@ -157,8 +157,8 @@ def repeat_column(file):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (set_item("X/indices", 0, 10), "outside 0 to 9"),
-        (set_item("X/indices", 0, -1), "outside 0 to 9"),
+        (set_item("X/indices", 0, 10), "indices must be < 10"),
+        (set_item("X/indices", 0, -1), "indices must be >= 0"),
         (set_item("X/indptr", 3, 10_000), "damaged"),
         (set_item("X/indptr", -1, 5), "damaged"),
         (repeat_column, "two values for one row and column"),

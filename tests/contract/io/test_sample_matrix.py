@@ -89,7 +89,7 @@ def test_missing_samples_are_counted_and_named(tmp_path, similarity, axis):
 
 
 @pytest.mark.parametrize(
-    ("samples", "message"), [(["p", "p"], "repeated: p"), (["p"], "but 1 ids")]
+    ("samples", "message"), [(["p", "p"], "repeated: p"), (["p"], "there are 1 samples")]
 )
 def test_ids_that_do_not_fit_are_refused(tmp_path, samples, message):
     path = tmp_path / "s.npz"

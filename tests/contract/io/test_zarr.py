@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import pickle
 import shutil
 import warnings
 from pathlib import Path
@@ -79,32 +77,3 @@ def test_incomplete_copies_are_refused_and_lost_chunks_are_no_zeros(path):
     shutil.rmtree(path / "X" / "indptr")
     with pytest.raises(InputError):
         read(path)
-
-
-class Executing:
-    """Leaves a file where it is unpickled."""
-
-    def __init__(self, place: str) -> None:
-        self.place = place
-
-    def __reduce__(self):
-        return Path.touch, (Path(self.place),)
-
-
-def test_nothing_that_a_file_holds_is_executed(adata, tmp_path):
-    path, mark = tmp_path / "a.zarr", tmp_path / "executed"
-    with ad.settings.override(zarr_write_format=2), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        adata.write_zarr(path)
-    # newer versions write text as a group of values and a mask
-    array = max(path.joinpath("obs/_index").rglob(".zarray")).parent
-    facts = json.loads((array / ".zarray").read_text())
-    facts |= {"compressor": {"id": "pickle", "protocol": 5}}
-    (array / ".zarray").write_text(json.dumps(facts))
-    for consolidated in path.rglob(".zmetadata"):
-        consolidated.unlink()
-    for chunk in (p for p in array.iterdir() if not p.name.startswith(".")):
-        chunk.write_bytes(pickle.dumps(Executing(str(mark))))
-    with pytest.raises(InputError, match="'pickle'"):
-        read(path)
-    assert not mark.exists()
