@@ -131,7 +131,7 @@ _METHODS = (
     Method(
         name="laplacian",
         title="Laplacian Score",
-        module="sfs_cli.methods.spectral:LaplacianScorer",
+        module="sfs_cli.methods.spectral:laplacian_score",
         meaning="The smaller the score, the better the feature keeps neighboring samples together.",
         needs=("graph",),
         tested=True,
