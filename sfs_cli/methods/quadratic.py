@@ -44,8 +44,6 @@ class TriangularForm:
         R, upper triangular, float64.
     m : int
         Number of rows that it is for, which decides how they are multiplied.
-    weights : ndarray, shape (n,), optional
-        Weights of the samples in the square of the norm of a row; by default 1.
 
     Attributes
     ----------
@@ -53,12 +51,10 @@ class TriangularForm:
         A form below this part of the square of the norm is to be found in float64.
     """
 
-    def __init__(self, factor: np.ndarray, m: int, weights: np.ndarray | None = None) -> None:
+    def __init__(self, factor: np.ndarray, m: int) -> None:
         self.in_place = m * float(len(factor)) ** 2 >= IN_PLACE
         self.factor = InDtypes(factor)
         diagonal = np.vecdot(factor.T, factor.T)  # of A
-        if weights is not None:
-            diagonal /= weights
         self.weak = WEAK_TRIANGULAR * float(diagonal.mean())
 
     def form(self, G: np.ndarray) -> np.ndarray:

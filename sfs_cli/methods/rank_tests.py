@@ -12,6 +12,7 @@ exact, and the number of orders of the labels with some sum can be counted.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from math import comb
 from typing import NamedTuple
 
@@ -29,6 +30,17 @@ SMALL_CLASS = 8
 """Samples of the smaller class up to which p-values of two classes are exact, as in SciPy."""
 WORK_WITH_TIES = 50_000
 """Additions up to which the orders of a feature with equal values are counted."""
+COMMON = 4
+"""The number of samples of a class that have the most common value is conditioned on where that is
+the value of a ``1 / COMMON``-th of all samples or more. With fewer equal values the distribution of
+a sum of ranks is symmetric enough for the normal one."""
+WIDE = 25
+"""Standard deviations of the number of the other samples in a class up to which this is done: of
+larger ones the normal distribution is near enough."""
+FEW_RANKS = 4
+"""Different values beside the most common one whose sums may be multiples of a number."""
+TOGETHER = 1_000_000
+"""Numbers of one array of these conditional distributions at a time."""
 SAMPLES_IN_ANY_ORDER = 9
 """Samples up to which every order of them is tried for Spearman's correlation: 9! = 362,880."""
 
@@ -44,11 +56,17 @@ class Ranks(NamedTuple):
         The same, ascending.
     ties : ndarray of int64, shape (b,)
         ``sum (t^3 - t)`` over the groups of t equal values.
+    common : ndarray of int64, shape (b,)
+        How many samples have the most common value.
+    its_rank : ndarray of int64, shape (b, 2)
+        Twice the rank of these; where several values are as common, of the lowest and the highest.
     """
 
     doubled: np.ndarray
     ordered: np.ndarray
     ties: np.ndarray
+    common: np.ndarray
+    its_rank: np.ndarray
 
 
 def rank_rows(values: np.ndarray) -> Ranks:
@@ -67,7 +85,14 @@ def rank_rows(values: np.ndarray) -> Ranks:
     doubled = np.empty_like(ordered)
     np.put_along_axis(doubled, order, ordered, axis=1)
     # each of the t values of a group adds t^2 - 1
-    return Ranks(doubled, ordered, (size * size - 1).sum(axis=1))
+    ties = (size * size - 1).sum(axis=1)
+    common, its_rank = np.ones(b, np.int64), ordered[:, [0, -1]]
+    rows = np.flatnonzero(ties)
+    size = size[rows]
+    for end, at in enumerate((size.argmax(axis=1), n - 1 - size[:, ::-1].argmax(axis=1))):
+        its_rank[rows, end] = ordered[rows, at]
+    common[rows] = size.max(axis=1)
+    return Ranks(doubled, ordered, ties, common, its_rank)
 
 
 def patterns_of(ordered: np.ndarray, rows: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -101,11 +126,19 @@ class RankSumScorer(Scorer):
     - exact where one class has at most 8 samples and no values are equal, which is the rule of
       ``scipy.stats.mannwhitneyu``;
     - exact, too, with equal values, where the orders of the labels are counted in few steps: it is
-      the share of orders with a score as large. Many zeros are such a case;
-    - that of the normal distribution with a correction for continuity of 1/2 otherwise.
+      the share of orders with a score as large. Up to 12 samples that are not zero are such a case,
+      whatever the sizes of the classes;
+    - where a quarter of the samples or more have one value, such as zero, and the number of others
+      in a class has a standard deviation of 25 or less, ``sum_j h(j) P(j)`` over
+      the numbers j of the other samples that are in one class: h is the hypergeometric
+      distribution, and P the chance of a score as large by the normal distribution that the sum of
+      ranks has given j. The normal distribution alone takes few expected values for many;
+    - that of the normal distribution otherwise.
 
-    That of more classes is of the chi-square distribution with c - 1 degrees of freedom. None is
-    smaller than 1 over the number of orders of the labels.
+    The normal distribution of U has a correction for continuity of 1/2. The p-value of more classes
+    is of the chi-square distribution with c - 1 degrees of freedom, which is too small where a
+    class is expected to have few samples beside the most common value. None is smaller than 1 over
+    the number of orders of the labels.
 
     Raises
     ------
@@ -131,8 +164,8 @@ class RankSumScorer(Scorer):
     def score_block(self, block: BlockLike) -> tuple[np.ndarray, ...]:
         """Return the scores and statuses of a block; overwrites it.
 
-        Of two classes three arrays (b,) follow: ``auc``, the standard deviation s of U, and the
-        exact p-value, NaN where there is none.
+        Of two classes four arrays (b,) follow: ``auc``, the standard deviation s of U, the p-value
+        that is exact or conditional, NaN where it is normal, and 1 where it is exact, else 0.
         """
         return by_pieces(self._score, block)
 
@@ -154,26 +187,46 @@ class RankSumScorer(Scorer):
             spread = np.sqrt(pairs / 12 * (n + 1 - ranks.ties / (n * (n - 1.0))))
             score = np.abs(away[:, 1]) / 2 / spread  # 2 (U - pairs / 2) is what the sum is away
         auc = 0.5 + away[:, 1] / (2 * pairs)
-        p = self._exact_p_values(ranks, np.abs(away[:, 1]).astype(np.int64), status)
+        p, exact = self._p_values(ranks, np.abs(away[:, 1]).astype(np.int64), status)
         for array in (score, auc, spread):
             array[status != Status.OK] = np.nan
-        return score, status, auc, spread, p
+        return score, status, auc, spread, p, exact
 
-    def _exact_p_values(self, ranks: Ranks, away: np.ndarray, status: np.ndarray) -> np.ndarray:
-        """Return the exact p-values (b,), NaN where there is none, of sums `away` of their mean."""
-        p = np.full(len(away), np.nan)
-        if self.untied is None:
-            return p
+    def _p_values(
+        self, ranks: Ranks, away: np.ndarray, status: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the p-values (b,) of sums `away` of their mean, NaN where they are normal.
+
+        With them, 1 where they are exact, else 0.
+        """
+        p, exact = np.full(len(away), np.nan), np.zeros(len(away))
         usable, k = status == Status.OK, self.smaller
-        rows = np.flatnonzero(usable & (ranks.ties == 0))
-        p[rows] = self.untied[(len(self.untied) - 1) - away[rows] // 2]
-        # those above the smallest value, which zeros often are
-        above = self.n - np.count_nonzero(ranks.ordered == ranks.ordered[:, :1], axis=1)
-        cheap = usable & (ranks.ties > 0) & (above * k * 2 * above * k <= WORK_WITH_TIES)
+        if self.untied is not None:
+            rows = np.flatnonzero(usable & (ranks.ties == 0))
+            p[rows] = self.untied[(len(self.untied) - 1) - away[rows] // 2]
+            exact[rows] = 1
+        others = self.n - ranks.common
+        at_most = np.minimum(others, k)
+        # sums are short where the most common value, often zero, is the smallest or largest one
+        near = (ranks.ordered[:, [0, -1]] == ranks.its_rank).any(axis=1)
+        width = np.where(near, others, self.n)
+        work = 2.0 * others * at_most * width * at_most
+        cheap = usable & (ranks.ties > 0) & (work <= WORK_WITH_TIES)
         rows = np.flatnonzero(cheap)
-        for pattern, members in patterns_of(ranks.ordered, rows):
-            p[members] = tied_p_values(pattern, k, away[members])
-        return p
+        if len(rows):  # all but the most common value are at the ends, and tell the pattern
+            most = min(int(others[rows].max()) + 1, self.n)
+            ends = np.concatenate([ranks.ordered[:, :most], ranks.ordered[:, -most:]], axis=1)
+            for _, members in patterns_of(ends, rows):
+                p[members] = tied_p_values(ranks.ordered[members[0]], k, away[members])
+        exact[rows] = 1
+        share = others / self.n  # of which so many are expected in the class, give or take
+        deviation = np.sqrt(share * (1 - share) * k * (self.n - k) / (self.n - 1))
+        given = (ranks.common * COMMON >= self.n) & (deviation <= WIDE)
+        rows = np.flatnonzero(usable & ~cheap & np.isnan(p) & given)
+        if len(rows):
+            of = Ranks(*(part[rows] for part in ranks))
+            p[rows] = conditional_p_values(of, k, away[rows])
+        return p, exact
 
     def columns(self, score: np.ndarray, *measured: np.ndarray) -> dict[str, np.ndarray]:
         """Return the p-values, q-values and, of two classes, effects of all features, each (m,)."""
@@ -181,11 +234,11 @@ class RankSumScorer(Scorer):
 
         effect = {"auc": measured[0]} if self.two else {}
         if self.two:
-            _, spread, exact = measured
+            _, spread, found, exact = measured
             p = np.minimum(2 * ndtr(0.5 / spread - score), 1)
-            p = np.where(np.isnan(exact), p, exact)
+            p = np.where(np.isnan(found), p, found)
             tested = np.isfinite(score)
-            self.facts["exact_p_values"] = int(np.count_nonzero(tested & ~np.isnan(exact)))
+            self.facts["exact_p_values"] = int(np.count_nonzero(tested & (exact == 1)))
             self.facts["tested_features"] = int(np.count_nonzero(tested))
         else:
             p = np.asarray(chdtrc(len(self.counts) - 1, score))
@@ -243,10 +296,26 @@ def tied_p_values(ordered: np.ndarray, k: int, away: np.ndarray) -> np.ndarray:
     away : ndarray of int, shape (r,)
         ``|sum of the doubled ranks of the class - k (n + 1)|`` of each feature.
     """
+    distance, tail = _tails(ordered.tobytes(), k)
+    return np.minimum(tail[np.searchsorted(distance, away)], 1)
+
+
+@lru_cache(maxsize=128)
+def _tails(pattern: bytes, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the distances of the sums from their mean, ascending, and the chance of each or more.
+
+    `pattern` are the ranks of `tied_p_values`. Features share patterns: those of different values
+    beside as many zeros have the same.
+    """
+    ordered = np.frombuffer(pattern, np.int64)
     n = len(ordered)
-    lowest = int(np.count_nonzero(ordered == ordered[0]))
-    # ranks among the values above the smallest one: sums stay short however many zeros there are
-    above = (ordered[lowest:] - 2 * lowest).tolist()
+    values, sizes = np.unique(ordered, return_counts=True)
+    common = int(sizes.max())
+    its_rank = int(values[sizes.argmax()])
+    others = ordered[ordered != its_rank]
+    # above the smallest of them: sums stay short however many samples have the common value
+    base = int(others[0]) if len(others) else 0
+    above = (others - base).tolist()
     most = min(k, len(above))
     top = sum(above[len(above) - most :])
     ways = np.zeros((most + 1, top + 1))  # of choosing j samples with a sum
@@ -255,14 +324,81 @@ def tied_p_values(ordered: np.ndarray, k: int, away: np.ndarray) -> np.ndarray:
         ways[1:, rank:] += ways[:-1, : top + 1 - rank].copy()
     distances, chances = [], []
     for j in range(most + 1):
-        rest = comb(lowest, k - j)  # ways of choosing the others among the smallest values
+        rest = comb(common, k - j)  # ways of choosing the others of the class
         sums = np.flatnonzero(ways[j]) if rest else np.empty(0, np.int64)
-        distances.append(np.abs(sums + 2 * lowest * j + (k - j) * (lowest + 1) - k * (n + 1)))
+        distances.append(np.abs(sums + base * j + (k - j) * its_rank - k * (n + 1)))
         chances.append(ways[j, sums] * (rest / comb(n, k)))
     distance, chance = np.concatenate(distances), np.concatenate(chances)
     order = np.argsort(distance, kind="stable")
     tail = np.cumsum(chance[order][::-1])[::-1]  # from the far end: small ones keep their digits
-    return np.minimum(tail[np.searchsorted(distance[order], away)], 1)
+    return distance[order], tail
+
+
+def conditional_p_values(ranks: Ranks, k: int, away: np.ndarray) -> np.ndarray:
+    """Return the p-values (r,) of sums of the ranks of k samples, given the most common value.
+
+    Of the n samples, K do not have that value, and j of these are in the class with the chance
+    ``C(K, j) C(n - K, k - j) / C(n, k)``. Given j, the doubled rank sum has the mean ``j a + (k -
+    j) r``, with the mean rank a of the K samples and the rank r of all others, and the variance of
+    j samples drawn from K. Its distribution is taken for the normal one with that, corrected for
+    continuity, or is that number where it does not vary.
+
+    Parameters
+    ----------
+    ranks : Ranks
+        Of r features.
+    k : int
+        Size of one class.
+    away : ndarray of int, shape (r,)
+        ``|sum of the doubled ranks of the class - k (n + 1)|`` of each feature.
+    """
+    from scipy.special import gammaln, ndtr
+
+    n, p = ranks.ordered.shape[1], np.zeros(len(away))
+    factorial = gammaln(np.arange(1, n + 2))  # its logarithm
+    step, most = _steps(ranks), min(k, int((n - ranks.common).max()))
+    for part in np.array_split(np.arange(len(p)), -(-len(p) * (most + 1) // TOGETHER)):
+        t = ranks.common[part, None]
+        K = n - t
+        j = np.maximum(0, k - t) + np.arange(most + 1)
+        possible = j <= np.minimum(k, K)
+        j = np.where(possible, j, np.minimum(k, K))
+        total = factorial[K] + factorial[t] + factorial[k] + factorial[n - k] - factorial[n]
+        inside = factorial[j] + factorial[k - j]
+        chance = np.exp(total - inside - factorial[K - j] - factorial[t - k + j]) * possible
+        for end in (0, 1):
+            its_rank = ranks.its_rank[part, end, None]
+            lower = (its_rank - t - 1) // 2
+            # of the ranks without the common value, and with it in between
+            square = (K**3 - K - (ranks.ties[part, None] - (t**3 - t))) / 3
+            square += 4 * t * (t + K) * (lower * (K - lower) / K)
+            rank = its_rank - (n + 1.0)
+            mean = -rank * t / K  # of the K, as the sum of all is 0
+            spread = np.sqrt(square / np.maximum(K * (K - 1.0), 1) * (j * (K - j)))
+            middle = mean * j + rank * (k - j)
+            bound = away[part, None] - np.where(spread > 0, step[part, None] / 2, 0.5)
+            with np.errstate(divide="ignore"):
+                tails = ndtr((middle - bound) / spread) + ndtr((-middle - bound) / spread)
+            # of two that are as common, the larger p: the opposite order of the values has the same
+            p[part] = np.maximum(p[part], np.vecdot(np.minimum(tails, 1), chance))
+            if (ranks.its_rank[part, 0] == ranks.its_rank[part, 1]).all():
+                break
+    return np.minimum(p, 1)
+
+
+def _steps(ranks: Ranks) -> np.ndarray:
+    """Return what sums of the ranks beside the most common one are multiples of, (r,), 2 or more.
+
+    It is found where they are few: the half is the correction for continuity.
+    """
+    differs = ranks.ordered[:, 1:] != ranks.ordered[:, :-1]
+    step = np.full(len(differs), 2)
+    for row in np.flatnonzero(np.count_nonzero(differs, axis=1) <= FEW_RANKS).tolist():
+        ordered = ranks.ordered[row]
+        values = ordered[np.append(True, differs[row])]
+        values = values[values != ranks.its_rank[row, 0]]
+        step[row] = max(2, int(np.gcd.reduce(values - values[0])))
+    return step
 
 
 class SpearmanScorer(Scorer):
@@ -273,7 +409,8 @@ class SpearmanScorer(Scorer):
     have a score) and ``rho`` with its sign. Of up to 9 samples the p-value is exact, the share of
     all orders of the samples with a correlation as large. Of more it is that of Student's t
     distribution of ``rho ((n - 2) / (1 - rho^2))^1/2`` with n - 2 degrees of freedom, as of
-    ``scipy.stats.spearmanr``, but not below 1 over the number of orders.
+    ``scipy.stats.spearmanr``, but not below 1 over the number of orders; it is too small where most
+    samples have one value and most outcomes are the same.
 
     Raises
     ------

@@ -19,6 +19,7 @@ alone where the matrix is sparse too (`sfs_cli.methods.sparse`).
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -26,7 +27,7 @@ import numpy as np
 
 from sfs_cli.compute.matrix import InDtypes
 from sfs_cli.errors import InputError
-from sfs_cli.graph.laplacian import NormalizedLaplacian, normalized_factor
+from sfs_cli.graph.laplacian import NormalizedLaplacian
 from sfs_cli.graph.similarity import (
     DenseSimilarity,
     FactoredSimilarity,
@@ -60,6 +61,7 @@ from sfs_cli.methods.sparse import (
     has_edges_or_groups,
 )
 
+PHI2 = {"ranking": "phi2", "gamma": "power", "gamma_power": 1, "clusters": None}
 Form = Callable[[np.ndarray], np.ndarray]
 """From rows g (b, n), orthogonal to xi_1, to ``g gamma(N) g'`` (b,); may overwrite the rows."""
 
@@ -189,62 +191,13 @@ class SpecScorer(CenteredScorer):
         return Spectrum(found.values[:k], found.vectors[:, :k])
 
 
-class LaplacianScorer(CenteredScorer):
-    """``f' L f / f' D f`` for features around their D-weighted means; smaller is better.
+def laplacian_score(problem: Problem) -> SpecScorer:
+    """Return the scorer of the Laplacian Score, ``f' L f / f' D f`` of features around their means.
 
-    It is computed from ``L = D - S`` as published; that it equals phi2 (Theorem 9) is left to the
-    tests.
+    With the D-weighted means it is phi2 (Theorem 9): of ``g = D^1/2 (f - c)``, ``f' L f`` is ``g N
+    g'`` and ``f' D f`` is ``|g|^2``.
     """
-
-    larger_is_better = False
-
-    def __init__(self, problem: Problem) -> None:
-        super().__init__()
-        similarity = problem.similarity
-        self.similarity, self.weights = similarity, similarity.degrees
-        self.in_pieces = isinstance(similarity, FactoredSimilarity)
-        self.triangular: TriangularForm | None = None
-        factor = normalized_factor(similarity)
-        if factor is not None:
-            # Products of D^-1/2 Z with D^1/2 f are made those of f around its mean. Else (D - S) 1,
-            # which is zero but for the rounding of the degrees, would be part of the score, times
-            # the square of the mean.
-            unit = np.sqrt(similarity.degrees / similarity.degrees.sum())
-            columns = factor - np.outer(unit, unit @ factor)
-            self.low_rank = LowRankScores(similarity.degrees, columns)
-            self.dtype = problem.lossless_dtype
-        elif isinstance(similarity, DenseSimilarity):
-            self.dtype = problem.dtype
-            if problem.context.m >= similarity.n:  # with fewer features R does not pay
-                degrees = similarity.degrees
-                L = -similarity.matrix
-                L[np.diag_indices(similarity.n)] += degrees
-                # features around their means are orthogonal to the degrees
-                normal = degrees / np.linalg.norm(degrees)
-                R = triangular_factor(L, normal, float(degrees.max()))
-                if R is not None:
-                    self.triangular = TriangularForm(R, problem.n_rows, degrees)
-
-    def on_nonzeros(self) -> NonZeroScorer | None:
-        """Return the scorer of stored values alone, if the graph has one."""
-        able = has_edges_or_groups(self.similarity)
-        return NonZeroSpec(self.similarity) if able else None
-
-    def of_sums(self, sums: Sums) -> tuple[np.ndarray, np.ndarray]:
-        """Return ``f' L f / f' D f`` from sums."""
-        form = sums.square - sums.projected()  # f' D f - f' S f of centered features
-        return form / sums.square, form
-
-    def measure(self, centered: CenteredBlock) -> Measured:
-        """Return ``f' L f / f' D f`` of centered features."""
-        F = centered.values
-        square = (F * F) @ self.similarity.degrees
-        if self.triangular is not None:
-            form, weak = self.triangular.form(F), self.triangular.weak
-        else:
-            form, weak = square - self.similarity.form(F).astype(np.float64), WEAK_BELOW
-        score = form / square
-        return Measured(score, square, score < weak)
+    return SpecScorer(replace(problem, options=PHI2))
 
 
 WEAK_HSIC = 0.25 * WEAK_BELOW

@@ -24,9 +24,8 @@ from sfs_cli.graph.spectral import DIRECT_LIMIT, lanczos, leading
 from sfs_cli.methods.base import BlockLike, Problem, Scorer, Status
 from sfs_cli.methods.blocks import center
 from sfs_cli.methods.shared import require_variation
-from sfs_cli.methods.spectral import SpecScorer
+from sfs_cli.methods.spectral import PHI2, SpecScorer
 
-PHI2 = {"ranking": "phi2", "gamma": "power", "gamma_power": 1, "clusters": None}
 MIXES = tuple(step / 10 for step in range(11))
 """Values of the mix that the cut value chooses from."""
 MAX_ITERATIONS = 1000

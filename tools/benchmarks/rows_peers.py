@@ -86,7 +86,7 @@ def same_order(what: str, correlation: float) -> Row:
 @job("skfeature", "skfeature-chappers: Laplacian Score, SPEC, Fisher Score")
 def skfeature(bench: Bench) -> Found:
     from sfs_cli.methods.classical import FisherScorer
-    from sfs_cli.methods.spectral import LaplacianScorer, SpecScorer
+    from sfs_cli.methods.spectral import SpecScorer, laplacian_score
 
     interpreter = environment(bench, "skfeature")
     n, m = (60, 300) if bench.small else (200, 10_000)
@@ -98,7 +98,7 @@ def skfeature(bench: Bench) -> Found:
         return run_peer(interpreter, "skfeature", function, given, repeat=repeat, **options)
 
     def laplacian() -> Found:
-        mine, score = ours(LaplacianScorer, X, repeat, S=S)
+        mine, score = ours(laplacian_score, X, repeat, S=S)
         theirs = peer("lap_score")
         yield timing(f"Laplacian Score on rbf, {size}", mine, theirs)
         correlation = rank_correlation(np.argsort(score), theirs.found["order"])

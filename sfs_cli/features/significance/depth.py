@@ -15,6 +15,7 @@ import numpy as np
 
 from sfs_cli.features.significance.class_tests import LOOK, label_columns
 from sfs_cli.methods.base import Solution
+from sfs_cli.methods.precision import log_cpm
 from sfs_cli.ranking.prune import standardized
 from sfs_cli.run.load import Run
 from sfs_cli.run.raw_values import is_counts
@@ -124,7 +125,12 @@ def depth_of(run: Run, solution: Solution) -> Depth | None:
     beside = u
     if others is not None:
         beside = standardized(_left(np.log(np.maximum(others, 1)), design))
-    r = np.vecdot(standardized(values_of(run, features)), beside)
+    if run.config.voom:  # which tests logarithms of its own
+        values = _left(log_cpm(counts, totals), design)
+        values -= values.mean(axis=1, keepdims=True)
+    else:
+        values = values_of(run, features)
+    r = np.vecdot(standardized(values), beside)
     order = np.argsort(np.nanmean(counts, axis=1), kind="stable")
     medians = [float(np.median(r[part])) for part in np.array_split(order, BINS)]
     if (scorer := graph_test(run, solution)) is not None:
@@ -134,10 +140,11 @@ def depth_of(run: Run, solution: Solution) -> Depth | None:
     return Depth(deviation, effect, max(medians, key=abs), tested)
 
 
-def confounded_by_depth(found: Any, transform: Any) -> str | None:
+def confounded_by_depth(found: Any, transform: Any, *, weighted: bool = False) -> str | None:
     """Say what to do about a test that depth confounds, by what `Depth.to_json` has; else None.
 
-    Both may be of a record of another run, which may hold anything.
+    Both may be of a record of another run, which may hold anything. `weighted` tells of
+    ``--voom``, which takes no other transformation.
     """
     if not isinstance(found, dict) or found.get("leads") is not True:
         return None
@@ -148,7 +155,9 @@ def confounded_by_depth(found: Any, transform: Any) -> str | None:
     deviation, effect, correlation = measured
     what = "labels follow" if found.get("tested") == "labels" else "sample graph follows"
     hint = "compare samples of about the same depth"
-    if "pearson-residuals" not in str(transform):
+    if weighted:
+        hint = "give --min-count 10, which leaves out the features of few counts that follow it"
+    elif "pearson-residuals" not in str(transform):
         hint = "give --transform pearson-residuals, which takes raw counts and corrects for depth"
     return (
         "library size (depth) confounds the test: its logarithm has a standard deviation of "

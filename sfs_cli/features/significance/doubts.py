@@ -25,7 +25,9 @@ def doubts(record: Mapping[str, Any]) -> Iterator[Doubt]:
         yield Doubt("tested-graph", text, "the sample graph was built from the tested features")
     yield from doubts_about_samples(record)
     transform = record.get("input", {}).get("transform")
-    if led := confounded_by_depth(record.get("significance", {}).get("depth"), transform):
+    weighted = record.get("method", {}).get("variances") == "weighted"
+    found = record.get("significance", {}).get("depth")
+    if led := confounded_by_depth(found, transform, weighted=weighted):
         yield Doubt("depth", led, "library size confounds the test")
     how = record.get("knowledge", {}).get("aggregation", {}).get("how")
     if how == "rra" or record.get("of_one_matrix"):

@@ -206,6 +206,11 @@ class RatioMoments:
         with np.errstate(all="ignore"):
             return z < END * lower_end(skewness, kurtosis), (z < FAR) & (skewness > 0)
 
+    def past_the_end(self, t: np.ndarray, powers: Powers) -> np.ndarray:
+        """Tell where no permutation is as good by the fitted distribution, shape (m,)."""
+        z, skewness, kurtosis = self.standardized(t, powers)
+        return below(z, *_with_longer_end(z, skewness, kurtosis)) == 0
+
     def tested(self, t: np.ndarray, powers: Powers) -> tuple[np.ndarray, np.ndarray]:
         """Return the p-values of ratios t, smaller ones being better, and their effects; (m,).
 

@@ -43,7 +43,7 @@ from sfs_cli.methods.classical import FisherScorer
 from sfs_cli.methods.gdcov.covariance import GdcovScorer
 from sfs_cli.methods.low_rank import EVEN
 from sfs_cli.methods.significance.form import Form, check_dense
-from sfs_cli.methods.spectral import HsicScorer, LaplacianScorer, SpecScorer
+from sfs_cli.methods.spectral import HsicScorer, SpecScorer
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -143,8 +143,6 @@ def _ratio_of(scorer: Scorer, problem: Problem) -> Ratio:
         between = Form.of(_diagonal(np.zeros(n)), columns, -np.ones(columns.shape[1]))
         return Ratio(between, _around_means(np.ones(n)), np.ones(n), over="rest")
     S = problem.similarity
-    if isinstance(scorer, LaplacianScorer):
-        return Ratio(_laplacian(S), _around_means(S.degrees), S.degrees)
     if isinstance(scorer, SpecScorer):
         return _spec(scorer, S)
     if isinstance(scorer, HsicScorer):

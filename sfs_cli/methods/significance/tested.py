@@ -149,8 +149,25 @@ class TestedScorer(GraphTest):
         """Return scores, statuses, and what `columns` needs besides; may overwrite the block."""
         # before the scores, which may overwrite the block
         measured = self._measure(block.values)
+        values = None if self.moments is None else block.values.copy()
         score, status, *found = self.scorer.score_block(block)
+        if self.moments is not None and values is not None:
+            self._past_the_end(self.moments, score, values, measured)
         return score, status, *measured, *found
+
+    def _past_the_end(
+        self, moments: RatioMoments, score: np.ndarray, values: np.ndarray, found: Measured
+    ) -> None:
+        """Permute the features of a block (b, n) whose scores the fitted distributions rule out.
+
+        Four moments do not tell where a distribution ends: a score past that is not impossible.
+        """
+        with np.errstate(all="ignore"):  # NaN where there is no score
+            t = self.ratio.statistic(score, found.share, found.norm)
+            past = moments.past_the_end(t, Powers(*np.ascontiguousarray(found.powers.T)))
+        rows = np.flatnonzero(past & np.isnan(found.permuted[:, 0]))
+        if len(rows):
+            found.permuted[rows] = self.permutations.test(_unit(values[rows]))
 
     def _measure(self, values: np.ndarray) -> Measured:
         """Measure features (b, n)."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from sfs_cli.features.significance.depth import confounded_by_depth
@@ -49,6 +50,28 @@ def test_every_test_of_counts_is_told_of(
     assert told("cpm,log1p")
     for transform in HOLD:
         assert not told(transform)
+
+
+@pytest.mark.parametrize("method", ["f-test", "t-test"])
+@pytest.mark.parametrize(("n", "deviation"), [(20, 0.5), (60, 0.2)])
+def test_weighted_counts_are_told_of(
+    method: str, n: int, deviation: float, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Where the depth follows the class, logarithms of few counts do, too, with any weights."""
+    rng, y = np.random.default_rng(n), np.arange(n) % 2
+    depth = np.exp(deviation * (2 * y - 1) + 0.2 * rng.normal(size=n))
+    mean = np.exp(rng.uniform(np.log(0.1), np.log(100), 2000)) * depth[:, None]
+    X = rng.poisson(mean * rng.gamma(10, 0.1, mean.shape))
+    matrix, labels = write_table(tmp_path / "x.csv", X.T), [*map(str, y)]
+    words = ["rank", matrix, "--labels", write_labels(tmp_path / "y.tsv", labels), "--voom"]
+    for more, holds in (((), False), (("--min-count", "10"), True)):
+        out = tmp_path / "r"
+        done = run_here([*words, "--method", method, *more, "--out", str(out), "--force"], capfd)
+        assert done.code == 0, done.err
+        p = pd.read_csv(out / "ranking.tsv", sep="\t").p_value
+        assert (float((p <= 1e-3).mean()) <= 2e-3) == holds
+        assert ("--accept depth" in done.err) != holds
+        assert ("give --min-count 10" in " ".join(done.err.split())) != holds
 
 
 def test_samples_of_one_depth_are_quiet(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

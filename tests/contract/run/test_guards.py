@@ -409,3 +409,31 @@ def test_dates_among_symbols_beside_the_ids_are_warned_of(tmp_path, capfd):
         done = run_here(["rank", str(tmp_path / "m.tsv"), "--method", "variance"], capfd)
         assert done.code == 0, done.err
         assert ("1 feature (2-Sep)" in done.err) == told
+
+
+def test_ranks_of_mostly_zeros_are_told_of_where_no_orders_are_counted(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Two classes have counted p-values; of three, or of numbers, the p-values are too small."""
+    rng = np.random.default_rng(5)
+    sparse = np.where(rng.random((1500, 300)) < 0.03, rng.gamma(2, size=(1500, 300)), 0)
+    labels = ["a"] * 6 + ["b"] * 147 + ["c"] * 147
+    few = write_labels(tmp_path / "few.tsv", labels)
+    two = write_labels(tmp_path / "two.tsv", [label.replace("c", "b") for label in labels])
+    dose = write_labels(tmp_path / "dose.tsv", [*"123456"] + ["0"] * 294)
+    numbers = ("--label-type", "continuous")
+    cases: list[tuple[str, str, tuple[str, ...]]] = [
+        ("rank-test", few, ()),
+        ("rank-test", two, ()),
+        ("spearman", dose, numbers),
+    ]
+    for values in (sparse, rng.normal(size=sparse.shape)):
+        write_table(tmp_path / "x.csv", values)
+        for method, given, more in cases:
+            words = ["rank", str(tmp_path / "x.csv"), "--labels", given, "--method", method, *more]
+            done = run_here([*words, "--out", str(tmp_path / "r"), "--force"], capfd)
+            assert done.code == 0, done.err
+            told = values is sparse and (method, given) != ("rank-test", two)
+            assert ("--accept class-tests" in done.err) == told, done.err
+            p = pd.read_csv(tmp_path / "r" / "ranking.tsv", sep="\t").p_value
+            assert (float((p <= 0.001).mean()) > 0.002) == told

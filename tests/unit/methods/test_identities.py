@@ -9,6 +9,7 @@ from scipy import sparse
 from sfs_cli.graph.others import label_similarity
 from sfs_cli.graph.similarity import DenseSimilarity, Similarity, SparseSimilarity
 from tests.oracles import similarities
+from tests.oracles import spec as twin
 from tests.unit.methods.helpers import score
 
 N = 45
@@ -42,8 +43,10 @@ def trivial_share(S: Similarity) -> np.ndarray:
 
 
 def test_phi2_is_the_laplacian_score(S: Similarity) -> None:
-    """Theorem 9."""
-    np.testing.assert_allclose(score("spec", X, S), score("laplacian", X, S), rtol=1e-10)
+    """Theorem 9: both are ``f' L f / f' D f`` as published."""
+    expected = twin.laplacian_score(X, S.to_dense())
+    for method in ("spec", "laplacian"):
+        np.testing.assert_allclose(score(method, X, S), expected, rtol=1e-10)
 
 
 def test_phi2_on_the_label_graph_is_the_fisher_score_in_disguise() -> None:

@@ -462,3 +462,21 @@ def test_units_and_offsets_do_not_matter(null: str) -> None:
 def test_which_graphs_are_of_the_features(own: bool | None, options: dict[str, str]) -> None:
     config = RankConfig(matrix="x.h5ad", method="spec", **options)
     assert made_of_features(config, 100) == own
+
+
+@pytest.mark.parametrize("kind", ["heavy", "sparse"])
+def test_a_score_past_the_end_of_the_fitted_distribution_is_counted(kind: str) -> None:
+    """The distribution ends, the scores of these features of nothing do not: p is no 1/n!."""
+    rng, n, m = np.random.default_rng(1), 140, 4000
+    rng.normal(size=(n, m))
+    X = rng.standard_t(3, size=(n, m))
+    if kind == "sparse":
+        X = np.where(rng.random(X.shape) < 0.25, np.exp(rng.normal(size=X.shape)), 0)
+    codes = (np.arange(n) > 0).astype(int)
+    score, columns = scored("fisher", X, None, "moments", codes=codes)
+    p = columns["p_value"]
+    assert p.min() >= 1 / (tested_scores.FEW_PERMUTATIONS[0] + 1)
+    best = np.argmax(score)
+    counted = scored("fisher", X[:, [best]], None, "permutation:16000", codes=codes)[1]
+    assert p[best] == pytest.approx(counted["p_value"][0], rel=0.5)
+    assert p[best] > 1e-3  # it is the one sample of 140 that the class is

@@ -62,12 +62,13 @@ def test_two_classes_are_scipys(sizes: tuple[int, ...], kind: str) -> None:
     X, codes = made(sizes, kind, 50 if sum(sizes) < 100 else 6)
     test, columns = found(RankSumScorer, X, codes=codes)
     tied = np.array([len(np.unique(f)) < len(f) for f in X.T])
+    common = np.array([np.unique(f, return_counts=True)[1].max() for f in X.T])
     for method in ("exact", "asymptotic") if min(sizes) <= 8 else ("asymptotic",):
         result = stats.mannwhitneyu(X[codes == 1], X[codes == 0], method=method)
         np.testing.assert_allclose(columns["auc"], result.statistic / np.prod(sizes), rtol=1e-14)
         chosen = tied if method == "asymptotic" else ~tied
-        if min(sizes) > 8:
-            chosen = np.full(len(tied), method == "asymptotic")
+        if min(sizes) > 8:  # the tests below are about values that many samples have
+            chosen = common * rank_tests.COMMON < sum(sizes)
         elif method == "asymptotic":
             continue  # the tests of all orders are about these
         expected = np.maximum(result.pvalue, test.least)
@@ -118,6 +119,75 @@ def test_few_samples_that_are_not_zero_have_exact_p_values() -> None:
     assert test.facts == {"test": "mann-whitney", "exact_p_values": 1, "tested_features": 1}
 
 
+@pytest.mark.parametrize("inside", [2, 3])
+def test_few_values_in_a_class_of_nine_have_exact_p_values(inside: int) -> None:
+    """The normal distribution says 1e-8 where 2 of 5 values are in the class: they may be chance.
+
+    All of them are above the zeros, so nothing but their number in the class is extreme.
+    """
+    X, codes = np.zeros((400, 1)), np.repeat([1, 0], [9, 391])
+    X[:inside, 0] = X[9 : 14 - inside, 0] = 1
+    test, columns = found(RankSumScorer, X, codes=codes)
+    expected = stats.hypergeom.sf(inside - 1, 400, 5, 9)
+    assert expected > (4e-3 if inside == 2 else 7e-5)
+    np.testing.assert_allclose(columns["p_value"], expected, rtol=1e-12)
+    assert test.facts["exact_p_values"] == 1
+
+
+@pytest.mark.parametrize("most", ["lowest", "middle", "highest"])
+def test_few_samples_beside_a_common_value_have_exact_p_values(most: str) -> None:
+    rng = np.random.default_rng(7)
+    codes = np.repeat([0, 1], [5, 12])
+    X = np.zeros((17, 40))
+    for f in X.T:
+        few = rng.choice(17, 4, replace=False)
+        f[few] = {"lowest": 1, "highest": -1, "middle": rng.choice([-1, 1], 4)}[most]
+        f[few] *= rng.integers(1, 4, 4)
+    _, columns = found(RankSumScorer, X, codes=codes)
+    expected = [twin.rank_sum_p(f, codes) for f in X.T]
+    np.testing.assert_allclose(columns["p_value"], expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["untied", "counts", "two values"])
+@pytest.mark.parametrize(("size", "few"), [(9, 13), (9, 24), (40, 30), (150, 60), (200, 20)])
+def test_p_values_given_a_common_value_are_near_exact_ones(size: int, few: int, kind: str) -> None:
+    n, rng = 400, np.random.default_rng(few)
+    values = {
+        "untied": np.arange(1, few + 1),
+        "counts": 1 + rng.poisson(0.5, few),
+        "two values": np.repeat([1, 2], [few - 1, 1]),
+    }
+    f = np.concatenate([values[kind], np.zeros(n - few)])
+    ranks = rank_tests.rank_rows(f[None])
+    away = np.unique([abs(rng.permutation(ranks.doubled[0])[:size].sum() - size * (n + 1))
+                      for _ in range(5000)])  # fmt: skip
+    exact = rank_tests.tied_p_values(ranks.ordered[0], size, away)
+    many = rank_tests.Ranks(*(np.repeat(part, len(away), axis=0) for part in ranks))
+    p = rank_tests.conditional_p_values(many, size, away)
+    np.testing.assert_allclose(np.log(p), np.log(exact), atol=0.2 if kind == "untied" else 0.7)
+
+
+def test_sparse_features_of_nothing_have_few_small_p_values() -> None:
+    """The normal distribution gives 100 times as many below 1e-4."""
+    rng, m = np.random.default_rng(3), 20_000
+    codes = np.repeat([1, 0], [9, 391])
+    X = np.where(rng.random((m, 400)) < 0.03, rng.gamma(2, size=(m, 400)), 0)
+    X = X[np.count_nonzero(X, axis=1) > 0].T
+    _, columns = found(RankSumScorer, X, 2048, codes=codes)
+    for level in (1e-2, 1e-3, 1e-4):
+        expected, seen = level * X.shape[1], np.count_nonzero(columns["p_value"] <= level)
+        assert seen <= expected + 4 * np.sqrt(expected) + 1
+    assert np.count_nonzero(columns["p_value"] <= 1e-2) > 0.4 * 1e-2 * X.shape[1]
+
+
+def test_features_without_a_common_value_have_the_normal_p_value() -> None:
+    X, codes = made((12, 40), "continuous")
+    X[:12] = np.round(X[:12], 1)
+    _, columns = found(RankSumScorer, X, codes=codes)
+    expected = stats.mannwhitneyu(X[codes == 1], X[codes == 0], method="asymptotic").pvalue
+    np.testing.assert_allclose(columns["p_value"], expected, rtol=1e-11)
+
+
 @pytest.mark.parametrize("sizes", [(3, 3), (2, 5), (3, 3, 3), (2, 2, 10), (4, 1, 6)])
 def test_the_smallest_p_value_is_that_of_classes_in_order(sizes: tuple[int, ...]) -> None:
     codes, test = np.repeat(np.arange(len(sizes)), sizes), stats.mannwhitneyu
@@ -132,11 +202,13 @@ def test_the_smallest_p_value_is_that_of_classes_in_order(sizes: tuple[int, ...]
     assert least <= min(others)
 
 
-def test_no_p_value_is_below_that_of_the_best_order() -> None:
+def test_a_feature_of_two_values_has_the_hypergeometric_p_value() -> None:
     X = (np.arange(4000) < 30).astype(float)[:, None]
     codes = (np.arange(4000) >= 10).astype(int)
     test, columns = found(RankSumScorer, X, codes=codes)
-    assert columns["p_value"][0] == test.least > 0
+    expected = stats.hypergeom.pmf(10, 4000, 30, 10)
+    np.testing.assert_allclose(columns["p_value"], expected, rtol=1e-8)
+    assert columns["p_value"][0] > test.least > 0
 
 
 @pytest.mark.parametrize("kind", KINDS)
