@@ -40,7 +40,7 @@ SHEETS = (
 SHEET_VERBS = ("shard init", "select", "evaluate", "fuse", "report")
 GIVEN_BY_WORKFLOWS = {
     *("--memory", "--threads", "--shards", "--out", "--prefix", "--force", "--matrix", "--list"),
-    *("--log-file", "--scratch", "--json", "--dry-run", "--help-all", "--strict-inputs"),
+    *("--scratch", "--json", "--dry-run", "--help-all", "--strict-inputs"),
     *("--write-matrix", "--figures", "--figure-format"),
 }
 """Options that are no part of what a row asks for, or write files that no rule or task hands on."""
@@ -264,7 +264,7 @@ CODES = {
     ExitCode.HUNG_UP: "stopped by SIGHUP (the terminal was closed); `nohup` keeps it away",
     ExitCode.INTERRUPTED: "stopped by SIGINT (Ctrl-C)",
     ExitCode.OUT_OF_MEMORY: "out of memory, or the run does not fit `--memory`",
-    ExitCode.TERMINATED: "stopped by SIGTERM, or the end of `--time-limit`",
+    ExitCode.TERMINATED: "stopped by SIGTERM",
 }
 
 

@@ -411,7 +411,7 @@ def _value(name: str, value: Any, default: Any) -> Any:
 
 
 def _is_of_files(option: Field[Any]) -> bool:
-    return option.name in ("resume", "time_limit") or option.metadata["option"].section == "Output"
+    return option.name == "resume" or option.metadata["option"].section == "Output"
 
 
 class Inputs:

@@ -139,12 +139,6 @@ def need_extra(module: str, extra: str, what: str, otherwise: str = "") -> None:
         raise MissingExtraError(f"{what}, which is not installed", hint=hint)
 
 
-class TimeLimitError(SfsError):
-    """The time limit was reached."""
-
-    exit_code = ExitCode.TERMINATED
-
-
 class OutOfMemoryError(SfsError):
     """The work needs more memory than is allowed."""
 

@@ -27,10 +27,8 @@ from sfs_cli.options.fields import (
     texts_of,
 )
 from sfs_cli.options.paths import (
-    FILLS,
     OPENS,
     READS,
-    WRITES,
     NamedPath,
     is_stream,
     is_url,
@@ -156,13 +154,6 @@ _MESSAGES = (
     SectionOption(
         ["-v", "--verbose"], section="Running", is_flag=True, help="Print details and tracebacks."
     ),
-    SectionOption(
-        ["--log-file"],
-        section="Running",
-        metavar="FILE",
-        path=WRITES,
-        help="Append all messages to this file.",
-    ),
 )
 
 
@@ -170,7 +161,7 @@ class Command(click.Command):
     """A command with the options that a configuration declares for it.
 
     Its function gets the configuration as ``config``, made and checked from these options, and
-    `Messages` as ``messages``, made from ``-q``, ``-v`` and ``--log-file``.
+    `Messages` as ``messages``, made from ``-q`` and ``-v``.
 
     Parameters
     ----------
@@ -240,13 +231,10 @@ class Command(click.Command):
             return self._invoke(ctx, messages)
 
     def _invoke(self, ctx: click.Context, messages: Messages) -> Any:
-        from pathlib import Path  # help needs none of these
-
-        from sfs_cli.options.replaced import refuse_replaced
+        from sfs_cli.options.replaced import refuse_replaced  # help needs none of this
 
         given = ctx.params
         paths = list(self._own_paths(given))
-        log_file = given.pop("log_file")
         given["messages"] = messages
         check_address_space()
         values = {name: given.pop(name) for name in self.declared if name in given}
@@ -264,9 +252,6 @@ class Command(click.Command):
         paths += paths_of(self.declared.values(), whole)
         refuse_replaced(paths, force=bool(values.get("force")))
         refuse_suffixes(paths)
-        if log_file:
-            filled = [Path(each.path) for each in paths if each.use == FILLS]
-            messages.log_to(Path(log_file).absolute(), filled)
         if self.config is None:
             given |= values
             return super().invoke(ctx)

@@ -83,7 +83,6 @@ def run(
     plan: str,
     shard: str,
     only: int | None,
-    time_limit: str | None,
     **given: Any,
 ) -> None:
     """Compute what is missing of shard I (1 to N, or 1-of-N) of PLAN.
@@ -97,7 +96,7 @@ def run(
     """
     from sfs_cli.run.shards import run_shard
 
-    run_shard(plan, shard, messages, only=only, limit=time_limit, **given)
+    run_shard(plan, shard, messages, only=only, **given)
 
 
 @command.command(

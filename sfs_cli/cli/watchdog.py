@@ -14,9 +14,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from sfs_cli.errors import ExitCode
-
-_STOPPING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGALRM)
+_STOPPING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 @contextmanager
@@ -57,13 +55,10 @@ def _place(main: int) -> tuple[int, int] | None:
 
 
 def _end(number: int, seconds: float) -> None:
-    why, code = "interrupted", 128 + number
-    if number == signal.SIGALRM:
-        why, code = "error: stopped at the time limit", int(ExitCode.TERMINATED)
     with suppress(OSError):
-        line = f"{why}; what was being computed did not stop within {seconds:g} s\n"
+        line = f"interrupted; what was being computed did not stop within {seconds:g} s\n"
         os.write(2, line.encode())
     # if it was not imported there is no scratch folder, and nothing should be imported now
     if (scratch := sys.modules.get("sfs_cli.io.files.scratch")) is not None:
         scratch.remove_scratch()
-    os._exit(code)
+    os._exit(128 + number)

@@ -551,12 +551,6 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         default=False,
         needs=("out",),
     )
-    time_limit: str | None = _running(
-        "Stop cleanly after this time: 90m, 2h, 1:30:00 or 3600 (seconds).",
-        verbs=("rank", *_SHARDS),
-        metavar="TIME",
-        words=("DURATION",),
-    )
     files: tuple[str, ...] = _reading(
         "More files, with other samples of the same features; obs:file has the name of the file "
         "of each sample.",

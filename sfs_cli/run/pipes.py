@@ -44,7 +44,6 @@ from sfs_cli.options.paths import (
     public,
     split_part,
 )
-from sfs_cli.run.time_limit import time_limit
 
 C = TypeVar("C", bound=Config)
 
@@ -85,8 +84,6 @@ def spooled(
 ) -> Iterator[dict[str, Any]]:
     """Give the values of options with the path of a copy for each pipe; the copies go at the end.
 
-    Waiting for a pipe and copying it counts for ``--time-limit``, as far as it is among the values.
-
     Raises
     ------
     UsageError
@@ -94,7 +91,6 @@ def spooled(
     InputError
         When nothing comes, it cannot be read, or what comes needs a file by its format.
     """
-    hint = "allow more time, or end what writes into the pipe sooner"
     with scratch_folder(values.get("scratch")) as folder:
         read: dict[object, str] = {}
         copies: list[str] = []
@@ -131,8 +127,7 @@ def spooled(
             return str(path) + part
 
         try:
-            with time_limit(values.get("time_limit"), messages, hint=hint):
-                yield {**values, **{o.name: moved(o, values[o.name], copy) for o in options}}
+            yield {**values, **{o.name: moved(o, values[o.name], copy) for o in options}}
         except SfsError as error:  # it is shown when the names of the copies are forgotten
             error.what = shown(error.what)
             error.where, error.hint = (t and shown(t) for t in (error.where, error.hint))

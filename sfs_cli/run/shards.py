@@ -40,7 +40,6 @@ from sfs_cli.run.checkpoints import MatrixCheckpoint, RunCheckpoints, identity_o
 from sfs_cli.run.load import loaded
 from sfs_cli.run.outputs import check_stores, claimed, describe_inputs, tell_up_to_date
 from sfs_cli.run.rank import run, score
-from sfs_cli.run.time_limit import time_limit
 from sfs_cli.store.disk import is_store
 
 NAME = "plan.json"
@@ -300,13 +299,12 @@ def run_shard(
     messages: Messages,
     *,
     only: int | None = None,
-    limit: str | None = None,
     **running: Any,
 ) -> None:
     """Make what is missing of a shard, pass by pass, until it needs what other shards lack.
 
     `target` is the plan, `which` the shard (``3`` or ``3-of-8``), `only` the one pass to share in
-    (from 1), `limit` the time limit. `running` are options of `RankConfig` about how it is run.
+    (from 1). `running` are options of `RankConfig` about how it is run.
     """
     plan = read_plan(target)
     shard = parse_shard(which, plan.shards)
@@ -317,9 +315,8 @@ def run_shard(
     config = plan.config_with(running)
     passes = plan.checkpoints(range(shard - 1, shard), only=None if only is None else only - 1)
     checkpoints = RunCheckpoints(passes, MatrixCheckpoint(plan.folder, fixed=True))
-    hint = "run the same shard again: it continues"
     missing = None
-    with plan.at_home(), time_limit(limit, messages, hint=hint):
+    with plan.at_home():
         plan.check_inputs()
         try:
             with loaded(config, messages, checkpoints) as ready:
@@ -386,7 +383,6 @@ def merge(
         return plan.inputs
 
     home = Path.cwd()
-    hint = "run it again with more time: what the shards have made stays"
     with plan.at_home():
         try:
             return run(
@@ -395,7 +391,6 @@ def merge(
                 as_json=as_json,
                 describe=describe,
                 checkpoints=kept,
-                hint=hint,
                 home=home,
             )
         except IncompletePassError as missing:

@@ -18,17 +18,17 @@ case $? in
     *) echo "nightly.sh: cannot lock $out.lock" >&2; exit 3 ;;
 esac
 
-rank() { # --resume goes on where a reboot or the time limit has stopped the night before
-    said=$(sfs rank --config "$config" --out "$out" --resume --time-limit 6h \
-        -q --log-file "$out.log" "$@" 2>&1 9>&-)
+rank() { # --resume goes on where a reboot has stopped the night before
+    sfs rank --config "$config" --out "$out" --resume "$@" >> "$out.log" 2>&1 9>&-
     code=$?
 }
 
+{ : > "$out.log"; } || exit 3
 rank
 # the inputs are new: replace the ranking of the old ones; not what another run is writing, which
 # is code 4 too, nor what is no result of sfs
-if [ $code = 4 ] && grep --quiet '"fingerprint"' "$out/"*run.json 2> /dev/null &&
-    [[ $said != *"another run is writing"* ]]; then
+if [ $code = 4 ] && grep --quiet '"sfs":' "$out/run.json" 2> /dev/null &&
+    ! grep --quiet 'another run is writing' "$out.log"; then
     rank --force
 fi
 case $code in
@@ -39,5 +39,6 @@ case $code in
     3) why="bad input" ;;
     *) why="failed" ;;
 esac
-printf '%s\n' "$said" "sfs rank --config $config: $why (exit code $code); see $out.log"
+cat "$out.log"
+echo "sfs rank --config $config: $why (exit code $code)"
 exit "$code"

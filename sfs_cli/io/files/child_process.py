@@ -4,7 +4,7 @@ HDF5 follows the addresses that it finds in a file. In a damaged one they may le
 memory, which ends the process, or round in a circle. It holds the lock of the interpreter
 meanwhile, so no thread and no signal handler of Python would run again. In a child process a crash
 is an error like any other, a circle is left after some seconds of CPU time, and the parent answers
-signals and ``--time-limit`` at once: it only waits for the child.
+signals at once: it only waits for the child.
 """
 
 from __future__ import annotations
