@@ -11,7 +11,7 @@ import click
 from click.core import ParameterSource
 
 from sfs_cli.cli.limits import check_address_space
-from sfs_cli.errors import InputError, UsageError, counted
+from sfs_cli.errors import UsageError, counted
 from sfs_cli.options.fields import (
     QUESTIONS,
     READ,
@@ -30,10 +30,10 @@ from sfs_cli.options.paths import (
     OPENS,
     READS,
     NamedPath,
-    is_stream,
-    is_url,
+    is_copied,
     paths_of,
     public,
+    refuse_pipes,
     refuse_suffixes,
 )
 from sfs_cli.options.rank import RankConfig
@@ -174,7 +174,7 @@ class Command(click.Command):
     fixed : dict, optional
         Options that the command decides.
     pipes : bool
-        Whether inputs may come through pipes.
+        Whether inputs may come from standard input and addresses.
     params : list of click.Parameter
         Its arguments and the options that only it has.
     """
@@ -235,6 +235,7 @@ class Command(click.Command):
 
         given = ctx.params
         paths = list(self._own_paths(given))
+        refuse_pipes(paths)  # before a file of options is read
         given["messages"] = messages
         check_address_space()
         values = {name: given.pop(name) for name in self.declared if name in given}
@@ -249,14 +250,14 @@ class Command(click.Command):
             file, flags = self._file(ctx, values, given.pop("config_file"))
             strict = given.pop("strict_inputs")
             whole = file.merged(values, flags)
-        paths += paths_of(self.declared.values(), whole)
+        declared = paths_of(self.declared.values(), whole)
+        refuse_pipes(declared)
+        paths += declared
         refuse_replaced(paths, force=bool(values.get("force")))
         refuse_suffixes(paths)
         if self.config is None:
             given |= values
             return super().invoke(ctx)
-        if file is not None:
-            self._refuse_pipes_of(file, values, whole)
         with self._pipes_read(paths, whole, messages) as values:
             if file is None:
                 given["config"] = self.config(**values)
@@ -278,36 +279,18 @@ class Command(click.Command):
                 for path in texts_of(given[name]):
                     yield NamedPath(name, label, path, use)
 
-    def _refuse_pipes_of(
-        self, file: ConfigFile, values: dict[str, Any], whole: dict[str, Any]
-    ) -> None:
-        """Refuse a file of options, such as the record of a run, that names a pipe as an input.
-
-        `values` are those of the command line, and `whole` has those of the file, too.
-        """
-        from_file = {n: v for n, v in whole.items() if n in file.options and v is not values[n]}
-        for each in paths_of([self.declared[name] for name in from_file], from_file):
-            if each.use in (READS, OPENS) and is_stream(each.path) and not is_url(each.path):
-                raise InputError(
-                    f"{each.label} {each.path} is a pipe, whose content is no longer there",
-                    where=file.where(each.option),
-                    hint=f"give {each.label} anew, a pipe or a file: the command line wins over "
-                    "the file",
-                    option=each.option,
-                )
-
     def _pipes_read(
         self, paths: list[NamedPath], values: dict[str, Any], messages: Messages
     ) -> AbstractContextManager[dict[str, Any]]:
-        """Give the values with copies in place of the pipes among the inputs."""
-        piped = [each for each in paths if each.use in (READS, OPENS) and is_stream(each.path)]
+        """Give the values with copies in place of standard input and addresses."""
+        piped = [each for each in paths if each.use in (READS, OPENS) and is_copied(each.path)]
         if not piped:
             return nullcontext(values)
         for each in piped:
             if not self.pipes:
                 raise UsageError(
-                    f"{each.label} {public(each.path)}: {self.verb} cannot read from a pipe or an "
-                    "address, because its inputs are read again later",
+                    f"{each.label} {public(each.path)}: {self.verb} cannot read from standard "
+                    "input or an address, because its inputs are read again later",
                     hint="write it to a file first, or sfs convert the matrix to a store",
                     option=each.option,
                 )
@@ -321,9 +304,9 @@ class Command(click.Command):
         """Return the file of options, and the names of those that the command line gives."""
         from sfs_cli.options.files import ConfigFile, load
 
-        if path is not None and is_stream(path):
+        if path is not None and is_copied(path):
             raise UsageError(
-                f"--config {path}: options cannot be read from a pipe",
+                f"--config {path}: options cannot be read from standard input or an address",
                 hint="write them to a file: paths in it are relative to its folder",
                 option="config_file",
             )

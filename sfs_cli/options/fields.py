@@ -192,7 +192,7 @@ def names_file(text: str) -> bool:
         mode = os.stat(text).st_mode  # noqa: PTH116
     except (OSError, ValueError):
         return ":" in text and names_file(text.rpartition(":")[0])
-    return stat.S_ISREG(mode) or stat.S_ISFIFO(mode)  # <(...) of a shell is a pipe
+    return stat.S_ISREG(mode) or stat.S_ISFIFO(mode)  # <(...) of a shell, which is refused
 
 
 def flag(name: str) -> str:

@@ -17,11 +17,8 @@ from sfs_cli.errors import InputError, UsageError, nearest
 from sfs_cli.options.documents import Node, kind_of, parse, place
 from sfs_cli.options.fields import Option, keys_of, names_file, options_of
 from sfs_cli.options.paths import (
-    DESCRIPTORS,
-    STANDARD_INPUT,
-    is_url,
+    is_copied,
     moved,
-    split_part,
 )
 from sfs_cli.options.rank import RankConfig
 from sfs_cli.options.source import (
@@ -274,7 +271,7 @@ def _located(where: str) -> Iterator[None]:
 
 def _joined(text: str, folder: str) -> str:
     """Return a path that is relative to a folder as one from the current directory."""
-    if _names_descriptor(text):
+    if is_copied(text):
         return text
     path = os.path.join(folder, text)  # noqa: PTH118
     if ".." not in text.split("/"):
@@ -306,17 +303,12 @@ def _file_or_pattern(text: str, folder: str) -> str:
     return path if names_file(path) else text
 
 
-def _names_descriptor(text: str) -> bool:
-    """Tell whether a path is an open file of this process or an address, from any folder."""
-    return split_part(text)[0] == STANDARD_INPUT or text.startswith(DESCRIPTORS) or is_url(text)
-
-
 def _relative(text: str, folder: str) -> str:
     """Return a path as it is from a folder; only links to folders are resolved.
 
     The name of a link to a file is kept, because its suffix may name the format.
     """
-    if _names_descriptor(text):
+    if is_copied(text):
         return text
     file, colon, part = text.rpartition(":")
     if not colon or os.path.exists(text):  # noqa: PTH110

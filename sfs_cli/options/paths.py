@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sfs_cli.errors import UsageError
+from sfs_cli.errors import InputError, UsageError
 from sfs_cli.options.fields import Option, names_file
 
 READS = "an input"
@@ -24,8 +24,6 @@ REPLACES = "a folder that is replaced as a whole, or a file"
 SCRATCH = "a folder for temporary files"
 """What a path is used for."""
 STANDARD_INPUT = "-"
-DESCRIPTORS = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
-"""How the names of open files of this process begin."""
 
 _WRITTEN = {
     ("store", REPLACES): ("a store, which is a folder,",),
@@ -179,12 +177,24 @@ def split_part(text: str) -> tuple[str, str]:
     return text, ""
 
 
-def is_stream(text: str) -> bool:
-    """Tell whether a path has to be copied: standard input, a pipe, or a file that is elsewhere."""
+def is_copied(text: str) -> bool:
+    """Tell whether a path has to be copied to a file: standard input, and a file at an address."""
     file = split_part(text)[0]
-    if file == STANDARD_INPUT or file.startswith(DESCRIPTORS) or is_url(file):
-        return True
-    try:
-        return stat.S_ISFIFO(os.stat(file).st_mode)  # noqa: PTH116
-    except (OSError, ValueError):
-        return False
+    return file in (STANDARD_INPUT, "/dev/stdin") or is_url(file)
+
+
+def refuse_pipes(paths: Iterable[NamedPath]) -> None:
+    """Raise an `InputError` for an input that is a named pipe, as ``<(...)`` of a shell is."""
+    for each in paths:
+        if each.use not in (READS, OPENS) or is_copied(each.path):
+            continue
+        try:
+            is_pipe = stat.S_ISFIFO(os.stat(split_part(each.path)[0]).st_mode)  # noqa: PTH116
+        except (OSError, ValueError):
+            continue
+        if is_pipe:
+            raise InputError(
+                f"{each.label} {each.path} is a pipe",
+                hint="give -, and pipe the content in (zcat FILE | sfs ...), or give a file",
+                option=each.option,
+            )
