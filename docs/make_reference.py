@@ -39,7 +39,7 @@ SHEETS = (
 )
 SHEET_VERBS = ("shard init", "select", "evaluate", "fuse", "report")
 GIVEN_BY_WORKFLOWS = {
-    *("--memory", "--threads", "--shards", "--out", "--prefix", "--force", "--matrix", "--list"),
+    *("--memory", "--threads", "--shards", "--out", "--force", "--matrix", "--list"),
     *("--scratch", "--json", "--dry-run", "--help-all", "--strict-inputs"),
     *("--write-matrix", "--figures", "--figure-format"),
 }

@@ -73,7 +73,6 @@ _TIME = rf"\s*(?=.*[1-9])(?:{_CLOCK}|{_UNITS})\s*"  # not zero: 1h30m, 1:30:00, 
 _NUMBER = r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*"
 _ABOVE_ZERO = r"(?!\s*(-|\+?0*\.?0*([eE\s]|$)))" + _NUMBER
 _COUNT = r"\s*\+?0*[1-9]\d*(\.0*)?\s*"
-_PREFIX = r"[^-./\u0000-\u0020][^/\u0000-\u001f]{0,149}"
 _ADDRESS = r"(tcp|tls|ws|wss|ucx)://[^\s/]+"
 
 
@@ -138,11 +137,6 @@ FORMS = {
         "tcp://HOST:PORT", lambda text: re.fullmatch(_ADDRESS, text) is not None, _ADDRESS
     ),
     "KEY": Form("KEY", bool, "."),
-    "PREFIX": Form(
-        "the beginning of a file's name: no slash, and no dot or hyphen at first",
-        lambda text: re.fullmatch(_PREFIX, text) is not None,
-        _PREFIX,
-    ),
 }
 """What words in capitals stand for, alone (``NUMBER``) or after a prefix (``heat:T``)."""
 

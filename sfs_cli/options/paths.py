@@ -48,7 +48,6 @@ class NamedPath(NamedTuple):
     label: str  # how messages name it
     path: str
     use: str  # `READS` and so on
-    prefix: str | None = None  # of the names of the files that fill a folder
 
 
 Move = Callable[[Option, str, str], str]
@@ -94,9 +93,7 @@ def paths_of(options: Iterable[Option], values: Mapping[str, Any]) -> list[Named
 
     def collect(option: Option, text: str, _: str) -> str:
         label = (option.metavar or option.name.upper()) if option.argument else option.flag
-        use = option.path or READS
-        prefix = values.get("prefix") if use == FILLS else None
-        found.append(NamedPath(option.name, label, text, use, prefix))
+        found.append(NamedPath(option.name, label, text, option.path or READS))
         return text
 
     for option in options:

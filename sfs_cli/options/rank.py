@@ -77,7 +77,6 @@ _TABLES = {
     "select": "selected.tsv",
 }
 """Those that write other tables than a ranking, and such a table."""
-_BEGIN = "Begin the names of the files in --out with this and a dot: PREFIX.{}."
 _SHARDS = ("shard run", "shard merge")
 
 _input = partial(option, section="Input", verbs=ON_MATRIX)
@@ -118,14 +117,6 @@ class OutputFields(Config):
             for verb in _TABLES
         }
         | {"shard merge": {"default": ...}},
-    )
-    prefix: str | None = _output(
-        _BEGIN.format("ranking.tsv"),
-        verbs=(*_WRITING, "aggregate", *_TABLES),
-        metavar="PREFIX",
-        words=("PREFIX",),
-        by_verb={verb: {"help": _BEGIN.format(name)} for verb, name in _TABLES.items()},
-        needs=("out",),
     )
     format: str = _table("Format of the ranking.", default="tsv", words=FORMATS, first=WRITTEN)
     digits: int = _table(

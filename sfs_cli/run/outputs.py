@@ -48,7 +48,7 @@ from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import flag
 from sfs_cli.options.rank import OutputFields
-from sfs_cli.provenance import InputFile, OutputFile, RankingFacts, named
+from sfs_cli.provenance import InputFile, OutputFile, RankingFacts
 from sfs_cli.report.multiqc import (
     GENERAL,
     RANKING,
@@ -81,28 +81,26 @@ def claimed(
     output: Path,
     messages: Messages,
     *,
-    prefix: str | None = None,
     beside: Mapping[str, Path] | None = None,
     option: str = "--out",
 ) -> Iterator[Lock]:
     """Hold an output, a file or folder, for this run alone; clean up after runs that were killed.
 
-    Results of one folder with different prefixes do not wait for each other. Files that a killed
-    run had completed are put in their places; the rest is removed. What its lock announces is only
-    where to look: a scratch folder goes where it is one of a dead run by itself, and what was begun
-    of another output where that is in the folder of the lock. `beside` are other files that the run
-    will write, by their flags, and `option` names the output in messages. Raises OutputBusyError
-    when another run is writing one of them, InputError when one cannot be written.
+    Files that a killed run had completed are put in their places; the rest is removed. What its
+    lock announces is only where to look: a scratch folder goes where it is one of a dead run by
+    itself, and what was begun of another output where that is in the folder of the lock. `beside`
+    are other files that the run will write, by their flags, and `option` names the output in
+    messages. Raises OutputBusyError when another run is writing one of them, InputError when one
+    cannot be written.
     """
     check_writable(output, option)
-    place, name = place_of(output, prefix), _name_of(prefix)
-    with output_lock(place, option) as lock, claimed_beside(beside or {}):
+    with output_lock(output, option) as lock, claimed_beside(beside or {}):
         if lock.stale is not None:
             messages.note(
-                f"{place}: removed the leftovers of an interrupted run "
+                f"{output}: removed the leftovers of an interrupted run "
                 f"(process {lock.stale.get('pid')} on {lock.stale.get('host')})"
             )
-        real = Path(os.path.realpath(place))
+        real = Path(os.path.realpath(output))
         remove_partial(real.parent, real.name)
         held = [os.path.realpath(path) for path in (beside or {}).values()]
         here = os.path.realpath(lock.path.parent)
@@ -115,7 +113,7 @@ def claimed(
                 with suppress(OutputBusyError, InputError), output_lock(left):
                     remove_partial(left.parent, left.name)
         if output.is_dir():
-            finish(output, provenance.NAME, name)
+            finish(output, provenance.NAME, "")
         yield lock
 
 
@@ -128,19 +126,6 @@ def claimed_beside(files: Mapping[str, Path]) -> Iterator[None]:
             stack.enter_context(output_lock(path, option))
             remove_partial(path.parent, path.name)
         yield
-
-
-def place_of(output: Path, prefix: str | None) -> Path:
-    """Return the path by which a result is locked, and that its checkpoints lie beside.
-
-    It is the output, or the record of a result that has a prefix: others may be in the same folder.
-    """
-    return output if prefix is None else output / _name_of(prefix)
-
-
-def _name_of(prefix: str | None) -> str:
-    """Return what tells a result from the others of its folder."""
-    return "" if prefix is None else named(prefix, provenance.NAME)
 
 
 def check_json_option(out: str | None, as_json: bool) -> None:
@@ -208,9 +193,9 @@ def tell_up_to_date(output: Path, messages: Messages, files: Iterable[Path] = ()
     messages.note(f"{output}: up to date")
 
 
-def result_files(folder: Path, prefix: str | None, record: Mapping[str, Any] | None) -> list[Path]:
+def result_files(folder: Path, record: Mapping[str, Any] | None) -> list[Path]:
     """Return the files of a result in a folder, the record last."""
-    names = [*(record or {}).get("outputs", ()), named(prefix, provenance.NAME)]
+    names = [*(record or {}).get("outputs", ()), provenance.NAME]
     return [folder / name for name in names]
 
 
@@ -228,11 +213,11 @@ def is_done(
     refuse_dangling(folder, "--out")
     if folder.exists() and not folder.is_dir():
         raise InputError(f"--out {folder} is a file, not a folder", hint="give another --out")
-    names = [named(config.prefix, name) for name in (*files, provenance.NAME)]
+    names = [*files, provenance.NAME]
     refuse_folders(folder / name for name in names)
     if config.force:
         return False
-    altered = provenance.altered_outputs(folder, fingerprint, config.prefix)
+    altered = provenance.altered_outputs(folder, fingerprint)
     if altered == []:
         return True
     if there := [name for name in names if (folder / name).exists()]:
@@ -288,9 +273,7 @@ def for_multiqc(
     """
     if config.out is None:
         return {}
-    named_rows = {
-        row_name(Path(config.out), each, config.prefix, home): cells for each, cells in rows.items()
-    }
+    named_rows = {row_name(Path(config.out), each, home): cells for each, cells in rows.items()}
     sections = {
         name: section(name, named_rows),
         GENERAL: section(GENERAL, named_rows),
@@ -309,7 +292,6 @@ def writing(tables: Mapping[str, bytes]) -> Writers:
 
 def write_result(
     folder: Path,
-    prefix: str | None,
     files: Writers,
     record: dict[str, Any],
 ) -> dict[str, Any]:
@@ -318,19 +300,18 @@ def write_result(
     The record, the content of ``run.json``, is returned with the digests of the files. Files of the
     result that is replaced, which the new one does not have, are removed.
     """
-    before = provenance.unchanged_outputs(folder, prefix)
-    run_json = named(prefix, provenance.NAME)
-    with OutputFolder(folder, _name_of(prefix)) as out, ThreadPoolExecutor(1) as beside:
+    before = provenance.unchanged_outputs(folder)
+    with OutputFolder(folder) as out, ThreadPoolExecutor(1) as beside:
         digests = {}
         for name, write in files.items():
-            path = out.file(named(prefix, name))
+            path = out.file(name)
             write(path)
             # a digest leaves the interpreter free, and tables are large: the next file meanwhile
             digests[path.name] = beside.submit(describe_output, path)
         outputs = {name: digest.result() for name, digest in digests.items()}
         run = record | {"outputs": outputs}
-        out.file(run_json).write_text(provenance.dumps(run), encoding="utf-8")
-        out.commit(last=run_json)
+        out.file(provenance.NAME).write_text(provenance.dumps(run), encoding="utf-8")
+        out.commit(last=provenance.NAME)
     for name in before - set(outputs):
         (folder / name).unlink(missing_ok=True)
     return run
@@ -445,16 +426,16 @@ def make_result(
     out = Path(config.out)
     if options is None:
         options = config.result_options()
-    with claimed(out, messages, prefix=config.prefix, beside=others) as lock, ExitStack() as stack:
+    with claimed(out, messages, beside=others) as lock, ExitStack() as stack:
         with messages.progress("checking inputs", None):
             described = describe()
         fingerprint, record = provenance.fingerprint(options, described), None
         if is_done(out, config, fingerprint, files):
-            record = provenance.read_run(out, config.prefix)
+            record = provenance.read_run(out)
             if are_as_written(others, record):
                 check_stores(described, getattr(config, "threads", None))
-                remove_checkpoints(place_of(out, config.prefix))
-                there = result_files(out, config.prefix, record)
+                remove_checkpoints(out)
+                there = result_files(out, record)
                 tell_up_to_date(out, messages, (*others.values(), *there))
                 return json_bytes(record, as_json)
         kept = RunCheckpoints(announce=lock.leaves)
@@ -481,13 +462,13 @@ def make_result(
             facts["beside"] = describe_beside(written)
         try:
             writers = made.complete(facts)
-            record = write_result(out, config.prefix, writers, facts)
+            record = write_result(out, writers, facts)
         except OSError as error:
             raise unwritable(out, error, "--out") from None
     main = REPORT if REPORT in files else provenance.NAME
-    messages.kept_in = f"in {out}/{named(config.prefix, main)}"
+    messages.kept_in = f"in {out}/{main}"
     made.summarize()
-    paths = [f"{out}/{named(config.prefix, name)}" for name in writers]
+    paths = [f"{out}/{name}" for name in writers]
     messages.note(f"wrote {', '.join([*paths, *map(str, others.values())])}")
     return json_bytes(record, as_json)
 

@@ -55,7 +55,6 @@ from sfs_cli.run.outputs import (
     describe_inputs,
     log_ranking,
     make_result,
-    place_of,
     ranking_facts,
     ranking_files,
     ranking_writers,
@@ -93,8 +92,9 @@ def run(
     def keep(lock: Lock, fingerprint: str) -> AbstractContextManager[RunCheckpoints]:
         if checkpoints is not None:
             return nullcontext(replace(checkpoints, announce=lock.leaves))
-        place = place_of(Path(str(config.out)), config.prefix)
-        return checkpoints_beside(place, fingerprint, lock, messages, resume=config.resume)
+        return checkpoints_beside(
+            Path(str(config.out)), fingerprint, lock, messages, resume=config.resume
+        )
 
     def make(kept: RunCheckpoints) -> Made:
         if config.write_h5ad is not None:

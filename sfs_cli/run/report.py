@@ -82,8 +82,7 @@ def run(config: ReportConfig, messages: Messages) -> None:
     from sfs_cli.report.page import figures_of, render
 
     result = read_result(config)
-    page = provenance.named(provenance.prefix_of(result.path), outputs.REPORT)
-    target = result.path.with_name(page) if config.out is None else Path(config.out)
+    target = result.path.with_name(outputs.REPORT) if config.out is None else Path(config.out)
     made = ranking_config(config, result)
     if config.figures is not None:
         need_extra("matplotlib", "plots", "--figures needs Matplotlib")
@@ -187,7 +186,6 @@ def ranking_config(config: ReportConfig, result: Result) -> RankConfig:
         "memory": config.memory,
         "scratch": config.scratch,
         "out": str(result.path.parent),
-        "prefix": provenance.prefix_of(result.path),
     }
     changes |= {name: getattr(config, name) for name in config.given("matrix", *ON_PAGE)}
     try:

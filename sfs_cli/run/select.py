@@ -98,7 +98,7 @@ def run(config: SelectConfig, messages: Messages, *, as_json: bool = False) -> b
             copy = outputs.Beside("write_matrix", Path(config.write_matrix), whole)
             check_target(ranking, copy.path)
     if config.out is not None and result.record is not None:
-        own = Path(config.out) / provenance.named(config.prefix, provenance.NAME)
+        own = Path(config.out) / provenance.NAME
         if own.exists() and own.samefile(provenance.record_beside(result.path)):
             raise UsageError(
                 f"--out {config.out} is the folder of the ranking, whose run.json would be "

@@ -83,7 +83,11 @@ def test_a_named_pipe_is_an_error_and_not_waited_for(tmp_path, capfd):
         ["report", pipe],
     ):
         done = run_here(words, capfd)
-        assert (done.code, " is a pipe" in done.err, "give -, and" in done.err) == (3, True, True), words
+        assert (done.code, " is a pipe" in done.err, "give -, and" in done.err) == (
+            3,
+            True,
+            True,
+        ), words
     done = subprocess.run(
         ["bash", "-c", f"{' '.join(MODULE)} rank <(cat {matrix})"], capture_output=True, text=True
     )
