@@ -137,12 +137,6 @@ _CONFIG = SectionOption(
     help="Read options from a YAML, TOML or JSON file, or from the run.json of an earlier run. "
     "Flags replace them.",
 )
-_STRICT = SectionOption(
-    ["--strict-inputs"],
-    section="Input",
-    is_flag=True,
-    help="With --config run.json: refuse inputs that have changed since that run (else a warning).",
-)
 _MESSAGES = (
     SectionOption(
         ["-q", "--quiet"],
@@ -203,7 +197,7 @@ class Command(click.Command):
             found = self.declared.get(str(argument.name))
             if isinstance(argument, click.Argument) and found is not None:
                 argument.type = PATH if found.path else click.STRING
-        listed = [*([_CONFIG, _STRICT] if file else []), *declared, *params, *_MESSAGES]
+        listed = [*([_CONFIG] if file else []), *declared, *params, *_MESSAGES]
         listed.sort(key=lambda parameter: isinstance(parameter, click.Option))  # arguments first
         self.shortened = len(listed) >= FEW  # beside --help
         super().__init__(params=listed, **facts)
@@ -248,7 +242,6 @@ class Command(click.Command):
         flags, whole = frozenset[str](), values
         if self.file:
             file, flags = self._file(ctx, values, given.pop("config_file"))
-            strict = given.pop("strict_inputs")
             whole = file.merged(values, flags)
         declared = paths_of(self.declared.values(), whole)
         refuse_pipes(declared)
@@ -264,9 +257,9 @@ class Command(click.Command):
             else:
                 given["config"] = file.checked(values, flags)
             if file is not None and file.inputs:
-                from sfs_cli.run.recorded import check_recorded
+                from sfs_cli.run.recorded import warn_of_changes
 
-                check_recorded(file, given["config"], flags, messages, strict=strict)
+                warn_of_changes(file, given["config"], flags, messages)
             return super().invoke(ctx)
 
     def _own_paths(self, given: dict[str, Any]) -> Iterator[NamedPath]:
@@ -311,13 +304,6 @@ class Command(click.Command):
                 option="config_file",
             )
         file = ConfigFile() if path is None else load(path)
-        if ctx.params.get("strict_inputs") and not file.inputs:
-            raise UsageError(
-                "--strict-inputs has no effect without --config and the run.json of a run",
-                where=file.path or None,
-                hint="leave it out, or give --config run.json",
-                option=("strict_inputs", "config_file"),
-            )
         if values["matrix"] is None and "matrix" not in file.options:
             raise UsageError(
                 "missing argument 'MATRIX'",
