@@ -259,7 +259,7 @@ CODES = {
     ExitCode.USAGE: "invalid options",
     ExitCode.BAD_INPUT: "invalid input, or an output that cannot be written",
     ExitCode.OUTPUT_EXISTS: "the output holds another result, or another run is writing it",
-    ExitCode.NOT_CONVERGED: "did not converge, with `--on-no-convergence error`",
+    ExitCode.NOT_CONVERGED: "eigenvalues did not converge",
     ExitCode.MISSING_EXTRA: "an optional extra is missing",
     ExitCode.HUNG_UP: "stopped by SIGHUP (the terminal was closed); `nohup` keeps it away",
     ExitCode.INTERRUPTED: "stopped by SIGINT (Ctrl-C)",

@@ -118,7 +118,7 @@ class OutputBusyError(OutputExistsError):
 
 
 class NotConvergedError(SfsError):
-    """A solver did not converge, and the user asked for an error in that case."""
+    """Eigenvalues did not converge, without which there is no result."""
 
     exit_code = ExitCode.NOT_CONVERGED
 

@@ -48,7 +48,6 @@ from sfs_cli.options.source import (
     ROWS,
     SourceSpec,
     check_names,
-    kinds_taking,
     parse_sources,
 )
 from sfs_cli.options.weightings import WEIGHTINGS, own_name
@@ -282,9 +281,6 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         metavar="K",
         least=1,
     )
-    min_total: float | None = _input(
-        "Leave out features whose values, without missing ones, have a smaller sum.", metavar="T"
-    )
     min_count: float | None = _input(
         "Leave out features with too few raw counts (the rule of filterByExpr of edgeR; 10 is "
         "usual). A feature needs about N counts, in proportion to the library size, in as many "
@@ -408,9 +404,6 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         needs=("method=kogs", "batch"),
         excludes={"pvalues": "p-values are combined"},
     )
-    on_no_convergence: str = _method(
-        "What to do if a solver does not converge.", default="warn", words=("warn", "error")
-    )
 
     similarity: str | None = _graph(
         f"Similarity between samples: {', '.join(SIMILARITIES)}, or obsp:KEY of an h5ad; obsm:KEY "
@@ -475,13 +468,6 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
     )
     fusion_clusters: int | None = _fusion(
         "Number of clusters of the samples.", metavar="K", least=2, default_text="by the eigengap"
-    )
-    allow_unmatched: bool = _sources(
-        "Continue with a warning if the genes of a source that are found are fewer than a tenth of "
-        "them, and of the features.",
-        default=False,
-        takers=lambda _: kinds_taking("id_map"),
-        taken_by="source",
     )
     accept: tuple[str, ...] = option(
         "Warnings that are not to be given, such as raw-values,outliers.",

@@ -368,7 +368,7 @@ def _none_left(config: RankConfig, prepared: PreparedMatrix) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        asked = [flag(name) for name in config.given("min_samples", "min_total", "min_count")]
+        asked = [flag(name) for name in config.given("min_samples", "min_count")]
         if not asked and config.missing != "drop":
             raise
         reasons = np.bincount(np.concatenate(list(prepared.left_out())))
