@@ -239,8 +239,8 @@ def files() -> str:
     parts += [markdown(("command", "keys"), rows)]
     parts += [
         "## Warnings",
-        "The most important are first: a command shows three at most. `--accept NAME` silences one "
-        "that is intended.",
+        "The most important are first: a command shows three at most. The "
+        "name is at the end of the warning.",
         markdown(("name", "what it warns of"), [(f"`{n}`", g.meaning) for n, g in GUARDS.items()]),
         "## Exit codes",
         markdown(("code", "name"), [(str(int(code)), CODES[code]) for code in ExitCode]),

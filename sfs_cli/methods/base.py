@@ -32,7 +32,7 @@ class Status(IntEnum):
     NOT_INCLUDED = LeftOut.NOT_INCLUDED
     FEW_SAMPLES = LeftOut.FEW_SAMPLES
     EXPLAINED = LeftOut.EXPLAINED
-    GIVEN = 10
+    GIVEN = 9
     LOW_COUNTS = LeftOut.LOW_COUNTS
 
     @property

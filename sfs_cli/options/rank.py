@@ -26,7 +26,6 @@ from sfs_cli.options.fields import (
     option,
     option_fields,
     options_of,
-    split_words,
     stated,
     texts_of,
 )
@@ -40,7 +39,6 @@ from sfs_cli.options.graph import (
     GraphFields,
     GraphOptions,
 )
-from sfs_cli.options.guards import GUARDS
 from sfs_cli.options.paths import FILLS, READS, REPLACES, SCRATCH, WRITES, beside_labels
 from sfs_cli.options.source import (
     KINDS,
@@ -468,17 +466,6 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
     )
     fusion_clusters: int | None = _fusion(
         "Number of clusters of the samples.", metavar="K", least=2, default_text="by the eigengap"
-    )
-    accept: tuple[str, ...] = option(
-        "Warnings that are not to be given, such as raw-values,outliers.",
-        section="Running",
-        verbs=("rank", "shard init", "fuse", "evaluate", "compare"),
-        in_result=False,
-        default=(),
-        metavar="NAMES",
-        words=tuple(GUARDS),
-        items=str,
-        parse=split_words,
     )
     leave_one_out: bool = _sources(
         "Rank without each source as well, to show what it changes.",

@@ -39,7 +39,7 @@ from sfs_cli.run.cohort import (
     known_samples,
     read_files,
 )
-from sfs_cli.run.columns import check_columns, check_names
+from sfs_cli.run.columns import check_columns
 from sfs_cli.run.features import feature_filter, given_features, warn_of_own_columns
 from sfs_cli.run.memory import MemoryPlan, memory_budget, memory_plan, thread_count
 from sfs_cli.run.passes import Shape, needed, pass_list, with_defaults
@@ -225,8 +225,6 @@ def loaded(
         load = inputs.load if checkpoints.matrix is None else checkpoints.matrix.load
         opened = matrix or (outline or load)(config, known, memory, folder, log)
         stack.enter_context(located(config.matrix))
-        if outline is None:
-            check_names(config, opened.matrix, log)
         labels = inputs.align_labels(config, opened.matrix, table, log)
         classes = 2 if labels is None else labels.n_classes
         sparse, seen = opened.like_cells() if config.method is None else (False, 0)

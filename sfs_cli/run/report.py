@@ -39,7 +39,6 @@ from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import Option, options_of
 from sfs_cli.options.files import load
-from sfs_cli.options.guards import accepted_again
 from sfs_cli.options.paths import is_there, moved, split_part
 from sfs_cli.options.rank import ON_PAGE
 from sfs_cli.options.report import DEFAULT_FORMATS, ReportConfig
@@ -190,7 +189,6 @@ def ranking_config(config: ReportConfig, result: Result) -> RankConfig:
     changes |= {name: getattr(config, name) for name in config.given("matrix", *ON_PAGE)}
     try:
         asked = _found_beside(dict(load(where).options), roles, result.path.parent)
-        changes["accept"] = accepted_again(asked.get("accept", ()))
         made = RankConfig(**asked | changes)
     except (UsageError, TypeError) as error:  # the command line gives nothing that contradicts it
         raise _damaged(result.path) from error

@@ -36,7 +36,7 @@ from sfs_cli.options import RankConfig
 from sfs_cli.options.evaluate import CURVE_LENGTHS
 from sfs_cli.options.fields import flag
 from sfs_cli.options.files import load
-from sfs_cli.options.guards import GUARDS, accepted_again
+from sfs_cli.options.guards import GUARDS
 from sfs_cli.options.select import RULES, SelectConfig
 from sfs_cli.provenance import InputFile
 from sfs_cli.ranking.table import Picked, Ranking
@@ -229,7 +229,7 @@ def ranking_config(config: SelectConfig, result: Result) -> RankConfig:
         # only the values are read, and none is compared by a score
         return RankConfig(config.matrix, method="variance", missing="mean", **resources)
     asked = dict(load(provenance.record_beside(result.path)).options)
-    changes: dict[str, Any] = resources | {"accept": accepted_again(asked.get("accept", ()))}
+    changes = dict(resources)
     if config.matrix is not None:
         changes |= {"matrix": config.matrix, "files": ()}
     made = to_rank_again(config, RankConfig(**asked | changes), record, where)

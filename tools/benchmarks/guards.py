@@ -36,7 +36,7 @@ from tools.benchmarks.table import ROOT
 FEATURES, SAMPLES = 2000, 300
 OFTEN = 1 / 3
 OTHER = "(others)"
-"""Warnings that have no name, since they cannot be silenced."""
+"""Warnings that have no name."""
 RAW = "raw values"
 CPM, LOG = ("--transform", "cpm,log1p"), ("--transform", "log1p")
 FLOOR = ("--transform", "floor:20,log2")
@@ -172,7 +172,7 @@ def rank(words: list[str], out: Path) -> tuple[int, list[str], str]:
 
 def read(text: str) -> Told:
     """Return the name of a warning, and the first option that it proposes."""
-    named = re.search(r" \(--accept ([a-z-]+), if that is intended\)$", text)
+    named = re.search(r" \[([a-z-]+)\]$", text)
     bare = text[: named.start()] if named else text
     option = re.search(r"give (--[a-z0-9-]+(?: (?!which |without )[^\s;()]+)?)", bare)
     proposed = option.group(1).rstrip(",").split() if option else []

@@ -156,7 +156,7 @@ def _settle(config: RankConfig, matrix: Matrix, read: bool) -> RankConfig:
             break
     if not config.scales and largest > MANY:
         changes["scales"] = OF_MANY
-    if config.transform is None and "raw-values" not in config.accept:
+    if config.transform is None:
         from sfs_cli.store.matrix import look
 
         if not read or (((x := look(matrix)) % 1 == 0).all() and x.min() >= 0):
