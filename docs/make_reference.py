@@ -39,8 +39,8 @@ SHEETS = (
 )
 SHEET_VERBS = ("shard init", "select", "evaluate", "fuse", "report")
 GIVEN_BY_WORKFLOWS = {
-    *("--memory", "--threads", "--shards", "--out", "--prefix", "--force", "--matrix", "--list"),
-    *("--log-file", "--scratch", "--json", "--help-all", "--strict-inputs"),
+    *("--memory", "--threads", "--shards", "--out", "--force", "--matrix", "--list"),
+    *("--scratch", "--json", "--help-all"),
     *("--write-matrix", "--figures", "--figure-format"),
 }
 """Options that are no part of what a row asks for, or write files that no rule or task hands on."""
@@ -239,8 +239,8 @@ def files() -> str:
     parts += [markdown(("command", "keys"), rows)]
     parts += [
         "## Warnings",
-        "The most important are first: a command shows three at most. `--accept NAME` silences one "
-        "that is intended.",
+        "The most important are first: a command shows three at most. The "
+        "name is at the end of the warning.",
         markdown(("name", "what it warns of"), [(f"`{n}`", g.meaning) for n, g in GUARDS.items()]),
         "## Exit codes",
         markdown(("code", "name"), [(str(int(code)), CODES[code]) for code in ExitCode]),
@@ -259,12 +259,12 @@ CODES = {
     ExitCode.USAGE: "invalid options",
     ExitCode.BAD_INPUT: "invalid input, or an output that cannot be written",
     ExitCode.OUTPUT_EXISTS: "the output holds another result",
-    ExitCode.NOT_CONVERGED: "did not converge, with `--on-no-convergence error`",
+    ExitCode.NOT_CONVERGED: "eigenvalues did not converge",
     ExitCode.MISSING_EXTRA: "an optional extra is missing",
     ExitCode.HUNG_UP: "stopped by SIGHUP (the terminal was closed); `nohup` keeps it away",
     ExitCode.INTERRUPTED: "stopped by SIGINT (Ctrl-C)",
     ExitCode.OUT_OF_MEMORY: "out of memory, or the run does not fit `--memory`",
-    ExitCode.TERMINATED: "stopped by SIGTERM, or the end of `--time-limit`",
+    ExitCode.TERMINATED: "stopped by SIGTERM",
 }
 
 

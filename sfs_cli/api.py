@@ -35,7 +35,6 @@ from sfs_cli.io.results.highly_variable import MARK
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import options_of, stated
-from sfs_cli.options.guards import accepted_again
 from sfs_cli.options.rank import OF_SAMPLES, texts_of
 from sfs_cli.options.source import SourceSpec, parse_sources
 from sfs_cli.ranking.table import Picked
@@ -411,7 +410,7 @@ def _value(name: str, value: Any, default: Any) -> Any:
 
 
 def _is_of_files(option: Field[Any]) -> bool:
-    return option.name == "time_limit" or option.metadata["option"].section == "Output"
+    return bool(option.metadata["option"].section == "Output")
 
 
 class Inputs:
@@ -1108,8 +1107,7 @@ def select(ranked: Any, *, verbose: bool = False, **options: Any) -> list[str]:
             result = replace(result, record=ranked.facts)
         again = None
         if config.reads_matrix and own:
-            made = replace(ranked.config, accept=accepted_again(ranked.config.accept))
-            again = of_select.to_rank_again(config, made, ranked.facts, place)
+            again = of_select.to_rank_again(config, ranked.config, ranked.facts, place)
         elif config.reads_matrix:
             again = of_select.ranking_config(config, result)
         rows = of_select.select(config, result, again, messages).rows

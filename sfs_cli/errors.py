@@ -114,7 +114,7 @@ class OutputExistsError(SfsError):
 
 
 class NotConvergedError(SfsError):
-    """A solver did not converge, and the user asked for an error in that case."""
+    """Eigenvalues did not converge, without which there is no result."""
 
     exit_code = ExitCode.NOT_CONVERGED
 
@@ -133,12 +133,6 @@ def need_extra(module: str, extra: str, what: str, otherwise: str = "") -> None:
     if find_spec(module) is None:
         hint = f"pip install 'sfs-cli[{extra}]'{otherwise}"
         raise MissingExtraError(f"{what}, which is not installed", hint=hint)
-
-
-class TimeLimitError(SfsError):
-    """The time limit was reached."""
-
-    exit_code = ExitCode.TERMINATED
 
 
 class OutOfMemoryError(SfsError):

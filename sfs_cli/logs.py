@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import os
-import stat
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal
 
 from sfs_cli.display import shown
-from sfs_cli.errors import counted, escaped, unwritable
+from sfs_cli.errors import counted, escaped
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from rich.console import Console
 
     from sfs_cli.errors import SfsError
@@ -63,15 +60,6 @@ class Messages:
         self._phases = 0  # so many bars were begun
         self._update_bar: Callable[[], None] = _no_bar
         self._console: Console | None = None
-        self._log_file: Path | None = None
-
-    def log_to(self, log_file: Path, folders: Sequence[Path] = ()) -> None:
-        """Append every message from now on, with details, to a file; InputError where it cannot be.
-
-        It may be in one of the `folders` that the run will make, which is then made now.
-        """
-        _check_log_file(log_file, folders)
-        self._log_file = log_file
 
     @property
     def console(self) -> Console:
@@ -86,30 +74,25 @@ class Messages:
         return self._console
 
     def detail(self, text: str) -> None:
-        """Log a detail, which is shown with ``-v``."""
-        text = clean(text)
-        self._write("", text)
+        """Show a detail with ``-v``."""
         if self.verbosity >= VERBOSE:
-            self.console.print(text, style="dim", markup=False)
+            self.console.print(clean(text), style="dim", markup=False)
 
     def step(self, text: str) -> None:
-        """Log how far a solver has come, and show it on the bar."""
+        """Show how far a solver has come on the bar, and with ``-v`` as a detail."""
         self._step = text
         self._update_bar()
         self.detail(text)
 
     def note(self, text: str) -> None:
-        """Log a decision or a result."""
-        text = clean(self._about + text)
-        self._write("", text)
+        """Show a decision or a result."""
         if self.verbosity >= NORMAL:
-            self.console.print(text, markup=False)
+            self.console.print(clean(self._about + text), markup=False)
 
     def warn(self, text: str, weight: int = ORDINARY) -> None:
-        """Log a warning of this weight, and keep it for the report."""
+        """Give a warning of this weight, and keep it for the report."""
         text = shown(self._about + text)  # now: the names of copies are forgotten before the end
         self._warned.append((weight, text))
-        self._write("warning: ", clean(text))
         at_once = weight == AT_ONCE and self._shown < SHOWN
         if self._held is None or self.verbosity >= VERBOSE or at_once:
             self._show(text)
@@ -156,8 +139,7 @@ class Messages:
             self._about = ""
 
     def error(self, error: SfsError) -> None:
-        """Log the error that ends the run."""
-        self._write("error: ", escaped(shown(str(error)), lines=True))
+        """Show the error that ends the run."""
         self.console.print("[bold red]error:[/] ", end="")
         self.console.print(clean(error.what), markup=False)
         for name, text in (("where", error.where), ("to do", error.hint)):
@@ -201,32 +183,9 @@ class Messages:
         self._phases += 1
         self._update_bar()
 
-    def reached(self) -> str:
-        """Return how far the work has come, for an error message."""
-        if not self._title or not self._done:
-            return self._title or "nothing was read yet"
-        if self._step:
-            return f"{self._title}: {self._step}"
-        if self._total and self._done <= self._total:
-            return f"{self._title}: {100 * self._done // self._total}%"
-        return f"{self._title}: {self._done:,}"
-
     def _advance(self, count: int) -> None:
         self._done += count
         self._update_bar()
-
-    def _write(self, kind: str, text: str) -> None:
-        if self._log_file is None:
-            return
-        try:
-            with open(
-                self._log_file, "a", encoding="utf-8", errors="backslashreplace", opener=_open_log
-            ) as file:
-                file.write(f"{kind}{text}\n")
-        except OSError as error:
-            # a full disk must not end a run that only cannot log
-            path, self._log_file = self._log_file, None
-            self.warn(f"{path} cannot be written any more: {error.strerror or error}")
 
 
 def _by_weight(warnings: Warnings) -> list[str]:
@@ -236,24 +195,3 @@ def _by_weight(warnings: Warnings) -> list[str]:
 
 def _no_bar() -> None:
     """Update no bar, where none is shown."""
-
-
-def _check_log_file(path: Path, folders: Sequence[Path]) -> None:
-    inside = path.parent in (folder.absolute() for folder in folders)
-    made = [folder for folder in path.parents if inside and not folder.exists()]
-    try:
-        if made:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        handle = _open_log(str(path), os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-    except OSError as error:
-        for folder in made:  # the innermost first
-            with suppress(OSError):
-                folder.rmdir()
-        raise unwritable(path, error, "--log-file") from None
-    if not stat.S_ISFIFO(os.fstat(handle).st_mode):  # who reads a pipe would take that for its end
-        os.close(handle)
-
-
-def _open_log(path: str, flags: int) -> int:
-    """Open a log; a named pipe that nobody reads is an OSError, and would be waited for else."""
-    return os.open(path, flags | os.O_NONBLOCK, 0o666)

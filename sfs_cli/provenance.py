@@ -16,19 +16,9 @@ BESIDE = f".{NAME}"
 """Added to the name of a similarity of `sfs fuse` for its record."""
 
 
-def named(prefix: str | None, name: str) -> str:
-    """Return the name of a file of a result, with the prefix that ``--prefix`` asks for."""
-    return name if prefix is None else f"{prefix}.{name}"
-
-
-def prefix_of(table: Path) -> str | None:
-    """Return the prefix of a ranking's files: that of ``x.ranking.tsv`` is ``x``."""
-    return table.name.rpartition("ranking.")[0].removesuffix(".") or None
-
-
 def record_beside(table: Path) -> Path:
-    """Return where the record of a table is: ``x.ranking.tsv`` has ``x.run.json``."""
-    return table.with_name(named(prefix_of(table), NAME))
+    """Return where the record of a table is."""
+    return table.with_name(NAME)
 
 
 class InputFile(TypedDict):
@@ -412,9 +402,9 @@ def fingerprint(options: dict[str, Any], inputs: Sequence[Mapping[str, Any]]) ->
     return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
 
 
-def read_run(folder: Path, prefix: str | None = None) -> dict[str, Any] | None:
+def read_run(folder: Path) -> dict[str, Any] | None:
     """Return the ``run.json`` of an earlier run, or None where there is none that can be read."""
-    return read_record(folder / named(prefix, NAME))
+    return read_record(folder / NAME)
 
 
 def read_record(path: Path) -> dict[str, Any] | None:
@@ -426,19 +416,19 @@ def read_record(path: Path) -> dict[str, Any] | None:
     return content if isinstance(content, dict) else None
 
 
-def altered_outputs(folder: Path, wanted: str, prefix: str | None = None) -> list[str] | None:
+def altered_outputs(folder: Path, wanted: str) -> list[str] | None:
     """Return the files of a result that are gone or changed; None of that of another run."""
-    run = read_run(folder, prefix)
+    run = read_run(folder)
     if run is None or run.get("fingerprint") != wanted or not (names := _outputs(run)):
         return None
-    return sorted(set(names) - unchanged_outputs(folder, prefix))
+    return sorted(set(names) - unchanged_outputs(folder))
 
 
-def unchanged_outputs(folder: Path, prefix: str | None = None) -> set[str]:
+def unchanged_outputs(folder: Path) -> set[str]:
     """Return the names of the files in a folder that are as the run there has written them."""
     from sfs_cli.io.files.atomic import sha256_file
 
-    digests = _outputs(read_run(folder, prefix) or {})
+    digests = _outputs(read_run(folder) or {})
     there = ((folder / name, name, digest) for name, digest in digests.items())
     return {n for path, n, digest in there if path.is_file() and sha256_file(path) == digest}
 

@@ -191,7 +191,6 @@ class _Interrupter:
         if now - self._since < CLEANUP_SECONDS:
             return
         self._since = now
-        signal.setitimer(signal.ITIMER_REAL, 0)  # a time limit must not interrupt the cleanup
         self.raised = Interrupted(number)
         raise self.raised
 

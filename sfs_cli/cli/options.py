@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from sfs_cli.errors import InputError, UsageError, counted
+from sfs_cli.errors import UsageError, counted
 from sfs_cli.options.fields import (
     QUESTIONS,
     READ,
@@ -26,15 +26,13 @@ from sfs_cli.options.fields import (
     texts_of,
 )
 from sfs_cli.options.paths import (
-    FILLS,
     OPENS,
     READS,
-    WRITES,
     NamedPath,
-    is_stream,
-    is_url,
+    is_copied,
     paths_of,
     public,
+    refuse_pipes,
     refuse_suffixes,
 )
 from sfs_cli.options.rank import RankConfig
@@ -138,12 +136,6 @@ _CONFIG = SectionOption(
     help="Read options from a YAML, TOML or JSON file, or from the run.json of an earlier run. "
     "Flags replace them.",
 )
-_STRICT = SectionOption(
-    ["--strict-inputs"],
-    section="Input",
-    is_flag=True,
-    help="With --config run.json: refuse inputs that have changed since that run (else a warning).",
-)
 _MESSAGES = (
     SectionOption(
         ["-q", "--quiet"],
@@ -155,13 +147,6 @@ _MESSAGES = (
     SectionOption(
         ["-v", "--verbose"], section="Running", is_flag=True, help="Print details and tracebacks."
     ),
-    SectionOption(
-        ["--log-file"],
-        section="Running",
-        metavar="FILE",
-        path=WRITES,
-        help="Append all messages to this file.",
-    ),
 )
 
 
@@ -169,7 +154,7 @@ class Command(click.Command):
     """A command with the options that a configuration declares for it.
 
     Its function gets the configuration as ``config``, made and checked from these options, and
-    `Messages` as ``messages``, made from ``-q``, ``-v`` and ``--log-file``.
+    `Messages` as ``messages``, made from ``-q`` and ``-v``.
 
     Parameters
     ----------
@@ -182,7 +167,7 @@ class Command(click.Command):
     fixed : dict, optional
         Options that the command decides.
     pipes : bool
-        Whether inputs may come through pipes.
+        Whether inputs may come from standard input and addresses.
     params : list of click.Parameter
         Its arguments and the options that only it has.
     """
@@ -211,7 +196,7 @@ class Command(click.Command):
             found = self.declared.get(str(argument.name))
             if isinstance(argument, click.Argument) and found is not None:
                 argument.type = PATH if found.path else click.STRING
-        listed = [*([_CONFIG, _STRICT] if file else []), *declared, *params, *_MESSAGES]
+        listed = [*([_CONFIG] if file else []), *declared, *params, *_MESSAGES]
         listed.sort(key=lambda parameter: isinstance(parameter, click.Option))  # arguments first
         self.shortened = len(listed) >= FEW  # beside --help
         super().__init__(params=listed, **facts)
@@ -239,13 +224,11 @@ class Command(click.Command):
             return self._invoke(ctx, messages)
 
     def _invoke(self, ctx: click.Context, messages: Messages) -> Any:
-        from pathlib import Path  # help needs none of these
-
-        from sfs_cli.options.replaced import refuse_replaced
+        from sfs_cli.options.replaced import refuse_replaced  # help needs none of this
 
         given = ctx.params
         paths = list(self._own_paths(given))
-        log_file = given.pop("log_file")
+        refuse_pipes(paths)  # before a file of options is read
         given["messages"] = messages
         values = {name: given.pop(name) for name in self.declared if name in given}
         for name, o in self.declared.items() if self.config is not None else ():
@@ -257,28 +240,24 @@ class Command(click.Command):
         flags, whole = frozenset[str](), values
         if self.file:
             file, flags = self._file(ctx, values, given.pop("config_file"))
-            strict = given.pop("strict_inputs")
             whole = file.merged(values, flags)
-        paths += paths_of(self.declared.values(), whole)
+        declared = paths_of(self.declared.values(), whole)
+        refuse_pipes(declared)
+        paths += declared
         refuse_replaced(paths, force=bool(values.get("force")))
         refuse_suffixes(paths)
-        if log_file:
-            filled = [Path(each.path) for each in paths if each.use == FILLS]
-            messages.log_to(Path(log_file).absolute(), filled)
         if self.config is None:
             given |= values
             return super().invoke(ctx)
-        if file is not None:
-            self._refuse_pipes_of(file, values, whole)
         with self._pipes_read(paths, whole, messages) as values:
             if file is None:
                 given["config"] = self.config(**values)
             else:
                 given["config"] = file.checked(values, flags)
             if file is not None and file.inputs:
-                from sfs_cli.run.recorded import check_recorded
+                from sfs_cli.run.recorded import warn_of_changes
 
-                check_recorded(file, given["config"], flags, messages, strict=strict)
+                warn_of_changes(file, given["config"], flags, messages)
             return super().invoke(ctx)
 
     def _own_paths(self, given: dict[str, Any]) -> Iterator[NamedPath]:
@@ -291,36 +270,18 @@ class Command(click.Command):
                 for path in texts_of(given[name]):
                     yield NamedPath(name, label, path, use)
 
-    def _refuse_pipes_of(
-        self, file: ConfigFile, values: dict[str, Any], whole: dict[str, Any]
-    ) -> None:
-        """Refuse a file of options, such as the record of a run, that names a pipe as an input.
-
-        `values` are those of the command line, and `whole` has those of the file, too.
-        """
-        from_file = {n: v for n, v in whole.items() if n in file.options and v is not values[n]}
-        for each in paths_of([self.declared[name] for name in from_file], from_file):
-            if each.use in (READS, OPENS) and is_stream(each.path) and not is_url(each.path):
-                raise InputError(
-                    f"{each.label} {each.path} is a pipe, whose content is no longer there",
-                    where=file.where(each.option),
-                    hint=f"give {each.label} anew, a pipe or a file: the command line wins over "
-                    "the file",
-                    option=each.option,
-                )
-
     def _pipes_read(
         self, paths: list[NamedPath], values: dict[str, Any], messages: Messages
     ) -> AbstractContextManager[dict[str, Any]]:
-        """Give the values with copies in place of the pipes among the inputs."""
-        piped = [each for each in paths if each.use in (READS, OPENS) and is_stream(each.path)]
+        """Give the values with copies in place of standard input and addresses."""
+        piped = [each for each in paths if each.use in (READS, OPENS) and is_copied(each.path)]
         if not piped:
             return nullcontext(values)
         for each in piped:
             if not self.pipes:
                 raise UsageError(
-                    f"{each.label} {public(each.path)}: {self.verb} cannot read from a pipe or an "
-                    "address, because its inputs are read again later",
+                    f"{each.label} {public(each.path)}: {self.verb} cannot read from standard "
+                    "input or an address, because its inputs are read again later",
                     hint="write it to a file first, or sfs convert the matrix to a store",
                     option=each.option,
                 )
@@ -334,20 +295,13 @@ class Command(click.Command):
         """Return the file of options, and the names of those that the command line gives."""
         from sfs_cli.options.files import ConfigFile, load
 
-        if path is not None and is_stream(path):
+        if path is not None and is_copied(path):
             raise UsageError(
-                f"--config {path}: options cannot be read from a pipe",
+                f"--config {path}: options cannot be read from standard input or an address",
                 hint="write them to a file: paths in it are relative to its folder",
                 option="config_file",
             )
         file = ConfigFile() if path is None else load(path)
-        if ctx.params.get("strict_inputs") and not file.inputs:
-            raise UsageError(
-                "--strict-inputs has no effect without --config and the run.json of a run",
-                where=file.path or None,
-                hint="leave it out, or give --config run.json",
-                option=("strict_inputs", "config_file"),
-            )
         if values["matrix"] is None and "matrix" not in file.options:
             raise UsageError(
                 "missing argument 'MATRIX'",

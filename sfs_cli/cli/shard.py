@@ -68,7 +68,6 @@ def run(
     messages: Messages,
     plan: str,
     shard: str,
-    time_limit: str | None,
     **given: Any,
 ) -> None:
     """Compute what is missing of shard I (1 to N, or 1-of-N) of PLAN.
@@ -82,7 +81,7 @@ def run(
     """
     from sfs_cli.run.shards import run_shard
 
-    run_shard(plan, shard, messages, limit=time_limit, **given)
+    run_shard(plan, shard, messages, **given)
 
 
 @command.command(

@@ -112,9 +112,8 @@ class LeftOut(IntEnum):
     EXCLUDED = 5
     NOT_INCLUDED = 6
     FEW_SAMPLES = 7
-    LOW_TOTAL = 8
-    EXPLAINED = 9
-    LOW_COUNTS = 11
+    EXPLAINED = 8
+    LOW_COUNTS = 10
 
 
 @dataclass(frozen=True)

@@ -113,7 +113,7 @@ class Samples:
             "left out",
             where=self.run.where,
             hint="check that values differ between samples (and --rows, --transform, --missing, "
-            "--exclude, --include, --min-samples, --min-total)",
+            "--exclude, --include, --min-samples)",
         )
 
 

@@ -109,8 +109,6 @@ class SourceContext:
     run: RunContext  # matrix, labels, memory, seed and messages
     # ``--id-map``: a table of feature ids and source ids, for sources without their own
     id_map: str | None = None
-    # whether a source of which few genes are found is a warning, not an error
-    allow_unmatched: bool = False
     _indices: dict[str | None, FeatureIndex] = field(default_factory=dict, repr=False)
 
     @property
@@ -167,10 +165,10 @@ class SourceContext:
         Raises
         ------
         InputError
-            When too few are found.
+            When none is found.
         """
         matched = self.matched(spec, genes, taxon)
-        warning = check_found(matched, spec.name, spec.path, self.allow_unmatched)
+        warning = check_found(matched, spec.name, spec.path)
         if warning is not None:
             self.run.log.warn(warning)
         facts = {"genes": matched.n_ids, "genes_found": matched.found}

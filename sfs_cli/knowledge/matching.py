@@ -115,13 +115,12 @@ def _first(known: Mapping[str, T], names: Sequence[str]) -> T | None:
     return next((known[name] for name in names if name in known), None)
 
 
-def check_found(matched: Matched, name: str, where: str, allow_unmatched: bool) -> str | None:
-    """Refuse a source when fewer than a tenth of its ids are features, and of the features ids.
+def check_found(matched: Matched, name: str, where: str) -> str | None:
+    """Refuse a source when none of its ids is a feature; return a warning where few of them are.
 
-    `name` is the source and `where` its file. With `allow_unmatched` that is only a warning, which
-    is returned; a source of which nothing is found is still refused. The InputError says how many
-    were found, examples of both sides and the likely reason. A warning is also returned where a
-    simple change of the ids would find many more.
+    These are fewer than a tenth of its ids, and of the features. `name` is the source and `where`
+    its file. Both say how many were found, examples of both sides and the likely reason. A warning
+    is also returned where a simple change of the ids would find many more.
     """
     found = f"{matched.found:,}" if matched.found else "none"
     what = f"source {name}: {found} of {counted(matched.n_ids, 'id')} found among the features"
@@ -135,8 +134,6 @@ def check_found(matched: Matched, name: str, where: str, allow_unmatched: bool) 
                 return f"{what} ({where}), and {change}: write both in the same way"
         if matched.found:
             return None
-    if matched.found and allow_unmatched:
-        return f"{what} ({where})"
     unknown = np.setdiff1d(np.arange(matched.n_ids), matched.source).tolist()
     strangers = listed([matched.ids[i] for i in unknown], EXAMPLES)
     hint = (
@@ -147,14 +144,13 @@ def check_found(matched: Matched, name: str, where: str, allow_unmatched: bool) 
     least = max(matched.found + 1, int(np.ceil(ENOUGH * matched.n_ids)))
     if change := likely_change(matched.ids, matched.features, least):
         hint = f"{change}; {hint}"
-    if matched.found:
-        hint += "; --allow-unmatched continues with those that were found"
-    raise InputError(
-        what,
-        where=f"{where}: ids not found are {strangers}; features are "
-        f"{listed(list(matched.features), EXAMPLES)}",
-        hint=hint,
+    examples = (
+        f"{where}: ids not found are {strangers}; features are "
+        f"{listed(list(matched.features), EXAMPLES)}"
     )
+    if matched.found:
+        return f"{what} ({examples}): {hint}"
+    raise InputError(what, where=examples, hint=hint)
 
 
 def tell_unknown(

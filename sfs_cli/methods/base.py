@@ -31,9 +31,8 @@ class Status(IntEnum):
     EXCLUDED = LeftOut.EXCLUDED
     NOT_INCLUDED = LeftOut.NOT_INCLUDED
     FEW_SAMPLES = LeftOut.FEW_SAMPLES
-    LOW_TOTAL = LeftOut.LOW_TOTAL
     EXPLAINED = LeftOut.EXPLAINED
-    GIVEN = 10
+    GIVEN = 9
     LOW_COUNTS = LeftOut.LOW_COUNTS
 
     @property
@@ -51,7 +50,6 @@ _TEXTS = {
     Status.EXCLUDED: "excluded",
     Status.NOT_INCLUDED: "not included",
     Status.FEW_SAMPLES: "in too few samples",
-    Status.LOW_TOTAL: "total too low",
     Status.EXPLAINED: "explained by covariates",
     Status.GIVEN: "given",
     Status.LOW_COUNTS: "counts too low",

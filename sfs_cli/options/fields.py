@@ -65,7 +65,7 @@ SMALLEST, LARGEST = 1e-100, 1e100
 LARGEST_COUNT = 2**63 - 1
 """The largest whole number of an option: more does not fit into the integers of arrays."""
 LONGEST = 99_999 * 86_400
-"""The longest time limit, in seconds."""
+"""The longest time, in seconds."""
 _SECONDS = (86_400, 3_600, 60, 1)
 _UNITS = "".join(rf"(?:(\d{{1,5}}(?:\.\d+)?){unit})?" for unit in "dhms")
 _CLOCK = r"(?:(\d{1,5})-)?(\d{1,5}):([0-5]\d):([0-5]\d)"
@@ -73,7 +73,6 @@ _TIME = rf"\s*(?=.*[1-9])(?:{_CLOCK}|{_UNITS})\s*"  # not zero: 1h30m, 1:30:00, 
 _NUMBER = r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*"
 _ABOVE_ZERO = r"(?!\s*(-|\+?0*\.?0*([eE\s]|$)))" + _NUMBER
 _COUNT = r"\s*\+?0*[1-9]\d*(\.0*)?\s*"
-_PREFIX = r"[^-./\u0000-\u0020][^/\u0000-\u001f]{0,149}"
 _ADDRESS = r"(tcp|tls|ws|wss|ucx)://[^\s/]+"
 
 
@@ -95,7 +94,7 @@ def _is_positive(text: str) -> bool:
     return len(found) == 1 and SMALLEST <= found[0] <= LARGEST
 
 
-def parse_duration(text: str, name: str = "time_limit") -> float:
+def parse_duration(text: str, name: str) -> float:
     """Return the seconds that ``90m``, ``1h30m``, ``1:30:00``, ``2-00:00:00`` or ``3600`` mean.
 
     Any other text, and zero, is a `UsageError`.
@@ -112,13 +111,6 @@ def parse_duration(text: str, name: str = "time_limit") -> float:
         hint="write it as 90m, 1h30m, 1:30:00 (hours, minutes, seconds) or 3600 (seconds)",
         option=name,
     )
-
-
-def _is_duration(text: str) -> bool:
-    try:
-        return parse_duration(text) > 0
-    except UsageError:
-        return False
 
 
 FORMS = {
@@ -141,21 +133,10 @@ FORMS = {
         f"{_NUMBER}(,{_NUMBER})*",
         {"type": "number", "minimum": 0},
     ),
-    "DURATION": Form(
-        "a duration such as 90m, 1h30m, 1:30:00 (hours, minutes, seconds) or 3600 (seconds)",
-        _is_duration,
-        f"({_TIME}|{_ABOVE_ZERO})",
-        {"type": "number", "exclusiveMinimum": 0, "maximum": LONGEST},
-    ),
     "ADDRESS": Form(
         "tcp://HOST:PORT", lambda text: re.fullmatch(_ADDRESS, text) is not None, _ADDRESS
     ),
     "KEY": Form("KEY", bool, "."),
-    "PREFIX": Form(
-        "the beginning of a file's name: no slash, and no dot or hyphen at first",
-        lambda text: re.fullmatch(_PREFIX, text) is not None,
-        _PREFIX,
-    ),
 }
 """What words in capitals stand for, alone (``NUMBER``) or after a prefix (``heat:T``)."""
 
@@ -205,7 +186,7 @@ def names_file(text: str) -> bool:
         mode = os.stat(text).st_mode  # noqa: PTH116
     except (OSError, ValueError):
         return ":" in text and names_file(text.rpartition(":")[0])
-    return stat.S_ISREG(mode) or stat.S_ISFIFO(mode)  # <(...) of a shell is a pipe
+    return stat.S_ISREG(mode) or stat.S_ISFIFO(mode)  # <(...) of a shell, which is refused
 
 
 def flag(name: str) -> str:

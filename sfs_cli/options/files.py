@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,11 +17,8 @@ from sfs_cli.errors import InputError, UsageError, nearest
 from sfs_cli.options.documents import Node, kind_of, parse, place
 from sfs_cli.options.fields import Option, keys_of, names_file, options_of
 from sfs_cli.options.paths import (
-    DESCRIPTORS,
-    STANDARD_INPUT,
-    is_url,
+    is_copied,
     moved,
-    split_part,
 )
 from sfs_cli.options.rank import RankConfig
 from sfs_cli.options.source import (
@@ -56,8 +53,8 @@ class ConfigFile:
     # from attributes of `RankConfig` to values; paths are from the current directory
     options: Mapping[str, Any] = field(default_factory=dict)
     lines: Lines = field(default_factory=dict)
-    # of the run.json of a run: role, bytes, sha256 (and so on) of each file that it read
-    inputs: Sequence[Mapping[str, Any]] = ()
+    # of the run.json of a run: the sizes of the files that it read, by their roles
+    inputs: Mapping[str, int] = field(default_factory=dict)
     version: str = ""  # of the program that wrote it, if it is a run.json
 
     def config(self, given: Mapping[str, Any], flags: Collection[str] = ()) -> RankConfig:
@@ -117,7 +114,7 @@ def load(path: str | Path) -> ConfigFile:
     """
     name = str(path)
     root: dict[str, Node] = parse(Path(path)).value
-    inputs: list[dict[str, Any]] = []
+    inputs: dict[str, int] = {}
     version = ""
     if "config" in root and "fingerprint" in root:  # the run.json of a run
         inputs = _recorded(root.get("inputs"))
@@ -148,16 +145,15 @@ def load(path: str | Path) -> ConfigFile:
     return ConfigFile(name, options, lines, inputs, version)
 
 
-def _recorded(node: Node | None) -> list[dict[str, Any]]:
-    """Return what a record says of the files that were read, as far as it can be understood."""
+def _recorded(node: Node | None) -> dict[str, int]:
+    """Return the sizes of the files that were read by their roles, as far as a record has them."""
     entries = node.value if node is not None and isinstance(node.value, list) else []
-    found = [
-        {key: one.value for key, one in entry.value.items()}
-        for entry in entries
-        if isinstance(entry.value, dict)
-    ]
-    known = ("role", "sha256")
-    return [each for each in found if all(isinstance(each.get(key), str) for key in known)]
+    found = {}
+    for entry in entries:
+        known = isinstance(entry.value, dict) and {"role", "bytes"} <= entry.value.keys()
+        if known and isinstance(size := entry.value["bytes"].value, int):
+            found[str(entry.value["role"].value)] = size
+    return found
 
 
 def _unknown(key: str, known: Iterable[str], where: str, of: str = "") -> InputError:
@@ -274,7 +270,7 @@ def _located(where: str) -> Iterator[None]:
 
 def _joined(text: str, folder: str) -> str:
     """Return a path that is relative to a folder as one from the current directory."""
-    if _names_descriptor(text):
+    if is_copied(text):
         return text
     path = os.path.join(folder, text)  # noqa: PTH118
     if ".." not in text.split("/"):
@@ -306,17 +302,12 @@ def _file_or_pattern(text: str, folder: str) -> str:
     return path if names_file(path) else text
 
 
-def _names_descriptor(text: str) -> bool:
-    """Tell whether a path is an open file of this process or an address, from any folder."""
-    return split_part(text)[0] == STANDARD_INPUT or text.startswith(DESCRIPTORS) or is_url(text)
-
-
 def _relative(text: str, folder: str) -> str:
     """Return a path as it is from a folder; only links to folders are resolved.
 
     The name of a link to a file is kept, because its suffix may name the format.
     """
-    if _names_descriptor(text):
+    if is_copied(text):
         return text
     file, colon, part = text.rpartition(":")
     if not colon or os.path.exists(text):  # noqa: PTH110

@@ -1,6 +1,5 @@
-"""Common mistakes that a run warns of or refuses, by the names that ``--accept`` takes."""
+"""Common mistakes that a run warns of, by names that stand at the end of the warnings."""
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from sfs_cli.logs import AT_ONCE, FIRST, LAST, ORDINARY
@@ -20,7 +19,7 @@ _GUARDS = {
         "shallow": "counts, most of them zero, that --transform scales to far more than their "
         "totals before logarithms (cpm of single cells)",
         "columns": "columns that are no samples, by name and scale, such as lengths of genes and "
-        "results of tests (an error if that is certain); features that are no genes",
+        "results of tests (an error where hardly a sample is left); features that are no genes",
         "labels": "labels that look like ids of patients, pairs or batches, a class with two "
         "spellings, or labels of a source with a single class",
     },
@@ -61,11 +60,3 @@ GUARDS = {
     for name, meaning in each.items()
 }
 """What each warns of."""
-
-
-def accepted_again(asked: Sequence[str]) -> tuple[str, ...]:
-    """Return what to accept where a ranking is made again, which warnings were given of.
-
-    Columns only if they were: without, annotations are left out of the matrix.
-    """
-    return tuple(name for name in GUARDS if name != "columns" or name in asked)

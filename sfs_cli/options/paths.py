@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sfs_cli.errors import UsageError
+from sfs_cli.errors import InputError, UsageError
 from sfs_cli.options.fields import Option, names_file
 
 READS = "an input"
@@ -24,14 +24,11 @@ REPLACES = "a folder that is replaced as a whole, or a file"
 SCRATCH = "a folder for temporary files"
 """What a path is used for."""
 STANDARD_INPUT = "-"
-DESCRIPTORS = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
-"""How the names of open files of this process begin."""
 
 _WRITTEN = {
     ("store", REPLACES): ("a store, which is a folder,",),
     ("out", WRITES): ("an HTML page", ".html", ".htm"),
     ("weights_out", WRITES): ("Parquet", ".parquet", ".pq"),
-    ("log_file", WRITES): ("text", ".log", ".txt"),
 }
 """What some options write, and the suffixes that such files have. Folders of results and plans may
 have any name: scripts call them after the files that they read."""
@@ -51,7 +48,6 @@ class NamedPath(NamedTuple):
     label: str  # how messages name it
     path: str
     use: str  # `READS` and so on
-    prefix: str | None = None  # of the names of the files that fill a folder
 
 
 Move = Callable[[Option, str, str], str]
@@ -97,9 +93,7 @@ def paths_of(options: Iterable[Option], values: Mapping[str, Any]) -> list[Named
 
     def collect(option: Option, text: str, _: str) -> str:
         label = (option.metavar or option.name.upper()) if option.argument else option.flag
-        use = option.path or READS
-        prefix = values.get("prefix") if use == FILLS else None
-        found.append(NamedPath(option.name, label, text, use, prefix))
+        found.append(NamedPath(option.name, label, text, option.path or READS))
         return text
 
     for option in options:
@@ -180,12 +174,24 @@ def split_part(text: str) -> tuple[str, str]:
     return text, ""
 
 
-def is_stream(text: str) -> bool:
-    """Tell whether a path has to be copied: standard input, a pipe, or a file that is elsewhere."""
+def is_copied(text: str) -> bool:
+    """Tell whether a path has to be copied to a file: standard input, and a file at an address."""
     file = split_part(text)[0]
-    if file == STANDARD_INPUT or file.startswith(DESCRIPTORS) or is_url(file):
-        return True
-    try:
-        return stat.S_ISFIFO(os.stat(file).st_mode)  # noqa: PTH116
-    except (OSError, ValueError):
-        return False
+    return file in (STANDARD_INPUT, "/dev/stdin") or is_url(file)
+
+
+def refuse_pipes(paths: Iterable[NamedPath]) -> None:
+    """Raise an `InputError` for an input that is a named pipe, as ``<(...)`` of a shell is."""
+    for each in paths:
+        if each.use not in (READS, OPENS) or is_copied(each.path):
+            continue
+        try:
+            is_pipe = stat.S_ISFIFO(os.stat(split_part(each.path)[0]).st_mode)  # noqa: PTH116
+        except (OSError, ValueError):
+            continue
+        if is_pipe:
+            raise InputError(
+                f"{each.label} {each.path} is a pipe",
+                hint="give -, and pipe the content in (zcat FILE | sfs ...), or give a file",
+                option=each.option,
+            )

@@ -26,7 +26,6 @@ from sfs_cli.options.fields import (
     option,
     option_fields,
     options_of,
-    split_words,
     stated,
     texts_of,
 )
@@ -40,7 +39,6 @@ from sfs_cli.options.graph import (
     GraphFields,
     GraphOptions,
 )
-from sfs_cli.options.guards import GUARDS
 from sfs_cli.options.paths import FILLS, READS, REPLACES, SCRATCH, WRITES, beside_labels
 from sfs_cli.options.source import (
     KINDS,
@@ -48,7 +46,6 @@ from sfs_cli.options.source import (
     ROWS,
     SourceSpec,
     check_names,
-    kinds_taking,
     parse_sources,
 )
 from sfs_cli.options.weightings import WEIGHTINGS, own_name
@@ -77,7 +74,6 @@ _TABLES = {
     "select": "selected.tsv",
 }
 """Those that write other tables than a ranking, and such a table."""
-_BEGIN = "Begin the names of the files in --out with this and a dot: PREFIX.{}."
 _SHARDS = ("shard run", "shard merge")
 
 _input = partial(option, section="Input", verbs=ON_MATRIX)
@@ -118,14 +114,6 @@ class OutputFields(Config):
             for verb in _TABLES
         }
         | {"shard merge": {"default": ...}},
-    )
-    prefix: str | None = _output(
-        _BEGIN.format("ranking.tsv"),
-        verbs=(*_WRITING, "aggregate", *_TABLES),
-        metavar="PREFIX",
-        words=("PREFIX",),
-        by_verb={verb: {"help": _BEGIN.format(name)} for verb, name in _TABLES.items()},
-        needs=("out",),
     )
     format: str = _table("Format of the ranking.", default="tsv", words=FORMATS, first=WRITTEN)
     digits: int = _table(
@@ -287,9 +275,6 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         metavar="K",
         least=1,
     )
-    min_total: float | None = _input(
-        "Leave out features whose values, without missing ones, have a smaller sum.", metavar="T"
-    )
     min_count: float | None = _input(
         "Leave out features with too few raw counts (the rule of filterByExpr of edgeR; 10 is "
         "usual). A feature needs about N counts, in proportion to the library size, in as many "
@@ -413,9 +398,6 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         needs=("method=kogs", "batch"),
         excludes={"pvalues": "p-values are combined"},
     )
-    on_no_convergence: str = _method(
-        "What to do if a solver does not converge.", default="warn", words=("warn", "error")
-    )
 
     similarity: str | None = _graph(
         f"Similarity between samples: {', '.join(SIMILARITIES)}, or obsp:KEY of an h5ad; obsm:KEY "
@@ -481,24 +463,6 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
     fusion_clusters: int | None = _fusion(
         "Number of clusters of the samples.", metavar="K", least=2, default_text="by the eigengap"
     )
-    allow_unmatched: bool = _sources(
-        "Continue with a warning if the genes of a source that are found are fewer than a tenth of "
-        "them, and of the features.",
-        default=False,
-        takers=lambda _: kinds_taking("id_map"),
-        taken_by="source",
-    )
-    accept: tuple[str, ...] = option(
-        "Warnings that are not to be given, such as raw-values,outliers.",
-        section="Running",
-        verbs=("rank", "shard init", "fuse", "evaluate", "compare"),
-        in_result=False,
-        default=(),
-        metavar="NAMES",
-        words=tuple(GUARDS),
-        items=str,
-        parse=split_words,
-    )
     leave_one_out: bool = _sources(
         "Rank without each source as well, to show what it changes.",
         verbs=WHOLE,
@@ -540,12 +504,6 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         verbs=(*RANKING, "compare"),
         least=1,
         default_text="by the shape",
-    )
-    time_limit: str | None = _running(
-        "Stop cleanly after this time: 90m, 2h, 1:30:00 or 3600 (seconds).",
-        verbs=("rank", *_SHARDS),
-        metavar="TIME",
-        words=("DURATION",),
     )
     files: tuple[str, ...] = _reading(
         "More files, with other samples of the same features; obs:file has the name of the file "

@@ -27,21 +27,18 @@ _ENDINGS = re.compile(
 )
 
 
-def row_name(
-    out: Path, method: str = "", prefix: str | None = None, home: Path | None = None
-) -> str:
-    """Return the name of a result's row: its folder or prefix, and its method or list, if any.
+def row_name(out: Path, method: str = "", home: Path | None = None) -> str:
+    """Return the name of a result's row: its folder, and its method or list, if any.
 
     The folder is `out` without links and dots, relative to `home` (by default the working
     directory) where it is below that, however it was typed. Rankings of one matrix have rows of
     their own, for their folders differ.
     """
-    if prefix is None:
-        home = (home or Path.cwd()).resolve()
-        out = out.resolve()
-        above = home if home in out.parents else out.parent if out == home else Path(out.anchor)
-        prefix = SEPARATOR.join(out.relative_to(above).parts)
-    return f"{prefix}{SEPARATOR}{method}" if method else prefix
+    home = (home or Path.cwd()).resolve()
+    out = out.resolve()
+    above = home if home in out.parents else out.parent if out == home else Path(out.anchor)
+    folder = SEPARATOR.join(out.relative_to(above).parts)
+    return f"{folder}{SEPARATOR}{method}" if method else folder
 
 
 def table_of(file: str) -> dict[str, Any]:

@@ -207,14 +207,8 @@ def _report_data(
         command=shlex.join([*config.command(), "--out", "results"]),
         reference=how.reference,
         downloads=[
-            (
-                provenance.named(config.prefix, f"ranking.{config.format}"),
-                "the ranking of all features, with the rank in each list",
-            ),
-            (
-                provenance.named(config.prefix, provenance.NAME),
-                "options, inputs, versions and digests of this run",
-            ),
+            (f"ranking.{config.format}", "the ranking of all features, with the rank in each list"),
+            (provenance.NAME, "options, inputs, versions and digests of this run"),
         ],
     )
 

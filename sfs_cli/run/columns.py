@@ -1,8 +1,8 @@
 """Columns of numbers that are no samples: annotations of genes, and results of tests.
 
-They are suspected by name and by scale. A name that no sample has is refused; one that a sample may
-have only if its values are of another kind than those of the samples. A column of another name
-whose values are of another kind triggers a warning. ``--accept columns`` takes all as samples.
+They are suspected by name and by scale: a name that no sample has, one that a sample may have if
+its values are of another kind than those of the samples, and any name if its values are of another
+kind. All are warned of; a table in which hardly a sample is left is refused.
 """
 
 from __future__ import annotations
@@ -78,52 +78,37 @@ class Suspects(NamedTuple):
 def check_columns(
     config: RankConfig, matrix: Matrix, chosen: np.ndarray | None, log: Messages
 ) -> int:
-    """Refuse columns that are surely no samples, and warn of doubtful ones.
+    """Warn of columns that seem to be no samples; return how many features were looked at.
 
-    `chosen` are the indices of the samples that are used, None for all. Returned is the number of
-    features that were looked at. Raises InputError, unless ``--accept`` has columns.
+    `chosen` are the indices of the samples that are used, None for all. Raises InputError where
+    fewer than two columns are left that may be samples.
     """
-    if "columns" in config.accept:
-        return 0
     values, found = _of_matrix(matrix, chosen)
-    if found.none:
-        left = matrix.n_samples if chosen is None else len(chosen)
-        few = left - len(found.none) < 2
-        of_results = "give the matrix of the samples: a table of results is a list, which sfs "
-        of_results += "aggregate, select and evaluate --list read"
-        leave = "or, for a method that uses labels, leave them out by --labels of the samples "
-        leave += "and --samples intersect"
-        turned = TURNED if config.rows == "auto" and matrix.ids.obs is None else ""
+    left = matrix.n_samples if chosen is None else len(chosen)
+    turned = TURNED if config.rows == "auto" and matrix.ids.obs is None else ""
+    if found.none and left - len(found.none) < 2:
         raise InputError(
             _text(found.none),
             where=config.matrix,
-            hint=f"{turned}{of_results if few else f'{HOW}, {leave}'}; --accept columns, if they "
-            "are samples",
-            option="accept",
+            hint=f"{turned}give the matrix of the samples: a table of results is a list, which sfs "
+            "aggregate, select and evaluate --list read",
         )
+    if found.none:
+        leave = "or, for a method that uses labels, leave them out by --labels of the samples and "
+        leave += "--samples intersect"
+        text = f"{_text(found.none)}; all are taken as samples: {turned}{HOW}, {leave} [columns]"
+        log.warn(text, GUARDS["columns"].weight)
     if found.doubtful:
-        text = f"{_text(found.doubtful)}; {HOW} (--accept columns, if that is intended)"
+        text = f"{_text(found.doubtful)}; {HOW} [columns]"
         log.warn(text, GUARDS["columns"].weight)
     return values
-
-
-def check_names(config: RankConfig, matrix: Matrix, log: Messages) -> None:
-    """Refuse columns with names that no sample has, before samples are matched with anything.
-
-    Else a message would call a column a sample without a label, a weight or the like. With
-    ``--samples intersect`` it is left out for that, and is not looked at.
-    """
-    if config.samples != "intersect" and Annotation.SURE in map(annotation_of, matrix.ids.samples):
-        check_columns(config, matrix, None, log)
 
 
 def warn_of_columns(matrix: Matrix, log: Messages) -> None:
     """Warn of columns that seem to be no samples, where nothing is ranked."""
     _, found = _of_matrix(matrix, None)
     if suspects := [*found.none, *found.doubtful]:
-        log.warn(
-            f"{_text(suspects)}; sfs rank refuses columns that are certainly no samples: {HOW}"
-        )
+        log.warn(f"{_text(suspects)}; {HOW}")
 
 
 def _of_matrix(matrix: Matrix, chosen: np.ndarray | None) -> tuple[int, Suspects]:

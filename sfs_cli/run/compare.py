@@ -32,7 +32,7 @@ from sfs_cli.options.compare import (
     CompareConfig,
     check_different,
 )
-from sfs_cli.provenance import named, versions
+from sfs_cli.provenance import versions
 from sfs_cli.report.model import Table
 from sfs_cli.run import outputs
 from sfs_cli.run.config import input_files
@@ -244,7 +244,7 @@ def _page(found: Evaluated, config: CompareConfig, messages: Messages, names: li
         figures=figures,
         tables=grids(table for table in tables if table.rows),
         command=shlex.join([*config.command(), "--out", "results"]),
-        files=[(named(config.prefix, name), FILES[name].meaning) for name in names],
+        files=[(name, FILES[name].meaning) for name in names],
         version=versions()["sfs"],
     )
 

@@ -60,7 +60,7 @@ def feature_filter(
                 option=tuple(given),
             )
     group = group_of(labels, n_samples)
-    return FeatureFilter(by_id, config.min_samples, config.min_total, config.min_count, group)
+    return FeatureFilter(by_id, config.min_samples, config.min_count, group)
 
 
 def warn_of_own_columns(

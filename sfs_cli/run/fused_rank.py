@@ -27,7 +27,6 @@ from sfs_cli.run.needs import WITHOUT_EACH
 from sfs_cli.run.scoring import (
     Scored,
     check_solution,
-    report_unconverged,
     score_on,
     solve,
 )
@@ -70,7 +69,7 @@ def make_fusion(run: Run) -> Fusion:
     config = run.config
     # sources are about the matrix, whatever else is ranked
     target = replace(run.context, engine=replace(run.context.engine, source=run.matrix.target))
-    context = SourceContext(target, config.id_map, config.allow_unmatched)
+    context = SourceContext(target, config.id_map)
     sources = convert_sources(run.sources, context, frobenius=config.normalize == "frobenius")
     options: dict[str, Any] = dict(config.fusion_options())
     if config.weighting == "given":
@@ -91,11 +90,9 @@ def fuse(run: Run) -> Fused:
     for warning in learned.warnings:
         run.log.warn(warning)
     if not learned.converged:
-        report_unconverged(
-            run,
-            f"--weights {fusion.weighting} has not converged: {learned.stop}",
-            "--on-no-convergence warn uses the weights as they are; a larger --fusion-lambda often "
-            "helps",
+        run.log.warn(
+            f"--weights {fusion.weighting} has not converged: {learned.stop}; a larger "
+            "--fusion-lambda often helps"
         )
     similarity = fusion.fused(learned)
     if not run.method.kernel:

@@ -1,7 +1,7 @@
 """Guards against common mistakes: results without an error that nobody should trust.
 
-Each guard is a warning that says what was seen and what to do. ``--accept`` silences it by its name
-in ``sfs_cli.options.guards``. A guard reads few values, or what the run has made anyway.
+Each guard is a warning that says what was seen and what to do, and ends with its name in
+``sfs_cli.options.guards``. A guard reads few values, or what the run has made anyway.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from sfs_cli.run.raw_values import (
     swapped,
 )
 from sfs_cli.run.ties import ties
-from sfs_cli.run.top import LOOKING, TOP, TopFeatures
+from sfs_cli.run.top import TOP, TopFeatures
 from sfs_cli.store.ids import FeatureIds
 from sfs_cli.store.matrix import look
 from sfs_cli.store.transforms import parse, target_of
@@ -112,8 +112,6 @@ def guard_raw(run: Run, of: str = "the ranking") -> None:
     asked = run.config.transform
     if run.config.min_count is not None:
         refuse_logarithms(run, "min_count")
-    if "raw-values" in run.config.accept:
-        return
     if is_tame(asked):
         tell(run, "raw-values", swapped(asked))
         if target_of(parse(asked)[0]) is not None:
@@ -198,11 +196,10 @@ def guard_batches(run: Run, top: TopFeatures | None) -> None:
 
 def guard_names(run: Run, names: Sequence[str]) -> None:
     """Warn of names of features that no gene has, also in an annotation that has symbols."""
-    if _wanted(run, "names") or _wanted(run, "columns"):
-        symbols = [texts for name, texts in run.matrix.ids.var.items() if _SYMBOLS.search(name)]
-        for each in (names, *symbols):
-            for guard, text in suspicious(each, run.plan.workers):
-                tell(run, guard, text)
+    symbols = [texts for name, texts in run.matrix.ids.var.items() if _SYMBOLS.search(name)]
+    for each in (names, *symbols):
+        for guard, text in suspicious(each, run.plan.workers):
+            tell(run, guard, text)
 
 
 def guard_ranking(run: Run, ranking: Ranking, top: TopFeatures | None) -> None:
@@ -211,7 +208,7 @@ def guard_ranking(run: Run, ranking: Ranking, top: TopFeatures | None) -> None:
     # not before: large matrices read the ids during the first pass
     guard_names(run, ranking.feature.names)
     few = ranking.n_scored < TOP  # of which a part says little
-    if top is None or few or not any(_wanted(run, name) for name in LOOKING):
+    if top is None or few:
         return
     spiked = spikes(top.values, run.matrix.ids.samples)
     config = run.config
@@ -223,10 +220,6 @@ def guard_ranking(run: Run, ranking: Ranking, top: TopFeatures | None) -> None:
         tell(run, "repeats", repeats(top.values, able=_takes(run, max_correlation=0.7)))
 
 
-def _wanted(run: Run, name: str) -> bool:
-    return name not in run.config.accept
-
-
 def _takes(run: Run, **options: Any) -> bool:
     """Tell whether options go with those of a run, so that they can be proposed."""
     try:
@@ -236,10 +229,10 @@ def _takes(run: Run, **options: Any) -> bool:
 
 
 def tell(run: Run, name: str, *texts: str | None) -> None:
-    """Warn of what a guard has found, if anything, unless its name is accepted."""
+    """Warn of what a guard has found, if anything."""
     for text in texts:
-        if text is not None and _wanted(run, name):
-            run.log.warn(f"{text} (--accept {name}, if that is intended)", GUARDS[name].weight)
+        if text is not None:
+            run.log.warn(f"{text} [{name}]", GUARDS[name].weight)
 
 
 def suspicious(names: Sequence[str], threads: int = 1) -> Iterator[tuple[str, str]]:

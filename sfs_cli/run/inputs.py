@@ -345,7 +345,7 @@ def peek(
     try:
         rows, why = decide(reader, cast(Any, config.rows), known_samples)
         if isinstance(reader, LeavesOut):
-            _leave_out(reader, rows == "features" and "columns" not in config.accept)
+            _leave_out(reader, rows == "features")
         reader = _summed(config, reader, rows)
     except BaseException:
         reader.close()

@@ -61,8 +61,7 @@ def ranking_at(path: Path) -> Path:
     """
     if not path.is_dir():
         return path
-    found = (*path.glob("ranking.*"), *path.glob("*.ranking.*"))
-    there = sorted(each for each in found if each.is_file())
+    there = sorted(each for each in path.glob("ranking.*") if each.is_file())
     if len(there) != 1:
         what = "holds no ranking" if not there else f"holds {len(there)} rankings"
         raise InputError(

@@ -37,7 +37,7 @@ from sfs_cli.run.cohort import (
     known_samples,
     read_files,
 )
-from sfs_cli.run.columns import check_columns, check_names
+from sfs_cli.run.columns import check_columns
 from sfs_cli.run.features import feature_filter, given_features, warn_of_own_columns
 from sfs_cli.run.memory import MemoryPlan, memory_budget, memory_plan, thread_count
 from sfs_cli.run.needs import Shape, needed, with_defaults
@@ -227,7 +227,6 @@ def loaded(
         load = inputs.load if shared is None else shared.load
         opened = matrix or load(config, known, memory, folder, log)
         stack.enter_context(located(config.matrix))
-        check_names(config, opened.matrix, log)
         labels = inputs.align_labels(config, opened.matrix, table, log)
         classes = 2 if labels is None else labels.n_classes
         sparse, seen = opened.like_cells() if config.method is None else (False, 0)
@@ -361,7 +360,7 @@ def _none_left(config: RankConfig, prepared: PreparedMatrix) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        asked = [flag(name) for name in config.given("min_samples", "min_total", "min_count")]
+        asked = [flag(name) for name in config.given("min_samples", "min_count")]
         if not asked and config.missing != "drop":
             raise
         reasons = np.bincount(np.concatenate(list(prepared.left_out())))

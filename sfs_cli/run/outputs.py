@@ -43,7 +43,7 @@ from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import flag
 from sfs_cli.options.rank import OutputFields
-from sfs_cli.provenance import InputFile, OutputFile, RankingFacts, named
+from sfs_cli.provenance import InputFile, OutputFile, RankingFacts
 from sfs_cli.report.multiqc import (
     GENERAL,
     RANKING,
@@ -122,9 +122,9 @@ def tell_up_to_date(output: Path, messages: Messages, files: Iterable[Path] = ()
     messages.note(f"{output}: up to date")
 
 
-def result_files(folder: Path, prefix: str | None, record: Mapping[str, Any] | None) -> list[Path]:
+def result_files(folder: Path, record: Mapping[str, Any] | None) -> list[Path]:
     """Return the files of a result in a folder, the record last."""
-    names = [*(record or {}).get("outputs", ()), named(prefix, provenance.NAME)]
+    names = [*(record or {}).get("outputs", ()), provenance.NAME]
     return [folder / name for name in names]
 
 
@@ -142,11 +142,11 @@ def is_done(
     refuse_dangling(folder, "--out")
     if folder.exists() and not folder.is_dir():
         raise InputError(f"--out {folder} is a file, not a folder", hint="give another --out")
-    names = [named(config.prefix, name) for name in (*files, provenance.NAME)]
+    names = [*files, provenance.NAME]
     refuse_folders(folder / name for name in names)
     if config.force:
         return False
-    altered = provenance.altered_outputs(folder, fingerprint, config.prefix)
+    altered = provenance.altered_outputs(folder, fingerprint)
     if altered == []:
         return True
     if there := [name for name in names if (folder / name).exists()]:
@@ -202,9 +202,7 @@ def for_multiqc(
     """
     if config.out is None:
         return {}
-    named_rows = {
-        row_name(Path(config.out), each, config.prefix, home): cells for each, cells in rows.items()
-    }
+    named_rows = {row_name(Path(config.out), each, home): cells for each, cells in rows.items()}
     sections = {
         name: section(name, named_rows),
         GENERAL: section(GENERAL, named_rows),
@@ -223,7 +221,6 @@ def writing(tables: Mapping[str, bytes]) -> Writers:
 
 def write_result(
     folder: Path,
-    prefix: str | None,
     files: Writers,
     record: dict[str, Any],
 ) -> dict[str, Any]:
@@ -232,19 +229,18 @@ def write_result(
     The record, the content of ``run.json``, is returned with the digests of the files. Files of the
     result that is replaced, which the new one does not have, are removed.
     """
-    before = provenance.unchanged_outputs(folder, prefix)
-    run_json = named(prefix, provenance.NAME)
+    before = provenance.unchanged_outputs(folder)
     with OutputFolder(folder) as out, ThreadPoolExecutor(1) as beside:
         digests = {}
         for name, write in files.items():
-            path = out.file(named(prefix, name))
+            path = out.file(name)
             write(path)
             # a digest leaves the interpreter free, and tables are large: the next file meanwhile
             digests[path.name] = beside.submit(describe_output, path)
         outputs = {name: digest.result() for name, digest in digests.items()}
         run = record | {"outputs": outputs}
-        out.file(run_json).write_text(provenance.dumps(run), encoding="utf-8")
-        out.commit(last=run_json)
+        out.file(provenance.NAME).write_text(provenance.dumps(run), encoding="utf-8")
+        out.commit(last=provenance.NAME)
     for name in before - set(outputs):
         (folder / name).unlink(missing_ok=True)
     return run
@@ -360,9 +356,9 @@ def make_result(
             described = describe()
         fingerprint, record = provenance.fingerprint(options, described), None
         if is_done(out, config, fingerprint, files):
-            record = provenance.read_run(out, config.prefix)
+            record = provenance.read_run(out)
             if are_as_written(others, record):
-                there = result_files(out, config.prefix, record)
+                there = result_files(out, record)
                 tell_up_to_date(out, messages, (*others.values(), *there))
                 return json_bytes(record, as_json)
         for each in beside:
@@ -386,13 +382,13 @@ def make_result(
             facts["beside"] = describe_beside(written)
         try:
             writers = made.complete(facts)
-            record = write_result(out, config.prefix, writers, facts)
+            record = write_result(out, writers, facts)
         except OSError as error:
             raise unwritable(out, error, "--out") from None
     main = REPORT if REPORT in files else provenance.NAME
-    messages.kept_in = f"in {out}/{named(config.prefix, main)}"
+    messages.kept_in = f"in {out}/{main}"
     made.summarize()
-    paths = [f"{out}/{named(config.prefix, name)}" for name in writers]
+    paths = [f"{out}/{name}" for name in writers]
     messages.note(f"wrote {', '.join([*paths, *map(str, others.values())])}")
     return json_bytes(record, as_json)
 

@@ -60,7 +60,6 @@ from sfs_cli.run.pictures import pictures_of
 from sfs_cli.run.pipes import as_given
 from sfs_cli.run.report_data import page_facts, report_data
 from sfs_cli.run.scoring import Scored, make_graph, score_on
-from sfs_cli.run.time_limit import time_limit
 from sfs_cli.run.top import TopFeatures, read_top
 from sfs_cli.store.ids import free_names, unique_features
 from sfs_cli.tables import CHANGES, RANKING
@@ -76,15 +75,13 @@ def run(
     as_json: bool = False,
     describe: Callable[[], list[InputFile]] | None = None,
     shared: Shared | None = None,
-    hint: str = "allow more time",
     home: Path | None = None,
 ) -> bytes:
     """Rank, write what the configuration asks for, and return what belongs on stdout.
 
     With ``--out``, nothing is done where exactly this result is there already. What `sfs shard
     merge` does otherwise: `describe` checks and returns the input files, `shared` is what shards
-    have made, `hint` says what to do after the time limit, and `home` is the folder that the
-    command was given in.
+    have made, and `home` is the folder that the command was given in.
     """
     check_outputs(config)
     copies = copies_of(config)
@@ -99,16 +96,15 @@ def run(
         _write_copies(copies, config, result, messages)
         return _made(config, result, messages, home)
 
-    with time_limit(config.time_limit, messages, hint=hint):
-        return make_result(
-            config,
-            messages,
-            ranking_files(config),
-            describe or partial(describe_inputs, config),
-            make,
-            beside=copies,
-            as_json=as_json,
-        )
+    return make_result(
+        config,
+        messages,
+        ranking_files(config),
+        describe or partial(describe_inputs, config),
+        make,
+        beside=copies,
+        as_json=as_json,
+    )
 
 
 @dataclass

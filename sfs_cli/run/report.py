@@ -39,7 +39,6 @@ from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import Option, options_of
 from sfs_cli.options.files import load
-from sfs_cli.options.guards import accepted_again
 from sfs_cli.options.paths import is_there, moved, split_part
 from sfs_cli.options.rank import ON_PAGE
 from sfs_cli.options.report import DEFAULT_FORMATS, ReportConfig
@@ -82,8 +81,7 @@ def run(config: ReportConfig, messages: Messages) -> None:
     from sfs_cli.report.page import figures_of, render
 
     result = read_result(config)
-    page = provenance.named(provenance.prefix_of(result.path), outputs.REPORT)
-    target = result.path.with_name(page) if config.out is None else Path(config.out)
+    target = result.path.with_name(outputs.REPORT) if config.out is None else Path(config.out)
     made = ranking_config(config, result)
     if config.figures is not None:
         need_extra("matplotlib", "plots", "--figures needs Matplotlib")
@@ -187,12 +185,10 @@ def ranking_config(config: ReportConfig, result: Result) -> RankConfig:
         "memory": config.memory,
         "scratch": config.scratch,
         "out": str(result.path.parent),
-        "prefix": provenance.prefix_of(result.path),
     }
     changes |= {name: getattr(config, name) for name in config.given("matrix", *ON_PAGE)}
     try:
         asked = _found_beside(dict(load(where).options), roles, result.path.parent)
-        changes["accept"] = accepted_again(asked.get("accept", ()))
         made = RankConfig(**asked | changes)
     except (UsageError, TypeError) as error:  # the command line gives nothing that contradicts it
         raise _damaged(result.path) from error

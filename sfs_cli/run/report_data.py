@@ -28,7 +28,6 @@ from sfs_cli.provenance import (
     PageFacts,
     RunFacts,
     RunRecord,
-    named,
     versions,
 )
 from sfs_cli.ranking.aggregations import AGGREGATIONS
@@ -110,12 +109,9 @@ def report_data(
         reference="; ".join(filter(None, (step.reference(of) for _, step, of in parts)))
         or method.reference,
         downloads=[
-            (named(config.prefix, name), what)
-            for name, what in (
-                (f"ranking.{config.format}", "the ranking, best first"),
-                ("run.json", "options, inputs, versions and digests of this run"),
-                *(file for _, step, of in parts for file in step.files(of)),
-            )
+            (f"ranking.{config.format}", "the ranking, best first"),
+            ("run.json", "options, inputs, versions and digests of this run"),
+            *(file for _, step, of in parts for file in step.files(of)),
         ],
     )
 

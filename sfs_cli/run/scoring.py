@@ -11,7 +11,7 @@ import numpy as np
 
 from sfs_cli.catalog import METHODS
 from sfs_cli.compute.matrix import BlockLike
-from sfs_cli.errors import InputError, NotConvergedError, counts_text
+from sfs_cli.errors import InputError, counts_text
 from sfs_cli.features import steps_of
 from sfs_cli.graph.build import Graph, on_coordinates, sample_graph
 from sfs_cli.graph.laplacian import NormalizedLaplacian
@@ -92,8 +92,7 @@ def score_on(run: Run, graph: Graph | None, prepare: Prepare | None = None) -> S
 
     `prepare` makes the scorer in place of the method.
 
-    Raises InputError when nothing can be scored, NotConvergedError when a solver has not converged,
-    under ``--on-no-convergence error``.
+    Raises InputError when nothing can be scored.
     """
     solution = solve(run, graph.similarity if graph else None, prepare)
     for warning in solution.warnings:
@@ -171,11 +170,9 @@ def check_solution(run: Run, solution: Solution) -> None:
     """Refuse a solution without any score, and say where a solver has not converged."""
     check_scored(run, solution)
     if not solution.converged:
-        report_unconverged(
-            run,
-            f"--method {run.method.name} has not converged: {solution.stop}",
-            "--on-no-convergence warn keeps the ranking as it is; centering and scaling "
-            "(--transform zscore) often helps",
+        run.log.warn(
+            f"--method {run.method.name} has not converged: {solution.stop}; centering and scaling "
+            "(--transform zscore) often helps"
         )
 
 
@@ -190,13 +187,6 @@ def check_scored(run: Run, solution: Solution) -> None:
             hint="check that values differ between samples (and --rows, --transform, --missing); "
             "values that differ beyond their seventh digit alone need --dtype float64",
         )
-
-
-def report_unconverged(run: Run, text: str, hint: str) -> None:
-    """Warn that a solver has not converged, or end the run where that is asked for."""
-    if run.config.on_no_convergence == "error":
-        raise NotConvergedError(text, where=run.config.matrix, hint=hint)
-    run.log.warn(text)
 
 
 def spectrum_of(similarity: Similarity) -> Spectrum | None:

@@ -36,7 +36,7 @@ from sfs_cli.options import RankConfig
 from sfs_cli.options.evaluate import CURVE_LENGTHS
 from sfs_cli.options.fields import flag
 from sfs_cli.options.files import load
-from sfs_cli.options.guards import GUARDS, accepted_again
+from sfs_cli.options.guards import GUARDS
 from sfs_cli.options.select import RULES, SelectConfig
 from sfs_cli.provenance import InputFile
 from sfs_cli.ranking.table import Picked, Ranking
@@ -97,7 +97,7 @@ def run(config: SelectConfig, messages: Messages, *, as_json: bool = False) -> b
             copy = outputs.Beside("write_matrix", Path(config.write_matrix), whole)
             check_target(ranking, copy.path)
     if config.out is not None and result.record is not None:
-        own = Path(config.out) / provenance.named(config.prefix, provenance.NAME)
+        own = Path(config.out) / provenance.NAME
         if own.exists() and own.samefile(provenance.record_beside(result.path)):
             raise UsageError(
                 f"--out {config.out} is the folder of the ranking, whose run.json would be "
@@ -228,7 +228,7 @@ def ranking_config(config: SelectConfig, result: Result) -> RankConfig:
         # only the values are read, and none is compared by a score
         return RankConfig(config.matrix, method="variance", missing="mean", **resources)
     asked = dict(load(provenance.record_beside(result.path)).options)
-    changes: dict[str, Any] = resources | {"accept": accepted_again(asked.get("accept", ()))}
+    changes = dict(resources)
     if config.matrix is not None:
         changes |= {"matrix": config.matrix, "files": ()}
     made = to_rank_again(config, RankConfig(**asked | changes), record, where)

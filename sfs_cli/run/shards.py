@@ -42,7 +42,6 @@ from sfs_cli.run.inputs import Opened
 from sfs_cli.run.load import Shared, loaded
 from sfs_cli.run.outputs import describe_inputs, tell_up_to_date
 from sfs_cli.run.rank import run, score
-from sfs_cli.run.time_limit import time_limit
 from sfs_cli.store.disk import is_store, open_store
 
 NAME, STORE, READING, PARTS = "plan.json", "store", "reading.json", "parts"
@@ -321,20 +320,17 @@ def _load_again(
 # sfs shard run
 
 
-def run_shard(
-    target: str, which: str, messages: Messages, *, limit: str | None = None, **running: Any
-) -> None:
+def run_shard(target: str, which: str, messages: Messages, **running: Any) -> None:
     """Make what is missing of a shard, pass by pass, until it needs what other shards lack.
 
-    `target` is the plan, `which` the shard (``3`` or ``3-of-8``), `limit` the time limit. `running`
-    are options of `RankConfig` about how it is run.
+    `target` is the plan, `which` the shard (``3`` or ``3-of-8``). `running` are
+    options of `RankConfig` about how it is run.
     """
     plan = read_plan(target)
     shard = parse_shard(which, plan.shards)
     config, shared = plan.config_with(running), plan.shared(range(shard, shard + 1))
     parts, missing = shared.parts, None
-    hint = "run the same shard again: it makes the pass again"
-    with plan.at_home(), time_limit(limit, messages, hint=hint):
+    with plan.at_home():
         plan.check_inputs()
         try:
             with loaded(config, messages, shared) as ready:
@@ -391,7 +387,6 @@ def merge(target: str, messages: Messages, *, as_json: bool = False, **given: An
             as_json=as_json,
             describe=describe,
             shared=plan.shared(range(1, plan.shards + 1), gather=True),
-            hint="run it again with more time: what the shards have made stays",
             home=home,
         )
 

@@ -12,8 +12,6 @@ from sfs_cli.run.load import Run
 
 TOP = 50
 """Features at the top whose values are read."""
-LOOKING = ("spikes", "repeats", "batch")
-"""The warnings that look at them, if there are so many."""
 
 
 class TopFeatures(NamedTuple):
@@ -25,8 +23,7 @@ class TopFeatures(NamedTuple):
 
 def read_top(run: Run, ranking: Ranking) -> TopFeatures | None:
     """Read the best features, for the report or a warning; None where nobody wants them."""
-    warned = ranking.n_scored >= TOP and not set(LOOKING) <= set(run.config.accept)
-    if run.config.out is None and not warned:
+    if run.config.out is None and ranking.n_scored < TOP:  # of which a part says little
         return None
     values = values_of(run, ranking.order[: min(TOP, ranking.n_scored)])
     means = values.mean(axis=1)

@@ -28,8 +28,6 @@ class FeatureFilter:
         The reasons (`LeftOut`) to leave features out whatever their values, 0 for the others.
     min_samples : int or None
         Samples in which the feature has a measured value that is not zero, at least.
-    min_total : float or None
-        Sum of its measured values, at least.
     min_count : float or None
         Count that is enough in a sample of median library size (`CountRule`, which takes a pass).
     group : float
@@ -38,17 +36,13 @@ class FeatureFilter:
 
     by_id: np.ndarray | None = None
     min_samples: int | None = None
-    min_total: float | None = None
     min_count: float | None = None
     group: float = 1.0
 
     @property
     def active(self) -> bool:
         """Whether a feature could be left out."""
-        return any(
-            each is not None
-            for each in (self.by_id, self.min_samples, self.min_total, self.min_count)
-        )
+        return any(each is not None for each in (self.by_id, self.min_samples, self.min_count))
 
     def of_some(self, features: np.ndarray) -> FeatureFilter:
         """Return the filter of a view of some features, given by index."""
@@ -80,8 +74,6 @@ class FeatureFilter:
 
         if self.min_samples is not None:
             why[(why == 0) & (sums(measured() != 0) < self.min_samples)] = LeftOut.FEW_SAMPLES
-        if self.min_total is not None:
-            why[(why == 0) & (sums(measured()) < self.min_total)] = LeftOut.LOW_TOTAL
         if rule is not None:
             counts = measured()
             enough = rule.keeps(sums(rule.reach(counts, samples)), sums(counts))

@@ -9,11 +9,11 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 
-import fsspec
+import fsspec.core
 import numpy as np
 import pytest
+from fsspec.implementations.local import LocalFileSystem
 
-from sfs_cli.run import pipes
 from tests.making import annotated, names
 from tests.running import Finished
 from tests.running import run_here as run_captured
@@ -22,8 +22,7 @@ Run = Callable[..., Finished]
 
 
 @pytest.fixture
-def here(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    monkeypatch.setattr(pipes, "PAUSES", (0.01, 0.01, 0.01, 0.0))
+def here(capfd: pytest.CaptureFixture[str]) -> Run:
     return lambda *words: run_captured([str(word) for word in words], capfd)
 
 
@@ -78,15 +77,15 @@ def test_errors(here: Run, files: list[Path], tmp_path: Path, monkeypatch) -> No
     def fails(*_: object, **__: object) -> None:
         raise ImportError("Install s3fs to access S3")
 
-    monkeypatch.setattr(fsspec, "open", fails)
+    monkeypatch.setattr(fsspec.core, "url_to_fs", fails)
     done = here("inspect", "s3://bucket/a.h5ad")
     assert done.code == 6
     assert "sfs-cli[cloud]" in done.err
 
 
 def test_secrets_are_not_written(here: Run, files: list[Path], tmp_path: Path, monkeypatch) -> None:
-    content, out = files[0].read_bytes(), tmp_path / "out"
-    monkeypatch.setattr(fsspec, "open", _Unsteady(content, len(content)))
+    out = tmp_path / "out"
+    monkeypatch.setattr(fsspec.core, "url_to_fs", lambda _: (LocalFileSystem(), str(files[0])))
     url = "https://me:sekret@host/a.h5ad?sig=sekret&se=2030-01-01T00:00:00Z&x=1"
     words = ["rank", url, "--method", "variance", "--out", out]
     monkeypatch.setattr("sys.argv", ["sfs", *map(str, words)])
@@ -101,7 +100,7 @@ def test_secrets_are_not_written(here: Run, files: list[Path], tmp_path: Path, m
     def fails(*_: object, **__: object) -> None:
         raise FileNotFoundError(f"404, url='{url}'")
 
-    monkeypatch.setattr(fsspec, "open", fails)
+    monkeypatch.setattr(fsspec.core, "url_to_fs", fails)
     for asked in (["inspect", url], ["shard", "init", tmp_path / "p", url, "--shards", "2"]):
         done = here(*asked)
         assert done.code in (2, 3)
@@ -125,68 +124,6 @@ def test_a_web_page_is_refused(here: Run) -> None:
     assert "is a web page" in done.err
 
 
-def test_a_file_that_is_replaced_meanwhile_is_copied_anew(here: Run, files, monkeypatch) -> None:
-    old, new = (path.read_bytes() for path in files)
-    unsteady = _Unsteady(old, len(old) // 2)
-    opening = _Unsteady.__call__
-
-    def opened(self: _Unsteady, *words: object, **how: object) -> _Unsteady:
-        if self.opened:
-            self.content, self.size, self.step = new, len(new), len(new)
-        return opening(self, *words, **how)
-
-    monkeypatch.setattr(_Unsteady, "__call__", opened)
-    monkeypatch.setattr(fsspec, "open", unsteady)
-    done = here("inspect", "s3://bucket/a.h5ad", "--json")
-    assert done.code == 0, done.err
-    assert json.loads(done.out)["samples"] == 24
-
-
-class _Unsteady:
-    """A file whose reading ends early for some times."""
-
-    def __init__(self, content: bytes, step: int) -> None:
-        self.content, self.step, self.opened, self.read_bytes = content, step, 0, 0
-        self.size = len(content)
-
-    def __call__(self, *_: object, **__: object) -> _Unsteady:
-        self.opened += 1
-        self.at, self.left = 0, self.step
-        return self
-
-    def __enter__(self) -> _Unsteady:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-    def seek(self, at: int) -> None:
-        self.at = at
-
-    def read(self, size: int) -> bytes:
-        if self.left <= 0:
-            raise TimeoutError("the connection ended")
-        data = self.content[self.at : self.at + min(size, self.left)]
-        self.at, self.left = self.at + len(data), self.left - len(data)
-        self.read_bytes += len(data)
-        return data
-
-
-def test_it_goes_on_where_a_connection_ended(here: Run, files, monkeypatch) -> None:
-    content = files[0].read_bytes()
-    unsteady = _Unsteady(content, len(content) // 3 + 1)
-    monkeypatch.setattr(fsspec, "open", unsteady)
-    done = here("inspect", "s3://bucket/a.h5ad", "--json")
-    assert done.code == 0, done.err
-    assert "trying again" in done.err
-    assert unsteady.read_bytes == len(content)  # nothing twice
-    assert json.loads(done.out)["samples"] == 30
-    unsteady.step = len(content) // 9
-    done = here("inspect", "s3://bucket/a.h5ad")
-    assert done.code == 3
-    assert "the connection ended" in done.err
-
-
 class _Quiet(SimpleHTTPRequestHandler):
     def log_message(self, *_: object) -> None:
         pass
@@ -202,11 +139,17 @@ def server(tmp_path: Path) -> Iterator[str]:
         running.shutdown()
 
 
-def test_a_server(here: Run, files: list[Path], server: str, monkeypatch) -> None:
-    monkeypatch.setattr(pipes, "STEP", 4096 // 8)  # more than one step
+def test_a_folder_is_refused(here: Run, tmp_path: Path) -> None:
+    (tmp_path / "cells.zarr").mkdir()
+    done = here("inspect", f"file://{tmp_path}/cells.zarr")
+    assert done.code == 3
+    assert "is a folder" in done.err
+
+
+def test_a_server(here: Run, files: list[Path], server: str) -> None:
     done = here("inspect", f"{server}/a.h5ad", "--json")
     assert done.code == 0, done.err
     assert json.loads(done.out)["path"] == f"{server}/a.h5ad"
     done = here("inspect", f"{server}/none.h5ad")
     assert done.code == 3
-    assert "404" in done.err
+    assert "there is no such file" in done.err

@@ -79,6 +79,20 @@ def test_a_study_that_is_moved_runs_again(sfs, folder, tmp_path):
     assert ranking(tmp_path / "again") == ranking(tmp_path / "moved" / "results")
 
 
+def test_an_input_of_another_size_is_told_of(sfs, folder):
+    text(folder, SOURCES, "run.yaml")
+    sfs("rank", "--config", "study/run.yaml")
+    again = ["rank", "--config", folder / "results" / "run.json", "--out", "again"]
+    assert "changed" not in sfs(*again).err
+    path = folder / "other.csv"
+    path.write_text(path.read_text().replace("gene1,", "gene1,1"))
+    done = sfs(*again, "--force")
+    assert "source.other.path" in done.err
+    assert f"has changed since {folder}/results/run.json was written" in done.err
+    done = sfs(*again, "--source", f"other=profile:{path}", "--force")
+    assert "has changed" not in done.err
+
+
 def test_flags_and_the_matrix_of_the_command_line_win(sfs, folder):
     text(folder, RUN + "format: csv\n", "run.yaml")
     text(folder, (folder / "good.csv").read_text(), "mine.csv")

@@ -8,6 +8,9 @@ import os
 import subprocess
 from pathlib import Path
 
+import pandas as pd
+from anndata import AnnData
+
 from tests.making_commands import BAD, good
 from tests.running import MODULE, Finished, run_here
 
@@ -34,10 +37,13 @@ def test_standard_input_gives_the_bytes_of_the_file(tmp_path, capfd):
     record = json.loads((out / "run.json").read_text())
     assert record["config"]["matrix"] == "-"
     (matrix,) = record["inputs"]
-    assert (matrix["path"], matrix["bytes"]) == ("-", len(content))
+    assert (matrix["path"], matrix["bytes"]) == ("standard input", len(content))
     assert not list(temporary.iterdir())
     for file in out.iterdir():
         assert str(temporary) not in file.read_text(encoding="utf-8")
+    again = ["rank", "--config", str(out / "run.json"), "--out", str(tmp_path / "again")]
+    assert piped(content, again).code == 0
+    assert (tmp_path / "again" / "ranking.tsv").read_bytes() == same
 
 
 def test_results_go_from_one_command_to_the_next(tmp_path, capfd):
@@ -50,4 +56,50 @@ def test_an_error_in_what_came_through_a_pipe_names_the_pipe(tmp_path):
     content = b"gene,a,b,c\nx,1,2,3\ny,1,oops,3\n"
     done = piped(content, ["rank", "-", "--out", "o"], cwd=tmp_path)
     assert done.code == BAD, done.err
-    assert "where: -, line 3, column 'b'" in done.err
+    assert "where: standard input, line 3, column 'b'" in done.err
+
+
+def test_what_cannot_be_read_from_standard_input(tmp_path):
+    matrix = good(tmp_path)
+    done = piped(b"", ["rank", "-"])
+    assert (done.code, "nothing came through standard input" in done.err) == (BAD, True)
+    twice = ["rank", "-", "--labels", "/dev/stdin:group", "--method", "f-test"]
+    done = piped(b"gene,a,b\n", twice)
+    assert (done.code, "can be read once only" in done.err) == (2, True)
+    with Path(matrix).open("rb") as file:
+        done = subprocess.run([*MODULE, "inspect", "/dev/stdin"], stdin=file, capture_output=True)
+    assert done.returncode == 0
+
+
+def test_a_named_pipe_is_an_error_and_not_waited_for(tmp_path, capfd):
+    matrix, pipe = good(tmp_path), str(tmp_path / "pipe")
+    os.mkfifo(pipe)
+    for words in (
+        ["rank", pipe],
+        ["rank", matrix, "--labels", f"{pipe}:group"],
+        ["rank", "--config", pipe],
+        ["rank", matrix, "--source", f"e=profile:{pipe}"],
+        ["select", pipe, "--top", "3"],
+        ["report", pipe],
+    ):
+        done = run_here(words, capfd)
+        assert (done.code, " is a pipe" in done.err, "give -, and" in done.err) == (
+            3,
+            True,
+            True,
+        ), words
+    done = subprocess.run(
+        ["bash", "-c", f"{' '.join(MODULE)} rank <(cat {matrix})"], capture_output=True, text=True
+    )
+    assert (done.returncode, "is a pipe" in done.stderr) == (BAD, True)
+
+
+def test_the_formats_that_standard_input_may_have(tmp_path, capfd):
+    table = pd.read_csv(good(tmp_path), index_col=0)
+    table.to_csv(tmp_path / "x.tsv", sep="\t")
+    table.reset_index().to_parquet(tmp_path / "x.parquet")
+    AnnData(table.T).write_h5ad(tmp_path / "x.h5ad")
+    for name in ("x.tsv", "x.parquet", "x.h5ad"):
+        expected = run_here(["rank", str(tmp_path / name), "-q"], capfd).out
+        done = piped((tmp_path / name).read_bytes(), ["rank", "-", "-q"])
+        assert done.out == expected, done.err

@@ -10,7 +10,6 @@ from sfs_cli.cli.app import run
 from tests.making_commands import AB, USAGE, good, h5ad, labels, text
 from tests.running import run_here, snapshot
 
-RANK = "rank x.csv --method variance"
 CASES = {
     "a store is its matrix": ("convert x.csv x.csv", "MATRIX", "STORE"),
     "a store is a link to its matrix": ("convert x.csv linked.csv", "MATRIX", "STORE"),
@@ -26,11 +25,6 @@ CASES = {
         "rank x.csv --method mrsf --labels labels.parquet --weights-out labels.parquet",
         "--labels",
         "--weights-out",
-    ),
-    "a folder is filled where a file of the result is a link to the labels": (
-        f"{RANK} --labels labels.tsv --out links",
-        "--labels",
-        "--out",
     ),
     "a fused similarity is the file of a source": (
         "fuse x.csv --source a=profile:other.csv --out other.csv",
@@ -56,8 +50,6 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "linked.csv").symlink_to("x.csv")
     (folder / "same.csv").hardlink_to(folder / "x.csv")
     text(folder, Path(labels(folder, AB)).read_text(), "labels.parquet")
-    (folder / "links").mkdir()
-    (folder / "links" / "report.html").symlink_to("../labels.tsv")
     matrix = str(folder / "x.csv")
     assert run(["convert", matrix, str(folder / "m.store"), "-q"]) == 0
     assert run(["rank", matrix, "--method", "variance", "--out", str(folder / "result"), "-q"]) == 0

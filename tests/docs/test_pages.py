@@ -13,10 +13,8 @@ import pytest
 import yaml
 
 import sfs_cli
-from sfs_cli import tables
 from sfs_cli.catalog import METHODS
 from sfs_cli.options.graph import SIMILARITIES
-from sfs_cli.options.replaced import RESULT_FILES
 from sfs_cli.options.source import KINDS
 from sfs_cli.options.weightings import WEIGHTINGS
 from tests.docs.pages import DOCS, PAGES, text_of
@@ -37,10 +35,6 @@ def test_the_reference_is_up_to_date():
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-
-
-def test_every_file_of_a_result_is_declared():
-    assert set(tables.FILES) == set(RESULT_FILES)
 
 
 def anchor(title: str) -> str:

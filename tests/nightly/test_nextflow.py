@@ -25,9 +25,18 @@ from tests.docs.workflows.nextflow_tasks import run_task
 from tests.docs.workflows.test_nextflow import FOLDER, LABELS, NAMES, ranking
 
 env = plain.env
-nextflow = plain.nextflow
 
 SHARDS = 2
+
+
+@pytest.fixture
+def nextflow(env: dict[str, str], tmp_path: Path) -> list[str]:
+    """The command that runs the pipeline on the sample data, or a sheet given after it."""
+    env["NXF_ANSI_LOG"] = "false"
+    found = tool("nextflow", "SFS_NEXTFLOW")
+    (tmp_path / "m.csv").symlink_to(MATRIX)
+    command = [found, "run", str(FOLDER), "-profile", "test", "--outdir", "out", "-w", "work"]
+    return [*command, "--skip_multiqc"]
 
 
 PARSE = """
@@ -116,7 +125,7 @@ def test_stubs_make_the_files_of_the_outputs(name, tmp_path, env):
     for pattern in outputs(name):
         assert list(folder.glob(f"{begin}{pattern}")), pattern
     if name == "rank":
-        assert (folder / "plain.ranking.csv").exists()
+        assert (folder / "plain" / "ranking.csv").exists()
 
 
 def test_the_stub_of_merge_follows_the_format_of_the_plan(tmp_path, env):
@@ -124,24 +133,24 @@ def test_the_stub_of_merge_follows_the_format_of_the_plan(tmp_path, env):
     made = run_task("shardinit", tmp_path / "i", INPUTS["shardinit"], env, label="stub", **values)
     files = INPUTS["shardrun"] | {"plan": [made / "plain.plan"]}
     folder = run_task("shardmerge", tmp_path / "m", files, env, label="stub")
-    assert (folder / "plain.ranking.parquet").exists()
+    assert (folder / "plain" / "ranking.parquet").exists()
 
 
 def test_select_and_evaluate_read_what_rank_has_made(tmp_path, env):
     made = run_task("rank", tmp_path / "rank", INPUTS["rank"], env, args="--method variance")
     files = {
-        "ranking": [made / "plain.ranking.tsv"],
-        "record": [made / "plain.run.json"],
+        "ranking": [made / "plain" / "ranking.tsv"],
+        "record": [made / "plain" / "run.json"],
         "matrix": [],
         "files": [],
     }
     files |= {"matrix": [MATRIX]}
     chosen = run_task("select", tmp_path / "select", files, env, args="--top 7")
-    assert len((chosen / "plain_selected.selected.txt").read_text().split()) == 7
+    assert len((chosen / "plain_selected" / "selected.txt").read_text().split()) == 7
     files |= {"files": [LABELS]}
     args = "--labels labels.tsv:tissue --splits 3 --repeats 1 --lengths 10"
     worth = run_task("evaluate", tmp_path / "evaluate", files, env, args=args)
-    assert (worth / "plain_evaluated.evaluation.tsv").exists()
+    assert (worth / "plain_evaluated" / "evaluation.tsv").exists()
 
 
 def test_report_makes_the_page_of_rank_and_of_merge(tmp_path, env):
@@ -154,10 +163,13 @@ def test_report_makes_the_page_of_rank_and_of_merge(tmp_path, env):
     merged = run_task("shardmerge", tmp_path / "merge", merging, env, args="")
     shutil.rmtree(tmp_path / "init")  # of another machine
     for folder in (made, merged):
-        of = {"ranking": [folder / "plain.ranking.tsv"], "record": [folder / "plain.run.json"]}
+        of = {
+            "ranking": [folder / "plain" / "ranking.tsv"],
+            "record": [folder / "plain" / "run.json"],
+        }
         page = run_task("report", tmp_path / f"{folder.name}-page", of | inputs, env, args="")
-        wanted = (made / "plain.report.html").read_bytes()
-        assert (page / "plain.report.html").read_bytes() == wanted
+        wanted = (made / "plain" / "report.html").read_bytes()
+        assert (page / "plain" / "report.html").read_bytes() == wanted
 
 
 def test_fuse_writes_a_similarity(tmp_path, env):
@@ -177,8 +189,8 @@ def test_the_snapshot_of_rank_has_the_bytes_of_its_task(tmp_path, env):
     made = run_task("rank", tmp_path / "task", files, env, **values)
     snapshot = json.loads((folder / "main.nf.test.snap").read_text())["sample data"]["content"][0]
     [[_, ranking]], [[_, multiqc]] = snapshot["ranking"], snapshot["multiqc"]
-    there = [made / f"test.{name}" for name in ("ranking.tsv", "sfs_general_mqc.json")]
-    there.append(made / "test.sfs_mqc.json")
+    there = [made / "test" / name for name in ("ranking.tsv", "sfs_general_mqc.json")]
+    there.append(made / "test" / "sfs_mqc.json")
     held = [f"{path.name}:md5,{md5(path.read_bytes()).hexdigest()}" for path in there]
     assert [ranking, *multiqc] == held
 
@@ -252,6 +264,7 @@ def test_the_pipeline_has_the_form_of_nf_core(nextflow, tmp_path, env):
 
 
 SHEETS = [
+    ("name\tmatrix\nm.csv\tm.csv\n", "line 2: m.csv is the name of a file"),
     ("name\tmatrix\na\tm.csv\na\tm.csv\n", "line 3: the name 'a' is there twice"),
     ("matrix\toptions\nm.csv\t\n", "the columns are name"),
     ("name\tmatrix\na b\tm.csv\n", "line 2: the name 'a b'"),
@@ -298,16 +311,16 @@ def test_the_profile_of_the_tests_uses_every_module(nextflow, tmp_path, env):
     out = tmp_path / "out"
     options = ["--method", "spec", "--similarity", "knn", "--block-size", "500"]
     whole = ranked(tmp_path / "plain", options, env)
-    assert (out / "plain/plain.ranking.tsv").read_bytes() == whole["ranking.tsv"]
+    assert (out / "plain/ranking.tsv").read_bytes() == whole["ranking.tsv"]
     fused = ["--source", f"tissue=labels:{LABELS}:tissue", "--out", "f.npz"]
     assert run(["sfs", "fuse", str(MATRIX), *fused], tmp_path, env).returncode == 0
     options = ["--method", "spec", "--similarity-file", f"{tmp_path}/f.npz", "--block-size", "500"]
     whole = ranked(tmp_path / "tissue", options, env)
-    assert (out / "tissue/tissue.ranking.tsv").read_bytes() == whole["ranking.tsv"]
-    made = (out / "tissue/tissue_selected.selected.txt").read_text().split()
+    assert (out / "tissue/ranking.tsv").read_bytes() == whole["ranking.tsv"]
+    made = (out / "tissue_selected/selected.txt").read_text().split()
     assert len(made) == 20
-    assert (out / "tissue/tissue_evaluated.evaluation.tsv").exists()
-    assert "Features of the tissue" in (out / "tissue/tissue.report.html").read_text()
+    assert (out / "tissue_evaluated/evaluation.tsv").exists()
+    assert "Features of the tissue" in (out / "tissue/report.html").read_text()
     assert (out / "multiqc/multiqc_report.html").exists()
     ended = {path.name.partition("_20")[0] for path in (out / "pipeline_info").iterdir()}
     assert {"execution_trace", "execution_timeline", "execution_report"} <= ended
@@ -327,5 +340,5 @@ def test_shards_in_scratch_make_the_bytes_of_one_run(nextflow, tmp_path, env):
         done = run([*words, "--shards", shards, "--outdir", out], tmp_path, env)
         assert done.returncode == 0, done.stdout + done.stderr
     for name in ("ranking.tsv", "report.html", "sfs_mqc.json"):
-        whole = (tmp_path / "whole/x" / f"x.{name}").read_bytes()
-        assert (tmp_path / "out/x" / f"x.{name}").read_bytes() == whole
+        whole = (tmp_path / "whole/x" / name).read_bytes()
+        assert (tmp_path / "out/x" / name).read_bytes() == whole

@@ -29,4 +29,4 @@ def test_nextflow(shards, cells, shell, tmp_path):
     ]
     done = run(command, tmp_path, environment(tmp_path / "bin", NXF_ANSI_LOG="false"))
     assert done.returncode == 0, done.stdout + done.stderr
-    assert (tmp_path / "out" / "cells" / "cells.ranking.tsv").read_text() == shell
+    assert (tmp_path / "out" / "cells" / "ranking.tsv").read_text() == shell

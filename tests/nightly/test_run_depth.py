@@ -41,7 +41,7 @@ def test_real_cells(shared_data: Path, tmp_path: Path, capfd: pytest.CaptureFixt
     def told(*more: str) -> bool:
         done = run_here(["rank", matrix, "--min-samples", "20", *more], capfd)
         assert done.code == 0, done.err
-        return "--accept depth" in done.err
+        return "[depth]" in done.err
 
     assert told("--transform", "cpm,log1p", *WAYS["moments, counts"])
     assert not told("--transform", "pearson-residuals", *WAYS["moments, counts"])

@@ -22,8 +22,8 @@ def test_tests_of_real_classes_are_quiet(
     given = ["--method", method, "--labels", str(folder / "labels.tsv")]
     done = run_here(["rank", str(folder / "expression.parquet"), *given], capfd)
     assert done.code == 0
-    assert "--accept class-tests" not in done.err
-    assert "--accept small-class" not in done.err
+    assert "[class-tests]" not in done.err
+    assert "[small-class]" not in done.err
 
 
 REAL = {
@@ -61,9 +61,8 @@ def test_real_files_that_trip_a_guard_and_that_do_not(
         return found.err
 
     trips, does_not = REAL[name]
-    assert f"--accept {name}," in warnings(trips)
-    assert f"--accept {name}," not in warnings(trips, "--accept", name)
-    assert f"--accept {name}," not in warnings(does_not)
+    assert f"[{name}]" in warnings(trips)
+    assert f"[{name}]" not in warnings(does_not)
 
 
 def test_a_real_matrix_that_a_spreadsheet_has_saved(
@@ -88,7 +87,7 @@ def test_a_real_matrix_that_a_spreadsheet_has_saved(
         words = ("--transform", "cpm,log1p", "--labels", labels, "--method", "fisher")
         run = run_here(["rank", str(tmp_path / file), *words], capfd)
         assert run.code == 0, run.err
-        return {name for name in GUARDS if f"--accept {name}," in run.err}
+        return {name for name in GUARDS if f"[{name}]" in run.err}
 
     assert told("as_is.csv", tissue).isdisjoint(("names", "labels"))
     assert "names" in told("saved.csv", tissue)

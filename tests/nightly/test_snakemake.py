@@ -244,7 +244,7 @@ def test_the_wrapper_ranks(begin, tmp_path):
     done = run([snakemake, "--cores", "1"], tmp_path, env)
     assert done.returncode == 0, done.stderr
     whole = ranked(tmp_path / "whole", TISSUE, env)
-    assert (tmp_path / f"{begin}out" / "study.ranking.tsv").read_bytes() == whole["ranking.tsv"]
+    assert (tmp_path / f"{begin}out" / "study" / "ranking.tsv").read_bytes() == whole["ranking.tsv"]
 
 
 def test_the_wrapper_refuses_what_it_gives(tmp_path):
@@ -272,8 +272,8 @@ def test_the_wrapper_tells_sfs_mib_and_lets_the_shell_run_nothing(tmp_path):
         (tmp_path / name).symlink_to(MATRIX.parent / name)
     tells = """#!/bin/sh
 printf '%s\\n' "$@" > words
-mkdir -p out
-touch out/study.ranking.tsv out/study.report.html
+mkdir -p out/study
+touch out/study/ranking.tsv out/study/report.html
 """
     write_script(tmp_path / "bin" / "sfs", tells)
     done = run([snakemake, "--cores", "1"], tmp_path, environment(tmp_path / "bin"))

@@ -17,13 +17,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
 import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -36,7 +36,7 @@ from tools.benchmarks.table import ROOT
 FEATURES, SAMPLES = 2000, 300
 OFTEN = 1 / 3
 OTHER = "(others)"
-"""Warnings that have no name, since they cannot be silenced."""
+"""Warnings that have no name."""
 RAW = "raw values"
 CPM, LOG = ("--transform", "cpm,log1p"), ("--transform", "log1p")
 FLOOR = ("--transform", "floor:20,log2")
@@ -163,18 +163,16 @@ def rank(words: list[str], out: Path) -> tuple[int, list[str], str]:
     """Run `sfs rank`; return its exit code, its warnings and its messages."""
     from sfs_cli.cli.app import run
 
-    log = out.with_suffix(".log")
-    log.unlink(missing_ok=True)
-    with Path(os.devnull).open("w") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
-        told = ["--out", str(out), "--force", "-q", "--log-file", str(log), "--threads", "1"]
-        code = run(["rank", *words, *told])
+    said = StringIO()
+    with redirect_stdout(said), redirect_stderr(said):
+        code = run(["rank", *words, "--out", str(out), "--force", "-v", "--threads", "1"])
     record = json.loads((out / "run.json").read_text()) if code == 0 else {}
-    return code, record.get("warnings", []), log.read_text() if log.exists() else ""
+    return code, record.get("warnings", []), said.getvalue()
 
 
 def read(text: str) -> Told:
     """Return the name of a warning, and the first option that it proposes."""
-    named = re.search(r" \(--accept ([a-z-]+), if that is intended\)$", text)
+    named = re.search(r" \[([a-z-]+)\]$", text)
     bare = text[: named.start()] if named else text
     option = re.search(r"give (--[a-z0-9-]+(?: (?!which |without )[^\s;()]+)?)", bare)
     proposed = option.group(1).rstrip(",").split() if option else []

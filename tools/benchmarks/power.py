@@ -120,7 +120,7 @@ def of_sfs(data: Data, options: dict[str, Any], folder: Path) -> Test:
     matrix = anndata.AnnData(data.counts.T.astype(np.float32))
     matrix.obsm["spatial"] = data.coordinates
     matrix.write_h5ad(path)
-    given = {"pvalues": "moments", "accept": ("raw-values",)} | options
+    given = {"pvalues": "moments"} | options
     config = RankConfig(str(path), coordinates="obsm:spatial", threads=1, **given)
     start = time.process_time()
     ranking = rank(config).ranking

@@ -57,7 +57,7 @@ OURS: dict[str, tuple[str, ...]] = {
     "sfs, 6 neighbors": (*KNN, "--neighbors", "6"),
     "sfs, 50 neighbors": (*KNN, "--neighbors", "50"),
     "sfs --spatial, cpm,log1p": ("--spatial", "--transform", "cpm,log1p"),
-    "sfs --spatial, counts as they are": ("--spatial", "--accept", "raw-values"),
+    "sfs --spatial, counts as they are": ("--coordinates", "obsm:spatial", "--pvalues", "moments"),
 }
 COUNTS = ", counts"
 PEERS: dict[str, tuple[str, str, dict[str, Any]]] = {

@@ -19,14 +19,14 @@ case $? in
 esac
 
 rank() {
-    said=$(sfs rank --config "$config" --out "$out" --time-limit 6h \
-        -q --log-file "$out.log" "$@" 2>&1 9>&-)
+    sfs rank --config "$config" --out "$out" "$@" >> "$out.log" 2>&1 9>&-
     code=$?
 }
 
+{ : > "$out.log"; } || exit 3
 rank
 # the inputs are new: replace the ranking of the old ones, but not what is no result of sfs
-if [ $code = 4 ] && grep --quiet '"fingerprint"' "$out/"*run.json 2> /dev/null; then
+if [ $code = 4 ] && grep --quiet '"sfs":' "$out/run.json" 2> /dev/null; then
     rank --force
 fi
 case $code in
@@ -37,5 +37,6 @@ case $code in
     3) why="bad input" ;;
     *) why="failed" ;;
 esac
-printf '%s\n' "$said" "sfs rank --config $config: $why (exit code $code); see $out.log"
+cat "$out.log"
+echo "sfs rank --config $config: $why (exit code $code)"
 exit "$code"

@@ -29,9 +29,9 @@ for word in "$@"; do
     case $word in
         --force) force=(--force) ;;
         # words of sfs shard init and merge that this script gives
-        --out | --out=* | --prefix | --prefix=* | --shards | --shards=*)
+        --out | --out=* | --shards | --shards=*)
             refuse 2 "the option $word is not one of MATRIX here" \
-                "leave it out: OUT and SHARDS come first, and files have no prefix" ;;
+                "leave it out: OUT and SHARDS come first" ;;
     esac
 done
 command -v sfs > /dev/null ||

@@ -50,7 +50,7 @@ def sets_of_sources(run: Run) -> dict[str, dict[str, list[str]]]:
     Genes are found among the features as the source has found them.
     """
     ids = run.matrix.ids.features
-    context = SourceContext(run.context, run.config.id_map, allow_unmatched=True)
+    context = SourceContext(run.context, run.config.id_map)
     found = {}
     for source in run.sources:
         sets = source_sets(source)

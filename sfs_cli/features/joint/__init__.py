@@ -32,7 +32,6 @@ class JointFields(Config):
         excludes={
             "samples=union": "a source has no values for the samples that it lacks",
             "voom": _ONE_MATRIX,
-            "min_total": _ONE_MATRIX,
             "min_count": _ONE_MATRIX,
             "write_h5ad": "the file has no place for features of sources",
         },

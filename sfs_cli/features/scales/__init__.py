@@ -155,7 +155,7 @@ def _settle(config: RankConfig, matrix: Matrix) -> RankConfig:
             break
     if not config.scales and largest > MANY:
         changes["scales"] = OF_MANY
-    if config.transform is None and "raw-values" not in config.accept:
+    if config.transform is None:
         from sfs_cli.store.matrix import look
 
         values = look(matrix)

@@ -211,7 +211,7 @@ class ScalesStep(Step):
         given = config.given(*scales.STANDS_FOR)
         words = [f"{flag(name)} {getattr(config, name)}" for name in given]
         run.log.note(f"--spatial: {' '.join(words)} --scales {','.join(scales.of(config))}")
-        if config.transform is None and "raw-values" not in config.accept:
+        if config.transform is None:
             tell(run, "depth", NO_COUNTS)
         assert run.coordinates is not None
         columns = {} if obs is None or config.batch else obs.to_pydict()

@@ -101,10 +101,10 @@ def depth_of(run: Run, solution: Solution) -> Depth | None:
     """Measure how far the depth of the samples confounds the test of the scored features.
 
     None where the values are no counts, fewer than `FEWEST` features have a score, the totals of
-    all samples are alike, batches are tested one by one, or ``--accept`` has depth.
+    all samples are alike, or batches are tested one by one.
     """
     scored = solution.scored
-    if len(scored) < FEWEST or "depth" in run.config.accept or run.cohort.parts:
+    if len(scored) < FEWEST or run.cohort.parts:
         return None
     wanted = min(LOOK, max(4 * BINS, LOOK_VALUES // run.matrix.n_samples))
     features = from_all_over(scored, wanted)

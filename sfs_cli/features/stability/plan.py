@@ -52,7 +52,7 @@ def ranks_together(config: RankConfig, n: int, m: int) -> bool:
     alone = any(each.one_by_one and each.asked(config) for each in FEATURES)
     if fitted or alone or config.missing != "error":
         return False
-    if config.given("min_samples", "min_total", "min_count"):
+    if config.given("min_samples", "min_count"):
         return False
     if "graph" not in needed(config):
         return True

@@ -92,7 +92,7 @@ class SurvivalStep(Step):
             else f"the outcome is the martingale residual of the times (1 for an event, less the "
             f"number of events that was expected until then): {of}"
         )
-        if tested and not run.cohort.parts and "survival" not in run.config.accept:
+        if tested and not run.cohort.parts:
             tell(run, "survival", _skewed(run, found))
 
     @staticmethod

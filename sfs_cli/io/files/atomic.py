@@ -78,8 +78,7 @@ def _move_all(staging: Path, target: Path, last: str) -> None:
     """
     names = sorted(p.name for p in staging.iterdir())
     refuse_folders(target / name for name in names)
-    # what vouches for the others comes after them, with a prefix too
-    names.sort(key=lambda name: f".{name}".endswith(f".{last}"))
+    names.sort(key=lambda name: name == last)  # what vouches for the others comes after them
     kept = staging.with_name(f"{staging.name}-old")
     begun: list[str] = []
     place = target

@@ -20,7 +20,7 @@ SUFFIX = {
 }
 """How a path has to end to come as far as it can."""
 PATTERNS = ("include", "exclude")  # what is no file is a pattern
-LEFT_OUT = ("figures", "scratch", "log_file")  # charts are slow to draw; the others are leaving
+LEFT_OUT = ("figures", "scratch")  # charts are slow to draw; the other is leaving
 EACH = [
     taken for name, taken in {t.name: t for t in reversed(TAKEN)}.items() if name not in LEFT_OUT
 ]

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from scipy import stats
 
-from tests.contract.numbers.commands import code_of, facts, rank_to, sfs
+from tests.contract.numbers.commands import facts, rank_to, sfs
 from tests.making import write_table
 
 N, M = 40, 90
@@ -49,7 +49,7 @@ def test_two_classes_have_direction_means_and_difference(method, study, tmp_path
     out = rank_to(
         tmp_path / "out",
         path,
-        *("--method", method, "--labels", labels, "--format", "parquet", "--accept", "ties"),
+        *("--method", method, "--labels", labels, "--format", "parquet"),
     )
     table = pq.read_table(out / "ranking.parquet").to_pandas().set_index("feature")
     own = ["p_value", "q_value"] if method in TESTING else []
@@ -95,7 +95,7 @@ def test_a_fold_change_is_of_base_2(steps, tmp_path) -> None:
     out = rank_to(
         tmp_path / "out",
         *(tmp_path / "m.csv", "--method", "t-test", "--labels", labels, "--transform", steps),
-        *("--format", "parquet", "--accept", "ties"),
+        *("--format", "parquet"),
     )
     table = pq.read_table(out / "ranking.parquet").to_pandas().set_index("feature")
     assert "mean_difference" not in table
@@ -119,7 +119,7 @@ def test_without_a_known_scale_there_is_no_fold_change(steps, tmp_path) -> None:
     out = rank_to(
         tmp_path / "out",
         *(tmp_path / "m.csv", "--method", "fisher", "--labels", labels, "--transform", steps),
-        *("--format", "parquet", "--accept", "ties"),
+        *("--format", "parquet"),
     )
     table = pq.read_table(out / "ranking.parquet").to_pandas()
     assert "log2_fold_change" not in table
@@ -223,8 +223,3 @@ def test_rra_over_lists_of_one_matrix_says_that_its_p_values_are_too_small(study
     assert any("independent lists" in text for text in found["rra"])
     assert not any("independent lists" in text for text in found["borda"])
     assert "independent lists, and these" in (tmp_path / "rra" / "report.html").read_text()
-    silent = rank_to(
-        tmp_path / "silent", path, *words, "--how", "rra", "--accept", "dependent-lists,ties"
-    )
-    assert facts(silent)["warnings"] == []
-    assert code_of("rank", path, "--accept", "dependent") == 2

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from sfs_cli import RankConfig
-from sfs_cli.errors import InputError, NotConvergedError
+from sfs_cli.errors import InputError
 from sfs_cli.knowledge.weights import discriminant as naml
 from sfs_cli.logs import Messages
 from sfs_cli.options import parse_source
@@ -86,7 +86,7 @@ def test_equal_features_share_a_rank_in_every_list_of_kogs(study):
     assert (same.nunique() == 1).all()
 
 
-def test_weights_that_have_not_converged_are_told_of_or_refused(study, monkeypatch):
+def test_weights_that_have_not_converged_are_told_of(study, monkeypatch):
     monkeypatch.setattr(naml, "MAX_ROUNDS", 1)
     asked = ("t=target:", f"p=profile:{study}/p.csv")
     parsed = tuple(parse_source(text) for text in asked)
@@ -94,8 +94,6 @@ def test_weights_that_have_not_converged_are_told_of_or_refused(study, monkeypat
     messages = Messages(verbosity=-1)
     rank(config, messages)
     assert any("--weights naml has not converged" in text for text in messages.warnings)
-    with pytest.raises(NotConvergedError, match="--weights naml"):
-        ranked(study, *asked, weights="naml", on_no_convergence="error")
 
 
 def test_genes_that_had_one_id_are_told_of_where_sources_name_genes(study):

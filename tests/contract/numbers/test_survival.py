@@ -233,8 +233,8 @@ def test_events_beside_times_are_seen(label: str, others: list[str], warned: boo
 
 def test_times_alone_are_warned_of(study: Path, capfd: pytest.CaptureFixture[str]) -> None:
     words = words_of(study, "--method", "f-test", "--label-type", "continuous")
-    assert "--accept survival" in run_here(["rank", *words], capfd).err
-    assert "--accept survival" not in run_here(["rank", *words, "--event", "status"], capfd).err
+    assert "[survival]" in run_here(["rank", *words], capfd).err
+    assert "[survival]" not in run_here(["rank", *words, "--event", "status"], capfd).err
 
 
 def test_null_features_have_uniform_p_values(tmp_path: Path) -> None:
@@ -273,7 +273,7 @@ def test_skewed_values_are_measured(kind: str, tmp_path: Path) -> None:
     y = write_samples(tmp_path / "y.tsv", columns)
     words = [tmp_path / "m.csv", "--labels", f"{y}:time", "--event", "event", "--method", "cox"]
     out = rank_to(tmp_path / "out", *words)
-    warned = any("--accept survival" in text for text in facts(out)["warnings"])
+    warned = any("[survival]" in text for text in facts(out)["warnings"])
     assert warned == (kind == "lognormal")
 
 

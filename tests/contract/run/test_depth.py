@@ -44,8 +44,8 @@ def test_every_test_of_counts_is_told_of(
     def told(transform: str) -> bool:
         done = run_here([*words, "--transform", transform], capfd)
         assert done.code == 0, done.err
-        assert ("--transform pearson-residuals" in done.err) == ("--accept depth" in done.err)
-        return "--accept depth" in done.err
+        assert ("--transform pearson-residuals" in done.err) == ("[depth]" in done.err)
+        return "[depth]" in done.err
 
     assert told("cpm,log1p")
     for transform in HOLD:
@@ -85,7 +85,7 @@ def test_samples_of_one_depth_are_quiet(tmp_path: Path, capfd: pytest.CaptureFix
     for more in (WAYS["moments, counts"], of_labels):
         done = run_here(["rank", matrix, "--transform", "cpm,log1p", *more], capfd)
         assert done.code == 0, done.err
-        assert "--accept depth" not in done.err
+        assert "[depth]" not in done.err
 
 
 def test_record_page_and_selection_say_so(
@@ -102,10 +102,10 @@ def test_record_page_and_selection_say_so(
         found["correlation_of_features"] ** 2 * found["effect_of_totals"]
     )
     assert 0.5 < found["log_total_deviation"] < 0.9
-    assert sum("--accept depth" in text for text in record["warnings"]) == 1
+    assert sum("[depth]" in text for text in record["warnings"]) == 1
     page = (out / "report.html").read_text()
     assert "library size confounds the test" in page
-    assert "--accept depth" in page
+    assert "[depth]" in page
     chosen = run_here(["select", str(out), "--fdr", "0.05"], capfd)
     assert chosen.code == 0
     assert "library size (depth) confounds the test" in chosen.err

@@ -138,7 +138,7 @@ def pairs(folder: Path, each: int = 1, effect: float = 0.0) -> dict[str, Any]:
 def told(folder: Path, **options: Any) -> tuple[str, RankResult]:
     log = Messages(-1)
     result = rank(RankConfig(**options), log)
-    return "".join(text for text in log.warnings if "--accept donors" in text), result
+    return "".join(text for text in log.warnings if "[donors]" in text), result
 
 
 def test_pairs_are_compared_within_donors(tmp_path):

@@ -142,7 +142,7 @@ def test_tests_of_class_means_are_measured(
         return float((p <= 0.01).mean())
 
     text = told(method, *(["--pvalues", "moments"] if method == "hsic" else []))
-    warned = "--accept class-tests" in text or "--accept small-class" in text
+    warned = "[class-tests]" in text or "[small-class]" in text
     assert warned == (proposed is not None)
     assert proposed is None or proposed in " ".join(text.split())
     if proposed == "--method f-test":
@@ -185,7 +185,7 @@ def test_the_shape_of_values_is_not_judged_for_tests_that_take_it_otherwise(
     given = ["rank", str(tmp_path / "x.csv"), "--labels", labels, "--method", "f-test"]
     done = run_here([*given, *words], capfd)
     assert done.code == 0, done.err
-    assert ("--accept class-tests" in done.err) != quiet
+    assert ("[class-tests]" in done.err) != quiet
 
 
 def test_weighted_counts_are_not_judged(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -199,7 +199,7 @@ def test_weighted_counts_are_not_judged(tmp_path: Path, capfd: pytest.CaptureFix
     for words, told in ((("--transform", "log2cpm"), True), (("--voom",), False)):
         done = run_here([*given, *words], capfd)
         assert done.code == 0, done.err
-        assert ("--accept class-tests" in done.err) == told
+        assert ("[class-tests]" in done.err) == told
 
 
 def test_filled_values_and_coarse_permutations_of_a_test_are_told_of(
@@ -338,7 +338,7 @@ def told_of(name: str, words: list[str], capfd: pytest.CaptureFixture[str]) -> s
     """Return the warning of this name; empty where there is none."""
     done = run_here(words, capfd)
     assert done.code == 0, done.err
-    lines = [line for line in done.err.splitlines() if f"--accept {name}," in line]
+    lines = [line for line in done.err.splitlines() if f"[{name}]" in line]
     return lines[0] if lines else ""
 
 

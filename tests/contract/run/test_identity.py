@@ -69,7 +69,7 @@ def test_graphs_of_the_tested_matrix_are_known_as_such(
     method = "--method spec --ranking phi1 --similarity-file S.npz --pvalues moments"
     said = did(f"rank {ranked} {method} --out out", capfd)
     record = json.loads(Path("out/run.json").read_text())
-    assert ("--accept tested-graph" in said) == (told == "warned")
+    assert ("[tested-graph]" in said) == (told == "warned")
     assert ("if the sample graph of S.npz" in said) == (told == "if")
     assert record["graph"]["of_tested_features"] == (told == "warned")
 

@@ -1,4 +1,4 @@
-"""Columns of numbers that are no samples are refused by name and scale, and told by scale."""
+"""Columns of numbers that are no samples are told of by name and scale."""
 
 from __future__ import annotations
 
@@ -95,12 +95,12 @@ def test_length_among_counts_is_an_annotation(tmp_path: Path, here: Here) -> Non
     assert list(found["Length"]) == list(table["Length"].loc[found.index])
 
 
-def test_length_among_rows_that_are_samples_is_refused(tmp_path: Path, here: Here) -> None:
+def test_length_among_rows_that_are_samples_is_told_of(tmp_path: Path, here: Here) -> None:
     done = here("rank", *write(feature_counts(), tmp_path, "csv+"), "--method", "variance")
-    assert done.code == 3
-    assert not done.out
-    assert "Length" in done.err
-    assert "--accept columns" in done.err
+    assert done.code == 0
+    assert "Length (by the name) seems to be no sample; all are taken as samples" in done.err
+    assert "remove from the table what is no sample" in done.err
+    assert "[columns]" in done.err
 
 
 @pytest.mark.parametrize(
@@ -142,16 +142,17 @@ def test_other_columns_of_tables(
 
 
 def test_in_python() -> None:
-    with pytest.raises(InputError, match="Length"):
+    with pytest.warns(sfs.SfsWarning, match="Length .by the name. seems to be no sample"):
         sfs.rank(feature_counts(), rows="features", method="variance")
+    with pytest.raises(InputError, match="logFC"):
+        sfs.rank(results(), rows="features", method="variance")
 
 
-def test_evaluate_refuses_and_accepts_them(
-    tmp_path: Path, here: Here, rng: np.random.Generator
-) -> None:
+def test_evaluate_tells_of_them(tmp_path: Path, here: Here, rng: np.random.Generator) -> None:
     given = write(counts().assign(Start=rng.integers(200, 12_000, 400)), tmp_path, "csv")
-    assert here("evaluate", *given).code == 3
-    assert here("evaluate", *given, "--accept", "columns").code == 0
+    done = here("evaluate", *given)
+    assert done.code == 0
+    assert "Start (by the name, and it is nowhere zero" in done.err
 
 
 @pytest.mark.parametrize("verb", [["inspect"], ["convert"]])
@@ -257,7 +258,7 @@ def test_rows_that_count_reads_without_a_gene(tmp_path: Path, here: Here) -> Non
     done = here("rank", *given)
     assert done.code == 0
     assert "__no_feature" in done.err
-    assert "--accept columns" in done.err
+    assert "[columns]" in done.err
 
 
 def test_values_of_any_size_are_looked_at_without_a_warning(

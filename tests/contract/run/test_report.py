@@ -271,10 +271,11 @@ def test_what_is_no_ranking_of_ours_is_refused(ranked, capfd):
     refused(["joined"], "sfs rank")
     refused(["rnk"], "rnk")
     refused(["nothing"], "nothing")
-    shutil.copy("results/ranking.tsv", "alone.ranking.tsv")
-    refused(["alone.ranking.tsv"], "alone.run.json", "missing")
-    Path("alone.run.json").write_text("{")
-    refused(["alone.ranking.tsv"], "alone.run.json", "cannot be read")
+    Path("alone").mkdir()
+    shutil.copy("results/ranking.tsv", "alone/ranking.tsv")
+    refused(["alone/ranking.tsv"], "alone/run.json", "missing")
+    Path("alone/run.json").write_text("{")
+    refused(["alone/ranking.tsv"], "alone/run.json", "cannot be read")
     table = ranked / "ranking.tsv"
     table.write_text(table.read_text().replace("\tok\t", "\tok \t", 1))
     refused(["results"], "not the one")
@@ -349,8 +350,7 @@ def test_what_to_cite_is_the_test_that_was_made(options, method, cited, tmp_path
     labels = "".join(f"{s}\t{'ab'[i % 2]}\n" for i, s in enumerate(SAMPLES[:12]))
     labels = f"sample\tthe/class\n{labels}"
     asked = ("--labels", text(tmp_path, labels, "labels.tsv"), "--method", "t-test", *options)
-    quiet = ("--accept", "raw-values") if "--voom" not in options else ()
-    sfs("rank", tmp_path / "x.csv", *asked, *quiet, "--out", tmp_path / "out")
+    sfs("rank", tmp_path / "x.csv", *asked, "--out", tmp_path / "out")
     page = (tmp_path / "out" / "report.html").read_text()
     assert f"<title>x.csv: b against a ({method})</title>" in page
     assert f"<strong>Cite:</strong> {cited}" in page
@@ -404,7 +404,7 @@ def test_sentences_about_groups_agree_with_the_picture(name, tmp_path):
     X = rng.normal(size=(600, 60))
     X[:150] += away * rng.normal(size=(150, count))[:, np.arange(60) % count]
     text(tmp_path, table_text(X.round(3), [f"g{i}" for i in range(600)], SAMPLES), "x.csv")
-    asked = ("--method", "spec", "--similarity", graph, "--accept", "graph")
+    asked = ("--method", "spec", "--similarity", graph)
     sfs("rank", tmp_path / "x.csv", *asked, "--out", tmp_path / "out")
     page = (tmp_path / "out" / "report.html").read_text()
     assert words in page

@@ -17,7 +17,7 @@ from tests.making import annotated, names
 from tests.running import run_here
 
 SIDE, M = 9, 60
-MOMENTS = ("--pvalues", "moments", "--accept", "raw-values,ties")
+MOMENTS = ("--pvalues", "moments")
 SPATIAL = ("--coordinates", "obsm:spatial", *MOMENTS)
 FEW = ("--scales", "1,2.5,linear", "--scale-pvalues")
 
@@ -201,13 +201,13 @@ def test_options_that_do_not_go_together_are_refused(case, tissue, tmp_path, cap
 
 @pytest.mark.parametrize("words", [("--neighbors", "4"), ("--method", "laplacian")])
 def test_a_graph_or_method_that_is_asked_for_has_no_scales(words, tissue, tmp_path):
-    out = rank_to(tmp_path / "o", tissue, *SPATIAL, *words, "--accept", "graph")
+    out = rank_to(tmp_path / "o", tissue, *SPATIAL, *words)
     assert not facts(out).get("scales")
     assert "scale" not in read(out)
 
 
 def test_select_does_not_rank_again_on_one_scale(tissue, tmp_path, capfd):
-    labels = ("--labels", "obs:slide", "--accept", "labels")
+    labels = ("--labels", "obs:slide")
     out = rank_to(tmp_path / "o", tissue, *SPATIAL, *labels)
     done = run_here(["select", str(out), "--cv"], capfd)
     assert done.code == 2
@@ -216,6 +216,6 @@ def test_select_does_not_rank_again_on_one_scale(tissue, tmp_path, capfd):
 
 def test_scales_are_numbers_in_python():
     adata = annotated(counts(), obsm={"spatial": grid()})
-    asked = {"coordinates": "obsm:spatial", "pvalues": "moments", "accept": ("raw-values", "ties")}
+    asked = {"coordinates": "obsm:spatial", "pvalues": "moments"}
     made = rank_in_python(adata, scales=(1, np.float64(2.5), "linear"), **asked)
     assert made.facts["scales"]["widths"] == ["1", "2.5", "linear"]

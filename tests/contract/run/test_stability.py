@@ -329,7 +329,7 @@ def test_a_list_that_no_sample_changes_is_stable(tmp_path):
     assert facts["stability"] == pytest.approx(1)
     assert [row["features"] for row in facts["stable"]] == [10, 10, 10]
     assert (result.ranking.extra["frequency"][:10] == 1).all()
-    assert not any("--accept unstable" in text for text in result.warnings)
+    assert not any("[unstable]" in text for text in result.warnings)
     assert "of the first 10 features, 10 are selected in at least 75% of 20" in facts["summary"]
 
 
@@ -338,7 +338,7 @@ def test_noise_is_told(tmp_path):
     config = RankConfig(str(tmp_path / "x.csv"), "variance", stability=20)
     result = rank(config, quiet())
     assert result.facts["stability"]["stability"] < 0.4
-    (told,) = [text for text in result.warnings if "--accept unstable" in text]
+    (told,) = [text for text in result.warnings if "[unstable]" in text]
     assert "0.75" in told
 
 

@@ -54,6 +54,14 @@ class Module:
         lines = [line.removeprefix("    ") for line in text.split("\n")]
         return fill("\n".join(lines), known).replace("\\\\", "\\").replace("\\$", "$")
 
+    def named(self, files: Mapping[str, Sequence[Path]]) -> dict[str, str]:
+        """Return what the script has in place of its input files: their paths in the task."""
+        places = dict(STAGED.findall(self.text))
+        return {
+            key: " ".join(str(Path(places[key], path.name)) for path in paths)
+            for key, paths in files.items()
+        }
+
     def stage(self, folder: Path, files: Mapping[str, Sequence[Path]]) -> None:
         """Link input files into the folder of a task, where the module wants them."""
         wanted = dict(STAGED.findall(self.block("input")))
@@ -84,7 +92,7 @@ def run_task(
     module.stage(folder, files)
     known = {"task.process": f"SFS_{name.upper()}", "task.cpus": "1", "memory": "--memory 500M"}
     known |= {"args": "", "meta.id": "plain"} | values
-    known |= {key: " ".join(path.name for path in paths) for key, paths in files.items()}
+    known |= module.named(files)
     command = ["bash", "-ue", "-c", module.command(known, label)]
     done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

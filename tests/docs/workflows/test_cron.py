@@ -50,6 +50,7 @@ def test_bad_input_is_mailed(study):
     assert code == 3
     assert "expression.csv" in said
     assert "bad input (exit code 3)" in said
+    assert "expression.csv" in (study / "ranked.log").read_text()
 
 
 def test_night_that_is_still_busy_is_left_alone(study):
@@ -84,7 +85,7 @@ exit 4
 @pytest.mark.parametrize(
     ("record", "said", "forces"),
     [
-        ('{"fingerprint": "0"}', "holds the result of another run", True),
+        ('{"versions": {"sfs": "0.1.0"}}', "holds the result of another run", True),
         ('{"name": "of another program"}', "holds the result of another run", False),
         (None, "holds the result of another run", False),
     ],

@@ -34,7 +34,7 @@ def env(tmp_path: Path) -> dict[str, str]:
 
 
 def ranking(folder: Path) -> bytes:
-    return (folder / "plain.ranking.tsv").read_bytes()
+    return (folder / "plain" / "ranking.tsv").read_bytes()
 
 
 def test_script_of_rank_finds_its_files(tmp_path, env):

@@ -85,7 +85,7 @@ def test_against_a_loop():
 
 def refused(features, ids, *, pairs=None):
     with pytest.raises(InputError) as caught:
-        check_found(FeatureIndex(features, pairs).find(ids), "go", "go.gmt", False)
+        check_found(FeatureIndex(features, pairs).find(ids), "go", "go.gmt")
     return caught.value
 
 
@@ -94,17 +94,17 @@ GENES = [f"GENE{i}" for i in range(40)]
 
 def test_a_part_of_the_features_is_enough_too():
     matched = FeatureIndex(GENES).find([*GENES[:4], *(f"x{i}" for i in range(900))])
-    assert check_found(matched, "go", "f", False) is None
+    assert check_found(matched, "go", "f") is None
 
 
 def test_a_change_that_finds_many_more_is_told():
     ids = [*GENES[:12], *(name.lower() for name in GENES[12:])]
-    said = check_found(FeatureIndex(GENES).find(ids), "go", "f", False)
+    said = check_found(FeatureIndex(GENES).find(ids), "go", "f")
     assert said is not None
     assert "12 of 40 ids" in said
     assert "40 would be found if upper and lower case" in said
     few = FeatureIndex(GENES).find([*GENES[:5], "gene6", "gene7", "x1", "x2", "x3"])
-    assert check_found(few, "go", "f", False) is None
+    assert check_found(few, "go", "f") is None
 
 
 def test_ids_of_a_species_match_with_it_and_without():
@@ -116,17 +116,24 @@ def test_ids_of_a_species_match_with_it_and_without():
     assert (found.feature.tolist(), found.mapped) == ([0, 1], 2)
 
 
-def test_too_few_ids_are_refused_with_examples_of_both_sides():
-    error = refused(GENES, ["x1", "GENE1", *(f"x{i}" for i in range(2, 11))])
-    assert error.what == "source go: 1 of 11 ids found among the features"
-    assert error.where == (
+def test_few_ids_are_told_of_and_none_is_refused_with_examples_of_both_sides():
+    strangers = [f"x{i}" for i in range(1, 11)]
+    examples = (
         "go.gmt: ids not found are x1, x2, x3 and 7 more; features are GENE0, GENE1, GENE2 and "
         "37 more"
     )
+    matched = FeatureIndex(GENES).find(["x1", "GENE1", *strangers[1:]])
+    assert check_found(matched, "go", "go.gmt") == (
+        f"source go: 1 of 11 ids found among the features ({examples}): give a table of both ids "
+        "with --id-map"
+    )
+    error = refused(GENES, strangers)
+    assert error.what == "source go: none of 10 ids found among the features"
+    assert error.where == examples
     assert "--id-map" in error.hint
 
 
-def test_too_few_ids_with_a_map():
+def test_no_ids_with_a_map():
     error = refused(PROBES, [f"q{i}" for i in range(30)], pairs=MAP)
     assert error.what.endswith(", with the map")
     assert error.hint == "the map must pair these ids with features of the matrix"

@@ -61,7 +61,6 @@ def test_a_row_is_named_by_folder_and_method(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert row_name(Path("results/a"), "SPEC") == "results | a | SPEC"
     assert row_name(tmp_path / "results" / "a", "SPEC") == "results | a | SPEC"
-    assert row_name(Path("results"), "SPEC", prefix="study") == "study | SPEC"
     assert row_name(Path("a"), "SPEC", home=tmp_path.parent) == f"{tmp_path.name} | a | SPEC"
     elsewhere = row_name(Path("/data/results"), "SPEC")
     assert elsewhere == "data | results | SPEC"

@@ -60,7 +60,7 @@ workflow RANKINGS {
             multiqc
                 .map { _meta, json -> json }
                 .mix(versions)
-                .collect(sort: { path -> path.name })
+                .collect(sort: { path -> "${path.parent.name}/${path.name}" })
                 .map { files -> [[id: 'multiqc'], files, multiqc_config] }
         )
         page = MULTIQC.out.report

@@ -85,7 +85,7 @@ def read_config(path):
 configs = {name: read_config(path) for name, path in jobs["config"].items()}
 
 # the workflow gives these itself, or has no rule for the files that they make
-OWN = {"out", "prefix", "write-h5ad", "weights-out", "top", "json"}
+OWN = {"out", "write-h5ad", "weights-out", "top", "json"}
 # and where what it gives is said
 KEYS = {
     "threads": "threads of config.yaml (--config threads=N), or --set-threads RULE=N of Snakemake",
@@ -104,7 +104,7 @@ def not_supported(job):
             given[option] = value if equals else after
     # out and top of a configuration have no effect here
     asked = {word[2:].partition("=")[0] for word in words if word.startswith("--")}
-    found = sorted((OWN | {"force", *KEYS}) & asked | {"prefix"} & set(given))
+    found = sorted((OWN | {"force", *KEYS}) & asked)
     return [*found, *(["format"] if given.get("format", "tsv") != "tsv" else [])]
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 from snakemake.shell import shell
 
 ranking = Path(snakemake.output.ranking)  # noqa: F821
-prefix, found, _ = ranking.name.rpartition("ranking.")
-if not found:
-    raise ValueError(f"output ranking: {ranking} has to be named ranking.tsv or NAME.ranking.tsv")
-prefix = f"--prefix {shlex.quote(prefix[:-1])}" if prefix else ""
+if not ranking.name.startswith("ranking."):
+    raise ValueError(
+        f"output ranking: {ranking} has to be named ranking.tsv, in a folder of its own"
+    )
 # M of sfs is a MiB, which is more than a MB
 memory = snakemake.resources.get("mem_mib")  # noqa: F821
 memory = f"--memory {memory}M" if memory else ""
@@ -19,7 +19,7 @@ try:
 except ValueError:
     raise ValueError(f"a quote in extra is not closed: {extra}") from None
 given = {word.partition("=")[0] for word in words}
-if own := sorted(given & {"--out", "--prefix", "--force", "--threads", "--memory"}):
+if own := sorted(given & {"--out", "--force", "--threads", "--memory"}):
     raise ValueError(
         f"extra has {', '.join(own)}, which the wrapper gives: output ranking says where, and "
         "threads and resources mem_mb of the rule how many and how much"
@@ -29,5 +29,5 @@ log = f"> {shlex.quote(str(snakemake.log))} 2>&1" if snakemake.log else ""  # no
 
 shell(
     "sfs rank {snakemake.input.matrix:q} {words:q} {memory} --threads {snakemake.threads}"
-    " --out {ranking.parent:q} {prefix} --force {log}"
+    " --out {ranking.parent:q} --force {log}"
 )

@@ -6,7 +6,7 @@ process MULTIQC {
     container "${workflow.containerEngine in ['singularity', 'apptainer'] ? 'https://community-cr-prod.seqera.io/docker/registry/v2/blobs/sha256/c8/c8e346f4f6080eadf1253505e6ff09ef004454fc18e8d672006fd7b222cc412e/data' : 'community.wave.seqera.io/library/multiqc:1.35--c17fb751507e9dfc'}"
 
     input:
-    tuple val(meta), path(files, stageAs: 'in/*'), path(config)
+    tuple val(meta), path(files, stageAs: 'in/?/*'), path(config)
 
     output:
     tuple val(meta), path("${prefix}_report.html"), emit: report

@@ -72,7 +72,7 @@ def optionsOf(text, command, known, place) {
             return
         }
         def name = word.startsWith('--') ? word.tokenize('=')[0] : word
-        if (name in ['--memory', '--threads', '--shards', '--out', '--prefix', '--force', '--matrix', '--list', '--log-file', '--scratch', '--json', '--weights-out', '--write-h5ad', '--write-matrix', '--figures', '--figure-format', '--dry-run', '--resume', '--time-limit', '--executor']) {
+        if (name in ['--memory', '--threads', '--shards', '--out', '--force', '--matrix', '--list', '--scratch', '--json', '--weights-out', '--write-h5ad', '--write-matrix', '--figures', '--figure-format', '--dry-run', '--resume', '--executor']) {
             error("${place}: the pipeline gives ${name}, or hands on no such file: memory and cpus of the process, --shards and --outdir of the pipeline, and the name of the row say what it is")
         }
         if (!known.containsKey(name)) {
@@ -151,6 +151,9 @@ def jobsOf(sheet, known) {
         def bases = [matrix.name] + files.collect { path -> path.name }
         if (bases.toUnique().size() < bases.size()) {
             error("${place}: two files have the same base name, and tasks see all of them in one folder: ${bases.join(', ')}")
+        }
+        if (row.name in bases) {
+            error("${place}: ${row.name} is the name of a file, and of the folder of the results in its task")
         }
         jobs << [meta, matrix, files]
     }

@@ -6,14 +6,14 @@ process SFS_EVALUATE {
     container "docker.io/biocontainers/sfs-cli:1.0.0"
 
     input:
-    tuple val(meta), path(ranking), path(record), path(matrix), path(files)
+    tuple val(meta), path(ranking, stageAs: 'ranked/*'), path(record, stageAs: 'ranked/*'), path(matrix), path(files)
 
     output:
-    tuple val(meta), path("${prefix}.evaluation.tsv"), emit: evaluation
-    tuple val(meta), path("${prefix}.folds.tsv"), emit: folds, optional: true
-    tuple val(meta), path("${prefix}.verdicts.tsv"), emit: verdicts, optional: true
-    tuple val(meta), path("${prefix}.enrichment.tsv"), emit: enrichment, optional: true
-    tuple val(meta), path("${prefix}.run.json"), emit: record
+    tuple val(meta), path("${prefix}/evaluation.tsv"), emit: evaluation
+    tuple val(meta), path("${prefix}/folds.tsv"), emit: folds, optional: true
+    tuple val(meta), path("${prefix}/verdicts.tsv"), emit: verdicts, optional: true
+    tuple val(meta), path("${prefix}/enrichment.tsv"), emit: enrichment, optional: true
+    tuple val(meta), path("${prefix}/run.json"), emit: record
     tuple val("${task.process}"), val('sfs'), eval("sfs --version | sed 's/.* //'"), topic: versions, emit: versions_sfs
 
     when:
@@ -33,13 +33,13 @@ process SFS_EVALUATE {
         ${args} \\
         ${memory} \\
         --threads ${task.cpus} \\
-        --out . \\
-        --prefix '${prefix}'
+        --out '${prefix}'
     """
 
     stub:
     prefix = task.ext.prefix ?: "${meta.id}_evaluated"
     """
-    touch '${prefix}'.{evaluation.tsv,run.json}
+    mkdir '${prefix}'
+    touch '${prefix}'/{evaluation.tsv,run.json}
     """
 }

@@ -9,10 +9,10 @@ process SFS_RANK {
     tuple val(meta), path(matrix), path(files)
 
     output:
-    tuple val(meta), path("${prefix}.ranking.*"), emit: ranking
-    tuple val(meta), path("${prefix}.report.html"), emit: report
-    tuple val(meta), path("${prefix}.run.json"), emit: record
-    tuple val(meta), path("${prefix}.sfs*_mqc.json"), emit: multiqc
+    tuple val(meta), path("${prefix}/ranking.*"), emit: ranking
+    tuple val(meta), path("${prefix}/report.html"), emit: report
+    tuple val(meta), path("${prefix}/run.json"), emit: record
+    tuple val(meta), path("${prefix}/sfs*_mqc.json"), emit: multiqc
     tuple val("${task.process}"), val('sfs'), eval("sfs --version | sed 's/.* //'"), topic: versions, emit: versions_sfs
 
     when:
@@ -31,8 +31,7 @@ process SFS_RANK {
         ${args} \\
         ${memory} \\
         --threads ${task.cpus} \\
-        --out . \\
-        --prefix '${prefix}'
+        --out '${prefix}'
     """
 
     stub:
@@ -41,6 +40,7 @@ process SFS_RANK {
     def format = asked ? asked[0][1] : 'tsv'
     prefix = task.ext.prefix ?: "${meta.id}"
     """
-    touch '${prefix}'.{ranking.${format},report.html,run.json,sfs_mqc.json,sfs_general_mqc.json}
+    mkdir '${prefix}'
+    touch '${prefix}'/{ranking.${format},report.html,run.json,sfs_mqc.json,sfs_general_mqc.json}
     """
 }

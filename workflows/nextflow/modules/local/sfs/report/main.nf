@@ -9,7 +9,7 @@ process SFS_REPORT {
     tuple val(meta), path(ranking), path(record), path(matrix), path(files)
 
     output:
-    tuple val(meta), path("${prefix}.report.html"), emit: report
+    tuple val(meta), path("${prefix}/report.html"), emit: report
     tuple val("${task.process}"), val('sfs'), eval("sfs --version | sed 's/.* //'"), topic: versions, emit: versions_sfs
 
     when:
@@ -30,12 +30,13 @@ process SFS_REPORT {
         ${args} \\
         ${memory} \\
         --threads ${task.cpus} \\
-        --out '${prefix}.report.html'
+        --out '${prefix}/report.html'
     """
 
     stub:
     prefix = task.ext.prefix ?: "${meta.id}"
     """
-    touch '${prefix}.report.html'
+    mkdir '${prefix}'
+    touch '${prefix}/report.html'
     """
 }

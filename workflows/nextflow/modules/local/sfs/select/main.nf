@@ -6,13 +6,13 @@ process SFS_SELECT {
     container "docker.io/biocontainers/sfs-cli:1.0.0"
 
     input:
-    tuple val(meta), path(ranking), path(record), path(matrix), path(files)
+    tuple val(meta), path(ranking, stageAs: 'ranked/*'), path(record, stageAs: 'ranked/*'), path(matrix), path(files)
 
     output:
-    tuple val(meta), path("${prefix}.selected.txt"), emit: selected
-    tuple val(meta), path("${prefix}.selected.tsv"), emit: rows
-    tuple val(meta), path("${prefix}.curve.tsv"), emit: curve, optional: true
-    tuple val(meta), path("${prefix}.run.json"), emit: record
+    tuple val(meta), path("${prefix}/selected.txt"), emit: selected
+    tuple val(meta), path("${prefix}/selected.tsv"), emit: rows
+    tuple val(meta), path("${prefix}/curve.tsv"), emit: curve, optional: true
+    tuple val(meta), path("${prefix}/run.json"), emit: record
     tuple val("${task.process}"), val('sfs'), eval("sfs --version | sed 's/.* //'"), topic: versions, emit: versions_sfs
 
     when:
@@ -35,13 +35,13 @@ process SFS_SELECT {
         ${args} \\
         ${memory} \\
         --threads ${task.cpus} \\
-        --out . \\
-        --prefix '${prefix}'
+        --out '${prefix}'
     """
 
     stub:
     prefix = task.ext.prefix ?: "${meta.id}_selected"
     """
-    touch '${prefix}'.{selected.txt,selected.tsv,run.json}
+    mkdir '${prefix}'
+    touch '${prefix}'/{selected.txt,selected.tsv,run.json}
     """
 }

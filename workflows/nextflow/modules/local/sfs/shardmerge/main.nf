@@ -9,10 +9,10 @@ process SFS_SHARDMERGE {
     tuple val(meta), path(plan), path(parts, stageAs: 'made/*'), path(matrix), path(files)
 
     output:
-    tuple val(meta), path("${prefix}.ranking.*"), emit: ranking
-    tuple val(meta), path("${prefix}.report.html"), emit: report
-    tuple val(meta), path("${prefix}.run.json"), emit: record
-    tuple val(meta), path("${prefix}.sfs*_mqc.json"), emit: multiqc
+    tuple val(meta), path("${prefix}/ranking.*"), emit: ranking
+    tuple val(meta), path("${prefix}/report.html"), emit: report
+    tuple val(meta), path("${prefix}/run.json"), emit: record
+    tuple val(meta), path("${prefix}/sfs*_mqc.json"), emit: multiqc
     tuple val("${task.process}"), val('sfs'), eval("sfs --version | sed 's/.* //'"), topic: versions, emit: versions_sfs
 
     when:
@@ -37,14 +37,14 @@ process SFS_SHARDMERGE {
         ${args} \\
         ${memory} \\
         --threads ${task.cpus} \\
-        --out . \\
-        --prefix '${prefix}'
+        --out '${prefix}'
     """
 
     stub:
     prefix = task.ext.prefix ?: "${meta.id}"
     """
     format=\$(sed -n 's/.*"format": "\\([a-z]*\\)".*/\\1/p' "${plan}/plan.json")
-    touch '${prefix}'.{ranking.\${format:-tsv},report.html,run.json,sfs_mqc.json,sfs_general_mqc.json}
+    mkdir '${prefix}'
+    touch '${prefix}'/{ranking.\${format:-tsv},report.html,run.json,sfs_mqc.json,sfs_general_mqc.json}
     """
 }
