@@ -16,10 +16,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 
 from sfs_cli.compute.matrix import pointers
-from sfs_cli.errors import InputError
 from sfs_cli.io.files.scratch import made
-from sfs_cli.store.disk import DATA, FAULTY_SCRATCH, INDICES, INDPTR, VALUES
-from sfs_cli.store.matrix import rises_in_bounds
+from sfs_cli.store.disk import DATA, INDICES, INDPTR, VALUES
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -219,12 +217,6 @@ class SparseSampleRows(Sink["csr_array"]):
                 end = int(np.searchsorted(self._ends, self._ends[lo] + room, side="right")) - 1
                 hi = max(lo + 1, end)
                 block = _stacked([panel.read(lo, hi) for panel in self._panels], axis=1)
-                if not rises_in_bounds(block.indices, np.diff(block.indptr), block.shape[1]):
-                    raise InputError(
-                        "the files of the transposition are damaged",
-                        where=str(self.folder),
-                        hint=FAULTY_SCRATCH,
-                    )
                 counts.append(append(block))
                 lo = hi
         write_indptr(self.folder, counts)
