@@ -229,10 +229,9 @@ def ranking_config(config: SelectConfig, result: Result) -> RankConfig:
         # only the values are read, and none is compared by a score
         return RankConfig(config.matrix, method="variance", missing="mean", **resources)
     asked = dict(load(provenance.record_beside(result.path)).options)
-    changes = dict(resources)
     if config.matrix is not None:
-        changes |= {"matrix": config.matrix, "files": ()}
-    made = to_rank_again(config, RankConfig(**asked | changes), record, where)
+        resources |= {"matrix": config.matrix, "files": ()}
+    made = to_rank_again(config, RankConfig(**asked | resources), record, where)
     check_unchanged(made, result, config.given("matrix", "labels"))
     if config.ranks:
         check_ranking(result.path, record, "rank again, or choose by --top, --fdr or --stable")
