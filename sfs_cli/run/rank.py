@@ -35,6 +35,7 @@ from sfs_cli.methods.base import Solution, Status
 from sfs_cli.options import RankConfig
 from sfs_cli.options.files import resolved
 from sfs_cli.options.paths import check_suffix
+from sfs_cli.options.replaced import refuse_recorded
 from sfs_cli.provenance import (
     InputFile,
     LabelFacts,
@@ -47,6 +48,7 @@ from sfs_cli.ranking.table import Picked, Ranking, rank_features
 from sfs_cli.report.model import Pictures
 from sfs_cli.run import guards
 from sfs_cli.run.checkpoints import NO_CHECKPOINTS, RunCheckpoints, checkpoints_beside
+from sfs_cli.run.config import input_files
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.outputs import (
     Beside,
@@ -88,6 +90,8 @@ def run(
     """
     check_outputs(config)
     copies = copies_of(config)
+    for each in copies:
+        refuse_recorded(each.option, each.path, input_files(config))
 
     def keep(lock: Lock, fingerprint: str) -> AbstractContextManager[RunCheckpoints]:
         if checkpoints is not None:

@@ -37,13 +37,14 @@ from sfs_cli.options.evaluate import CURVE_LENGTHS
 from sfs_cli.options.fields import flag
 from sfs_cli.options.files import load
 from sfs_cli.options.guards import GUARDS
+from sfs_cli.options.replaced import refuse_recorded
 from sfs_cli.options.select import RULES, SelectConfig
 from sfs_cli.provenance import InputFile
 from sfs_cli.ranking.table import Picked, Ranking
 from sfs_cli.report.multiqc import SELECTED
 from sfs_cli.run import outputs
 from sfs_cli.run.checkpoints import NO_CHECKPOINTS, RunCheckpoints
-from sfs_cli.run.config import split_sets
+from sfs_cli.run.config import input_files, split_sets
 from sfs_cli.run.folds import (
     FoldRankings,
     class_sizes,
@@ -97,6 +98,7 @@ def run(config: SelectConfig, messages: Messages, *, as_json: bool = False) -> b
             whole = Path(ranking.matrix).is_dir()  # it is written in the same format
             copy = outputs.Beside("write_matrix", Path(config.write_matrix), whole)
             check_target(ranking, copy.path)
+            refuse_recorded(copy.option, copy.path, input_files(ranking))
     if config.out is not None and result.record is not None:
         own = Path(config.out) / provenance.NAME
         if own.exists() and own.samefile(provenance.record_beside(result.path)):
