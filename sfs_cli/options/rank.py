@@ -68,12 +68,8 @@ MAX_DIGITS = 17
 """So many significant digits tell every two numbers of float64 apart."""
 
 _WRITING = ("rank", "shard merge")
-_TABLES = {
-    "evaluate": "evaluation.tsv",
-    "compare": "curves.tsv",
-    "select": "selected.tsv",
-}
-"""Those that write other tables than a ranking, and such a table."""
+_TABLES = ("evaluate", "compare", "select")
+"""Those that write other tables than a ranking."""
 _SHARDS = ("shard run", "shard merge")
 
 _input = partial(option, section="Input", verbs=ON_MATRIX)

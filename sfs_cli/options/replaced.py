@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 from sfs_cli.errors import ConflictError, UsageError
+from sfs_cli.options.fields import flag
 from sfs_cli.options.paths import (
     FILLS,
     OPENS,
@@ -57,6 +59,18 @@ def refuse_replaced(paths: Sequence[NamedPath], *, force: bool = True) -> None:
                 f"{one.label} {one.path} and {other.label} {other.path} would replace each other",
                 hint="give one of them another name",
                 option=(one.option, other.option),
+            )
+
+
+def refuse_recorded(option: str, target: Path, inputs: Iterable[tuple[str, Path, Any]]) -> None:
+    """Refuse an output that is one of the files which a record, or a plan of shards, names."""
+    for role, path, _ in inputs:
+        if _same(target, path):
+            raise ConflictError(
+                f"{flag(option)} {target} would replace an input",
+                where=f"{role} {path}",
+                hint=f"give another {flag(option)}; --force does not replace an input either",
+                option=option,
             )
 
 

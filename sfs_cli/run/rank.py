@@ -33,6 +33,7 @@ from sfs_cli.methods.base import Solution, Status
 from sfs_cli.options import RankConfig
 from sfs_cli.options.files import resolved
 from sfs_cli.options.paths import check_suffix
+from sfs_cli.options.replaced import refuse_recorded
 from sfs_cli.provenance import (
     InputFile,
     LabelFacts,
@@ -44,6 +45,7 @@ from sfs_cli.provenance import (
 from sfs_cli.ranking.table import Picked, Ranking, rank_features
 from sfs_cli.report.model import Pictures
 from sfs_cli.run import guards
+from sfs_cli.run.config import input_files
 from sfs_cli.run.load import Run, Shared, loaded
 from sfs_cli.run.outputs import (
     Beside,
@@ -85,6 +87,8 @@ def run(
     """
     check_outputs(config)
     copies = copies_of(config)
+    for each in copies:
+        refuse_recorded(each.option, each.path, input_files(config))
 
     def make() -> Made:
         if config.write_h5ad is not None:

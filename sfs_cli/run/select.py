@@ -37,12 +37,13 @@ from sfs_cli.options.evaluate import CURVE_LENGTHS
 from sfs_cli.options.fields import flag
 from sfs_cli.options.files import load
 from sfs_cli.options.guards import GUARDS
+from sfs_cli.options.replaced import refuse_recorded
 from sfs_cli.options.select import RULES, SelectConfig
 from sfs_cli.provenance import InputFile
 from sfs_cli.ranking.table import Picked, Ranking
 from sfs_cli.report.multiqc import SELECTED
 from sfs_cli.run import outputs
-from sfs_cli.run.config import split_sets
+from sfs_cli.run.config import input_files, split_sets
 from sfs_cli.run.folds import (
     FoldRankings,
     class_sizes,
@@ -96,6 +97,7 @@ def run(config: SelectConfig, messages: Messages, *, as_json: bool = False) -> b
             whole = Path(ranking.matrix).is_dir()  # it is written in the same format
             copy = outputs.Beside("write_matrix", Path(config.write_matrix), whole)
             check_target(ranking, copy.path)
+            refuse_recorded(copy.option, copy.path, input_files(ranking))
     if config.out is not None and result.record is not None:
         own = Path(config.out) / provenance.NAME
         if own.exists() and own.samefile(provenance.record_beside(result.path)):
@@ -228,10 +230,9 @@ def ranking_config(config: SelectConfig, result: Result) -> RankConfig:
         # only the values are read, and none is compared by a score
         return RankConfig(config.matrix, method="variance", missing="mean", **resources)
     asked = dict(load(provenance.record_beside(result.path)).options)
-    changes = dict(resources)
     if config.matrix is not None:
-        changes |= {"matrix": config.matrix, "files": ()}
-    made = to_rank_again(config, RankConfig(**asked | changes), record, where)
+        resources |= {"matrix": config.matrix, "files": ()}
+    made = to_rank_again(config, RankConfig(**asked | resources), record, where)
     check_unchanged(made, result, config.given("matrix", "labels"))
     if config.ranks:
         check_ranking(result.path, record, "rank again, or choose by --top, --fdr or --stable")

@@ -83,3 +83,15 @@ def test_output_beside_the_inputs_is_allowed(tmp_path, capfd):
     words = ["rank", good(tmp_path), "--method", "variance", "--out", str(tmp_path)]
     assert run_here(words, capfd).code == 0
     assert "up to date" in run_here(words, capfd).err
+
+
+def test_the_matrix_of_a_plan_is_not_replaced(inputs, monkeypatch, capfd):
+    monkeypatch.chdir(inputs)
+    words = ["shard", "init", "plan", "x.h5ad", "--method", "variance", "--shards", "1"]
+    assert run_here(words, capfd).code == 0
+    before = (inputs / "x.h5ad").read_bytes()
+    words = ["shard", "merge", "plan", "--finish", "--out", "merged", "--write-h5ad", "x.h5ad"]
+    done = run_here([*words, "--force"], capfd)
+    assert done.code == USAGE
+    assert "x.h5ad would replace an input" in done.err
+    assert (inputs / "x.h5ad").read_bytes() == before

@@ -39,7 +39,7 @@ def make_store(path: Path, n: int, m: int, dtype: str = "float32") -> None:
         for block in blocks(n, m):
             file.write(np.ascontiguousarray(block, dtype).data)
     ids = Ids([f"f{i:07d}" for i in range(m)], [f"s{i:06d}" for i in range(n)])
-    write_store_files(path, ids, np.dtype(dtype), {})
+    write_store_files(path, ids, np.dtype(dtype), source={})
 
 
 def main() -> None:

@@ -70,7 +70,7 @@ def test_weighted_counts_are_told_of(
         assert done.code == 0, done.err
         p = pd.read_csv(out / "ranking.tsv", sep="\t").p_value
         assert (float((p <= 1e-3).mean()) <= 2e-3) == holds
-        assert ("--accept depth" in done.err) != holds
+        assert ("[depth]" in done.err) != holds
         assert ("give --min-count 10" in " ".join(done.err.split())) != holds
 
 

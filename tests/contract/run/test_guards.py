@@ -434,6 +434,6 @@ def test_ranks_of_mostly_zeros_are_told_of_where_no_orders_are_counted(
             done = run_here([*words, "--out", str(tmp_path / "r"), "--force"], capfd)
             assert done.code == 0, done.err
             told = values is sparse and (method, given) != ("rank-test", two)
-            assert ("--accept class-tests" in done.err) == told, done.err
+            assert ("[class-tests]" in done.err) == told, done.err
             p = pd.read_csv(tmp_path / "r" / "ranking.tsv", sep="\t").p_value
             assert (float((p <= 0.001).mean()) > 0.002) == told
