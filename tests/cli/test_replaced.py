@@ -90,7 +90,7 @@ def test_the_matrix_of_a_plan_is_not_replaced(inputs, monkeypatch, capfd):
     words = ["shard", "init", "plan", "x.h5ad", "--method", "variance", "--shards", "1"]
     assert run_here(words, capfd).code == 0
     before = (inputs / "x.h5ad").read_bytes()
-    words = ["shard", "merge", "plan", "--finish", "--out", "merged", "--write-h5ad", "x.h5ad"]
+    words = ["shard", "merge", "plan", "--out", "merged", "--write-h5ad", "x.h5ad"]
     done = run_here([*words, "--force"], capfd)
     assert done.code == USAGE
     assert "x.h5ad would replace an input" in done.err
