@@ -103,3 +103,15 @@ def test_the_formats_that_standard_input_may_have(tmp_path, capfd):
         expected = run_here(["rank", str(tmp_path / name), "-q"], capfd).out
         done = piped((tmp_path / name).read_bytes(), ["rank", "-", "-q"])
         assert done.out == expected, done.err
+
+
+def test_a_terminal_as_standard_input_is_told_of():
+    ours, theirs = os.openpty()
+    try:
+        done = subprocess.run(
+            [*MODULE, "rank", "-"], stdin=theirs, capture_output=True, text=True, timeout=60
+        )
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    assert (done.returncode, "standard input is a terminal" in done.stderr) == (2, True)
