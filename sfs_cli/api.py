@@ -963,6 +963,10 @@ def fuse(
 
     inputs = Inputs(data, modality, options.get("rows"))
     config = inputs.config(RankConfig, {"method": "msfs", "source": source, **options})
+    for each in options_of(RankConfig):
+        if each.name in stated(options) and "fuse" not in each.verbs:
+            what = f"{each.name} has no effect on a fusion, which ranks nothing"
+            raise UsageError(what, hint="leave it out, or give it to rank", option=each.name)
 
     def fused(config: RankConfig, messages: Messages) -> Any:
         with loaded(config, messages) as run:

@@ -64,12 +64,6 @@ SMALLEST, LARGEST = 1e-100, 1e100
 """The largest number of an option, and the smallest width or time, whose squares can be held."""
 LARGEST_COUNT = 2**63 - 1
 """The largest whole number of an option: more does not fit into the integers of arrays."""
-LONGEST = 99_999 * 86_400
-"""The longest time, in seconds."""
-_SECONDS = (86_400, 3_600, 60, 1)
-_UNITS = "".join(rf"(?:(\d{{1,5}}(?:\.\d+)?){unit})?" for unit in "dhms")
-_CLOCK = r"(?:(\d{1,5})-)?(\d{1,5}):([0-5]\d):([0-5]\d)"
-_TIME = rf"\s*(?=.*[1-9])(?:{_CLOCK}|{_UNITS})\s*"  # not zero: 1h30m, 1:30:00, 2-00:00:00
 _NUMBER = r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*"
 _ABOVE_ZERO = r"(?!\s*(-|\+?0*\.?0*([eE\s]|$)))" + _NUMBER
 _COUNT = r"\s*\+?0*[1-9]\d*(\.0*)?\s*"
@@ -92,25 +86,6 @@ def split_words(text: str | None) -> tuple[str, ...]:
 def _is_positive(text: str) -> bool:
     found = numbers_of(text)
     return len(found) == 1 and SMALLEST <= found[0] <= LARGEST
-
-
-def parse_duration(text: str, name: str) -> float:
-    """Return the seconds that ``90m``, ``1h30m``, ``1:30:00``, ``2-00:00:00`` or ``3600`` mean.
-
-    Any other text, and zero, is a `UsageError`.
-    """
-    match = re.fullmatch(_TIME, text)
-    if match is not None:
-        groups = match.groups()
-        parts = groups[:4] if any(groups[:4]) else groups[4:]
-        return sum(float(part or 0) * each for part, each in zip(parts, _SECONDS))
-    if _is_positive(text) and float(text) <= LONGEST:
-        return float(text)
-    raise UsageError(
-        f"{flag(name)} {text!r} is not a duration above zero",
-        hint="write it as 90m, 1h30m, 1:30:00 (hours, minutes, seconds) or 3600 (seconds)",
-        option=name,
-    )
 
 
 FORMS = {

@@ -192,7 +192,8 @@ def guard_class_tests(run: Run, tested: dict[str, Any], solution: Solution) -> N
     moderate = "no" if by_graph or config.moderate == "auto" else config.moderate
     held = Inflation.of(values, labels, design, moderate=moderate)
     if welch:
-        counts, constant = labels.counts(), tested["constant_in_a_class"]
+        counts = {name: count for name, count in labels.counts().items() if count}
+        constant = tested["constant_in_a_class"]
         text = small_class(config.scorer, counts, constant, tested["tested_features"], held)
         tell(run, "small-class", text)
         tell(run, "class-tests", None if text else ill_suited_welch_test(held))

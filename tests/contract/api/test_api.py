@@ -169,6 +169,11 @@ def test_sets_and_several_sources() -> None:
     np.testing.assert_allclose(adata.obsp["sfs_fused"], similarity)
 
 
+def test_fuse_refuses_what_has_no_effect_on_it() -> None:
+    with pytest.raises(sfs.SfsError, match="pvalues has no effect on a fusion"):
+        sfs.fuse(made(), {"expression": "target:"}, pvalues="moments")
+
+
 def test_fuse_warns_as_the_command_does() -> None:
     counts = np.random.default_rng(0).poisson(200, (N, M))
     with pytest.warns(sfs.SfsWarning, match="raw counts.*the graph"):

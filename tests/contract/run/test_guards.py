@@ -411,6 +411,20 @@ def test_dates_among_symbols_beside_the_ids_are_warned_of(tmp_path, capfd):
         assert ("1 feature (2-Sep)" in done.err) == told
 
 
+def test_classes_are_those_of_the_samples_that_are_used(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = write_table(tmp_path / "x.csv", np.random.default_rng(3).normal(size=(30, 24)))
+    labels = write_labels(tmp_path / "l.tsv", ["a"] * 10 + ["b"] * 10 + ["c"] * 4)
+    for known, code in ((20, 0), (21, 3)):
+        donors = write_labels(tmp_path / "d.tsv", [f"d{i}" for i in range(known)])
+        words = ["rank", str(path), "--method", "welch", "--labels", labels, "--donors", donors]
+        done = run_here([*words, "--samples", "intersect"], capfd)
+        assert done.code == code, done.err
+        assert "small-class" not in done.err  # of c no sample is used
+        assert ("classes with only one sample: c" in done.err) == (known == 21)
+
+
 def test_ranks_of_mostly_zeros_are_told_of_where_no_orders_are_counted(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
