@@ -40,7 +40,7 @@ SHEETS = (
 SHEET_VERBS = ("shard init", "select", "evaluate", "fuse", "report")
 GIVEN_BY_WORKFLOWS = {
     *("--memory", "--threads", "--shards", "--out", "--force", "--matrix", "--list"),
-    *("--scratch", "--json", "--help-all"),
+    *("--json", "--help-all"),
     *("--write-matrix", "--figures", "--figure-format"),
 }
 """Options that are no part of what a row asks for, or write files that no rule or task hands on."""

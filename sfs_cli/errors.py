@@ -191,8 +191,7 @@ def unwritable(target: object, error: OSError, option: str = "path") -> InputErr
         return InputError(
             "there is no space left on the disk",
             where=where,
-            hint="free some space, or write elsewhere (--out, --scratch); no partial output was "
-            "left",
+            hint="free some space, or write elsewhere (--out, TMPDIR); no partial output was left",
         )
     reason, hint = reason_of(error), f"give another {option}, or make that folder writable"
     if error.errno == errno.EFBIG:

@@ -228,7 +228,7 @@ def check_files(client: Client, files: Sequence[Path]) -> None:
                 f"{len(blind):,} of {len(found):,} Dask workers do not see the matrix",
                 where=f"{path.absolute()}: {listed(blind, 3)}",
                 hint="convert it to a store (`sfs convert`) on a file system that the workers "
-                "share, or give --scratch there",
+                "share, or set TMPDIR to a folder there",
             )
 
 

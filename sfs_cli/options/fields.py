@@ -41,7 +41,7 @@ QUESTIONS = (READ, ASKED, SURE, WRITTEN, "Running")
 """The headings of the options that help shows first (`Option.first`), in their order."""
 
 # the commands that take an option of a ranking
-WHOLE = ("rank", "plan", "shard init")
+WHOLE = ("rank", "shard init")
 RANKING = (*WHOLE, "evaluate")
 ON_SOURCE = (*RANKING, "fuse")
 ON_MATRIX = (*ON_SOURCE, "compare")

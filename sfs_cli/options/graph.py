@@ -114,7 +114,7 @@ _FOR_PCA = {"coordinates": "neighbors are searched among the coordinates as they
 _graph = partial(
     option,
     section="Sample graph",
-    verbs=("rank", "plan", "shard init", "evaluate"),
+    verbs=("rank", "shard init", "evaluate"),
     takers=taking,
     taken_by="similarity",
     excludes=_SOURCES,

@@ -21,7 +21,6 @@ OPENS = "a folder of ours that is read: the result of a ranking, or the plan of 
 WRITES = "a file that is written"
 FILLS = "a folder that gets the files of a result"
 REPLACES = "a folder that is replaced as a whole, or a file"
-SCRATCH = "a folder for temporary files"
 """What a path is used for."""
 STANDARD_INPUT = "-"
 

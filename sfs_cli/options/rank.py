@@ -39,7 +39,7 @@ from sfs_cli.options.graph import (
     GraphFields,
     GraphOptions,
 )
-from sfs_cli.options.paths import FILLS, READS, REPLACES, SCRATCH, WRITES, beside_labels
+from sfs_cli.options.paths import FILLS, READS, REPLACES, WRITES, beside_labels
 from sfs_cli.options.source import (
     KINDS,
     MISSING,
@@ -153,12 +153,6 @@ class ResourceFields(Config):
         metavar="SIZE",
         default_text="half of the free memory",
         first="Running",
-    )
-    scratch: str | None = _working(
-        "Folder for temporary files.",
-        metavar="DIR",
-        default_text="that of the system",
-        path=SCRATCH,
     )
     seed: int = option(
         "Random seed.",

@@ -25,7 +25,7 @@ def compiled_code_kept() -> Iterator[None]:
     from sfs_cli.errors import InputError
     from sfs_cli.io.files.scratch import made, scratch_folder
 
-    with scratch_folder(None) as folder:
+    with scratch_folder() as folder:
         with suppress(InputError):  # no folder can be written: loops are compiled for this run
             os.environ[VARIABLE] = str(made(folder))
         try:

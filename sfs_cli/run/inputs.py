@@ -312,7 +312,7 @@ def read_alone(
 ) -> Iterator[tuple[Opened, Column[Label] | None]]:
     """Give the matrix and the labels of a configuration, of which nothing else is used."""
     memory = memory_budget(config)
-    with scratch_folder(config.scratch) as folder:
+    with scratch_folder() as folder:
         yield load_with_labels(config, memory, folder, messages)
 
 

@@ -217,7 +217,7 @@ def loaded(
     with ExitStack() as stack:
         table = inputs.read_label_table(config)
         of_files = read_files(config)
-        folder = stack.enter_context(scratch_folder(config.scratch))
+        folder = stack.enter_context(scratch_folder())
         # before the matrix is read: worker processes start meanwhile
         start = stack.enter_context(_starting_executor(config, client, folder, log))
         of = config.coordinates_from  # they are read first: they are small, and may be refused
@@ -476,15 +476,6 @@ def _starting_executor(
 
     dask_cluster.require_dask()
     if client is None and not address:
-        try:
-            str(folder).encode()
-        except UnicodeEncodeError:
-            raise InputError(
-                "--executor dask cannot use a scratch folder whose name is not UTF-8",
-                where=str(folder),
-                hint="give another --scratch",
-                option=("scratch", "executor"),
-            ) from None
         # no more than these are planned; they take about as long to start as the input to open
         most = thread_count(config.threads)
         with dask_cluster.starting_cluster(most, made(folder)) as started:

@@ -183,7 +183,6 @@ def ranking_config(config: ReportConfig, result: Result) -> RankConfig:
     changes: dict[str, Any] = {
         "threads": config.threads,
         "memory": config.memory,
-        "scratch": config.scratch,
         "out": str(result.path.parent),
     }
     changes |= {name: getattr(config, name) for name in config.given("matrix", *ON_PAGE)}

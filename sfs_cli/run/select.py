@@ -208,7 +208,6 @@ def ranking_config(config: SelectConfig, result: Result) -> RankConfig:
     resources: dict[str, Any] = {
         "threads": config.threads,
         "memory": config.memory,
-        "scratch": config.scratch,
     }
     record, where = result.record, str(result.path)
     if record is None:

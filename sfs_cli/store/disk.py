@@ -42,7 +42,7 @@ INDPTR, INDICES, DATA = "indptr.bin", "indices.bin", "data.bin"
 
 REBUILD = "build it again: sfs convert --force"
 """What to do about a damaged store that a user keeps."""
-FAULTY_SCRATCH = "the disk of the scratch folder may be faulty: run again with another --scratch"
+FAULTY_SCRATCH = "the disk of the temporary folder may be faulty: run again with another TMPDIR"
 """What to do about a damaged store that this run has made."""
 OTHER_NUMBER = "their number is not that of the manifest"
 

@@ -112,7 +112,7 @@ def room_for_features(shape: tuple[int, int], run: Run) -> Iterator[np.ndarray]:
     if 8 * shape[0] * shape[1] <= run.context.memory // HELD_SHARE:
         yield np.empty(shape)
         return
-    with tempfile.TemporaryFile(dir=run.config.scratch, prefix="sfs-") as file:
+    with tempfile.TemporaryFile(prefix="sfs-") as file:
         yield np.memmap(file, np.float64, "w+", shape=shape)
 
 

@@ -13,15 +13,14 @@ from sfs_cli.errors import unwritable
 
 
 @contextmanager
-def scratch_folder(where: str | Path | None) -> Iterator[Path]:
-    """Give the name of a folder in `where` (by default the system's place); remove it at the end.
+def scratch_folder() -> Iterator[Path]:
+    """Give the name of a folder in the system's place (``TMPDIR``); remove it at the end.
 
-    `made` makes it, or a folder in it, when there is something to write; where `where` is given
-    that is at once, so that one that cannot be used is told of before anything is read.
+    `made` makes it, or a folder in it, when there is something to write.
     """
-    folder = Path(where or _temporary()).absolute() / f"sfs-{uuid.uuid4().hex[:12]}"
+    folder = Path(_temporary()).absolute() / f"sfs-{uuid.uuid4().hex[:12]}"
     try:
-        yield made(folder) if where else folder
+        yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -32,7 +31,7 @@ def made(folder: Path) -> Path:
         folder.parent.mkdir(parents=True, exist_ok=True)
         folder.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
-        raise unwritable(folder, error, "--scratch") from None
+        raise unwritable(folder, error, "TMPDIR") from None
     return folder
 
 

@@ -344,4 +344,4 @@ class Panels:
         try:
             yield
         except OSError as error:
-            raise unwritable(self._folder or tempfile.gettempdir(), error, "--scratch") from None
+            raise unwritable(self._folder or tempfile.gettempdir(), error, "TMPDIR") from None

@@ -20,7 +20,7 @@ SUFFIX = {
 }
 """How a path has to end to come as far as it can."""
 PATTERNS = ("include", "exclude")  # what is no file is a pattern
-LEFT_OUT = ("figures", "scratch")  # charts are slow to draw; the other is leaving
+LEFT_OUT = ("figures",)  # charts are slow to draw
 EACH = [
     taken for name, taken in {t.name: t for t in reversed(TAKEN)}.items() if name not in LEFT_OUT
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -176,7 +177,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 
 
 def test_threads_and_memory_do_not_change_a_byte(
-    large: Path, opened: list[Path], tmp_path: Path
+    large: Path, opened: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given = ("--similarity", "rbf")
     expected = ranking_bytes(tmp_path / "a", large, *given, "--threads", "1", "--memory", "4G")
@@ -186,9 +187,9 @@ def test_threads_and_memory_do_not_change_a_byte(
     assert two == expected
     assert facts(tmp_path / "b")["plan"]["threads"] == 2
     assert not opened
-    spilled = ranking_bytes(
-        tmp_path / "c", large, *given, "--memory", "64M", "--scratch", tmp_path / "scratch"
-    )
+    (tmp_path / "scratch").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "scratch"))
+    spilled = ranking_bytes(tmp_path / "c", large, *given, "--memory", "64M")
     assert len(opened) == 1
     assert not any((tmp_path / "scratch").iterdir())
     assert spilled == expected
