@@ -31,6 +31,7 @@ from sfs_cli.errors import InputError, unwritable
 
 _FILE = re.compile(r"pass-(\d+)-shard-(\d+)\.npz")
 _DONE = "done"
+_NODES = "nodes"
 
 
 class IncompletePassError(Exception):
@@ -124,12 +125,13 @@ class Parts:
     def state(self) -> State:
         """Return how far the shards have come."""
         names = [_FILE.fullmatch(path.name) for path in self.folder.glob("pass-*.npz")]
-        last = max((int(name[1]) for name in names if name), default=1)
-        missing = self._missing(last)
-        done = (self.folder / _DONE).exists() and not missing
-        if missing or done:
-            return State(last, missing, done)
-        return State(last + 1, [*range(1, self.shards + 1)], done)
+        last = max((int(name[1]) for name in names if name), default=0)
+        for number in range(1, last + 1):
+            if missing := self._missing(number):
+                return State(number, missing, False)
+        if (self.folder / _DONE).exists():
+            return State(last, [], True)
+        return State(last + 1, [*range(1, self.shards + 1)], False)
 
     def finish(self) -> None:
         """Note that there is no other pass to share."""
@@ -149,7 +151,7 @@ class Parts:
 
     def _make(self, path: Path, nodes: Sequence[Node], combine: Combine, make: MakeNodes) -> None:
         """Make a part; that of a shard without chunks is empty."""
-        arrays: dict[str, np.ndarray] = {}
+        arrays: dict[str, np.ndarray] = {_NODES: _places(nodes)}
         for at, node in enumerate(nodes):
             total = Accumulator(node.end, combine)
             single = [Node(0, node.first + i, (chunk,)) for i, chunk in enumerate(node.chunks)]
@@ -164,6 +166,8 @@ def _load(path: Path, nodes: Sequence[Node]) -> Iterator[tuple[Node, PartialSum]
     """Yield the nodes of a part, each with its sum."""
     try:
         with np.load(path, allow_pickle=False) as file:
+            if not np.array_equal(file[_NODES], _places(nodes)):
+                raise ValueError("it is of another number of shards")
             for at, node in enumerate(nodes):
                 count = sum(name.startswith(f"{at}.") for name in file.files)
                 yield node, [file[f"{at}.{i}"] for i in range(count)]
@@ -173,6 +177,11 @@ def _load(path: Path, nodes: Sequence[Node]) -> Iterator[tuple[Node, PartialSum]
             where=str(path),
             hint="remove it, and run this shard again",
         ) from None
+
+
+def _places(nodes: Sequence[Node]) -> np.ndarray:
+    """Return the first chunk of each node, and the one after its last, shape (nodes, 2)."""
+    return np.array([(node.first, node.end) for node in nodes], np.int64).reshape(-1, 2)
 
 
 def _write(path: Path, arrays: dict[str, Any]) -> None:

@@ -128,9 +128,9 @@ class RankSumScorer(Scorer):
     - exact, too, with equal values, where the orders of the labels are counted in few steps: it is
       the share of orders with a score as large. Up to 12 samples that are not zero are such a case,
       whatever the sizes of the classes;
-    - where a quarter of the samples or more have one value, such as zero, and the number of others
-      in a class has a standard deviation of 25 or less, ``sum_j h(j) P(j)`` over
-      the numbers j of the other samples that are in one class: h is the hypergeometric
+    - where a quarter of the samples or more have the lowest value, such as zero, or the highest,
+      and the number of others in a class has a standard deviation of 25 or less, ``sum_j h(j)
+      P(j)`` over the numbers j of the other samples that are in one class: h is the hypergeometric
       distribution, and P the chance of a score as large by the normal distribution that the sum of
       ranks has given j. The normal distribution alone takes few expected values for many;
     - that of the normal distribution otherwise.
@@ -221,7 +221,7 @@ class RankSumScorer(Scorer):
         exact[rows] = 1
         share = others / self.n  # of which so many are expected in the class, give or take
         deviation = np.sqrt(share * (1 - share) * k * (self.n - k) / (self.n - 1))
-        given = (ranks.common * COMMON >= self.n) & (deviation <= WIDE)
+        given = near & (ranks.common * COMMON >= self.n) & (deviation <= WIDE)
         rows = np.flatnonzero(usable & ~cheap & np.isnan(p) & given)
         if len(rows):
             of = Ranks(*(part[rows] for part in ranks))
@@ -296,26 +296,27 @@ def tied_p_values(ordered: np.ndarray, k: int, away: np.ndarray) -> np.ndarray:
     away : ndarray of int, shape (r,)
         ``|sum of the doubled ranks of the class - k (n + 1)|`` of each feature.
     """
-    distance, tail = _tails(ordered.tobytes(), k)
+    values, sizes = np.unique(ordered, return_counts=True)
+    distance, tail = _tails(tuple(values.tolist()), tuple(sizes.tolist()), k)
     return np.minimum(tail[np.searchsorted(distance, away)], 1)
 
 
 @lru_cache(maxsize=128)
-def _tails(pattern: bytes, k: int) -> tuple[np.ndarray, np.ndarray]:
+def _tails(
+    values: tuple[int, ...], sizes: tuple[int, ...], k: int
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the distances of the sums from their mean, ascending, and the chance of each or more.
 
-    `pattern` are the ranks of `tied_p_values`. Features share patterns: those of different values
-    beside as many zeros have the same.
+    `values` are the different ranks of `tied_p_values`, and `sizes` how many samples have each.
+    Features share patterns: those of different values beside as many zeros have the same.
     """
-    ordered = np.frombuffer(pattern, np.int64)
-    n = len(ordered)
-    values, sizes = np.unique(ordered, return_counts=True)
-    common = int(sizes.max())
-    its_rank = int(values[sizes.argmax()])
-    others = ordered[ordered != its_rank]
+    n, common = sum(sizes), max(sizes)
+    place = sizes.index(common)
+    its_rank = values[place]
+    others = [v for i, v in enumerate(values) for _ in range(sizes[i]) if i != place]
     # above the smallest of them: sums stay short however many samples have the common value
-    base = int(others[0]) if len(others) else 0
-    above = (others - base).tolist()
+    base = others[0] if others else 0
+    above = [other - base for other in others]
     most = min(k, len(above))
     top = sum(above[len(above) - most :])
     ways = np.zeros((most + 1, top + 1))  # of choosing j samples with a sum
@@ -323,14 +324,20 @@ def _tails(pattern: bytes, k: int) -> tuple[np.ndarray, np.ndarray]:
     for rank in above:
         ways[1:, rank:] += ways[:-1, : top + 1 - rank].copy()
     distances, chances = [], []
-    for j in range(most + 1):
-        rest = comb(common, k - j)  # ways of choosing the others of the class
-        sums = np.flatnonzero(ways[j]) if rest else np.empty(0, np.int64)
+    fewest = max(0, k - common)
+    # of one choice of j others, C(common, k - j) / C(n, k): by products, as n may be a million
+    if fewest:
+        chance = 1 / comb(n, k)
+    else:
+        chance = float(np.prod([(n - k - i) / (n - i) for i in range(n - common)]))
+    for j in range(fewest, most + 1):
+        sums = np.flatnonzero(ways[j])
         distances.append(np.abs(sums + base * j + (k - j) * its_rank - k * (n + 1)))
-        chances.append(ways[j, sums] * (rest / comb(n, k)))
-    distance, chance = np.concatenate(distances), np.concatenate(chances)
+        chances.append(ways[j, sums] * chance)
+        chance *= (k - j) / (common - k + j + 1)
+    distance, shares = np.concatenate(distances), np.concatenate(chances)
     order = np.argsort(distance, kind="stable")
-    tail = np.cumsum(chance[order][::-1])[::-1]  # from the far end: small ones keep their digits
+    tail = np.cumsum(shares[order][::-1])[::-1]  # from the far end: small ones keep their digits
     return distance[order], tail
 
 

@@ -53,8 +53,8 @@ class ConfigFile:
     # from attributes of `RankConfig` to values; paths are from the current directory
     options: Mapping[str, Any] = field(default_factory=dict)
     lines: Lines = field(default_factory=dict)
-    # of the run.json of a run: the sizes of the files that it read, by their roles
-    inputs: Mapping[str, int] = field(default_factory=dict)
+    # of the run.json of a run: the digests of the files that it read, by their roles
+    inputs: Mapping[str, str] = field(default_factory=dict)
     version: str = ""  # of the program that wrote it, if it is a run.json
 
     def config(self, given: Mapping[str, Any], flags: Collection[str] = ()) -> RankConfig:
@@ -114,7 +114,7 @@ def load(path: str | Path) -> ConfigFile:
     """
     name = str(path)
     root: dict[str, Node] = parse(Path(path)).value
-    inputs: dict[str, int] = {}
+    inputs: dict[str, str] = {}
     version = ""
     if "config" in root and "fingerprint" in root:  # the run.json of a run
         inputs = _recorded(root.get("inputs"))
@@ -145,14 +145,14 @@ def load(path: str | Path) -> ConfigFile:
     return ConfigFile(name, options, lines, inputs, version)
 
 
-def _recorded(node: Node | None) -> dict[str, int]:
-    """Return the sizes of the files that were read by their roles, as far as a record has them."""
+def _recorded(node: Node | None) -> dict[str, str]:
+    """Return the digests of the files that were read by their roles, where a record has them."""
     entries = node.value if node is not None and isinstance(node.value, list) else []
     found = {}
     for entry in entries:
-        known = isinstance(entry.value, dict) and {"role", "bytes"} <= entry.value.keys()
-        if known and isinstance(size := entry.value["bytes"].value, int):
-            found[str(entry.value["role"].value)] = size
+        known = isinstance(entry.value, dict) and {"role", "sha256"} <= entry.value.keys()
+        if known and isinstance(digest := entry.value["sha256"].value, str):
+            found[str(entry.value["role"].value)] = digest
     return found
 
 

@@ -13,7 +13,7 @@ from sfs_cli.compute.cgroups import processor_limits
 from sfs_cli.compute.matrix import arithmetic_dtype, block_features
 from sfs_cli.compute.memory import default_memory, parse_size
 from sfs_cli.errors import OutOfMemoryError
-from sfs_cli.features import steps_of
+from sfs_cli.features import scales, steps_of
 from sfs_cli.features.also import others
 from sfs_cli.graph.build import graph_memory
 from sfs_cli.graph.neighbors import GraphMemory
@@ -152,7 +152,12 @@ def _plan(config: RankConfig, shape: Shape, size: int, held: int, products: bool
 
 
 def _graphs_made(config: RankConfig, shape: Shape, size: int) -> list[GraphMemory]:
-    """Return what each sample graph takes while it is made of `size` samples."""
+    """Return what each sample graph takes while it is made of `size` samples.
+
+    Tests on several scales have graphs of their own (`Step.graphs`).
+    """
+    if scales.asked(config):
+        return []
     asked = [each for each in (*config.each_ranking(), *others(config)) if "graph" in needed(each)]
     if not config.source:
         width = shape.m if shape.coordinates is None else shape.coordinates

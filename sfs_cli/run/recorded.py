@@ -7,14 +7,14 @@ from collections.abc import Collection
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.files import ConfigFile
-from sfs_cli.provenance import versions
+from sfs_cli.provenance import describe_input, versions
 from sfs_cli.run.config import input_files
 
 
 def warn_of_changes(
     file: ConfigFile, config: RankConfig, flags: Collection[str], messages: Messages
 ) -> None:
-    """Warn of inputs that have another size than when a run was recorded, and of another version.
+    """Warn of inputs that have changed since a run was recorded, and of another version.
 
     Inputs that the command line names (`flags`) are not those of the record.
     """
@@ -25,10 +25,7 @@ def warn_of_changes(
         )
     for role, path, _ in input_files(config):
         before = file.inputs.get(role)
-        if before is None or role.partition(".")[0] in flags or not path.is_file():
+        if before is None or role.partition(".")[0] in flags or not path.exists():
             continue
-        if before != (size := path.stat().st_size):
-            messages.warn(
-                f"{role} {path} has changed since {file.path} was written: it had {before:,} "
-                f"bytes, and has {size:,}"
-            )
+        if before != describe_input(path)["sha256"]:
+            messages.warn(f"{role} {path} has changed since {file.path} was written")

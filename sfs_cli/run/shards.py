@@ -13,6 +13,7 @@ import contextlib
 import hashlib
 import json
 import re
+import uuid
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
@@ -50,7 +51,7 @@ VERSION = 5
 MAX_SHARDS = 10_000
 _AGAIN = "make the plan again: sfs shard init --force"
 _SHARD = re.compile(r"(\d+)(?:-of-(\d+))?")
-_FACTS = ("shards", "inputs", "times", "fingerprint", "home")
+_FACTS = ("shards", "inputs", "times", "parts", "fingerprint", "home")
 """What ``plan.json`` holds of a `ShardPlan` as it is."""
 _PATHS = {"out", "write_h5ad", "weights_out"}
 
@@ -67,16 +68,14 @@ class ShardPlan:
     shards: int
     inputs: list[InputFile]  # with digests
     times: list[int]  # when each was changed last, in nanoseconds
+    parts: str  # the folder of what shards make: a shard of a plan before this one writes elsewhere
     fingerprint: str
     home: str  # the folder that paths are relative to
 
     @property
     def place(self) -> Path:
-        """Folder of the parts, from that of the plan.
-
-        A shard of another plan of the same name, which this one has replaced, writes elsewhere.
-        """
-        return Path(PARTS, self.fingerprint[:12])
+        """Folder of the parts, from that of the plan."""
+        return Path(PARTS, self.parts)
 
     def write(self, folder: Path) -> None:
         """Write ``plan.json``."""
@@ -108,7 +107,11 @@ class ShardPlan:
         """Refuse inputs that have changed since the plan was made."""
         for known, time in zip(self.inputs, self.times, strict=True):
             path = Path(known["path"])
-            if known["role"] == "matrix" and not is_store(path) and not self._reads_graph():
+            if (
+                known["role"].partition(".")[0] in ("matrix", "files")
+                and not is_store(path)
+                and not self._reads_graph()
+            ):
                 continue  # the plan has its own copy
             try:
                 size, changed = size_and_time(path)
@@ -213,7 +216,8 @@ def init(target: str, config: RankConfig, shards: int, messages: Messages, *, fo
     times = [size_and_time(Path(each["path"]))[1] for each in inputs]
     fingerprint = provenance.fingerprint(config.result_options(), inputs)
     home = str(Path.cwd())
-    plan = ShardPlan(folder.absolute(), config, shards, inputs, times, fingerprint, home)
+    own = uuid.uuid4().hex[:12]
+    plan = ShardPlan(folder.absolute(), config, shards, inputs, times, own, fingerprint, home)
     if _is_there(folder, plan, force):
         tell_up_to_date(folder, messages, [folder / NAME])
         return
@@ -237,7 +241,7 @@ def _is_there(folder: Path, plan: ShardPlan, force: bool) -> bool:
     with contextlib.suppress(InputError):  # what cannot be read is refused below
         known = read_plan(folder)
         same = (known.fingerprint, known.shards, known.home)
-        if same == (plan.fingerprint, plan.shards, plan.home) and (folder / plan.place).is_dir():
+        if same == (plan.fingerprint, plan.shards, plan.home) and (folder / known.place).is_dir():
             return True
     raise OutputExistsError(
         f"{folder} exists and is not the plan of this work",

@@ -136,6 +136,17 @@ def test_the_file_of_the_graph_may_not_change(tmp_path, capfd, monkeypatch):
         assert "c.h5ad has changed" in refused(capfd, 3, "shard", *more).err
 
 
+def test_a_part_of_another_plan_is_refused(tmp_path, capfd):
+    two, five = planned(tmp_path / "two", 2), planned(tmp_path / "five", 5)
+    sfs("shard", "run", two, 2)
+    (part,) = two.glob("parts/*/pass-1-shard-2.npz")
+    (own,) = five.glob("parts/*")
+    shutil.copy(part, own)
+    done = refused(capfd, 3, "shard", "merge", five, "--out", tmp_path / "out")
+    assert "it is of another number of shards" in done.err
+    assert own.name != part.parent.name  # nor does a shard of a plan that was replaced write there
+
+
 def test_a_plan_of_other_versions_is_refused(tmp_path, capfd):
     plan = planned(tmp_path, 2)
     content = json.loads((plan / "plan.json").read_text())
