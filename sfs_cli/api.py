@@ -35,6 +35,7 @@ from sfs_cli.io.results.highly_variable import MARK
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import options_of, stated
+from sfs_cli.options.paths import READS, NamedPath, refuse_pipes
 from sfs_cli.options.rank import OF_SAMPLES, texts_of
 from sfs_cli.options.source import SourceSpec, parse_sources
 from sfs_cli.ranking.table import Picked
@@ -448,6 +449,7 @@ class Inputs:
         self.path = isinstance(data, str | Path)
         if self.path:
             self.matrix = str(data) if modality is None else f"{data}:{modality}"
+            refuse_pipes([NamedPath("matrix", "matrix", self.matrix, READS)])
             return
         self.matrix = named("matrix")
         whole = data if hasattr(data, "n_mod") else None

@@ -189,8 +189,11 @@ def refuse_pipes(paths: Iterable[NamedPath]) -> None:
         except (OSError, ValueError):
             continue
         if is_pipe:
+            hint = "give -, and pipe the content in (zcat FILE | sfs ...), or give a file"
+            if each.option == "config_file":
+                hint = "write the options to a file: paths in it are relative to its folder"
             raise InputError(
                 f"{each.label} {each.path} is a pipe",
-                hint="give -, and pipe the content in (zcat FILE | sfs ...), or give a file",
+                hint=hint,
                 option=each.option,
             )

@@ -244,7 +244,7 @@ def _is_there(folder: Path, plan: ShardPlan, force: bool) -> bool:
         if same == (plan.fingerprint, plan.shards, plan.home) and (folder / known.place).is_dir():
             return True
     raise OutputExistsError(
-        f"{folder} exists and is not the plan of this work",
+        f"{folder} exists, and is not the plan of this ranking: other options, shards or inputs",
         hint="give another name" + (", or --force" if is_plan else ""),
     )
 
@@ -385,14 +385,11 @@ def merge(target: str, messages: Messages, *, as_json: bool = False, **given: An
 
     home = Path.cwd()
     with plan.at_home():
-        return run(
-            config,
-            messages,
-            as_json=as_json,
-            describe=describe,
-            shared=plan.shared(range(1, plan.shards + 1), gather=True),
-            home=home,
-        )
+        shared = plan.shared(range(1, plan.shards + 1), gather=True)
+        record = run(config, messages, as_json=as_json, describe=describe, shared=shared, home=home)
+        with contextlib.suppress(OSError):  # of a plan that may only be read now
+            shared.parts.finish()
+        return record
 
 
 def status(target: str, *, as_json: bool = False) -> str:

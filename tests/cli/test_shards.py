@@ -60,12 +60,13 @@ def test_shards_give_the_bytes_of_one_run(tmp_path, capfd):
     assert result(tmp_path / "out") == whole(tmp_path)
 
 
-def test_parts_that_are_missing_are_made_by_the_merge(tmp_path):
+def test_parts_that_are_missing_are_made_by_the_merge(tmp_path, capfd):
     plan = planned(tmp_path, 4)
     for i in (1, 3):
         sfs("shard", "run", plan, i)
     sfs("shard", "merge", plan, "--out", tmp_path / "out")
     assert result(tmp_path / "out") == whole(tmp_path)
+    assert state(plan, capfd) == {"pass": 2, "missing": [], "done": True}
 
 
 def test_a_part_that_is_damaged_is_named(tmp_path, capfd):

@@ -1,1 +1,1 @@
-"""Files: text, compression, atomic writes, locks."""
+"""Files: text, compression, atomic writes."""
