@@ -96,8 +96,7 @@ class Accumulator:
     ----------
     waiting : list of PartialSum
         For each level the sum of its nodes so far, until they make a node of the next level;
-        empty where there are none. It is all that has to be kept to continue later: at most
-        `LEVELS` sums, however many chunks there were.
+        empty where there are none.
     """
 
     def __init__(self, end: int, combine: Combine) -> None:

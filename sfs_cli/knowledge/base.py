@@ -19,6 +19,7 @@ from sfs_cli.io.knowledge.gene_sets import read_id_map
 from sfs_cli.io.knowledge.hierarchy import Hierarchy
 from sfs_cli.io.knowledge.sample_columns import Column
 from sfs_cli.knowledge.matching import FeatureIndex, Matched, check_found
+from sfs_cli.logs import FIRST
 from sfs_cli.options.graph import default_similarity
 from sfs_cli.options.source import KINDS, SourceSpec
 from sfs_cli.store.matrix import Matrix
@@ -139,7 +140,7 @@ class SourceContext:
         """Return passes over the values of a source, in the arithmetic that their size asks for."""
         dtype = arithmetic_dtype(prepared.n_samples, prepared.n_features, prepared.dtype)
         own = self.run.engine
-        # passes over the matrix itself are long enough to be kept; profiles are small
+        # shards share the passes over the matrix itself; profiles are small
         parts = own.parts if prepared.matrix is self.matrix.matrix else None
         passes = None if spec.kind == "profile" else own.passes
         engine = Engine(prepared, own.executor, dtype, passes=passes, parts=parts)
@@ -170,7 +171,7 @@ class SourceContext:
         matched = self.matched(spec, genes, taxon)
         warning = check_found(matched, spec.name, spec.path)
         if warning is not None:
-            self.run.log.warn(warning)
+            self.run.log.warn(warning, FIRST)
         facts = {"genes": matched.n_ids, "genes_found": matched.found}
         if matched.mapped:
             facts["genes_found_through_map"] = matched.mapped

@@ -18,6 +18,7 @@ from sfs_cli.graph.similarity import Similarity, check_degrees, similarity_of
 from sfs_cli.knowledge.base import SourceContext
 from sfs_cli.knowledge.fuse import Fusion, convert_sources
 from sfs_cli.knowledge.weights.base import Weighting
+from sfs_cli.logs import FIRST
 from sfs_cli.methods.base import Solution, Status
 from sfs_cli.options.weightings import WEIGHTINGS
 from sfs_cli.ranking.aggregate import aggregate, midranks
@@ -92,7 +93,8 @@ def fuse(run: Run) -> Fused:
     if not learned.converged:
         run.log.warn(
             f"--weights {fusion.weighting} has not converged: {learned.stop}; a larger "
-            "--fusion-lambda often helps"
+            "--fusion-lambda often helps",
+            FIRST,
         )
     similarity = fusion.fused(learned)
     if not run.method.kernel:

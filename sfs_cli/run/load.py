@@ -153,7 +153,7 @@ class Run:
         return self.on(self.context.engine.of(whose))
 
     def planned(self, plan: MemoryPlan) -> Run:
-        """Return the run with other memory, its passes in a list of their own."""
+        """Return the run in memory that is planned in another way."""
         executor = self.context.engine.executor.at_most(plan.workers)
         run = self.with_engine(executor=executor, block_size=plan.block_size)
         return replace(run, plan=plan)

@@ -17,6 +17,7 @@ from sfs_cli.graph.build import Graph, on_coordinates, sample_graph
 from sfs_cli.graph.laplacian import NormalizedLaplacian
 from sfs_cli.graph.similarity import Similarity, check_degrees, weighted_similarity
 from sfs_cli.graph.spectral import Spectrum, leading
+from sfs_cli.logs import FIRST
 from sfs_cli.methods.base import Problem, Scorer, Solution, Status
 from sfs_cli.methods.class_means import ClassMeans
 from sfs_cli.methods.sparse import best_read
@@ -172,7 +173,8 @@ def check_solution(run: Run, solution: Solution) -> None:
     if not solution.converged:
         run.log.warn(
             f"--method {run.method.name} has not converged: {solution.stop}; centering and scaling "
-            "(--transform zscore) often helps"
+            "(--transform zscore) often helps",
+            FIRST,
         )
 
 

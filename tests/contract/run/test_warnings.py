@@ -47,6 +47,21 @@ def accidents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 WORDS = ["rank", "x.csv", "--method", "variance"]
 
 
+def test_a_source_of_few_genes_is_among_those_that_are_shown(
+    accidents: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    table = (accidents / "x.csv").read_text()
+    (accidents / "x.csv").write_text(table.replace("\ng9,", "\ng8,"))  # a warning that comes before
+    strange = "\t".join(f"z{i}" for i in range(60))
+    (accidents / "s.gmt").write_text(f"A\t-\tg1\tg2\t{strange}\nB\t-\tg2\tg3\t{strange}\n")
+    sources = ["--source", "t=terms:s.gmt", "--source", "e=target:"]
+    done = run_here(["rank", "x.csv", "--method", "msfs", *sources, "--out", "out"], capfd)
+    assert done.code == 0, done.err
+    kept = json.loads((accidents / "out" / "run.json").read_text())["warnings"]
+    assert len(kept) > 3
+    assert any("3 of 63 ids found among the features" in line for line in shown(done.err))
+
+
 def test_three_are_shown_and_all_are_kept(
     accidents: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
