@@ -8,21 +8,12 @@
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
-python=${PYTHON:-python3.11}
 venv=${VENV:-$root/.venv}
 cd "$root"
 
 # hundreds of tests start a process, which is a quarter faster with its modules kept as bytecode
 unset PYTHONDONTWRITEBYTECODE
 
-[ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
-releases=${RELEASES:-$("$venv/bin/python" -c "import sys; print('%d.%d' % sys.version_info[:2])")}
-exact=() built=()
-if [ -f ".ci/constraints/$releases.txt" ]; then
-    exact=(--constraint ".ci/constraints/$releases.txt")
-    built=(--build-constraint ".ci/constraints/$releases.txt")
-fi
-"$venv/bin/python" -m pip install --quiet --upgrade "pip>=25.3" "${exact[@]}"
-"$venv/bin/python" -m pip install --quiet --editable . --group test "${exact[@]}" "${built[@]}"
+.ci/install "$venv" --editable . --group test
 # a worker that crashes ends the run: xdist may wait forever for the one that replaces it
 "$venv/bin/python" -m pytest -n 2 --dist loadgroup --max-worker-restart 0 "$@"

@@ -17,6 +17,8 @@ import pytest
 from tests.making_commands import good
 from tests.running import snapshot
 
+pytestmark = pytest.mark.any_python
+
 STOPPED = """
 import importlib, sys
 module, _, name = sys.argv.pop(1).partition(":")

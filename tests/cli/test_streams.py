@@ -12,6 +12,8 @@ from tests.making_commands import BAD, good
 from tests.places import ROOT
 from tests.running import MODULE, run_apart, run_here
 
+pytestmark = pytest.mark.any_python
+
 FULL = Path("/dev/full")
 needs_full = pytest.mark.skipif(not FULL.exists(), reason="there is no /dev/full here")
 

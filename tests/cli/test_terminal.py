@@ -13,6 +13,8 @@ import pytest
 from tests.making import write_table
 from tests.running import MODULE, run_here, shown_on
 
+pytestmark = pytest.mark.any_python
+
 M = 2000
 ESCAPE = "\x1b"
 RANK = ("rank", "--method", "variance", "x.csv")

@@ -257,6 +257,7 @@ def test_every_method_has_a_row() -> None:
     assert named | {"spec"} == set(METHODS)
 
 
+@pytest.mark.any_python  # the order of sums is ours
 @pytest.mark.parametrize("name", COMMANDS)
 def test_no_setting_changes_a_byte(
     name: str,
@@ -271,9 +272,6 @@ def test_no_setting_changes_a_byte(
     sfs("rank", matrix, *options, "--threads", "1", "--out", tmp_path / "one")
     expected = result(tmp_path / "one")
 
-    sfs("rank", matrix, *options, "--threads", "3", "--out", tmp_path / "threads")
-    assert result(tmp_path / "threads") == expected, "three threads"
-
     plan = ("shard", "init", tmp_path / "plan", matrix, *options, "--shards", "3")
     if name in IN_ONE_PIECE:
         capfd.readouterr()
@@ -287,9 +285,9 @@ def test_no_setting_changes_a_byte(
 
     opened = spilled()
     monkeypatch.setattr(centered_matrix, "HOLD_BYTES", 0)
-    sfs("rank", matrix, *options, "--threads", "2", "--out", tmp_path / "disk")
+    sfs("rank", matrix, *options, "--threads", "3", "--out", tmp_path / "disk")
     assert opened
-    assert result(tmp_path / "disk") == expected, "on disk"
+    assert result(tmp_path / "disk") == expected, "on disk, with three threads"
 
 
 @pytest.mark.parametrize("name", STORED)
