@@ -38,14 +38,29 @@ def group_folders(controller: str, root: Path = ROOT) -> list[Path]:
     return list(dict.fromkeys(found))
 
 
-def memory_limits(root: Path = ROOT) -> list[int]:
-    """Return the bytes that the groups of this process may use; none without a limit."""
+def memory_left(root: Path = ROOT) -> list[int]:
+    """Return the bytes that the groups of this process may still use; none without a limit.
+
+    What is used counts without the pages of files that the kernel may drop at any time.
+    """
+    names = (
+        ("memory.max", "memory.current", "inactive_file"),
+        ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+    )
     found = []
     for folder in group_folders("memory", root):
-        for name in ("memory.max", "memory.limit_in_bytes"):
+        for limit, used, droppable in names:
             with suppress(OSError, ValueError):  # no such limit, or "max"
-                found.append(int((folder / name).read_text()))
+                most = int((folder / limit).read_text())
+                found.append(max(0, most - _bytes_used(folder, used, droppable)))
     return found
+
+
+def _bytes_used(folder: Path, used: str, droppable: str) -> int:
+    with suppress(OSError, ValueError, KeyError):  # a container may show the limit alone
+        amounts = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
+        return max(0, int((folder / used).read_text()) - int(amounts[droppable]))
+    return 0
 
 
 def processor_limits(root: Path = ROOT) -> list[int]:

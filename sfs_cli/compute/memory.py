@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sfs_cli.compute.cgroups import memory_limits
+from sfs_cli.compute.cgroups import memory_left
 from sfs_cli.errors import OutOfMemoryError, UsageError
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
@@ -80,12 +80,13 @@ def _kernel_bytes(file: str, key: str) -> int | None:
 def available() -> int:
     """Return the bytes this process may still take.
 
-    By the machine, the control groups it is in, its job of Slurm and ``ulimit``.
+    By the machine, the control groups it is in (less what they use already), its job of Slurm and
+    ``ulimit``.
     """
     machine = _kernel_bytes("/proc/meminfo", "MemAvailable")
     pages = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     whole = pages if machine is None else machine
-    return min([whole, *memory_limits(), *_job_memory(), *_addresses_left()])
+    return min([whole, *memory_left(), *_job_memory(), *_addresses_left()])
 
 
 def _job_memory() -> list[int]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sfs_cli.compute import memory
-from sfs_cli.compute.cgroups import memory_limits, processor_limits
+from sfs_cli.compute.cgroups import memory_left, processor_limits
 
 
 def write_tree(root: Path, groups: str, files: dict[str, str]) -> Path:
@@ -48,6 +48,28 @@ MEMORY = "sys/fs/cgroup/memory"
             },
             [600],
         ),
+        # used already, but for files that the kernel may drop
+        (
+            "0::/job\n",
+            {
+                "sys/fs/cgroup/job/memory.max": "1000\n",
+                "sys/fs/cgroup/job/memory.current": "700\n",
+                "sys/fs/cgroup/job/memory.stat": "anon 400\nfile 300\ninactive_file 200\n",
+                "sys/fs/cgroup/memory.max": "2000\n",
+                "sys/fs/cgroup/memory.current": "1900\n",
+                "sys/fs/cgroup/memory.stat": "anon 1500\ninactive_file 0\n",
+            },
+            [100],
+        ),
+        (
+            "4:memory:/job\n",
+            {
+                f"{MEMORY}/job/memory.limit_in_bytes": "600\n",
+                f"{MEMORY}/job/memory.usage_in_bytes": "500\n",
+                f"{MEMORY}/job/memory.stat": "inactive_file 1\ntotal_inactive_file 50\n",
+            },
+            [150],
+        ),
         # a container, whose own group is not where the host has it
         ("4:memory:/docker/abc\n", {f"{MEMORY}/memory.limit_in_bytes": "50\n"}, [50]),
         (
@@ -57,8 +79,8 @@ MEMORY = "sys/fs/cgroup/memory"
         ),
     ],
 )
-def test_the_smallest_limit_of_memory_is_found(groups, files, expected, tmp_path):
-    found = memory_limits(write_tree(tmp_path, groups, files))
+def test_the_least_memory_that_is_left_is_found(groups, files, expected, tmp_path):
+    found = memory_left(write_tree(tmp_path, groups, files))
     assert ([min(found)] if found else []) == expected
 
 
@@ -102,7 +124,7 @@ SLURM = ("MEM_PER_NODE", "MEM_PER_CPU", "CPUS_ON_NODE", "CPUS_PER_TASK")
 def test_a_job_of_slurm_has_the_memory_that_it_has_asked_for(given, mib, monkeypatch):
     for name in SLURM:
         monkeypatch.delenv(f"SLURM_{name}", raising=False)
-    monkeypatch.setattr(memory, "memory_limits", lambda: [])
+    monkeypatch.setattr(memory, "memory_left", lambda: [])
     monkeypatch.setattr(memory, "_kernel_bytes", lambda _file, _key: 1 << 40)
     free = memory.available()
     for name, value in given.items():
