@@ -130,11 +130,14 @@ class StabilityFacts(TypedDict, total=False):
 
 
 class PlanFacts(TypedDict):
-    """How the work was done; `passes` is the number of reads of the matrix that were made."""
+    """How the work was done; `passes` is the number of reads of the matrix that were made.
+
+    `dask` is what ``--dask`` says, None for threads of one process.
+    """
 
     arithmetic: str
     block_size: int
-    executor: str
+    dask: str | None
     threads: int
     passes: int
 

@@ -480,13 +480,13 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         taken_by="method",
     )
 
-    executor: str = _running(
-        "Where the work runs: threads, Dask processes on this machine (as many as --threads says), "
-        "or a running Dask cluster.",
+    dask: str | None = _running(
+        "Compute on the Dask cluster whose scheduler has this address; local starts as many "
+        "processes on this machine as --threads says.",
         verbs=("rank",),
-        default="local",
-        metavar="[local|dask|dask:ADDRESS]",
-        words=("local", "dask", "dask:ADDRESS"),
+        metavar="ADDRESS or local",
+        words=("local", "ADDRESS"),
+        default_text="threads of this process",
     )
     block_size: int | None = option(
         "Number of features per block; another one may change the last digits of scores.",

@@ -141,7 +141,7 @@ def storage_dtype(config: RankConfig) -> np.dtype[Any]:
 
 def held_limit(config: RankConfig, memory: int) -> int:
     """Return the size up to which a matrix is held in memory; each local process copies it."""
-    copies = thread_count(config.threads) + 1 if config.executor == "dask" else 1
+    copies = thread_count(config.threads) + 1 if config.dask == "local" else 1
     return memory // HELD_PART // copies
 
 

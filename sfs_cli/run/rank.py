@@ -332,7 +332,7 @@ def _facts(run: Run, scored: Scored) -> RunFacts:
         "plan": {
             "arithmetic": run.plan.dtype.name,
             "block_size": run.plan.block_size,
-            "executor": config.executor,
+            "dask": config.dask,
             "threads": run.plan.workers,
             "passes": 0,
         },

@@ -263,7 +263,7 @@ def _rehearse(plan: ShardPlan, folder: Path, messages: Messages) -> None:
         pass
     raise UsageError(
         f"--method {plan.config.ranker} cannot be split into shards",
-        hint="use sfs rank, or --executor dask, which shares the work of solvers; what scores "
+        hint="use sfs rank, or --dask ADDRESS, which shares the work of solvers; what scores "
         "each feature by itself can be split: --method f-test or spec",
         option="method",
     )
