@@ -31,6 +31,7 @@ class File(NamedTuple):
 
 _BY_CLASSES = "methods that score each feature by the classes"
 _P_VALUES = f"`--pvalues`; {', '.join(f'`{name}`' for name in TESTING)}; `--how rra`"
+_SCALES = "`--scales`, and where it is default"
 
 RANKING = {
     "rank": Column("1 for the best feature"),
@@ -51,8 +52,8 @@ RANKING = {
         "standard deviations by which the score is better than the mean of null features",
         "`--pvalues`",
     ),
-    "scale": Column("the scale with the smallest p-value", "`--scales`, and where it is default"),
-    "p_value_SCALE": Column("the p-value on one scale", "`--scale-pvalues`"),
+    "scale": Column("the scale with the smallest p-value", _SCALES),
+    "p_value_SCALE": Column("the p-value on one scale", _SCALES),
     "direction": Column(
         "the class with the higher mean, of `rank-test` that with the higher ranks; empty where "
         "both are equal",
