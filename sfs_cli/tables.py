@@ -89,7 +89,7 @@ RANKING = {
     "n_lists": Column("number of lists that rank the feature", "`kogs`, `sfs aggregate`"),
     "rank_NAME": Column(
         "the rank in a list: of a source alone, a member, a batch or a file, or by another method",
-        "`kogs`, `msfs` with two sources or more and `--leave-one-out`, `--batch`, `--also`, "
+        "`kogs`, `msfs` with `--leave-one-out` of two sources or more, `--batch`, `--also`, "
         "`sfs aggregate`",
     ),
     "ANNOTATION": Column(

@@ -454,9 +454,9 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         "Number of clusters of the samples.", metavar="K", least=2, default_text="by the eigengap"
     )
     leave_one_out: bool = _sources(
-        "Rank without each source as well, to show what it changes.",
+        "Rank without each source, and on it alone, as well, to show what it changes.",
         verbs=WHOLE,
-        default=True,
+        default=False,
         needs=("source", "members"),
     )
 

@@ -48,7 +48,7 @@ def member_configs(config: RankConfig, names: Sequence[str], **without: Any) -> 
         changes: dict[str, Any] = dict.fromkeys(others - set(method.options))
         changes |= {"members": (), "also": (), "source": (), "weights": None, "weights_out": None}
         changes |= without  # members are ranked by their scores
-        configs.append(replace(config, method=name, leave_one_out=True, **changes))
+        configs.append(replace(config, method=name, leave_one_out=False, **changes))
     return configs
 
 

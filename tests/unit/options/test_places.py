@@ -50,7 +50,7 @@ CONFIGS = [
         ),
         weights="alignf",
         id_map="sub/ids.tsv",
-        leave_one_out=False,
+        leave_one_out=True,
     ),
     RankConfig(
         "x.csv",
