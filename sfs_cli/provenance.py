@@ -84,11 +84,15 @@ class Record(CommonRecord):
 
 
 class SolverFacts(TypedDict, total=False):
-    """How an iterative method ended; empty for other methods."""
+    """How an iterative method ended; empty for other methods.
+
+    `coefficients` is the number of features in ``coefficients.tsv``, where there is one.
+    """
 
     converged: bool
     stop: str
     objective: list[float]
+    coefficients: int
 
 
 class StableFeatures(TypedDict):

@@ -137,6 +137,8 @@ _JUDGING = ("evaluate", "compare")
 _RANKINGS = (*_WHOLE, "aggregate")
 _OF_MULTIQC = (*_RANKINGS, *_JUDGING, "select")
 
+COEFFICIENTS = "coefficients.tsv"
+
 FILES = {
     "ranking.*": File(
         "the ranking, best first; features without a score last. The suffix is that of "
@@ -157,6 +159,18 @@ FILES = {
     "sfs_selection_mqc.json": File("a row for MultiQC", ("select",)),
     "sfs_general_mqc.json": File("the same rows for General Statistics of MultiQC", _OF_MULTIQC),
     "sfs_mqc_versions.yml": File("versions of software, for MultiQC", _OF_MULTIQC),
+    COEFFICIENTS: File(
+        "coefficients of the features that have some, in the regression on the response; of "
+        "`mrsf-rounds` those at the end of each round",
+        ("rank",),
+        "`mrsf`, `mrsf-rounds`, `l21`, `rfs`, without `--batch`",
+        {
+            "feature": "the id of the feature",
+            "wK": "its coefficient for column K of the response, where the feature is centered and "
+            "has norm 1 (`rfs`: z-scores): for a class, in the order of their names, for numbers, "
+            "or for the K-th eigenvector of the similarity (`pca`: principal component)",
+        },
+    ),
     "modules.tsv": File(
         "modules of correlated features among the first",
         _WHOLE,

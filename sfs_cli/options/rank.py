@@ -39,7 +39,7 @@ from sfs_cli.options.graph import (
     GraphFields,
     GraphOptions,
 )
-from sfs_cli.options.paths import FILLS, READS, REPLACES, WRITES, beside_labels
+from sfs_cli.options.paths import FILLS, READS, REPLACES, beside_labels
 from sfs_cli.options.source import (
     KINDS,
     MISSING,
@@ -85,7 +85,6 @@ _graph = partial(option, section="Sample graph", verbs=RANKING, lead=True)
 _table = partial(option, section="Output", verbs=("rank", "shard init", "aggregate"))
 _page = partial(option, section="Output", verbs=("rank", "shard init", "report"), for_out=True)
 _output = partial(option, section="Output", in_result=False)
-_beside = partial(_output, verbs=_WRITING, metavar="FILE", path=WRITES)
 _running = partial(option, section="Running", in_result=False)
 _working = partial(_running, verbs=(*ON_MATRIX, "convert", *_SHARDS, "select", "report"))
 
@@ -460,9 +459,11 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         needs=("source", "members"),
     )
 
-    write_h5ad: str | None = _beside(
+    write_h5ad: str | None = _output(
         "Copy the input, an h5ad, h5mu or AnnData zarr, to this file or folder, with the scores in "
         "var.",
+        verbs=_WRITING,
+        metavar="FILE",
         path=REPLACES,
         excludes={"collapse": "its features are not those of the file"},
     )
@@ -473,11 +474,6 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         metavar="N",
         least=1,
         first=WRITTEN,
-    )
-    weights_out: str | None = _beside(
-        "Write the coefficients to this Parquet file.",
-        takers=lambda _: catalog.WITH_COEFFICIENTS,
-        taken_by="method",
     )
 
     dask: str | None = _running(

@@ -53,7 +53,7 @@ _AGAIN = "make the plan again: sfs shard init --force"
 _SHARD = re.compile(r"(\d+)(?:-of-(\d+))?")
 _FACTS = ("shards", "inputs", "times", "parts", "fingerprint", "home")
 """What ``plan.json`` holds of a `ShardPlan` as it is."""
-_PATHS = {"out", "write_h5ad", "weights_out"}
+_PATHS = {"out", "write_h5ad"}
 
 
 # The plan

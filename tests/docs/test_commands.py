@@ -26,7 +26,7 @@ from tests.docs.pages import (
 
 pytestmark = pytest.mark.any_python
 
-OUTPUTS = r"(?:--out|--write-h5ad|--write-matrix|--weights-out|sfs convert \S+|shard init) (\S+)"
+OUTPUTS = r"(?:--out|--write-h5ad|--write-matrix|sfs convert \S+|shard init) (\S+)"
 ALL = [ROOT / "README.md", *PAGES, ROOT / "workflows" / "README.md"]
 LONG = ("bulk", "cluster", "evaluate", "single-cell", "start")
 """Pages that take a quarter of a minute and more, or start workers of Dask: tests/nightly."""

@@ -126,7 +126,6 @@ similarity-file: ../S.csv
 id-map: ids.tsv
 out: /absolute/out
 write-h5ad: x.h5ad
-weights-out: w.parquet
 layer: counts
 source:
   a: {kind: genes, path: "p.gmt:A,B", id-map: i.tsv}
@@ -145,7 +144,6 @@ source:
         "id_map": "sub/ids.tsv",
         "out": "/absolute/out",
         "write_h5ad": "sub/x.h5ad",
-        "weights_out": "sub/w.parquet",
         "layer": "counts",
     }
     assert (a.path, a.id_map) == ("sub/p.gmt:A,B", "sub/i.tsv")
