@@ -49,7 +49,7 @@ def check_columns(table: Path) -> None:
         of_methods.update(record.get("input", {}).get("annotations", ()))
         for column in columns:
             known = column in RANKING or column in of_methods
-            assert known or column.startswith(("mean_", "rank_")), f"{table}: {column}"
+            assert known or column.startswith(("mean_", "rank_", "p_value_")), f"{table}: {column}"
         return
     for column, declared in zip(columns, FILES[table.name].columns):
         assert column == declared or declared != declared.lower(), f"{table}: {column}"
