@@ -512,7 +512,7 @@ class Inputs:
         if held is None:
             return {}
         if not isinstance(held, Table):
-            of_features = held.raw if config.use_raw else held
+            of_features = held.raw if config.of_raw else held
             return _spelling(held.obs_names if samples else of_features.var_names)
         return _spelling(held.row_ids if held.samples_are_rows == samples else held.column_ids)
 
@@ -931,11 +931,11 @@ def _written(inputs: Inputs, ranked: Ranked, top: int | None, key: str, copy: bo
         Inside([], list(adata.var.columns), dict(adata.uns.get("hvg", {}))),
         [spelling.get(name, name) for name in names],
         of_rank.about_ranking(config, ranked.facts, top),
-        None if config.use_raw else plotted,
+        None if config.of_raw else plotted,
         top=top,
         key=key,
     )
-    of_features = adata.raw if config.use_raw else adata
+    of_features = adata.raw if config.of_raw else adata
     for step in ranked._steps:
         added.members |= step.members(list(of_features.var_names))
     added.write_to(adata)

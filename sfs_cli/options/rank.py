@@ -210,8 +210,9 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         default="auto",
         words=("auto", "point", "comma"),
     )
-    layer: str | None = _reading("Layer of an h5ad to read instead of X.", metavar="NAME")
-    use_raw: bool = _reading("Read raw/X of an h5ad.", default=False)
+    layer: str | None = _reading(
+        "Layer of an h5ad to read instead of X; raw.X is that of raw.", metavar="NAME"
+    )
     collapse: str | None = _reading(
         "Make one feature of those of one id: of those that --id-map gives the same id, such as "
         "the probes of a gene, else of rows with the same id. It is their mean, median or sum, or "
@@ -556,6 +557,11 @@ class RankConfig(FeatureFields, CoreFields):
         """What titles and messages call the matrix."""
         name = self.matrix.rpartition("/")[2]
         return f"{name} and {len(self.files):,} more" if self.files else name
+
+    @property
+    def of_raw(self) -> bool:
+        """Whether the matrix is that of ``raw`` of AnnData (`sfs_cli.io.matrix.base.RAW`)."""
+        return self.layer == "raw.X"
 
     @property
     def all_files(self) -> tuple[str, ...]:

@@ -402,7 +402,6 @@ def _write_copies(
             result.members,
             top=config.top,
             layer=config.layer,
-            use_raw=config.use_raw,
         )
         for note in notes:
             messages.note(note)

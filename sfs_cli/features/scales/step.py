@@ -51,7 +51,7 @@ ROUNDING = 1e-10
 NO_COUNTS = (
     "the values are no counts: logarithms do not correct for a library size (depth) that follows "
     "the tissue, with which most null features pass the test; give the counts, such as --layer "
-    "counts or --use-raw"
+    "counts or --layer raw.X"
 )
 """What is wrong with values of which ``--spatial`` makes no residuals."""
 SEVERAL = ("fov", "sample", "sample_id", "image_id", "section", "region", "array")
