@@ -77,7 +77,7 @@ def sheet_options() -> str:
                 short = {key: value[key] for key in CHECKED if key in value}
                 if short.get("type") not in (None, "integer", "number"):
                     short = {}
-                for flag_ in (*each.opts, *each.secondary_opts):
+                for flag_ in each.opts:
                     found.setdefault(verb, {})[flag_] = None if each.is_flag else short
     rows = [
         f'  "{verb}": {{\n'
@@ -123,7 +123,7 @@ def own_options(made: click.Command) -> Iterator[tuple[str, str]]:
     for parameter in made.params:
         if isinstance(parameter, click.Option) and parameter.name not in known:
             text = (parameter.help or "") + (" (required)" if parameter.required else "")
-            yield ", ".join([*parameter.opts, *parameter.secondary_opts]), text
+            yield ", ".join(parameter.opts), text
 
 
 def methods() -> str:

@@ -95,8 +95,8 @@ def reference(further: Mapping[str, Sequence[tuple[str, str]]]) -> str:
     parts = [
         "# Options of sfs",
         "Keys of configuration files are the flags without `--`. An option with the values yes and "
-        "no is a flag without a value on the command line (`--force`; `--no-signed` and "
-        "`--no-leave-one-out` where the default is yes), and `true` or `false` in a file.",
+        "no is a flag without a value on the command line (`--force`), and `true` or `false` in a "
+        "file.",
     ]
     for section in SECTIONS:
         if options := [o for o in options_of(RankConfig) if o.section == section]:

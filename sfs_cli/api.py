@@ -138,6 +138,7 @@ class Ranked:
     ranking: Ranking = field(repr=False)
     _inputs: Inputs = field(repr=False)
     _steps: list[Any] = field(default_factory=list, repr=False)
+    _coefficients: tuple[list[str], np.ndarray] | None = field(default=None, repr=False)
 
     @property
     def markers(self) -> pd.DataFrame | None:
@@ -148,6 +149,17 @@ class Ranked:
             each for step in self._steps if hasattr(step, "written") for each in step.written()
         ]
         return pd.concat(found, ignore_index=True) if found else None
+
+    @property
+    def coefficients(self) -> pd.DataFrame | None:
+        """The coefficients of a sparse method, as in coefficients.tsv; None of other methods."""
+        import pandas as pd
+
+        if self._coefficients is None:
+            return None
+        names, rows = self._coefficients
+        columns = [f"w{k}" for k in range(1, rows.shape[1] + 1)]
+        return pd.DataFrame(rows, pd.Index(names, name="feature"), columns)
 
     @cached_property
     def table(self) -> pd.DataFrame:
@@ -329,8 +341,12 @@ def _check_marks(adata: Any, top: Any, copy: bool, subset: bool) -> None:
 def _rank(config: RankConfig, inputs: Inputs, verbose: bool) -> Ranked:
     found = inputs.run(of_rank.rank, config, verbose)
     told = [str(_in_python(text)) for text in found.warnings]
-    ranking = _as_spelled(found.ranking, inputs.spelling(found.config))
-    return Ranked(found.config, dict(found.facts), told, None, ranking, inputs, found.steps)
+    ranking = _as_spelled(found.ranking, spelling := inputs.spelling(found.config))
+    weights = found.coefficients
+    if weights is not None:
+        weights = [spelling.get(name, name) for name in weights[0]], weights[1]
+    facts = dict(found.facts)
+    return Ranked(found.config, facts, told, None, ranking, inputs, found.steps, weights)
 
 
 def _spelling(ids: Iterable[Any]) -> Spelling:
@@ -496,7 +512,7 @@ class Inputs:
         if held is None:
             return {}
         if not isinstance(held, Table):
-            of_features = held.raw if config.use_raw else held
+            of_features = held.raw if config.of_raw else held
             return _spelling(held.obs_names if samples else of_features.var_names)
         return _spelling(held.row_ids if held.samples_are_rows == samples else held.column_ids)
 
@@ -915,11 +931,11 @@ def _written(inputs: Inputs, ranked: Ranked, top: int | None, key: str, copy: bo
         Inside([], list(adata.var.columns), dict(adata.uns.get("hvg", {}))),
         [spelling.get(name, name) for name in names],
         of_rank.about_ranking(config, ranked.facts, top),
-        None if config.use_raw else plotted,
+        None if config.of_raw else plotted,
         top=top,
         key=key,
     )
-    of_features = adata.raw if config.use_raw else adata
+    of_features = adata.raw if config.of_raw else adata
     for step in ranked._steps:
         added.members |= step.members(list(of_features.var_names))
     added.write_to(adata)

@@ -37,7 +37,6 @@ class Method(NamedTuple):
     tested: bool = False  # whether its score is a ratio of quadratic forms (--pvalues)
     on_sources: bool = False  # whether another method scores the features for it
     goes_on: bool = False  # whether it selects features together, and goes on from given ones
-    coefficients: bool = False  # whether it has some to write (--weights-out)
     by_class: bool = False  # whether it scores by the classes: which of them is a feature higher in
     compares: bool = False  # by their means: of two classes one mean is the larger
     testing: bool = False  # whether it has p-values of its own, without --pvalues
@@ -255,7 +254,6 @@ _METHODS = (
         name="mrsf",
         title="MRSF",
         module="sfs_cli.methods.l21.mrsf",
-        coefficients=True,
         goes_on=True,
         meaning="Features are ranked in the order in which they enter the regularization path; the "
         "score is the penalty lambda at which each enters. Features that repeat selected ones "
@@ -281,7 +279,6 @@ _METHODS = (
         name="mrsf-rounds",
         title="MRSF in rounds",
         module="sfs_cli.methods.l21.rounds",
-        coefficients=True,
         goes_on=True,
         meaning="The score says how far the feature follows the response; 1 is what about --chance "
         "features (10 by default) reach with shuffled samples. Features are ranked in the order in "
@@ -307,7 +304,6 @@ _METHODS = (
         name="l21",
         title="L2,1 regression",
         module="sfs_cli.methods.l21.fixed",
-        coefficients=True,
         goes_on=True,
         meaning="The score is the norm of the feature's coefficients; most are zero.",
         needs_by=_RESPONSE_NEEDS,
@@ -609,7 +605,6 @@ def _with(fact: str) -> tuple[str, ...]:
 
 
 ON_SOURCES = _with("on_sources")
-WITH_COEFFICIENTS = _with("coefficients")
 WITH_WEIGHTS = _with("weighted")
 WITH_PVALUES = _with("tested")
 TESTING = _with("testing")

@@ -84,11 +84,15 @@ class Record(CommonRecord):
 
 
 class SolverFacts(TypedDict, total=False):
-    """How an iterative method ended; empty for other methods."""
+    """How an iterative method ended; empty for other methods.
+
+    `coefficients` is the number of features in ``coefficients.tsv``, where there is one.
+    """
 
     converged: bool
     stop: str
     objective: list[float]
+    coefficients: int
 
 
 class StableFeatures(TypedDict):
@@ -130,11 +134,14 @@ class StabilityFacts(TypedDict, total=False):
 
 
 class PlanFacts(TypedDict):
-    """How the work was done; `passes` is the number of reads of the matrix that were made."""
+    """How the work was done; `passes` is the number of reads of the matrix that were made.
+
+    `dask` is what ``--dask`` says, None for threads of one process.
+    """
 
     arithmetic: str
     block_size: int
-    executor: str
+    dask: str | None
     threads: int
     passes: int
 

@@ -31,6 +31,7 @@ class File(NamedTuple):
 
 _BY_CLASSES = "methods that score each feature by the classes"
 _P_VALUES = f"`--pvalues`; {', '.join(f'`{name}`' for name in TESTING)}; `--how rra`"
+_SCALES = "`--scales`, and where it is default"
 
 RANKING = {
     "rank": Column("1 for the best feature"),
@@ -51,8 +52,8 @@ RANKING = {
         "standard deviations by which the score is better than the mean of null features",
         "`--pvalues`",
     ),
-    "scale": Column("the scale with the smallest p-value", "`--scales`, and where it is default"),
-    "p_value_SCALE": Column("the p-value on one scale", "`--scale-pvalues`"),
+    "scale": Column("the scale with the smallest p-value", _SCALES),
+    "p_value_SCALE": Column("the p-value on one scale", _SCALES),
     "direction": Column(
         "the class with the higher mean, of `rank-test` that with the higher ranks; empty where "
         "both are equal",
@@ -88,7 +89,7 @@ RANKING = {
     "n_lists": Column("number of lists that rank the feature", "`kogs`, `sfs aggregate`"),
     "rank_NAME": Column(
         "the rank in a list: of a source alone, a member, a batch or a file, or by another method",
-        "`kogs`, `msfs` with two sources or more and `--leave-one-out`, `--batch`, `--also`, "
+        "`kogs`, `msfs` with `--leave-one-out` of two sources or more, `--batch`, `--also`, "
         "`sfs aggregate`",
     ),
     "ANNOTATION": Column(
@@ -136,6 +137,8 @@ _JUDGING = ("evaluate", "compare")
 _RANKINGS = (*_WHOLE, "aggregate")
 _OF_MULTIQC = (*_RANKINGS, *_JUDGING, "select")
 
+COEFFICIENTS = "coefficients.tsv"
+
 FILES = {
     "ranking.*": File(
         "the ranking, best first; features without a score last. The suffix is that of "
@@ -156,6 +159,18 @@ FILES = {
     "sfs_selection_mqc.json": File("a row for MultiQC", ("select",)),
     "sfs_general_mqc.json": File("the same rows for General Statistics of MultiQC", _OF_MULTIQC),
     "sfs_mqc_versions.yml": File("versions of software, for MultiQC", _OF_MULTIQC),
+    COEFFICIENTS: File(
+        "coefficients of the features that have some, in the regression on the response; of "
+        "`mrsf-rounds` those at the end of each round",
+        ("rank",),
+        "`mrsf`, `mrsf-rounds`, `l21`, `rfs`, without `--batch`",
+        {
+            "feature": "the id of the feature",
+            "wK": "its coefficient for column K of the response, where the feature is centered and "
+            "has norm 1 (`rfs`: z-scores): for a class, in the order of their names, for numbers, "
+            "or for the K-th eigenvector of the similarity (`pca`: principal component)",
+        },
+    ),
     "modules.tsv": File(
         "modules of correlated features among the first",
         _WHOLE,

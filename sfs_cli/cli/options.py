@@ -17,7 +17,6 @@ from sfs_cli.options.fields import (
     SECTIONS,
     Config,
     Option,
-    flag,
     full_help,
     given_twice,
     metavar_of,
@@ -75,12 +74,8 @@ class SectionOption(click.Option):
         if self.multiple:
             super().add_to_parser(parser, ctx)
             return
-        for names, value in ((self.opts, True), (self.secondary_opts, False)):
-            facts = {"action": "append_const", "const": value} if self.is_flag else {}
-            if names:
-                parser.add_option(
-                    obj=self, opts=names, dest=self.name, **({"action": "append"} | facts)
-                )
+        how = {"action": "append_const", "const": True} if self.is_flag else {"action": "append"}
+        parser.add_option(obj=self, opts=self.opts, dest=self.name, **how)
 
     def handle_parse_result(self, ctx: click.Context, opts: Any, args: list[str]) -> Any:
         """Take the only value that is given; a flag may be repeated, as that has one meaning.
@@ -92,13 +87,10 @@ class SectionOption(click.Option):
         """
         given = opts.get(self.name)
         if isinstance(given, list) and not self.multiple:
-            texts = given
-            if self.is_flag:  # as they are written, each once: they may contradict each other
-                written = {True: self.opts, False: self.secondary_opts}
-                texts = [written[each][-1] for each in dict.fromkeys(given)]
-            if len(texts) > 1 and not ctx.resilient_parsing:  # so does a shell that completes
+            several = len(given) > 1 and not self.is_flag
+            if several and not ctx.resilient_parsing:  # a shell that completes says nothing
                 name, place = max(self.opts, key=len), ctx.command_path
-                raise given_twice(name, texts, where=place, option=str(self.name))
+                raise given_twice(name, given, where=place, option=str(self.name))
             opts = {**opts, self.name: given[-1]}
         return super().handle_parse_result(ctx, opts, args)
 
@@ -356,8 +348,7 @@ def _click_option(o: Option) -> SectionOption:
     facts: dict[str, Any] = {"section": o.section, "first": o.first}
     facts |= {"metavar": metavar_of(o), "help": full_help(o)}
     if o.type is bool:
-        on = f"{o.flag}/{flag(f'no_{o.name}')}" if o.default else o.flag
-        return SectionOption([on, o.name], is_flag=True, default=o.default, **facts)
+        return SectionOption([o.flag, o.name], is_flag=True, **facts)
     if o.parse is None and o.default not in (None, ...):
         facts["default"] = o.default
     return SectionOption(

@@ -164,7 +164,7 @@ def _quiet() -> Iterator[None]:
 
 def require_dask() -> None:
     """Refuse to run without Dask."""
-    need_extra("distributed", "dask", "--executor dask needs Dask")
+    need_extra("distributed", "dask", "--dask needs Dask")
 
 
 def check_workers(client: Client, where: str) -> list[str]:

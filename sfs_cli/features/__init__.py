@@ -68,7 +68,6 @@ FEATURES = (
 @option_fields
 class FeatureFields(
     enrichment.EnrichmentFields,
-    direction.DirectionFields,
     modules.ModuleFields,
     joint.JointFields,
     stability.StabilityFields,

@@ -302,8 +302,6 @@ class Option(NamedTuple):
             return [self.flag, ",".join(value)]
         if self.parse is not None:
             return [word for one in value for word in (self.flag, str(one))]
-        if value is False:
-            return [flag(f"no_{self.name}")]
         text = str(value).removesuffix(".0") if isinstance(value, float) else str(value)
         return [self.flag] if value is True else [self.flag, text]
 
@@ -471,8 +469,6 @@ class Config:
 
     def written(self, option: Option, value: Any) -> str:
         """Return how messages name an option with a value: the value too, if it has a default."""
-        if option.type is bool and not value:
-            return self.label(f"no_{option.name}")
         return self.label(option.name, value if isinstance(option.default, str) else None)
 
     def given(self, *names: str) -> list[str]:
@@ -526,9 +522,7 @@ def default_of(option: Option) -> str:
     """Return the default of an option as text; empty where it is to do nothing."""
     if option.default_text:
         return option.default_text
-    if isinstance(option.default, bool):
-        return "yes" if option.default else ""
-    if option.default not in (None, (), ...):
+    if option.type is not bool and option.default not in (None, (), ...):
         return str(option.default)
     defaults = _by_taker(
         option.name, "options", lambda v: f"{v:g}" if isinstance(v, float) else str(v)

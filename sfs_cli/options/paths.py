@@ -27,7 +27,6 @@ STANDARD_INPUT = "-"
 _WRITTEN = {
     ("store", REPLACES): ("a store, which is a folder,",),
     ("out", WRITES): ("an HTML page", ".html", ".htm"),
-    ("weights_out", WRITES): ("Parquet", ".parquet", ".pq"),
 }
 """What some options write, and the suffixes that such files have. Folders of results and plans may
 have any name: scripts call them after the files that they read."""

@@ -39,7 +39,7 @@ from sfs_cli.options.graph import (
     GraphFields,
     GraphOptions,
 )
-from sfs_cli.options.paths import FILLS, READS, REPLACES, WRITES, beside_labels
+from sfs_cli.options.paths import FILLS, READS, REPLACES, beside_labels
 from sfs_cli.options.source import (
     KINDS,
     MISSING,
@@ -85,7 +85,6 @@ _graph = partial(option, section="Sample graph", verbs=RANKING, lead=True)
 _table = partial(option, section="Output", verbs=("rank", "shard init", "aggregate"))
 _page = partial(option, section="Output", verbs=("rank", "shard init", "report"), for_out=True)
 _output = partial(option, section="Output", in_result=False)
-_beside = partial(_output, verbs=_WRITING, metavar="FILE", path=WRITES)
 _running = partial(option, section="Running", in_result=False)
 _working = partial(_running, verbs=(*ON_MATRIX, "convert", *_SHARDS, "select", "report"))
 
@@ -211,8 +210,9 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         default="auto",
         words=("auto", "point", "comma"),
     )
-    layer: str | None = _reading("Layer of an h5ad to read instead of X.", metavar="NAME")
-    use_raw: bool = _reading("Read raw/X of an h5ad.", default=False)
+    layer: str | None = _reading(
+        "Layer of an h5ad to read instead of X; raw.X is that of raw.", metavar="NAME"
+    )
     collapse: str | None = _reading(
         "Make one feature of those of one id: of those that --id-map gives the same id, such as "
         "the probes of a gene, else of rows with the same id. It is their mean, median or sum, or "
@@ -454,15 +454,17 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         "Number of clusters of the samples.", metavar="K", least=2, default_text="by the eigengap"
     )
     leave_one_out: bool = _sources(
-        "Rank without each source as well, to show what it changes.",
+        "Rank without each source, and on it alone, as well, to show what it changes.",
         verbs=WHOLE,
-        default=True,
+        default=False,
         needs=("source", "members"),
     )
 
-    write_h5ad: str | None = _beside(
+    write_h5ad: str | None = _output(
         "Copy the input, an h5ad, h5mu or AnnData zarr, to this file or folder, with the scores in "
         "var.",
+        verbs=_WRITING,
+        metavar="FILE",
         path=REPLACES,
         excludes={"collapse": "its features are not those of the file"},
     )
@@ -474,19 +476,14 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         least=1,
         first=WRITTEN,
     )
-    weights_out: str | None = _beside(
-        "Write the coefficients to this Parquet file.",
-        takers=lambda _: catalog.WITH_COEFFICIENTS,
-        taken_by="method",
-    )
 
-    executor: str = _running(
-        "Where the work runs: threads, Dask processes on this machine (as many as --threads says), "
-        "or a running Dask cluster.",
+    dask: str | None = _running(
+        "Compute on the Dask cluster whose scheduler has this address; local starts as many "
+        "processes on this machine as --threads says.",
         verbs=("rank",),
-        default="local",
-        metavar="[local|dask|dask:ADDRESS]",
-        words=("local", "dask", "dask:ADDRESS"),
+        metavar="ADDRESS or local",
+        words=("local", "ADDRESS"),
+        default_text="threads of this process",
     )
     block_size: int | None = option(
         "Number of features per block; another one may change the last digits of scores.",
@@ -560,6 +557,11 @@ class RankConfig(FeatureFields, CoreFields):
         """What titles and messages call the matrix."""
         name = self.matrix.rpartition("/")[2]
         return f"{name} and {len(self.files):,} more" if self.files else name
+
+    @property
+    def of_raw(self) -> bool:
+        """Whether the matrix is that of ``raw`` of AnnData (`sfs_cli.io.matrix.base.RAW`)."""
+        return self.layer == "raw.X"
 
     @property
     def all_files(self) -> tuple[str, ...]:

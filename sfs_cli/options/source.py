@@ -160,7 +160,9 @@ class SourceSpec(GraphFields):
         default_text="error",
     )
     rows: str | None = _option("What a row of the file is.", words=ROWS, default_text="auto")
-    layer: str | None = _option("Layer of an h5ad to read instead of X.", metavar="NAME")
+    layer: str | None = _option(
+        "Layer of an h5ad to read instead of X; raw.X is that of raw.", metavar="NAME"
+    )
     similarity: str | None = _option(
         "How samples are compared.",
         section="Sample graph",

@@ -26,7 +26,7 @@ from sfs_cli.run.outputs import describe_files, tell_up_to_date
 from sfs_cli.store.disk import NAME as MANIFEST
 from sfs_cli.store.disk import is_store, read_manifest
 
-_SAME = ("sha256", "member", "layer", "use_raw", "collapse", "decimal", "pseudobulk")
+_SAME = ("sha256", "member", "layer", "collapse", "decimal", "pseudobulk")
 """What was read, and how: stores in which one of these differs are different."""
 
 
@@ -64,7 +64,7 @@ def convert(
         examine(each)
     facts = _described(paths, column) if more else describe_input(path)
     source = facts | {"path": shown(str(path)), "member": split_member(path)[1]}
-    source |= {"layer": config.layer, "use_raw": config.use_raw}
+    source["layer"] = config.layer
     if config.decimal != "auto":
         source["decimal"] = config.decimal
     if config.collapse is not None:

@@ -266,7 +266,7 @@ class FoldRankings:
         """
         needs = needed(part.config) & {"labels", "some-labels"}
         quiet = Messages(verbosity=-1)
-        config = _as_ranked(part.config)
+        config = replace(part.config, leave_one_out=False)  # it is about all samples
         context = replace(part.context, labels=labels if needs else None, log=quiet)
         of = ", ".join(filter(None, (name and f"ranking {name}", of)))
         with within(of):
@@ -344,13 +344,6 @@ class FoldRankings:
                 self.log.warn(f"{what}, and stays; other folds may lack levels, too")
                 self._warned.add(each.where)
         return Adjustment(basis, fold.train) if len(basis) else None
-
-
-def _as_ranked(config: RankConfig) -> RankConfig:
-    """Return how a fold is ranked: what each source changes is not asked."""
-    if not config.source:
-        return config
-    return replace(config, leave_one_out=config.method == "kogs")
 
 
 def in_fold(of: str) -> str:

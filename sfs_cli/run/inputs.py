@@ -141,7 +141,7 @@ def storage_dtype(config: RankConfig) -> np.dtype[Any]:
 
 def held_limit(config: RankConfig, memory: int) -> int:
     """Return the size up to which a matrix is held in memory; each local process copies it."""
-    copies = thread_count(config.threads) + 1 if config.executor == "dask" else 1
+    copies = thread_count(config.threads) + 1 if config.dask == "local" else 1
     return memory // HELD_PART // copies
 
 
@@ -334,7 +334,6 @@ def peek(
         dtype=storage_dtype(config).name,
         block_bytes=int(min(8 << 20, max(1 << 20, memory // BLOCK_PART))),
         layer=config.layer,
-        use_raw=config.use_raw,
         leave_out=True,
         decimal=config.decimal,
         decode_bytes=memory // DECODE_PART,
@@ -387,7 +386,7 @@ def logged(facts: dict[str, Any]) -> dict[str, Any]:
 
 
 def _open_store(config: RankConfig, path: Path) -> Opened:
-    refused = config.given("layer", "use_raw", "collapse", "pseudobulk")
+    refused = config.given("layer", "collapse", "pseudobulk")
     for option in [*refused, "rows"] if config.rows == "samples" else refused:
         what = f"{flag(option)} has no effect on a store"
         raise UsageError(what, hint=_STORE_HINT, option=option)

@@ -461,28 +461,27 @@ def _starting_executor(
     the block. One that runs already is connected to at once, so that nothing is read in vain; its
     workers are used as they are.
     """
-    name, _, address = config.executor.partition(":")
-    if client is not None and name != "local":
+    if client is not None and config.dask is not None:
         raise UsageError(
-            f"--executor {config.executor} and a client name two clusters",
+            f"--dask {config.dask} and a client name two clusters",
             hint="give one of them",
-            option="executor",
+            option="dask",
         )
-    if client is None and name == "local":
+    if client is None and config.dask is None:
         yield ThreadExecutor
         return
     from sfs_cli.compute import dask_cluster
     from sfs_cli.compute.dask_executor import DaskExecutor
 
     dask_cluster.require_dask()
-    if client is None and not address:
+    if config.dask == "local":
         # no more than these are planned; they take about as long to start as the input to open
         most = thread_count(config.threads)
         with dask_cluster.starting_cluster(most, made(folder)) as started:
             yield lambda workers: DaskExecutor(started(), ThreadExecutor(workers), workers)
         return
-    opening = dask_cluster.connected(address) if client is None else nullcontext(client)
+    opening = dask_cluster.connected(str(config.dask)) if client is None else nullcontext(client)
     with opening as running:
-        for warning in dask_cluster.check_workers(running, address or "the client"):
+        for warning in dask_cluster.check_workers(running, config.dask or "the client"):
             log.warn(warning)
         yield lambda workers: DaskExecutor(running, ThreadExecutor(workers))

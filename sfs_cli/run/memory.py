@@ -115,7 +115,7 @@ def _plan(config: RankConfig, shape: Shape, size: int, held: int, products: bool
         squares = SQUARES + sum(step.graph_copies for step in steps)
         squares += len(config.source) * (2 if config.weights == "snf" else 1)
     if products:
-        sums = 1 if config.executor == "local" else SENT_SQUARES
+        sums = 1 if config.dask is None else SENT_SQUARES
         doubles = arithmetic_dtype(size, m, shape.stored).itemsize == 8
         squares += DOUBLE_SQUARES if doubles else 0
     of_graph = squares * square

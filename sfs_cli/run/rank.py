@@ -64,7 +64,7 @@ from sfs_cli.run.report_data import page_facts, report_data
 from sfs_cli.run.scoring import Scored, make_graph, score_on
 from sfs_cli.run.top import TopFeatures, read_top
 from sfs_cli.store.ids import free_names, unique_features
-from sfs_cli.tables import CHANGES, RANKING
+from sfs_cli.tables import CHANGES, COEFFICIENTS, RANKING
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -215,6 +215,7 @@ def rank(
             indices, rows = scored.solution.coefficients
             features = run.matrix.ids.features
             found.coefficients = ([features[int(i)] for i in indices], rows)
+            found.facts["solver"]["coefficients"] = len(indices)
         found.facts["plan"]["passes"] = run.passes.executed
         found.facts["passes"] = cast(list[PassFacts], run.passes.facts())
     found.warnings = list(messages.warnings)
@@ -332,7 +333,7 @@ def _facts(run: Run, scored: Scored) -> RunFacts:
         "plan": {
             "arithmetic": run.plan.dtype.name,
             "block_size": run.plan.block_size,
-            "executor": config.executor,
+            "dask": config.dask,
             "threads": run.plan.workers,
             "passes": 0,
         },
@@ -377,28 +378,21 @@ def check_outputs(config: RankConfig) -> None:
 
 
 def copies_of(config: RankConfig) -> list[Beside]:
-    """Return the files that are asked for beside the output folder."""
-    copies = []
-    if config.write_h5ad is not None:
-        folder = split_member(Path(config.matrix))[0].is_dir()
-        copies.append(Beside("write_h5ad", Path(config.write_h5ad), folder))
-    if config.weights_out is not None:
-        copies.append(Beside("weights_out", Path(config.weights_out)))
-    return copies
+    """Return the copy of the input that is asked for beside the output folder, if one is."""
+    if config.write_h5ad is None:
+        return []
+    folder = split_member(Path(config.matrix))[0].is_dir()
+    return [Beside("write_h5ad", Path(config.write_h5ad), folder)]
 
 
 def _write_copies(
     copies: list[Beside], config: RankConfig, result: RankResult, messages: Messages
 ) -> None:
-    """Write the files beside the output folder."""
-    from sfs_cli.io.results.writers import write_coefficients, write_scores
+    """Write the copy of the input with the scores, if one is asked for."""
+    from sfs_cli.io.results.writers import write_scores
 
     for copy in copies:
         assert copy.partial is not None
-        if copy.option == "weights_out":
-            assert result.coefficients is not None
-            write_coefficients(copy.partial, *result.coefficients)
-            continue
         notes = write_scores(
             Path(config.matrix),
             copy.partial,
@@ -408,7 +402,6 @@ def _write_copies(
             result.members,
             top=config.top,
             layer=config.layer,
-            use_raw=config.use_raw,
         )
         for note in notes:
             messages.note(note)
@@ -433,7 +426,7 @@ def about_ranking(config: RankConfig, facts: Mapping[str, Any], top: int | None)
 
 def _made(config: RankConfig, result: RankResult, messages: Messages, home: Path | None) -> Made:
     """Return the files of a ranking, and the facts for ``run.json``."""
-    from sfs_cli.io.results.writers import as_written, ranking_bytes
+    from sfs_cli.io.results.writers import as_written, ranking_bytes, write_coefficients
 
     threads = result.facts["plan"]["threads"]
 
@@ -450,6 +443,8 @@ def _made(config: RankConfig, result: RankResult, messages: Messages, home: Path
         writers = ranking_writers(config, result.ranking, data, threads, home)
         for step in result.steps:
             writers |= step.writers()
+        if result.coefficients is not None:
+            writers[COEFFICIENTS] = partial(write_coefficients, *result.coefficients, config.digits)
         return writers
 
     facts: dict[str, Any] = {

@@ -34,7 +34,7 @@ from sfs_cli.ranking.aggregations import AGGREGATIONS
 from sfs_cli.ranking.table import Ranking
 from sfs_cli.report.model import Evidence, Pictures, ReportData
 from sfs_cli.report.words import isolated
-from sfs_cli.tables import CHANGES, meaning_of
+from sfs_cli.tables import CHANGES, COEFFICIENTS, meaning_of
 
 TOP = 50
 """Number of features in the table of the best."""
@@ -112,6 +112,7 @@ def report_data(
             (f"ranking.{config.format}", "the ranking, best first"),
             ("run.json", "options, inputs, versions and digests of this run"),
             *(file for _, step, of in parts for file in step.files(of)),
+            *([(COEFFICIENTS, "the coefficients")] if "coefficients" in facts["solver"] else []),
         ],
     )
 

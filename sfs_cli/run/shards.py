@@ -53,7 +53,7 @@ _AGAIN = "make the plan again: sfs shard init --force"
 _SHARD = re.compile(r"(\d+)(?:-of-(\d+))?")
 _FACTS = ("shards", "inputs", "times", "parts", "fingerprint", "home")
 """What ``plan.json`` holds of a `ShardPlan` as it is."""
-_PATHS = {"out", "write_h5ad", "weights_out"}
+_PATHS = {"out", "write_h5ad"}
 
 
 # The plan
@@ -263,7 +263,7 @@ def _rehearse(plan: ShardPlan, folder: Path, messages: Messages) -> None:
         pass
     raise UsageError(
         f"--method {plan.config.ranker} cannot be split into shards",
-        hint="use sfs rank, or --executor dask, which shares the work of solvers; what scores "
+        hint="use sfs rank, or --dask ADDRESS, which shares the work of solvers; what scores "
         "each feature by itself can be split: --method f-test or spec",
         option="method",
     )

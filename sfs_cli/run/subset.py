@@ -48,7 +48,7 @@ def check_target(config: RankConfig, target: Path) -> None:
             option="write_matrix",
         )
     name = format_of(matrix, recognize(matrix)).name
-    if name not in WRITERS or config.use_raw:
+    if name not in WRITERS or config.of_raw:
         what = "the raw matrix of AnnData" if name in WRITERS else f"a matrix of format {name}"
         raise UsageError(
             f"--write-matrix cannot write {what}",

@@ -105,12 +105,6 @@ def test_flags_and_the_matrix_of_the_command_line_win(sfs, folder):
     assert not (folder / "results").exists()
 
 
-def test_a_negated_flag_wins(sfs, folder):
-    text(folder, SOURCES, "run.yaml")
-    sfs("rank", "--config", "study/run.yaml", "--no-leave-one-out")
-    assert not json.loads((folder / "results" / "run.json").read_text())["config"]["leave-one-out"]
-
-
 def test_the_files_of_sources_are_inputs_of_the_run(sfs, folder):
     text(folder, SOURCES, "run.yaml")
     sfs("rank", "--config", "study/run.yaml")

@@ -10,13 +10,11 @@ from tests.making_commands import USAGE, good, h5ad
 from tests.running import run_here, snapshot
 
 RANK = "rank x.csv --method variance"
-MRSF = "rank x.csv --method mrsf --select 3 --weights-out"
 H5AD = "rank x.h5ad --method variance --write-h5ad"
 WRONG = {
     "report": ("report ranked --out", "--out", "page.PNG page.html.gz"),
     "fuse": ("fuse x.csv --source a=target: --out", "--out", "S.npy"),
     "convert": ("convert x.csv", "STORE", "x.tsv y.h5ad"),
-    "weights": (MRSF, "--weights-out", "w.tsv"),
     "copy": (H5AD, "--write-h5ad", "y.csv y.h5mu y.zarr"),
     "matrix": ("select ranked --top 3 --write-matrix", "--write-matrix", "y.h5ad y.gct"),
 }
@@ -24,7 +22,6 @@ RIGHT = {
     "report": ("report ranked --out", "page.HTM page.v1.2"),
     "rank": (f"{RANK} --out", "2024.01.31 of-x.csv"),
     "convert": ("convert x.csv", "x.store z.v1"),
-    "weights": (MRSF, "w.PQ w"),
     "copy": (H5AD, "y.H5AD y.scored"),
 }
 

@@ -20,12 +20,9 @@ def test_a_value_given_twice_is_refused(verb, flag, capfd):
     assert f"{flag} is given twice: '31' and '32'" in done.err
 
 
-def test_flags_may_be_repeated_but_not_contradicted(tmp_path, capfd):
+def test_flags_may_be_repeated(tmp_path, capfd):
     command = ["rank", good(tmp_path), "--method", "variance", "-q", "-q", "--quiet", "--force"]
     assert run_here([*command, "--force"], capfd).code == 0
-    done = run_here([*command, "--signed", "--no-signed"], capfd)
-    assert done.code == 2
-    assert "--signed is given twice: '--signed' and '--no-signed'" in done.err
 
 
 def test_lists_of_words_are_joined(tmp_path, capfd):

@@ -21,11 +21,6 @@ CASES = {
         "MATRIX",
         "--write-h5ad",
     ),
-    "weights are the labels": (
-        "rank x.csv --method mrsf --labels labels.parquet --weights-out labels.parquet",
-        "--labels",
-        "--weights-out",
-    ),
     "a fused similarity is the file of a source": (
         "fuse x.csv --source a=profile:other.csv --out other.csv",
         "--source",
@@ -72,10 +67,10 @@ def test_output_that_is_an_input_is_refused(case, inputs, monkeypatch, capfd):
 
 def test_two_outputs_of_one_name_are_refused(inputs, monkeypatch, capfd):
     monkeypatch.chdir(inputs)
-    words = "rank x.h5ad --method mrsf --labels obs:tissue --weights-out one --write-h5ad one"
+    words = "rank x.h5ad --method variance --out one --write-h5ad one"
     done = run_here(words.split(), capfd)
     assert done.code == USAGE
-    assert "--weights-out" in done.err
+    assert "--out" in done.err
     assert "--write-h5ad" in done.err
 
 

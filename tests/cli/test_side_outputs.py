@@ -13,11 +13,10 @@ from tests.running import run_here
 
 EXISTS = 4
 SIDE = {
-    "weights": ["rank", "x.csv", "--method", "mrsf", "--select", "5", "--weights-out"],
     "h5ad": ["rank", "x.h5ad", "--method", "variance", "--write-h5ad"],
     "matrix": ["select", "ranked", "--top", "5", "--write-matrix"],
 }
-NAMES = {"weights": "w.parquet", "h5ad": "copy.h5ad", "matrix": "cut.csv"}
+NAMES = {"h5ad": "copy.h5ad", "matrix": "cut.csv"}
 
 
 @pytest.fixture
@@ -50,10 +49,10 @@ def test_a_file_that_was_there_before_is_not_called_up_to_date(case, study, capf
 
 
 def test_no_file_of_the_result_has_its_place(study, capfd):
-    words = [*SIDE["weights"], "new/report.html", "--out", "new"]
+    words = [*SIDE["h5ad"], "new/report.html", "--out", "new"]
     done = run_here(words, capfd)
     assert done.code == USAGE
-    assert "--weights-out" in done.err
+    assert "--write-h5ad" in done.err
     assert not Path("new").exists()
 
 

@@ -86,7 +86,7 @@ def test_samples_that_a_source_lacks_are_said(tmp_path, capfd):
 
 
 def test_the_record_of_a_run_is_complete(tmp_path, capfd):
-    words = msfs(tmp_path, "--weights", "statis", "--json")
+    words = msfs(tmp_path, "--weights", "statis", "--leave-one-out", "--json")
     record = json.loads(done(words, capfd).out)
     assert record == json.loads((tmp_path / "out" / "run.json").read_text())
     assert [entry["role"] for entry in record["inputs"]] == [

@@ -26,7 +26,7 @@ from tests.docs.pages import (
 
 pytestmark = pytest.mark.any_python
 
-OUTPUTS = r"(?:--out|--write-h5ad|--write-matrix|--weights-out|sfs convert \S+|shard init) (\S+)"
+OUTPUTS = r"(?:--out|--write-h5ad|--write-matrix|sfs convert \S+|shard init) (\S+)"
 ALL = [ROOT / "README.md", *PAGES, ROOT / "workflows" / "README.md"]
 LONG = ("bulk", "cluster", "evaluate", "single-cell", "start")
 """Pages that take a quarter of a minute and more, or start workers of Dask: tests/nightly."""
@@ -49,7 +49,7 @@ def check_columns(table: Path) -> None:
         of_methods.update(record.get("input", {}).get("annotations", ()))
         for column in columns:
             known = column in RANKING or column in of_methods
-            assert known or column.startswith(("mean_", "rank_")), f"{table}: {column}"
+            assert known or column.startswith(("mean_", "rank_", "p_value_")), f"{table}: {column}"
         return
     for column, declared in zip(columns, FILES[table.name].columns):
         assert column == declared or declared != declared.lower(), f"{table}: {column}"

@@ -43,9 +43,9 @@ def test_same_bytes_of_worker_processes(
 ) -> None:
     words = ["rank", str(store), "-q", "--block-size", "50", "--method", "fisher"]
     words += ["--labels", str(labels), "--out"]
-    address = f"dask:{processes.scheduler.address}"
+    address = processes.scheduler.address
     assert run_here([*words, str(tmp_path / "threads"), "--threads", "2"], capfd).code == 0
-    assert run_here([*words, str(tmp_path / "dask"), "--executor", address], capfd).code == 0
+    assert run_here([*words, str(tmp_path / "dask"), "--dask", address], capfd).code == 0
     ours = [(tmp_path / run / "ranking.tsv").read_bytes() for run in ("threads", "dask")]
     assert ours[0] == ours[1]
 
@@ -108,7 +108,7 @@ def test_a_scheduler_that_is_not_there(
     store: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("sfs_cli.compute.dask_cluster.WAIT_SECONDS", 0.5)
-    done = run_here(["rank", str(store), "--executor", "dask:tcp://127.0.0.1:9"], capfd)
+    done = run_here(["rank", str(store), "--dask", "tcp://127.0.0.1:9"], capfd)
     assert done.code == 3
     assert "no Dask scheduler" in done.err
     assert "tcp://127.0.0.1:9" in done.err
@@ -119,7 +119,7 @@ def test_a_worker_is_no_scheduler(
     store: Path, processes: Any, capfd: pytest.CaptureFixture[str]
 ) -> None:
     worker = next(iter(processes.nthreads()))
-    done = run_here(["rank", str(store), "--executor", f"dask:{worker}"], capfd)
+    done = run_here(["rank", str(store), "--dask", worker], capfd)
     assert done.code == 3
     assert "this is a Worker" in done.err
 
@@ -129,7 +129,7 @@ def test_processes_of_this_machine_leave_nothing(
 ) -> None:
     (tmp_path / "tmp").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
-    words = ["rank", str(store), "--executor", "dask", "--threads", "2", "--block-size", "100"]
+    words = ["rank", str(store), "--dask", "local", "--threads", "2", "--block-size", "100"]
     done = run_here([*words, "--out", str(tmp_path / "out")], capfd)
     assert done.code == 0, done.err
     assert "distributed" not in done.err

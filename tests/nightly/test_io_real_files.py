@@ -52,7 +52,7 @@ def test_an_h5ad_of_an_old_version_agrees_with_anndata(shared_data: Path) -> Non
     obs = reader.annotations.obs
     assert obs["bulk_labels"].to_pylist() == list(expected.obs["bulk_labels"])
     assert obs["n_genes"].to_pylist() == list(expected.obs["n_genes"])
-    _, raw, reader = read(path, use_raw=True, block_bytes=100_000)
+    _, raw, reader = read(path, layer="raw.X", block_bytes=100_000)
     np.testing.assert_array_equal(raw, expected.raw.X.toarray())
     assert reader.sparse
     found = sorted(reader.annotations.graphs)

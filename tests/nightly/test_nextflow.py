@@ -272,7 +272,7 @@ SHEETS = [
     ("name\tmatrix\toptions\na\tm.csv\t--title 'x\n", "is not closed"),
     ("name\tmatrix\toptions\na\tm.csv\t--memory 2G\n", "the pipeline gives --memory"),
     ("name\tmatrix\toptions\na\tm.csv\t--out x\n", "the pipeline gives --out"),
-    ("name\tmatrix\toptions\na\tm.csv\t--weights-out=x\n", "the pipeline gives --weights-out"),
+    ("name\tmatrix\toptions\na\tm.csv\t--write-h5ad=x\n", "the pipeline gives --write-h5ad"),
     ("name\tmatrix\toptions\na\tm.csv\t--methd x\n", "--methd is no option of sfs rank in shards"),
     ("name\tmatrix\toptions\na\tm.csv\t--method x\n", "unknown value 'x' of --method"),
     ("name\tmatrix\toptions\na\tm.csv\t--neighbors 0\n", "--neighbors 0 is too small"),

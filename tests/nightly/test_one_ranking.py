@@ -14,7 +14,7 @@ shell = plain.shell
 
 def test_dask(cells, shell):
     pytest.importorskip("distributed")
-    given = ("--executor", "dask", "--threads", "2", "--block-size", "64")
+    given = ("--dask", "local", "--threads", "2", "--block-size", "64")
     assert sfs(cells.parent, "rank", cells, *OPTIONS, *given) == shell
 
 

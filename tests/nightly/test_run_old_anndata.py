@@ -60,7 +60,7 @@ for name in sys.argv[1:]:
 COMMANDS = (
     "--method variance",
     "--method variance --layer double",
-    "--method variance --use-raw",
+    "--method variance --layer raw.X",
     "--method f-test --labels obs:type",
     "--method f-test --labels obs:batch",
     "--method variance --adjust obs:age",

@@ -30,7 +30,7 @@ def test_null_rates_are_nominal(tmp_path: Path) -> None:
     places = 50 * (grid(20) + rng.uniform(-0.2, 0.2, size=(400, 2)))
     annotated(X, obsm={"spatial": places}).write_h5ad(tmp_path / "null.h5ad")
     given = ("--coordinates", "obsm:spatial", "--pvalues", "moments")
-    out = rank_to(tmp_path / "out", tmp_path / "null.h5ad", *given, "--scale-pvalues")
+    out = rank_to(tmp_path / "out", tmp_path / "null.h5ad", *given)
     p = table(out)["p_value"].dropna().to_numpy()
     for level in (0.05, 0.01, 0.001):
         error = np.sqrt(level / len(p))
@@ -47,7 +47,7 @@ def test_p_values_are_uniform_where_depth_follows_the_tissue(tmp_path: Path) -> 
     mean[:, ::2] = rng.gamma(1 / 0.7, 0.7 * mean[:, ::2])
     made = annotated(rng.poisson(mean).astype(np.float32), obsm={"spatial": places * 1.0})
     made.write_h5ad(tmp_path / "null.h5ad")
-    out = rank_to(tmp_path / "o", tmp_path / "null.h5ad", "--spatial", "--scale-pvalues")
+    out = rank_to(tmp_path / "o", tmp_path / "null.h5ad", "--spatial")
     found = table(out).dropna(subset=["p_value"])
     for name in ("1.5", "3", "6", "linear"):
         p = found[f"p_value_{name}"]

@@ -45,8 +45,8 @@ def main(words: list[str]) -> int:
             except TimeoutError:
                 print(f"no worker within {WAIT_SECONDS} s: see squeue", file=sys.stderr)
                 return 1
-        address = f"dask:{cluster.scheduler_address}"
-        return subprocess.run(["sfs", "rank", *rest, "--executor", address], check=False).returncode
+        given = ["--dask", cluster.scheduler_address]
+        return subprocess.run(["sfs", "rank", *rest, *given], check=False).returncode
 
 
 if __name__ == "__main__":

@@ -47,13 +47,11 @@ def others(config: RankConfig) -> list[RankConfig]:
     made = member_configs(
         config,
         names,
-        # what is of tests alone, and their sign; the values are those of --voom
+        # what is of tests alone; the values are those of --voom
         pvalues=None,
         split=None,
         scales=(),
-        scale_pvalues=False,
         spatial=False,
-        signed=True,
         moderate="auto",
         voom=False,
     )

@@ -35,7 +35,6 @@ class BatchFields(Config):
         excludes={
             "source": f"{_EACH}; --adjust takes the batch out of the features instead",
             "members": f"{_EACH}; --adjust takes the batch out of the features instead",
-            "weights_out": "each batch has coefficients of its own",
             "sample_weights": "all samples count alike",
         },
         path=READS,

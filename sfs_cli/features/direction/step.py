@@ -1,4 +1,4 @@
-"""The work of ``--signed``: the difference between the means of two classes."""
+"""The sign of the metric of ``--format rnk``: the difference between the means of two classes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class DirectionStep(Step):
         """
         means = ClassMeans.of(Problem(run.context))
         column, middle = run.method.signed_by or ("", 0)
-        extra, hint = found.scored.solution.extra, "(--no-signed: positive for all)"
+        extra = found.scored.solution.extra
         if means is not None and len(means.classes) == 2:
             measured = found.scored.solution.class_means
             if measured is None:
@@ -41,11 +41,11 @@ class DirectionStep(Step):
             change = run.method.sign(extra, measured[:, 2])
             first, second = compared_classes(run)
             what = f"for features that are higher in {second} than in {first}, negative for those "
-            what += f"that are lower {hint}"
+            what += "that are lower"
             of = f"{second} - {first}"
         elif column in extra and means is None:
             change = run.method.sign(extra, None)
-            what, of = f"where {column} is above {middle:g}, negative below {hint}", column
+            what, of = f"where {column} is above {middle:g}, negative below", column
         else:
             return
         run.log.note(f"rnk: the metric is positive {what}")

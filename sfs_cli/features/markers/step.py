@@ -161,10 +161,10 @@ class MarkerStep(Step):
             "groupby": str(config.labels).rpartition(":")[2],
             "reference": "rest",
             "method": {"welch": "t-test"}.get(str(config.markers), config.markers),
-            "use_raw": config.use_raw,
+            "use_raw": config.of_raw,
             "corr_method": "benjamini-hochberg",
         }
-        params |= {} if config.layer is None else {"layer": config.layer}
+        params |= {} if config.layer is None or config.of_raw else {"layer": config.layer}
         return {
             "rank_genes_groups": {"params": params, "names": records(named[order], "O"), **found}
         }

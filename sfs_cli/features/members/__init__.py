@@ -46,9 +46,9 @@ def member_configs(config: RankConfig, names: Sequence[str], **without: Any) -> 
         if "graph" not in method.needed(method.options):
             others |= {"similarity", "similarity_file", "coordinates", *GRAPH_FIELDS}
         changes: dict[str, Any] = dict.fromkeys(others - set(method.options))
-        changes |= {"members": (), "also": (), "source": (), "weights": None, "weights_out": None}
+        changes |= {"members": (), "also": (), "source": (), "weights": None}
         changes |= without  # members are ranked by their scores
-        configs.append(replace(config, method=name, leave_one_out=True, **changes))
+        configs.append(replace(config, method=name, leave_one_out=False, **changes))
     return configs
 
 

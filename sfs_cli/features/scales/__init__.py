@@ -72,9 +72,6 @@ class ScaleFields(Config):
         needs=("coordinates", "similarity"),
         excludes={"source": "it is one test on coordinates"},
     )
-    scale_pvalues: bool = _scales(
-        "Add the p-value on each scale as a column.", default=False, needs=("pvalues",)
-    )
 
     def error(self, what: str, hint: str, *names: str, **kind: Any) -> UsageError:
         """Return an error, which says so where it is about what ``--spatial`` stands for."""
@@ -103,9 +100,6 @@ def _spatial(config: RankConfig) -> bool:
 
 def rules(config: RankConfig) -> Iterator[Refusal]:
     """Yield what is wrong with the options."""
-    if config.scale_pvalues and not asked(config):
-        what = "--scale-pvalues has no effect without several scales"
-        yield what, "give --scales, or leave it out", ("scale_pvalues",)
     if config.spatial and not asked(config):
         what = "--spatial goes with no other method, sample graph or kind of --pvalues"
         hint = "leave those out, or give --coordinates obsm:spatial --pvalues moments in its place"

@@ -51,7 +51,7 @@ ROUNDING = 1e-10
 NO_COUNTS = (
     "the values are no counts: logarithms do not correct for a library size (depth) that follows "
     "the tissue, with which most null features pass the test; give the counts, such as --layer "
-    "counts or --use-raw"
+    "counts or --layer raw.X"
 )
 """What is wrong with values of which ``--spatial`` makes no residuals."""
 SEVERAL = ("fov", "sample", "sample_id", "image_id", "section", "region", "array")
@@ -71,22 +71,19 @@ class ScalesScorer(GraphTest):
 
     The score is ``-log10`` of the Cauchy combination of the p-values on each graph
     (`sfs_cli.ranking.combine`). Further columns are this p-value, the q-value, the largest effect
-    on any of them, and the graph of the smallest p-value, which may be another one.
+    on any of them, the graph of the smallest p-value, which may be another one, and the p-value on
+    each.
 
     Parameters
     ----------
     names : sequence of str, length k
         Of the scales.
     scorers : sequence of TestedScorer, length k
-    each : bool
-        Whether there is a column for the p-value on each scale.
     """
 
-    def __init__(
-        self, names: Sequence[str], scorers: Sequence[TestedScorer], *, each: bool
-    ) -> None:
+    def __init__(self, names: Sequence[str], scorers: Sequence[TestedScorer]) -> None:
         super().__init__()
-        self.names, self.scorers, self.each = names, scorers, each
+        self.names, self.scorers = names, scorers
         self.dtype = np.result_type(*(scorer.dtype for scorer in scorers))
         self.facts, self.warnings = scorers[0].facts, scorers[0].warnings
 
@@ -120,11 +117,8 @@ class ScalesScorer(GraphTest):
         effect = np.where(known, found.max(axis=0), np.nan)
         tested, counted = tested_columns(self.combined, effect)
         self.facts |= counted
-        columns: dict[str, Any] = dict(tested)
-        columns["scale"] = Picked([*self.names, ""], best.astype(np.int32))
-        if self.each:
-            columns |= {f"p_value_{name}": p for name, p in zip(self.names, self.p)}
-        return columns
+        each = {f"p_value_{name}": p for name, p in zip(self.names, self.p)}
+        return {**tested, "scale": Picked([*self.names, ""], best.astype(np.int32)), **each}
 
     def effect_of(self, x: np.ndarray) -> float:
         """Return the largest effect of one feature around its mean, of unit norm, shape (n,)."""
@@ -267,7 +261,7 @@ class ScalesStep(Step):
             scorers.append(
                 TestedScorer(scorer, problem, str(self.config.null), self.config.permutations)
             )
-        made = ScalesScorer(names, scorers, each=self.config.scale_pvalues)
+        made = ScalesScorer(names, scorers)
         facts = {
             "similarity": "scales",
             "coordinates": str(self.config.coordinates_from),

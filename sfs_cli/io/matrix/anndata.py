@@ -16,10 +16,17 @@ import numpy as np
 import pyarrow as pa
 from scipy.sparse import csr_array
 
-from sfs_cli.errors import InputError, UsageError, listed, nearest
+from sfs_cli.errors import InputError, listed, nearest
 from sfs_cli.io.files.names import decoded
 from sfs_cli.io.files.text import H5MU, split_member
-from sfs_cli.io.matrix.base import Annotations, MatrixReader, ReadOptions, read_errors, releasing
+from sfs_cli.io.matrix.base import (
+    RAW,
+    Annotations,
+    MatrixReader,
+    ReadOptions,
+    read_errors,
+    releasing,
+)
 from sfs_cli.io.matrix.stored import (
     DenseRows,
     StoredMatrix,
@@ -146,21 +153,15 @@ def _matrix_keys(group: Any, options: ReadOptions, path: Path) -> tuple[str, str
 def chosen_part(parts: list[str], options: ReadOptions, where: object = None) -> str:
     """Return which part of AnnData is read: X, raw, or a layer (``layers/NAME``).
 
-    Raises InputError where it is not there, UsageError where two are asked for.
+    Raises InputError where it is not there.
     """
-    if options.layer is not None and options.use_raw:
-        raise UsageError(
-            "--layer and --use-raw name two matrices",
-            hint="give one of them",
-            option=("layer", "use_raw"),
-        )
     asked, name = "X", "X"
-    if options.use_raw:
+    if options.layer == RAW:
         asked, name = "raw", "raw matrix"
     elif options.layer is not None:
         asked, name = f"layers/{options.layer}", f"layer {options.layer!r}"
     if asked not in parts:
-        hint = f"X, --use-raw or --layer NAME: the file has {listed(parts, 20) or 'none'}"
+        hint = f"X, --layer {RAW} or --layer NAME: the file has {listed(parts, 20) or 'none'}"
         raise InputError(f"there is no {name}", where=where, hint=hint)
     return asked
 

@@ -39,14 +39,17 @@ class RowBlock:
     texts: Sequence[tuple[str, Sequence[str]]] = ()
 
 
+RAW = "raw.X"
+"""The layer that is the matrix of ``raw`` of AnnData."""
+
+
 @dataclass(frozen=True)
 class ReadOptions:
     """How to read a matrix."""
 
     dtype: str = "float32"  # of the values in blocks: float32 or float64
     block_bytes: int = 8 << 20  # readers hold about this much at a time (one row may be larger)
-    layer: str | None = None  # layer of an AnnData file to read in place of X
-    use_raw: bool = False  # read raw/X of an AnnData file
+    layer: str | None = None  # layer of an AnnData file to read in place of X, or `RAW`
     # text: columns and lines of text are left out of the values, and told of in `notes`
     leave_out: bool = False
     decimal: str = "point"  # what text has before the digits of a fraction: point, comma or auto
@@ -182,20 +185,19 @@ def open_matrix(path: str | Path, options: ReadOptions) -> MatrixReader:
     InputError
         If nothing is there, the format is unknown, or the content is not what the name says.
     UsageError
-        If a layer or the raw matrix is asked of a format that has none.
+        If a layer is asked of a format that has none.
     """
     path = Path(path)
     content = examine(path)
     if content.kind is Kind.OBJECT:
         return import_module("sfs_cli.io.matrix.memory").open_held(path, content.held, options)
     found = format_of(path, content)
-    if (options.layer is not None or options.use_raw) and not found.anndata:
-        asked = "--use-raw" if options.use_raw else "--layer"
+    if options.layer is not None and not found.anndata:
         raise UsageError(
-            f"{asked} needs AnnData (.h5ad, .h5mu or .zarr), but this is {found.title}",
+            f"--layer needs AnnData (.h5ad, .h5mu or .zarr), but this is {found.title}",
             where=path,
-            hint=f"leave {asked} out, or give the AnnData file",
-            option="use_raw" if options.use_raw else "layer",
+            hint="leave --layer out, or give the AnnData file",
+            option="layer",
         )
     if options.decimal not in ("auto", "point") and found.name not in ("text", "excel"):
         raise UsageError(

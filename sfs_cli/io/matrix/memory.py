@@ -59,7 +59,7 @@ class Table:
 def table_of(adata: Any, options: ReadOptions | None = None) -> Table:
     """Return the matrix of an AnnData: ``X``, a layer or ``raw.X``.
 
-    Raises InputError where it is not there, UsageError where two are asked for.
+    Raises InputError where it is not there.
     """
     from sfs_cli.io.matrix.anndata import chosen_part
 
@@ -86,14 +86,10 @@ def is_sparse(value: Any) -> bool:
 def open_held(path: Path, held: Any, options: ReadOptions) -> MatrixReader:
     """Return a reader of what a name stands for: an AnnData, or a `Table`."""
     if isinstance(held, Table):
-        for asked in ("layer", "use_raw"):
-            if getattr(options, asked):
-                raise UsageError(
-                    f"{asked} needs AnnData or MuData",
-                    where=path,
-                    hint="leave it out",
-                    option=asked,
-                )
+        if options.layer is not None:
+            raise UsageError(
+                "layer needs AnnData or MuData", where=path, hint="leave it out", option="layer"
+            )
         return open_table(path, held, options)
     return open_table(path, table_of(held, options), options)
 

@@ -123,7 +123,7 @@ class Pseudobulk(MatrixReader):
                 raise InputError(
                     f"--pseudobulk adds up counts, and the matrix holds {values.data[at]:g}",
                     where=f"{self.path}: {', '.join(places)}",
-                    hint="name the raw counts, such as --layer counts or --use-raw",
+                    hint="name the raw counts, such as --layer counts or --layer raw.X",
                     option="pseudobulk",
                 )
             if self.rows == "features":

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from sfs_cli.display import shown
 from sfs_cli.errors import InputError, counted, listed
-from sfs_cli.io.files.text import arrow_file, number_array, string_array
+from sfs_cli.io.files.text import number_array, string_array
 from sfs_cli.ranking.evidence import exponential_scores
 from sfs_cli.ranking.prune import InOrder
 from sfs_cli.ranking.table import Picked
@@ -331,7 +331,6 @@ def write_scores(
     *,
     top: int | None = None,
     layer: str | None = None,
-    use_raw: bool = False,
 ) -> list[str]:
     """Copy AnnData to a path with a ranking in ``var`` and ``uns``: see `additions`.
 
@@ -341,26 +340,22 @@ def write_scores(
     from before AnnData 0.7, whose tables are arrays of records, is written again in the present
     form. Returned is what the user should know.
     """
+    from sfs_cli.io.matrix.base import RAW
     from sfs_cli.io.matrix.h5ad_copy import add_to_copy, look_into
     from sfs_cli.io.results.additions import additions
     from sfs_cli.io.results.highly_variable import plotted_columns
 
     inside = look_into(source)
-    plotted = None if use_raw else partial(plotted_columns, source, layer)
+    plotted = None if layer == RAW else partial(plotted_columns, source, layer)
     added = additions(ranking, inside, ids(inside.names), about, plotted, top=top)
     added.members |= found(ranking.feature.reordered(np.argsort(ranking.order))[:])
     add_to_copy(source, path, added)
     return added.notes
 
 
-def write_coefficients(path: Path, features: list[str], rows: np.ndarray) -> None:
-    """Write the non-zero coefficients of a sparse method to a path as Parquet.
-
-    `features` (s) and `rows`, shape (s, k), become the columns ``feature``, ``w1``, ``w2``, ...
-    """
-    import pyarrow.parquet as pq
-
-    columns = {f"w{j + 1}": pa.array(rows[:, j].tolist()) for j in range(rows.shape[1])}
-    table = pa.table({"feature": pa.array(features, pa.string()), **columns})
-    with arrow_file(path, "wb") as file:
-        pq.write_table(table, file)
+def write_coefficients(features: Sequence[str], rows: np.ndarray, digits: int, path: Path) -> None:
+    """Write the coefficients (s, k) of the s features that have some, as a TSV to a path."""
+    names = ["feature", *(f"w{j}" for j in range(1, rows.shape[1] + 1))]
+    table = ((feature, *row.tolist()) for feature, row in zip(features, rows))
+    with path.open("wb") as file:
+        file.writelines(table_lines(names, table, digits))

@@ -152,7 +152,7 @@ def test_raw_and_layers() -> None:
     by_layer = sfs.rank(adata, method="variance", layer="log")
     assert by_layer.order.tolist() == sfs.rank(np.log1p(X), method="variance").order.tolist()
     adata.X = adata.X * 2
-    of_raw = sfs.rank(adata, method="variance", use_raw=True)
+    of_raw = sfs.rank(adata, method="variance", layer="raw.X")
     expected = sfs.rank(X, method="variance")
     np.testing.assert_allclose(of_raw.table["score"], expected.table["score"])
 
@@ -282,7 +282,7 @@ def test_marks_that_are_fewer_than_asked_for_are_told_of() -> None:
     adata.raw = adata
     part = adata[:, GENES[4:20]].copy()
     with pytest.warns(sfs.SfsWarning, match="marks 2 features(.|\\n)*4 of the 6 best are not"):
-        sfs.rank(part, method="f-test", labels="cell type", use_raw=True, top=6)
+        sfs.rank(part, method="f-test", labels="cell type", layer="raw.X", top=6)
     assert part.var_names[part.var["highly_variable"]].tolist() == GENES[4:6]
     assert sorted(part.var["sfs_rank"])[:2] == [
         *np.flatnonzero(part.uns["sfs"]["table"].index.isin(GENES[4:6])) + 1

@@ -306,7 +306,7 @@ def test_anndata_is_written_by_its_own_ids(*, raw: bool) -> None:
     adata = ad.AnnData(SPELLED.copy())
     if raw:
         adata.raw = adata.copy()
-    ranked = sfs.rank(adata, labels=CLASSES, method="fisher", top=1, use_raw=raw)
+    ranked = sfs.rank(adata, labels=CLASSES, method="fisher", top=1, layer="raw.X" if raw else None)
     expected = ranked.ranking.score[np.argsort(ranked.order)]
     np.testing.assert_array_equal(adata.var["sfs_score"], expected)
     assert list(adata.var_names) == list(SPELLED.columns)

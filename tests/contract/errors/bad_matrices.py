@@ -292,7 +292,7 @@ PREPARED = [
         "'spliced'; counts",
         *("--layer", "spliced"),
     ),
-    refused("no raw matrix", h5ad, "m.h5ad", "raw", "--use-raw"),
+    refused("no raw matrix", h5ad, "m.h5ad", "raw", "--layer", "raw.X"),
     refused(
         "a store whose manifest is cut off",
         lambda f: store_cut_off(f, "manifest.json"),

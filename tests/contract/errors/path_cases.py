@@ -61,7 +61,6 @@ FORMS = {
 NEEDS = {
     "event": ["--labels", "LABELS"],
     "given_": ["--method", "mrsf"],
-    "weights_out": ["--method", "mrsf"],
     "donors": ["--labels", "LABELS"],
     "sets": ["--out", "OUT"],
     "id_map": ["--collapse", "mean"],

@@ -75,10 +75,7 @@ def test_files_whose_names_are_no_utf8_are_read_and_written(tmp_path, capfd):
     for words in (
         ["rank", files["h5ad"], "--write-h5ad", str(latin / "c.h5ad"), "--out", str(latin / "o")],
         ["rank", files["store"], "--format", "parquet", "--out", str(latin / "o2")],
-        [
-            *["rank", m, "--method", "mrsf", "--weights-out", str(latin / "w.parquet")],
-            *["--out", str(latin / "o3")],
-        ],
+        ["rank", m, "--method", "mrsf", "--out", str(latin / "o3")],
         ["fuse", m, "--source", f"x=profile:{files['profile']}", "--out", str(latin / "f.parquet")],
         ["rank", m, "--similarity-file", str(latin / "f.parquet")],
         ["shard", "merge", files["plan"], "--out", str(latin / "merged")],

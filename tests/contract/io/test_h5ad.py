@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from sfs_cli.errors import InputError, UsageError
+from sfs_cli.errors import InputError
 from sfs_cli.io.matrix.anndata import open_h5ad, read_inside
 from tests.contract.io.reading import read_all
 
@@ -65,7 +65,7 @@ def test_layers_and_raw_are_each_themselves(path, adata):
     assert (ids, counts.dtype) == (CELLS, np.float32)
     np.testing.assert_array_equal(counts, X)
     np.testing.assert_array_equal(read(path, layer="dense")[1], 3 * X)
-    _, raw, reader = read(path, use_raw=True)
+    _, raw, reader = read(path, layer="raw.X")
     np.testing.assert_array_equal(raw, adata.raw.X.toarray())
     assert list(reader.column_ids) == GENES
     assert {"X", "raw", "layers/counts", "layers/dense"} < {*reader.annotations.facts["matrices"]}
@@ -121,9 +121,7 @@ def test_missing_layer_lists_those_there_are(path):
     with pytest.raises(InputError, match="no layer 'spliced'") as caught:
         read(path, layer="spliced")
     assert all(name in caught.value.hint for name in ("by gene", "counts", "dense"))
-    assert "--use-raw" in caught.value.hint
-    with pytest.raises(UsageError):
-        read(path, layer="counts", use_raw=True)
+    assert "--layer raw.X" in caught.value.hint
 
 
 def test_missing_X_and_missing_raw_are_refused(tmp_path):
@@ -134,7 +132,7 @@ def test_missing_X_and_missing_raw_are_refused(tmp_path):
         read(path)
     assert "counts" in caught.value.hint
     with pytest.raises(InputError, match="no raw"):
-        read(path, use_raw=True)
+        read(path, layer="raw.X")
     assert read(path, layer="counts")[1].sum() == 6
 
 

@@ -62,7 +62,7 @@ def test_each_modality_is_its_own_matrix(path, name):
     spec, X = f"{path}:{name}", PARTS[name].X
     np.testing.assert_array_equal(values(spec), X)
     np.testing.assert_array_equal(values(spec, layer="double"), 2 * X)
-    np.testing.assert_array_equal(values(spec, use_raw=True), X)
+    np.testing.assert_array_equal(values(spec, layer="raw.X"), X)
     graph, _, samples = read_inside(Path(spec), "obsp", "connectivities")
     np.testing.assert_array_equal(graph.toarray(), PARTS[name].obsp["connectivities"].toarray())
     assert samples == CELLS

@@ -27,7 +27,8 @@ def test_leaving_a_source_out_is_ranking_without_it(folder, tmp_path, weights):
 
     given = sources(folder)
     asked = [] if weights is None else ["--weights", weights]
-    ranking_bytes(tmp_path / "all", folder / "x.csv", "--method", "msfs", *given, *asked)
+    left = ("--method", "msfs", "--leave-one-out")
+    ranking_bytes(tmp_path / "all", folder / "x.csv", *left, *given, *asked)
     whole = read_ranks(tmp_path / "all")
     told = facts(tmp_path / "all")["knowledge"]["leave_one_out"]
     assert [row["without"] for row in told] == ["x", "p", "s", "t"]
@@ -47,7 +48,7 @@ def test_leaving_a_source_out_is_ranking_without_it(folder, tmp_path, weights):
 @pytest.mark.parametrize("count", [2, 4])
 def test_ranks_on_each_source_are_those_of_a_ranking_on_it_alone(folder, tmp_path, count):
     given = sources(folder)[: 2 * count]
-    out = rank_to(tmp_path / "all", folder / "x.csv", "--method", "msfs", *given)
+    out = rank_to(tmp_path / "all", folder / "x.csv", "--leave-one-out", "--method", "msfs", *given)
     with (out / "ranking.tsv").open() as file:
         rows = list(csv.DictReader(file, delimiter="\t"))
     whole = read_ranks(out)
@@ -82,7 +83,7 @@ def test_noise_and_a_copy_of_a_source_are_said_to_add_nothing(folder, tmp_path):
         for n, s in (("p", p), ("q", p), ("r", f"profile:{noise}"))
         for w in ("--source", f"{n}={s}")
     ]
-    out = rank_to(tmp_path / "out", folder / "x.csv", "--method", "msfs", *given)
+    out = rank_to(tmp_path / "out", folder / "x.csv", "--leave-one-out", "--method", "msfs", *given)
     page = (out / "report.html").read_text()
     assert page.count("Each of the sources p, q repeats the others: leave one of them out.") == 1
     assert "The source r adds nothing" in page
@@ -96,7 +97,7 @@ def test_half_of_a_short_list_is_compared(folder, tmp_path):
     short.write_text("".join(lines[:41]))
     given = ["--source", "x=target:", "--source", f"p=profile:{folder / 'some.csv'}"]
     out = tmp_path / "out"
-    rank_to(out, short, "--method", "msfs", *given, "--samples", "intersect")
+    rank_to(out, short, "--leave-one-out", "--method", "msfs", *given, "--samples", "intersect")
     told = facts(out)["knowledge"]["leave_one_out"]
     assert [row["first"] for row in told] == [20, 20]
     assert "top 100" not in (out / "report.html").read_text()
@@ -105,7 +106,8 @@ def test_half_of_a_short_list_is_compared(folder, tmp_path):
 def test_leaving_out_the_only_source_of_some_samples_is_told_and_no_end(folder, tmp_path):
     given = ["--source", f"p=profile:{folder / 'some.csv'}", "--source", "x=target:"]
     out = tmp_path / "out"
-    rank_to(out, folder / "x.csv", "--method", "msfs", *given, "--samples", "union")
+    given += ["--samples", "union", "--leave-one-out"]
+    rank_to(out, folder / "x.csv", "--method", "msfs", *given)
     told = facts(out)["knowledge"]["leave_one_out"]
     assert [row["rank_correlation"] is None for row in told] == [False, True]
 

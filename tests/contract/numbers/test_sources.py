@@ -12,8 +12,7 @@ import pytest
 from tests.contract.numbers.commands import Table, facts, ranked, ranking_bytes, sfs
 from tests.contract.numbers.source_study import N, sources
 
-MSFS = ("--method", "msfs", "--no-leave-one-out")
-"""Without the columns of ranks on each source."""
+MSFS = ("--method", "msfs")
 RANKINGS = {
     "phi2": [],
     "phi1": ["--ranking", "phi1", "--gamma-power", "2"],

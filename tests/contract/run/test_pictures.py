@@ -224,6 +224,7 @@ def test_the_sets_of_a_source_are_tested_among_the_first(folder: Path, tmp_path:
             parse_source("expression=target:,similarity=knn,neighbors=5"),
             parse_source(f"sets=terms:{folder}/sets.gmt"),
         ),
+        leave_one_out=True,
         out=str(tmp_path / "out"),
     )
     run(config, Messages(verbosity=-1))

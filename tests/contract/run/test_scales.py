@@ -19,7 +19,7 @@ from tests.running import run_here
 SIDE, M = 9, 60
 MOMENTS = ("--pvalues", "moments")
 SPATIAL = ("--coordinates", "obsm:spatial", *MOMENTS)
-FEW = ("--scales", "1,2.5,linear", "--scale-pvalues")
+FEW = ("--scales", "1,2.5,linear")
 
 
 def grid(side: int = SIDE) -> np.ndarray:
@@ -96,12 +96,14 @@ def test_p_values_are_those_of_each_kernel_combined(adjust, tissue, tmp_path):
     np.testing.assert_allclose(found.loc[scored, "effect"], effects.max(axis=0), rtol=2e-3)
 
 
-def test_the_default_has_four_scales_and_no_columns_for_each(tissue, tmp_path):
+def test_the_default_has_four_scales_and_a_column_of_each(tissue, tmp_path):
     out = rank_to(tmp_path / "out", tissue, *SPATIAL)
-    assert facts(out)["scales"]["widths"] == ["1.5", "3", "6", "linear"]
+    widths = facts(out)["scales"]["widths"]
+    assert widths == ["1.5", "3", "6", "linear"]
     assert facts(out)["scales"]["unit"] == pytest.approx(step.spacing_of(grid()))
     assert "scale" in read(out)
-    assert not [c for c in read(out) if c.startswith("p_value_")]
+    columns = [c for c in read(out) if c.startswith("p_value_")]
+    assert columns == [f"p_value_{width}" for width in widths]
     page = (out / "report.html").read_text()
     assert "Widths of the kernels" in page
 
@@ -115,7 +117,7 @@ def test_coordinates_of_a_table_are_those_of_the_file(tissue, capfd):
 
 def test_p_values_of_0_have_a_score():
     scorer = step.ScalesScorer.__new__(step.ScalesScorer)
-    scorer.names, scorer.each, scorer.facts = ["1", "2"], True, {}
+    scorer.names, scorer.facts = ["1", "2"], {}
     p = np.array([[0.0, 1.0, np.nan, np.nan], [0.3, 1.0, 0.2, np.nan]])
 
     class Fake:
@@ -185,7 +187,6 @@ REFUSED = {
     "another method": (*SPATIAL, "--scales", "3", "--method", "spec"),
     "a graph": (*SPATIAL, "--scales", "3", "--neighbors", "4"),
     "stability, by default": (*SPATIAL, "--stability", "5"),
-    "columns of one scale": (*SPATIAL, "--scale-pvalues", "--method", "spec"),
     "no coordinates": ("--scales", "3", "--pvalues", "moments"),
     "no p-values": ("--scales", "3", "--coordinates", "obsm:spatial"),
 }

@@ -109,7 +109,7 @@ def test_raw_is_joined_by_its_own_genes(
     anndata.concat(parts, index_unique="-").write_h5ad(tmp_path / "raw.h5ad")
     words = ("--method", "variance")
     one = ranked(here, tmp_path / "raw.h5ad", *words)
-    assert one == ranked(here, *files, "--use-raw", *words)
+    assert one == ranked(here, *files, "--layer", "raw.X", *words)
 
 
 def test_what_is_said_and_recorded(here: Run, tmp_path: Path) -> None:

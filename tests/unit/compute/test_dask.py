@@ -203,19 +203,20 @@ def test_workers_with_other_versions_are_refused(
 
 def test_two_clusters_are_one_too_many(client: Any, store: Path) -> None:
     with pytest.raises(UsageError, match="two clusters"):
-        rank(RankConfig(str(store), executor="dask"), client=client)
+        rank(RankConfig(str(store), dask="local"), client=client)
 
 
-@pytest.mark.parametrize("executor", ["ray", "dask:", "dask:host:8786", "dask:http://host:1"])
-def test_other_executors_are_refused(executor: str, store: Path) -> None:
-    with pytest.raises(UsageError, match="--executor"):
-        RankConfig(str(store), executor=executor)
+@pytest.mark.parametrize("address", ["", "ray", "tcp://", "host:8786", "http://host:1"])
+def test_what_is_no_address_is_refused(address: str, store: Path) -> None:
+    with pytest.raises(UsageError, match="--dask") as caught:
+        RankConfig(str(store), dask=address)
+    assert "tcp://HOST:PORT" in f"{caught.value.what} {caught.value.hint}"
 
 
 def test_without_dask_the_extra_is_named(
     store: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    done = run_here(["rank", str(store), "--executor", "dask"], capfd)
+    done = run_here(["rank", str(store), "--dask", "local"], capfd)
     assert done.code == 6
     assert "sfs-cli[dask]" in done.err

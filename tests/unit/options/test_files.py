@@ -22,7 +22,7 @@ from tests.unit.options.making import DEFAULTS, written
         ("select: 1e2", "select", 100),
         ("neighbors: 10.0", "neighbors", 10),
         ("components: 30", "components", "30"),
-        ("leave-one-out: false", "leave_one_out", False),
+        ("leave-one-out: true", "leave_one_out", True),
         ("transform: [cpm, log1p]", "transform", "cpm,log1p"),
         ("transform: cpm,log1p", "transform", "cpm,log1p"),
         ("members: [spec, fisher]", "members", ("spec", "fisher")),
@@ -69,7 +69,6 @@ def test_values_of_another_type_are_refused_with_key_and_line(read, text, words)
         ("gamma_power: 3", "gamma_power", "gamma-power"),
         ("lambda_: 3", "lambda_", "lambda"),
         ("--method: spec", "--method", "method"),
-        ("no-leave-one-out: true", "no-leave-one-out", "leave-one-out"),
         ("source: {m: {kind: profile, pth: x}}", "pth", "path"),
         ("source: {m: {kind: profile, path: x, edge_weights: rbf}}", "edge_weights", "edge-weight"),
     ],
@@ -127,7 +126,6 @@ similarity-file: ../S.csv
 id-map: ids.tsv
 out: /absolute/out
 write-h5ad: x.h5ad
-weights-out: w.parquet
 layer: counts
 source:
   a: {kind: genes, path: "p.gmt:A,B", id-map: i.tsv}
@@ -146,7 +144,6 @@ source:
         "id_map": "sub/ids.tsv",
         "out": "/absolute/out",
         "write_h5ad": "sub/x.h5ad",
-        "weights_out": "sub/w.parquet",
         "layer": "counts",
     }
     assert (a.path, a.id_map) == ("sub/p.gmt:A,B", "sub/i.tsv")

@@ -27,7 +27,7 @@ CONFIGS = [
     RankConfig("x.csv", exclude=("^MT-", "sub/out.txt"), include=("sub/in.txt",), min_count=2.5),
     RankConfig("x.csv", adjust=("sub/y.tsv:batch,age", "obs:site"), batch="sub/y.tsv:plate"),
     RankConfig("x.h5ad", stability=20, stability_how="bootstrap", donors="obs:donor"),
-    RankConfig("x.h5ad", "fisher", labels="obs:tissue", use_raw=True, format="rnk"),
+    RankConfig("x.h5ad", "fisher", labels="obs:tissue", layer="raw.X", format="rnk"),
     RankConfig("x.h5ad", similarity="obsp:connectivities", samples="intersect"),
     RankConfig("x.csv", similarity_file="../S.npz", seed=5),
     RankConfig("x.h5ad", similarity="knn", coordinates="obsm:spatial", neighbors=4),
@@ -50,7 +50,7 @@ CONFIGS = [
         ),
         weights="alignf",
         id_map="sub/ids.tsv",
-        leave_one_out=False,
+        leave_one_out=True,
     ),
     RankConfig(
         "x.csv",

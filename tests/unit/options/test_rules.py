@@ -20,7 +20,7 @@ class Example(Config):
     color: str | None = option("Color.", metavar="NAME")
     shade: str | None = option("Shade.", needs=("color", "nowhere"), verbs=("rank",))
     plain: bool = option("Plain.", default=False, excludes={"color": "it has none"})
-    filled: bool = option("Filled.", default=True, excludes={"shape=square": "it is open"})
+    filled: bool = option("Filled.", default=False, excludes={"shape=square": "it is open"})
     elsewhere: str | None = option("Of another command.", needs=("color",), verbs=("other",))
 
     def __post_init__(self) -> None:
@@ -38,8 +38,8 @@ class Example(Config):
             ("plain", "color"),
         ),
         (
-            {"filled": False, "shape": "square"},
-            "--no-filled has no effect with --shape square: it is open",
+            {"filled": True, "shape": "square"},
+            "--filled has no effect with --shape square: it is open",
             ("filled", "shape"),
         ),
     ],
@@ -60,7 +60,7 @@ def test_what_does_not_go_together_is_refused(
         {"shape": "square", "corners": 4},
         {"color": "red", "shade": "x"},
         {"plain": True},
-        {"filled": False},
+        {"filled": True},
         {"elsewhere": "x"},
     ],
 )
