@@ -87,7 +87,8 @@ def test_the_first_column_may_be_asked_for_beside_the_ids(write):
     column = read_labels(f"{write(BESIDE, 't.csv')}:patient")
     column.settle(["s1", "s2", "s3"])
     assert column == {"s1": "P1", "s2": "P1", "s3": "P2"}
-    column = read_labels(f"{write('n,sample,label\n1,s1,a\n2,s2,b\n', 't.csv')}:sample")
+    numbered = write("n,sample,label\n1,s1,a\n2,s2,b\n", "t.csv")
+    column = read_labels(f"{numbered}:sample")
     with pytest.raises(InputError, match="the one that names the samples"):
         column.settle(["s1", "s2"])
 
