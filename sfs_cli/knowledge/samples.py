@@ -87,9 +87,9 @@ class Classes(Source):
             self.labels = read_column(spec.path, CLASSES, inputs.matrix, inputs.ids)
         else:
             self.labels = labels = inputs.read_labels(spec.path)
+            labels.settle(inputs.ids.samples)
             if not set(inputs.ids.samples) <= set(labels):
                 refuse_headless(labels, inputs.ids.samples)
-            labels.settle(inputs.ids.samples)
         self.samples = list(self.labels)
 
     def similarity(self, context: SourceContext, samples: Sequence[str]) -> Graph:
@@ -110,6 +110,8 @@ class Tree(Source):
     def __init__(self, spec: SourceSpec, inputs: SourceInputs) -> None:
         super().__init__(spec)
         self.hierarchy = inputs.read_hierarchy(spec.path)
+        if isinstance(self.hierarchy.paths, Column):
+            self.hierarchy.paths.settle(inputs.ids.samples)
         self.samples = list(self.hierarchy.paths)
 
     def similarity(self, context: SourceContext, samples: Sequence[str]) -> Graph:

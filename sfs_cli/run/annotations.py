@@ -76,12 +76,12 @@ def _columns(matrix: Matrix, spec: str | None) -> dict[str, pa.ChunkedArray]:
         import pyarrow as pa
 
         table, _ = table_of(spec, "labels")
-        ids, *others = table.columns
-        at = {s: row for names in (table.also, table.columns[ids]) for row, s in enumerate(names)}
+        ids = table.ids_among(matrix.ids.samples)
+        at = {sample: row for row, sample in enumerate(table.columns[ids])}
         rows = [at.get(sample) for sample in matrix.ids.samples]
         # an object of Python has no path: its columns are named alone
         of = "" if given(table.path) is not None else f"{table.path}:"
-        for name in others:
+        for name in (name for name in table.columns if name != ids):
             texts = table.columns[name]
             values = [None if row is None else texts[row] for row in rows]
             found[f"{of}{name}"] = pa.chunked_array([values], pa.string())

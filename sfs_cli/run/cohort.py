@@ -25,6 +25,8 @@ from sfs_cli.io.knowledge.sample_columns import (
     is_inside,
     read_column,
     read_covariates,
+    split_label_spec,
+    tell_ids,
 )
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
@@ -121,20 +123,27 @@ def read_files(config: RankConfig) -> list[list[Covariate]]:
 
 def known_samples(files: list[list[Covariate]]) -> list[str]:
     """Return the sample ids of the files."""
-    return list(dict.fromkeys(s for found in files for each in found for s in each.values))
+    columns = (each.values for found in files for each in found)
+    return list(dict.fromkeys(s for column in columns for s in column.possible_ids))
 
 
-def columns_of(config: RankConfig, files: list[list[Covariate]], ids: Ids) -> SampleColumns:
+def columns_of(
+    config: RankConfig, files: list[list[Covariate]], ids: Ids, log: Messages
+) -> SampleColumns:
     """Return the columns that a configuration names, those of the matrix included.
 
     Raises InputError for an annotation that is not there, UsageError for columns that are named
     twice or too many.
     """
     found = SampleColumns()
+    told = {split_label_spec(config.labels or "")[0].resolve()}  # when the labels were read
     for (option, spec), of_file in zip(_named(config), files):
         columns = of_file or _read(option, spec, config.matrix, ids)
         for each in columns:
             each.values.settle(ids.samples)
+            if (path := each.values.path.resolve()) not in told:
+                tell_ids(each.values, log)
+                told.add(path)
         if option.groups and len(columns) > 1:
             raise UsageError(
                 f"{option.flag} {spec} names {len(columns)} columns",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -15,7 +15,7 @@ import numpy as np
 from sfs_cli.compute.context import Labels
 from sfs_cli.compute.matrix import Ids
 from sfs_cli.compute.memory import check_memory
-from sfs_cli.errors import InputError, Options, UsageError, counted, counts_text, listed
+from sfs_cli.errors import InputError, UsageError, counted, counts_text, listed
 from sfs_cli.io.files.names import nfc
 from sfs_cli.io.files.scratch import made, scratch_folder
 from sfs_cli.io.files.table import is_number, sure_annotations
@@ -28,6 +28,7 @@ from sfs_cli.io.knowledge.sample_columns import (
     parse_number,
     read_column,
     refuse_headless,
+    tell_ids,
 )
 from sfs_cli.io.matrix.base import (
     BY_CONVENTION,
@@ -41,6 +42,7 @@ from sfs_cli.knowledge.matching import FeatureIndex
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import flag, split_words
+from sfs_cli.run import sample_ids
 from sfs_cli.run.columns import refuse_numbers, sample_classes
 from sfs_cli.run.config import matrix_files, refuse_annotation
 from sfs_cli.run.memory import memory_budget, thread_count
@@ -303,7 +305,8 @@ def load_with_labels(
     They are given to `align_labels`; what is `kept` is as in `load`.
     """
     table = read_label_table(config)
-    return load(config, list(table or ()), memory, folder, messages, kept), table
+    known = [] if table is None else table.possible_ids
+    return load(config, known, memory, folder, messages, kept), table
 
 
 @contextmanager
@@ -437,7 +440,7 @@ def align_labels(
     if None in known and not is_inside(config.labels):
         refuse_headless(table, samples)
     if not any(label is not None for label in known):
-        raise without_common_ids("a label", config.labels, list(table), samples)
+        raise sample_ids.without_common_ids("a label", config.labels, list(table), samples)
     if strangers := len(set(table) - set(samples)):
         messages.note(f"labeled samples not in the matrix: {strangers:,} ({config.labels})")
     if config.label_type == "continuous":
@@ -462,26 +465,9 @@ def align_labels(
     return Labels(codes, named, places)
 
 
-def without_common_ids(
-    what: str,
-    where: str,
-    there: list[str],
-    samples: Sequence[str],
-    option: Options = (),
-    more: str = "--rows",
-) -> InputError:
-    """Return the error for knowledge whose sample ids (`there`) are others than the matrix has."""
-    return InputError(
-        f"none of the {len(samples):,} samples has {what}",
-        where=f"{where}: samples there are {listed(there, 3)}; those of the matrix are "
-        f"{listed(list(samples), 3)}",
-        hint=f"check that both use the same sample ids, and {more}",
-        option=option,
-    )
-
-
 def tell_column(column: Column[Any], what: str, messages: Messages) -> None:
     """Say which column of several was taken, and which texts of it stand for missing values."""
+    tell_ids(column, messages)
     if column.others:
         messages.note(
             f"{what} are those of {column.where}, by its name; the others are "

@@ -27,6 +27,7 @@ from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.source import SourceSpec
 from sfs_cli.run import inputs
+from sfs_cli.run.sample_ids import without_common_ids
 from sfs_cli.store.disk import is_store
 from sfs_cli.store.ids import FeatureIds
 from sfs_cli.store.joined import ALIKE, JoinedMatrix, Member
@@ -51,12 +52,12 @@ def known_samples(
     A profile counts only if it is certain what its rows are: else its columns may as well be
     genes of the matrix.
     """
-    known = list(table or ())
+    known = [] if table is None else table.possible_ids
     if config.rows != "auto":
         return known
     for spec in config.source:
         if spec.kind == "labels" and spec.path and not is_inside(spec.path):
-            known += files.labels(spec.path)
+            known += files.labels(spec.path).possible_ids
         elif spec.kind == "hierarchy":
             known += files.hierarchy(spec.path).paths
         elif spec.kind == "profile" and not spec.has_coordinates and not is_store(Path(spec.path)):
@@ -186,7 +187,7 @@ def coverage_of(
     known = dict.fromkeys(known)  # errors name the first of the file
     has = np.array([sample in known for sample in samples])
     if not has.any():
-        raise inputs.without_common_ids(f"a {noun}", where, list(known), samples, option, rows)
+        raise without_common_ids(f"a {noun}", where, list(known), samples, option, rows)
     return Coverage(has, noun, where, option)
 
 

@@ -35,6 +35,7 @@ NULL_TOKENS = (
     *("[Not Available]", "[Not Applicable]", "[Not Evaluated]", "[Unknown]", "[Discrepancy]"),
 )
 """Fields that stand for a missing value."""
+NULLS = frozenset(NULL_TOKENS)
 
 DELIMITERS = {"\t": "tab", ",": "comma", ";": "semicolon", " ": "space"}
 _CSV_ORDER, _TSV_ORDER = ",;\t ", "\t,; "
@@ -159,15 +160,16 @@ def _words(text: str, delimiter: str) -> str:
     return " ".join(" ".join(text.split(delimiter)).split())
 
 
-def read_header(stream: LineStream, hint: str = _OF_A_MATRIX, *, titles: bool = False) -> Header:
+def read_header(stream: LineStream, *, titles: bool = False, of_table: bool = False) -> Header:
     """Read up to and including the line of column names: as many as the first row has fields.
 
     Comment lines that begin with ``#`` are skipped, unless the last of them holds the names. A
     header with one name fewer than the rows have fields (R's ``write.table``) has none for the row
-    ids. `hint` says what to do about a file of one column. With `titles` other lines of text above
-    the first row of numbers may be skipped, as `_find_names` finds them; what lies between the
-    names and that row is read too.
+    ids. With `titles` other lines of text above the first row of numbers may be skipped, as
+    `_find_names` finds them; what lies between the names and that row is read too. `of_table` says
+    that the values may be text: then a line above the names is one of a single field.
     """
+    hint = _OF_A_TABLE if of_table else _OF_A_MATRIX
     path, comment = stream.path, None
     skipped: list[tuple[int, str]] = []
     while (raw := stream.peek_line()) is not None and (raw.startswith(b"#") or not raw.strip()):
@@ -186,8 +188,12 @@ def read_header(stream: LineStream, hint: str = _OF_A_MATRIX, *, titles: bool = 
             where=where,
             hint="download the series matrix in its place (*_series_matrix.txt.gz)",
         )
-    if comment is not None and _is_commented_header(comment, first, text_suffix(path), where):
+    is_header = _is_name_line if of_table else _is_commented_header
+    if comment is not None and is_header(comment, first, text_suffix(path), where):
         return _header(comment, first, path, line - 1, hint, skipped[:-1])
+    for _ in range(_titles(stream) if of_table else 0):
+        stream.read_line()
+        line, first = stream.line, _peek_text(stream) or ""
     found = None
     with suppress(InputError):  # raised again where the line is parsed
         found = _find_names(stream) if titles else None
@@ -257,6 +263,34 @@ def _peek_text(stream: LineStream) -> str | None:
     return None if raw is None else decode(raw, stream.path, stream.line)
 
 
+def _titles(stream: LineStream) -> int:
+    """Return how many of the next lines are titles: one field, above lines of three or more.
+
+    Above lines of two, one field is the name of the values, as R writes it.
+    """
+    lines = [line.decode("utf-8", "replace") for line in stream.peek_lines(ABOVE)]
+    filled = [at for at, text in enumerate(lines) if text.strip()]
+    texts = [lines[at] for at in filled]
+    suffix = text_suffix(stream.path)
+    delimiter = sniff_delimiter(texts[-2], texts[-1], suffix) if len(texts) > 2 else None
+    if delimiter is None or delimiter == " ":  # a title has blanks
+        return 0
+    fields = (len([*filter(None, split_fields(text, delimiter, ""))]) for text in texts)
+    at, width = next((each for each in zip(filled, fields) if each[1] > 1), (0, 0))
+    return at if width > 2 else 0
+
+
+def _is_name_line(comment: str, first: str, suffix: str, _where: str) -> bool:
+    """Tell whether a comment above a table is its names, as the ``#SampleID`` of QIIME."""
+    delimiter = sniff_delimiter(comment, first, suffix)
+    return (
+        delimiter is not None
+        and delimiter != " "
+        and comment[1:2].isalnum()
+        and count_fields(comment, delimiter) == count_fields(first, delimiter)
+    )
+
+
 def _is_commented_header(comment: str, first: str, suffix: str, where: str) -> bool:
     delimiter = sniff_delimiter(comment, first, suffix)
     if delimiter is None or count_fields(comment, delimiter) != count_fields(first, delimiter):
@@ -322,7 +356,30 @@ class TextTable:
     rows: Sequence[int]  # the number of each row in the file, for messages
     unit: str  # what `rows` counts: line, row or record
     categories: frozenset[str] = frozenset()  # columns whose type says so, whatever their texts
-    also: Sequence[str] = ()  # other ids of the rows, where each has two
+
+    @property
+    def ids_name(self) -> str:
+        """The name of the first column."""
+        return next(iter(self.columns))
+
+    def id_columns(self) -> dict[str, list[str]]:
+        """Return the columns that may hold the ids of the rows.
+
+        These are the first, and others in which the texts of all rows differ.
+        """
+        first, *others = self.columns.items()
+        found = [
+            (name, texts)
+            for name, texts in others
+            if len(set(texts)) == len(texts) and NULLS.isdisjoint(texts)
+        ]
+        return dict([first, *found])
+
+    def ids_among(self, known: Iterable[str]) -> str:
+        """Return the column that has most of some ids; of equal ones the first."""
+        columns = self.id_columns()
+        among = frozenset(known) if len(columns) > 1 else frozenset()
+        return max(columns, key=lambda name: len(among.intersection(columns[name])))
 
     def place(self, column: str) -> str:
         """Name the place of a column."""
@@ -369,7 +426,7 @@ def read_table(path: str | Path) -> TextTable:
             hint="give a table with two columns, sample and class",
         )
     with LineStream(path) as stream:
-        header = read_header(stream, _OF_A_TABLE)
+        header = read_header(stream, of_table=True)
         _refuse_repeated(header.names, path)
         return read_rows(stream, header.names, header.delimiter)
 
@@ -379,9 +436,8 @@ def _table_of_series(path: Path) -> TextTable:
     with SeriesStream(path) as stream:
         series = read_series(stream)
     ids = series.titles or series.accessions
-    also = series.accessions if series.titles else ()
-    rows = range(1, len(ids) + 1)
-    return TextTable(path, {"": ids, **series.columns}, rows, "sample", also=also)
+    columns = {"": ids, "geo_accession": series.accessions, **series.columns}
+    return TextTable(path, columns, range(1, len(ids) + 1), "sample")
 
 
 def _table_of_frame(path: Path, frame: Any) -> TextTable:

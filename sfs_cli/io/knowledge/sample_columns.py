@@ -1,7 +1,7 @@
 """What is known of each sample: a column of a table, or an annotation that the matrix comes with.
 
 Labels, weights, covariates, batches, donors and hierarchies are read by `read_column`. A table has
-the sample ids in its first column.
+the sample ids in its first column, or in another one in which more ids of the matrix are found.
 """
 
 from __future__ import annotations
@@ -22,8 +22,10 @@ from sfs_cli.io.files import sniff
 from sfs_cli.io.files.names import BLANKS, check_names, nfc
 from sfs_cli.io.files.series import plain_name
 from sfs_cli.io.files.table import NULL_TOKENS, TextTable, is_number, read_table, texts_of
-from sfs_cli.io.files.text import WORKBOOKS, repeated
+from sfs_cli.io.files.text import WORKBOOKS, repeated, split_member
 from sfs_cli.io.files.workbook import SheetStream
+from sfs_cli.logs import Messages
+from sfs_cli.options.paths import split_part
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -69,10 +71,12 @@ CLASSES = Wanted("source", "label", str, LABEL_NAMES)
 class Column(dict[str, T]):
     """What a column says of each sample, by its id, and how it was found.
 
+    The ids are those of the first column, until `settle` looks for the ids of the matrix.
+
     Attributes
     ----------
-    name, where : str
-        The column, and the place of it for messages.
+    name, what, where : str
+        The column, what it holds, such as "label", and the place of it for messages.
     path, ids_name : Path, str
         The file, and the name of its column of the sample ids.
     others : list of str
@@ -82,24 +86,58 @@ class Column(dict[str, T]):
         All other columns but that of the sample ids.
     missing : Counter
         The texts that stood for missing values, but for empty ones, and how often.
-    also : dict
-        Another id of samples that have two; both are in the column, until `settle` drops one.
+    by_row : dict
+        The value of each row of the table that has one.
     """
 
-    def __init__(self, table: TextTable, name: str, others: Sequence[str] = ()) -> None:
+    def __init__(self, table: TextTable, name: str, what: str, others: Sequence[str] = ()) -> None:
         super().__init__()
-        self.also: dict[str, str] = {}
+        self.table, self.what = table, what
         self.name, self.where, self.others = name, table.place(name), list(others)
-        self.path, self.ids_name = table.path, next(iter(table.columns))
-        self.beside = [other for other in table.columns if other not in (self.ids_name, name)]
+        self.path, self.ids_name = table.path, table.ids_name
         self.missing: Counter[str] = Counter()
+        self.by_row: dict[int, T] = {}
+
+    @property
+    def beside(self) -> list[str]:
+        """All other columns but that of the sample ids."""
+        return [other for other in self.table.columns if other not in (self.ids_name, self.name)]
+
+    @property
+    def possible_ids(self) -> list[str]:
+        """The ids of the samples with a value, in every column that may hold them."""
+        columns = self.table.id_columns().values()
+        return [ids[row] for ids in columns for row in self.by_row]
 
     def settle(self, samples: Sequence[str]) -> None:
-        """Keep the one id of each sample that is among the `samples` of a matrix."""
-        known = frozenset(samples) if self.also else ()
-        for name, other in self.also.items():
-            self.pop(name if other in known else other, None)
-        self.also = {}
+        """Take the ids of the column that has most of the `samples` of a matrix.
+
+        Raises InputError when a sample has two values.
+        """
+        name = self.table.ids_among(samples)
+        if name == self.name:
+            raise InputError(
+                f"column {name!r} is the one that names the samples",
+                where=self.path,
+                hint="name another column",
+            )
+        self.take_ids(name)
+
+    def take_ids(self, name: str) -> None:
+        """Take the ids of a column of the table; a sample with two values is an `InputError`."""
+        self.clear()
+        self.ids_name = name
+        ids = self.table.columns[name]
+        for row, value in self.by_row.items():
+            if self.setdefault(ids[row], value) == value:
+                continue
+            texts = self.table.columns[self.name]
+            first = next(texts[at] for at in self.by_row if ids[at] == ids[row])
+            raise InputError(
+                f"sample {ids[row]!r} has two {self.what}s, {first!r} and {texts[row]!r}",
+                where=self.table.where(row, self.name),
+                hint="leave one row for each sample",
+            )
 
 
 class _Texts(Mapping[str, list[str]]):
@@ -121,6 +159,9 @@ class _Texts(Mapping[str, list[str]]):
 class _Annotations(TextTable):
     """The annotations of the samples as a table; `rows` are the samples."""
 
+    def id_columns(self) -> dict[str, list[str]]:
+        return {"": self.columns[""]}
+
     def place(self, column: str) -> str:
         return f"{self.path}: obs {column!r}"
 
@@ -134,12 +175,19 @@ def is_inside(spec: str) -> bool:
 
 
 def split_label_spec(spec: str) -> tuple[Path, str | None]:
-    """Split ``FILE[:COLUMN]``; a path that exists, and a Windows drive, are a file alone."""
-    if ":" not in spec or Path(spec).exists():
-        return Path(spec), None
-    file, column = spec.rsplit(":", 1)
-    is_drive = len(file) == 1 and column.startswith(("\\", "/"))
-    return (Path(spec), None) if is_drive else (Path(file), nfc(column))
+    """Split ``FILE[:COLUMN]``; a path that exists, and a Windows drive, are a file alone.
+
+    The column begins after the file that exists, and may hold colons; after the name of a sheet
+    or an object, or where there is no such file, it is what follows the last colon.
+    """
+    file, rest = split_part(spec)
+    if not rest or split_member(Path(spec))[1] is not None:
+        file, rest = spec, ""
+        if ":" in spec and not Path(spec).exists():
+            file, rest = spec.rsplit(":", 1)
+            rest = f":{rest}"
+    is_drive = len(file) == 1 and rest.startswith((":\\", ":/"))
+    return (Path(spec), None) if is_drive or not rest else (Path(file), nfc(rest[1:]))
 
 
 def table_of(
@@ -214,6 +262,8 @@ def choose(
         if asked in others or len(alike) == 1:
             return asked if asked in others else alike[0]
         noun = "annotation" if isinstance(table, _Annotations) else "column"
+        if asked == ids_name and len(table.id_columns()) > 1:
+            return asked  # a patient, beside the ids of the samples
         is_first = asked == ids_name and others
         raise InputError(
             f"column {asked!r} is the first one, which names the samples"
@@ -239,28 +289,24 @@ def choose(
 def _column(
     table: TextTable, name: str, what: str, parse: Callable[[str], T], others: Sequence[str] = ()
 ) -> Column[T]:
-    values = Column[T](table, name, others)
-    ids, texts = table.columns[values.ids_name], table.columns[name]
-    for row, (sample, text) in enumerate(zip(ids, texts)):
+    values = Column[T](table, name, what, others)
+    for row, text in enumerate(table.columns[name]):
         if (bare := text.strip(BLANKS)) in NULL_TOKENS:
             values.missing.update([bare] if bare else ())
             continue
         try:
             check_names((text,), f"a {what}", "")
-            value = parse(text)
-            if values.setdefault(sample, value) != value:
-                first = next(t for s, t in zip(ids, texts) if s == sample and t not in NULL_TOKENS)
-                raise InputError(
-                    f"sample {sample!r} has two {what}s, {first!r} and {text!r}",
-                    hint="leave one row for each sample",
-                )
+            values.by_row[row] = parse(text)
         except InputError as error:
             error.where = table.where(row, name)
             raise
-    if not values:
+    if not values.by_row:
         raise InputError(f"no sample has a {what}", where=values.where, hint="name another column")
-    values.also = {name: other for name, other in zip(ids, table.also) if name in values}
-    values.update({other: values[name] for name, other in values.also.items()})
+    try:
+        values.take_ids(values.ids_name)
+    except InputError:  # of a patient with two samples; `settle` may find the ids of these
+        if not table.id_columns().keys() - {values.ids_name, name}:
+            raise
     return values
 
 
@@ -272,6 +318,12 @@ def refuse_headless(column: Column[T], samples: Sequence[str]) -> None:
             where=f"{column.path}, line 1",
             hint="add a first line with the names of the columns, such as sample and class",
         )
+
+
+def tell_ids(column: Column[Any], log: Messages) -> None:
+    """Say which column has the ids of the samples, where it is not the first."""
+    if column.ids_name != column.table.ids_name:
+        log.note(f"{column.path}: the ids of the samples are in column {column.ids_name!r}")
 
 
 def parse_weight(text: str) -> float:

@@ -7,6 +7,7 @@ a sample is decided by `decide`, except for the formats that fix it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
@@ -378,6 +379,8 @@ def decide(reader: MatrixReader, rows: Rows, known_samples: Collection[str]) -> 
     of_columns = _share(reader.column_ids, known)
     of_rows = _share(reader.first_row_ids(), known)
     if of_columns == of_rows == 0.0:
+        if _are_of_genes(reader.column_ids) and not _are_of_genes(reader.first_row_ids()):
+            return "samples", "rows are samples, since the columns have accession numbers of genes"
         return "features", BY_CONVENTION
     if of_columns == of_rows:
         raise InputError(
@@ -388,6 +391,21 @@ def decide(reader: MatrixReader, rows: Rows, known_samples: Collection[str]) -> 
     if of_columns > of_rows:
         return "features", "rows are features, since the columns carry the known sample ids"
     return "samples", CARRY_SAMPLES
+
+
+_OF_A_GENE = re.compile(
+    r"ENS[A-Z]*[GTP]\d{11}(\.\d+)?|[NX][MRP]_\d+(\.\d+)?|\d+(_[a-z]+)?_at|ILMN_\d+|FBgn\d{7}"
+    r"|WBGene\d{8}|AT[1-5CM]G\d{5}|[a-z]{3}-(mir|miR|let)-.+"
+)
+"""Accession numbers: Ensembl, RefSeq, probes of Affymetrix and Illumina, flies, worms, thale cress,
+and miRBase."""
+
+
+def _are_of_genes(ids: Sequence[str]) -> bool:
+    """Tell whether nearly all ids are accession numbers of genes; symbols may be any word."""
+    some = ids[:1000]
+    found = sum(_OF_A_GENE.fullmatch(name) is not None for name in some)
+    return found > 0.9 * len(some)
 
 
 def _share(ids: Sequence[str], known: frozenset[str]) -> float:

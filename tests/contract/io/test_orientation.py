@@ -10,6 +10,7 @@ from sfs_cli.io.matrix.base import decide
 from tests.running import run_here
 
 GENES, SAMPLES = ["g1", "g2", "g3", "g4"], ["s1", "s2", "s3"]
+ACCESSIONS = ["ENSG00000141510", "ENSMUSG00000059552.13", "1007_s_at", "NM_000546", "ILMN_1779356"]
 
 
 def opened(columns, rows, fixed=None):
@@ -25,6 +26,10 @@ def opened(columns, rows, fixed=None):
         (GENES, SAMPLES, SAMPLES, "samples"),
         (SAMPLES, GENES, [], "features"),
         ([*SAMPLES, "s4"], ["s1", *GENES], [*SAMPLES, "s4"], "features"),
+        (ACCESSIONS, SAMPLES, [], "samples"),
+        (ACCESSIONS, ACCESSIONS[::-1], [], "features"),
+        (SAMPLES, ACCESSIONS, [], "features"),
+        ([*SAMPLES, *ACCESSIONS], GENES, [], "features"),
     ],
 )
 def test_known_samples_decide_and_else_the_convention(columns, rows, known, expected):

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import gzip
+from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from sfs_cli.errors import InputError
-from sfs_cli.io.knowledge.sample_columns import CLASSES, read_column
+from sfs_cli.io.knowledge.sample_columns import CLASSES, read_column, split_label_spec
 
 
 def read_labels(spec):
@@ -38,6 +39,10 @@ def write(tmp_path):
         "\ufeffid\tlabel\ns1\ttumour\ns2\tnormal\ns3\tNA\ns4\t\n",
         "# note\nid\tlabel\ns1\ttumour\ns1\ttumour\ns2\tnormal\n\n",
         gzip.compress(b"id\tlabel\ns1\ttumour\ns2\tnormal\n", mtime=0),
+        "#SampleID\tBarcode\tlabel\ns1\tAC\ttumour\ns2\tGT\tnormal\n",  # QIIME
+        "# made by hand\n#NAME\tlabel\ns1\ttumour\ns2\tnormal\n",
+        "Table S1. Patients\n\nid\tlabel\tage\ns1\ttumour\t4\ns2\tnormal\t5\n",
+        "Table S1. Patients,,\nid,label,age\ns1,tumour,4\ns2,normal,5\n",
     ],
 )
 def test_labels_of_many_dialects(write, text):
@@ -51,6 +56,47 @@ def test_a_column_may_be_named_and_a_colon_may_be_part_of_the_file(write):
     colon = write("id\tlabel\ns1\ttumour\ns2\tnormal\n", "run:1.tsv")
     assert read_labels(str(colon)) == EXPECTED
     assert read_labels(f"{colon}:label") == EXPECTED
+
+
+@pytest.mark.parametrize("name", ["disease state:ch1", "age (years):ch1", "label"])
+def test_a_column_may_hold_colons(write, name):
+    text = f"id\t{name}\tb\ns1\ttumour\tx\ns2\tnormal\ty\n"
+    assert read_labels(f"{write(text)}:{name}") == EXPECTED
+    assert split_label_spec(f"nowhere.tsv:{name}")[0] != Path("nowhere.tsv") or name == "label"
+
+
+BESIDE = "patient,sample,label\nP1,s1,tumour\nP1,s2,normal\nP2,s3,tumour\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        BESIDE,
+        ",sample,label\n0,s1,tumour\n1,s2,normal\n2,s3,tumour\n",
+        "n,sample,label\n1,s1,tumour\n2,s2,normal\n3,s3,tumour\n",
+    ],
+)
+def test_the_ids_are_those_of_the_column_that_has_most_of_the_samples(write, text):
+    column = read_labels(str(write(text, "t.csv")))
+    assert {"s1", "s2", "s3"} <= {*column.possible_ids}
+    column.settle(["s2", "s1", "s9"])
+    assert (column, column.ids_name) == ({"s1": "tumour", "s2": "normal", "s3": "tumour"}, "sample")
+
+
+def test_the_first_column_may_be_asked_for_beside_the_ids(write):
+    column = read_labels(f"{write(BESIDE, 't.csv')}:patient")
+    column.settle(["s1", "s2", "s3"])
+    assert column == {"s1": "P1", "s2": "P1", "s3": "P2"}
+    numbered = write("n,sample,label\n1,s1,a\n2,s2,b\n", "t.csv")
+    column = read_labels(f"{numbered}:sample")
+    with pytest.raises(InputError, match="the one that names the samples"):
+        column.settle(["s1", "s2"])
+
+
+def test_a_patient_has_one_value_where_the_samples_are_patients(write):
+    column = read_labels(str(write(BESIDE, "t.csv")))
+    with pytest.raises(InputError, match="'P1' has two labels, 'tumour' and 'normal'"):
+        column.settle(["P1", "P2"])
 
 
 @pytest.mark.parametrize("index", [True, False])

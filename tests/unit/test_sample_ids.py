@@ -1,0 +1,37 @@
+"""What is said of sample ids that a table and the matrix write in other ways."""
+
+from __future__ import annotations
+
+import pytest
+
+from sfs_cli.run.sample_ids import likely_change
+
+
+@pytest.mark.parametrize(
+    ("there", "samples", "expected"),
+    [
+        (
+            ["TCGA-A0-B000", "TCGA-A1-B001"],
+            ["TCGA-A0-B000-01A-11R", "TCGA-A1-B001-01A"],
+            "first 12",
+        ),
+        (["1-T-0", "2-T-1"], ["X1.T.0", "X2.T.1"], "signs"),
+        (["1", "2", "10"], ["001", "002", "010"], "zeros"),
+        (["s1", "S2"], ["S1", "s2"], "case"),
+        (["a1", "b2", "c3"], ["a1.bam", "b2.bam", "c3.bam"], "end with"),
+        (["p1", "p2", "p3"], ["s1", "s2", "s3"], None),
+        (["gene1", "gene2"], ["s1", "s2"], None),
+        ([], ["s1"], None),
+    ],
+)
+def test_a_simple_change_is_named(there, samples, expected):
+    for one, other in ((there, samples), (samples, there)):
+        found = likely_change(one, other)
+        assert found is None if expected is None else expected in found
+
+
+def test_the_change_that_finds_most_is_named():
+    there = ["AB-CD-EF1", "AB-CD-EF2", "ab-cd-ef3"]
+    assert likely_change(there, ["AB.CD.EF1", "AB.CD.EF2", "AB.CD.EF3"]).startswith(
+        "2 of 3 samples"
+    )
