@@ -488,13 +488,6 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         metavar="[local|dask|dask:ADDRESS]",
         words=("local", "dask", "dask:ADDRESS"),
     )
-    block_size: int | None = option(
-        "Number of features per block; another one may change the last digits of scores.",
-        section="Running",
-        verbs=(*RANKING, "compare"),
-        least=1,
-        default_text="by the shape",
-    )
     files: tuple[str, ...] = _reading(
         "More files, with other samples of the same features; obs:file has the name of the file "
         "of each sample.",
