@@ -443,7 +443,7 @@ def _warn_of_compared(result: Result, selected: int, messages: Messages) -> None
     if kept is not None and selected > kept:
         messages.warn(
             f"{selected - kept:,} of the selected features were not compared with the better ones, "
-            f"and may repeat them: pruning ended with {kept:,}; rank again with --keep {selected}"
+            f"and may repeat them: pruning ended with {kept:,}; select {kept:,} or fewer"
         )
 
 

@@ -115,7 +115,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "permutations": ("m.csv", "--ranking", "phi1", "--pvalues", "permutation:40"),
     "split counts": (*COUNTS, "--pvalues", "moments", "--split", "counts"),
     "halves": ("m.csv", "--method", "spec", "--pvalues", "moments", "--split", "features"),
-    "pruned": ("m.csv", "--max-correlation", "0.3", "--keep", "60"),
+    "pruned": ("m.csv", "--max-correlation", "0.3"),
     "pruned counts": (*COUNTS, "--max-correlation", "0.3"),
     "permuted scales": (
         *("m.csv", "--coordinates", "places.tsv", "--pvalues", "permutation:50"),
@@ -268,6 +268,7 @@ def test_no_setting_changes_a_byte(
 ) -> None:
     monkeypatch.chdir(study)
     matrix, *options = COMMANDS[name]
+    monkeypatch.setattr("sfs_cli.features.pruning.step.KEEP", 60)
     set_blocks(9)  # so that every thread and every shard has some
     sfs("rank", matrix, *options, "--threads", "1", "--out", tmp_path / "one")
     expected = result(tmp_path / "one")

@@ -77,7 +77,7 @@ METHODS: dict[str, dict[str, Any]] = {
         "method": "msfs",
         "source": (parse_source("t=target:,similarity=knn,neighbors=4"),),
     },
-    "pruned": {"method": "variance", "max_correlation": 0.3, "keep": 20},
+    "pruned": {"method": "variance", "max_correlation": 0.3},
 }
 
 
@@ -87,8 +87,9 @@ def ranked(matrix: str, **options: Any) -> RankResult:
 
 # fisher compares nested models: tests/unit/methods/test_covariates.py
 @pytest.mark.parametrize("name", [name for name in METHODS if name != "fisher"])
-def test_adjusting_is_regression_done_by_hand(name, study):
+def test_adjusting_is_regression_done_by_hand(name, study, monkeypatch):
     """The residuals, made feature by feature and written to a file, rank as the option does."""
+    monkeypatch.setattr("sfs_cli.features.pruning.step.KEEP", 20)
     options = METHODS[name]
     found = ranked("x.csv", adjust=("c.tsv:batch,age",), **options).ranking
     expected = ranked("residuals.csv", **options).ranking

@@ -34,7 +34,7 @@ CASES: dict[str, tuple[str, ...]] = {
         *("m.csv", "--method", "f-test", "--labels", "age.tsv:age"),
         *("--label-type", "continuous"),
     ),
-    "modules": ("m.csv", "--method", "variance", "--modules", "--module-correlation", "0.3"),
+    "modules": ("m.csv", "--method", "variance", "--modules"),
     "embedding": ("embedded.h5ad", "--method", "spec", "--similarity", "obsm:X_pca"),
     "weights": (
         *("m.csv", "--method", "spec", "--similarity", "rbf"),
@@ -45,7 +45,7 @@ CASES: dict[str, tuple[str, ...]] = {
         *("--source", "t=terms:sets.gmt"),
     ),
     "parquet": (
-        *("m.csv", "--method", "kogs", "--members", "fisher,variance", "--keep", "40"),
+        *("m.csv", "--method", "kogs", "--members", "fisher,variance"),
         *("--labels", "labels.tsv:tissue", "--max-correlation", "0.4", "--format", "parquet"),
     ),
     "some genes": ("m.csv", "--include", "panel.txt", "--include", "g1*", "--exclude", "g13"),
@@ -75,6 +75,8 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def here(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(study)
+    monkeypatch.setattr("sfs_cli.features.modules.step.CORRELATION", 0.3)
+    monkeypatch.setattr("sfs_cli.features.pruning.step.KEEP", 40)
 
 
 @pytest.fixture(scope="module")
