@@ -64,8 +64,6 @@ KNOWN_COLLAPSES = {
 LABEL_TYPES = ("classes", "ordered", "continuous")
 FEWEST_CELLS = 10
 """Cells of a sample of ``--pseudobulk``, by default."""
-MAX_DIGITS = 17
-"""So many significant digits tell every two numbers of float64 apart."""
 
 _WRITING = ("rank", "shard merge")
 _TABLES = ("evaluate", "compare", "select")
@@ -112,13 +110,6 @@ class OutputFields(Config):
         | {"shard merge": {"default": ...}},
     )
     format: str = _table("Format of the ranking.", default="tsv", words=FORMATS, first=WRITTEN)
-    digits: int = _table(
-        "Number of significant digits in text output.",
-        verbs=("rank", "shard init", "aggregate", *_TABLES),
-        default=10,
-        least=1,
-        most=MAX_DIGITS,
-    )
     force: bool = _output(
         "Replace the output of another run.",
         verbs=(*ON_MATRIX, "convert", "shard merge", "aggregate", "select", "report"),

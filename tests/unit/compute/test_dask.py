@@ -92,7 +92,7 @@ CASES: dict[str, dict[str, Any]] = {
 
 def same_bytes(config: RankConfig, client: Any) -> None:
     found = [rank(config).ranking, rank(config, client=client).ranking]
-    ours, theirs = (ranking_bytes(ranking, "tsv", 17) for ranking in found)
+    ours, theirs = (ranking_bytes(ranking, "parquet") for ranking in found)
     assert ours == theirs
 
 
@@ -141,7 +141,7 @@ def test_same_bytes_when_the_workers_search_components(
     ours, theirs = rank(config), rank(config, client=client)
     assert ours.facts["graph"]["components_by"] == "randomized"
     assert ours.facts["graph"] == theirs.facts["graph"]
-    assert ranking_bytes(ours.ranking, "tsv", 17) == ranking_bytes(theirs.ranking, "tsv", 17)
+    assert ranking_bytes(ours.ranking, "parquet") == ranking_bytes(theirs.ranking, "parquet")
 
 
 def test_results_come_in_span_order_and_few_at_a_time(executor: Any, tmp_path: Path) -> None:
