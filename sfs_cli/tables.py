@@ -74,7 +74,7 @@ RANKING = {
     "highest_class": Column("the class with the highest mean", f"{_BY_CLASSES}, three or more"),
     "representative": Column(
         "the best kept feature that this one repeats; empty for kept ones, and for those after "
-        "the last one that was compared (`--keep`)",
+        "the last one that was compared (1,000 are kept)",
         "`--max-correlation`",
     ),
     "frequency": Column(

@@ -61,3 +61,13 @@ def set_limits(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
             monkeypatch.setitem(vars(LIMITS), name, size)
 
     return set_them
+
+
+@pytest.fixture
+def set_blocks(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Cut small matrices as large ones are: ``set_blocks(9)`` makes blocks of 9 features."""
+
+    def set_them(size: int) -> None:
+        monkeypatch.setattr("sfs_cli.run.memory.block_features", lambda *_: size)
+
+    return set_them

@@ -128,7 +128,7 @@ class Step:
 
         def write(columns: Sequence[str], rows: Iterable[Sequence[Any]], path: Path) -> None:
             with path.open("wb") as file:
-                file.writelines(table_lines(columns, rows, self.config.digits))
+                file.writelines(table_lines(columns, rows))
 
         return {name: partial(write, *table) for name, table in self.tsv().items()}
 

@@ -64,8 +64,6 @@ KNOWN_COLLAPSES = {
 LABEL_TYPES = ("classes", "ordered", "continuous")
 FEWEST_CELLS = 10
 """Cells of a sample of ``--pseudobulk``, by default."""
-MAX_DIGITS = 17
-"""So many significant digits tell every two numbers of float64 apart."""
 
 _WRITING = ("rank", "shard merge")
 _TABLES = ("evaluate", "compare", "select")
@@ -111,13 +109,6 @@ class OutputFields(Config):
         | {"shard merge": {"default": ...}},
     )
     format: str = _table("Format of the ranking.", default="tsv", words=FORMATS, first=WRITTEN)
-    digits: int = _table(
-        "Number of significant digits in text output.",
-        verbs=("rank", "shard init", "aggregate", *_TABLES),
-        default=10,
-        least=1,
-        most=MAX_DIGITS,
-    )
     force: bool = _output(
         "Replace the output of another run.",
         verbs=(*ON_MATRIX, "convert", "shard merge", "aggregate", "select", "report"),
@@ -484,13 +475,6 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         metavar="ADDRESS or local",
         words=("local", "ADDRESS"),
         default_text="threads of this process",
-    )
-    block_size: int | None = option(
-        "Number of features per block; another one may change the last digits of scores.",
-        section="Running",
-        verbs=(*RANKING, "compare"),
-        least=1,
-        default_text="by the shape",
     )
     files: tuple[str, ...] = _reading(
         "More files, with other samples of the same features; obs:file has the name of the file "

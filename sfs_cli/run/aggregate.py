@@ -77,7 +77,7 @@ def run(config: AggregateConfig, messages: Messages, *, as_json: bool = False) -
 
         return outputs.Made(
             _facts(config, result, found),
-            partial(ranking_bytes, ranking, config.format, config.digits),
+            partial(ranking_bytes, ranking, config.format),
             complete,
             partial(_log_summary, config, result, messages),
         )

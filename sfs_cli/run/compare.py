@@ -68,7 +68,7 @@ def run(config: CompareConfig, messages: Messages, *, as_json: bool = False) -> 
         pairs = overlaps(found)
         tables = tables_of(found, config, CURVES)
         rows = [(a, b, k, each.shared, each.by_chance, each.jaccard) for a, b, k, each in pairs]
-        tables[OVERLAP] = table_bytes(header(OVERLAP), rows, config.digits)
+        tables[OVERLAP] = table_bytes(header(OVERLAP), rows)
         tables[METHODS] = _methods_bytes(found, config)
         if config.out is not None:
             tables[outputs.REPORT] = shown(_page(found, config, messages, list(tables))).encode()
@@ -263,7 +263,7 @@ def _methods_bytes(found: Evaluated, config: CompareConfig) -> bytes:
         count = found.facts["background"] if each.name == RANDOM else each.count
         of_list = (methods.get(each.name, ""), texts.get(each.name, each.path))
         rows.append((each.name, kind, *of_list, count, *numbers))
-    return table_bytes(header(METHODS), rows, config.digits)
+    return table_bytes(header(METHODS), rows)
 
 
 def _log_summary(found: Evaluated, pairs: list[Pair], messages: Messages) -> None:

@@ -205,12 +205,12 @@ def tables_of(found: Evaluated, config: JudgeConfig, first: str) -> outputs.Tabl
     """Return the tables by their names, as `table_names` has them."""
     make = {
         first: _evaluation_bytes,
-        VERDICTS: lambda found, digits: verdict_bytes(found.verdicts, found.task, digits),
+        VERDICTS: lambda found: verdict_bytes(found.verdicts, found.task),
         FOLDS: _folds_bytes,
         ENRICHMENT: _enrichment_bytes,
     }
     names = table_names(config, first)
-    tables = {name: make[name](found, config.digits) for name in names if name in make}
+    tables = {name: make[name](found) for name in names if name in make}
     return tables | files_for_multiqc(found, config)
 
 
@@ -750,26 +750,26 @@ def _inner_products(values: Engine, features: np.ndarray, train: np.ndarray) -> 
 # ---- tables ------------------------------------------------------------------------------------
 
 
-def _evaluation_bytes(found: Evaluated, digits: int) -> bytes:
+def _evaluation_bytes(found: Evaluated) -> bytes:
     rows = [(*m[:6], *("" if np.isnan(x) else x for x in m[6:])) for m in found.measures]
-    return table_bytes(header(EVALUATION), rows, digits)
+    return table_bytes(header(EVALUATION), rows)
 
 
-def _folds_bytes(found: Evaluated, digits: int) -> bytes:
+def _folds_bytes(found: Evaluated) -> bytes:
     rows = [
         (each.fold.repeat, each.fold.number, len(each.fold.test), *each[1:-1], model, *measured)
         for each in found.folds
         for model, measured in zip(found.task.models, each.found.tolist())
     ]
-    return table_bytes((*header(FOLDS)[:-1], *found.task.measures), rows, digits)
+    return table_bytes((*header(FOLDS)[:-1], *found.task.measures), rows)
 
 
-def _enrichment_bytes(found: Evaluated, digits: int) -> bytes:
+def _enrichment_bytes(found: Evaluated) -> bytes:
     rows = [
         (name, selection, k, *each[:-1], ";".join(each.members))
         for name, selection, k, each in found.enriched
     ]
-    return table_bytes(header(ENRICHMENT), rows, digits)
+    return table_bytes(header(ENRICHMENT), rows)
 
 
 def shown_length(lengths: Iterable[tuple[Hashable, int]]) -> int:

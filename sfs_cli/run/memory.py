@@ -133,7 +133,7 @@ def _plan(config: RankConfig, shape: Shape, size: int, held: int, products: bool
     gamma = str(config.method_options().get("gamma", ""))
     series = not dense and (gamma in ("exp", "inverse") or gamma.startswith("heat"))
     dtype = arithmetic_dtype(n, m, shape.stored)
-    block = min(m, config.block_size or block_features(n, dtype.itemsize))
+    block = min(m, block_features(n, dtype.itemsize))
     of_worker = (SERIES_BUFFERS if series else BUFFERS) * block * n * 8
     of_worker += sums * square + max((each.of_worker for each in making), default=0)
     workers = min(thread_count(config.threads), max(1, -(-m // block)))

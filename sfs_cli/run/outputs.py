@@ -180,7 +180,7 @@ def ranking_writers(
     from sfs_cli.report.page import render
 
     def table(path: Path) -> None:
-        write_ranking(ranking, path, config.format, config.digits, ThreadExecutor(threads).map)
+        write_ranking(ranking, path, config.format, ThreadExecutor(threads).map)
 
     def page(path: Path) -> None:
         path.write_text(shown(render(data)), encoding="utf-8")

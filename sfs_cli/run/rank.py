@@ -433,7 +433,7 @@ def _made(config: RankConfig, result: RankResult, messages: Messages, home: Path
     def complete(record: dict[str, Any]) -> Writers:
         # the page is made of what the other files hold, so that `sfs report` makes the same
         in_order = ThreadExecutor(threads).map
-        ranking = as_written(result.ranking, config.format, config.digits, in_order)
+        ranking = as_written(result.ranking, config.format, in_order)
         record["config"] = resolved(as_given(config), str(config.out))
         record["result"] = ranking_facts(ranking) | {"eigenvalues": result.scored.eigenvalues}
         known = cast(RunRecord, provenance.plain(record))
@@ -454,7 +454,7 @@ def _made(config: RankConfig, result: RankResult, messages: Messages, home: Path
         "seconds": round(result.seconds, 3),
         "peak_memory_bytes": result.peak_memory,
     }
-    table = partial(ranking_bytes, result.ranking, config.format, config.digits)
+    table = partial(ranking_bytes, result.ranking, config.format)
     return Made(facts, table, complete, partial(_log_summary, config, result, messages))
 
 

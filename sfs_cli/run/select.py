@@ -120,7 +120,7 @@ def run(config: SelectConfig, messages: Messages, *, as_json: bool = False) -> b
         cells = [[column[row] for column in columns.values()] for row in rows]
         tables = {
             IDS: "".join(f"{result.features[row]}\n" for row in rows).encode(),
-            ROWS: table_bytes(list(columns), cells, config.digits),
+            ROWS: table_bytes(list(columns), cells),
             **found.tables,
         }
         facts = {
@@ -380,7 +380,7 @@ def _test_sets(
         cells += [(part, *row) for row in tests]
         best = [f"{t['set']} (q-value {t['q_value']:.2g})" for t in facts["best"][:BEST]]
         log.note(f"sets of {name}, {part}: best {'; '.join(best) or 'none'}")
-    return {OVERREPRESENTED: table_bytes(header(OVERREPRESENTED), cells, config.digits)}
+    return {OVERREPRESENTED: table_bytes(header(OVERREPRESENTED), cells)}
 
 
 def _ranking(names: Sequence[str], features: np.ndarray, score: np.ndarray) -> Ranking:
@@ -443,7 +443,7 @@ def _warn_of_compared(result: Result, selected: int, messages: Messages) -> None
     if kept is not None and selected > kept:
         messages.warn(
             f"{selected - kept:,} of the selected features were not compared with the better ones, "
-            f"and may repeat them: pruning ended with {kept:,}; rank again with --keep {selected}"
+            f"and may repeat them: pruning ended with {kept:,}; select {kept:,} or fewer"
         )
 
 
@@ -524,7 +524,7 @@ def _cross_validated(config: SelectConfig, run: Run, n_ranked: int) -> tuple[Sel
         "by_chance_up_to": limit,
         "above_chance": above,
     }
-    table = _curve_bytes(lengths, curve, found.mean(axis=0), config.digits)
+    table = _curve_bytes(lengths, curve, found.mean(axis=0))
     return Selected(np.empty(0, np.int64), {"cv": facts}, {CURVE: table}), chosen
 
 
@@ -533,12 +533,10 @@ def _balanced(Z: np.ndarray, codes: np.ndarray, fold: Fold, length: int) -> np.n
     return accuracies(Z[:length].T, codes, fold.train, fold.test)[:, 1]
 
 
-def _curve_bytes(
-    lengths: Sequence[int], curve: Curve, by_classifier: np.ndarray, digits: int
-) -> bytes:
+def _curve_bytes(lengths: Sequence[int], curve: Curve, by_classifier: np.ndarray) -> bytes:
     rows: list[Row] = []
     for i, k in enumerate(lengths):
         marks = [word for word, at in (("best", curve.best), ("chosen", curve.chosen)) if at == i]
         numbers = [float(curve.mean[i]), float(curve.error[i]), *by_classifier[i].tolist()]
         rows.append([k, *numbers, ", ".join(marks)])
-    return table_bytes(header(CURVE), rows, digits)
+    return table_bytes(header(CURVE), rows)

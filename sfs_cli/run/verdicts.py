@@ -84,11 +84,11 @@ def below_random(found: Sequence[Compared], task: Task) -> list[str]:
     ]
 
 
-def verdict_bytes(found: Sequence[Compared], task: Task, digits: int) -> bytes:
+def verdict_bytes(found: Sequence[Compared], task: Task) -> bytes:
     """Return the table of verdicts; numbers that are not known are empty."""
     rows = []
     for k, classifier, v in found:
         numbers = (v.mean_a, v.mean_b, *v.difference[:4], v.p_value)
         shown = ("" if np.isnan(x) else x for x in numbers)
         rows.append((v.a, v.b, k, task.measures[-1], classifier, *shown, v.better))
-    return table_bytes(header("verdicts.tsv"), rows, digits)
+    return table_bytes(header("verdicts.tsv"), rows)

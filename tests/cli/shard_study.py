@@ -23,7 +23,7 @@ CASES: dict[str, tuple[str, ...]] = {
         *("--weights", "2,1,1"),
     ),
     "pruned kogs": (
-        *("m.csv", "--method", "kogs", "--members", "fisher,variance", "--keep", "40"),
+        *("m.csv", "--method", "kogs", "--members", "fisher,variance"),
         *("--labels", "labels.tsv:tissue", "--max-correlation", "0.4"),
     ),
     "stability": ("m.csv", "--method", "spec", "--stability", "6"),

@@ -17,7 +17,7 @@ labels: labels.tsv
 similarity: knn
 neighbors: 2
 out: results
-digits: 6
+dtype: float64
 """
 SOURCES = """
 matrix: good.csv
@@ -101,7 +101,7 @@ def test_flags_and_the_matrix_of_the_command_line_win(sfs, folder):
     sfs("rank", "mine.csv", "--config", "run.yaml", *words, at=folder)
     config = json.loads((folder / "mine" / "run.json").read_text())["config"]
     assert (config["matrix"], config["neighbors"], config["format"]) == ("../mine.csv", 3, "tsv")
-    assert (config["similarity"], config["digits"]) == ("knn", 6)
+    assert (config["similarity"], config["dtype"]) == ("knn", "float64")
     assert not (folder / "results").exists()
 
 

@@ -13,7 +13,7 @@ from tests.running import run_here, snapshot
 BAD, EXISTS = 3, 4
 RANK = "rank x.csv --method variance"
 COMMANDS = {
-    "rank --modules": f"{RANK} --modules --module-features 5 --out out",
+    "rank --modules": f"{RANK} --modules --out out",
     "select": "select ranked --top 3 --out out",
     "fuse": "fuse x.csv --source a=target: --out out/S.npz",
 }

@@ -54,10 +54,11 @@ def table(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file, delimiter="\t"))
 
 
-def test_the_files_hold_the_modules_of_the_first_features(tmp_path, capfd):
+def test_the_files_hold_the_modules_of_the_first_features(tmp_path, capfd, monkeypatch):
+    monkeypatch.setattr("sfs_cli.features.modules.step.GROUPED", 40)
+    monkeypatch.setattr("sfs_cli.features.modules.step.CORRELATION", 0.6)
     out = tmp_path / "out"
-    asked = ["--modules", "--module-features", "40", "--module-correlation", "0.6"]
-    done = run_here(["rank", "x.csv", *VARIANCE, *asked, "--out", str(out)], capfd)
+    done = run_here(["rank", "x.csv", *VARIANCE, "--modules", "--out", str(out)], capfd)
     assert done.code == 0, done.err
     first = [row["feature"] for row in table(out / "ranking.tsv")[:40]]
     X = values()[[int(name[1:]) for name in first]].T
@@ -112,7 +113,7 @@ def test_modules_are_of_what_was_scored(tmp_path):
     X = values()
     factor = "".join(f"s{i},{X[0, i]}\n" for i in range(N))
     (tmp_path / "c.csv").write_text("id,f\n" + factor)
-    options = ("x.csv", *VARIANCE, "--modules", "--module-features", "80")
+    options = ("x.csv", *VARIANCE, "--modules")
     sfs("rank", *options, "--out", tmp_path / "a")
     sfs("rank", *options, "--adjust", f"{tmp_path / 'c.csv'}:f", "--out", tmp_path / "b")
     before, after = (table(tmp_path / name / "modules.tsv") for name in "ab")
@@ -124,7 +125,7 @@ def test_modules_are_of_what_was_scored(tmp_path):
     ("words", "named"),
     [
         (["--modules"], ["--modules", "--out"]),
-        (["--module-features", "20", "--out", "o"], ["--module-features", "--modules"]),
+        (["--module-traits", "c.csv", "--out", "o"], ["--module-traits", "--modules"]),
     ],
 )
 def test_options_that_do_not_fit_are_refused(words, named, capfd):
@@ -221,20 +222,24 @@ def test_covariates_are_taken_out_of_traits_too(tmp_path, study, capfd):
         assert row.r_squared == pytest.approx(1 - more / less, rel=1e-6, abs=1e-9)
 
 
-def test_traits_are_annotations_of_the_matrix_too(tmp_path):
-    options = ("counts.h5ad", *VARIANCE, "--transform", "cpm,log1p", "--module-correlation", "0.3")
+def test_traits_are_annotations_of_the_matrix_too(tmp_path, monkeypatch):
+    monkeypatch.setattr("sfs_cli.features.modules.step.CORRELATION", 0.3)
+    options = ("counts.h5ad", *VARIANCE, "--transform", "cpm,log1p")
     sfs("rank", *options, "--modules", "--module-traits", "obs:", "--out", tmp_path / "a")
     found = pd.read_csv(tmp_path / "a" / "module_traits.tsv", sep="\t")
     assert "tissue" in set(found.trait)
 
 
-def test_modules_that_do_not_vary_in_the_samples_of_a_trait_have_no_test(tmp_path, study):
+def test_modules_that_do_not_vary_in_the_samples_of_a_trait_have_no_test(
+    tmp_path, study, monkeypatch
+):
+    monkeypatch.setattr("sfs_cli.features.modules.step.CORRELATION", 0.4)
     X = np.exp(values())
     X[:12, :6] = 0
     write_table(study / "zeros.csv", X, [f"g{i}" for i in range(M)], [f"s{i}" for i in range(N)])
     lines = ["sample\tage\tkind\n", *(f"s{i}\t{i * i}\t{'ab'[i % 2]}\n" for i in range(6))]
     (study / "few.tsv").write_text("".join(lines))
-    asked = ("--module-correlation", "0.4", "--modules", "--module-traits", "few.tsv")
+    asked = ("--modules", "--module-traits", "few.tsv")
     sfs("rank", "zeros.csv", *VARIANCE, *asked, "--out", tmp_path / "out")
     found = pd.read_csv(tmp_path / "out" / "module_traits.tsv", sep="\t")
     none = found.p_value.isna()
@@ -243,9 +248,10 @@ def test_modules_that_do_not_vary_in_the_samples_of_a_trait_have_no_test(tmp_pat
     sfs("report", tmp_path / "out")  # the same page of the numbers in run.json
 
 
-def test_traits_of_several_tables_are_tested_beside_labels(tmp_path, study):
+def test_traits_of_several_tables_are_tested_beside_labels(tmp_path, study, monkeypatch):
     """All of them, and the command on the page repeats them."""
-    options: list[str] = ["--module-correlation", "0.3", "--modules"]
+    monkeypatch.setattr("sfs_cli.features.modules.step.CORRELATION", 0.3)
+    options: list[str] = ["--modules"]
     for name in ("one", "two"):
         lines = [f"sample\t{name}\n", *(f"s{i}\t{i % 7}.5\n" for i in range(N))]
         (study / f"{name}.tsv").write_text("".join(lines))

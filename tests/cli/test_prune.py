@@ -56,11 +56,12 @@ def values(name: str) -> tuple[list[str], np.ndarray]:
 
 
 @pytest.mark.parametrize("keep", [30, 1000])
-def test_the_table_is_the_pruned_one_of_all_features(rank, keep):
+def test_the_table_is_the_pruned_one_of_all_features(rank, keep, monkeypatch):
+    monkeypatch.setattr("sfs_cli.features.pruning.step.KEEP", keep)
     names, X = values("m.csv")
     plain = [row["feature"] for row in rank("m.csv") if row["status"] == "ok"]
     names[-1] = next(name for name in plain if name not in names)  # the second g3
-    rows = rank("m.csv", "--max-correlation", 0.4, "--keep", keep)
+    rows = rank("m.csv", "--max-correlation", 0.4)
     order = [names.index(name) for name in plain]
     kept, moved, rest = oracle.prune(X, order, 0.4, keep)
     found = [(row["feature"], row["representative"]) for row in rows if row["status"] == "ok"]
@@ -95,11 +96,10 @@ def test_every_ranking_can_be_pruned(case, rank, tmp_path):
         assert places[row["representative"]] < places[row["feature"]]
 
 
-def test_the_report_says_what_was_pruned(tmp_path, capfd):
+def test_the_report_says_what_was_pruned(tmp_path, capfd, monkeypatch):
+    monkeypatch.setattr("sfs_cli.features.pruning.step.KEEP", 20)
     out = tmp_path / "out"
-    done = run_here(
-        ["rank", "m.csv", "--max-correlation", "0.4", "--keep", "20", "--out", str(out)], capfd
-    )
+    done = run_here(["rank", "m.csv", "--max-correlation", "0.4", "--out", str(out)], capfd)
     assert "kept 20 of" in done.err
     page = (out / "report.html").read_text()
     assert "Max correlation" in page

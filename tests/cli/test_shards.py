@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import h5py
@@ -16,8 +17,6 @@ from tests.making import annotated
 from tests.results import result
 from tests.running import Finished, run_here
 
-BLOCK = ("--block-size", "9")
-
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -25,17 +24,18 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def here(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def here(study: Path, monkeypatch: pytest.MonkeyPatch, set_blocks: Callable[[int], None]) -> None:
     monkeypatch.chdir(study)
+    set_blocks(9)  # so that every shard has some
 
 
 def planned(folder: Path, shards: int, case: str = "spec rbf") -> Path:
-    sfs("shard", "init", folder / "plan", *CASES[case], *BLOCK, "--shards", shards)
+    sfs("shard", "init", folder / "plan", *CASES[case], "--shards", shards)
     return folder / "plan"
 
 
 def whole(folder: Path, case: str = "spec rbf") -> dict[str, bytes]:
-    sfs("rank", *CASES[case], *BLOCK, "--out", folder / "whole")
+    sfs("rank", *CASES[case], "--out", folder / "whole")
     return result(folder / "whole")
 
 
@@ -172,7 +172,7 @@ def test_the_matrix_is_not_needed_once_it_is_in_the_plan(study, tmp_path, monkey
 
 def test_a_plan_is_made_once_and_replaced_by_force_alone(tmp_path, capfd):
     plan = planned(tmp_path, 2)
-    words = ["shard", "init", str(plan), *CASES["spec rbf"], *BLOCK, "--shards"]
+    words = ["shard", "init", str(plan), *CASES["spec rbf"], "--shards"]
     assert "up to date" in run_here([*words, "2"], capfd).err
     assert "--force" in refused(capfd, 4, *words, 3).err
     sfs(*words, 3, "--force")
@@ -183,7 +183,7 @@ def test_the_ranking_of_shards_is_up_to_date_for_rank_and_the_other_way_round(tm
     plan = planned(tmp_path, 1)
     sfs("shard", "run", plan, 1)
     sfs("shard", "merge", plan, "--out", tmp_path / "out")
-    words = ["rank", *CASES["spec rbf"], *BLOCK, "--out", str(tmp_path / "out")]
+    words = ["rank", *CASES["spec rbf"], "--out", str(tmp_path / "out")]
     assert "up to date" in run_here(words, capfd).err
     again = run_here(["shard", "merge", str(plan), "--out", str(tmp_path / "out")], capfd)
     assert "up to date" in again.err

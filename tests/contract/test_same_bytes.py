@@ -25,7 +25,6 @@ from tests.making import annotated, names, write_table
 from tests.results import bytes_of
 
 N, M = 24, 150
-BLOCKS = ("--block-size", "9")  # small ones, so that every thread and every shard has some
 CLASSES = ("--labels", "samples.tsv:tissue")
 NUMBERS = ("--labels", "samples.tsv:age", "--label-type", "continuous")
 ORDER = ("--label-type", "ordered", "--label-order", "skin,liver,lung")
@@ -116,7 +115,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "permutations": ("m.csv", "--ranking", "phi1", "--pvalues", "permutation:40"),
     "split counts": (*COUNTS, "--pvalues", "moments", "--split", "counts"),
     "halves": ("m.csv", "--method", "spec", "--pvalues", "moments", "--split", "features"),
-    "pruned": ("m.csv", "--max-correlation", "0.3", "--keep", "60"),
+    "pruned": ("m.csv", "--max-correlation", "0.3"),
     "pruned counts": (*COUNTS, "--max-correlation", "0.3"),
     "permuted scales": (
         *("m.csv", "--coordinates", "places.tsv", "--pvalues", "permutation:50"),
@@ -266,9 +265,12 @@ def test_no_setting_changes_a_byte(
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
     spilled: Callable[[], list[Path]],
+    set_blocks: Callable[[int], None],
 ) -> None:
     monkeypatch.chdir(study)
-    matrix, *options = (*COMMANDS[name], *BLOCKS)
+    matrix, *options = COMMANDS[name]
+    monkeypatch.setattr("sfs_cli.features.pruning.step.KEEP", 60)
+    set_blocks(9)  # so that every thread and every shard has some
     sfs("rank", matrix, *options, "--threads", "1", "--out", tmp_path / "one")
     expected = result(tmp_path / "one")
 
@@ -313,14 +315,19 @@ def test_a_store_gives_the_same_bytes(
     ids=" ".join,
 )
 def test_no_setting_changes_a_judgement(
-    words: tuple[str, ...], study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    words: tuple[str, ...],
+    study: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    set_blocks: Callable[[int], None],
 ) -> None:
     monkeypatch.chdir(study)
+    set_blocks(9)
     made = []
     for how in ("1", "3"):
         out = tmp_path / how
         folds = ("--lengths", "5,20", "--splits", "3", "--repeats", "1")
-        sfs(*words, *CLASSES, *BLOCKS, *folds, "--threads", how, "--out", out)
+        sfs(*words, *CLASSES, *folds, "--threads", how, "--out", out)
         made.append({p.name: drop_costs(p) for p in out.glob("*.tsv")})
         assert json.loads((out / "run.json").read_text())["threads"] == int(how)
     assert {"folds.tsv"} < set(made[0])

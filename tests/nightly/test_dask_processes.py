@@ -39,9 +39,15 @@ def processes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 
 def test_same_bytes_of_worker_processes(
-    store: Path, labels: Path, processes: Any, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    store: Path,
+    labels: Path,
+    processes: Any,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    set_blocks: Callable[[int], None],
 ) -> None:
-    words = ["rank", str(store), "-q", "--block-size", "50", "--method", "fisher"]
+    set_blocks(50)
+    words = ["rank", str(store), "-q", "--method", "fisher"]
     words += ["--labels", str(labels), "--out"]
     address = processes.scheduler.address
     assert run_here([*words, str(tmp_path / "threads"), "--threads", "2"], capfd).code == 0
@@ -70,17 +76,23 @@ class AtFirstProgress(Messages):
 @pytest.mark.parametrize("killed", [1, 2])
 @pytest.mark.parametrize("form", ["store", "csv"])
 def test_same_bytes_when_workers_are_killed(
-    killed: int, form: str, store: Path, csv: Path, processes: Any
+    killed: int,
+    form: str,
+    store: Path,
+    csv: Path,
+    processes: Any,
+    set_blocks: Callable[[int], None],
 ) -> None:
+    set_blocks(50)
     ids = list(processes.run(os.getpid).values())
-    config = RankConfig(str(store if form == "store" else csv), block_size=50)
+    config = RankConfig(str(store if form == "store" else csv))
 
     def kill() -> None:
         for process in ids[:killed]:
             os.kill(process, signal.SIGKILL)
 
     found = rank(config, AtFirstProgress(kill), client=processes)
-    assert ranking_bytes(found.ranking, "tsv", 17) == ranking_bytes(rank(config).ranking, "tsv", 17)
+    assert ranking_bytes(found.ranking, "parquet") == ranking_bytes(rank(config).ranking, "parquet")
 
 
 def test_a_task_that_kills_its_worker_every_time_is_given_up(processes: Any) -> None:
@@ -125,11 +137,16 @@ def test_a_worker_is_no_scheduler(
 
 
 def test_processes_of_this_machine_leave_nothing(
-    store: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    store: Path,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    set_blocks: Callable[[int], None],
 ) -> None:
+    set_blocks(100)
     (tmp_path / "tmp").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
-    words = ["rank", str(store), "--dask", "local", "--threads", "2", "--block-size", "100"]
+    words = ["rank", str(store), "--dask", "local", "--threads", "2"]
     done = run_here([*words, "--out", str(tmp_path / "out")], capfd)
     assert done.code == 0, done.err
     assert "distributed" not in done.err

@@ -14,7 +14,6 @@ import pytest
 
 from tests.docs.workflows import test_nextflow as plain
 from tests.docs.workflows.commands import (
-    BLOCKS,
     MATRIX,
     ranked,
     run,
@@ -81,7 +80,7 @@ def shard_tasks(tmp_path: Path, env: dict[str, str], number: int, made: list[Pat
 
 
 def test_scripts_of_the_shards_make_the_bytes_of_one_run(tmp_path, env):
-    method = (*BLOCKS, "--method", "sselect", "--variant", "cut-value", "--labels")
+    method = ("--method", "sselect", "--variant", "cut-value", "--labels")
     inputs = {"matrix": [MATRIX], "files": [LABELS]}
     args = " ".join([*method, f"{LABELS.name}:tissue"])
     run_task("shardinit", tmp_path / "init", inputs, env, shards=str(SHARDS), args=args)
@@ -309,12 +308,12 @@ def test_the_profile_of_the_tests_uses_every_module(nextflow, tmp_path, env):
     done = run(words, tmp_path, env)
     assert done.returncode == 0, done.stdout + done.stderr
     out = tmp_path / "out"
-    options = ["--method", "spec", "--similarity", "knn", "--block-size", "500"]
+    options = ["--method", "spec", "--similarity", "knn"]
     whole = ranked(tmp_path / "plain", options, env)
     assert (out / "plain/ranking.tsv").read_bytes() == whole["ranking.tsv"]
     fused = ["--source", f"tissue=labels:{LABELS}:tissue", "--out", "f.npz"]
     assert run(["sfs", "fuse", str(MATRIX), *fused], tmp_path, env).returncode == 0
-    options = ["--method", "spec", "--similarity-file", f"{tmp_path}/f.npz", "--block-size", "500"]
+    options = ["--method", "spec", "--similarity-file", f"{tmp_path}/f.npz"]
     whole = ranked(tmp_path / "tissue", options, env)
     assert (out / "tissue/ranking.tsv").read_bytes() == whole["ranking.tsv"]
     made = (out / "tissue_selected/selected.txt").read_text().split()
@@ -329,7 +328,7 @@ def test_the_profile_of_the_tests_uses_every_module(nextflow, tmp_path, env):
 def test_shards_in_scratch_make_the_bytes_of_one_run(nextflow, tmp_path, env):
     named = tmp_path / "m[1].csv"
     named.symlink_to(MATRIX)
-    options = "--block-size 100 --method fisher --labels labels.tsv:tissue --title 'a $(b)'"
+    options = "--method fisher --labels labels.tsv:tissue --title 'a $(b)'"
     (tmp_path / "two words.txt").write_text("")  # names may have spaces
     files = f"{LABELS} '{tmp_path}/two words.txt'"
     (tmp_path / "sheet.tsv").write_text(

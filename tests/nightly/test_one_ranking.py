@@ -14,13 +14,13 @@ shell = plain.shell
 
 def test_dask(cells, shell):
     pytest.importorskip("distributed")
-    given = ("--dask", "local", "--threads", "2", "--block-size", "64")
+    given = ("--dask", "local", "--threads", "2")
     assert sfs(cells.parent, "rank", cells, *OPTIONS, *given) == shell
 
 
 @pytest.mark.parametrize("shards", [1, 2])
 def test_nextflow(shards, cells, shell, tmp_path):
-    row = ("cells", str(cells), " ".join((*OPTIONS, "--block-size", "64")))
+    row = ("cells", str(cells), " ".join(OPTIONS))
     (tmp_path / "sheet.tsv").write_text("name\tmatrix\toptions\n" + "\t".join(row) + "\n")
     command = [
         *(tool("nextflow", "SFS_NEXTFLOW"), "run", str(WORKFLOWS / "nextflow"), "-profile", "test"),

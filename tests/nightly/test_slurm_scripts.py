@@ -9,7 +9,6 @@ import pytest
 
 from tests.docs.workflows import test_slurm_scripts as plain
 from tests.docs.workflows.commands import (
-    BLOCKS,
     MATRIX,
     WORKFLOWS,
     contents,
@@ -24,19 +23,19 @@ env = plain.env
 
 
 def test_arrays_make_the_bytes_of_one_run_and_a_result_is_not_made_again(env, tmp_path):
-    command = [SUBMIT, "ranked", "2", str(MATRIX), *BLOCKS]
+    command = [SUBMIT, "ranked", "2", str(MATRIX)]
     done = run(command, tmp_path, env | {"SLURM_ARRAY_TASK_ID": "2"})  # a task may submit
     assert done.returncode == 0, done.stderr
     assert done.stdout == "1 2 3 4\n"
     assert (tmp_path / "jobs").read_text() == "ok\n" * 4
-    assert contents(tmp_path / "ranked") == ranked(tmp_path / "plain", BLOCKS, env)
+    assert contents(tmp_path / "ranked") == ranked(tmp_path / "plain", [], env)
 
     assert run(command, tmp_path, env).returncode == 4
     assert (tmp_path / "jobs").read_text() == "ok\n" * 4
 
 
 def test_the_same_command_goes_on_with_the_parts_that_are_there(env, tmp_path):
-    command = [SUBMIT, "ranked", "2", str(MATRIX), *BLOCKS]
+    command = [SUBMIT, "ranked", "2", str(MATRIX)]
     assert run(command, tmp_path, env).returncode == 0
     shutil.rmtree(tmp_path / "ranked")
     lost, kept, *_ = sorted((tmp_path / "ranked.plan" / "parts").glob("*/pass-*.npz"))
@@ -44,18 +43,18 @@ def test_the_same_command_goes_on_with_the_parts_that_are_there(env, tmp_path):
     made = kept.stat().st_mtime_ns
     done = run(command, tmp_path, env | {"PASSES": "1"})
     assert done.returncode == 0, done.stderr
-    assert contents(tmp_path / "ranked") == ranked(tmp_path / "plain", BLOCKS, env)
+    assert contents(tmp_path / "ranked") == ranked(tmp_path / "plain", [], env)
     assert lost.exists()
     assert kept.stat().st_mtime_ns == made
 
 
 def test_another_result_is_replaced_by_force(env, tmp_path):
-    command = [SUBMIT, "ranked", "2", str(MATRIX), *BLOCKS]
+    command = [SUBMIT, "ranked", "2", str(MATRIX)]
     assert run(command, tmp_path, env).returncode == 0
     done = run([*command, "--method", "variance", "--force"], tmp_path, env)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "jobs").read_text() == "ok\n" * 8
-    whole = ranked(tmp_path / "plain", [*BLOCKS, "--method", "variance"], env)
+    whole = ranked(tmp_path / "plain", ["--method", "variance"], env)
     assert contents(tmp_path / "ranked") == whole
 
 
@@ -87,12 +86,12 @@ def test_a_real_slurm_makes_the_bytes_of_one_run(tmp_path):
     env = environment(tmp_path / "bin")
     if run(["sinfo", "--noheader"], tmp_path, env).stdout.strip() == "":
         pytest.skip("no Slurm answers (SLURM_CONF says where it is)")
-    done = run([SUBMIT, "ranked", "2", str(MATRIX), *BLOCKS], tmp_path, env)
+    done = run([SUBMIT, "ranked", "2", str(MATRIX)], tmp_path, env)
     assert done.returncode == 0, done.stderr
     last = done.stdout.split()[-1]
     wait = ["srun", "--quiet", f"--dependency=afterany:{last}", "--ntasks=1", "true"]
     assert run(wait, tmp_path, env).returncode == 0
-    assert contents(tmp_path / "ranked") == ranked(tmp_path / "plain", BLOCKS, env)
+    assert contents(tmp_path / "ranked") == ranked(tmp_path / "plain", [], env)
 
 
 def test_workers_of_dask_that_slurm_starts_make_the_bytes_of_one_run(tmp_path):
@@ -102,9 +101,7 @@ def test_workers_of_dask_that_slurm_starts_make_the_bytes_of_one_run(tmp_path):
         pytest.skip("no Slurm answers (SLURM_CONF says where it is)")
     script = str(WORKFLOWS / "dask" / "rank_on_slurm.py")
     assert run([sys.executable, script, "0", str(MATRIX)], tmp_path, env).returncode == 2
-    done = run(
-        [sys.executable, script, "2", str(MATRIX), *BLOCKS, "--out", "ranked"], tmp_path, env
-    )
+    done = run([sys.executable, script, "2", str(MATRIX), "--out", "ranked"], tmp_path, env)
     assert done.returncode == 0, done.stderr
-    assert contents(tmp_path / "ranked") == ranked(tmp_path / "plain", BLOCKS, env)
+    assert contents(tmp_path / "ranked") == ranked(tmp_path / "plain", [], env)
     assert "sfs-dask" not in run(["squeue", "--format=%j"], tmp_path, env).stdout

@@ -12,7 +12,6 @@ import pytest
 
 from tests.docs.workflows import test_snakemake as plain
 from tests.docs.workflows.commands import (
-    BLOCKS,
     KILLED_ONCE,
     MATRIX,
     SFS,
@@ -40,7 +39,7 @@ def test_a_shard_that_dies_and_a_restart_give_the_bytes_of_one_run(snakemake, tm
     once = tmp_path / "killed"
     write_script(bin_ / "sfs", KILLED_ONCE, sfs=str(real), once=str(once), words=words)
     env = environment(bin_)
-    write_sheet(tmp_path, f"plain\t{MATRIX}\t{' '.join(BLOCKS)}\t\t\t3")
+    write_sheet(tmp_path, f"plain\t{MATRIX}\t\t\t\t3")
 
     first = run(snakemake, tmp_path, env)
     assert once.exists(), first.stderr
@@ -53,7 +52,7 @@ def test_a_shard_that_dies_and_a_restart_give_the_bytes_of_one_run(snakemake, tm
     second = run(snakemake, tmp_path, env)
     assert second.returncode == 0, second.stderr
     assert flag.stat().st_ino == made
-    assert contents(ranking / "plain") == ranked(tmp_path / "plain", BLOCKS, env)
+    assert contents(ranking / "plain") == ranked(tmp_path / "plain", [], env)
     assert "Nothing to be done" in run(snakemake, tmp_path, env).stderr
 
 
@@ -122,9 +121,10 @@ def test_general_statistics_of_multiqc_have_all_rankings(snakemake, tmp_path):
         assert end in row[0]
 
 
-def test_what_has_changed_is_ranked_anew(snakemake, tmp_path, monkeypatch, capfd):
+def test_what_has_changed_is_ranked_anew(snakemake, tmp_path, monkeypatch, capfd, set_blocks):
     """Labels, values, options, and files of a configuration; all in folders with blanks."""
     monkeypatch.chdir(tmp_path)
+    set_blocks(100)  # as the sfs of the workflow
     study = tmp_path / "my study"
     study.mkdir()
     matrix, labels = study / "m.csv", study / "labels.tsv"
@@ -138,13 +138,13 @@ def test_what_has_changed_is_ranked_anew(snakemake, tmp_path, monkeypatch, capfd
     def follows(*asked: str) -> None:
         rows = [
             f"sheet\t{matrix}\t{shlex.join(asked)}\t\t\t1",
-            f"file\t\t{shlex.join(['--block-size', '100'])}\t{study}/run.yaml\t\t1",
+            f"file\t\t\t{study}/run.yaml\t\t1",
         ]
         write_sheet(tmp_path, "# a comment", *rows)
         done = run(command, tmp_path, env)
         assert done.returncode == 0, done.stderr
         for name, words in (("sheet", asked), ("file", ("--config", f"{study}/run.yaml"))):
-            given = [str(matrix)] if name == "sheet" else ["--block-size", "100"]
+            given = [str(matrix)] if name == "sheet" else []
             out = ["--out", "direct", "--force"]
             direct = run_here(["rank", *given, *words, *out], capfd)
             assert direct.code == 0, direct.err

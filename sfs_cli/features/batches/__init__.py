@@ -15,9 +15,6 @@ from sfs_cli.options.paths import READS
 if TYPE_CHECKING:
     from sfs_cli.options import RankConfig
 
-DEFAULT_SIZE = 10
-"""Samples of the smallest batch that is ranked: rankings of fewer are mostly noise."""
-
 _EACH = "one ranking of each batch is aggregated"
 _batches = partial(option, section="Input", verbs=WHOLE)
 
@@ -39,18 +36,6 @@ class BatchFields(Config):
         },
         path=READS,
     )
-    min_batch_size: int | None = _batches(
-        "Leave out batches of fewer samples.",
-        metavar="N",
-        least=4,
-        default_text=str(DEFAULT_SIZE),
-        needs=("batch",),
-    )
-
-    @property
-    def smallest_batch(self) -> int:
-        """Samples of the smallest batch that is ranked."""
-        return DEFAULT_SIZE if self.min_batch_size is None else self.min_batch_size
 
 
 def rules(config: RankConfig) -> Iterator[Refusal]:

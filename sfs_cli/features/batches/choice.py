@@ -11,9 +11,12 @@ from sfs_cli.errors import InputError, counted, listed
 from sfs_cli.logs import Messages
 from sfs_cli.run.cohort import Cohort, Part, compressed
 
+SMALLEST = 10
+"""Samples of the smallest batch that is ranked: rankings of fewer are mostly noise."""
 
-def choose_batches(smallest: int, cohort: Cohort, log: Messages) -> Cohort:
-    """Return the samples that are in the batches to rank, of `smallest` samples or more.
+
+def choose_batches(cohort: Cohort, log: Messages) -> Cohort:
+    """Return the samples that are in the batches to rank, of `SMALLEST` samples or more.
 
     Raises
     ------
@@ -27,7 +30,7 @@ def choose_batches(smallest: int, cohort: Cohort, log: Messages) -> Cohort:
     for name in sorted(set(names.tolist())):
         found = np.flatnonzero(names == name)
         why = "" if labels is None else _lacking(labels, found)
-        if len(found) < smallest:
+        if len(found) < SMALLEST:
             why = counted(len(found), "sample")
         if why:
             left_out[name] = why
@@ -40,10 +43,10 @@ def choose_batches(smallest: int, cohort: Cohort, log: Messages) -> Cohort:
             f"{len(members)} of {counted(count, 'batch')} of {column.name} can be ranked: there is "
             "nothing to aggregate",
             where=column.where + (f": {listed(reasons)}" if reasons else ""),
-            hint=f"a batch needs {smallest} samples (--min-batch-size) and, for a method with "
+            hint=f"a batch needs {SMALLEST} samples and, for a method with "
             "labels, two samples of each of its classes; --adjust takes the means of small batches "
             "out of the features instead",
-            option=("batch", "min_batch_size"),
+            option="batch",
         )
     if reasons:
         log.warn(f"batches of {column.name} that cannot be ranked are left out: {listed(reasons)}")

@@ -40,7 +40,7 @@ class BatchStep(Step):
 
     def prepare(self, cohort: Cohort, memory: int, log: Messages) -> Cohort:
         """Divide the samples into batches; those of a subset stay where they are."""
-        return choose_batches(self.config.smallest_batch, cohort, log) if cohort.whole else cohort
+        return choose_batches(cohort, log) if cohort.whole else cohort
 
     def score(self, run: Run) -> Scored:
         """Score every feature in each batch, and aggregate the rankings.

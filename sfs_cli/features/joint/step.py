@@ -7,6 +7,7 @@ from typing import Any, cast
 import numpy as np
 
 from sfs_cli.features.joint import of
+from sfs_cli.features.modules import CORRELATION, GROUPED
 from sfs_cli.features.pruning.step import standardized_features
 from sfs_cli.features.step import Pairs, Step, Tsv
 from sfs_cli.methods.shared import r_squared_tests
@@ -22,8 +23,8 @@ from sfs_cli.tables import header
 PAIRS = "pairs.tsv"
 FIRST = 100
 """Features at the top of the ranking that are counted by source."""
-SHOWN, MOST = 20, 1000
-"""Pairs that ``run.json`` and the report list, and features of a source that are compared."""
+SHOWN = 20
+"""Pairs that ``run.json`` and the report list."""
 
 
 class JointStep(Step):
@@ -34,13 +35,8 @@ class JointStep(Step):
 
     def held(self, shape: Shape) -> int:
         """Return the bytes of the correlations, and of what is known of each pair."""
-        few = min(self._each * (1 + len(of(self.config))), shape.m)
+        few = min(GROUPED * (1 + len(of(self.config))), shape.m)
         return 48 * few * few if self.config.modules else 0
-
-    @property
-    def _each(self) -> int:
-        """Largest number of features of a source that are compared with those of others."""
-        return min(self.config.modules_of, MOST)
 
     def find(self, run: Run, found: RankResult) -> None:
         """Add the columns of the sources, and find the pairs where ``--modules`` asks for them.
@@ -64,7 +60,7 @@ class JointStep(Step):
     def _pairs(self, run: Run, ranking: Ranking, codes: np.ndarray) -> dict[str, Any]:
         """Find pairs of the first features of each source (`codes`), and return their facts."""
         of_each = cast(np.ndarray, ranking.extra["rank_in_source"])[: ranking.n_scored]
-        rows, least = np.flatnonzero(of_each <= self._each), self.config.least_module_correlation
+        rows, least = np.flatnonzero(of_each <= GROUPED), CORRELATION
         what = "correlations of features of different sources"
         with standardized_features(what, ranking.order[rows], run) as values:
             R = np.clip(values @ values.T, -1, 1)
@@ -76,7 +72,7 @@ class JointStep(Step):
         of = [*zip(*(list(column.reordered(rows)) for column in named))]
         columns = (column[far].tolist() for column in (one, other, r, p, q_values(p)))
         self.pairs = [(*of[i], *of[j], *numbers) for i, j, *numbers in zip(*columns)]
-        what = f"of {len(r):,} pairs of features of different sources (the first {self._each:,} of "
+        what = f"of {len(r):,} pairs of features of different sources (the first {GROUPED:,} of "
         what += f"each), {len(far):,} have an absolute correlation above {least:g}"
         run.log.note(what)
         return {"what": what, "found": self.pairs[:SHOWN]}

@@ -126,7 +126,9 @@ class MarkerStep(Step):
 
     def writers(self) -> dict[str, Callable[[Path], None]]:
         """Return what writes the table of all classes, one after the other."""
-        how: Any = {"sep": "\t", "na_rep": "NaN", "float_format": f"%.{self.config.digits}g"}
+        from sfs_cli.io.results.writers import DIGITS
+
+        how: Any = {"sep": "\t", "na_rep": "NaN", "float_format": f"%.{DIGITS}g"}
 
         def write(path: Path) -> None:
             with path.open("w", encoding="utf-8", newline="") as file:

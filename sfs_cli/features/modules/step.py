@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from sfs_cli.errors import counted, listed
+from sfs_cli.features.modules import CORRELATION, GROUPED
 from sfs_cli.features.modules.traits import tested_traits, trait_table
 from sfs_cli.features.pruning.step import standardized_features
 from sfs_cli.features.step import Step, Tsv
@@ -41,7 +42,7 @@ class ModuleStep(Step):
 
     def held(self, shape: Shape) -> int:
         """Return the bytes of the correlations, their absolute values and the distances."""
-        return 24 * min(self.config.modules_of, shape.m) ** 2
+        return 24 * min(GROUPED, shape.m) ** 2
 
     def find(self, run: Run, found: RankResult) -> None:
         """Find the modules.
@@ -49,8 +50,8 @@ class ModuleStep(Step):
         Of the first `features`, `in_modules` are in one of two members or more; `largest` describes
         the first modules, and `edges` counts the pairs with a correlation above the bound.
         """
-        config, ranking, n = run.config, found.ranking, run.matrix.n_samples
-        count, least = min(ranking.n_scored, config.modules_of), config.least_module_correlation
+        ranking, n = found.ranking, run.matrix.n_samples
+        count, least = min(ranking.n_scored, GROUPED), CORRELATION
         what = f"correlations of the first {count:,} features, for --modules"
         with standardized_features(what, ranking.order[:count], run) as rows:
             names = ranking.feature[:count]

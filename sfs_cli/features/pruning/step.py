@@ -17,6 +17,8 @@ from sfs_cli.ranking.table import Ranking
 from sfs_cli.run.load import Run
 from sfs_cli.run.rank import RankResult
 
+KEEP = 1000
+"""Features at which pruning stops: more than most readers look at."""
 BATCH_BYTES = 16 << 20
 MAX_BATCH = 1024
 """Features that are examined at a time: so many, or fewer that take `BATCH_BYTES` in float64."""
@@ -39,8 +41,8 @@ class PruningStep(Step):
         """
         source, most = run.matrix, run.config.max_correlation
         assert most is not None
-        n, count, keep = source.n_samples, ranking.n_scored, run.config.kept_features
-        engine = run.context.engine.at(f"correlations, until {keep:,} features are kept")
+        n, count = source.n_samples, ranking.n_scored
+        engine = run.context.engine.at(f"correlations, until {KEEP:,} features are kept")
         engine.begin()
 
         def take(lo: int, hi: int) -> np.ndarray:
@@ -51,7 +53,7 @@ class PruningStep(Step):
         batch = max(1, min(MAX_BATCH, BATCH_BYTES // (8 * n)))  # never by memory: see `prune`
         given = np.array(run.context.given, np.int64)
         g = len(given)
-        with room_for_features((g + min(keep, count), n), run) as values:
+        with room_for_features((g + min(KEEP, count), n), run) as values:
             if g:
                 read_standardized(engine, given, values[:g])
             in_order = cast(InOrder, engine.executor.nearby.map)
@@ -64,7 +66,7 @@ class PruningStep(Step):
         )
         facts = {
             "max_correlation": most,
-            "keep": keep,
+            "keep": KEEP,
             "examined": pruned.examined,
             "kept": kept,
             "moved": moved,

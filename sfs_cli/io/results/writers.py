@@ -39,24 +39,22 @@ _SHEET_ROWS = 1 << 20
 _WIDTH = 16
 """Characters of its columns."""
 _NO_DATE = datetime(1980, 1, 1)
-_ALL_DIGITS = 17
-"""So many significant digits tell any two numbers of 64 bits apart."""
-_MAX_ROUNDED = 15
-"""Decimals of so many digits are told apart by their nearest numbers of 64 bits."""
+DIGITS = 10
+"""Significant digits of numbers in text."""
 _LEAST, _MOST = -4, 9
-"""From ``1e-4`` to ``1e9`` neither Arrow nor ``%g`` writes an exponent, digits permitting."""
+"""From ``1e-4`` to ``1e9`` neither Arrow nor ``%g`` writes an exponent."""
 _STEPS = np.array([float(f"1e{power}") for power in range(_LEAST, _MOST + 1)])
-_TENS = np.array([float(f"1e{power}") for power in range(_MAX_ROUNDED - _LEAST)])
+_TENS = np.array([float(f"1e{power}") for power in range(DIGITS - _LEAST)])
 """Powers of ten from 1 on; up to ``1e22`` they are exact."""
 
 
-def number_text(value: float, digits: int) -> str:
-    """Return a number with so many significant digits, NaN as ``NaN``."""
-    return "NaN" if math.isnan(value) else f"{value:.{digits}g}"
+def number_text(value: float) -> str:
+    """Return a number with `DIGITS` significant digits, NaN as ``NaN``."""
+    return "NaN" if math.isnan(value) else f"{value:.{DIGITS}g}"
 
 
 def delimited(
-    ranking: Ranking, delimiter: str, digits: int, in_order: InOrder = map
+    ranking: Ranking, delimiter: str, in_order: InOrder = map
 ) -> Iterator[bytes | pa.Buffer]:
     """Yield the table as UTF-8: the header, then `CHUNK` lines at a time.
 
@@ -77,7 +75,7 @@ def delimited(
             return _quote_where_needed(picked.cast("large_string"), delimiter)
         rows = column[lo:hi]
         if rows.dtype.kind == "f":
-            return number_texts(rows, digits)
+            return number_texts(rows)
         integers = rows.dtype.kind in "iu"
         return number_array(rows).cast("large_string") if integers else string_array(map(str, rows))
 
@@ -97,8 +95,8 @@ def delimited(
 # array's `to_numpy`, would import pandas, which takes longer than writing a million lines.
 
 
-def number_texts(values: np.ndarray, digits: int) -> pa.Array:
-    """Return numbers with so many significant digits, as ``%g`` prints them; NaN as ``NaN``.
+def number_texts(values: np.ndarray) -> pa.Array:
+    """Return numbers with `DIGITS` significant digits, as ``%g`` prints them; NaN as ``NaN``.
 
     Arrow prints the shortest text of a number, outside of the interpreter's lock and in a quarter
     of the time of ``%``. Of a number that is rounded first, this is the text of ``%g``, unless
@@ -108,21 +106,19 @@ def number_texts(values: np.ndarray, digits: int) -> pa.Array:
     import pyarrow.compute as pc
 
     values = values.astype(np.float64, copy=False)
-    if digits > _MAX_ROUNDED:
-        return string_array(number_text(value, digits) for value in values.tolist())
-    shown, sure = _rounded_by_tens(values, digits)
+    shown, sure = _rounded_by_tens(values)
     texts = number_array(shown).cast("large_string")
     if sure.all():
         return texts
-    others = string_array(number_text(value, digits) for value in values[~sure].tolist())
+    others = string_array(map(number_text, values[~sure].tolist()))
     return pc.replace_with_mask(texts, number_array((~sure).astype(np.uint8)).cast("bool"), others)
 
 
-def _rounded_by_tens(values: np.ndarray, digits: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return numbers with so many significant digits, and for which of them that is sure."""
+def _rounded_by_tens(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return numbers with `DIGITS` significant digits, and for which of them that is sure."""
     exponent = np.searchsorted(_STEPS, np.abs(values), "right") - 1 + _LEAST
-    sure = (exponent >= _LEAST) & (exponent < min(_MOST, digits - 1))
-    tens = _TENS[digits - 1 - np.where(sure, exponent, 0)]
+    sure = (exponent >= _LEAST) & (exponent < _MOST)
+    tens = _TENS[DIGITS - 1 - np.where(sure, exponent, 0)]
     with np.errstate(over="ignore", invalid="ignore"):
         scaled = values * tens
         whole = np.rint(scaled)
@@ -131,27 +127,25 @@ def _rounded_by_tens(values: np.ndarray, digits: int) -> tuple[np.ndarray, np.nd
     return whole / tens, sure
 
 
-def as_written(ranking: Ranking, form: str, digits: int, in_order: InOrder = map) -> Ranking:
+def as_written(ranking: Ranking, form: str, in_order: InOrder = map) -> Ranking:
     """Return a ranking with the numbers that its table has, as who reads the table gets them.
 
-    Text has so many significant digits; Parquet has all of them.
+    Text has `DIGITS` significant digits; Parquet has all of them.
     """
 
     def read(column: np.ndarray | Picked) -> np.ndarray | Picked:
         if isinstance(column, Picked) or column.dtype.kind != "f":
             return column
-        if form == "parquet" or digits >= _ALL_DIGITS:
+        if form == "parquet":
             return column.astype(np.float64, copy=False)
         found = np.empty(len(column))
 
         def round_part(lo: int) -> None:
             part = slice(lo, lo + _ROUNDED_TOGETHER)
             values = column[part].astype(np.float64)
-            sure = np.zeros(len(values), np.bool_)
-            if digits <= _MAX_ROUNDED:
-                found[part], sure = _rounded_by_tens(values, digits)
+            found[part], sure = _rounded_by_tens(values)
             if not sure.all():
-                buffer = number_texts(values[~sure], digits).cast("double").buffers()[1]
+                buffer = number_texts(values[~sure]).cast("double").buffers()[1]
                 found[part][~sure] = np.frombuffer(buffer, np.float64, len(values) - sure.sum())
 
         for _ in in_order(round_part, range(0, len(column), _ROUNDED_TOGETHER)):
@@ -182,26 +176,24 @@ def quoted(text: str, delimiter: str) -> str:
     return text
 
 
-def table_lines(header: Sequence[str], rows: Iterable[Row], digits: int) -> Iterator[bytes]:
-    """Yield the lines of a TSV; numbers that are not whole have so many significant digits."""
+def table_lines(header: Sequence[str], rows: Iterable[Row]) -> Iterator[bytes]:
+    """Yield the lines of a TSV; numbers that are not whole have `DIGITS` significant digits."""
     for row in chain([header], rows):
-        line = "\t".join(quoted(_cell(value, digits), "\t") for value in row)
+        line = "\t".join(quoted(_cell(value), "\t") for value in row)
         yield (line + "\n").encode()
 
 
-def table_bytes(header: Sequence[str], rows: Iterable[Row], digits: int) -> bytes:
+def table_bytes(header: Sequence[str], rows: Iterable[Row]) -> bytes:
     """Return all of `table_lines`."""
-    return b"".join(table_lines(header, rows, digits))
+    return b"".join(table_lines(header, rows))
 
 
-def _cell(value: str | float, digits: int) -> str:
-    return number_text(value, digits) if isinstance(value, float) else shown(str(value))
+def _cell(value: str | float) -> str:
+    return number_text(value) if isinstance(value, float) else shown(str(value))
 
 
-def _write_delimited(
-    delimiter: str, ranking: Ranking, file: IO[bytes], digits: int, in_order: InOrder
-) -> None:
-    file.writelines(delimited(ranking, delimiter, digits, in_order))
+def _write_delimited(delimiter: str, ranking: Ranking, file: IO[bytes], in_order: InOrder) -> None:
+    file.writelines(delimited(ranking, delimiter, in_order))
 
 
 def _chunks(ranking: Ranking, rows: int) -> Iterator[dict[str, Sequence[object] | np.ndarray]]:
@@ -209,14 +201,14 @@ def _chunks(ranking: Ranking, rows: int) -> Iterator[dict[str, Sequence[object] 
         yield ranking.columns(lo, min(lo + rows, ranking.n_written))
 
 
-def write_json(ranking: Ranking, file: IO[bytes], digits: int, _in_order: InOrder) -> None:
+def write_json(ranking: Ranking, file: IO[bytes], _in_order: InOrder) -> None:
     """Write a list of records; numbers that JSON lacks (NaN, infinity) are null and strings."""
 
     def plain(value: object) -> object:
         if isinstance(value, float):
             if math.isnan(value):
                 return None
-            return float(f"{value:.{digits}g}") if math.isfinite(value) else str(value)
+            return float(number_text(value)) if math.isfinite(value) else str(value)
         return value
 
     lead = "[\n "
@@ -230,7 +222,7 @@ def write_json(ranking: Ranking, file: IO[bytes], digits: int, _in_order: InOrde
     file.write(b"\n]\n" if len(ranking) else b"[\n]\n")
 
 
-def write_parquet(ranking: Ranking, file: IO[bytes], digits: int, _in_order: InOrder) -> None:
+def write_parquet(ranking: Ranking, file: IO[bytes], _in_order: InOrder) -> None:
     """Write Parquet; numbers keep all their digits."""
     import pyarrow.parquet as pq
 
@@ -247,7 +239,7 @@ def write_parquet(ranking: Ranking, file: IO[bytes], digits: int, _in_order: InO
             writer.write_table(table(chunk))
 
 
-def write_xlsx(ranking: Ranking, file: IO[bytes], digits: int, _in_order: InOrder) -> None:
+def write_xlsx(ranking: Ranking, file: IO[bytes], _in_order: InOrder) -> None:
     """Write a workbook with one sheet, ``ranking``: ids as text, numbers as numbers, NaN empty.
 
     Equal rankings have equal bytes: no date is written. More rows than a sheet has are an
@@ -255,7 +247,7 @@ def write_xlsx(ranking: Ranking, file: IO[bytes], digits: int, _in_order: InOrde
     """
     import pandas as pd
 
-    written = as_written(ranking, "xlsx", digits)
+    written = as_written(ranking, "xlsx")
     frame = pd.DataFrame(next(_chunks(written, len(ranking))))
     if len(frame) >= _SHEET_ROWS:
         raise InputError(
@@ -270,7 +262,7 @@ def write_xlsx(ranking: Ranking, file: IO[bytes], digits: int, _in_order: InOrde
         writer.sheets["ranking"].set_column("A:Z", _WIDTH)
 
 
-def write_rnk(ranking: Ranking, file: IO[bytes], digits: int, _in_order: InOrder) -> None:
+def write_rnk(ranking: Ranking, file: IO[bytes], _in_order: InOrder) -> None:
     """Write GSEA's two columns, id and a metric: positive, and largest for the best feature.
 
     The metric is that of `exponential_scores`, with the sign of the direction where the ranking has
@@ -293,10 +285,10 @@ def write_rnk(ranking: Ranking, file: IO[bytes], digits: int, _in_order: InOrder
         rows = np.argsort(-metric, kind="stable")
         metric, features = metric[rows], features.reordered(rows)
     for name, value in zip(features, metric):
-        file.write(f"{name}\t{number_text(value, digits)}\n".encode())
+        file.write(f"{name}\t{number_text(value)}\n".encode())
 
 
-WRITERS: dict[str, Callable[[Ranking, IO[bytes], int, InOrder], None]] = {
+WRITERS: dict[str, Callable[[Ranking, IO[bytes], InOrder], None]] = {
     "tsv": partial(_write_delimited, "\t"),
     "csv": partial(_write_delimited, ","),
     "parquet": write_parquet,
@@ -306,18 +298,16 @@ WRITERS: dict[str, Callable[[Ranking, IO[bytes], int, InOrder], None]] = {
 }
 
 
-def write_ranking(
-    ranking: Ranking, path: Path, form: str, digits: int, in_order: InOrder = map
-) -> None:
+def write_ranking(ranking: Ranking, path: Path, form: str, in_order: InOrder = map) -> None:
     """Write a ranking to a file in one of the formats of `WRITERS`."""
     with path.open("wb") as file:
-        WRITERS[form](ranking, file, digits, in_order)
+        WRITERS[form](ranking, file, in_order)
 
 
-def ranking_bytes(ranking: Ranking, form: str, digits: int) -> bytes:
+def ranking_bytes(ranking: Ranking, form: str) -> bytes:
     """Return what `write_ranking` writes."""
     buffer = io.BytesIO()
-    WRITERS[form](ranking, buffer, digits, map)
+    WRITERS[form](ranking, buffer, map)
     return buffer.getvalue()
 
 

@@ -66,7 +66,7 @@ def by_command(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], pd.D
     @cache
     def rank(method: str) -> pd.DataFrame:
         words = ["rank", str(folder / "table.csv"), "--method", method, "--dtype", "float64"]
-        words += ["--digits", "17", "-q", "--out", str(folder / method)]
+        words += ["-q", "--out", str(folder / method)]
         words += ["--labels", str(folder / "labels.csv")] if method == "f-test" else []
         assert run(words) == 0
         return pd.read_csv(folder / method / "ranking.tsv", sep="\t", index_col="feature")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -118,32 +119,40 @@ def test_what_memory_held_before_changes_no_bit(
 
 @pytest.mark.parametrize(
     ("size", "dtype"),
-    [("7", "float32"), ("1", "float64")],
+    [(7, "float32"), (1, "float64")],
 )
 def test_block_sizes_change_rounding_alone(
-    size: str, dtype: str, from_csv: tuple[Path, dict[str, bytes]], tmp_path: Path
+    size: int,
+    dtype: str,
+    from_csv: tuple[Path, dict[str, bytes]],
+    tmp_path: Path,
+    set_blocks: Callable[[int], None],
 ) -> None:
     path, _ = from_csv
-    for name, options in SMALL.items():
-        given = ("--dtype", dtype, *options)
-        whole = ranked(tmp_path / f"{name}-whole", path, *given)
-        cut = ranked(tmp_path / f"{name}-cut", path, "--block-size", size, *given)
-        assert cut.feature == whole.feature
+    made = []
+    for how in ("whole", "cut"):
+        for name, options in SMALL.items():
+            given = ("--dtype", dtype, *options)
+            table = ranked(tmp_path / f"{name}-{how}", path, *given)
+            made.append((name, table, ranking_bytes(tmp_path / f"{name}-{how}-text", path, *given)))
+        set_blocks(size)
+    for (name, whole, text), (_, cut, own) in zip(made[: len(SMALL)], made[len(SMALL) :]):
+        assert cut.feature == whole.feature, name
         np.testing.assert_allclose(cut.score, whole.score, rtol=1e-12)
-        text = ranking_bytes(tmp_path / f"{name}-text", path, *given)
-        assert ranking_bytes(tmp_path / f"{name}-t", path, "--block-size", size, *given) == text
+        assert own == text, name
 
 
 @pytest.mark.parametrize(("method", "close"), [("rfs", 1e-11), ("qalpha", 1e-8)])
 def test_block_sizes_of_solvers_that_stop_at_a_tolerance(
-    method: str, close: float, tmp_path: Path
+    method: str, close: float, tmp_path: Path, set_blocks: Callable[[int], None]
 ) -> None:
     values, features, samples = small()
     path = write_parquet(tmp_path / "m.parquet", values, features, samples)
     labels = write_labels(tmp_path / "y.tsv", [i % 2 for i in range(40)], samples)
     given = ("--method", method, "--labels", labels)
     whole = ranked(tmp_path / "whole", path, *given)
-    cut = ranked(tmp_path / "cut", path, *given, "--block-size", "7")
+    set_blocks(7)
+    cut = ranked(tmp_path / "cut", path, *given)
     assert cut.feature == whole.feature
     largest = np.nanmax(np.abs(whole.score))
     np.testing.assert_allclose(cut.score, whole.score, rtol=0, atol=close * largest)

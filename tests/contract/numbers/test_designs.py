@@ -34,8 +34,9 @@ def study(tmp_path: Path) -> Path:
 
 
 def table_of(study: Path, *words: str) -> pd.DataFrame:
-    out = rank_to(study / "out", study / "m.csv", *words, "--dtype", "float64", "--digits", "17")
-    return pd.read_csv(out / "ranking.tsv", sep="\t", index_col="feature")
+    given = (*words, "--dtype", "float64", "--format", "parquet")  # which has all digits
+    out = rank_to(study / "out", study / "m.csv", *given)
+    return pd.read_parquet(out / "ranking.parquet").set_index("feature")
 
 
 def values_of(study: Path) -> pd.DataFrame:

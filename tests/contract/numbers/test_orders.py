@@ -12,6 +12,7 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from sfs_cli.cli.app import run
+from sfs_cli.io.results import writers
 from tests.contract.numbers.commands import facts, rank_to, sfs
 from tests.making import write_parquet
 from tests.running import handlers_restored
@@ -22,7 +23,7 @@ METHODS = {
     "mrmr": ("--method", "mrmr", "--select", "15"),
     "mutual-info": ("--method", "mutual-info"),
     # LIBSVM holds the kernel in float32: scores agree to about 1e-6
-    "arom-svm": ("--method", "arom-svm", "--select", "12", "--digits", "4"),
+    "arom-svm": ("--method", "arom-svm", "--select", "12"),
     "split": ("--method", "spec", "--pvalues", "moments", "--split", "features"),
     "relieff": ("--method", "relieff"),
     "lda": ("--method", "mrsf-rounds", "--response", "lda"),
@@ -84,7 +85,11 @@ def options_of(method: str) -> tuple[str, ...]:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_order_of_rows_and_columns(method: str, tmp_path: Path) -> None:
+def test_order_of_rows_and_columns(
+    method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if method == "arom-svm":
+        monkeypatch.setattr(writers, "DIGITS", 4)
     study = simulated()
     expected = lists(study, tmp_path, options_of(method), 0, ".parquet")
     assert lists(study, tmp_path, options_of(method), 1, ".parquet") == expected

@@ -67,7 +67,7 @@ def words_of(study: Path, *more: str, time: str = "time") -> list[str]:
 
 
 def table_of(out: Path, *words: str) -> pd.DataFrame:
-    rank_to(out, *words, "--dtype", "float64", "--digits", "17", "--force")
+    rank_to(out, *words, "--dtype", "float64", "--force")
     return pd.read_csv(out / "ranking.tsv", sep="\t", index_col="feature").sort_index()
 
 

@@ -39,7 +39,7 @@ def study(tmp_path: Path) -> tuple[Path, Path]:
 
 def table_of(study: tuple[Path, Path], *words: str | Path) -> pd.DataFrame:
     """Return the ranking in the order of the input."""
-    out = rank_to(study[0].parent / "out", study[0], *words, "--digits", "17", "--force")
+    out = rank_to(study[0].parent / "out", study[0], *words, "--force")
     return pd.read_csv(out / "ranking.tsv", sep="\t", index_col="feature").sort_index()
 
 

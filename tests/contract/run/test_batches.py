@@ -99,8 +99,9 @@ def test_the_mean_rank_by_hand(study):
     assert dict(zip(found.feature, found.score)) == pytest.approx(expected)
 
 
-def test_how_many_samples_a_batch_needs(study):
-    config = RankConfig("x.csv", method="variance", batch="c.tsv:batch", min_batch_size=14)
+def test_how_many_samples_a_batch_needs(study, monkeypatch):
+    monkeypatch.setattr("sfs_cli.features.batches.choice.SMALLEST", 14)
+    config = RankConfig("x.csv", method="variance", batch="c.tsv:batch")
     messages = Messages(-1)
     ranked = rank(config, messages).facts["batches"]["ranked"]
     sizes = {name: BATCH.count(name) for name in set(BATCH)}

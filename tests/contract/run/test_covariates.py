@@ -77,7 +77,7 @@ METHODS: dict[str, dict[str, Any]] = {
         "method": "msfs",
         "source": (parse_source("t=target:,similarity=knn,neighbors=4"),),
     },
-    "pruned": {"method": "variance", "max_correlation": 0.3, "keep": 20},
+    "pruned": {"method": "variance", "max_correlation": 0.3},
 }
 
 
@@ -87,8 +87,9 @@ def ranked(matrix: str, **options: Any) -> RankResult:
 
 # fisher compares nested models: tests/unit/methods/test_covariates.py
 @pytest.mark.parametrize("name", [name for name in METHODS if name != "fisher"])
-def test_adjusting_is_regression_done_by_hand(name, study):
+def test_adjusting_is_regression_done_by_hand(name, study, monkeypatch):
     """The residuals, made feature by feature and written to a file, rank as the option does."""
+    monkeypatch.setattr("sfs_cli.features.pruning.step.KEEP", 20)
     options = METHODS[name]
     found = ranked("x.csv", adjust=("c.tsv:batch,age",), **options).ranking
     expected = ranked("residuals.csv", **options).ranking
@@ -145,11 +146,12 @@ def test_what_batches_swamp_is_found_by_adjusting_and_within_them(options, tmp_p
 
 
 @pytest.mark.parametrize("name", ["spec rbf", "fisher"])
-def test_the_size_of_blocks_changes_no_number_that_is_written(name, study):
-    one, other = (
-        ranked("x.csv", adjust=("c.tsv:batch,age",), block_size=size, **METHODS[name]).ranking
-        for size in (9, 70)
-    )
+def test_the_size_of_blocks_changes_no_number_that_is_written(name, study, set_blocks):
+    made = []
+    for size in (9, 70):
+        set_blocks(size)
+        made.append(ranked("x.csv", adjust=("c.tsv:batch,age",), **METHODS[name]).ranking)
+    one, other = made
     assert list(other.feature) == list(one.feature)
     np.testing.assert_allclose(other.score, one.score, rtol=1e-11)
 

@@ -354,7 +354,7 @@ def test_compare_takes_times_and_covariates_of_common_samples(tmp_path):
     few = np.arange(N - 6)
     (tmp_path / "few.csv").write_text(table_text(X[:20, few]))
     asked: dict[str, Any] = {"labels": f"{table}:time", "event": "dead", "lengths": "4"}
-    asked |= {"splits": 3, "repeats": 1, "adjust": (f"{table}:batch",), "digits": 6}
+    asked |= {"splits": 3, "repeats": 1, "adjust": (f"{table}:batch",)}
     both = {
         "ranking_of": parse_rankings([f"m=--method msfs --source a=profile:{tmp_path}/few.csv"])
     }

@@ -194,7 +194,7 @@ CASES: dict[str, list[str]] = {
     ],
     "batches": [
         *("--method", "mrsf", "--similarity", "rbf", "--select", "9"),
-        *("--batch", "labels.tsv:tissue", "--min-batch-size", "8"),
+        *("--batch", "labels.tsv:tissue"),
     ],
 }
 
@@ -215,7 +215,8 @@ def table(folder: Path) -> list[dict[str, str]]:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_given_features_are_last_and_told(case, tmp_path, capfd):
+def test_given_features_are_last_and_told(case, tmp_path, capfd, monkeypatch):
+    monkeypatch.setattr("sfs_cli.features.batches.choice.SMALLEST", 8)
     out = tmp_path / "out"
     words = ["rank", "m.csv", *CASES[case], "--given", "panel.txt", "--out", str(out)]
     done = run_here(words, capfd)

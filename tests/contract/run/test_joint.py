@@ -198,11 +198,12 @@ def test_ids_of_two_matrices_stay_apart(capfd):
     assert "the name of their source before them: 2 (g0, g9)" in done.err
 
 
-def test_pairs_of_different_sources_are_those_of_scipy(tmp_path):
+def test_pairs_of_different_sources_are_those_of_scipy(tmp_path, monkeypatch):
+    monkeypatch.setattr("sfs_cli.features.joint.step.GROUPED", 15)
+    monkeypatch.setattr("sfs_cli.features.joint.step.CORRELATION", 0.5)
     words = ("x.csv", "--method", "msfs", "--source", SOURCES[1], "--rank-sources", "all")
     words += ("--source", "counts=profile:counts.csv,transform=log1p")
-    how = ("--modules", "--module-correlation", "0.5", "--module-features", "15")
-    sfs("rank", *words, *how, "--out", tmp_path)
+    sfs("rank", *words, "--modules", "--out", tmp_path)
     ranking = pd.read_csv(tmp_path / "ranking.tsv", sep="\t").dropna(subset="score")
     tables = {
         "matrix": pd.read_csv("x.csv", index_col=0),

@@ -17,9 +17,9 @@ from sfs_cli.run.needs import Shape
 FLOAT32 = np.dtype(np.float32)
 
 
-def plan(n=200, m=100_000, *, dense=True, threads=8, memory=1 << 32, block_size=None):
+def plan(n=200, m=100_000, *, dense=True, threads=8, memory=1 << 32):
     how = {"method": "spec", "similarity": "rbf"} if dense else {"method": "variance"}
-    config = RankConfig(matrix="x", threads=threads, block_size=block_size, **how)
+    config = RankConfig(matrix="x", threads=threads, **how)
     return memory_plan(config, Shape(n, m, FLOAT32, memory))
 
 

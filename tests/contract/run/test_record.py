@@ -20,12 +20,12 @@ CASES: list[dict[str, Any]] = [
     {},
     {"method": "fisher", "labels": "labels.tsv:status"},
     {"method": "variance", "adjust": ("labels.tsv:status",)},
-    {"method": "spec", "similarity": "rbf", "batch": "labels.tsv:status", "min_batch_size": 4},
+    {"method": "spec", "similarity": "rbf", "batch": "labels.tsv:status"},
     {"method": "variance", "stability": 4},
     {"method": "variance", "stability": 2, "stability_how": "bootstrap"}
     | {"donors": "labels.tsv:tissue"},
     {"method": "mrsf", "select": 5, "transform": "cpm,log1p"},
-    {"method": "variance", "modules": True, "module_correlation": 0.2},
+    {"method": "variance", "modules": True},
     {"method": "msfs", "source": ["m=profile:mirna.csv", "t=target:,similarity=knn"]},
     {"method": "kogs", "members": ("spec", "variance"), "similarity": "knn", "components": "5"},
 ]

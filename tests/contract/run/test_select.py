@@ -107,7 +107,7 @@ def test_stable_features_are_those_of_a_frequency(tmp_path):
     assert names_by(str(table), stable=0.95) == []
 
 
-def test_every_rule_leaves_out_what_repeats_a_better_feature(tmp_path, capfd):
+def test_every_rule_leaves_out_what_repeats_a_better_feature(tmp_path, capfd, monkeypatch):
     result = ranked(tmp_path, max_correlation=0.8, stability=4)
     rows = rows_of(Path(result) / "ranking.tsv")
     repeats = {row["feature"] for row in rows if row["representative"]}
@@ -124,7 +124,8 @@ def test_every_rule_leaves_out_what_repeats_a_better_feature(tmp_path, capfd):
     with pytest.raises(InputError, match="59 ranked features that repeat no better one"):
         names_by(result, top=len(kept) + 1)
     capfd.readouterr()
-    short = ranked(tmp_path, "short", max_correlation=0.8, keep=5)
+    monkeypatch.setattr("sfs_cli.features.pruning.step.KEEP", 5)
+    short = ranked(tmp_path, "short", max_correlation=0.8)
     names_by(short, Messages(), top=9)
     assert "4 of the selected features were not compared" in capfd.readouterr().err
 

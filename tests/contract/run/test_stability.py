@@ -80,9 +80,7 @@ GIVEN: list[dict[str, Any]] = [
     {"method": "spec", "similarity_file": "S.csv"},
     {"method": "spec", "donors": "donor.tsv"},
     {"method": "fisher", "sample_weights": "w.tsv", **LABELED},
-    {"method": "t-test", "batch": "plate.tsv", "adjust": ("age.tsv",)}
-    | LABELED
-    | {"min_batch_size": 4},
+    {"method": "t-test", "batch": "plate.tsv", "adjust": ("age.tsv",), **LABELED},
     {"method": "mrsf", "select": 12, "given_": "few.txt"},
     {"method": "msfs", "source": ("p=profile:{folder}/p.csv", "t=target:")},
 ]
@@ -109,8 +107,9 @@ def quiet() -> Messages:
 
 
 @pytest.mark.parametrize("given", GIVEN, ids=name_of)
-def test_a_subset_is_ranked_as_a_matrix_of_its_samples(given, folder, tmp_path):
+def test_a_subset_is_ranked_as_a_matrix_of_its_samples(given, folder, tmp_path, monkeypatch):
     """The frequencies are those of `sfs rank` on files that hold the samples of each subset."""
+    monkeypatch.setattr("sfs_cli.features.batches.choice.SMALLEST", 4)
     config = config_of(folder, **given)
     result = rank(config, quiet())
     with loaded(config, quiet()) as run:

@@ -16,10 +16,11 @@ from tests.results import result
 
 WORKFLOWS = ROOT / "workflows"
 MATRIX = ROOT / "sample_data" / "expression.csv"
-BLOCKS = ("--block-size", "100")  # small ones, so that every shard has some
 
 SFS = """#!{python}
 import sys
+from sfs_cli.run import memory
+memory.block_features = lambda *_: 100  # small blocks, so that every shard has some
 from sfs_cli.cli.app import main
 if __name__ == "__main__":  # processes of a cluster import it
     sys.exit(main())

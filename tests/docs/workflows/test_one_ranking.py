@@ -71,10 +71,11 @@ def test_scikit_learn(cells, shell):
     assert set(selector.get_feature_names_out()) == set(features(shell)[:25])
 
 
-def test_shards(cells, shell, tmp_path, monkeypatch, capfd):
+def test_shards(cells, shell, tmp_path, monkeypatch, capfd, set_blocks):
     monkeypatch.chdir(tmp_path)
+    set_blocks(64)
     for words in (
-        ["init", "plan", str(cells), *OPTIONS, "--shards", "3", "--block-size", "64"],
+        ["init", "plan", str(cells), *OPTIONS, "--shards", "3"],
         *(["run", "plan", number] for number in "123"),
         ["merge", "plan", "--out", "out"],
     ):

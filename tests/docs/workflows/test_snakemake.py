@@ -8,7 +8,6 @@ import pytest
 import yaml
 
 from tests.docs.workflows.commands import (
-    BLOCKS,
     MATRIX,
     WORKFLOWS,
     contents,
@@ -39,7 +38,7 @@ def snakemake() -> list[str]:
 def test_shards_and_a_group_give_the_bytes_of_one_run(snakemake, tmp_path):
     """The whole workflow, which is run with Snakemake in CI."""
     rows = [
-        f"plain\t{MATRIX}\t{' '.join(BLOCKS)}\t\t\t2\tboth",
+        f"plain\t{MATRIX}\t\t\t\t2\tboth",
         f"tissue\t{MATRIX}\t{' '.join(TISSUE)}\t\t{MATRIX.parent}/labels.tsv\t1\tboth",
     ]
     (tmp_path / "samples.tsv").write_text("\n".join([f"{HEADER}\tgroup", *rows]) + "\n")
@@ -47,7 +46,7 @@ def test_shards_and_a_group_give_the_bytes_of_one_run(snakemake, tmp_path):
     done = run(snakemake, tmp_path, env)
     assert done.returncode == 0, done.stdout + done.stderr
     results = tmp_path / "results"
-    assert contents(results / "ranked" / "plain") == ranked(tmp_path / "plain", BLOCKS, env)
+    assert contents(results / "ranked" / "plain") == ranked(tmp_path / "plain", [], env)
     assert contents(results / "ranked" / "tissue") == ranked(tmp_path / "tissue", TISSUE, env)
     header = (results / "compared/both/ranking.tsv").read_text().split("\n")[0]
     assert {"rank_plain", "rank_tissue"} <= set(header.split("\t"))

@@ -92,33 +92,45 @@ CASES: dict[str, dict[str, Any]] = {
 
 def same_bytes(config: RankConfig, client: Any) -> None:
     found = [rank(config).ranking, rank(config, client=client).ranking]
-    ours, theirs = (ranking_bytes(ranking, "tsv", 17) for ranking in found)
+    ours, theirs = (ranking_bytes(ranking, "parquet") for ranking in found)
     assert ours == theirs
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_same_bytes_as_threads(name: str, store: Path, labels: Path, client: Any) -> None:
+def test_same_bytes_as_threads(
+    name: str, store: Path, labels: Path, client: Any, set_blocks: Callable[[int], None]
+) -> None:
+    set_blocks(50)
     options = {
         key: str(labels) if value == "LABELS" else (str(labels),) if value == ("LABELS",) else value
         for key, value in CASES[name].items()
     }
-    same_bytes(RankConfig(str(store), block_size=50, **options), client)
+    same_bytes(RankConfig(str(store), **options), client)
 
 
-def test_same_bytes_of_a_text_file(csv: Path, client: Any) -> None:
-    same_bytes(RankConfig(str(csv), block_size=1500), client)
+def test_same_bytes_of_a_text_file(
+    csv: Path, client: Any, set_blocks: Callable[[int], None]
+) -> None:
+    set_blocks(1500)
+    same_bytes(RankConfig(str(csv)), client)
 
 
 @pytest.mark.parametrize("method", ["rfs", "mrmr"])
 def test_same_bytes_when_the_workers_make_every_pass(
-    method: str, store: Path, labels: Path, client: Any, monkeypatch: pytest.MonkeyPatch
+    method: str,
+    store: Path,
+    labels: Path,
+    client: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    set_blocks: Callable[[int], None],
 ) -> None:
     """The matrix of an iterative method is too large to be held."""
     monkeypatch.setattr("sfs_cli.methods.centered_matrix.HOLD_BYTES", 0)
+    set_blocks(1500)
     given: dict[str, Any] = {} if method in ("rfs", "qalpha") else {"select": 3}
     if method in ("rfs", "mrmr"):
         given["labels"] = str(labels)
-    same_bytes(RankConfig(str(store), method=method, block_size=1500, **given), client)
+    same_bytes(RankConfig(str(store), method=method, **given), client)
 
 
 def test_same_bytes_when_the_workers_search_components(
@@ -129,7 +141,7 @@ def test_same_bytes_when_the_workers_search_components(
     ours, theirs = rank(config), rank(config, client=client)
     assert ours.facts["graph"]["components_by"] == "randomized"
     assert ours.facts["graph"] == theirs.facts["graph"]
-    assert ranking_bytes(ours.ranking, "tsv", 17) == ranking_bytes(theirs.ranking, "tsv", 17)
+    assert ranking_bytes(ours.ranking, "parquet") == ranking_bytes(theirs.ranking, "parquet")
 
 
 def test_results_come_in_span_order_and_few_at_a_time(executor: Any, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ PATHS = tuple(option.name for option in options_of(RankConfig) if option.path)
 CONFIGS = [
     RankConfig("x.csv"),
     RankConfig("sub/x.h5mu:rna", similarity="knn", neighbors=3, bandwidth="2.50", dtype="float64"),
-    RankConfig("x.csv", "fisher", labels="sub/y.tsv:tissue", transform="cpm,log1p", digits=7),
+    RankConfig("x.csv", "fisher", labels="sub/y.tsv:tissue", transform="cpm,log1p", format="csv"),
     RankConfig("x.csv", "f-test", labels="sub/y.tsv:age", label_type="continuous"),
     RankConfig("x.csv", "variance", sample_weights="sub/w.tsv:weight"),
     RankConfig("x.csv", "hsic", labels="y.tsv", label_type="ordered", label_order="low,mid,high"),

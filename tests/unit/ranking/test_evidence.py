@@ -146,10 +146,13 @@ def test_without_a_sign_the_set_of_both_wins(method, two_classes, tmp_path):
     assert enrichment_score(pairs, both) > best
 
 
-def test_the_sign_follows_pruning_given_features_threads_and_shards(two_classes, tmp_path):
+def test_the_sign_follows_pruning_given_features_threads_and_shards(
+    two_classes, tmp_path, set_blocks
+):
+    set_blocks(16)
     (tmp_path / "panel.txt").write_text("g3\ng25\n")
     words = ["x.csv", "--method", "t-test", "--labels", "labels.tsv:tissue", "--format", "rnk"]
-    words += ["--max-correlation", "0.4", "--given", "panel.txt", "--block-size", "16"]
+    words += ["--max-correlation", "0.4", "--given", "panel.txt"]
     sfs("rank", *words, "--out", "a", "--threads", 1)
     pairs = rnk(tmp_path / "a" / "ranking.rnk")
     assert len(pairs) == 298

@@ -93,9 +93,12 @@ def test_a_block_that_top_cuts_is_told_of(top: int, ranks: str | None) -> None:
     assert ranks is None or f"ranks {ranks}" in str(found)
 
 
-@pytest.mark.parametrize(("size", "dtype"), [("7", "float32"), ("64", "float64")])
+@pytest.mark.parametrize(("size", "dtype"), [(7, "float32"), (64, "float64")])
 @pytest.mark.parametrize("method", ["t-test", "spec", "relieff"])
-def test_copies_of_a_gene_are_tied_wherever_they_are(method, size, dtype, tmp_path: Path) -> None:
+def test_copies_of_a_gene_are_tied_wherever_they_are(
+    method, size, dtype, tmp_path: Path, set_blocks
+) -> None:
+    set_blocks(size)
     rng = np.random.default_rng(8)
     n, m = 31, 300
     X = rng.normal(5, 1, (m, n)).round(3)
@@ -108,7 +111,7 @@ def test_copies_of_a_gene_are_tied_wherever_they_are(method, size, dtype, tmp_pa
     needs = ["--similarity", "knn"] if method == "spec" else []
     if method in ("t-test", "fisher", "relieff"):
         needs = ["--labels", f"{tmp_path / 'labels.tsv'}:kind"]
-    given = ["--method", method, *needs, "--block-size", size, "--dtype", dtype]
+    given = ["--method", method, *needs, "--dtype", dtype]
     out = rank_to(tmp_path / "out", tmp_path / "m.csv", *given)
     lines = [line.split("\t") for line in (out / "ranking.tsv").read_text().splitlines()]
     at = lines[0].index("tied")
