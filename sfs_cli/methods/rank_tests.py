@@ -23,7 +23,9 @@ from sfs_cli.compute.matrix import BlockLike
 from sfs_cli.errors import InputError
 from sfs_cli.methods.base import Problem, Scorer, Status
 from sfs_cli.methods.blocks import by_pieces, center
+from sfs_cli.methods.classical import class_columns
 from sfs_cli.methods.shared import class_counts, f_tests, least_p_value, unit_outcome
+from sfs_cli.methods.significance.moments import Powers, RatioMoments
 from sfs_cli.ranking.false_discovery import q_values
 
 SMALL_CLASS = 8
@@ -31,12 +33,13 @@ SMALL_CLASS = 8
 WORK_WITH_TIES = 50_000
 """Additions up to which the orders of a feature with equal values are counted."""
 COMMON = 4
-"""The number of samples of a class that have the most common value is conditioned on where that is
-the value of a ``1 / COMMON``-th of all samples or more. With fewer equal values the distribution of
-a sum of ranks is symmetric enough for the normal one."""
+"""Values are taken for few where a ``1 / COMMON``-th of all samples or more have the same one. With
+fewer equal values the distribution of a sum of ranks is symmetric enough for the normal one."""
 WIDE = 25
 """Standard deviations of the number of the other samples in a class up to which this is done: of
 larger ones the normal distribution is near enough."""
+LARGE_P = 0.1
+"""Of so large p-values by the normal, chi-square or t distribution there is nothing to mend."""
 FEW_RANKS = 4
 """Different values beside the most common one whose sums may be multiples of a number."""
 TOGETHER = 1_000_000
@@ -103,6 +106,15 @@ def patterns_of(ordered: np.ndarray, rows: np.ndarray) -> Iterator[tuple[np.ndar
     yield from zip(patterns, np.split(rows[order], ends[:-1]))
 
 
+def by_moments(moments: RatioMoments, x: np.ndarray, share: np.ndarray) -> np.ndarray:
+    """Return the p-values (b,) of ranks x (b, n) around their means, by all orders of the samples.
+
+    `share` (b,) is the part of their squares along the columns of `RatioMoments.of_columns`.
+    """
+    x = x / np.sqrt(np.vecdot(x, x))[:, None]
+    return moments.tested(-share, Powers.of(x))[0]
+
+
 class RankSumScorer(Scorer):
     """Mann-Whitney test of two classes, Kruskal-Wallis test of more; larger is better.
 
@@ -133,12 +145,14 @@ class RankSumScorer(Scorer):
       P(j)`` over the numbers j of the other samples that are in one class: h is the hypergeometric
       distribution, and P the chance of a score as large by the normal distribution that the sum of
       ranks has given j. The normal distribution alone takes few expected values for many;
-    - that of the normal distribution otherwise.
+    - that of the normal distribution otherwise, with a correction for continuity of 1/2.
 
-    The normal distribution of U has a correction for continuity of 1/2. The p-value of more classes
-    is of the chi-square distribution with c - 1 degrees of freedom, which is too small where a
-    class is expected to have few samples beside the most common value. None is smaller than 1 over
-    the number of orders of the labels.
+    The p-value of more classes is that of the chi-square distribution with c - 1 degrees of
+    freedom. Where a quarter of the samples or more have one value, the normal and the chi-square
+    distribution take too few samples for many. The p-value is there the larger one of theirs and
+    that of Pearson's distribution with the first four moments of the squared score over all orders
+    of the labels (`sfs_cli.methods.significance.moments`). None is smaller than 1 over the number
+    of these orders.
 
     Raises
     ------
@@ -156,6 +170,7 @@ class RankSumScorer(Scorer):
         self.n = len(problem.codes)
         self.least = least_p_value(problem.codes)
         self.dtype = problem.lossless_dtype  # ranks need no more digits than the values have
+        self.moments = RatioMoments.of_columns(class_columns(problem.codes))
         self.untied: np.ndarray | None = None
         if self.two and self.smaller <= SMALL_CLASS:
             self.untied = untied_p_values(int(self.counts[0]), int(self.counts[1]))
@@ -164,43 +179,52 @@ class RankSumScorer(Scorer):
     def score_block(self, block: BlockLike) -> tuple[np.ndarray, ...]:
         """Return the scores and statuses of a block; overwrites it.
 
-        Of two classes four arrays (b,) follow: ``auc``, the standard deviation s of U, the p-value
-        that is exact or conditional, NaN where it is normal, and 1 where it is exact, else 0.
+        The p-values (b,) follow, and of two classes ``auc``, and 1 where these are exact, else 0.
         """
         return by_pieces(self._score, block)
 
     def _score(self, block: BlockLike) -> tuple[np.ndarray, ...]:
+        from scipy.special import chdtrc, ndtr
+
         ranks = rank_rows(block.values)
         centered = center(block)
         status = centered.status(centered.square)
-        n = self.n
+        n, usable = self.n, status == Status.OK
         # sums of integers: exact, and so the same whatever rows are beside
         sums = ranks.doubled.astype(np.float64) @ self.members
         away = sums - self.counts * (n + 1)
         with np.errstate(all="ignore"):  # features that do not vary get NaN below
-            if not self.two:
+            if self.two:
+                pairs = float(np.prod(self.counts))
+                spread = np.sqrt(pairs / 12 * (n + 1 - ranks.ties / (n * (n - 1.0))))
+                score = np.abs(away[:, 1]) / 2 / spread  # 2 (U - pairs / 2) is what the sum is away
+                square, law = score * score, np.minimum(2 * ndtr(0.5 / spread - score), 1)
+                p, exact = self._counted(ranks, np.abs(away[:, 1]).astype(np.int64), usable)
+                found = [0.5 + away[:, 1] / (2 * pairs), exact]
+            else:
                 score = 3 / (n * (n + 1.0)) * (away * away / self.counts).sum(axis=1)
                 score /= 1 - ranks.ties / (n**3 - float(n))
-                score[status != Status.OK] = np.nan
-                return score, status
-            pairs = float(np.prod(self.counts))
-            spread = np.sqrt(pairs / 12 * (n + 1 - ranks.ties / (n * (n - 1.0))))
-            score = np.abs(away[:, 1]) / 2 / spread  # 2 (U - pairs / 2) is what the sum is away
-        auc = 0.5 + away[:, 1] / (2 * pairs)
-        p, exact = self._p_values(ranks, np.abs(away[:, 1]).astype(np.int64), status)
-        for array in (score, auc, spread):
-            array[status != Status.OK] = np.nan
-        return score, status, auc, spread, p, exact
+                square, law = score, chdtrc(len(self.counts) - 1, score)
+                p, found = np.full(len(score), np.nan), []
+        sparse = usable & np.isnan(p) & (ranks.common * COMMON >= n)
+        rows = np.flatnonzero(sparse & (law < LARGE_P))
+        if len(rows):
+            x = ranks.doubled[rows] - (n + 1.0)
+            law[rows] = np.maximum(law[rows], by_moments(self.moments, x, square[rows] / (n - 1)))
+        p = np.where(np.isnan(p), law, p)
+        for array in (score, p, *found[:1]):
+            array[~usable] = np.nan
+        return score, status, p, *found
 
-    def _p_values(
-        self, ranks: Ranks, away: np.ndarray, status: np.ndarray
+    def _counted(
+        self, ranks: Ranks, away: np.ndarray, usable: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the p-values (b,) of sums `away` of their mean, NaN where they are normal.
+        """Return the p-values (b,) of sums `away` of their mean that are exact or conditional.
 
-        With them, 1 where they are exact, else 0.
+        NaN where they are neither. With them, 1 where they are exact, else 0.
         """
         p, exact = np.full(len(away), np.nan), np.zeros(len(away))
-        usable, k = status == Status.OK, self.smaller
+        k = self.smaller
         if self.untied is not None:
             rows = np.flatnonzero(usable & (ranks.ties == 0))
             p[rows] = self.untied[(len(self.untied) - 1) - away[rows] // 2]
@@ -230,19 +254,12 @@ class RankSumScorer(Scorer):
 
     def columns(self, score: np.ndarray, *measured: np.ndarray) -> dict[str, np.ndarray]:
         """Return the p-values, q-values and, of two classes, effects of all features, each (m,)."""
-        from scipy.special import chdtrc, ndtr
-
-        effect = {"auc": measured[0]} if self.two else {}
+        p = np.maximum(measured[0], self.least)  # NaN stays
+        effect = {}
         if self.two:
-            _, spread, found, exact = measured
-            p = np.minimum(2 * ndtr(0.5 / spread - score), 1)
-            p = np.where(np.isnan(found), p, found)
-            tested = np.isfinite(score)
-            self.facts["exact_p_values"] = int(np.count_nonzero(tested & (exact == 1)))
-            self.facts["tested_features"] = int(np.count_nonzero(tested))
-        else:
-            p = np.asarray(chdtrc(len(self.counts) - 1, score))
-        p = np.maximum(p, self.least)  # NaN stays
+            effect = {"auc": measured[1]}
+            self.facts["exact_p_values"] = int(np.count_nonzero(measured[2]))
+            self.facts["tested_features"] = int(np.count_nonzero(np.isfinite(score)))
         return {"p_value": p, "q_value": q_values(p), **effect}
 
 
@@ -416,8 +433,9 @@ class SpearmanScorer(Scorer):
     have a score) and ``rho`` with its sign. Of up to 9 samples the p-value is exact, the share of
     all orders of the samples with a correlation as large. Of more it is that of Student's t
     distribution of ``rho ((n - 2) / (1 - rho^2))^1/2`` with n - 2 degrees of freedom, as of
-    ``scipy.stats.spearmanr``, but not below 1 over the number of orders; it is too small where most
-    samples have one value and most outcomes are the same.
+    ``scipy.stats.spearmanr``, but not below 1 over the number of orders. Where a quarter of the
+    samples or more have one value, and so many one outcome, it is not below that of Pearson's
+    distribution with the moments of ``rho^2`` over all orders either.
 
     Raises
     ------
@@ -437,18 +455,21 @@ class SpearmanScorer(Scorer):
         ranks = rank_rows(np.asarray(problem.outcome, np.float64)[None])
         self.outcome = (ranks.doubled[0] - (self.n + 1)).astype(np.float64)  # with the sum 0
         self.square = float(self.outcome @ self.outcome)
+        self.common = int(ranks.common[0])
         self.least = least_p_value(problem.outcome)
         self.threads = problem.engine.executor.nearby.workers
         self.dtype = problem.lossless_dtype
+        self.moments = RatioMoments.of_columns(self.outcome[:, None] / np.sqrt(self.square))
         self.in_any_order: np.ndarray | None = None
         if self.n <= SAMPLES_IN_ANY_ORDER:
             self.in_any_order = all_orders(self.outcome)
         self.facts["p_values"] = "t" if self.in_any_order is None else "exact"
 
     def score_block(self, block: BlockLike) -> tuple[np.ndarray, ...]:
-        """Return the scores and statuses of a block, rho, ``1 - rho^2`` and the exact p-value.
+        """Return the scores and statuses of a block, rho, ``1 - rho^2`` and another p-value.
 
-        Each is (b,); the last one is NaN where there is none. The block is overwritten.
+        Each is (b,); the last one is exact, or of the moments and NaN where these are not needed.
+        The block is overwritten.
         """
         return by_pieces(self._score, block)
 
@@ -465,12 +486,17 @@ class SpearmanScorer(Scorer):
             rho = np.clip(product / np.sqrt(square * self.square), -1, 1)
             left = within / square
         p = np.full(len(rho), np.nan)
+        sparse = np.minimum(ranks.common, self.common) * COMMON >= self.n
+        rows = np.flatnonzero(sparse & (status == Status.OK))
         if self.in_any_order is not None:
             for pattern, members in patterns_of(ranks.ordered, np.flatnonzero(status == Status.OK)):
                 sums = np.abs(self.in_any_order @ (pattern - (self.n + 1.0)))
                 sums.sort()
                 as_large = len(sums) - np.searchsorted(sums, np.abs(product[members]))
                 p[members] = as_large / len(sums)
+        elif len(rows):
+            x = ranks.doubled[rows] - (self.n + 1.0)
+            p[rows] = by_moments(self.moments, x, rho[rows] ** 2)
         score = np.abs(rho)
         for array in (score, rho, left):
             array[status != Status.OK] = np.nan
@@ -478,14 +504,14 @@ class SpearmanScorer(Scorer):
 
     def columns(self, score: np.ndarray, *measured: np.ndarray) -> dict[str, np.ndarray]:
         """Return the p-values, q-values and signed correlations of all features, each (m,)."""
-        rho, left, exact = measured
+        rho, left, found = measured
         if self.in_any_order is not None:
-            return {"p_value": exact, "q_value": q_values(exact), "rho": rho}
+            return {"p_value": found, "q_value": q_values(found), "rho": rho}
         freedom = self.n - 2
         with np.errstate(divide="ignore"):
             statistic = rho * rho / left * freedom
         tests = f_tests(statistic, 1.0, freedom, self.threads, least=self.least)
-        p = np.maximum(tests["p_value"], self.least)
+        p = np.maximum(np.fmax(tests["p_value"], found), self.least)
         return {"p_value": p, "q_value": q_values(p), "rho": rho}
 
 

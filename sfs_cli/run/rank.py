@@ -444,7 +444,7 @@ def _made(config: RankConfig, result: RankResult, messages: Messages, home: Path
         for step in result.steps:
             writers |= step.writers()
         if result.coefficients is not None:
-            writers[COEFFICIENTS] = partial(write_coefficients, *result.coefficients, config.digits)
+            writers[COEFFICIENTS] = partial(write_coefficients, *result.coefficients)
         return writers
 
     facts: dict[str, Any] = {

@@ -31,3 +31,13 @@ def spearman_p(f: np.ndarray, y: np.ndarray) -> float:
     a, b = (mid_ranks(each) - (len(f) + 1) / 2 for each in (f, y))
     found = [abs(a[list(order)] @ b) for order in permutations(range(len(f)))]
     return float(np.mean(np.array(found) > abs(a @ b) - 1e-9))
+
+
+def permuted_p(f: np.ndarray, y: np.ndarray, count: int) -> float:
+    """The share of random orders with a statistic as large: Spearman's of numbers, else H."""
+    rng, ranks = np.random.default_rng(0), mid_ranks(f) - (len(f) + 1) / 2
+    columns = (mid_ranks(y) - (len(y) + 1) / 2)[None]
+    if y.dtype == np.int64:
+        columns = np.array([(y == k) / np.sqrt(np.sum(y == k)) for k in np.unique(y)])
+    seen = [np.sum((columns @ rng.permutation(ranks)) ** 2) for _ in range(count)]
+    return (1 + np.sum(seen >= np.sum((columns @ ranks) ** 2) * (1 - 1e-9))) / (1 + count)

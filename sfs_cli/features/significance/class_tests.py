@@ -33,7 +33,6 @@ TOO_OFTEN = 3
 with 6 samples of normal values in a class of 36 Welch's test comes near it."""
 SMALL_CLASS = 6
 """Samples of each class that Welch's test needs: with fewer, variances are too small by chance."""
-BY_RANKS = ("rank-test", "spearman")
 CONSTANT = 0.1
 """Share of the features in which a class is constant that triggers the warning."""
 
@@ -63,15 +62,13 @@ class Inflation:
         Welch's test, by the shape of the values and the number of samples; infinite where there are
         no classes that it can compare.
     ranks : float
-        Tests of ranks, by variances of the ranks that differ between classes, or by `ties`; the
+        Tests of ranks, by variances of the ranks that differ between classes; the
         shape of the values does not matter to them. Infinite beside covariates, which they do not
         take, and where none of their p-values is below `SMALL_P`.
     classes : int
         Number of classes; 0 of an outcome.
     least : float
         The smallest two-sided p-value by the orders of the samples.
-    ties : float
-        Tests of ranks, by values that most samples have; 1 of two classes, where these are counted.
     """
 
     shape: float
@@ -80,7 +77,6 @@ class Inflation:
     ranks: float
     classes: int
     least: float
-    ties: float = 1.0
 
     @classmethod
     def of(
@@ -105,26 +101,16 @@ class Inflation:
         outcome, shape, moderated = labels.values is not None, 1.0, moderate == "yes"
         if moderated or moderate == "no":
             shape = class_tests.too_often(values, columns, within, SMALL_P, moderated=moderated)
-        grouped, ties = 1 < classes < n, 1.0  # an outcome that is measured has no classes
-        if grouped:
+        if 1 < classes < n:  # an outcome that is measured has no classes
             variances = class_tests.too_often_by_variances(values, codes, SMALL_P)
-        if not covariates and (grouped or outcome):
             ranked = rank_rows(values).doubled - (n + 1.0)
-            if grouped:
-                ranks = class_tests.too_often_by_variances(ranked, codes, SMALL_P)
-            if outcome or classes > 2:
-                along = columns
-                if labels.values is not None:
-                    along = rank_rows(labels.values[None]).doubled.T - (n + 1.0)
-                    along /= np.linalg.norm(along)
-                ties = class_tests.too_often_by_ties(ranked, along, SMALL_P, groups=not outcome)
-                ranks = max(ranks, ties)
+            ranks = class_tests.too_often_by_variances(ranked, codes, SMALL_P)
         if classes > 1 and not covariates and not outcome and np.bincount(codes).min() > 1:
             welch = class_tests.too_often_by_welch(values, codes, SMALL_P)
         least = 2 * least_p_value(labels.target)
         if covariates or (least if outcome else smallest_p_value(codes)) >= SMALL_P:
             ranks = math.inf
-        return cls(shape, variances, welch, ranks, 0 if outcome else classes, least, ties)
+        return cls(shape, variances, welch, ranks, 0 if outcome else classes, least)
 
     @property
     def instead_of_welch(self) -> str:
@@ -142,13 +128,6 @@ class Inflation:
                 f"lowest rate here (a class needs {SMALL_CLASS} samples or more for that)"
             )
         return self._by_orders
-
-    @property
-    def instead_of_ranks(self) -> str:
-        """What to do where a test of ranks does not hold."""
-        if max(self.shape, self.variances) < TOO_OFTEN:
-            return "give --method f-test, which holds for these values"
-        return self.instead_of_f
 
     @property
     def _by_orders(self) -> str:
@@ -184,7 +163,7 @@ def guard_class_tests(run: Run, tested: dict[str, Any], solution: Solution) -> N
         graph = graph_asked(config, run.matrix.n_samples).name
         tests = config.scorer == "fisher" or graph == "label"
     else:
-        tests = METHODS[config.scorer].compares or config.scorer in BY_RANKS
+        tests = METHODS[config.scorer].compares
     if labels is None or not tests or run.cohort.parts or config.voom:
         return  # weights of single counts are none of the assumptions that are checked here
     values = looked_at(run, solution)
@@ -197,8 +176,6 @@ def guard_class_tests(run: Run, tested: dict[str, Any], solution: Solution) -> N
         text = small_class(config.scorer, counts, constant, tested["tested_features"], held)
         tell(run, "small-class", text)
         tell(run, "class-tests", None if text else ill_suited_welch_test(held))
-    elif config.scorer in BY_RANKS:
-        tell(run, "class-tests", ill_suited_rank_test(held))
     else:
         tell(run, "class-tests", ill_suited_test(held, by_graph=by_graph))
 
@@ -242,17 +219,6 @@ def ill_suited_welch_test(held: Inflation) -> str | None:
     if not TOO_OFTEN <= held.welch < math.inf:
         return None
     return f"{_SKEWED}: {_often(held.welch)}; {held.instead_of_welch}"
-
-
-def ill_suited_rank_test(held: Inflation) -> str | None:
-    """Warn of too high a false positive rate of a test of ranks where values are equal."""
-    if held.ties < TOO_OFTEN:
-        return None
-    return (
-        "in many features most samples have the same value, which ranks of three classes or more, "
-        f"or of numbers, do not allow for: {_often(held.ties)}; {held.instead_of_ranks}; or leave "
-        "out such features (--min-samples)"
-    )
 
 
 _SKEWED = "the values are too skewed for the sizes of the classes"

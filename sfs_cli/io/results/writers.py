@@ -343,9 +343,9 @@ def write_scores(
     return added.notes
 
 
-def write_coefficients(features: Sequence[str], rows: np.ndarray, digits: int, path: Path) -> None:
+def write_coefficients(features: Sequence[str], rows: np.ndarray, path: Path) -> None:
     """Write the coefficients (s, k) of the s features that have some, as a TSV to a path."""
     names = ["feature", *(f"w{j}" for j in range(1, rows.shape[1] + 1))]
     table = ((feature, *row.tolist()) for feature, row in zip(features, rows))
     with path.open("wb") as file:
-        file.writelines(table_lines(names, table, digits))
+        file.writelines(table_lines(names, table))

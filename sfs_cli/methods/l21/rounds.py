@@ -23,7 +23,7 @@ from sfs_cli.methods.l21.mrsf import Path
 from sfs_cli.methods.l21.regression import GAP, Regression, first_these, make_regression
 from sfs_cli.methods.l21.screen import COPY_DISTANCE
 from sfs_cli.methods.shared import ROUNDING, first_by_id
-from sfs_cli.methods.significance.moments import PLACES, Powers, RatioMoments, sums_of_factor
+from sfs_cli.methods.significance.moments import Powers, RatioMoments
 from sfs_cli.methods.significance.pearson import below
 
 SELECT = 200
@@ -201,14 +201,8 @@ def chance_level(features: CenteredMatrix, Y: np.ndarray, chance: int) -> float:
     share = min(chance / len(usable), LARGEST_SHARE)
     # by what decides, and not by place: the level is that of any order of the features
     order = usable[np.lexsort((*np.delete(powers[:, usable], 1, axis=0), powers[1, usable]))]
-    n, squares = len(Y), Y.T @ Y
-    mean = float(np.trace(squares)) / (n - 1)
-    sums = sums_of_factor(Y, mean)
-    sums[PLACES[3]] *= -1  # of -Y Y', whose small values are asked for
-    size = float(np.linalg.norm(squares)) / np.sqrt(n)
-    moments = RatioMoments(n, -mean, 1.0, np.zeros(1), sums[None], size)
-
-    spikes = _Spikes(Y, squares)
+    moments = RatioMoments.of_columns(Y)
+    mean, spikes = -moments.a, _Spikes(Y, Y.T @ Y)
 
     def excess(taken: np.ndarray) -> Callable[[float], float]:
         of_taken = Powers(*powers[:, taken])

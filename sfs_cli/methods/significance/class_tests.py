@@ -104,41 +104,6 @@ def too_often_by_welch(values: np.ndarray, codes: np.ndarray, level: float) -> f
     return times_as_often(is_small, n, len(counts) - 1, len(x), level)
 
 
-def too_often_by_ties(
-    ranks: np.ndarray, columns: np.ndarray, level: float, *, groups: bool
-) -> float:
-    """Return the same of Kruskal and Wallis' test (`groups`), or Spearman's, for equal values.
-
-    Both take the ranks for so many that their sums are normal, and few samples beside a common
-    value are not.
-
-    Parameters
-    ----------
-    ranks : ndarray, shape (b, n)
-        Ranks of the values around their means.
-    columns : ndarray, shape (n, q)
-        As of `too_often`; of the ranks of the outcome, with Spearman's.
-    level : float
-        The p-value that is called small.
-    """
-    from scipy.special import chdtri, fdtri
-
-    n, q = columns.shape
-    square = np.vecdot(ranks, ranks)
-    x, square = ranks[square > 0], square[square > 0]
-    share = chdtri(q, level) / (n - 1)  # of the squares that is between the groups
-    if not groups:
-        ratio = fdtri(1, n - 2, 1 - level) / (n - 2)
-        share = ratio / (1 + ratio)
-
-    def is_small(orders: np.ndarray) -> np.ndarray:
-        shuffled = np.moveaxis(columns[orders], 0, 1).reshape(n, -1)
-        found = (x @ shuffled).reshape(len(x), len(orders), q)
-        return np.vecdot(found, found) > share * square[:, None]
-
-    return times_as_often(is_small, n, q, len(x), level)
-
-
 def times_as_often(
     is_small: Callable[[np.ndarray], np.ndarray], n: int, q: int, features: int, level: float
 ) -> float:

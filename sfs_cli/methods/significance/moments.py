@@ -141,6 +141,16 @@ class RatioMoments:
         sums = [first, *(sums_of(_less(ratio, t, a - t * b)) for t in places[1:].tolist())]
         return cls(n, a, b, places, np.array(sums), size)
 
+    @classmethod
+    def of_columns(cls, Y: np.ndarray) -> RatioMoments:
+        """Return those of ``-x' Y Y' x``, Y (n, r) with centered columns, for x of unit norm."""
+        n, squares = len(Y), Y.T @ Y
+        mean = float(np.trace(squares)) / (n - 1)
+        sums = sums_of_factor(Y, mean)
+        sums[PLACES[3]] *= -1  # of -Y Y', whose small values are asked for
+        size = float(np.linalg.norm(squares)) / np.sqrt(n)
+        return cls(n, -mean, 1.0, np.zeros(1), sums[None], size)
+
     @cached_property
     def width(self) -> float:
         """The unit of t in the polynomials."""
@@ -298,21 +308,31 @@ def _in_order(found: dict[str, float]) -> np.ndarray:
 def sums_of_factor(Y: np.ndarray, mean: float) -> np.ndarray:
     """Return `sums_of` ``Y Y' - mean H``, Y (n, r) with centered columns, H the centering matrix.
 
-    Its rows are made a panel at a time, so that no n x n matrix is held.
+    Its rows are made a panel at a time, so that no n x n matrix is held, and those of samples with
+    equal rows of Y, such as of one class, once. Few columns of many samples need no rows.
     """
     n, step = len(Y), max(1, PANEL // len(Y))
+    _, first, counts = np.unique(Y, axis=0, return_index=True, return_counts=True)
+    if len(first) > PANEL // n and Y.shape[1] < COLUMNS:
+        from scipy.sparse import eye_array
+
+        weights = np.diag(np.append(np.ones(Y.shape[1]), mean / n))
+        core = -mean * eye_array(n, format="csr")
+        return sums_of(Form(core, np.column_stack([Y, np.ones(n)]), weights))
     squares = Y.T @ Y
     second = squares - 2 * mean * np.eye(len(squares))  # M^2 = Y second Y' + mean^2 H
     diagonal = np.vecdot(Y, Y) - mean * (1 - 1 / n)
     found = dict.fromkeys(chain(*SUMS.values()), 0.0)
-    for low in range(0, n, step):
-        rows = np.arange(low, min(low + step, n))
-        panel, product = Y[rows] @ Y.T, Y[rows] @ second @ Y.T
-        for matrix, factor in ((panel, -mean), (product, mean * mean)):
-            matrix -= factor / n
-            matrix[rows - low, rows] += factor
-        for name, value in _sums_of_panel(panel, product, diagonal[rows], diagonal).items():
-            found[name] += value
+    for count in np.unique(counts):
+        alike = first[counts == count]
+        for low in range(0, len(alike), step):
+            rows = alike[low : low + step]
+            panel, product = Y[rows] @ Y.T, Y[rows] @ second @ Y.T
+            for matrix, factor in ((panel, -mean), (product, mean * mean)):
+                matrix -= factor / n
+                matrix[np.arange(len(rows)), rows] += factor
+            for name, value in _sums_of_panel(panel, product, diagonal[rows], diagonal).items():
+                found[name] += count * value
     return _in_order(found)
 
 

@@ -425,10 +425,9 @@ def test_classes_are_those_of_the_samples_that_are_used(
         assert ("classes with only one sample: c" in done.err) == (known == 21)
 
 
-def test_ranks_of_mostly_zeros_are_told_of_where_no_orders_are_counted(
+def test_p_values_of_ranks_of_mostly_zeros_hold_without_a_warning(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Two classes have counted p-values; of three, or of numbers, the p-values are too small."""
     rng = np.random.default_rng(5)
     sparse = np.where(rng.random((1500, 300)) < 0.03, rng.gamma(2, size=(1500, 300)), 0)
     labels = ["a"] * 6 + ["b"] * 147 + ["c"] * 147
@@ -447,7 +446,6 @@ def test_ranks_of_mostly_zeros_are_told_of_where_no_orders_are_counted(
             words = ["rank", str(tmp_path / "x.csv"), "--labels", given, "--method", method, *more]
             done = run_here([*words, "--out", str(tmp_path / "r"), "--force"], capfd)
             assert done.code == 0, done.err
-            told = values is sparse and (method, given) != ("rank-test", two)
-            assert ("[class-tests]" in done.err) == told, done.err
+            assert "[class-tests]" not in done.err
             p = pd.read_csv(tmp_path / "r" / "ranking.tsv", sep="\t").p_value
-            assert (float((p <= 0.001).mean()) > 0.002) == told
+            assert float((p <= 0.001).mean()) <= 0.003

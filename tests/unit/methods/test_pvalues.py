@@ -22,7 +22,7 @@ from sfs_cli.graph.similarity import (
 from sfs_cli.methods.significance import moments, permutation
 from sfs_cli.methods.significance import tested as tested_scores
 from sfs_cli.methods.significance.form import Form
-from sfs_cli.methods.significance.moments import Powers, RatioMoments, sums_of
+from sfs_cli.methods.significance.moments import Powers, RatioMoments, sums_of, sums_of_factor
 from sfs_cli.methods.significance.ratios import Ratio, ratio_of
 from sfs_cli.options import RankConfig
 from tests.making import write_table
@@ -480,3 +480,20 @@ def test_a_score_past_the_end_of_the_fitted_distribution_is_counted(kind: str) -
     counted = scored("fisher", X[:, [best]], None, "permutation:16000", codes=codes)[1]
     assert p[best] == pytest.approx(counted["p_value"][0], rel=0.5)
     assert p[best] > 1e-3  # it is the one sample of 140 that the class is
+
+
+@pytest.mark.parametrize("panel", [10, 1_000_000])
+@pytest.mark.parametrize("kind", ["classes", "an outcome"])
+def test_sums_of_few_columns_are_those_of_their_matrix(
+    kind: str, panel: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Equal rows count together, and a column of many different numbers needs no rows."""
+    monkeypatch.setattr(moments, "PANEL", panel)
+    n, rng = 30, np.random.default_rng(1)
+    Y = rng.normal(size=(n, 1))
+    if kind == "classes":
+        Y = np.eye(4)[np.repeat(np.arange(4), [2, 5, 5, 18])] / [1, 2, 3, 1]
+    Y -= Y.mean(axis=0)
+    mean = np.square(Y).sum() / (n - 1)
+    M = Y @ Y.T - mean * (np.eye(n) - 1 / n)
+    np.testing.assert_allclose(sums_of_factor(Y, mean), sums_of(Form.of(M)), rtol=1e-9, atol=1e-9)
