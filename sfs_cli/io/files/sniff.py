@@ -44,6 +44,7 @@ class Kind(Enum):
     WORKBOOK = "a workbook (Excel or OpenDocument)"
     ZIP = "a zip archive"
     R_DATA = "saved R objects"
+    JSON = "JSON"
     BZIP2 = "data compressed by bzip2"
     XZ = "data compressed by xz"
     BINARY = "binary data of an unknown kind"
@@ -77,6 +78,7 @@ _MAGIC = {
     b"BZh": Kind.BZIP2,
     b"\xfd7zXZ\x00": Kind.XZ,
     b"%%MatrixMarket": Kind.MATRIX_MARKET,
+    b'{"': Kind.JSON,
     b"#1.2": Kind.GCT,
     b"#1.3": Kind.GCT,
     **dict.fromkeys((b"!Series_", b"!Sample_", b"!series_matrix_table"), Kind.SERIES),

@@ -69,7 +69,7 @@ def _open(path: Path, file: Any, release: Callable[[], None], options: ReadOptio
     Rows are samples, except where the matrix is stored by feature (CSC, or dense in tall chunks):
     then rows are features.
     """
-    name = split_member(path)[0].suffix.lower().removeprefix(".")
+    name = "zarr" if split_member(path)[0].is_dir() else "h5mu" if "mod" in file else "h5ad"
     with releasing(release), read_errors(path, name):
         group = anndata_in(file, path)
         _check_anndata(group, path)
@@ -100,7 +100,7 @@ def _open(path: Path, file: Any, release: Callable[[], None], options: ReadOptio
 def anndata_in(file: Any, path: Path) -> Any:
     """Return the AnnData in a file: of MuData the modality that the path names, or the only one."""
     where, name = split_member(path)
-    if where.suffix.lower() != H5MU:
+    if "mod" not in file and where.suffix.lower() != H5MU:
         return file
     names = list(file["mod"]) if "mod" in file and hasattr(file["mod"], "keys") else []
     if not names:
@@ -263,7 +263,7 @@ def _comparing(group: Any, part: str, path: Path) -> dict[str, Callable[[], Any]
     the modality; where both have a name it is theirs, and ``MODALITY:KEY`` that of the modality.
     """
     found = _stored(group, part, path)
-    if split_member(path)[0].suffix.lower() == H5MU:
+    if group.name.startswith("/mod/"):
         whole, own = group.file, group.name.rpartition("/")[2]
         for name, read in _stored(whole, part, path).items():
             if name in whole["mod"]:

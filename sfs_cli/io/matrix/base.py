@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
-from sfs_cli.errors import COPY_AGAIN, InputError, SfsError, UsageError, is_full, listed
+from sfs_cli.errors import InputError, SfsError, UsageError, is_full, listed
 from sfs_cli.io.files.names import check_names, nfc
-from sfs_cli.io.files.sniff import Content, Kind, examine
+from sfs_cli.io.files.sniff import Content, Kind, examine, recognize
 from sfs_cli.io.files.text import PACKED, WORKBOOKS, repeated, split_member, text_suffix
 
 if TYPE_CHECKING:
@@ -184,7 +184,7 @@ def open_matrix(path: str | Path, options: ReadOptions) -> MatrixReader:
     Raises
     ------
     InputError
-        If nothing is there, the format is unknown, or the content is not what the name says.
+        If nothing is there, or the format is none that is read.
     UsageError
         If a layer is asked of a format that has none.
     """
@@ -214,62 +214,90 @@ def open_matrix(path: str | Path, options: ReadOptions) -> MatrixReader:
 
 
 def format_of(path: Path, content: Content) -> Format:
-    """Return the format that both the name of a file and its content (`recognize`) have.
+    """Return the format of what a path holds (`recognize`); its name decides where that is open.
 
     Raises
     ------
     InputError
-        If the name ends in no known suffix, or the content is another.
+        If that is none that is read, or it is compressed as a whole and should not be.
     """
     fitting = [f for f in FORMATS if content.kind in f.kinds]
-    if content.kind is Kind.TENX_FOLDER:
-        return fitting[0]  # such folders have any name
-    holds, advice = f"{path.name} holds {content.kind.value}", _ADVICE.get(content.kind)
-    if fitting:
-        extra = PACKED[content.compression]
-        names = [f"*{f.suffixes[0]}{extra if f.compressed else ''} ({f.title})" for f in fitting]
-        advice = f"rename it to {' or '.join(names)}"
-    named = named_format(path)
-    if named is FORMATS[0] and content.kind is Kind.SERIES:  # text, by its name
-        named = fitting[0]
-    if named is None and content.kind is Kind.FOLDER:
+    if content.kind is Kind.HDF5:
+        fitting = _of_hdf5(path, fitting)
+    refusal = _of_samples(path) if content.is_text else None
+    if content.kind is Kind.FOLDER:
         files = sorted(member.name for member in path.iterdir() if named_format(member.name))
         advice = f"give the matrix file in it{f'; it holds {listed(files)}' if files else ''}"
-        raise InputError(
+        refusal = (
             "this is a folder, but none that is a matrix (a store, a Zarr or a 10x folder)",
-            where=path,
-            hint=f"{advice}; {CONVERT}",
+            f"{advice}; {CONVERT}",
         )
-    if named is None and text_suffix(path) in _GENE_SETS:
-        raise InputError(
+    elif not fitting:
+        known = " ".join(f.suffixes[0] for f in FORMATS)
+        refusal = (
+            f"{path.name} holds {content.kind.value}, which is not a known matrix format",
+            _ADVICE.get(content.kind, f"known formats: {known} .tsv .txt .arrow"),
+        )
+    elif content.compression and not fitting[0].compressed:
+        refusal = (
+            f"{path.name} is compressed with {content.compression} as a whole, "
+            f"so it cannot be read as {fitting[0].title}",
+            "decompress it first",
+        )
+    if refusal is not None:
+        raise InputError(refusal[0], where=path, hint=refusal[1])
+    return fitting[0]
+
+
+def _of_samples(path: Path) -> tuple[str, str] | None:
+    """Return why a text is no matrix by its name, and what to do; None where it may be one."""
+    suffix = text_suffix(path)
+    if suffix in _GENE_SETS:
+        return (
             f"{path.name} holds gene sets, not a matrix",
-            where=path,
-            hint=f"give it as a source (--source NAME=genes:{path.name}:SET), or to --sets of sfs "
+            f"give it as a source (--source NAME=genes:{path.name}:SET), or to --sets of sfs "
             "evaluate, compare or report",
         )
-    if named is None:
-        what = "but its name does not say in which format"
-        of_sample = f"; {CONVERT}" if text_suffix(path) in (".sf", ".results", ".tab") else ""
-        known = " ".join(f.suffixes[0] for f in FORMATS)
-        raise InputError(
-            f"{holds}, {what if fitting else 'which is not a known matrix format'}",
-            where=path,
-            hint=(advice or f"known formats: {known} .tsv .txt .arrow") + of_sample,
-        )
-    if content.kind not in named.kinds:
-        raise InputError(
-            f"{holds}, not {named.title} as its name says",
-            where=path,
-            hint=advice or COPY_AGAIN,
-        )
-    if content.compression and not named.compressed:
-        raise InputError(
-            f"{path.name} is compressed with {content.compression} as a whole, "
-            f"so it cannot be read as {named.title}",
-            where=path,
-            hint="decompress it first",
-        )
-    return named
+    if suffix in (".sf", ".results"):
+        return "these are the counts of one sample", CONVERT
+    return None
+
+
+def _of_hdf5(path: Path, fitting: list[Format]) -> list[Format]:
+    """Return the formats that an HDF5 file may have by its keys, the one of its name first.
+
+    Raises InputError for Loom and BIOM.
+    """
+    import h5py
+
+    named = named_format(path)
+    fitting = sorted(fitting, key=lambda each: each is not named)
+    try:
+        with h5py.File(split_member(path)[0]) as file:
+            keys = set(file)
+            tenx = any(
+                isinstance(each, h5py.Group) and "barcodes" in each for each in file.values()
+            )
+    except OSError:  # told by who reads the file
+        return fitting
+    for other, marks, reader in _OTHERS_IN_HDF5:
+        if marks <= keys:
+            raise InputError(f"this is {other}", where=path, hint=f"write it as h5ad: {reader}")
+    found = next((name for marks, name in _KEYS.items() if marks <= keys), None)
+    found = found or ("10x-h5" if tenx else None)
+    return sorted(fitting, key=lambda each: each.name != found) if found else fitting
+
+
+_KEYS = {frozenset(("mod",)): "h5mu", frozenset(("obs", "var")): "h5ad"}
+"""Keys of files in HDF5; those of a 10x matrix are the names of genomes."""
+_OTHERS_IN_HDF5 = (
+    ("a Loom file", {"row_attrs", "col_attrs"}, "anndata.io.read_loom(FILE).write_h5ad(NEW)"),
+    (
+        "a BIOM file",
+        {"observation", "sample"},
+        "or as text, biom convert -i FILE -o NEW.tsv --to-tsv",
+    ),
+)
 
 
 def named_format(path: str | Path) -> Format | None:
@@ -279,14 +307,15 @@ def named_format(path: str | Path) -> Format | None:
 
 
 def is_anndata(path: str | Path) -> bool:
-    """Tell whether a matrix is AnnData, by its name, which says the same as its content."""
-    named = named_format(path)
-    return named is not None and named.anndata
+    """Tell whether a matrix is AnnData."""
+    content = recognize(path)
+    return content.kind in (Kind.HDF5, Kind.ZARR) and format_of(Path(path), content).anndata
 
 
 _GENE_SETS = (".gmt", ".gmx", ".gaf")
 _ADVICE = {
     Kind.ZIP: "unpack it and give the file inside; a workbook is cut off: copy it again",
+    Kind.JSON: "of BIOM write a table: biom convert -i FILE -o NEW.tsv --to-tsv",
     **dict.fromkeys((Kind.BZIP2, Kind.XZ), "unpack it (gzip and zstd are read as they are)"),
 }
 

@@ -21,7 +21,6 @@ from tests.making_commands import (
     cut,
     edited,
     folder_of_things,
-    good,
     h5ad,
     option,
     parquet,
@@ -111,12 +110,7 @@ FILES = [
     refused("a damaged page of Parquet", damaged_parquet_page, "m.parquet", "damaged"),
     refused("HDF5 that is no h5ad", other_hdf5, "m.h5ad", "not AnnData"),
     refused("h5ad that is cut off", lambda f: cut(Path(h5ad(f))), "m.h5ad", "truncated"),
-    refused("h5ad that is text", lambda f: good(f, "m.h5ad"), "m.h5ad", "text; rename"),
-    refused(
-        "CSV that is Parquet", lambda f: parquet(f, values(), "m.csv"), "m.csv", "Parquet; rename"
-    ),
     refused("a damaged workbook", lambda f: workbook(f, "m.xlsx"), "m.xlsx", "workbook; again"),
-    refused("CSV that is a workbook", lambda f: workbook(f, "m.csv"), "m.csv", "Excel; rename"),
     refused(
         "gene sets",
         lambda f: text(f, "SET\tx\tgene1\tgene2\n", "s.gmt"),

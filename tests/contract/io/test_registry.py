@@ -1,16 +1,32 @@
 from __future__ import annotations
 
 import gzip
+import re
 
+import h5py
+import numpy as np
 import pytest
 
 from sfs_cli.errors import InputError, UsageError
 from sfs_cli.io.files.sniff import Content, Kind
-from sfs_cli.io.matrix.base import FORMATS, ReadOptions, format_of, open_matrix
+from sfs_cli.io.matrix.base import FORMATS, ReadOptions, format_of, is_anndata, open_matrix
+from tests.contract.io.format_cases import (
+    write_csv,
+    write_feather,
+    write_gct,
+    write_h5ad,
+    write_h5ad_csr,
+    write_parquet,
+    write_r_table,
+    write_tenx_h5,
+    write_tsv_gz,
+    write_xlsx,
+    write_zarr3,
+)
+from tests.contract.io.reading import read_all
 
 PARQUET = b"PAR1\x15\x04"
 TEXT = b"id,a,b\ng,1,2\n"
-WORKBOOK = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
 
 def refused(path):
@@ -22,22 +38,65 @@ def refused(path):
 @pytest.mark.parametrize(
     ("name", "data", "expected"),
     [
-        ("x.csv", PARQUET, ["x.csv holds a Parquet table, not delimited text", "*.parquet"]),
-        ("x.parquet", TEXT, ["holds delimited text, not a Parquet table", "*.csv"]),
-        ("x.csv", WORKBOOK, ["a workbook (Excel", "*.xlsx"]),
-        ("x.dat", TEXT, ["delimited text", "*.csv"]),
-        ("x.hdf5", b"\x89HDF\r\n\x1a\n", ["*.h5ad", "*.h5mu", "*.h5 "]),
         ("x.bin", b"\0\1\2", ["unknown kind", ".csv .gct .parquet"]),
         ("x.parquet", gzip.compress(PARQUET, mtime=0), ["compressed with gzip", "decompress"]),
-        ("x.dat", gzip.compress(TEXT, mtime=0), ["*.csv.gz"]),
+        ("x.h5ad", b"\x89HDF\r\n\x1a\n", ["HDF5"]),
+        ("x.biom", b'{"id": "x"}', ["JSON", "biom convert"]),
+        ("quant.sf", TEXT, ["counts of one sample"]),
     ],
 )
-def test_name_and_content_that_disagree_are_both_named(tmp_path, name, data, expected):
+def test_what_is_not_read_is_named(tmp_path, name, data, expected):
     path = tmp_path / name
     path.write_bytes(data)
     message = refused(path)
     for part in [str(path), *expected]:
         assert part in message
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        (("matrix", "row_attrs", "col_attrs"), "Loom.*read_loom"),
+        (("observation", "sample"), "BIOM.*biom convert"),
+    ],
+)
+def test_other_files_in_hdf5_are_named(tmp_path, keys, expected):
+    path = tmp_path / "x.h5ad"
+    with h5py.File(path, "w") as file:
+        for key in keys:
+            file.create_group(key)
+    assert re.search(expected, refused(path), re.DOTALL)
+
+
+@pytest.mark.parametrize(
+    ("write", "name"),
+    [
+        (write_csv, "x"),
+        (write_csv, "x.dat"),
+        (write_csv, "x.h5ad"),
+        (write_r_table, "counts.xls"),
+        (write_tsv_gz, "x.parquet"),
+        (write_parquet, "x.pq"),
+        (write_parquet, "x.csv"),
+        (write_feather, "x"),
+        (write_h5ad, "x.h5"),
+        (write_h5ad_csr, "x"),
+        (write_tenx_h5, "x.hdf5"),
+        (write_tenx_h5, "x.h5ad"),
+        (write_zarr3, "folder"),
+        (write_gct, "x.txt"),
+        (write_xlsx, "x.csv"),
+    ],
+)
+def test_what_a_file_holds_decides_and_not_its_name(tmp_path, write, name):
+    matrix = np.arange(1, 13, dtype=np.float32).reshape(4, 3)
+    written = write(tmp_path, matrix, ["g1", "g2", "g3", "g4"], ["s1", "s2", "s3"])
+    expected = read_all(written)
+    moved = written.rename(tmp_path / name)
+    rows, values, reader = read_all(moved)
+    assert (rows, reader.format) == (expected[0], expected[2].format)
+    np.testing.assert_array_equal(values, expected[1])
+    assert is_anndata(moved) == (write in (write_h5ad, write_h5ad_csr, write_zarr3))
 
 
 def test_nothing_there_and_plain_folders(tmp_path):
