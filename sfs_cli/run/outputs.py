@@ -351,6 +351,7 @@ def make_result(
     check_writable(out, "--out")
     for option, path in others.items():
         check_writable(path, option)
+    _refuse_own(others, out, files)
     with ExitStack() as stack:
         with messages.progress("checking inputs", None):
             described = describe()
@@ -382,6 +383,7 @@ def make_result(
             facts["beside"] = describe_beside(written)
         try:
             writers = made.complete(facts)
+            _refuse_own(others, out, writers)
             record = write_result(out, writers, facts)
         except OSError as error:
             raise unwritable(out, error, "--out") from None
@@ -391,6 +393,15 @@ def make_result(
     paths = [f"{out}/{name}" for name in writers]
     messages.note(f"wrote {', '.join([*paths, *map(str, others.values())])}")
     return json_bytes(record, as_json)
+
+
+def _refuse_own(others: Mapping[str, Path], out: Path, names: Iterable[str]) -> None:
+    """Refuse outputs, by their flags, in the place of a file of the result itself."""
+    own = {(out / name).resolve() for name in (*names, provenance.NAME)}
+    for option, path in others.items():
+        if path.resolve() in own:
+            what = f"{option} {path} is the place of a file of the result"
+            raise UsageError(what, hint="give another name", option=option)
 
 
 def describe_output(path: Path) -> OutputFile:

@@ -56,6 +56,15 @@ def test_no_file_of_the_result_has_its_place(study, capfd):
     assert not Path("new").exists()
 
 
+def test_no_file_of_a_selection_has_its_place(study, capfd):
+    assert run_here(["rank", "x.csv", "--method", "variance", "--out", "ranked"], capfd).code == 0
+    words = ["select", "ranked", "--top", "2", "--write-matrix", "new/selected.tsv", "--out", "new"]
+    done = run_here(words, capfd)
+    assert done.code == USAGE, done.err
+    assert "--write-matrix" in done.err
+    assert not Path("new").exists()
+
+
 def test_the_column_of_the_samples_holds_no_labels(study, capfd):
     path = labels(study, ["a", "b"] * 3)
     first = Path(path).read_text().split("\n", 1)[0].replace(",", "\t").split("\t")[0]

@@ -312,7 +312,8 @@ def sums_of_factor(Y: np.ndarray, mean: float) -> np.ndarray:
     equal rows of Y, such as of one class, once. Few columns of many samples need no rows.
     """
     n, step = len(Y), max(1, PANEL // len(Y))
-    _, first, counts = np.unique(Y, axis=0, return_index=True, return_counts=True)
+    keys = Y[:, 0] if Y.shape[1] == 1 else Y  # one column is put in order much faster
+    _, first, counts = np.unique(keys, axis=0, return_index=True, return_counts=True)
     if len(first) > PANEL // n and Y.shape[1] < COLUMNS:
         from scipy.sparse import eye_array
 
