@@ -26,12 +26,12 @@ from sfs_cli.io.knowledge.sample_columns import (
     read_column,
     read_covariates,
     split_label_spec,
-    tell_ids,
 )
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import Option, options_of, texts_of
 from sfs_cli.options.paths import is_column
+from sfs_cli.run.sample_ids import tell_ids
 from sfs_cli.run.sources import Coverage, coverage_of
 from sfs_cli.store.adjust import Adjustment, orthonormal
 

@@ -28,7 +28,6 @@ from sfs_cli.io.knowledge.sample_columns import (
     parse_number,
     read_column,
     refuse_headless,
-    tell_ids,
 )
 from sfs_cli.io.matrix.base import (
     BY_CONVENTION,
@@ -467,7 +466,7 @@ def align_labels(
 
 def tell_column(column: Column[Any], what: str, messages: Messages) -> None:
     """Say which column of several was taken, and which texts of it stand for missing values."""
-    tell_ids(column, messages)
+    sample_ids.tell_ids(column, messages)
     if column.others:
         messages.note(
             f"{what} are those of {column.where}, by its name; the others are "

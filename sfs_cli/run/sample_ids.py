@@ -1,4 +1,4 @@
-"""Sample ids of a table that are others than those of the matrix: the error, and what may help."""
+"""What is told of the sample ids of a table: where they are, and what may help if none is known."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ import re
 from collections.abc import Callable, Sequence
 from operator import itemgetter
 from os.path import commonprefix
+from typing import Any
 
 from sfs_cli.errors import InputError, Options, listed
+from sfs_cli.io.knowledge.sample_columns import Column
+from sfs_cli.logs import Messages
 
 Change = Callable[[str], str]
 SHORTEST = 6
@@ -72,3 +75,9 @@ def _without_end(names: Sequence[str]) -> Change:
     shared = commonprefix([name[::-1] for name in names])[::-1]  # noqa: RUF071 (no paths)
     sign = re.search(r"[\W_]", shared)
     return lambda name: name.removesuffix(shared[sign.start() :]) if sign else name
+
+
+def tell_ids(column: Column[Any], log: Messages) -> None:
+    """Say which column has the ids of the samples, where it is not the first."""
+    if column.ids_name != column.table.ids_name:
+        log.note(f"{column.path}: the ids of the samples are in column {column.ids_name!r}")

@@ -24,8 +24,6 @@ from sfs_cli.io.files.series import plain_name
 from sfs_cli.io.files.table import NULL_TOKENS, TextTable, is_number, read_table, texts_of
 from sfs_cli.io.files.text import WORKBOOKS, repeated, split_member
 from sfs_cli.io.files.workbook import SheetStream
-from sfs_cli.logs import Messages
-from sfs_cli.options.paths import split_part
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -180,14 +178,14 @@ def split_label_spec(spec: str) -> tuple[Path, str | None]:
     The column begins after the file that exists, and may hold colons; after the name of a sheet
     or an object, or where there is no such file, it is what follows the last colon.
     """
-    file, rest = split_part(spec)
-    if not rest or split_member(Path(spec))[1] is not None:
-        file, rest = spec, ""
-        if ":" in spec and not Path(spec).exists():
-            file, rest = spec.rsplit(":", 1)
-            rest = f":{rest}"
-    is_drive = len(file) == 1 and rest.startswith((":\\", ":/"))
-    return (Path(spec), None) if is_drive or not rest else (Path(file), nfc(rest[1:]))
+    if ":" not in spec or Path(spec).exists():
+        return Path(spec), None
+    colons = [at for at, letter in enumerate(spec) if letter == ":"]
+    of_part = split_member(Path(spec))[1] is not None
+    there = [at for at in colons if Path(spec[:at]).exists() and not of_part]
+    at = max(there, default=colons[-1])
+    is_drive = at == 1 and spec[2:3] in ("\\", "/")
+    return (Path(spec), None) if is_drive else (Path(spec[:at]), nfc(spec[at + 1 :]))
 
 
 def table_of(
@@ -318,12 +316,6 @@ def refuse_headless(column: Column[T], samples: Sequence[str]) -> None:
             where=f"{column.path}, line 1",
             hint="add a first line with the names of the columns, such as sample and class",
         )
-
-
-def tell_ids(column: Column[Any], log: Messages) -> None:
-    """Say which column has the ids of the samples, where it is not the first."""
-    if column.ids_name != column.table.ids_name:
-        log.note(f"{column.path}: the ids of the samples are in column {column.ids_name!r}")
 
 
 def parse_weight(text: str) -> float:
