@@ -104,7 +104,7 @@ def spoilt(row, column, value):
         ),
         (pd.concat([FRAME, FRAME[:1]]).to_csv(), "rows have the same id: A", "s.csv"),
         ((FRAME * np.eye(4)).to_csv(), "no two features", "s.csv"),
-        ("gene_a,gene_b,score\nA,B,-2\n", "the score -2 is negative", "s.csv, line 2"),
+        ("gene_a,gene_b,score\nA,B,-2\n", "the score of A and B is negative", "s.csv"),
     ],
 )
 def test_what_is_wrong_is_named(write_text, check_refused, text, what, where):
