@@ -99,7 +99,7 @@ def spoilt(row, column, value):
         (spoilt("B", "C", ""), "is missing", "s.csv, row 'B', column 'C'"),
         (
             FRAME.rename(index={"B": "E"}).to_csv(),
-            "other ids: 1 row alone (E) and 1 column alone (B)",
+            "other ids: 2 ids in one of them alone (B, E)",
             "s.csv",
         ),
         (pd.concat([FRAME, FRAME[:1]]).to_csv(), "rows have the same id: A", "s.csv"),
