@@ -241,8 +241,6 @@ _SIF_TYPES = (
 )
 """Types of interactions in the SIF files of Cytoscape and Pathway Commons."""
 _SIF_HINT = "a line of SIF is a node, a type of interaction, and one or more other nodes"
-_MITAB_COLUMNS = 8
-"""Lines of at least so many fields may be PSI-MI TAB (15 or more, unless some were cut away)."""
 
 
 class EdgeFormat(NamedTuple):
