@@ -390,9 +390,10 @@ def read_gaf(
     for line, text in text_lines(path):
         if text.startswith("!"):
             continue
-        fields = [field.strip(BLANKS) for field in text.split("\t")]
-        if len(fields) not in _WIDTHS or not fields[_GAF_COLUMNS[ids]] or not fields[_TERM]:
-            what = f"the line of {counted(len(fields), 'column')} has no term or no {ids} of a gene"
+        fields = [field.strip(BLANKS) for field in text.split("\t", _EVIDENCE + 1)]
+        width = text.count("\t") + 1
+        if width not in _WIDTHS or not fields[_GAF_COLUMNS[ids]] or not fields[_TERM]:
+            what = f"the line of {counted(width, 'column')} has no term or no {ids} of a gene"
             raise InputError(what, where=f"{path}, line {line}", hint=_GAF_HINT)
         gene, term, code = fields[_GAF_COLUMNS[ids]], fields[_TERM], fields[_EVIDENCE]
         if "NOT" in fields[_QUALIFIER].upper().split("|"):
