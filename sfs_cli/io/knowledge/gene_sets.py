@@ -89,7 +89,8 @@ def _refuse_sets(path: Path) -> None:
     widths = {len(row) for row in rows}
     links = all(row[1].startswith("http") for row in rows if len(row) > 1)
     what = ""
-    if rows[:1] and (rows[0][0].startswith("!gaf-version") or widths <= _WIDTHS):
+    is_gaf = bool(rows) and widths <= _WIDTHS and all(":" in row[_TERM] for row in rows)
+    if is_gaf or (rows and rows[0][0].lower().startswith("!gaf-version")):
         what, suffix = "annotations (GAF)", ".gaf"
     elif min(widths, default=0) >= 3 and (links or len(widths) > 1):
         what, suffix = "gene sets (GMT)", ".gmt"
