@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -64,9 +65,7 @@ def refuse_unlimited_score(min_score: float | None, path: Path) -> None:
         )
 
 
-def read_edges(
-    path: Path, min_score: float | None = None, chunk_bytes: int = CHUNK_BYTES
-) -> EdgeList:
+def read_edges(path: Path, min_score: float | None = None) -> EdgeList:
     """Read a list of edges from text, which may be compressed.
 
     What the columns hold is found from the first lines, see `edge_layout`. Blank lines and those
@@ -89,11 +88,8 @@ def read_edges(
         raise _without_scores(path)
     if layout.format.signed and min_score is None:
         layout = replace(layout, score=None)
-    found = []
-    for chunk in text_chunks(path, chunk_bytes):
-        table = _parse_edges(chunk, layout)
-        if table is not None:
-            found.append(table)
+    chunks = (_parse_edges(chunk, layout) for chunk in text_chunks(path, CHUNK_BYTES))
+    found = [table for table in chunks if table is not None]
     if not found:
         raise InputError("the file has no edges", where=path, hint=_TWO_IDS)
     return _edges(found, layout, min_score)
@@ -104,6 +100,13 @@ def _edges(tables: list[pa.Table], layout: EdgeLayout, min_score: float | None) 
     if layout.score is not None:
         score = np.concatenate([table["score"].to_numpy() for table in tables])
     ids, a, b = _coded_ends(tables)
+    if "" in ids:
+        at = int(((a == ids.index("")) | (b == ids.index(""))).argmax())
+        what = f"an edge has no id beside {ids[a[at]] or ids[b[at]]!r}"
+        raise InputError(what, where=layout.path, hint=_LINE_HINT)
+    check_names(ids, "a node", layout.path)
+    if score is not None:
+        _check_scores(score, layout, lambda at: f"{ids[a[at]]} and {ids[b[at]]}")
     ends = [layout.names[layout.a], layout.names[layout.b]]
     facts: dict[str, Any] = {"format": layout.format.name}
     if layout.named:
@@ -131,7 +134,6 @@ def _edges(tables: list[pa.Table], layout: EdgeLayout, min_score: float | None) 
     used = np.zeros(len(ids), bool)
     used[low] = used[high] = True
     positions = np.cumsum(used, dtype=np.int32) - 1
-    check_names(ids, "a node", layout.path)
     ids = _without_taxon([ids[i] for i in np.flatnonzero(used)], facts)
     return EdgeList(ids, positions[low], positions[high], score, facts)
 
@@ -202,7 +204,7 @@ def _each_once(
 def _without_taxon(ids: list[str], facts: dict[str, Any]) -> list[str]:
     taxon, point, _ = ids[0].partition(".")
     prefix = taxon + point
-    rests = [i[len(prefix) :] for i in ids]
+    rests = [i.removeprefix(prefix) for i in ids]
     shared = bool(point) and taxon.isdecimal() and all(i.startswith(prefix) for i in ids)
     if not shared or any(not rest or rest.isdecimal() for rest in rests):
         return ids
@@ -239,8 +241,6 @@ _SIF_TYPES = (
 )
 """Types of interactions in the SIF files of Cytoscape and Pathway Commons."""
 _SIF_HINT = "a line of SIF is a node, a type of interaction, and one or more other nodes"
-_MITAB_COLUMNS = 8
-"""Lines of at least so many fields may be PSI-MI TAB (15 or more, unless some were cut away)."""
 
 
 class EdgeFormat(NamedTuple):
@@ -322,8 +322,7 @@ def edge_layout(path: Path) -> EdgeLayout:
         return _sif_layout(path, delimiter)
     if _is_header(rows[0], rows[-1]):
         if len(rows) == 1:
-            what = "the file has a line of column names, but no edges"
-            raise InputError(what, where=path, hint=_TWO_IDS)
+            raise InputError("the file has no edges", where=path, hint=_TWO_IDS)
         return _named_layout(rows[0], rows[1], path, delimiter, lines[1][0])
     return _unnamed_layout(rows[0], path, delimiter, lines[0][0])
 
@@ -404,10 +403,7 @@ def _sif_pairs(chunk: Chunk, layout: EdgeLayout) -> bytes:
     for line, text in chunk_lines(chunk, layout.path):
         if text.startswith("#"):
             continue
-        delimiter = "\t" if "\t" in text else layout.delimiter
-        divided = text.split(delimiter)
-        if '"' in text and any(part.strip(BLANKS).startswith('"') for part in divided):
-            divided = _split_line(text, delimiter, f"{layout.path}, line {line}")
+        divided = text.split("\t" if "\t" in text else layout.delimiter)
         fields = [field for part in divided if (field := part.strip(BLANKS))]
         if len(fields) == 2:
             raise InputError(
@@ -436,16 +432,14 @@ def _ends_with(name: str, end: str) -> bool:
 
 
 def _unnamed_layout(row: list[str], path: Path, delimiter: str, line: int) -> EdgeLayout:
-    what, hint = None, f"give two ids and perhaps a score, or {_NAME_HINT}"
-    if len(row) >= _MITAB_COLUMNS and ":" in row[0] and ":" in row[1]:
-        what = f"this looks like PSI-MI TAB (MITAB), whose ids begin with a database ({row[0]})"
-        hint = "give a table of two columns with the ids alone, such as P04637 of uniprotkb:P04637"
-    elif len(row) not in (2, 3):
-        what = f"the line has {counted(len(row), 'field')}, and no line before it names them"
-    elif len(row) == 3 and not is_number(row[2]):
-        what = f"{row[2]!r} in the third column is not a number"
-    if what is not None:
-        raise InputError(what, where=f"{path}, line {line}", hint=hint)
+    if len(row) not in (2, 3) or (len(row) == 3 and not is_number(row[2])):
+        raise InputError(
+            f"the line has no names of columns, and is not two ids and perhaps a score: "
+            f"{listed(row, 5)}",
+            where=f"{path}, line {line}",
+            hint=f"give two ids and perhaps a score, or {_NAME_HINT}; of PSI-MI TAB (MITAB) give "
+            "the two columns of ids alone, such as P04637 of uniprotkb:P04637",
+        )
     names = [f"column {i}" for i in range(1, len(row) + 1)]
     return EdgeLayout(path, TABLE, delimiter, names, 0, 1, 2 if len(row) == 3 else None, line)
 
@@ -460,26 +454,14 @@ def _parse_edges(chunk: Chunk, layout: EdgeLayout) -> pa.Table | None:
     text = chunk.text
     if layout.format is SIF:
         text, layout = _sif_pairs(chunk, layout), replace(layout, delimiter="\t")
-        chunk = Chunk(text, 1)
-    text = text.split(b"\n", max(0, layout.first_line - chunk.first_line))[-1]
+    else:
+        text = text.split(b"\n", max(0, layout.first_line - chunk.first_line))[-1]
     if layout.delimiter == " " and any(odd in text for odd in _ODD_BLANKS):
         text = b"\n".join([b" ".join(line.split()) for line in text.split(b"\n")])
     if text.startswith(b"#") or b"\n#" in text:
         text = b"".join([t for t in text.splitlines(keepends=True) if not t.startswith(b"#")])
     if not text.strip():
         return None
-    found = _read_columns(text, layout)
-    if found is None:
-        # lines of blanks are only looked for when something is wrong
-        rows = [line for line in text.splitlines(keepends=True) if line.strip()]
-        found = _read_columns(b"".join(rows), layout)
-    if found is None:
-        raise _first_wrong(chunk, layout)
-    return found
-
-
-def _read_columns(text: bytes, layout: EdgeLayout) -> pa.Table | None:
-    """Return both ends and the scores; None if a line is not as the layout says."""
     names = [f"unused {i}" for i in range(len(layout.names))]
     names[layout.a], names[layout.b] = "a", "b"
     words = pa.dictionary(pa.int32(), pa.string())
@@ -488,66 +470,37 @@ def _read_columns(text: bytes, layout: EdgeLayout) -> pa.Table | None:
         names[layout.score] = "score"
         types["score"] = pa.float64()
     try:
-        table = pacsv.read_csv(
+        return pacsv.read_csv(
             pa.BufferReader(text),
             pacsv.ReadOptions(column_names=names, block_size=len(text)),
             pacsv.ParseOptions(
                 delimiter=layout.delimiter,
                 quote_char='"' if layout.format.quoting and b'"' in text else False,
+                invalid_row_handler=lambda row: "error" if row.text.strip() else "skip",
             ),
             pacsv.ConvertOptions(
                 column_types=types, include_columns=list(types), null_values=list(_MISSING)
             ),
         )
-    except pa.ArrowInvalid:
-        return None
-    ids = [id for end in "ab" for chunk in table[end].chunks for id in chunk.dictionary.to_pylist()]
-    if b"\0" in text or not all(map(str.strip, ids)):
-        return None
-    if layout.score is not None:
-        score = table["score"].to_numpy()
-        right = (
-            ~(np.abs(score) >= TOO_LARGE)
-            if layout.format.signed
-            else (score >= 0) & (score < TOO_LARGE)
-        )
-        return table if right.all() else None
-    return table
+    except pa.ArrowInvalid as error:
+        last = chunk.first_line + chunk.text.count(b"\n") - 1
+        raise InputError(
+            str(error),
+            where=f"{layout.path}, lines {chunk.first_line} to {last}",
+            hint=_LINE_HINT,
+        ) from error
 
 
-def _first_wrong(chunk: Chunk, layout: EdgeLayout) -> InputError:
-    """Describe the first line that is wrong; only called when one is."""
-    for line, text in chunk_lines(chunk, layout.path):
-        if line < layout.first_line or text.startswith("#"):
-            continue
-        where = f"{layout.path}, line {line}"
-        fields = _split_line(text, layout.delimiter, where, layout.format.quoting)
-        what, hint = None, _LINE_HINT
-        if len(fields) != len(layout.names):
-            what = f"the line has {counted(len(fields), 'field')}"
-            what += f", but {len(layout.names)} are expected"
-        elif not fields[layout.a] or not fields[layout.b]:
-            what = f"an id is missing in column {1 + (layout.b if fields[layout.a] else layout.a)}"
-        elif layout.score is not None:
-            what, hint = _wrong_score(fields[layout.score], layout.format.signed), _SCORE_HINT
-            where += f", column {layout.score + 1}"
-        if what is not None:
-            return InputError(what, where=where, hint=hint)
-    last = chunk.first_line + chunk.text.count(b"\n") - 1
-    return InputError(
-        "the lines cannot be read as edges because of quotes or line ends within them",
-        where=f"{layout.path}, lines {chunk.first_line} to {last}",
-        hint="take quotes and line ends out of the names, and write one edge in each line",
-    )
-
-
-def _wrong_score(text: str, signed: bool) -> str | None:
-    if text in _MISSING:
-        return None if signed else f"the edge has no score ({text!r})"
-    if not is_number(text):
-        return f"the score {text!r} is not a number"
-    fault = score_fault(float(text), signed=signed)
-    return None if fault is None else f"the score {text} is {fault}"
+def _check_scores(score: np.ndarray, layout: EdgeLayout, pair: Callable[[int], str]) -> None:
+    """Refuse the first score that is missing, negative or too large; `pair` names its ends."""
+    wrong = np.abs(score) >= TOO_LARGE
+    if not layout.format.signed:
+        wrong = wrong | ~(score >= 0)
+    if wrong.any():
+        at = int(wrong.argmax())
+        value = score[at]
+        fault = "missing" if np.isnan(value) else score_fault(value, signed=layout.format.signed)
+        raise InputError(f"the score of {pair(at)} is {fault}", where=layout.path, hint=_SCORE_HINT)
 
 
 def score_fault(value: float, *, signed: bool = False) -> str | None:

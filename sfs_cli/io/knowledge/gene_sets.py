@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
 
@@ -85,28 +85,21 @@ def read_gene_list(path: Path) -> list[str]:
 
 def _refuse_sets(path: Path) -> None:
     """Refuse gene sets and annotations whose name does not say what they are."""
-    lines = first_rows(path, 5)[0]
-    rows = [text.split("\t") for text in lines]
-    if not rows:
-        return
+    rows = [text.split("\t") for text in first_rows(path, 5)[0]]
     widths = {len(row) for row in rows}
-    if lines[0].lower().startswith("!gaf-version") or (
-        widths.issubset(_WIDTHS) and all(":" in row[_TERM] for row in rows)
-    ):
+    links = all(row[1].startswith("http") for row in rows if len(row) > 1)
+    what = ""
+    is_gaf = bool(rows) and widths <= _WIDTHS and all(":" in row[_TERM] for row in rows)
+    if is_gaf or (rows and rows[0][0].lower().startswith("!gaf-version")):
         what, suffix = "annotations (GAF)", ".gaf"
-    elif (
-        min(widths) >= 3
-        and (len(widths) > 1 or all(row[1].startswith("http") for row in rows))
-        and not any(is_number(row[2]) for row in rows[1:])
-    ):
+    elif min(widths, default=0) >= 3 and (links or len(widths) > 1):
         what, suffix = "gene sets (GMT)", ".gmt"
-    else:
-        return
-    raise InputError(
-        f"the file looks like {what}, but its name does not end in {suffix}",
-        where=path,
-        hint=f"give it a name that ends in {suffix}",
-    )
+    if what and not any(is_number(row[2]) for row in rows if len(row) > 2):
+        raise InputError(
+            f"the file looks like {what}, but its name does not end in {suffix}",
+            where=path,
+            hint=f"give it a name that ends in {suffix}",
+        )
 
 
 _MAP_HINT = "a map has two columns, divided by tabs, commas or semicolons"
@@ -211,26 +204,20 @@ def read_gmt(path: Path) -> dict[str, list[str]]:
     if content.kind is Kind.OBJECT:
         return {nfc(str(name)): _names(genes) for name, genes in content.held.items()}
     sets: dict[str, list[str]] = {}
-    places: dict[str, str] = {}
-    of_file, hint = (_columns, _GMX_HINT) if text_suffix(path) == ".gmx" else (_lines, _GMT_HINT)
-    for where, (name, *fields) in of_file(path):
+    by_column = text_suffix(path) == ".gmx"
+    for where, (name, *fields) in _columns(path) if by_column else _lines(path):
         genes = list(dict.fromkeys(filter(None, fields[1:])))
-        what = None
-        if len(fields) < 2:
-            what = f"it has {counted(1 + len(fields), 'field')}, fewer than 3"
-        elif not name:
-            what = "the set has no name"
-        elif not genes:
-            what, hint = f"the set {name!r} has no genes", "remove it, or add its genes"
-        elif name in places:
-            what = f"the set {name!r} occurs twice, in {places[name]} too"
-            hint = "give each set a different name, or remove one of them"
+        what, hint = None, _GMX_HINT if by_column else _GMT_HINT
+        if len(fields) < 2 or not genes:
+            what = f"the set {name!r} has no genes"
+        elif name in sets:
+            what, hint = f"the set {name!r} occurs twice", "give each set a different name"
         if what is not None:
             raise InputError(what, where=where, hint=hint)
         check_names((name, *genes), "a set, or of a gene of it,", where)
-        sets[name], places[name] = genes, where
+        sets[name] = genes
     if not sets:
-        raise InputError("the file holds no gene sets", where=path, hint=hint)
+        raise InputError("the file holds no gene sets", where=path, hint=_GMT_HINT)
     return sets
 
 
@@ -242,8 +229,7 @@ def _lines(path: Path) -> Iterator[tuple[str, list[str]]]:
 
 def _columns(path: Path) -> Iterator[tuple[str, list[str]]]:
     """Yield place and fields of the columns of a GMX that are not empty from top to bottom."""
-    lines = read_whole(path).rstrip("\r\n").split("\n")
-    rows = [line.removesuffix("\r").split("\t") for line in lines]
+    rows = [line.split("\t") for line in read_whole(path).split("\n")]
     for number, column in enumerate(zip_longest(*rows, fillvalue=""), 1):
         fields = [field.strip(BLANKS) for field in column]
         if any(fields):
@@ -262,21 +248,14 @@ def choose_sets(sets: Mapping[str, list[str]], names: str, path: Path) -> dict[s
         escaped = pattern.replace("[", "[[]")  # a bracket of fnmatch, which names may hold
         found = [pattern] if pattern in sets else [n for n in sets if fnmatchcase(n, escaped)]
         if not found:
-            word = pattern.strip("*?").lower()
-            lower = {name.lower(): name for name in reversed(list(sets))}
-            close = [name for text, name in lower.items() if word and word in text][::-1]
-            close = close or [lower[text] for text in get_close_matches(word, lower, 3)]
-            hint = f"sets of the file are {listed(list(sets), 3)}"
-            if close:
-                hint = f"did you mean {listed(close, 3)}?"
-            if any(name.startswith(f"{pattern}@") for name in close):
-                hint += (
-                    " (what follows @ is taken as a weight: give the weight too, as in NAME@5@1)"
-                )
+            close = get_close_matches(pattern.upper().strip("*?"), sets, 3) or [
+                name for name in sets if pattern.strip("*?").lower() in name.lower()
+            ]
+            known = f"did you mean {listed(close, 3)}?"
             raise InputError(
                 f"there is no set {pattern!r} among {counted(len(sets), 'set')}",
                 where=path,
-                hint=hint,
+                hint=known if close else f"sets of the file are {listed(list(sets), 3)}",
             )
         chosen.update(found)
     return {name: genes for name, genes in sets.items() if name in chosen}
@@ -307,7 +286,7 @@ CODES = (
 """All evidence codes in use (Gene Ontology Consortium, Guide to GO evidence codes)."""
 
 _GAF_COLUMNS = {"id": 1, "symbol": 2}
-_WIDTHS = (15, 16, 17)
+_WIDTHS = frozenset((15, 16, 17))
 _QUALIFIER, _TERM, _EVIDENCE = 3, 4, 6
 NO_DATA = "ND"
 """Evidence of genes of which nothing is known, which all stand in the root of an ontology."""
@@ -354,35 +333,46 @@ class GeneAnnotations:
     """
 
     genes: dict[str, list[str]]
-    # of each term with a line of a GAF, the number of its annotations of each kind
-    counts: Mapping[str, Counter[str]] = field(default_factory=dict)
+    # of a GAF, how many annotations have a term, an evidence code and a fate
+    counts: Counter[tuple[str, str, str]] = field(default_factory=Counter)
 
     @property
     def facts(self) -> dict[str, int]:
         """What was kept and left out; empty for a GMT."""
-        if not self.counts:
-            return {}
-        total = sum(self.counts.values(), Counter())
-        return {kind: total[kind] for kind in ("annotations", *_LEFT_OUT)}
+        fates = _sums(self.counts, 2)
+        return {fate: fates[fate] for fate in ("annotations", *_LEFT_OUT)} if fates else {}
 
     def some(self, names: str, path: Path) -> GeneAnnotations:
         """Return the sets or terms of some names; see `choose_sets`.
 
         A term of the file whose annotations were all left out is an `InputError` that says why.
         """
-        for term in _split_names(names, self.counts):
-            if term in self.counts and term not in self.genes:
-                hint = f"choose other terms, or ask for other evidence (evidence={NO_DATA} too)"
-                raise _none_kept(f" of {term!r}", self.counts[term], path, hint)
+        for term in _split_names(names, _sums(self.counts, 0)):
+            of_term = Counter({key: n for key, n in self.counts.items() if key[0] == term})
+            if of_term and term not in self.genes:
+                _refuse_all_left_out(of_term, f" of {term!r}", path)
         genes = choose_sets(self.genes, names, path)
-        return GeneAnnotations(genes, {t: self.counts[t] for t in genes if t in self.counts})
+        return GeneAnnotations(
+            genes, Counter({key: n for key, n in self.counts.items() if key[0] in genes})
+        )
 
 
-def _none_kept(of: str, counts: Counter[str], path: Path, hint: str) -> InputError:
-    """Return what says why no annotation is kept, as the counts of each kind tell."""
-    found = [f"{counts[kind]:,} {why}" for kind, why in _LEFT_OUT.items() if counts[kind]]
-    return InputError(
-        f"all annotations{of} are left out: {', '.join(found)}", where=path, hint=hint
+def _sums(counts: Counter[tuple[str, str, str]], part: int) -> Counter[str]:
+    """Return the counts of one part of the keys."""
+    sums: Counter[str] = Counter()
+    for key, count in counts.items():
+        sums[key[part]] += count
+    return sums
+
+
+def _refuse_all_left_out(counts: Counter[tuple[str, str, str]], of: str, path: Path) -> NoReturn:
+    fates = _sums(counts, 2)
+    found = ", ".join(f"{fates[fate]:,} {why}" for fate, why in _LEFT_OUT.items() if fates[fate])
+    codes = ", ".join(f"{code} {count:,}" for code, count in _sums(counts, 1).most_common(10))
+    raise InputError(
+        f"all annotations{of} are left out: {found}",
+        where=path,
+        hint=f"choose other terms, or among the evidence of the file: {codes}",
     )
 
 
@@ -396,46 +386,30 @@ def read_gaf(
     """
     kept = kept_codes(evidence)
     refuse_other_than_text(path, "annotations (GAF)")
-    column = _GAF_COLUMNS[ids]
     terms: dict[str, dict[str, None]] = {}
-    codes: Counter[str] = Counter()
-    counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    counts: Counter[tuple[str, str, str]] = Counter()
     for line, text in text_lines(path):
-        where = f"{path}, line {line}"
-        if text[0] == "!":
-            key, _, version = (part.strip() for part in text[1:].partition(":"))
-            if key.lower() == "gaf-version" and version[:1] not in ("1", "2"):
-                what, hint = f"version {version} of GAF is not supported", "give GAF 2.1 or 2.2"
-                raise InputError(what, where=where, hint=hint)
+        if text.startswith("!"):
             continue
-        width = text.count("\t") + 1
-        if width not in _WIDTHS:
-            what = f"the line has {counted(width, 'column')}, not 15 to 17"
-            raise InputError(what, where=where, hint=_GAF_HINT)
         fields = [field.strip(BLANKS) for field in text.split("\t", _EVIDENCE + 1)]
-        gene, term, code = fields[column], fields[_TERM], fields[_EVIDENCE]
-        if not gene or not term:
-            missing, at = ("term", _TERM) if gene else (ids, column)
-            what = f"the annotation has no {missing} (column {at + 1})"
-            hint = "remove the line, or download the file again"
-            raise InputError(what, where=where, hint=hint)
+        width = text.count("\t") + 1
+        if width not in _WIDTHS or not fields[_GAF_COLUMNS[ids]] or not fields[_TERM]:
+            what = f"the line of {counted(width, 'column')} has no term or no {ids} of a gene"
+            raise InputError(what, where=f"{path}, line {line}", hint=_GAF_HINT)
+        gene, term, code = fields[_GAF_COLUMNS[ids]], fields[_TERM], fields[_EVIDENCE]
         if "NOT" in fields[_QUALIFIER].upper().split("|"):
-            kind = "negated_annotations"
+            fate = "negated_annotations"
         elif code != NO_DATA if kept is None else code in kept:
-            kind = "annotations"
-            if gene not in (genes := terms.setdefault(term, {})):
-                check_names((term, gene), "a term, or of a gene of it,", where)
-                genes[gene] = None
+            fate = "annotations"
+            terms.setdefault(term, {})[gene] = None
         else:
-            kind = "without_data" if code == NO_DATA else "other_evidence"
-        counts[term][kind] += 1
-        codes[code] += kind != "negated_annotations"
+            fate = "without_data" if code == NO_DATA else "other_evidence"
+        counts[term, code, fate] += 1
     if not counts:
         raise InputError("the file holds no annotations", where=path, hint=_GAF_HINT)
     if not terms:
-        found = ", ".join(f"{code} {count:,}" for code, count in codes.most_common(10))
-        hint = f"choose among the evidence of the file: {found or 'there is none'}"
-        raise _none_kept("", sum(counts.values(), Counter()), path, hint)
+        _refuse_all_left_out(counts, "", path)
+    check_names((name for term, of in terms.items() for name in (term, *of)), "a gene", path)
     return GeneAnnotations({term: list(genes) for term, genes in terms.items()}, counts)
 
 

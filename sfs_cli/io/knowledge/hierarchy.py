@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sfs_cli.errors import InputError
 from sfs_cli.io.files.names import BLANKS
 from sfs_cli.io.files.sniff import examine
-from sfs_cli.io.files.table import is_number
 from sfs_cli.io.files.text import first_lines, read_whole
 from sfs_cli.io.knowledge.sample_columns import Wanted, find_columns, read_column
 
@@ -85,114 +83,71 @@ def _components(text: str) -> tuple[str, ...]:
     return components
 
 
-# Newick: a tree in parentheses, read token by token.
-
 _FORM = (
     "a tree is written as ((a,b),(c,d)); with the samples as leaves; names that hold blanks or any "
     "of ()[]:;, stand in single quotes"
 )
-_AFTER_NODE = "a comma or a parenthesis should"
-_AFTER = {
-    "start": ("(", "the tree should begin with a parenthesis"),
-    "(": ("( label", "the name of a leaf should"),
-    ",": ("( label", "the name of a leaf should"),
-    "name": (": , ) ;", _AFTER_NODE),
-    ")": ("label : , ) ;", _AFTER_NODE),
-    ":": ("label", "the length of a branch should"),
-    "length": (", ) ;", _AFTER_NODE),
-    "end": ("", "nothing should: give one tree"),
-}
-"""What may follow what came last, as kinds of tokens and in words."""
 _TOKEN = re.compile(
-    r"""(?P<blank>[ \t\r\n\f\v]+) | (?P<mark>[(),:;]) | (?P<comment>\[)
-    | (?P<quoted>'(?:[^']|'')*' | "(?:[^"]|"")*") | (?P<word>[^ \t\r\n\f\v()\[\]'",:;]+)""",
+    r"""(?P<comment>\[(?:[^][]|\[[^][]*\])*\])
+    | (?P<label>'(?:[^']|'')*' | "(?:[^"]|"")*" | [^][ \t\r\n\f\v()'",:;]+)
+    | (?P<mark>[^ \t\r\n\f\v])""",
     re.VERBOSE,
 )
-_BRACKET = re.compile(r"[\[\]]")
+"""A comment may hold another one; what is neither it nor a label is a mark, if a wrong one."""
+_AFTER = {"": "(", "(": "(label", ",": "(label", "label": ":,);", ")": "label:,);", ":": "label"}
+"""What may follow the last token."""
 
 
 def read_newick(text: str, where: str) -> dict[str, tuple[str, ...]]:
     """Return the path from the root to each leaf of a tree.
 
     The text is one tree, ended by a semicolon. Labels may stand in quotes (a doubled quote stands
-    for one); underscores are kept. Comments in square brackets and the lengths of branches are
-    left out, so depth counts edges, whatever their lengths. Inner nodes need no name.
+    for one); underscores are kept. Comments in square brackets, the names of inner nodes and the
+    lengths of branches are left out, so depth counts edges, whatever their lengths.
 
     A path has a key for each node from below the root to the leaf itself: as many as there are
     edges. Two leaves have as many leading keys in common as their lowest common ancestor is edges
     away from the root. An `InputError` names the character of `where` (the file), from 1.
     """
     leaves: dict[str, tuple[str, ...]] = {}
-    n_kept = 0  # nodes of all paths: those of a chain of leaves are as long as it
-    opened: list[int] = []  # the character where each open parenthesis stands
-    path: list[str] = []
-    n_nodes = 0
-    last = "start"
-    fault, at = "there is no tree", 0
+    opened: list[str] = []  # the nodes on the way from the root
+    n_kept = n_nodes = 0  # nodes of all paths: those of a chain of leaves are as long as it
+    last = fault = ""
     # a loop, not a recursion: trees may be deeper than Python's stack
-    for kind, token, at in _tokens(text, where):
-        shown = repr(token if len(token) <= 30 else token[:27] + "...")
-        kinds, expected = _AFTER[last]
-        is_leaf = kind == "label" and last in ("(", ",")
-        fault = ""
-        if kind not in kinds.split():
-            fault = f"{shown} stands where {expected}"
-        elif last == ":" and not is_number(token):
-            fault = f"the length of a branch is {shown}, not a number"
-        elif kind in (",", ")") and not opened:
-            fault = f"{shown} stands outside the parentheses"
-        elif kind == ";" and opened:
-            fault = "the tree ends before its parentheses are closed"
-        elif is_leaf and (not token or token in leaves):
-            fault = f"the leaf {token!r} occurs twice" if token else "a leaf has an empty name"
-        elif is_leaf and n_kept + len(path) >= MOST_NODES:
-            fault = f"the paths of all leaves have more than {MOST_NODES:,} nodes"
-        if fault:
-            break
-        if is_leaf or kind == "(":
-            n_nodes += 1
-        if is_leaf:
-            leaves[token] = (*path, str(n_nodes))
-            n_kept += len(leaves[token])
-        elif kind == "(":
-            if opened:  # paths begin below the root
-                path.append(str(n_nodes))
-            opened.append(at)
+    for found in _TOKEN.finditer(text):
+        if found.lastgroup == "comment":
+            continue
+        token = found.group()
+        kind = "label" if found.lastgroup == "label" else token
+        # a semicolon stands outside of the parentheses, commas and closing ones within
+        misplaced = kind in (",", ")", ";") and bool(opened) == (kind == ";")
+        if misplaced or kind not in _AFTER.get(last, ""):
+            fault = f"{token!r} does not go with the parentheses and commas before it"
         elif kind == ")":
             opened.pop()
-            path[-1:] = []
-        last = {"label": "length" if last == ":" else "name", ";": "end"}.get(kind, kind)
-    else:
-        if opened:
-            fault, at = "a parenthesis is not closed", opened[-1]
-        elif last not in ("start", "end"):
-            fault, at = "the tree has no semicolon at its end", len(text)
-    if fault:
-        raise InputError(fault, where=f"{where}, character {at + 1}", hint=_FORM)
+        elif kind == "(":
+            n_nodes += 1
+            opened.append(str(n_nodes))
+        elif kind == "label" and last in ("(", ","):
+            name = _unquoted(token)
+            n_nodes += 1
+            n_kept += len(opened)
+            if not name or name in leaves:
+                fault = f"the leaf {name!r} occurs twice" if name else "a leaf has an empty name"
+            elif n_kept > MOST_NODES:
+                fault = f"the paths of all leaves have more than {MOST_NODES:,} nodes"
+            leaves[name] = (*opened[1:], str(n_nodes))  # paths begin below the root
+        if fault:
+            raise InputError(fault, where=f"{where}, character {found.start() + 1}", hint=_FORM)
+        last = kind
+    if last != ";":
+        what = "the tree has no semicolon at its end, or its parentheses are not closed"
+        raise InputError(what, where=where, hint=_FORM)
     return leaves
 
 
-def _tokens(text: str, where: str) -> Iterator[tuple[str, str, int]]:
-    """Yield the kind of each token (a mark or "label"), its text, and where it begins, from 0."""
-    at = 0
-    while at < len(text):
-        found = _TOKEN.match(text, at)
-        if found is None:
-            what = "a quote is not closed" if text[at] in "'\"" else "a bracket closes no comment"
-            raise InputError(what, where=f"{where}, character {at + 1}", hint=_FORM)
-        start, at = at, found.end()
-        if found.lastgroup == "comment":
-            depth = 0  # comments may hold others
-            for bracket in _BRACKET.finditer(text, start):
-                depth += 1 if bracket.group() == "[" else -1
-                if not depth:
-                    at = bracket.end()
-                    break
-            else:
-                where = f"{where}, character {start + 1}"
-                raise InputError("a comment is not closed", where=where, hint="close it with ]")
-        elif found.lastgroup == "quoted":
-            quote = text[start]
-            yield "label", text[start + 1 : at - 1].replace(quote * 2, quote).strip(BLANKS), start
-        elif found.lastgroup != "blank":
-            yield "label" if found.lastgroup == "word" else found.group(), found.group(), start
+def _unquoted(label: str) -> str:
+    quote = label[0]
+    if quote not in ("'", '"'):
+        return label
+    return label[1:-1].replace(2 * quote, quote).strip(BLANKS)

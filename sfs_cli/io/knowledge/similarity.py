@@ -5,7 +5,6 @@ Those between samples can also be written, so that reading them gives the same b
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -113,13 +112,10 @@ def _from_matrix(
         lambda value: f"the similarity {value:g} is {score_fault(value)}",
         "similarities are numbers, zero or more",
     )
-    alone = []
-    for what, these, others in (("row", rows, columns), ("column", columns, rows)):
-        if only := sorted(set(these).difference(others)):
-            alone.append(f"{counted(len(only), what)} alone ({listed(only, 3)})")
-    if alone:
+    if alone := sorted(set(rows).symmetric_difference(columns)):
         raise InputError(
-            f"rows and columns have other ids: {' and '.join(alone)}",
+            f"rows and columns have other ids: {counted(len(alone), 'id')} in one of them alone "
+            f"({listed(alone, 3)})",
             where=path,
             hint="give a square matrix with one row and one column for each feature",
         )
@@ -312,20 +308,16 @@ def write_similarity(path: Path, similarity: Similarity, samples: Sequence[str])
             f"a sparse similarity of {len(names):,} samples cannot be written as a table",
             hint="give the output the suffix .npz",
         )
+    import pandas as pd
+
     of_ids = "sample"
     while of_ids in names:  # a name for the column of ids that no sample has
         of_ids += "_id"
+    frame = pd.DataFrame(similarity, columns=names)
+    frame.insert(0, of_ids, names)
     if path.suffix == ".parquet":
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        columns = [pa.array(names), *(pa.array(column) for column in similarity.T)]
         with arrow_file(path, "wb") as out:
-            pq.write_table(pa.Table.from_arrays(columns, names=[of_ids, *names]), out)
-        return
-    with path.open("w", encoding="utf-8", newline="") as file:
+            frame.to_parquet(out, index=False)
+    else:  # numbers as the shortest text that reads back as the same
         delimiter = "," if path.suffix == ".csv" else "\t"
-        writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
-        writer.writerow([of_ids, *names])
-        for sample, row in zip(names, similarity.tolist()):
-            writer.writerow([sample, *row])  # as the shortest text that reads back as the number
+        frame.to_csv(path, sep=delimiter, index=False, lineterminator="\n")

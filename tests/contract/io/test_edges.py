@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sfs_cli.io.knowledge import edges
 from sfs_cli.io.knowledge.edges import read_edges
 
 SCORED = {("A", "B"): 0.5, ("B", "C"): 0.25, ("C", "D"): 1.0}
@@ -174,13 +175,14 @@ def test_biogrid(write_text):
     assert scored(read_edges(path, 0.5)) == {("ACTN2", "MYPN"): None}
 
 
-def test_chunks_do_not_matter(write_text):
+def test_chunks_do_not_matter(write_text, monkeypatch):
     rng = np.random.default_rng(3)
     a, b = rng.integers(0, 40, (2, 400))
     text = "".join(f"g{i}\tg{j}\t{s:.3f}\n" for i, j, s in zip(a, b, rng.random(400)))
     path = write_text("# note\n\ngene1\tgene2\tscore\n" + text, "e.tsv")
     whole = read_edges(path)
-    parts = read_edges(path, chunk_bytes=64)
+    monkeypatch.setattr(edges, "CHUNK_BYTES", 64)
+    parts = read_edges(path)
     assert (parts.ids, parts.facts) == (whole.ids, whole.facts)
     for name in ("a", "b", "score"):
         np.testing.assert_array_equal(getattr(parts, name), getattr(whole, name))
@@ -216,16 +218,16 @@ GOOD = "gene_a\tgene_b\tscore\nA\tB\t0.5\n"
 @pytest.mark.parametrize(
     ("text", "what", "where"),
     [
-        (GOOD + "\nC\tD\t1\t2\n", "4 fields", "e.tsv, line 4"),
-        (GOOD + "C\t\t1\n", "an id is missing in column 2", "e.tsv, line 3"),
-        (GOOD + "C\tD\t-1\n", "the score -1 is negative", "e.tsv, line 3, column 3"),
-        (GOOD + "C\tD\tNaN\n", "no score ('NaN')", "e.tsv, line 3, column 3"),
-        (GOOD + "C\tD\t1e999\n", "1e999 is not a finite number", "e.tsv, line 3, column 3"),
-        (GOOD + "C\tD\t0,5\n", "'0,5' is not a number", "e.tsv, line 3, column 3"),
-        ("A x B\nC x D\n", "'B' in the third column is not a number", "e.tsv, line 1"),
+        (GOOD + "\nC\tD\t1\t2\n", "Expected 3 columns, got 4: C\tD", "e.tsv, lines 1 to 4"),
+        (GOOD + "C\t\t1\n", "no id beside 'C'", "e.tsv"),
+        (GOOD + "C\tD\t-1\n", "the score of C and D is negative", "e.tsv"),
+        (GOOD + "C\tD\tNaN\n", "the score of C and D is missing", "e.tsv"),
+        (GOOD + "C\tD\t1e999\n", "C and D is not a finite number", "e.tsv"),
+        (GOOD + "C\tD\t0,5\n", "invalid value '0,5'", "e.tsv, lines 1 to 3"),
+        ("A x B\nC x D\n", "A, x, B", "e.tsv, line 1"),
         ("x\ty\tz\tw\nA\tB\t1\tD\n", "which of the columns x, y, z, w", "e.tsv, line 1"),
-        ("#ID(s) interactor A\n" + "db:A\tdb:B" + "\t-" * 13 + "\n", "MITAB", "e.tsv, line 2"),
-        ("A\tB\t1\t2\nC\tD\t1\t2\n", "4 fields, and no line before it", "e.tsv, line 1"),
+        ("#ID(s) interactor A\n" + "db:A\tdb:B" + "\t-" * 13 + "\n", "db:A", "e.tsv, line 2"),
+        ("A\tB\t1\t2\nC\tD\t1\t2\n", "A, B, 1, 2", "e.tsv, line 1"),
         ("A\tA\nB\tB\n", "no edge joins two different ids", "e.tsv"),
         (b"\x89HDF\r\n\x1a\n", "an HDF5 file, not a list of edges", "e.tsv"),
     ],

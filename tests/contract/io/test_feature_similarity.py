@@ -99,12 +99,12 @@ def spoilt(row, column, value):
         (spoilt("B", "C", ""), "is missing", "s.csv, row 'B', column 'C'"),
         (
             FRAME.rename(index={"B": "E"}).to_csv(),
-            "other ids: 1 row alone (E) and 1 column alone (B)",
+            "other ids: 2 ids in one of them alone (B, E)",
             "s.csv",
         ),
         (pd.concat([FRAME, FRAME[:1]]).to_csv(), "rows have the same id: A", "s.csv"),
         ((FRAME * np.eye(4)).to_csv(), "no two features", "s.csv"),
-        ("gene_a,gene_b,score\nA,B,-2\n", "the score -2 is negative", "s.csv, line 2"),
+        ("gene_a,gene_b,score\nA,B,-2\n", "the score of A and B is negative", "s.csv"),
     ],
 )
 def test_what_is_wrong_is_named(write_text, check_refused, text, what, where):

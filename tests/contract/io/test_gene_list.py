@@ -21,6 +21,7 @@ def test_every_dialect(write_dialect):
         '"gene_id","x"\n"TP53",1\n"BRCA1",2\n"ID1",3\n',
         "gene\tname\tplace\nTP53\t\t17\nBRCA1\tx\t17\nID1\ty\tX\n",
         "TP53,1\nBRCA1,2\n# aside\nID1,3\n",
+        "".join(f"{gene}\tx" + "\ty" * 14 + "\n" for gene in GENES),  # as wide as a GAF
         "rank\tfeature\tscore\n1\tTP53\t3\n2\tBRCA1\t2\n3\tID1\t1\n",  # selected.tsv
         "rank,feature,score\n1,TP53,3\n2,BRCA1,2\n3,ID1,1\n",
     ],

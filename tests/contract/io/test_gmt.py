@@ -61,8 +61,8 @@ def test_files_and_sets_are_told_apart(spec, expected):
 @pytest.mark.parametrize(
     ("text", "what", "where"),
     [
-        ("S1\td\tA\nS2\td\n", "2 fields, fewer than 3", "s.gmt, line 2"),
-        ("S1 d A B\n", "1 field, fewer than 3", "s.gmt, line 1"),
+        ("S1\td\tA\nS2\td\n", "'S2' has no genes", "s.gmt, line 2"),
+        ("S1 d A B\n", "has no genes", "s.gmt, line 1"),
         ("S1\td\tA\nS2\td\t\t \n", "'S2' has no genes", "s.gmt, line 2"),
         ("S1\td\tA\n\nS1\td\tB\n", "'S1'", "s.gmt, line 3"),
         ("\td\tA\n", "no name", "s.gmt, line 1"),

@@ -65,22 +65,23 @@ def test_deep_trees_need_no_recursion():
 @pytest.mark.parametrize(
     ("text", "what", "at"),
     [
-        ("((a,b),(c,d)", "a parenthesis is not closed", 1),
-        ("((a,b)),c);", "',' stands outside", 8),
-        ("(a,b)", "no semicolon", 6),
-        ("(a,,b);", "where the name of a leaf", 4),
-        ("(a,'');", "an empty name", 4),
-        ("(a,(b,a));", "'a'", 7),
-        ("(a:x,b);", "'x', not a number", 4),
-        ("a;", "'a' stands where the tree should begin", 1),
-        ("('a,b);", "a quote is not closed", 2),
-        ("(a,b[c);", "a comment is not closed", 5),
-        ("", "there is no tree", 1),
+        ("((a,b)),c);", "',' does not go", ", character 8"),
+        ("(a,,b);", "',' does not go", ", character 4"),
+        ("(a,'');", "an empty name", ", character 4"),
+        ("(a,(b,a));", "'a' occurs twice", ", character 7"),
+        ("(a:(b),c);", "'(' does not go", ", character 4"),
+        ("(a,b);(c,d);", "'(' does not go", ", character 7"),
+        ("a;", "'a' does not go", ", character 1"),
+        ("('a,b);", "does not go", ", character 2"),
+        ("(a,b[c);", "'[' does not go", ", character 5"),
+        ("((a,b);", "';' does not go", ", character 7"),
+        ("((a,b),(c,d)", "parentheses are not closed", ""),
+        ("(a,b)", "no semicolon", ""),
     ],
 )
 def test_what_does_not_parse_is_named(text, what, at):
     with pytest.raises(InputError) as caught:
         read_newick(text, "t.nwk")
     assert what in caught.value.what
-    assert caught.value.where == f"t.nwk, character {at}"
+    assert caught.value.where == f"t.nwk{at}"
     assert caught.value.hint
