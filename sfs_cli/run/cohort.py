@@ -6,6 +6,7 @@ the effect of covariates out of the features (`Step.prepare`).
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -136,12 +137,12 @@ def columns_of(
     twice or too many.
     """
     found = SampleColumns()
-    told = {split_label_spec(config.labels or "")[0].resolve()}  # when the labels were read
+    told = {os.path.realpath(split_label_spec(config.labels or "")[0])}  # when the labels were read
     for (option, spec), of_file in zip(_named(config), files):
         columns = of_file or _read(option, spec, config.matrix, ids)
         for each in columns:
             each.values.settle(ids.samples)
-            if (path := each.values.path.resolve()) not in told:
+            if (path := os.path.realpath(each.values.path)) not in told:
                 tell_ids(each.values, log)
                 told.add(path)
         if option.groups and len(columns) > 1:

@@ -397,9 +397,9 @@ def make_result(
 
 def _refuse_own(others: Mapping[str, Path], out: Path, names: Iterable[str]) -> None:
     """Refuse outputs, by their flags, in the place of a file of the result itself."""
-    own = {(out / name).resolve() for name in (*names, provenance.NAME)}
+    own = {os.path.realpath(out / name) for name in (*names, provenance.NAME)}  # links may be loops
     for option, path in others.items():
-        if path.resolve() in own:
+        if os.path.realpath(path) in own:
             what = f"{option} {path} is the place of a file of the result"
             raise UsageError(what, hint="give another name", option=option)
 
