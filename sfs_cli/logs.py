@@ -52,6 +52,7 @@ class Messages:
         self._warned: Warnings = []
         self._held: Warnings | None = None  # those to show at the end
         self._shown = 0
+        self._noted: set[str] = set()
         self._about = ""
         self._title = ""
         self._step = ""
@@ -88,6 +89,12 @@ class Messages:
         """Show a decision or a result."""
         if self.verbosity >= NORMAL:
             self.console.print(clean(self._about + text), markup=False)
+
+    def note_once(self, text: str) -> None:
+        """Show a decision that several parts of a run make alike."""
+        if text not in self._noted:
+            self._noted.add(text)
+            self.note(text)
 
     def warn(self, text: str, weight: int = ORDINARY) -> None:
         """Give a warning of this weight, and keep it for the report."""

@@ -6,7 +6,6 @@ the effect of covariates out of the features (`Step.prepare`).
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -26,13 +25,11 @@ from sfs_cli.io.knowledge.sample_columns import (
     is_inside,
     read_column,
     read_covariates,
-    split_label_spec,
 )
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import Option, options_of, texts_of
 from sfs_cli.options.paths import is_column
-from sfs_cli.run.sample_ids import tell_ids
 from sfs_cli.run.sources import Coverage, coverage_of
 from sfs_cli.store.adjust import Adjustment, orthonormal
 
@@ -128,23 +125,17 @@ def known_samples(files: list[list[Covariate]]) -> list[str]:
     return list(dict.fromkeys(s for column in columns for s in column.possible_ids))
 
 
-def columns_of(
-    config: RankConfig, files: list[list[Covariate]], ids: Ids, log: Messages
-) -> SampleColumns:
+def columns_of(config: RankConfig, files: list[list[Covariate]], ids: Ids) -> SampleColumns:
     """Return the columns that a configuration names, those of the matrix included.
 
     Raises InputError for an annotation that is not there, UsageError for columns that are named
     twice or too many.
     """
     found = SampleColumns()
-    told = {os.path.realpath(split_label_spec(config.labels or "")[0])}  # when the labels were read
     for (option, spec), of_file in zip(_named(config), files):
         columns = of_file or _read(option, spec, config.matrix, ids)
         for each in columns:
             each.values.settle(ids.samples)
-            if (path := os.path.realpath(each.values.path)) not in told:
-                tell_ids(each.values, log)
-                told.add(path)
         if option.groups and len(columns) > 1:
             raise UsageError(
                 f"{option.flag} {spec} names {len(columns)} columns",

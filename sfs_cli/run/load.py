@@ -261,7 +261,7 @@ def loaded(
                 f"sources about genes find only the first feature of each id, not the {renamed:,} "
                 "that were given suffixes; --id-map can name those"
             )
-        columns = columns_of(config, of_files, opened.matrix.ids, log)
+        columns = columns_of(config, of_files, opened.matrix.ids)
         for each in columns.all:
             inputs.tell_column(each.values, flag(each.option), log)
         whole = sources_of.joined_with(config, opened.matrix, sources, log)

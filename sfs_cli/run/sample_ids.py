@@ -78,6 +78,8 @@ def _without_end(names: Sequence[str]) -> Change:
 
 
 def tell_ids(column: Column[Any], log: Messages) -> None:
-    """Say which column has the ids of the samples, where it is not the first."""
+    """Say which column has the ids of the samples, where it is not the first, and what is above."""
+    if column.table.titles:
+        log.note_once(f"{column.path}: {column.table.titles}")
     if column.ids_name != column.table.ids_name:
-        log.note(f"{column.path}: the ids of the samples are in column {column.ids_name!r}")
+        log.note_once(f"{column.path}: the ids of the samples are in column {column.ids_name!r}")

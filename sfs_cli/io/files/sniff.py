@@ -44,7 +44,7 @@ class Kind(Enum):
     WORKBOOK = "a workbook (Excel or OpenDocument)"
     ZIP = "a zip archive"
     R_DATA = "saved R objects"
-    JSON = "JSON"
+    JSON = "JSON, as BIOM 1 is"
     BZIP2 = "data compressed by bzip2"
     XZ = "data compressed by xz"
     BINARY = "binary data of an unknown kind"

@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import pairwise
 from pathlib import Path
@@ -192,6 +192,7 @@ def read_header(stream: LineStream, *, titles: bool = False, of_table: bool = Fa
     if comment is not None and is_header(comment, first, text_suffix(path), where):
         return _header(comment, first, path, line - 1, hint, skipped[:-1])
     for _ in range(_titles(stream) if of_table else 0):
+        skipped += [(stream.line, first)] if first.strip() else []
         stream.read_line()
         line, first = stream.line, _peek_text(stream) or ""
     found = None
@@ -264,9 +265,9 @@ def _peek_text(stream: LineStream) -> str | None:
 
 
 def _titles(stream: LineStream) -> int:
-    """Return how many of the next lines are titles: one field, above lines of three or more.
+    """Return how many of the next lines are titles: one field, above lines of several.
 
-    Above lines of two, one field is the name of the values, as R writes it.
+    Above lines of two, one field of one or two words is the name of the values, as R writes it.
     """
     lines = [line.decode("utf-8", "replace") for line in stream.peek_lines(ABOVE)]
     filled = [at for at, text in enumerate(lines) if text.strip()]
@@ -277,7 +278,8 @@ def _titles(stream: LineStream) -> int:
         return 0
     fields = (len([*filter(None, split_fields(text, delimiter, ""))]) for text in texts)
     at, width = next((each for each in zip(filled, fields) if each[1] > 1), (0, 0))
-    return at if width > 2 else 0
+    words = min((len(text.split()) for text in lines[:at] if text.strip()), default=0)
+    return at if width > 2 or words > 2 else 0
 
 
 def _is_name_line(comment: str, first: str, suffix: str, _where: str) -> bool:
@@ -356,6 +358,7 @@ class TextTable:
     rows: Sequence[int]  # the number of each row in the file, for messages
     unit: str  # what `rows` counts: line, row or record
     categories: frozenset[str] = frozenset()  # columns whose type says so, whatever their texts
+    titles: str = ""  # which lines above the names were skipped
 
     @property
     def ids_name(self) -> str:
@@ -428,7 +431,9 @@ def read_table(path: str | Path) -> TextTable:
     with LineStream(path) as stream:
         header = read_header(stream, of_table=True)
         _refuse_repeated(header.names, path)
-        return read_rows(stream, header.names, header.delimiter)
+        table = read_rows(stream, header.names, header.delimiter)
+        comments = all(text.startswith("#") for _, text in header.skipped)
+        return table if comments else replace(table, titles=str(header))
 
 
 def _table_of_series(path: Path) -> TextTable:

@@ -43,6 +43,7 @@ def write(tmp_path):
         "# made by hand\n#NAME\tlabel\ns1\ttumour\ns2\tnormal\n",
         "Table S1. Patients\n\nid\tlabel\tage\ns1\ttumour\t4\ns2\tnormal\t5\n",
         "Table S1. Patients,,\nid,label,age\ns1,tumour,4\ns2,normal,5\n",
+        "My clinical table 2024\nid\tlabel\ns1\ttumour\ns2\tnormal\n",
     ],
 )
 def test_labels_of_many_dialects(write, text):
