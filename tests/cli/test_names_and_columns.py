@@ -274,3 +274,14 @@ def test_missing_names_of_data_frames_are_refused(axis: str) -> None:
     frame = frame.set_axis(pd.Index(names, dtype=object), axis=axis)  # type: ignore[call-overload]
     with pytest.raises(sfs.SfsError, match="without a name"):
         sfs.rank(frame, method="variance", rows="samples")
+
+
+def test_the_column_of_the_ids_is_told_once(here: Here, tmp_path: Path) -> None:
+    path, table = matrix(tmp_path, GENES, SAMPLES), tmp_path / "clinical.csv"
+    rows = [f"P{i // 2},{name},{'ab'[i % 2]}" for i, name in enumerate(SAMPLES[2:])]
+    table.write_text("\n".join(["Patients", "patient,sample,group", *rows]) + "\n")
+    given = ("--labels", f"{table}:group", "--donors", f"{table}:patient", "--samples", "intersect")
+    done = here("rank", path, "--method", "f-test", *given)
+    assert done.code == 0, done.err
+    assert done.err.count("the ids of the samples are in column 'sample'") == 1
+    assert done.err.count("line 1 ('Patients')") == 1

@@ -35,7 +35,6 @@ NULL_TOKENS = (
     *("[Not Available]", "[Not Applicable]", "[Not Evaluated]", "[Unknown]", "[Discrepancy]"),
 )
 """Fields that stand for a missing value."""
-NULLS = frozenset(NULL_TOKENS)
 
 DELIMITERS = {"\t": "tab", ",": "comma", ";": "semicolon", " ": "space"}
 _CSV_ORDER, _TSV_ORDER = ",;\t ", "\t,; "
@@ -374,7 +373,7 @@ class TextTable:
         found = [
             (name, texts)
             for name, texts in others
-            if len(set(texts)) == len(texts) and NULLS.isdisjoint(texts)
+            if len(set(texts)) == len(texts) and "" not in texts
         ]
         return dict([first, *found])
 
