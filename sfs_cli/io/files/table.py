@@ -288,6 +288,7 @@ def _is_name_line(comment: str, first: str, suffix: str, _where: str) -> bool:
         delimiter is not None
         and delimiter != " "
         and comment[1:2].isalnum()
+        and names_samples(split_fields(comment, delimiter, "")[0])
         and count_fields(comment, delimiter) == count_fields(first, delimiter)
     )
 
@@ -367,21 +368,32 @@ class TextTable:
     def id_columns(self) -> dict[str, list[str]]:
         """Return the columns that may hold the ids of the rows.
 
-        These are the first, and others in which the texts of all rows differ.
+        These are the first, and others in which the texts of all rows differ. Of numbers, such as
+        ages, only a column with a usual name of ids may.
         """
         first, *others = self.columns.items()
         found = [
             (name, texts)
             for name, texts in others
-            if len(set(texts)) == len(texts) and "" not in texts
+            if len(set(texts)) == len(texts)
+            and "" not in texts
+            and (names_samples(name) or not all(map(is_number, texts)))
         ]
         return dict([first, *found])
 
     def ids_among(self, known: Iterable[str]) -> str:
-        """Return the column that has most of some ids; of equal ones the first."""
-        columns = self.id_columns()
-        among = frozenset(known) if len(columns) > 1 else frozenset()
-        return max(columns, key=lambda name: len(among.intersection(columns[name])))
+        """Return the column that holds the ids, some of which are known.
+
+        It is the first if that has one of them and does not count the rows; else the one that has
+        most, of equal ones the first.
+        """
+        first, *others = columns = self.id_columns()
+        if not others:
+            return first
+        among = frozenset(known)
+        found = {name: len(among.intersection(columns[name])) for name in columns}
+        counts_rows = is_index_name(first) and all(map(str.isdigit, columns[first]))
+        return max(found, key=found.__getitem__) if counts_rows or not found[first] else first
 
     def place(self, column: str) -> str:
         """Name the place of a column."""
@@ -598,6 +610,16 @@ _INDEX_NAME = re.compile(r"(|_*index(_level_\d+_*)?|unnamed: \d+)", re.I)
 def is_index_name(name: str) -> bool:
     """Say whether a column is named as pandas and R name one that numbers the rows."""
     return _INDEX_NAME.fullmatch(name.strip()) is not None
+
+
+_OF_SAMPLES = re.compile(
+    r"(?:^|[\W_])(?:sample\w*|ids?|names?|barcodes?|accessions?)(?:[\W_]|$)", re.I
+)
+
+
+def names_samples(name: str) -> bool:
+    """Say whether a column is named as those of sample ids are."""
+    return _OF_SAMPLES.search(name) is not None
 
 
 _THINGS = ("gene", "genes", "feature", "features", "protein", "proteins", "transcript", "mirna")

@@ -1,7 +1,7 @@
 """What is known of each sample: a column of a table, or an annotation that the matrix comes with.
 
 Labels, weights, covariates, batches, donors and hierarchies are read by `read_column`. A table has
-the sample ids in its first column, or in another one in which more ids of the matrix are found.
+the sample ids in its first column, or in another one if no id of the matrix is in the first.
 """
 
 from __future__ import annotations
@@ -450,7 +450,7 @@ def read_covariates(
     for asked, kind in asked_for:
         name = choose(table, asked, option, what)
         values: Column[Any] = _column(table, name, "value", str)
-        number = name not in table.categories and all(map(is_number, values.values()))
+        number = name not in table.categories and all(map(is_number, values.by_row.values()))
         taken = kind or ("numeric" if number else "categorical")
         if taken == "numeric":
             values = _column(table, name, "value", _finite)

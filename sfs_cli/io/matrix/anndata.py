@@ -100,7 +100,7 @@ def _open(path: Path, file: Any, release: Callable[[], None], options: ReadOptio
 def anndata_in(file: Any, path: Path) -> Any:
     """Return the AnnData in a file: of MuData the modality that the path names, or the only one."""
     where, name = split_member(path)
-    if "mod" not in file and where.suffix.lower() != H5MU:
+    if "mod" not in file and (where.suffix.lower() != H5MU or (name is None and "obs" in file)):
         return file
     names = list(file["mod"]) if "mod" in file and hasattr(file["mod"], "keys") else []
     if not names:

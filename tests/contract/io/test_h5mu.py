@@ -86,7 +86,7 @@ def test_missing_files_and_files_that_are_not_mudata_are_refused(tmp_path):
         open_matrix(tmp_path / "none.h5mu:rna", ReadOptions())
     PARTS["rna"].write_h5ad(tmp_path / "a.h5mu")
     with pytest.raises(InputError, match="not MuData"):
-        open_matrix(tmp_path / "a.h5mu", ReadOptions())
+        open_matrix(tmp_path / "a.h5mu:rna", ReadOptions())
 
 
 def test_graphs_of_the_whole_are_cut_to_the_samples_of_the_modality(path):

@@ -84,6 +84,43 @@ def test_the_ids_are_those_of_the_column_that_has_most_of_the_samples(write, tex
     assert (column, column.ids_name) == ({"s1": "tumour", "s2": "normal", "s3": "tumour"}, "sample")
 
 
+NUMBERED = [str(i) for i in range(1, 21)]
+TURNED = NUMBERED[::-1]
+
+
+@pytest.mark.parametrize(
+    ("first", "other", "name"),
+    [
+        ([str(i) for i in range(11, 31)], NUMBERED, "age"),  # half of the samples
+        ([*NUMBERED[:4], "05", *NUMBERED[5:]], TURNED, "order"),  # one is misspelled
+        (["NaN", *NUMBERED[1:]], TURNED, "sample"),
+        ([f"x{i}" for i in NUMBERED], TURNED, "order"),  # none: numbers are no ids
+    ],
+)
+def test_the_first_column_has_the_ids_if_it_has_some(write, first, other, name):
+    rows = [f"{a},{b},{a}" for a, b in zip(first, other)]
+    column = read_labels(str(write("\n".join([f"s,{name},label", *rows]) + "\n", "t.csv")))
+    column.settle(NUMBERED)
+    assert column == {a: a for a in first if a != "NaN"}
+
+
+@pytest.mark.parametrize("index", ["", "Unnamed: 0", "index"])
+def test_a_column_that_counts_the_rows_has_no_ids(write, index):
+    rows = [f"{i},{name},{name}" for i, name in enumerate(TURNED)]
+    text = "\n".join([f"{index},sample,label", *rows]) + "\n"
+    column = read_labels(str(write(text, "t.csv")))
+    column.settle(NUMBERED)
+    assert column == dict(zip(TURNED, TURNED))
+
+
+def test_a_comment_is_no_header(write):
+    column = read_labels(f"{write('#exported by me, 2024' + chr(10) + CSV, 't.csv')}:label")
+    assert column == EXPECTED
+
+
+CSV = "sample,label\ns1,tumour\ns2,normal\n"
+
+
 def test_the_first_column_may_be_asked_for_beside_the_ids(write):
     column = read_labels(f"{write(BESIDE, 't.csv')}:patient")
     column.settle(["s1", "s2", "s3"])
