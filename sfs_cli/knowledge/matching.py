@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
@@ -167,10 +167,19 @@ def tell_unknown(
         log.note(text)
 
 
-def likely_change(ids: Sequence[str], known: Sequence[str], least: int) -> str | None:
-    """Tell how many ids would be found, at least so many, if both were changed in a simple way."""
+Change = tuple[Callable[[str], str], str]
+"""A simple change of ids, and the condition under which they would be so."""
+
+
+def likely_change(
+    ids: Sequence[str], known: Sequence[str], least: int, changes: Iterable[Change] | None = None
+) -> str | None:
+    """Tell how many ids would be found, at least so many, if both were changed in a simple way.
+
+    `changes` are those that are tried, by default those of the ids of genes.
+    """
     # each change is as long a search as that for the ids themselves
-    for change, condition in _CHANGES:
+    for change, condition in _CHANGES if changes is None else changes:
         changed = set(map(change, known))
         count = sum(change(name) in changed for name in ids)
         if count >= least:
@@ -179,7 +188,7 @@ def likely_change(ids: Sequence[str], known: Sequence[str], least: int) -> str |
 
 
 _VERSION = re.compile(r"\.\d+$")
-_CHANGES: tuple[tuple[Callable[[str], str], str], ...] = (
+_CHANGES: tuple[Change, ...] = (
     (str.casefold, "upper and lower case were the same"),
     (
         lambda name: _VERSION.sub("", name),

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from operator import itemgetter
 from os.path import commonprefix
 from typing import Any
 
 from sfs_cli.errors import InputError, Options, listed
 from sfs_cli.io.knowledge.sample_columns import Column
+from sfs_cli.knowledge.matching import Change, likely_change
 from sfs_cli.logs import Messages
 
-Change = Callable[[str], str]
 SHORTEST = 6
 """Characters that are enough to tell samples by the beginning of their ids."""
 
@@ -27,7 +28,8 @@ def without_common_ids(
 ) -> InputError:
     """Return the error for knowledge whose sample ids (`there`) are others than the matrix has."""
     hint = f"check that both use the same sample ids, and {more}"
-    if change := likely_change(there, samples):
+    half = max(1, -(-min(len(there), len(samples)) // 2))
+    if change := likely_change(samples, there, half, changes_of(there, samples)):
         hint = f"{change}: write both in the same way"
     return InputError(
         f"none of the {len(samples):,} samples has {what}",
@@ -38,28 +40,17 @@ def without_common_ids(
     )
 
 
-def likely_change(there: Sequence[str], samples: Sequence[str]) -> str | None:
-    """Tell how many samples would be found if ids were changed in a simple way, if most would."""
+def changes_of(there: Sequence[str], samples: Sequence[str]) -> Iterator[Change]:
+    """Yield simple changes of sample ids, one of which often is the reason why none is found."""
+    yield str.casefold, "upper and lower case were the same"
+    yield _without_signs, "signs were the same (R writes 1-T as X1.T)"
+    yield _without_zeros, "zeros before numbers were left out"
     length = min(map(len, (*there, *samples)), default=0)
-    # each change, of the ids there and of those of the matrix, and what it is
-    changes: list[tuple[Change, Change, str]] = [
-        (str.casefold, str.casefold, "upper and lower case were the same"),
-        (_without_signs, _without_signs, "signs were the same (R writes 1-T as X1.T)"),
-        (_without_zeros, _without_zeros, "zeros before numbers were left out"),
-        (_without_end(there), _without_end(samples), "what all ids end with were cut off"),
-    ]
-    if length >= SHORTEST:
-        cut = f"ids were cut to their first {length} characters"
-        changes.append((itemgetter(slice(length)), itemgetter(slice(length)), cut))
-    best, found = "", 0
-    for of_there, of_samples, condition in changes:
-        known = set(map(of_there, there))
-        count = sum(of_samples(name) in known for name in samples)
-        if count > found:
-            best, found = condition, count
-    if 2 * found < min(len(there), len(samples)) or not found:
-        return None
-    return f"{found:,} of {len(samples):,} samples would be found if {best}"
+    if length >= SHORTEST and 2 * len({name[:length] for name in there}) > len(there):
+        yield itemgetter(slice(length)), f"ids were cut to their first {length} characters"
+    ends = [end for end in map(_shared_end, (there, samples)) if end]
+    if ends:
+        yield partial(_without_ends, ends=ends), "what all ids end with were cut off"
 
 
 def _without_signs(name: str) -> str:
@@ -70,11 +61,17 @@ def _without_zeros(name: str) -> str:
     return re.sub(r"(?<!\d)0+(?=\d)", "", name)
 
 
-def _without_end(names: Sequence[str]) -> Change:
-    """Return what takes away the end that all ids share, from a sign on, such as .bam or -1."""
+def _shared_end(names: Sequence[str]) -> str:
+    """Return the end that all ids share, from a sign on, such as .bam or -1."""
     shared = commonprefix([name[::-1] for name in names])[::-1]  # noqa: RUF071 (no paths)
     sign = re.search(r"[\W_]", shared)
-    return lambda name: name.removesuffix(shared[sign.start() :]) if sign else name
+    return shared[sign.start() :] if sign else ""
+
+
+def _without_ends(name: str, ends: Sequence[str]) -> str:
+    for end in ends:
+        name = name.removesuffix(end)
+    return name
 
 
 def tell_ids(column: Column[Any], log: Messages) -> None:

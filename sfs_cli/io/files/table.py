@@ -187,8 +187,11 @@ def read_header(stream: LineStream, *, titles: bool = False, of_table: bool = Fa
             where=where,
             hint="download the series matrix in its place (*_series_matrix.txt.gz)",
         )
-    is_header = _is_name_line if of_table else _is_commented_header
-    if comment is not None and is_header(comment, first, text_suffix(path), where):
+    suffix = text_suffix(path)
+    if comment is not None and (
+        _is_commented_header(comment, first, suffix, where)
+        or (of_table and _is_name_line(comment, first, suffix))
+    ):
         return _header(comment, first, path, line - 1, hint, skipped[:-1])
     for _ in range(_titles(stream) if of_table else 0):
         skipped += [(stream.line, first)] if first.strip() else []
@@ -281,7 +284,7 @@ def _titles(stream: LineStream) -> int:
     return at if width > 2 or words > 2 else 0
 
 
-def _is_name_line(comment: str, first: str, suffix: str, _where: str) -> bool:
+def _is_name_line(comment: str, first: str, suffix: str) -> bool:
     """Tell whether a comment above a table is its names, as the ``#SampleID`` of QIIME."""
     delimiter = sniff_delimiter(comment, first, suffix)
     return (

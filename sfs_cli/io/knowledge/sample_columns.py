@@ -108,10 +108,12 @@ class Column(dict[str, T]):
         return [ids[row] for ids in columns for row in self.by_row]
 
     def settle(self, samples: Sequence[str]) -> None:
-        """Take the ids of the column that has most of the `samples` of a matrix.
+        """Take the ids of the column that holds the `samples` of a matrix (`TextTable.ids_among`).
 
         Raises InputError when a sample has two values.
         """
+        if len(self.table.id_columns()) == 1:
+            return  # they were taken when the column was read
         name = self.table.ids_among(samples)
         if name == self.name:
             raise InputError(

@@ -278,7 +278,7 @@ def _of_hdf5(path: Path, fitting: list[Format]) -> list[Format]:
             tenx = any(
                 isinstance(each, h5py.Group) and "barcodes" in each for each in file.values()
             )
-    except OSError:  # told by who reads the file
+    except (OSError, KeyError, RuntimeError):  # told by who reads the file
         return fitting
     for other, marks, reader in _OTHERS_IN_HDF5:
         if marks <= keys:

@@ -113,8 +113,16 @@ def test_a_column_that_counts_the_rows_has_no_ids(write, index):
     assert column == dict(zip(TURNED, TURNED))
 
 
+@pytest.mark.parametrize("names", ["# sample\tage", "#sample\tage", "# s\tage"])
+def test_a_comment_above_numbers_is_the_header(write, names):
+    table = write(f"{names}\ns1\t30\ns2\t41\n")
+    column = read_labels(f"{table}:age")
+    assert column == {"s1": "30", "s2": "41"}
+
+
 def test_a_comment_is_no_header(write):
-    column = read_labels(f"{write('#exported by me, 2024' + chr(10) + CSV, 't.csv')}:label")
+    table = write(f"#exported by me, 2024\n{CSV}", "t.csv")
+    column = read_labels(f"{table}:label")
     assert column == EXPECTED
 
 
