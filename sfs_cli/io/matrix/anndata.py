@@ -107,7 +107,7 @@ def anndata_in(file: Any, path: Path) -> Any:
         raise InputError(
             "this is not MuData: it has no modalities",
             where=where,
-            hint="MuData is written by MuData.write_h5mu; AnnData files end in .h5ad",
+            hint="give MuData, as MuData.write_h5mu writes it, or AnnData without :MODALITY",
         )
     if name is None and len(names) > 1:
         raise InputError(
@@ -128,7 +128,7 @@ def _check_anndata(group: Any, path: Path) -> None:
         raise InputError(
             f"this is not AnnData: it has no {' and no '.join(missing)}",
             where=f"{path}, which has {there}",
-            hint="10x matrices in HDF5 end in .h5; AnnData is written by AnnData.write_h5ad",
+            hint="give AnnData, as AnnData.write_h5ad writes it, or the .h5 file of Cell Ranger",
         )
 
 

@@ -139,13 +139,10 @@ def _matrix_group(file: Any, path: Path) -> Any:
             where=f"{path}: {names}",
             hint="give a file of one genome",
         )
-    is_anndata = "obs" in file and "var" in file
     raise InputError(
         "this is not a 10x matrix: no group has data, indices, indptr, shape and barcodes",
         where=f"{path}, which has {listed(list(file)) or 'nothing'}",
-        hint="it looks like AnnData: rename it to *.h5ad"
-        if is_anndata
-        else "give the .h5 file of counts that Cell Ranger writes, or a *.h5ad",
+        hint="give the .h5 file of counts that Cell Ranger writes, or AnnData",
     )
 
 
