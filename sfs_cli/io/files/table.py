@@ -388,15 +388,17 @@ class TextTable:
         """Return the column that holds the ids, some of which are known.
 
         It is the first if that has one of them and does not count the rows; else the one that has
-        most, of equal ones the first.
+        most, of equal ones the first, if that is half of them or half of the rows.
         """
         first, *others = columns = self.id_columns()
         if not others:
             return first
         among = frozenset(known)
         found = {name: len(among.intersection(columns[name])) for name in columns}
+        most = max(found, key=found.__getitem__)
         counts_rows = is_index_name(first) and all(map(str.isdigit, columns[first]))
-        return max(found, key=found.__getitem__) if counts_rows or not found[first] else first
+        enough = 2 * found[most] >= min(len(among), len(columns[first]))
+        return most if enough and (counts_rows or not found[first]) else first
 
     def place(self, column: str) -> str:
         """Name the place of a column."""

@@ -84,6 +84,13 @@ def test_the_ids_are_those_of_the_column_that_has_most_of_the_samples(write, tex
     assert (column, column.ids_name) == ({"s1": "tumour", "s2": "normal", "s3": "tumour"}, "sample")
 
 
+def test_a_column_with_few_of_the_ids_does_not_hold_them(write):
+    text = "s,mentioned,label\nA,s1,a\nB,x,b\nC,y,c\nD,z,d\n"
+    column = read_labels(str(write(text, "t.csv")))
+    column.settle(["s1", "s2", "s3", "s4"])
+    assert list(column) == ["A", "B", "C", "D"]
+
+
 NUMBERED = [str(i) for i in range(1, 21)]
 TURNED = NUMBERED[::-1]
 
