@@ -121,6 +121,7 @@ def test_sphinx_reads_the_version_of_the_package():
 
 
 def test_promises_name_tests_that_exist():
-    named = re.findall(r"`(\w[\w/]*/test_\w+\.py)`", text_of(DOCS / "promises.md"))
+    pages = text_of(DOCS / "promises.md") + text_of(DOCS / "reference" / "formats.md")
+    named = re.findall(r"`(\w[\w/]*/test_\w+\.py)`", pages)
     assert len(named) > 12
     assert [name for name in named if not (ROOT / "tests" / name).is_file()] == []
