@@ -19,7 +19,8 @@ _GUARDS = {
         "shallow": "counts, most of them zero, that --transform scales to far more than their "
         "totals before logarithms (cpm of single cells)",
         "columns": "columns that are no samples, by name and scale, such as lengths of genes and "
-        "results of tests (an error where hardly a sample is left); features that are no genes",
+        "results of tests (an error where hardly a sample is left); features that are no genes; "
+        "samples that lack most of their values, which are filled",
         "labels": "labels that look like ids of patients, pairs or batches, a class with two "
         "spellings, or labels of a source with a single class",
     },
@@ -34,8 +35,9 @@ _GUARDS = {
         "features",
         "class-tests": "p-values of tests of class means where the values are too skewed for the "
         "sizes of the classes, or the classes differ in size and variance",
-        "survival": "times that are taken as measured beside a column of events, and p-values of "
-        "cox whose values are too skewed for the events",
+        "survival": "times that are taken as measured beside a column of events, times of which "
+        "all that are censored were left out, and p-values of cox whose values are too skewed for "
+        "the events",
         "depth": "p-values of counts where library size (depth) is confounded with the sample "
         "graph or the labels",
         "slides": "coordinates of several slides that are taken for one",

@@ -38,9 +38,9 @@ from sfs_cli.run.raw_values import (
     swapped,
 )
 from sfs_cli.run.ties import ties
-from sfs_cli.run.top import TOP, TopFeatures
+from sfs_cli.run.top import TOP, TopFeatures, from_all_over, stored_of
 from sfs_cli.store.ids import FeatureIds
-from sfs_cli.store.matrix import look
+from sfs_cli.store.matrix import LOOK_VALUES, look
 from sfs_cli.store.transforms import parse, target_of
 
 UNIFORM_SPAN = 0.25
@@ -51,6 +51,8 @@ LOW_DEGREE = 0.15
 """A sample hardly belongs to a graph if its degree is below this part of the median degree."""
 PAIRS = 2_000_000
 """Pairs of samples that are compared."""
+FILLED = 0.5
+"""The share of missing values of a sample above which filling them triggers the warning."""
 SPIKE, SPIKES = 0.5, 0.1
 """The share of a feature's variation in one sample, and the share of such features at the top, that
 trigger the warning."""
@@ -105,6 +107,33 @@ def before_ranking(run: Run) -> None:
     guard_raw(run)
     guard_labels(run)
     guard_sources(run)
+
+
+def guard_filled(run: Run) -> None:
+    """Say how many values are filled, and warn of samples of which most are."""
+    missing = run.matrix.matrix.missing
+    if run.config.missing != "mean" or not missing.values:
+        return
+    run.log.note(
+        f"--missing mean: {counted(missing.values, 'value')} of "
+        f"{counted(missing.features, 'feature')} filled by the mean of the feature"
+    )
+    most = max(1, LOOK_VALUES // run.matrix.n_samples)
+    features = from_all_over(np.arange(run.matrix.n_features), most)
+    tell(run, "columns", filled(stored_of(run, features), run.matrix.ids.samples))
+
+
+def filled(values: np.ndarray, samples: Sequence[str]) -> str | None:
+    """Warn of samples, by their values with NaN where they are filled (m, n), that lack most."""
+    share = np.isnan(values).mean(axis=0)
+    lacking = [samples[i] for i in np.flatnonzero(share > FILLED).tolist()]
+    if not lacking:
+        return None
+    return (
+        f"fewer than half of the values are there in {counted(len(lacking), 'sample')} of "
+        f"{len(samples):,} ({listed(lacking, 5)}), and --missing mean fills the others: such a "
+        "sample is like the mean of all, whatever it is; remove it from the table"
+    )
 
 
 def guard_raw(run: Run, of: str = "the ranking") -> None:

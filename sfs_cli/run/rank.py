@@ -192,6 +192,7 @@ def rank(
     messages = messages or Messages(verbosity=-1)
     with loaded(config, messages, shared, client) as run:
         config = run.config  # with the method that suits the samples
+        guards.guard_filled(run)
         guards.before_ranking(run)
         steps = steps_of(config)
         for step in steps:

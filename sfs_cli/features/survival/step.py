@@ -92,6 +92,7 @@ class SurvivalStep(Step):
             else f"the outcome is the martingale residual of the times (1 for an event, less the "
             f"number of events that was expected until then): {of}"
         )
+        tell(run, "survival", _uncensored(run, labels))
         if tested and not run.cohort.parts:
             tell(run, "survival", _skewed(run, found))
 
@@ -105,6 +106,19 @@ class SurvivalStep(Step):
 
 
 STEP = SurvivalStep
+
+
+def _uncensored(run: Run, labels: Labels) -> str | None:
+    """Warn where all samples that are left have the event, and others had no value."""
+    assert labels.survival is not None
+    without = run.matrix.matrix.n_samples - len(labels.codes)
+    if not without or not labels.survival.event.all():
+        return None
+    return (
+        f"all samples that are used have the event, and {counted(without, 'sample')} without a "
+        "value are left out: if these had none until their last visit, they are censored, and "
+        "times without them are too short; give them the time of that visit, and the event 0"
+    )
 
 
 def _skewed(run: Run, found: RankResult) -> str | None:

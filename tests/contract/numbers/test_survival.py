@@ -237,6 +237,18 @@ def test_times_alone_are_warned_of(study: Path, capfd: pytest.CaptureFixture[str
     assert "[survival]" not in run_here(["rank", *words, "--event", "status"], capfd).err
 
 
+def test_censored_samples_that_are_all_left_out_are_warned_of(
+    study: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    table = pd.read_csv(study / "y.tsv", sep="\t", dtype=str)
+    table.loc[table["status"] == "0", "time"] = ""
+    table.to_csv(study / "y.tsv", sep="\t", index=False)
+    words = words_of(study, "--method", "cox", "--event", "status", "--samples", "intersect")
+    done = run_here(["rank", *words], capfd)
+    assert done.code == 0
+    assert "all samples that are used have the event" in done.err
+
+
 def test_null_features_have_uniform_p_values(tmp_path: Path) -> None:
     """Covariates and blocks that determine the time do not make features look as if they did."""
     rng = np.random.default_rng(5)

@@ -334,6 +334,23 @@ def test_classes_of_the_labels_that_are_spelled_in_two_ways() -> None:
     assert guards.spelled_twice(["LUAD", "LUSC", "LUAD 2"]) is None
 
 
+def test_samples_that_are_mostly_filled_are_told_of(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], rng: np.random.Generator
+) -> None:
+    values = rng.normal(size=(40, 12))
+    values[3, 5] = np.nan
+    write_table(tmp_path / "m.csv", values)
+    words = ["rank", str(tmp_path / "m.csv"), "--method", "variance", "--missing", "mean"]
+    done = run_here(words, capfd)
+    assert "1 value of 1 feature filled" in done.err
+    assert "[columns]" not in done.err
+    values[1:, 7] = np.nan
+    write_table(tmp_path / "m.csv", values)
+    done = run_here(words, capfd)
+    assert "40 values of 39 features filled" in done.err
+    assert "in 1 sample of 12 (s7)" in done.err
+
+
 def told_of(name: str, words: list[str], capfd: pytest.CaptureFixture[str]) -> str:
     """Return the warning of this name; empty where there is none."""
     done = run_here(words, capfd)
