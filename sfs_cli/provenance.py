@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -24,23 +25,18 @@ def record_beside(table: Path) -> Path:
 class InputFile(TypedDict):
     """A file that was read; `role` is the option that names it.
 
-    `source` is what a store was made of: its path and sha256.
+    `modified` is when it changed last, in nanoseconds; a copy of standard input or of a file at an
+    address has none. `source` is what a store was made of: its path and sha256.
     """
 
     role: str
     path: str
     bytes: int
+    modified: NotRequired[int]
     sha256: str
     source: NotRequired[dict[str, Any]]
     column: NotRequired[str | None]
     part: NotRequired[str]
-
-
-class OutputFile(TypedDict):
-    """A file that was written."""
-
-    bytes: int
-    sha256: str
 
 
 class RankingFacts(TypedDict):
@@ -73,8 +69,8 @@ class CommonRecord(TypedDict):
     finished: str
     seconds: float
     peak_memory_bytes: int
-    outputs: NotRequired[dict[str, OutputFile]]
-    beside: NotRequired[dict[str, OutputFile]]  # outputs in other places, by their flags
+    outputs: NotRequired[list[str]]
+    beside: NotRequired[dict[str, str]]  # outputs in other places, by their flags
 
 
 class Record(CommonRecord):
@@ -375,20 +371,32 @@ def describe_input(path: Path) -> dict[str, Any]:
     return found
 
 
-def fingerprint(options: dict[str, Any], inputs: Sequence[Mapping[str, Any]]) -> str:
-    """Return a digest of all that a result depends on: version, options, content of the inputs.
+def fingerprint(
+    options: dict[str, Any], inputs: Sequence[Mapping[str, Any]], folder: Path | None = None
+) -> str:
+    """Return a digest of what tells whether a result is there: options and states of the inputs.
 
     Parameters
     ----------
     options : dict
         Every option that changes the result.
     inputs : sequence of InputFile
-        ``role`` (the option that named it) and ``sha256`` of each input, and ``column`` or
-        ``part`` where not all of it is read.
+        ``role`` (the option that named it), and ``bytes`` and ``modified`` or ``sha256`` of each
+        input, and ``column`` or ``part`` where not all of it is read.
+    folder : Path, optional
+        That of the result. Files that have a time are told apart by their places from there, too:
+        those of an archive may have one time and one size.
     """
-    # where a file lies does not matter, what it holds and which part of it is read does
+    home = os.path.realpath(folder or ".")
+
+    def known(each: Mapping[str, Any]) -> dict[str, Any]:
+        state = {k: each[k] for k in kept if k in each}
+        if "modified" in each:
+            state["place"] = os.path.relpath(os.path.realpath(each["path"]), home)
+        return state
+
     paths = {i["role"] for i in inputs}
-    kept = ("role", "sha256", "column", "part")
+    kept = ("role", "bytes", "modified", "sha256", "column", "part")
     sources = [
         [name, {k: v for k, v in source.items() if f"source.{name}.{k}" not in paths}]
         for name, source in options.get("source", {}).items()
@@ -401,12 +409,8 @@ def fingerprint(options: dict[str, Any], inputs: Sequence[Mapping[str, Any]]) ->
         for k, v in options.items()
         if k.rstrip("_") not in paths
     }
-    known = {
-        "sfs": versions()["sfs"],
-        "options": others | {"source": sources},
-        "inputs": [{k: i[k] for k in kept if k in i} for i in inputs],
-    }
-    return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
+    found = {"options": others | {"source": sources}, "inputs": [known(each) for each in inputs]}
+    return hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()
 
 
 def read_run(folder: Path) -> dict[str, Any] | None:
@@ -423,38 +427,43 @@ def read_record(path: Path) -> dict[str, Any] | None:
     return content if isinstance(content, dict) else None
 
 
-def altered_outputs(folder: Path, wanted: str) -> list[str] | None:
-    """Return the files of a result that are gone or changed; None of that of another run."""
-    run = read_run(folder)
-    if run is None or run.get("fingerprint") != wanted or not (names := _outputs(run)):
-        return None
-    return sorted(set(names) - unchanged_outputs(folder))
+def outputs_of(record: Mapping[str, Any] | None) -> list[str]:
+    """Return the names of the files of a result; none of a record that is damaged, or not ours."""
+    found = record or {}
+    names = found.get("outputs")
+    if not isinstance(names, list) or not isinstance(found.get("fingerprint"), str):
+        return []
+    plain_names = all(isinstance(n, str) and n != ".." and Path(n).name == n for n in names)
+    return names if plain_names else []
 
 
-def unchanged_outputs(folder: Path) -> set[str]:
-    """Return the names of the files in a folder that are as the run there has written them."""
-    from sfs_cli.io.files.atomic import sha256_file
-
-    digests = _outputs(read_run(folder) or {})
-    there = ((folder / name, name, digest) for name, digest in digests.items())
-    return {n for path, n, digest in there if path.is_file() and sha256_file(path) == digest}
+def made_by(record: Mapping[str, Any] | None) -> str:
+    """Return the version of sfs that made a result; empty where its record does not say."""
+    found = (record or {}).get("versions")
+    return str(found.get("sfs", "")) if isinstance(found, dict) else ""
 
 
-def is_changed(table: Path) -> bool:
-    """Tell whether a table is not as it was written, by the record beside it, if there is one."""
-    from sfs_cli.io.files.atomic import sha256_file
-
-    digest = _outputs(read_record(record_beside(table)) or {}).get(table.name)
-    return digest is not None and digest != sha256_file(table)
-
-
-def _outputs(run: dict[str, Any]) -> dict[str, str]:
-    """Return the digests of the outputs of a run; none of a record that is damaged, or not ours."""
-    try:
-        found = {name: facts["sha256"] for name, facts in run["outputs"].items()}
-    except (KeyError, TypeError, AttributeError):
-        return {}
-    return found if all(Path(name).name == name for name in found) else {}
+def difference(
+    record: Mapping[str, Any], options: Mapping[str, Any], inputs: Sequence[Mapping[str, Any]]
+) -> str:
+    """Return the first option or input in which a run differs from a record; else nothing."""
+    config, before = record.get("config"), record.get("inputs")
+    if not isinstance(config, dict) or not isinstance(before, list):
+        return ""
+    asked = {name.rstrip("_").replace("_", "-"): v for name, v in plain(dict(options)).items()}
+    recorded = {name.rstrip("_").replace("_", "-"): value for name, value in config.items()}
+    # inputs are told of as such; what is not given may have been filled in by the run
+    told = {"source", *(each["role"].partition(".")[0].replace("_", "-") for each in inputs)}
+    for name, value in asked.items():
+        if name not in told and value not in (None, [], {}) and value != recorded.get(name):
+            return f"other --{name}"
+    known = {each.get("role"): each for each in before if isinstance(each, dict)}
+    for each in inputs:
+        was = known.get(each["role"], {})
+        for key, what in (("bytes", "size"), ("modified", "time"), ("sha256", "content")):
+            if key in each and key in was and each[key] != was[key]:
+                return f"{each['role']} {shown(str(each['path']))} has another {what}"
+    return ""
 
 
 def dumps(content: dict[str, Any]) -> str:

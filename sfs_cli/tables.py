@@ -152,7 +152,8 @@ FILES = {
         (*_RANKINGS, "report", "compare"),
     ),
     "run.json": File(
-        "options, inputs and outputs with sha256, versions, time and memory", _OF_MULTIQC
+        "options, inputs with size, time and sha256, names of outputs, versions, time and memory",
+        _OF_MULTIQC,
     ),
     "sfs_mqc.json": File("a row for MultiQC", _RANKINGS),
     "sfs_evaluation_mqc.json": File("a row of each list for MultiQC", _JUDGING),

@@ -22,7 +22,7 @@ from sfs_cli.run import inputs
 from sfs_cli.run.columns import warn_of_columns
 from sfs_cli.run.config import input_files
 from sfs_cli.run.memory import memory_budget
-from sfs_cli.run.outputs import describe_files, tell_up_to_date
+from sfs_cli.run.outputs import digests_of, tell_up_to_date
 from sfs_cli.store.disk import NAME as MANIFEST
 from sfs_cli.store.disk import is_store, read_manifest
 
@@ -68,7 +68,7 @@ def convert(
     if config.decimal != "auto":
         source["decimal"] = config.decimal
     if config.collapse is not None:
-        maps = describe_files(each for each in input_files(config) if each[0] == "id_map")
+        maps = digests_of(each for each in input_files(config) if each[0] == "id_map")
         known = [each[key] for each in maps for key in ("sha256", "part") if key in each]
         source["collapse"] = [config.collapse, *known]
     if config.pseudobulk is not None:

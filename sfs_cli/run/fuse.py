@@ -11,7 +11,7 @@ from sfs_cli.display import shown
 from sfs_cli.errors import InputError, OutputExistsError, UsageError, counted, located, nearest
 from sfs_cli.features import steps_of
 from sfs_cli.graph.similarity import SparseSimilarity
-from sfs_cli.io.files.atomic import OutputFolder, check_writable, refuse_folders, sha256_file
+from sfs_cli.io.files.atomic import OutputFolder, check_writable, refuse_folders
 from sfs_cli.io.knowledge.similarity import FORMATS, write_similarity
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
@@ -21,9 +21,9 @@ from sfs_cli.run.guards import guard_labels, guard_raw, guard_sources
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.outputs import (
     describe_inputs,
-    describe_output,
     json_bytes,
     tell_up_to_date,
+    with_digests,
 )
 
 
@@ -41,13 +41,14 @@ def run(
     check_writable(path, "--out")
     refuse_folders((path, record))
     described = describe_inputs(config)
-    wanted = provenance.fingerprint(config.result_options() | {"key": key}, described)
+    wanted = provenance.fingerprint(config.result_options() | {"key": key}, described, path.parent)
     known = _up_to_date(path, record, wanted)
     if known is not None and not config.force:
-        tell_up_to_date(path, messages, [record])
+        tell_up_to_date(path, messages, [record], provenance.made_by(known))
         return json_bytes(known, as_json)
     if path.exists() and not config.force:
         raise OutputExistsError(f"{path} exists", hint="give another name, or --force")
+    described = with_digests(described)
     with loaded(config, messages) as loaded_run:
         fused, S, samples = fuse_sources(loaded_run)
         in_file = loaded_run.matrix.matrix.n_samples
@@ -76,7 +77,8 @@ def run(
             else {"columns": design.columns, "rank": design.rank},
             "warnings": list(messages.warnings),
             "versions": provenance.versions(),
-            "outputs": {path.name: describe_output(staged)},
+            "outputs": [path.name],
+            "bytes": staged.stat().st_size,
             "fingerprint": wanted,
             "inputs": described,
         }
@@ -134,9 +136,8 @@ def _check_target(config: RankConfig, path: Path) -> None:
 
 
 def _up_to_date(path: Path, record: Path, wanted: str) -> dict[str, Any] | None:
-    """Return the record of the same output, if it is there, complete and unchanged."""
+    """Return the record of the same output, if it is there, and complete."""
     known = provenance.read_record(record)
     if known is None or known.get("fingerprint") != wanted or not path.is_file():
         return None
-    facts = known.get("outputs", {}).get(path.name, {})
-    return known if facts.get("sha256") == sha256_file(path) else None
+    return known if path.name in provenance.outputs_of(known) else None

@@ -27,7 +27,7 @@ def matrix_identity(matrix: str) -> Identity:
     """Return what is known of the matrix of a run; nothing of an object of Python."""
     if given(matrix) is not None:
         return Identity()
-    return identity_of(outputs.describe_files([("matrix", Path(matrix), {})]))
+    return identity_of(outputs.digests_of([("matrix", Path(matrix), {})]))
 
 
 def identity_of(inputs: Any, roles: Collection[str] = ("matrix",)) -> Identity:

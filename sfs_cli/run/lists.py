@@ -86,12 +86,6 @@ def read_lists(
 def list_of(table: TextTable, config: TableFields, messages: Messages, name: str) -> RankedList:
     """Return the list of a table, as `read_lists` does, which checks ``--order`` too."""
     path, order = table.path, ""
-    if provenance.is_changed(path):
-        messages.warn(
-            f"{path} was changed after sfs wrote it: its sha256 is not the one in "
-            f"{provenance.record_beside(path).name} beside it, whose options, warnings and "
-            "p-values may be of another list; rank again, or move the list to another folder"
-        )
     choice = choose_columns(table, config.feature_column, config.rank_column, config.score_column)
     features = feature_ids(table, choice.feature)
     values = np.array(parse_numbers(table, choice.value))
@@ -137,8 +131,7 @@ def matrix_of(path: Path) -> Identity:
 def record_of(path: Path) -> dict[str, Any]:
     """Return the record beside a table that is one of its outputs; empty where there is none."""
     record = provenance.read_record(provenance.record_beside(path)) or {}
-    written = record.get("outputs")
-    return record if isinstance(written, dict) and path.name in written else {}
+    return record if path.name in provenance.outputs_of(record) else {}
 
 
 def check_order(lists: Sequence[RankedList], config: TableFields) -> None:

@@ -7,13 +7,12 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -36,14 +35,15 @@ from sfs_cli.io.files.atomic import (
     refuse_dangling,
     refuse_folders,
     replacing,
-    sha256_file,
+    size_and_time,
 )
 from sfs_cli.io.files.sniff import Kind, recognize
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import flag
+from sfs_cli.options.paths import is_copied
 from sfs_cli.options.rank import OutputFields
-from sfs_cli.provenance import InputFile, OutputFile, RankingFacts
+from sfs_cli.provenance import InputFile, RankingFacts
 from sfs_cli.report.multiqc import (
     GENERAL,
     RANKING,
@@ -87,7 +87,7 @@ def json_bytes(record: Any, wanted: bool) -> bytes:
 
 
 def describe_inputs(config: RankConfig) -> list[InputFile]:
-    """Return role (the option), path, size and sha256 of every file that a run reads.
+    """Return role (the option), path, size and time of every file that a run reads.
 
     Where a run reads only a column or a part of a file, that is named too.
     """
@@ -95,15 +95,47 @@ def describe_inputs(config: RankConfig) -> list[InputFile]:
 
 
 def describe_files(files: Iterable[ReadFile]) -> list[InputFile]:
-    """Return role, path, size and sha256 of files, and the part of each that is read.
+    """Return role, path, size and time of files, and the part of each that is read.
 
     Raises InputError when one cannot be read.
     """
+    return _described(_state_of, files)
+
+
+def _state_of(path: Path) -> dict[str, Any]:
+    """Return path, size and time of an input, which tell whether it changed without reading it.
+
+    A copy of standard input or of an address is new each time: there its sha256 tells.
+    """
+    if is_copied(shown(str(path))):
+        return provenance.describe_input(path)
+    size, time = size_and_time(path)
+    return {"path": str(path), "bytes": size, "modified": time}
+
+
+def digests_of(files: Iterable[ReadFile]) -> list[InputFile]:
+    """Return role, path, size and sha256 of files, which are read for that."""
+    return _described(provenance.describe_input, files)
+
+
+def with_digests(inputs: Iterable[InputFile]) -> list[InputFile]:
+    """Return inputs with the sha256 of those that have none."""
+    found: list[InputFile] = []
+    for each in inputs:
+        if "sha256" in each:
+            found.append(each)
+            continue
+        known: Any = each  # what was seen before stays: a change since then must not be missed
+        found += digests_of([(each["role"], Path(each["path"]), known)])
+    return found
+
+
+def _described(
+    describe: Callable[[Path], dict[str, Any]], files: Iterable[ReadFile]
+) -> list[InputFile]:
     try:
-        found = [
-            {"role": role} | provenance.describe_input(path) | part for role, path, part in files
-        ]
-        return cast(list[InputFile], found)
+        found: Any = [{"role": role} | describe(path) | part for role, path, part in files]
+        return found
     except OSError as error:
         raise InputError(
             f"cannot read {error.filename}: {reason_of(error)}",
@@ -111,20 +143,25 @@ def describe_files(files: Iterable[ReadFile]) -> list[InputFile]:
         ) from None
 
 
-def tell_up_to_date(output: Path, messages: Messages, files: Iterable[Path] = ()) -> None:
+def tell_up_to_date(
+    output: Path, messages: Messages, files: Iterable[Path] = (), version: str = ""
+) -> None:
     """Say that an output is there already, and give it and its files the time of now.
 
-    To `make` and its like they would else be older than inputs that were only touched.
+    To `make` and its like they would else be older than inputs that were only touched. `version` is
+    that of the program which has made it.
     """
     for path in (*files, output):
         with suppress(OSError):  # a place that may only be read
             os.utime(path)
-    messages.note(f"{output}: up to date")
+    other = version not in ("", provenance.versions()["sfs"])
+    by = f" (made by sfs {version}; --force makes it again)" if other else ""
+    messages.note(f"{output}: up to date{by}")
 
 
 def result_files(folder: Path, record: Mapping[str, Any] | None) -> list[Path]:
     """Return the files of a result in a folder, the record last."""
-    names = [*(record or {}).get("outputs", ()), provenance.NAME]
+    names = [*provenance.outputs_of(record), provenance.NAME]
     return [folder / name for name in names]
 
 
@@ -133,10 +170,12 @@ def is_done(
     config: OutputFields,
     fingerprint: str,
     files: Sequence[str],
+    difference: Callable[[Mapping[str, Any]], str],
 ) -> bool:
-    """Tell whether a folder already holds exactly this result.
+    """Tell whether a folder already holds this result.
 
-    `files` are those of the result besides its record.
+    `files` are those of the result besides its record, and `difference` says in what a run differs
+    from that of a record.
     Raises OutputExistsError when it holds another one, and ``--force`` is not given.
     """
     refuse_dangling(folder, "--out")
@@ -146,15 +185,18 @@ def is_done(
     refuse_folders(folder / name for name in names)
     if config.force:
         return False
-    altered = provenance.altered_outputs(folder, fingerprint)
-    if altered == []:
+    record = provenance.read_run(folder) or {}
+    same = record.get("fingerprint") == fingerprint
+    gone = [n for n in provenance.outputs_of(record) if not (folder / n).is_file()]
+    if same and provenance.outputs_of(record) and not gone:
         return True
     if there := [name for name in names if (folder / name).exists()]:
+        what = difference(record)
         raise OutputExistsError(
-            f"{folder} holds the result of another run"
-            if altered is None
-            else f"{folder} holds this result, but files of it are gone or changed",
-            where=", ".join(altered or there),
+            f"{folder} holds this result, but files of it are gone"
+            if same
+            else f"{folder} holds the result of another run" + (f": {what}" if what else ""),
+            where=", ".join(gone if same and gone else there),
             hint="give another --out, or replace it with --force",
         )
     return False
@@ -226,23 +268,22 @@ def write_result(
 ) -> dict[str, Any]:
     """Write the files of a result, by their names, and its record; all of them, or none.
 
-    The record, the content of ``run.json``, is returned with the digests of the files. Files of the
+    The record, the content of ``run.json``, is returned with the names of the files. Files of the
     result that is replaced, which the new one does not have, are removed.
     """
-    before = provenance.unchanged_outputs(folder)
-    with OutputFolder(folder) as out, ThreadPoolExecutor(1) as beside:
-        digests = {}
+    before = provenance.outputs_of(provenance.read_run(folder))
+    with OutputFolder(folder) as out:
+        outputs = []
         for name, write in files.items():
             path = out.file(name)
             write(path)
-            # a digest leaves the interpreter free, and tables are large: the next file meanwhile
-            digests[path.name] = beside.submit(describe_output, path)
-        outputs = {name: digest.result() for name, digest in digests.items()}
+            outputs.append(path.name)
         run = record | {"outputs": outputs}
         out.file(provenance.NAME).write_text(provenance.dumps(run), encoding="utf-8")
         out.commit(last=provenance.NAME)
-    for name in before - set(outputs):
-        (folder / name).unlink(missing_ok=True)
+    for name in {*before} - {*outputs, provenance.NAME}:
+        if not (folder / name).is_dir():
+            (folder / name).unlink(missing_ok=True)
     return run
 
 
@@ -274,11 +315,10 @@ class Beside:
     partial: Path | None = None  # where to write it, while it is being made
 
     @contextmanager
-    def written(self, force: bool, record: Mapping[str, Any] | None = None) -> Iterator[None]:
+    def written(self, force: bool) -> Iterator[None]:
         """Let the file be written to `partial`; it takes its name when the block is done.
 
-        One that would replace other things is refused. What the record of the result tells of is
-        replaced without `force`: it is of a run that was killed.
+        One that would replace other things is refused.
         """
         option, path = flag(self.option), self.path
         check_writable(path, option)
@@ -290,7 +330,7 @@ class Beside:
             raise OutputExistsError(
                 f"{option} {path} exists, and is {what}", hint=hint, option=option
             )
-        if path.exists() and not force and not are_as_written({option: path}, record):
+        if path.exists() and not force:
             hint = "give another name, or --force"
             raise OutputExistsError(f"{option} {path} exists", hint=hint, option=option)
         with replacing(path) as self.partial:
@@ -353,17 +393,20 @@ def make_result(
         check_writable(path, option)
     _refuse_own(others, out, files)
     with ExitStack() as stack:
-        with messages.progress("checking inputs", None):
-            described = describe()
-        fingerprint, record = provenance.fingerprint(options, described), None
-        if is_done(out, config, fingerprint, files):
+        described = describe()
+        fingerprint, record = provenance.fingerprint(options, described, out), None
+        differs = partial(provenance.difference, options=options, inputs=described)
+        if is_done(out, config, fingerprint, files, differs):
             record = provenance.read_run(out)
             if are_as_written(others, record):
                 there = result_files(out, record)
-                tell_up_to_date(out, messages, (*others.values(), *there))
+                version = provenance.made_by(record)
+                tell_up_to_date(out, messages, (*others.values(), *there), version)
                 return json_bytes(record, as_json)
         for each in beside:
-            stack.enter_context(each.written(config.force, record))
+            stack.enter_context(each.written(config.force))
+        with messages.progress("checking inputs", None):
+            described = with_digests(described)
         made = make()
         facts = {
             "command": ["sfs", *map(shown, sys.argv[1:])],
@@ -379,8 +422,7 @@ def make_result(
             **made.facts,
         }
         if beside:
-            written = {flag(each.option): each.partial for each in beside if each.partial}
-            facts["beside"] = describe_beside(written)
+            facts["beside"] = {name: str(path) for name, path in others.items()}
         try:
             writers = made.complete(facts)
             _refuse_own(others, out, writers)
@@ -404,17 +446,6 @@ def _refuse_own(others: Mapping[str, Path], out: Path, names: Iterable[str]) -> 
             raise UsageError(what, hint="give another name", option=option)
 
 
-def describe_output(path: Path) -> OutputFile:
-    """Return size and sha256 of a file that was written."""
-    return {"bytes": path.stat().st_size, "sha256": sha256_file(path)}
-
-
-def describe_beside(paths: Mapping[str, Path]) -> dict[str, OutputFile]:
-    """Return size and sha256 of outputs in other places, files or folders, by their flags."""
-    found = {name: provenance.describe_input(path) for name, path in paths.items()}
-    return {name: {"bytes": f["bytes"], "sha256": f["sha256"]} for name, f in found.items()}
-
-
 def are_as_written(paths: Mapping[str, Path], record: Mapping[str, Any] | None) -> bool:
     """Tell whether outputs in other places, by their flags, are those that a record tells of."""
     if not paths:
@@ -422,7 +453,7 @@ def are_as_written(paths: Mapping[str, Path], record: Mapping[str, Any] | None) 
     written = (record or {}).get("beside")
     if not isinstance(written, dict) or not all(path.exists() for path in paths.values()):
         return False
-    return describe_beside(paths) == {name: written.get(name) for name in paths}
+    return {name: str(path) for name, path in paths.items()} == written
 
 
 def ranking_facts(ranking: Ranking) -> RankingFacts:

@@ -53,7 +53,6 @@ from sfs_cli.run.pictures import pictures_of
 from sfs_cli.run.report_data import report_data
 from sfs_cli.run.result import (
     Result,
-    check_ranking,
     check_unchanged,
     is_whole,
     positions,
@@ -144,8 +143,7 @@ def read_result(config: ReportConfig) -> Result:
             where=str(where),
             hint=_FIRST,
         )
-    written = record.get("outputs")
-    if not isinstance(written, dict) or path.name not in written:
+    if path.name not in provenance.outputs_of(record):
         raise InputError(
             "the record beside the ranking is that of another result",
             where=f"{path}, {where}",
@@ -157,9 +155,8 @@ def read_result(config: ReportConfig) -> Result:
             where=str(where),
             hint=f"{_FIRST}; the others are made again by their own commands",
         )
-    if "page" not in record or not is_whole(record, path.name):
+    if "page" not in record or not is_whole(record):
         raise _damaged(path)
-    check_ranking(path, record, "rank again")
     if (whole := cut_from(record)) is not None:
         raise InputError(
             f"the table has the beginning of a ranking of {whole:,} features, and the page is made "

@@ -30,15 +30,14 @@ class Result:
     whole: int | None = None  # number of features that were ranked, if `order` is their beginning
 
 
-def is_whole(record: dict[str, Any], name: str) -> bool:
+def is_whole(record: dict[str, Any]) -> bool:
     """Tell whether the parts of a record that are read have the form that `sfs rank` writes."""
-    inputs, output, own = record.get("inputs"), record["outputs"][name], record["input"]
+    inputs, own = record.get("inputs"), record["input"]
     return (
         isinstance(own, dict)
         and type(own.get("n_samples_in_file")) is int
         and isinstance(inputs, list)
         and all(_has_digest(each) and isinstance(each.get("role"), str) for each in inputs)
-        and _has_digest(output)
         and isinstance(record.get("graph", {}), dict)
         and isinstance(record.get("knowledge", {}), dict)
     )
@@ -62,7 +61,7 @@ def check_unchanged(made: RankConfig, result: Result, given: Collection[str]) ->
             option="matrix",
         )
     known = {each["role"]: each["sha256"] for each in result.record["inputs"]}
-    for each in outputs.describe_inputs(made):
+    for each in outputs.with_digests(outputs.describe_inputs(made)):
         role = each["role"]
         if role in known and known[role] != each["sha256"] and role not in given:
             what, hint = f"an input of the ranking ({role})", "rank again"
@@ -74,16 +73,6 @@ def check_unchanged(made: RankConfig, result: Result, given: Collection[str]) ->
                 hint=hint,
                 option=role,
             )
-
-
-def check_ranking(path: Path, record: dict[str, Any], hint: str) -> None:
-    """Refuse a ranking that is not the one of its record; `hint` says what to do about it."""
-    if outputs.describe_output(path)["sha256"] != record["outputs"][path.name]["sha256"]:
-        raise InputError(
-            "the ranking is not the one that run.json beside it describes",
-            where=str(path),
-            hint=hint,
-        )
 
 
 def positions(run: Run, result: Result) -> np.ndarray:

@@ -57,7 +57,6 @@ from sfs_cli.run.lists import RankedList, check_order, list_of, ranking_at, reco
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.result import (
     Result,
-    check_ranking,
     check_unchanged,
     is_whole,
     positions,
@@ -186,7 +185,7 @@ def read_result(config: SelectConfig, messages: Messages) -> Result:
         )
     record = record_of(path)
     known = isinstance(record.get("method"), dict) and "input" in record
-    if known and not is_whole(record, path.name):
+    if known and not is_whole(record):
         raise InputError(
             "the record of the ranking is damaged",
             where=str(provenance.record_beside(path)),
@@ -233,8 +232,6 @@ def ranking_config(config: SelectConfig, result: Result) -> RankConfig:
         resources |= {"matrix": config.matrix, "files": ()}
     made = to_rank_again(config, RankConfig(**asked | resources), record, where)
     check_unchanged(made, result, config.given("matrix", "labels"))
-    if config.ranks:
-        check_ranking(result.path, record, "rank again, or choose by --top, --fdr or --stable")
     return made
 
 

@@ -39,9 +39,10 @@ from sfs_cli.options import RankConfig, parse_source
 from sfs_cli.options.fields import stated
 from sfs_cli.provenance import InputFile
 from sfs_cli.run import inputs as matrices
+from sfs_cli.run.config import input_files
 from sfs_cli.run.inputs import Opened
 from sfs_cli.run.load import Shared, loaded
-from sfs_cli.run.outputs import describe_inputs, tell_up_to_date
+from sfs_cli.run.outputs import digests_of, tell_up_to_date
 from sfs_cli.run.rank import run, score
 from sfs_cli.store.disk import is_store, open_store
 
@@ -212,7 +213,7 @@ def init(target: str, config: RankConfig, shards: int, messages: Messages, *, fo
         )
     folder = Path(target)
     check_writable(folder, "PLAN")
-    inputs = describe_inputs(config)
+    inputs = digests_of(input_files(config))
     times = [size_and_time(Path(each["path"]))[1] for each in inputs]
     fingerprint = provenance.fingerprint(config.result_options(), inputs)
     home = str(Path.cwd())

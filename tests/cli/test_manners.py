@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -105,6 +106,78 @@ def test_other_input_is_refused_and_forced(ranked, tmp_path, capfd):
     assert run_here(ranked, capfd).code == EXISTS
     assert run_here([*ranked, "--force"], capfd).code == 0
     assert "up to date" in run_here(ranked, capfd).err
+
+
+def test_the_size_and_the_time_of_inputs_tell_what_is_up_to_date(ranked, tmp_path, capfd):
+    path = tmp_path / "good.csv"
+    seen = path.stat()
+    os.utime(path, ns=(seen.st_atime_ns, seen.st_mtime_ns + 1))
+    done = run_here(ranked, capfd)
+    assert done.code == EXISTS
+    assert "good.csv has another time" in done.err
+    os.utime(path, ns=(seen.st_atime_ns, seen.st_mtime_ns))
+    assert "up to date" in run_here(ranked, capfd).err
+
+
+def test_a_file_of_the_same_size_and_time_is_another_one_elsewhere(ranked, tmp_path, capfd):
+    """Archives may give all their files one time."""
+    seen = (tmp_path / "good.csv").stat()
+    other = text(tmp_path, table(values()[::-1]), "twin.csv")
+    os.utime(other, ns=(seen.st_atime_ns, seen.st_mtime_ns))
+    assert Path(other).stat().st_size == seen.st_size
+    assert run_here([ranked[0], other, *ranked[2:]], capfd).code == EXISTS
+
+
+def test_what_differs_is_named(ranked, capfd):
+    done = run_here([*ranked, "--ranking", "phi1"], capfd)
+    assert done.code == EXISTS
+    assert "other --ranking" in done.err
+
+
+def test_the_result_of_another_version_is_up_to_date(ranked, tmp_path, capfd):
+    path = tmp_path / "out" / "run.json"
+    record = json.loads(path.read_text())
+    record["versions"]["sfs"] = "0.0.9"
+    path.write_text(json.dumps(record))
+    done = run_here(ranked, capfd)
+    assert done.code == 0
+    assert "up to date (made by sfs 0.0.9; --force makes it again)" in done.err
+
+
+def test_a_result_without_one_of_its_files_is_not_up_to_date(ranked, tmp_path, capfd):
+    (tmp_path / "out" / "report.html").unlink()
+    done = run_here(ranked, capfd)
+    assert done.code == EXISTS
+    assert "files of it are gone" in done.err
+    assert "report.html" in done.err
+
+
+def test_force_removes_the_files_of_the_old_result_alone(ranked, tmp_path, capfd):
+    out = tmp_path / "out"
+    outside = tmp_path / "kept.txt"
+    for path in (outside, out / "old.tsv", out / "own.txt"):
+        path.write_text("x")
+    record = json.loads((out / "run.json").read_text())
+    record["outputs"].append("old.tsv")
+    (out / "run.json").write_text(json.dumps(record))
+    assert run_here([*ranked, "--force"], capfd).code == 0
+    assert not (out / "old.tsv").exists()
+    assert (out / "own.txt").exists()
+    record["outputs"].append("../kept.txt")  # a record that was changed by hand
+    (out / "run.json").write_text(json.dumps(record))
+    assert run_here([*ranked, "--force"], capfd).code == 0
+    assert outside.exists()
+
+
+def test_a_record_of_another_program_is_no_result(tmp_path, capfd):
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "run.json").write_text('{"outputs": ["data.csv"]}')
+    (out / "data.csv").write_text("x")
+    words = ["rank", good(tmp_path), "--out", str(out)]
+    assert run_here(words, capfd).code == EXISTS
+    assert run_here([*words, "--force"], capfd).code == 0
+    assert (out / "data.csv").exists()
 
 
 def test_reader_that_closes_the_pipe_ends_the_run_quietly(tmp_path):

@@ -98,7 +98,7 @@ def _record_of_fuse(config: RankConfig) -> dict[str, Any]:
     path = Path(str(config.similarity_file))
     record = provenance.read_record(path.with_name(path.name + provenance.BESIDE)) or {}
     try:
-        written = record["outputs"][path.name]["bytes"]
-        return record if written == path.stat().st_size else {}
+        own = path.name in provenance.outputs_of(record)
+        return record if own and record["bytes"] == path.stat().st_size else {}
     except (KeyError, TypeError, OSError):
         return {}

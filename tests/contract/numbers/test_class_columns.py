@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import hashlib
 import json
 from pathlib import Path
 
@@ -136,11 +135,6 @@ def test_results_with_the_older_name_are_read(study, tmp_path) -> None:
     for name in ("ranking.tsv", "run.json"):
         text = (out / name).read_text().replace("mean_difference", "log_fold_change")
         (out / name).write_text(text)
-    record = json.loads((out / "run.json").read_text())
-    content = (out / "ranking.tsv").read_bytes()
-    digest = hashlib.sha256(content).hexdigest()
-    record["outputs"]["ranking.tsv"] = {"bytes": len(content), "sha256": digest}
-    (out / "run.json").write_text(json.dumps(record))
     sfs("report", str(out), "--title", "again", "--force")
     page = (out / "report.html").read_text()
     assert "difference of the means (b less a)" in page
