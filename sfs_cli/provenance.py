@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -61,7 +59,6 @@ class CommonRecord(TypedDict):
 
     command: list[str]
     config: dict[str, Any]
-    fingerprint: str
     inputs: list[InputFile]
     warnings: list[str]
     versions: dict[str, str]
@@ -371,48 +368,6 @@ def describe_input(path: Path) -> dict[str, Any]:
     return found
 
 
-def fingerprint(
-    options: dict[str, Any], inputs: Sequence[Mapping[str, Any]], folder: Path | None = None
-) -> str:
-    """Return a digest of what tells whether a result is there: options and states of the inputs.
-
-    Parameters
-    ----------
-    options : dict
-        Every option that changes the result.
-    inputs : sequence of InputFile
-        ``role`` (the option that named it), and ``bytes`` and ``modified`` or ``sha256`` of each
-        input, and ``column`` or ``part`` where not all of it is read.
-    folder : Path, optional
-        That of the result. Files that have a time are told apart by their places from there, too:
-        those of an archive may have one time and one size.
-    """
-    home = os.path.realpath(folder or ".")
-
-    def known(each: Mapping[str, Any]) -> dict[str, Any]:
-        state = {k: each[k] for k in kept if k in each}
-        if "modified" in each:
-            state["place"] = os.path.relpath(os.path.realpath(each["path"]), home)
-        return state
-
-    paths = {i["role"] for i in inputs}
-    kept = ("role", "bytes", "modified", "sha256", "column", "part")
-    sources = [
-        [name, {k: v for k, v in source.items() if f"source.{name}.{k}" not in paths}]
-        for name, source in options.get("source", {}).items()
-    ]
-    # of several values some may be files, numbered from 1
-    others = {
-        k: [one for i, one in enumerate(v, 1) if f"{k}.{i}" not in paths]
-        if isinstance(v, list | tuple)
-        else v
-        for k, v in options.items()
-        if k.rstrip("_") not in paths
-    }
-    found = {"options": others | {"source": sources}, "inputs": [known(each) for each in inputs]}
-    return hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()
-
-
 def read_run(folder: Path) -> dict[str, Any] | None:
     """Return the ``run.json`` of an earlier run, or None where there is none that can be read."""
     return read_record(folder / NAME)
@@ -427,43 +382,79 @@ def read_record(path: Path) -> dict[str, Any] | None:
     return content if isinstance(content, dict) else None
 
 
+def is_ours(record: Mapping[str, Any]) -> bool:
+    """Tell whether a record is one of this program."""
+    versions = record.get("versions")
+    return isinstance(versions, dict) and "sfs" in versions
+
+
 def outputs_of(record: Mapping[str, Any] | None) -> list[str]:
     """Return the names of the files of a result; none of a record that is damaged, or not ours."""
-    found = record or {}
-    names = found.get("outputs")
-    if not isinstance(names, list) or not isinstance(found.get("fingerprint"), str):
+    names = (record or {}).get("outputs")
+    if record is None or not is_ours(record) or not isinstance(names, list):
         return []
     plain_names = all(isinstance(n, str) and n != ".." and Path(n).name == n for n in names)
     return names if plain_names else []
 
 
-def made_by(record: Mapping[str, Any] | None) -> str:
-    """Return the version of sfs that made a result; empty where its record does not say."""
-    found = (record or {}).get("versions")
-    return str(found.get("sfs", "")) if isinstance(found, dict) else ""
+def made_by(record: Mapping[str, Any]) -> str:
+    """Return the version of sfs that made a result, where it is not this one."""
+    version = str(record["versions"]["sfs"])
+    return "" if version == versions()["sfs"] else version
 
 
 def difference(
     record: Mapping[str, Any], options: Mapping[str, Any], inputs: Sequence[Mapping[str, Any]]
 ) -> str:
-    """Return the first option or input in which a run differs from a record; else nothing."""
-    config, before = record.get("config"), record.get("inputs")
-    if not isinstance(config, dict) or not isinstance(before, list):
+    """Return in what a run differs from the one of a record, in words; nothing if it is the same.
+
+    Parameters
+    ----------
+    record : dict
+        That of a result; `outputs_of` knows whether it is ours.
+    options : dict
+        Every option that changes the result, paths included.
+    inputs : sequence of InputFile
+        Which they are, options say.
+    """
+    before = _set(record.get("config"))
+    for name, value in (asked := _set(options)).items():
+        if before.get(name) != value:
+            return f"there --{_flag(name)} is {before.get(name, 'not given')}"
+    if gone := [name for name in before if name not in asked]:
+        return f"there --{_flag(gone[0])} is {before[gone[0]]}"
+    states = record.get("inputs")
+    if not isinstance(states, list) or len(states) != len(inputs):
+        return "other inputs"
+    found = ((each["path"], changed(was, each)) for was, each in zip(states, inputs))
+    return next((f"{shown(str(path))} had {what}" for path, what in found if what), "")
+
+
+def changed(was: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    """Return what of an input is another than it was, in words; nothing if it is the same.
+
+    A file is the same if its size and the time of its last change are. It is read for its sha256
+    only where the time is another: files are touched, and engines copy them.
+    """
+    for part in ("column", "part"):
+        if was.get(part) != now.get(part):
+            return f"another {part} that is read"
+    if was.get("bytes") != now["bytes"]:
+        return "another size"
+    if "modified" in now and was.get("modified") == now["modified"]:
         return ""
-    asked = {name.rstrip("_").replace("_", "-"): v for name, v in plain(dict(options)).items()}
-    recorded = {name.rstrip("_").replace("_", "-"): value for name, value in config.items()}
-    # inputs are told of as such; what is not given may have been filled in by the run
-    told = {"source", *(each["role"].partition(".")[0].replace("_", "-") for each in inputs)}
-    for name, value in asked.items():
-        if name not in told and value not in (None, [], {}) and value != recorded.get(name):
-            return f"other --{name}"
-    known = {each.get("role"): each for each in before if isinstance(each, dict)}
-    for each in inputs:
-        was = known.get(each["role"], {})
-        for key, what in (("bytes", "size"), ("modified", "time"), ("sha256", "content")):
-            if key in each and key in was and each[key] != was[key]:
-                return f"{each['role']} {shown(str(each['path']))} has another {what}"
-    return ""
+    digest = now.get("sha256") or describe_input(Path(now["path"]))["sha256"]
+    return "" if was.get("sha256") == digest else "another content"
+
+
+def _flag(name: str) -> str:
+    return name.rstrip("_").replace("_", "-")
+
+
+def _set(options: Any) -> dict[str, Any]:
+    """Return options as JSON has them, without those that are not set."""
+    found = plain(dict(options)) if isinstance(options, Mapping) else {}
+    return {name: value for name, value in found.items() if value not in (None, [], {})}
 
 
 def dumps(content: dict[str, Any]) -> str:

@@ -116,7 +116,7 @@ def load(path: str | Path) -> ConfigFile:
     root: dict[str, Node] = parse(Path(path)).value
     inputs: dict[str, str] = {}
     version = ""
-    if "config" in root and "fingerprint" in root:  # the run.json of a run
+    if "config" in root and "versions" in root:  # the run.json of a run
         inputs = _recorded(root.get("inputs"))
         versions = root["versions"].value if "versions" in root else None
         if isinstance(versions, dict) and "sfs" in versions:

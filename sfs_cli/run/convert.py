@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -22,11 +22,11 @@ from sfs_cli.run import inputs
 from sfs_cli.run.columns import warn_of_columns
 from sfs_cli.run.config import input_files
 from sfs_cli.run.memory import memory_budget
-from sfs_cli.run.outputs import digests_of, tell_up_to_date
+from sfs_cli.run.outputs import describe_files, tell_up_to_date
 from sfs_cli.store.disk import NAME as MANIFEST
 from sfs_cli.store.disk import is_store, read_manifest
 
-_SAME = ("sha256", "member", "layer", "collapse", "decimal", "pseudobulk")
+_SAME = ("states", "column", "member", "layer", "collapse", "decimal", "pseudobulk")
 """What was read, and how: stores in which one of these differs are different."""
 
 
@@ -62,21 +62,22 @@ def convert(
         )
     for each in paths:
         examine(each)
-    facts = _described(paths, column) if more else describe_input(path)
-    source = facts | {"path": shown(str(path)), "member": split_member(path)[1]}
+    files = describe_files(("matrix", each, {"part": shown(str(each))}) for each in paths)
+    source: dict[str, Any] = {"path": shown(str(path)), "member": split_member(path)[1]}
+    source["states"], source["column"] = _states(files), column
     source["layer"] = config.layer
     if config.decimal != "auto":
         source["decimal"] = config.decimal
     if config.collapse is not None:
-        maps = digests_of(each for each in input_files(config) if each[0] == "id_map")
-        known = [each[key] for each in maps for key in ("sha256", "part") if key in each]
-        source["collapse"] = [config.collapse, *known]
+        maps = describe_files(each for each in input_files(config) if each[0] == "id_map")
+        source["collapse"] = [config.collapse, *_states(maps)]
     if config.pseudobulk is not None:
         source["pseudobulk"] = [config.pseudobulk, config.least_cells]
     check_writable(store, "STORE")
     if _is_done(store, source, config):
         tell_up_to_date(store, messages, [store / MANIFEST])
         return
+    source |= _digests(paths, column) if more else describe_input(path) | {"path": source["path"]}
     memory = memory_budget(config)
     with replacing(store) as partial:
         partial.mkdir()
@@ -95,13 +96,17 @@ def convert(
     )
 
 
-def _described(paths: Sequence[Path], column: str | None) -> dict[str, Any]:
+def _states(files: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return what tells files from others, as they are described."""
+    return [{k: v for k, v in each.items() if k not in ("role", "path")} for each in files]
+
+
+def _digests(paths: Sequence[Path], column: str | None) -> dict[str, Any]:
     """Return what several files are known by: a digest of theirs, in their order."""
     files = [describe_input(path) | {"path": shown(str(path))} for path in paths]
     digests = " ".join([*(each["sha256"] for each in files), column or ""])
-    size = sum(each["bytes"] for each in files)
     digest = sha256(digests.encode()).hexdigest()
-    return {"bytes": size, "sha256": digest, "files": files, "column": column}
+    return {"bytes": sum(each["bytes"] for each in files), "sha256": digest, "files": files}
 
 
 def _is_done(store: Path, source: dict[str, Any], config: RankConfig) -> bool:

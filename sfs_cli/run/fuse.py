@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from sfs_cli import provenance
 from sfs_cli.display import shown
-from sfs_cli.errors import InputError, OutputExistsError, UsageError, counted, located, nearest
+from sfs_cli.errors import InputError, UsageError, counted, located, nearest
 from sfs_cli.features import steps_of
 from sfs_cli.graph.similarity import SparseSimilarity
 from sfs_cli.io.files.atomic import OutputFolder, check_writable, refuse_folders
@@ -22,6 +23,7 @@ from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.outputs import (
     describe_inputs,
     json_bytes,
+    known_result,
     tell_up_to_date,
     with_digests,
 )
@@ -40,14 +42,11 @@ def run(
     _check_target(config, path)
     check_writable(path, "--out")
     refuse_folders((path, record))
-    described = describe_inputs(config)
-    wanted = provenance.fingerprint(config.result_options() | {"key": key}, described, path.parent)
-    known = _up_to_date(path, record, wanted)
-    if known is not None and not config.force:
+    described, options = describe_inputs(config), config.result_options() | {"key": key}
+    differs = partial(provenance.difference, options=options, inputs=described)
+    if not config.force and (known := known_result(path, record, [path.name], differs)):
         tell_up_to_date(path, messages, [record], provenance.made_by(known))
         return json_bytes(known, as_json)
-    if path.exists() and not config.force:
-        raise OutputExistsError(f"{path} exists", hint="give another name, or --force")
     described = with_digests(described)
     with loaded(config, messages) as loaded_run:
         fused, S, samples = fuse_sources(loaded_run)
@@ -79,7 +78,7 @@ def run(
             "versions": provenance.versions(),
             "outputs": [path.name],
             "bytes": staged.stat().st_size,
-            "fingerprint": wanted,
+            "config": options,
             "inputs": described,
         }
         out.file(record.name).write_text(provenance.dumps(made), encoding="utf-8")
@@ -133,11 +132,3 @@ def _check_target(config: RankConfig, path: Path) -> None:
             hint="give an output with the suffix .npz, .parquet or .tsv",
             option="target",
         )
-
-
-def _up_to_date(path: Path, record: Path, wanted: str) -> dict[str, Any] | None:
-    """Return the record of the same output, if it is there, and complete."""
-    known = provenance.read_record(record)
-    if known is None or known.get("fingerprint") != wanted or not path.is_file():
-        return None
-    return known if path.name in provenance.outputs_of(known) else None

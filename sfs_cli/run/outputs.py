@@ -149,57 +149,59 @@ def tell_up_to_date(
     """Say that an output is there already, and give it and its files the time of now.
 
     To `make` and its like they would else be older than inputs that were only touched. `version` is
-    that of the program which has made it.
+    that of another program which has made it.
     """
     for path in (*files, output):
         with suppress(OSError):  # a place that may only be read
             os.utime(path)
-    other = version not in ("", provenance.versions()["sfs"])
-    by = f" (made by sfs {version}; --force makes it again)" if other else ""
+    by = f" (made by sfs {version}; --force makes it again)" if version else ""
     messages.note(f"{output}: up to date{by}")
 
 
-def result_files(folder: Path, record: Mapping[str, Any] | None) -> list[Path]:
-    """Return the files of a result in a folder, the record last."""
-    names = [*provenance.outputs_of(record), provenance.NAME]
-    return [folder / name for name in names]
+def known_result(
+    place: Path, record: Path, names: Sequence[str], differs: Callable[[Mapping[str, Any]], str]
+) -> dict[str, Any] | None:
+    """Return the record of a result that is there already; None where nothing is.
 
+    Parameters
+    ----------
+    place : Path
+        The folder of the result, or its file.
+    record : Path
+        Where its record is; the other files are beside it.
+    names : sequence of str
+        The files that would be written.
+    differs : callable
+        Says in what the run differs from that of a record.
 
-def is_done(
-    folder: Path,
-    config: OutputFields,
-    fingerprint: str,
-    files: Sequence[str],
-    difference: Callable[[Mapping[str, Any]], str],
-) -> bool:
-    """Tell whether a folder already holds this result.
-
-    `files` are those of the result besides its record, and `difference` says in what a run differs
-    from that of a record.
-    Raises OutputExistsError when it holds another one, and ``--force`` is not given.
+    Raises
+    ------
+    OutputExistsError
+        When another result is there, or files of this one are gone.
     """
-    refuse_dangling(folder, "--out")
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"--out {folder} is a file, not a folder", hint="give another --out")
-    names = [*files, provenance.NAME]
-    refuse_folders(folder / name for name in names)
-    if config.force:
-        return False
-    record = provenance.read_run(folder) or {}
-    same = record.get("fingerprint") == fingerprint
-    gone = [n for n in provenance.outputs_of(record) if not (folder / n).is_file()]
-    if same and provenance.outputs_of(record) and not gone:
-        return True
-    if there := [name for name in names if (folder / name).exists()]:
-        what = difference(record)
-        raise OutputExistsError(
-            f"{folder} holds this result, but files of it are gone"
-            if same
-            else f"{folder} holds the result of another run" + (f": {what}" if what else ""),
-            where=", ".join(gone if same and gone else there),
-            hint="give another --out, or replace it with --force",
-        )
-    return False
+    home = record.parent
+    there = [name for name in names if (home / name).exists()]
+    if not there:
+        return None
+    known = provenance.read_record(record) or {}
+    outputs = provenance.outputs_of(known)
+    what, where = "", there
+    if not outputs:
+        what = "exists" if place.is_file() else "holds files of another program"
+    elif other := differs(known):
+        what = f"holds the result of another run: {other}"
+    else:
+        beside = known.get("beside") or {}
+        paths = [*(home / name for name in outputs), *map(Path, beside.values())]
+        where = [path.name for path in paths if not path.exists()]
+        if not where:
+            return known
+        what = "holds this result, but files of it are gone"
+    raise OutputExistsError(
+        f"{place} {what}",
+        where=", ".join(where),
+        hint="give another --out, or replace it with --force",
+    )
 
 
 def ranking_files(config: OutputFields) -> tuple[str, ...]:
@@ -350,8 +352,7 @@ def make_result(
 ) -> bytes:
     """Make a result, write it to ``--out`` with its record, and return what belongs on stdout.
 
-    Without ``--out`` that is the main table. Nothing is made where exactly this result is there
-    already.
+    Without ``--out`` that is the main table. Nothing is made where this result is there already.
 
     Parameters
     ----------
@@ -368,8 +369,7 @@ def make_result(
     options : dict, optional
         Those that it depends on; by default those of the configuration.
     beside : sequence of Beside
-        Other files, which `make` writes; they take their names after those of the folder, so that a
-        run which ends in between is repeated.
+        Other files, which `make` writes; they take their names after those of the folder.
     as_json : bool
         Whether the record goes to stdout.
     """
@@ -392,17 +392,20 @@ def make_result(
     for option, path in others.items():
         check_writable(path, option)
     _refuse_own(others, out, files)
+    _refuse_places(out, [*files, provenance.NAME])
+    described, elsewhere = describe(), {name: str(path) for name, path in others.items()}
+
+    def differs(record: Mapping[str, Any]) -> str:
+        other = provenance.difference(record, options, described)
+        written = record.get("beside") or {}
+        return other or ("" if written == elsewhere else "its files in other places")
+
+    names = [*files, provenance.NAME]
+    if not config.force and (known := known_result(out, out / provenance.NAME, names, differs)):
+        own = [out / name for name in (*known["outputs"], provenance.NAME)]
+        tell_up_to_date(out, messages, (*others.values(), *own), provenance.made_by(known))
+        return json_bytes(known, as_json)
     with ExitStack() as stack:
-        described = describe()
-        fingerprint, record = provenance.fingerprint(options, described, out), None
-        differs = partial(provenance.difference, options=options, inputs=described)
-        if is_done(out, config, fingerprint, files, differs):
-            record = provenance.read_run(out)
-            if are_as_written(others, record):
-                there = result_files(out, record)
-                version = provenance.made_by(record)
-                tell_up_to_date(out, messages, (*others.values(), *there), version)
-                return json_bytes(record, as_json)
         for each in beside:
             stack.enter_context(each.written(config.force))
         with messages.progress("checking inputs", None):
@@ -411,7 +414,6 @@ def make_result(
         facts = {
             "command": ["sfs", *map(shown, sys.argv[1:])],
             "config": options,
-            "fingerprint": fingerprint,
             "inputs": described,
             "warnings": messages.warnings,
             "versions": provenance.versions(),
@@ -422,7 +424,7 @@ def make_result(
             **made.facts,
         }
         if beside:
-            facts["beside"] = {name: str(path) for name, path in others.items()}
+            facts["beside"] = elsewhere
         try:
             writers = made.complete(facts)
             _refuse_own(others, out, writers)
@@ -437,6 +439,14 @@ def make_result(
     return json_bytes(record, as_json)
 
 
+def _refuse_places(folder: Path, names: Iterable[str]) -> None:
+    """Refuse a folder that is a file, and files that are folders."""
+    refuse_dangling(folder, "--out")
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"--out {folder} is a file, not a folder", hint="give another --out")
+    refuse_folders(folder / name for name in names)
+
+
 def _refuse_own(others: Mapping[str, Path], out: Path, names: Iterable[str]) -> None:
     """Refuse outputs, by their flags, in the place of a file of the result itself."""
     own = {os.path.realpath(out / name) for name in (*names, provenance.NAME)}  # links may be loops
@@ -444,16 +454,6 @@ def _refuse_own(others: Mapping[str, Path], out: Path, names: Iterable[str]) -> 
         if os.path.realpath(path) in own:
             what = f"{option} {path} is the place of a file of the result"
             raise UsageError(what, hint="give another name", option=option)
-
-
-def are_as_written(paths: Mapping[str, Path], record: Mapping[str, Any] | None) -> bool:
-    """Tell whether outputs in other places, by their flags, are those that a record tells of."""
-    if not paths:
-        return True
-    written = (record or {}).get("beside")
-    if not isinstance(written, dict) or not all(path.exists() for path in paths.values()):
-        return False
-    return {name: str(path) for name, path in paths.items()} == written
 
 
 def ranking_facts(ranking: Ranking) -> RankingFacts:

@@ -106,6 +106,7 @@ def run(
         ranking_files(config),
         describe or partial(describe_inputs, config),
         make,
+        options=None if config.out is None else resolved(as_given(config), config.out),
         beside=copies,
         as_json=as_json,
     )
@@ -435,7 +436,6 @@ def _made(config: RankConfig, result: RankResult, messages: Messages, home: Path
         # the page is made of what the other files hold, so that `sfs report` makes the same
         in_order = ThreadExecutor(threads).map
         ranking = as_written(result.ranking, config.format, in_order)
-        record["config"] = resolved(as_given(config), str(config.out))
         record["result"] = ranking_facts(ranking) | {"eigenvalues": result.scored.eigenvalues}
         known = cast(RunRecord, provenance.plain(record))
         data = report_data(

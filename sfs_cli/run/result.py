@@ -60,10 +60,10 @@ def check_unchanged(made: RankConfig, result: Result, given: Collection[str]) ->
             hint="give it with --matrix FILE",
             option="matrix",
         )
-    known = {each["role"]: each["sha256"] for each in result.record["inputs"]}
-    for each in outputs.with_digests(outputs.describe_inputs(made)):
+    known = {each["role"]: each for each in result.record["inputs"]}
+    for each in outputs.describe_inputs(made):
         role = each["role"]
-        if role in known and known[role] != each["sha256"] and role not in given:
+        if role in known and role not in given and provenance.changed(known[role], each):
             what, hint = f"an input of the ranking ({role})", "rank again"
             if role == "matrix":
                 what, hint = "the matrix", f"{hint}, or give the file that was ranked: --matrix"

@@ -39,20 +39,19 @@ from sfs_cli.options import RankConfig, parse_source
 from sfs_cli.options.fields import stated
 from sfs_cli.provenance import InputFile
 from sfs_cli.run import inputs as matrices
-from sfs_cli.run.config import input_files
 from sfs_cli.run.inputs import Opened
 from sfs_cli.run.load import Shared, loaded
-from sfs_cli.run.outputs import digests_of, tell_up_to_date
+from sfs_cli.run.outputs import describe_inputs, tell_up_to_date, with_digests
 from sfs_cli.run.rank import run, score
 from sfs_cli.store.disk import is_store, open_store
 
 NAME, STORE, READING, PARTS = "plan.json", "store", "reading.json", "parts"
 FORMAT = "sfs-shards"
-VERSION = 5
+VERSION = 6
 MAX_SHARDS = 10_000
 _AGAIN = "make the plan again: sfs shard init --force"
 _SHARD = re.compile(r"(\d+)(?:-of-(\d+))?")
-_FACTS = ("shards", "inputs", "times", "parts", "fingerprint", "home")
+_FACTS = ("shards", "inputs", "parts", "home")
 """What ``plan.json`` holds of a `ShardPlan` as it is."""
 _PATHS = {"out", "write_h5ad"}
 
@@ -67,10 +66,8 @@ class ShardPlan:
     folder: Path  # the plan; absolute
     config: RankConfig  # as it was given
     shards: int
-    inputs: list[InputFile]  # with digests
-    times: list[int]  # when each was changed last, in nanoseconds
+    inputs: list[InputFile]  # as they were then
     parts: str  # the folder of what shards make: a shard of a plan before this one writes elsewhere
-    fingerprint: str
     home: str  # the folder that paths are relative to
 
     @property
@@ -104,9 +101,13 @@ class ShardPlan:
         # on another machine, which lacks that folder, paths are taken from the current one
         return contextlib.chdir(self.home) if Path(self.home).is_dir() else contextlib.nullcontext()
 
-    def check_inputs(self) -> None:
-        """Refuse inputs that have changed since the plan was made."""
-        for known, time in zip(self.inputs, self.times, strict=True):
+    def check_inputs(self, *, read: bool) -> None:
+        """Refuse inputs that have changed since the plan was made.
+
+        Only with `read` is a file of the same size and another time compared by what it holds:
+        engines stage copies, and not each shard should read them.
+        """
+        for known in self.inputs:
             path = Path(known["path"])
             if (
                 known["role"].partition(".")[0] in ("matrix", "files")
@@ -115,11 +116,9 @@ class ShardPlan:
             ):
                 continue  # the plan has its own copy
             try:
-                size, changed = size_and_time(path)
-                # a copy has another time: what it holds decides, and is read for that alone
-                same = size == known["bytes"] and (
-                    changed == time or provenance.describe_input(path)["sha256"] == known["sha256"]
-                )
+                size, time = size_and_time(path)
+                now = known | {"bytes": size, "modified": time, "sha256": ""}
+                is_other = provenance.changed(known, now) if read else size != known["bytes"]
             except OSError as error:
                 raise InputError(
                     f"{path} cannot be read: {reason_of(error)}",
@@ -127,7 +126,7 @@ class ShardPlan:
                     hint="paths are relative to the folder in which the plan was made: give "
                     "absolute ones to `sfs shard init` if other machines do not have that folder",
                 ) from None
-            if not same:
+            if is_other:
                 raise InputError(
                     f"{path} has changed since the plan was made",
                     where=str(self.folder / NAME),
@@ -213,15 +212,12 @@ def init(target: str, config: RankConfig, shards: int, messages: Messages, *, fo
         )
     folder = Path(target)
     check_writable(folder, "PLAN")
-    inputs = digests_of(input_files(config))
-    times = [size_and_time(Path(each["path"]))[1] for each in inputs]
-    fingerprint = provenance.fingerprint(config.result_options(), inputs)
-    home = str(Path.cwd())
-    own = uuid.uuid4().hex[:12]
-    plan = ShardPlan(folder.absolute(), config, shards, inputs, times, own, fingerprint, home)
-    if _is_there(folder, plan, force):
+    inputs = describe_inputs(config)
+    if _is_there(folder, config, shards, inputs, force):
         tell_up_to_date(folder, messages, [folder / NAME])
         return
+    own, home = uuid.uuid4().hex[:12], str(Path.cwd())
+    plan = ShardPlan(folder.absolute(), config, shards, with_digests(inputs), own, home)
     with replacing(folder) as begun:
         (begun / plan.place).mkdir(parents=True)
         _rehearse(plan, begun, messages)
@@ -233,19 +229,25 @@ def init(target: str, config: RankConfig, shards: int, messages: Messages, *, fo
     )
 
 
-def _is_there(folder: Path, plan: ShardPlan, force: bool) -> bool:
+def _is_there(
+    folder: Path, config: RankConfig, shards: int, inputs: list[InputFile], force: bool
+) -> bool:
     """Tell whether a folder is this very plan; refuse anything else that is there."""
     is_plan = (folder / NAME).is_file()
     refuse_dangling(folder, "PLAN")
     if not folder.exists() or (is_plan and force):
         return False
-    with contextlib.suppress(InputError):  # what cannot be read is refused below
+    other = "its plan cannot be read"
+    with contextlib.suppress(InputError):
         known = read_plan(folder)
-        same = (known.fingerprint, known.shards, known.home)
-        if same == (plan.fingerprint, plan.shards, plan.home) and (folder / known.place).is_dir():
+        record = {"config": known.config.result_options(), "inputs": known.inputs}
+        other = provenance.difference(record, config.result_options(), inputs)
+        if (known.shards, known.home) != (shards, str(Path.cwd())):
+            other = f"there are {counted(known.shards, 'shard')}, and paths from {known.home}"
+        if not other and (folder / known.place).is_dir():
             return True
     raise OutputExistsError(
-        f"{folder} exists, and is not the plan of this ranking: other options, shards or inputs",
+        f"{folder} exists, and is not the plan of this ranking: {other or 'its parts are gone'}",
         hint="give another name" + (", or --force" if is_plan else ""),
     )
 
@@ -336,7 +338,7 @@ def run_shard(target: str, which: str, messages: Messages, **running: Any) -> No
     config, shared = plan.config_with(running), plan.shared(range(shard, shard + 1))
     parts, missing = shared.parts, None
     with plan.at_home():
-        plan.check_inputs()
+        plan.check_inputs(read=False)
         try:
             with loaded(config, messages, shared) as ready:
                 score(ready)
@@ -381,7 +383,7 @@ def merge(target: str, messages: Messages, *, as_json: bool = False, **given: An
     config = plan.config_with(given)
 
     def describe() -> list[InputFile]:
-        plan.check_inputs()
+        plan.check_inputs(read=True)
         return plan.inputs
 
     home = Path.cwd()

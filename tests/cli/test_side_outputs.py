@@ -36,7 +36,10 @@ def test_a_result_is_up_to_date_with_its_own_file_alone(case, study, capfd):
     assert run_here(words, capfd).code == 0
     assert "up to date" in run_here(words, capfd).err
     Path(name).unlink()
-    assert run_here(words, capfd).code == 0
+    done = run_here(words, capfd)
+    assert done.code == EXISTS
+    assert f"files of it are gone\n  where: {name}" in done.err
+    assert run_here([*words, "--force"], capfd).code == 0
     assert Path(name).exists()
 
 

@@ -209,9 +209,9 @@ def test_what_is_refused_names_the_file_where_it_comes_from_it(read, text, flags
 
 
 def test_the_record_of_a_run_is_read_for_its_configuration(read):
-    record = {"command": ["sfs"], "config": {"matrix": "x.csv", "seed": 3}, "fingerprint": "0"}
+    record = {"command": ["sfs"], "config": {"matrix": "x.csv", "seed": 3}, "versions": {}}
     assert read(record, "run.json").options == {"matrix": "x.csv", "seed": 3}
     with pytest.raises(InputError, match="'config'"):
         read({"config": {}}, "run.json")
     with pytest.raises(InputError, match="config is a list"):
-        read({"config": [], "fingerprint": "0"}, "run.json")
+        read({"config": [], "versions": {}}, "run.json")

@@ -91,7 +91,7 @@ def test_it_comes_back_from_any_folder(config, folder, tmp_path, monkeypatch):
     monkeypatch.chdir(work)
     out = work / folder
     out.mkdir(parents=True, exist_ok=True)
-    record = {"config": resolved(config, folder), "fingerprint": "0"}
+    record = {"config": resolved(config, folder), "versions": {}}
     (out / "run.json").write_text(provenance.dumps(record))
     before = physical(config)
     monkeypatch.chdir(tmp_path)
