@@ -137,8 +137,8 @@ def test_missing_X_and_missing_raw_are_refused(tmp_path):
 
 
 def test_an_encoding_of_the_future_is_refused(path):
-    edit(path, lambda file: file["X"].attrs.__setitem__("encoding-version", "1.0.0"))
-    with pytest.raises(InputError, match="version 1"):
+    edit(path, lambda file: file["obs"].attrs.__setitem__("encoding-version", "1.0.0"))
+    with pytest.raises(InputError, match="1.0.0"):
         read(path)
 
 
