@@ -10,7 +10,7 @@ import os
 import shutil
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -52,15 +52,19 @@ def look_into(source: Path) -> Inside:
     InputError
         If nothing can be added to a copy of it.
     """
+    from anndata.io import read_elem
+
     with anndata_group(source) as group, read_errors(source, "AnnData", _HINT):
         if is_old(group):
             adata = open_old(source)
-            return Inside(list(map(str, adata.var_names)), list(adata.var.columns), {})
+            with closing(adata.file):
+                return Inside(list(map(str, adata.var_names)), list(adata.var.columns), {})
         columns, uns = _columns(group["var"]), group.get("uns", {})
         if not hasattr(uns, "keys"):
             raise InputError("uns is not a group", where=source, hint=_HINT)
-        told = {key: _text_of(uns, f"hvg/{key}") for key in ("flavor", "key", "columns")}
-        hvg = {key: text for key, text in told.items() if text is not None}
+        told = read_elem(uns["hvg"]) if "hvg" in uns else {}
+        known = told if isinstance(told, dict) else {}
+        hvg = {key: text for key, text in known.items() if isinstance(text, str)}
         return Inside(ids_of(group, "var", source), columns, hvg)
 
 
@@ -85,7 +89,9 @@ def add_to_copy(source: Path, path: Path, added: Additions) -> None:
                     write_member(group, "uns", key, value)
                 return
         path.unlink()
-        data = open_old(source).to_memory()
+        old = open_old(source)
+        with closing(old.file):
+            data = old.to_memory()
         added.write_to(data)
         data.write_h5ad(path, convert_strings_to_categoricals=False)
 
@@ -148,16 +154,6 @@ def _copy_folder(source: Path, path: Path) -> None:
         (path / inside).mkdir()
         for name in names:
             shutil.copyfile(here / name, path / inside / name)
-
-
-def _text_of(group: Any, key: str) -> str | None:
-    """Return a text that a group holds at a place; None where there is none."""
-    try:
-        found = group[key][()]
-    except (KeyError, IndexError, TypeError, ValueError):
-        return None
-    found = getattr(found, "item", lambda: found)()
-    return found.decode() if isinstance(found, bytes) else found if isinstance(found, str) else None
 
 
 def _columns(var: Any) -> list[str]:

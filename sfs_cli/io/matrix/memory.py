@@ -81,7 +81,7 @@ def table_of(adata: Any, options: ReadOptions | None = None, where: object = Non
         values = adata.layers[part.removeprefix("layers/")]
     samples, features = (list(map(str, ids)) for ids in (adata.obs_names, names))
     logged = part == "X" and dict(adata.uns.get("log1p", {"base": 0})).get("base") is None
-    facts = {"log1p": True} if logged else {}
+    facts = {"matrices": parts} | ({"log1p": True} if logged else {})
     return Table(values, samples, features, True, adata.obs, adata.obsp, adata.obsm, facts)
 
 

@@ -21,7 +21,6 @@ from sfs_cli.io.matrix.base import (
 )
 
 _POINTER_BYTES = 8
-_AGAIN = "copy or write the file again"
 
 
 def open_hdf5(path: Path) -> Any:
@@ -101,10 +100,8 @@ def csr_block(
 
     What `check_sparse` finds, and two values for one row and column, are an `InputError`.
     """
-    try:
+    with read_errors(where, "a sparse matrix"):
         rows = csr_array((data, indices, indptr), shape=shape)
-    except ValueError as error:
-        raise _damaged(error, where) from error
     check_sparse(rows, where)
     rows.sort_indices()
     if not rows.has_canonical_format:
@@ -129,16 +126,9 @@ def check_sparse(matrix: Any, where: object) -> None:
 
     SciPy's compiled loops follow them, and it looks at all of them only when it is asked to.
     """
-    if not hasattr(matrix, "check_format"):  # not compressed: it has looked at them
-        return
-    try:
-        matrix.check_format(full_check=True)
-    except ValueError as error:
-        raise _damaged(error, where) from error
-
-
-def _damaged(error: ValueError, where: object) -> InputError:
-    return InputError(f"the sparse matrix is damaged: {error}", where=where, hint=_AGAIN)
+    if hasattr(matrix, "check_format"):  # else it has looked at them
+        with read_errors(where, "a sparse matrix"):
+            matrix.check_format(full_check=True)
 
 
 class ArrayRows:
@@ -175,8 +165,9 @@ class ArrayRows:
         step = max(1, options.block_bytes // max(1, self.shape[1] * itemsize))
         chunks = getattr(self._values, "chunks", None)
         chunk = chunks[int(self._across)] if chunks else 1
-        # a chunk on the border of two blocks would be unpacked twice
-        step -= step % chunk if chunk <= step else 0
+        # a chunk on the border of two blocks would be unpacked twice; those of Dask are several
+        if isinstance(chunk, int) and chunk <= step:
+            step -= step % chunk
         for start in range(0, self.shape[0], step):
             stop = min(start + step, self.shape[0])
             values = real(self._rows(start, stop), self._where, options.dtype)
