@@ -21,7 +21,15 @@ from sfs_cli.io.matrix.base import (
     ReadOptions,
     read_errors,
 )
-from sfs_cli.io.matrix.stored import ArrayRows, StoredReader, checked_csr, is_sparse, real
+from sfs_cli.io.matrix.stored import (
+    ArrayRows,
+    SparseRows,
+    StoredMatrix,
+    StoredReader,
+    checked_csr,
+    is_sparse,
+    real,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -162,8 +170,13 @@ def open_table(
     across = across and samples_are_rows is not None  # who does not say it reads rows as they are
     if across:
         samples_are_rows = not samples_are_rows
+    rows: StoredMatrix
     with read_errors(path, "AnnData"):  # a backed one reads its file here
-        rows = ArrayRows(values, across, path)
+        if hasattr(values, "group"):  # sparse, left in a file by AnnData
+            n, m = values.shape
+            rows = SparseRows(values.group, (m, n) if across else (n, m), path)
+        else:
+            rows = ArrayRows(values, across, path)
     fixed_rows: dict[bool | None, Axis] = {True: "samples", False: "features"}
     comparing = [f"{part}:{name}" for part in ("obsp", "obsm") for name in getattr(table, part)]
     obs = None if table.obs is None else arrow_table(table.obs)

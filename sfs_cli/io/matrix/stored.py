@@ -134,7 +134,7 @@ def check_sparse(matrix: Any, where: object) -> None:
 class ArrayRows:
     """Rows, or `across` the columns, of what is cut as an array is.
 
-    That is an array of NumPy, HDF5 or Zarr, a sparse matrix, or one that AnnData left in its file.
+    That is an array of NumPy, HDF5, Zarr or Dask, or a sparse matrix of SciPy.
     """
 
     def __init__(self, values: Any, across: bool, where: object) -> None:
