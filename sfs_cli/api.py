@@ -28,8 +28,8 @@ from sfs_cli.errors import InputError, UsageError, counted, listed, nearest
 from sfs_cli.io.files.names import nfc
 from sfs_cli.io.given import giving, named
 from sfs_cli.io.matrix.base import cast_values
-from sfs_cli.io.matrix.memory import Table, is_sparse, real, table_of
-from sfs_cli.io.matrix.stored import check_sparse
+from sfs_cli.io.matrix.memory import Table, table_of
+from sfs_cli.io.matrix.stored import check_sparse, is_sparse, real
 from sfs_cli.io.results.additions import KEY
 from sfs_cli.io.results.highly_variable import MARK
 from sfs_cli.logs import Messages

@@ -104,7 +104,7 @@ def _known(parts: Sequence[Matrix], files: Sequence[str], notes: list[str]) -> A
     """
     import pandas as pd
 
-    from sfs_cli.io.matrix.anndata import arrow_table
+    from sfs_cli.io.matrix.memory import arrow_table
 
     frames = []
     for part, file in zip(parts, files):

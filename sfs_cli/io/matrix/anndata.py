@@ -6,49 +6,43 @@ HDF5 and Zarr groups have the same interface. Files from before AnnData 0.7 are 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 from scipy.sparse import csr_array
 
 from sfs_cli.errors import InputError, listed, nearest
 from sfs_cli.io.files.names import decoded
 from sfs_cli.io.files.text import H5MU, split_member
-from sfs_cli.io.matrix.base import (
-    RAW,
-    Annotations,
-    MatrixReader,
-    ReadOptions,
-    read_errors,
-    releasing,
+from sfs_cli.io.matrix.base import Annotations, MatrixReader, ReadOptions, read_errors, releasing
+from sfs_cli.io.matrix.memory import (
+    COMPARING,
+    arrow_table,
+    chosen_part,
+    inside,
+    open_table,
+    read_held,
+    table_of,
 )
 from sfs_cli.io.matrix.stored import (
-    DenseRows,
+    ArrayRows,
+    SparseRows,
     StoredMatrix,
     StoredReader,
     checked_csr,
     chunks_are_tall,
-    encoding_of,
     open_hdf5,
     open_zarr_group,
-    sparse_rows,
 )
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _OLD_GRAPHS = "uns/neighbors"
-_COMPARING = {
-    "obsp": ("graph", "; scanpy.pp.neighbors writes 'connectivities' and 'distances'"),
-    "obsm": ("coordinates", "; a table with a row for each sample is --coordinates FILE"),
-}
-"""What compares samples: its name, and who writes it."""
-_REWRITE = "write the file again with AnnData.write_h5ad"
 
 
 def open_h5ad(path: Path, options: ReadOptions) -> MatrixReader:
@@ -73,12 +67,16 @@ def _open(path: Path, file: Any, release: Callable[[], None], options: ReadOptio
     with releasing(release), read_errors(path, name):
         group = anndata_in(file, path)
         _check_anndata(group, path)
+        if is_old(group):
+            release()
+            adata = open_old(path)
+            return open_table(path, table_of(adata, options, path), options, name, adata.file.close)
         key, var_key, there = _matrix_keys(group, options, path)
-        obs = _read_frame(group, "obs", path)
-        samples, features = list(obs.index), ids_of(group, var_key, path)
+        samples, obs = _read_obs(group, path)
+        features = ids_of(group, var_key, path)
         matrix, by_feature = _open_matrix(group[key], f"{path}, {key}", options)
         comparisons = [
-            f"{part}:{name}" for part in _COMPARING for name in _comparing(group, part, path)
+            f"{part}:{name}" for part in COMPARING for name in _comparing(group, part, path)
         ]
         return StoredReader(
             path=path,
@@ -92,7 +90,7 @@ def _open(path: Path, file: Any, release: Callable[[], None], options: ReadOptio
             annotations=Annotations(
                 arrow_table(obs),
                 tuple(comparisons),
-                {"matrices": there} | (_logged(group) if key == "X" else {}),
+                {"matrices": there} | (_logged(group, path) if key == "X" else {}),
             ),
         )
 
@@ -132,61 +130,31 @@ def _check_anndata(group: Any, path: Path) -> None:
         )
 
 
-def _logged(group: Any) -> dict[str, Any]:
+def _logged(group: Any, path: Path) -> dict[str, Any]:
     """Return ``log1p`` where scanpy says that ``X`` are natural logarithms: of no other base."""
-    base = dict(group["uns/log1p"]).get("base") if "uns/log1p" in group else 0
-    known = base is None or (base != 0 and encoding_of(base, "", "") == "null")
-    return {"log1p": True} if known else {}
+    base = _read_element(group, "uns/log1p", path).get("base") if "uns/log1p" in group else 0
+    return {"log1p": True} if base is None else {}
 
 
 def _matrix_keys(group: Any, options: ReadOptions, path: Path) -> tuple[str, str, list[str]]:
     """Return the keys of the matrix and of the names of its features, and all that can be read."""
-    # `raw.X` is how files from before 0.7 spell it
-    raw = [sep for sep in "/." if f"raw{sep}X" in group and f"raw{sep}var" in group]
-    parts = [*(["X"] if "X" in group else []), *(["raw"] if raw else [])]
+    parts = [part for part, key in (("X", "X"), ("raw", "raw/X")) if key in group]
     parts += [f"layers/{name}" for name in group.get("layers", ())]
     key = chosen_part(parts, options, path)
-    own = f"raw{raw[0]}" if key == "raw" else ""
-    return (f"{own}X" if own else key), f"{own}var", parts
-
-
-def chosen_part(parts: list[str], options: ReadOptions, where: object = None) -> str:
-    """Return which part of AnnData is read: X, raw, or a layer (``layers/NAME``).
-
-    Raises InputError where it is not there.
-    """
-    asked, name = "X", "X"
-    if options.layer == RAW:
-        asked, name = "raw", "raw matrix"
-    elif options.layer is not None:
-        asked, name = f"layers/{options.layer}", f"layer {options.layer!r}"
-    if asked not in parts:
-        hint = f"X, --layer {RAW} or --layer NAME: the file has {listed(parts, 20) or 'none'}"
-        raise InputError(f"there is no {name}", where=where, hint=hint)
-    return asked
+    return ("raw/X", "raw/var", parts) if key == "raw" else (key, "var", parts)
 
 
 def _open_matrix(element: Any, where: object, options: ReadOptions) -> tuple[StoredMatrix, bool]:
     """Return a matrix, and whether its rows are features."""
-    encoding = encoding_of(element, "h5sparse_format", where)
-    is_dense = hasattr(element, "shape")
-    sparse = None if is_dense else sparse_rows(element, where)
-    if sparse is not None:
-        return sparse
-    if not is_dense or encoding not in (None, "", "array"):
-        raise InputError(
-            f"its encoding is {encoding or 'not stated'}, neither dense nor CSR nor CSC",
-            where=where,
-            hint="write the matrix again with a current anndata",
-        )
-    if len(element.shape) != 2:
-        raise InputError(
-            f"the matrix has {len(element.shape)} axes, not 2",
-            where=where,
-            hint="give another matrix with --layer",
-        )
-    across = chunks_are_tall(element, options.block_bytes)
-    return DenseRows(element, across, where), across
+    if hasattr(element, "shape"):
+        across = chunks_are_tall(element, options.block_bytes)
+        return ArrayRows(element, across, where), across
+    from anndata.io import sparse_dataset
+
+    stored = sparse_dataset(element)
+    by_feature = stored.format == "csc"
+    n, m = stored.shape
+    return SparseRows(element, (m, n) if by_feature else (n, m), where), by_feature
 
 
 def read_inside(
@@ -199,49 +167,13 @@ def read_inside(
     """
     with anndata_group(path) as group:
         _check_anndata(group, path)
-        samples = list(_read_frame(group, "obs", path).index)
-        found = _comparing(group, part, path)
-        return *inside(found, part, key, len(samples), path), samples
-
-
-def inside(
-    found: Mapping[str, Callable[[], Any]], part: str, key: str, n: int, where: object
-) -> tuple[csr_array | np.ndarray, Sequence[str]]:
-    """Return what compares n samples: a graph (`part` is obsp), or coordinates (obsm).
-
-    `found` makes each by its name. The graph, shape (n, n), is as it is stored: the indices of a
-    sparse one are checked, neither symmetry nor the values. Coordinates, shape (n, d), are float64
-    (NaN is not refused), and come with the names of their columns. No such key, another shape, and
-    coordinates that are no dense table of real numbers are an `InputError`.
-    """
-    if key not in found:
-        noun, more = _COMPARING[part]
-        hint = f"it has {listed(list(found), 20) or 'none'}{more}"
-        raise InputError(f"{part} has no {noun} {key!r}", where=where, hint=hint)
-    element, place = found[key](), f"{where}, {part}/{key}"
-    columns = [str(name) for name in getattr(element, "columns", ())]
-    sparse = hasattr(element, "tocsr")
-    if part == "obsp":
-        values = checked_csr(element, place) if sparse else np.asarray(element)
-        fits = values.shape == (n, n)
-    else:
-        kinds = element.dtypes if columns else [getattr(element, "dtype", None)]
-        if sparse or any(getattr(kind, "kind", "") not in "fiub" for kind in kinds):
-            raise InputError(
-                f"the coordinates are {'a sparse matrix' if sparse else 'not numbers'}",
-                where=place,
-                hint="write them as a dense array of numbers, one row for each sample",
-            )
-        values = np.asarray(element, np.float64)
-        fits = values.ndim == 2 and len(values) == n and values.size > 0
-    if not fits:
-        what = f"it has shape {values.shape}, but there are {n:,} samples"
-        more = "and a column for each sample" if part == "obsp" else "of numbers for each sample"
-        hint = f"write it again, with a row {more}"
-        raise InputError(what, where=place, hint=hint)
-    if part == "obsm" and not columns:
-        columns = [f"column {i + 1}" for i in range(values.shape[1])]
-    return values, columns
+        if not is_old(group):
+            samples, _ = _read_obs(group, path)
+            found = _comparing(group, part, path)
+            return *inside(found, part, key, len(samples), path), samples
+    adata = open_old(path)
+    with closing(adata.file):
+        return read_held(adata, part, key, str(path))
 
 
 @contextmanager
@@ -276,8 +208,8 @@ def _comparing(group: Any, part: str, path: Path) -> dict[str, Callable[[], Any]
 
 def _of_modality(read: Callable[[], Any], group: Any, place: str, path: Path) -> Any:
     """Return what compares the samples of a MuData, for those of one modality."""
-    values, ids = read(), _read_frame(group, "obs", path).index
-    at = _read_frame(group.file, "obs", path).index.get_indexer(ids)
+    values, ids = read(), _read_element(group, "obs", path).index
+    at = _read_element(group.file, "obs", path).index.get_indexer(ids)
     if hasattr(values, "tocsr"):
         return checked_csr(values, place)[at][:, at]
     if hasattr(values, "iloc"):
@@ -287,18 +219,10 @@ def _of_modality(read: Callable[[], Any], group: Any, place: str, path: Path) ->
 
 def _stored(group: Any, part: str, path: Path) -> dict[str, Callable[[], Any]]:
     """Return what reads each of the graphs or coordinates that an AnnData, or MuData, holds."""
-    held = group.get(part, {})
-    names = list(held) if hasattr(held, "keys") else []
-    if part == "obsp" and part not in group:
+    names = list(group.get(part, ()))
+    if part == "obsp" and part not in group:  # scanpy before 1.5 has them elsewhere
         part, held = _OLD_GRAPHS, group.get(_OLD_GRAPHS, {})
-        names = [n for n in held if hasattr(held[n], "keys") and "indptr" in list(held[n])]
-    elif part == "obsm" and not hasattr(held, "keys"):
-        # before 0.7: the parts of one array of records, with an index besides if it was a table
-        def cut(name: str) -> np.ndarray:
-            records = _read_element(group, part, path)
-            return records[name].reshape(len(records), -1)
-
-        return {name: partial(cut, name) for name in held.dtype.names or () if name != "index"}
+        names = [name for name in held if "indptr" in held[name]]
     return {name: partial(_read_element, group, f"{part}/{name}", path) for name in names}
 
 
@@ -310,59 +234,26 @@ def _read_element(group: Any, key: str, path: Path) -> Any:
         return read_elem(group[key])
 
 
-def _read_frame(group: Any, key: str, path: Path) -> pd.DataFrame:
-    """Read ``obs`` or ``var``; the index holds the ids, as strings."""
-    frame = _read_element(group, key, path)
-    if isinstance(frame, np.ndarray) and frame.dtype.names:
-        frame = _old_frame(group, frame)
-    if not hasattr(frame, "index") or not hasattr(frame, "columns"):
-        raise InputError(f"{key} is not a data frame", where=path, hint=_REWRITE)
-    frame.index = [decoded(name) for name in frame.index]
-    return frame
+def _read_obs(group: Any, path: Path) -> tuple[list[str], pd.DataFrame]:
+    """Read the ids of the samples, and what is known of them."""
+    obs = _read_element(group, "obs", path)
+    return list(map(decoded, obs.index)), obs
 
 
 def ids_of(group: Any, key: str, path: Path) -> list[str]:
-    """Return the ids that ``obs``, ``var`` or ``raw/var`` of AnnData has."""
-    return list(_read_frame(group, key, path).index)
+    """Return the ids that ``var`` or ``raw/var`` of AnnData has."""
+    return list(map(decoded, _read_element(group[key], decoded(group[key].attrs["_index"]), path)))
 
 
-def _old_frame(group: Any, records: np.ndarray) -> pd.DataFrame:
-    # before 0.7: one record per row, categories coded, their names under `uns`
-    import pandas as pd
-
-    index, *names = records.dtype.names or ()
-    columns: dict[str, Any] = {name: records[name] for name in names}
-    for name in names:
-        categories = f"uns/{name}_categories"
-        if categories in group and records[name].dtype.kind in "iu":
-            known = pd.Index([decoded(category) for category in group[categories][:]])
-            columns[name] = pd.Categorical.from_codes(records[name], known)
-    return pd.DataFrame(columns, index=[decoded(name) for name in records[index]])
+def is_old(group: Any) -> bool:
+    """Say whether tables are arrays of records, as AnnData wrote them into HDF5 before 0.7."""
+    return any(hasattr(group[key], "dtype") for key in ("obs", "var"))
 
 
-def arrow_table(obs: pd.DataFrame) -> pa.Table | None:
-    """Return the columns that Arrow has a type for, categories as such; None without any.
+def open_old(path: Path) -> Any:
+    """Open an h5ad from before AnnData 0.7, with its matrices left in the file."""
+    import anndata
 
-    Text is categories: AnnData makes them of it when it is written.
-    """
-    columns = {str(column): _arrow_column(obs[column]) for column in obs.columns}
-    known = {column: values for column, values in columns.items() if values is not None}
-    return pa.table(known) if known else None
-
-
-def _arrow_column(series: pd.Series) -> pa.Array | None:
-    """Return a column, categories as such with their names as text; None if Arrow has no type."""
-    import pandas as pd
-
-    try:
-        if isinstance(series.dtype, pd.CategoricalDtype):
-            codes = pa.array(series.cat.codes, mask=series.isna().to_numpy())
-            names = pa.array([decoded(name) for name in series.cat.categories], pa.string())
-            return pa.DictionaryArray.from_arrays(codes, names)
-        found = pa.Array.from_pandas(series)
-        kind = found.type
-        if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-            return found.cast(pa.string()).dictionary_encode()
-        return found
-    except pa.ArrowException:
-        return None
+    with read_errors(path, "h5ad"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # old versions of the format are read all the same
+        return anndata.read_h5ad(path, backed="r")

@@ -343,11 +343,11 @@ def read_dense_table(
 
 @contextmanager
 def read_errors(
-    path: Path,
+    where: object,
     name: str,
-    hint: str = "the file is cut off, damaged or of another kind: copy or write it again",
+    hint: str = "copy it again, or write it again with the program that made it",
 ) -> Iterator[None]:
-    """Turn what other libraries raise on damaged or missing parts of a file into an `InputError`.
+    """Turn what other libraries raise on a file into an `InputError`, in their words.
 
     `name` says what the file should be, as in "cannot be read as parquet".
     """
@@ -359,7 +359,7 @@ def read_errors(
         if isinstance(error, OSError) and is_full(error):
             raise  # about what is written meanwhile
         reason = str(error).partition("\n")[0] or type(error).__name__
-        raise InputError(f"cannot be read as {name}: {reason}", where=path, hint=hint) from error
+        raise InputError(f"cannot be read as {name}: {reason}", where=where, hint=hint) from error
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import os
 import shutil
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,8 +18,14 @@ import numpy as np
 
 from sfs_cli.errors import InputError
 from sfs_cli.io.files.names import decoded
-from sfs_cli.io.files.text import H5MU, split_member
-from sfs_cli.io.matrix.anndata import anndata_group, anndata_in, ids_of
+from sfs_cli.io.files.text import split_member
+from sfs_cli.io.matrix.anndata import (
+    anndata_group,
+    anndata_in,
+    ids_of,
+    is_old,
+    open_old,
+)
 from sfs_cli.io.matrix.base import read_errors
 
 if TYPE_CHECKING:
@@ -46,17 +52,19 @@ def look_into(source: Path) -> Inside:
     InputError
         If nothing can be added to a copy of it.
     """
+    from anndata.io import read_elem
+
     with anndata_group(source) as group, read_errors(source, "AnnData", _HINT):
-        if not _is_old(group):
-            columns, uns = _columns(group["var"]), group.get("uns", {})
-        elif _can_rewrite(source):
-            columns, uns = list(_read_old(source).var.columns), {}
-        else:
-            raise InputError("var is an array of records", where=source, hint=_HINT)
+        if is_old(group):
+            adata = open_old(source)
+            with closing(adata.file):
+                return Inside(list(map(str, adata.var_names)), list(adata.var.columns), {})
+        columns, uns = _columns(group["var"]), group.get("uns", {})
         if not hasattr(uns, "keys"):
             raise InputError("uns is not a group", where=source, hint=_HINT)
-        told = {key: _text_of(uns, f"hvg/{key}") for key in ("flavor", "key", "columns")}
-        hvg = {key: text for key, text in told.items() if text is not None}
+        told = read_elem(uns["hvg"]) if "hvg" in uns else {}
+        known = told if isinstance(told, dict) else {}
+        hvg = {key: text for key, text in known.items() if isinstance(text, str)}
         return Inside(ids_of(group, "var", source), columns, hvg)
 
 
@@ -73,7 +81,7 @@ def add_to_copy(source: Path, path: Path, added: Additions) -> None:
         shutil.copyfile(file, path)
     with read_errors(source, "AnnData", _HINT):
         with _opened(path, source) as group:
-            if not _is_old(group):
+            if not is_old(group):
                 _add_columns(group["var"], added)
                 for key in added.old_members:
                     del group["uns"][key]
@@ -81,7 +89,9 @@ def add_to_copy(source: Path, path: Path, added: Additions) -> None:
                     write_member(group, "uns", key, value)
                 return
         path.unlink()
-        data = _read_old(source)
+        old = open_old(source)
+        with closing(old.file):
+            data = old.to_memory()
         added.write_to(data)
         data.write_h5ad(path, convert_strings_to_categoricals=False)
 
@@ -136,11 +146,6 @@ def write_member(file: Any, group: str, key: str, value: object) -> None:
     write_elem(file[group], key, value)
 
 
-def _is_old(file: Any) -> bool:
-    """Say whether the tables of a file are arrays of records, as AnnData wrote them before 0.7."""
-    return not (hasattr(file["obs"], "keys") and hasattr(file["var"], "keys"))
-
-
 def _copy_folder(source: Path, path: Path) -> None:
     # shutil.copytree goes on after an error, and raises one that does not say that a disk is full
     for folder, _, names in os.walk(source, followlinks=True):
@@ -149,29 +154,6 @@ def _copy_folder(source: Path, path: Path) -> None:
         (path / inside).mkdir()
         for name in names:
             shutil.copyfile(here / name, path / inside / name)
-
-
-def _can_rewrite(source: Path) -> bool:
-    file = split_member(source)[0]
-    return not file.is_dir() and file.suffix.lower() != H5MU
-
-
-def _text_of(group: Any, key: str) -> str | None:
-    """Return a text that a group holds at a place; None where there is none."""
-    try:
-        found = group[key][()]
-    except (KeyError, IndexError, TypeError, ValueError):
-        return None
-    found = getattr(found, "item", lambda: found)()
-    return found.decode() if isinstance(found, bytes) else found if isinstance(found, str) else None
-
-
-def _read_old(source: Path) -> Any:
-    import anndata
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it is read to be written in the present form
-        return anndata.read_h5ad(source)
 
 
 def _columns(var: Any) -> list[str]:

@@ -2,28 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 
-from sfs_cli.errors import InputError, UsageError
+from sfs_cli.errors import InputError, UsageError, listed
+from sfs_cli.io.files.names import decoded
 from sfs_cli.io.matrix.base import (
+    RAW,
     Annotations,
     Axis,
     MatrixReader,
     ReadOptions,
-    cast_values,
     read_errors,
 )
-from sfs_cli.io.matrix.stored import StoredMatrix, StoredReader, check_sparse
+from sfs_cli.io.matrix.stored import (
+    ArrayRows,
+    SparseRows,
+    StoredMatrix,
+    StoredReader,
+    checked_csr,
+    is_sparse,
+    real,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
+
+
+COMPARING = {
+    "obsp": ("graph", "; scanpy.pp.neighbors writes 'connectivities' and 'distances'"),
+    "obsm": ("coordinates", "; a table with a row for each sample is --coordinates FILE"),
+}
+"""What compares samples: its name, and who writes it."""
 
 
 @dataclass(frozen=True)
@@ -56,17 +73,15 @@ class Table:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
-def table_of(adata: Any, options: ReadOptions | None = None) -> Table:
+def table_of(adata: Any, options: ReadOptions | None = None, where: object = None) -> Table:
     """Return the matrix of an AnnData: ``X``, a layer or ``raw.X``.
 
     Raises InputError where it is not there.
     """
-    from sfs_cli.io.matrix.anndata import chosen_part
-
     parts = ["X"] if adata.X is not None else []
     parts += ["raw"] if adata.raw is not None else []
     parts += [f"layers/{name}" for name in adata.layers]
-    part = chosen_part(parts, options or ReadOptions())
+    part = chosen_part(parts, options or ReadOptions(), where)
     values, names = adata.X, adata.var_names
     if part == "raw":
         values, names = adata.raw.X, adata.raw.var_names
@@ -74,13 +89,55 @@ def table_of(adata: Any, options: ReadOptions | None = None) -> Table:
         values = adata.layers[part.removeprefix("layers/")]
     samples, features = (list(map(str, ids)) for ids in (adata.obs_names, names))
     logged = part == "X" and dict(adata.uns.get("log1p", {"base": 0})).get("base") is None
-    facts = {"log1p": True} if logged else {}
+    facts = {"matrices": parts} | ({"log1p": True} if logged else {})
     return Table(values, samples, features, True, adata.obs, adata.obsp, adata.obsm, facts)
 
 
-def is_sparse(value: Any) -> bool:
-    """Tell sparse matrices and arrays of SciPy from everything else."""
-    return bool(issparse(value))
+def chosen_part(parts: list[str], options: ReadOptions, where: object = None) -> str:
+    """Return which part of AnnData is read: X, raw, or a layer (``layers/NAME``).
+
+    Raises InputError where it is not there.
+    """
+    asked, name = "X", "X"
+    if options.layer == RAW:
+        asked, name = "raw", "raw matrix"
+    elif options.layer is not None:
+        asked, name = f"layers/{options.layer}", f"layer {options.layer!r}"
+    if asked not in parts:
+        hint = f"X, --layer {RAW} or --layer NAME: the file has {listed(parts, 20) or 'none'}"
+        raise InputError(f"there is no {name}", where=where, hint=hint)
+    return asked
+
+
+def arrow_table(obs: pd.DataFrame) -> pa.Table | None:
+    """Return the columns that Arrow has a type for, categories as such; None without any.
+
+    Text is categories: AnnData makes them of it when it is written.
+    """
+    import pyarrow as pa
+
+    columns = {str(column): _arrow_column(obs[column]) for column in obs.columns}
+    known = {column: values for column, values in columns.items() if values is not None}
+    return pa.table(known) if known else None
+
+
+def _arrow_column(series: pd.Series) -> pa.Array | None:
+    """Return a column, categories as such with their names as text; None if Arrow has no type."""
+    import pandas as pd
+    import pyarrow as pa
+
+    try:
+        if isinstance(series.dtype, pd.CategoricalDtype):
+            codes = pa.array(series.cat.codes, mask=series.isna().to_numpy())
+            names = pa.array([decoded(name) for name in series.cat.categories], pa.string())
+            return pa.DictionaryArray.from_arrays(codes, names)
+        found = pa.Array.from_pandas(series)
+        kind = found.type
+        if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+            return found.cast(pa.string()).dictionary_encode()
+        return found
+    except pa.ArrowException:
+        return None
 
 
 def open_held(path: Path, held: Any, options: ReadOptions) -> MatrixReader:
@@ -94,17 +151,15 @@ def open_held(path: Path, held: Any, options: ReadOptions) -> MatrixReader:
     return open_table(path, table_of(held, options), options)
 
 
-def open_table(path: Path, table: Table, options: ReadOptions) -> MatrixReader:
+def open_table(
+    path: Path,
+    table: Table,
+    options: ReadOptions,
+    name: str = "memory",
+    release: Callable[[], None] = lambda: None,
+) -> MatrixReader:
     """Return a reader of a matrix in memory; `path` is its name in messages."""
-    from sfs_cli.io.matrix.anndata import arrow_table
-
     values = table.values
-    if len(values.shape) != 2:
-        raise InputError(
-            f"the matrix has {len(values.shape)} axes, not 2",
-            where=path,
-            hint="give an id for each row and column",
-        )
     samples_are_rows = table.samples_are_rows
     features, samples = table.row_ids, table.column_ids
     if samples_are_rows:
@@ -115,85 +170,81 @@ def open_table(path: Path, table: Table, options: ReadOptions) -> MatrixReader:
     across = across and samples_are_rows is not None  # who does not say it reads rows as they are
     if across:
         samples_are_rows = not samples_are_rows
+    rows: StoredMatrix
+    with read_errors(path, "AnnData"):  # a backed one reads its file here
+        if hasattr(values, "group"):  # sparse, left in a file by AnnData
+            n, m = values.shape
+            rows = SparseRows(values.group, (m, n) if across else (n, m), path)
+        else:
+            rows = ArrayRows(values, across, path)
     fixed_rows: dict[bool | None, Axis] = {True: "samples", False: "features"}
     comparing = [f"{part}:{name}" for part in ("obsp", "obsm") for name in getattr(table, part)]
     obs = None if table.obs is None else arrow_table(table.obs)
     return StoredReader(
         path=path,
-        format="memory",
+        format=name,
         features=features,
         samples=samples,
         fixed_rows=fixed_rows.get(samples_are_rows),
-        matrix=_RowsInMemory(values, across, str(path)),
+        matrix=rows,
         options=options,
-        release=lambda: None,
+        release=release,
         annotations=Annotations(obs, tuple(comparing), dict(table.facts)),
     )
-
-
-class _RowsInMemory(StoredMatrix):
-    """Rows, or `across` the columns, of an array, a sparse matrix, or a backed one of AnnData."""
-
-    def __init__(self, values: Any, across: bool, where: str) -> None:
-        n, m = map(int, values.shape)
-        self.shape = (m, n) if across else (n, m)
-        self._values, self._across = values, across
-        with read_errors(Path(where), "AnnData"):  # a backed one reads its file here
-            first = self._rows(0, 1)
-        kind = type(first)
-        self.sparse = is_sparse(values) or is_sparse(first)
-        if not self.sparse and not hasattr(values, "dtype"):
-            raise InputError(
-                f"a matrix of type {kind.__name__} cannot be read",
-                where=where,
-                hint="give an array, a sparse matrix, a data frame or AnnData",
-            )
-        self._where = where
-
-    def _rows(self, start: int, stop: int) -> Any:
-        # a backed matrix by columns has no transpose of its own
-        return self._values[:, start:stop].T if self._across else self._values[start:stop]
-
-    def blocks(self, options: ReadOptions) -> Iterator[tuple[int, int, np.ndarray | csr_array]]:
-        """Yield blocks of about equal numbers of rows."""
-        n, m = self.shape
-        itemsize = np.dtype(options.dtype).itemsize
-        rows = max(1, options.block_bytes // max(1, m * itemsize))
-        for start in range(0, n, rows):
-            stop = min(start + rows, n)
-            block = self._rows(start, stop)
-            if self.sparse:
-                yield start, stop, real(block, self._where, options.dtype)
-            else:
-                values = cast_values(np.asarray(block), options.dtype, self._where)
-                yield start, stop, np.ascontiguousarray(values)
-
-
-def real(values: Any, where: str, dtype: str = "float64") -> np.ndarray | csr_array:
-    """Return a dense or sparse matrix of numbers in a type; InputError for other values."""
-    if not is_sparse(values):
-        return cast_values(values, dtype, where)
-    check_sparse(values, where)
-    made = csr_array(values, copy=True)  # they may be all of the user's matrix
-    made.sum_duplicates()
-    data = cast_values(made.data, dtype, where)
-    return csr_array((data, made.indices, made.indptr), shape=made.shape)
 
 
 def read_held(
     held: Any, part: str, key: str, where: str
 ) -> tuple[np.ndarray | csr_array, Sequence[str], Sequence[str]]:
     """Do what `anndata.read_inside` does for an AnnData, or a `Table`, in memory."""
-    from sfs_cli.io.matrix.anndata import inside
-
     table = held if isinstance(held, Table) else table_of(held)
     known = getattr(table, part)
 
     def plain(name: str) -> Any:
         found = known[name]
         if part == "obsp":
-            return real(found if is_sparse(found) else np.asarray(found), where)
+            return real(found, where)
         return found.toarray() if is_sparse(found) else found
 
     found = {name: partial(plain, name) for name in known}
     return *inside(found, part, key, len(table.row_ids), where), table.row_ids
+
+
+def inside(
+    found: Mapping[str, Callable[[], Any]], part: str, key: str, n: int, where: object
+) -> tuple[csr_array | np.ndarray, Sequence[str]]:
+    """Return what compares n samples: a graph (`part` is obsp), or coordinates (obsm).
+
+    `found` makes each by its name. The graph, shape (n, n), is as it is stored: the indices of a
+    sparse one are checked, neither symmetry nor the values. Coordinates, shape (n, d), are float64
+    (NaN is not refused), and come with the names of their columns. No such key, another shape, and
+    coordinates that are no dense table of real numbers are an `InputError`.
+    """
+    if key not in found:
+        noun, more = COMPARING[part]
+        hint = f"it has {listed(list(found), 20) or 'none'}{more}"
+        raise InputError(f"{part} has no {noun} {key!r}", where=where, hint=hint)
+    element, place = found[key](), f"{where}, {part}/{key}"
+    columns = [str(name) for name in getattr(element, "columns", ())]
+    sparse = hasattr(element, "tocsr")
+    if part == "obsp":
+        values = checked_csr(element, place) if sparse else np.asarray(element)
+        fits = values.shape == (n, n)
+    else:
+        kinds = element.dtypes if columns else [getattr(element, "dtype", None)]
+        if sparse or any(getattr(kind, "kind", "") not in "fiub" for kind in kinds):
+            raise InputError(
+                f"the coordinates are {'a sparse matrix' if sparse else 'not numbers'}",
+                where=place,
+                hint="write them as a dense array of numbers, one row for each sample",
+            )
+        values = np.asarray(element, np.float64)
+        fits = values.ndim == 2 and len(values) == n and values.size > 0
+    if not fits:
+        what = f"it has shape {values.shape}, but there are {n:,} samples"
+        more = "and a column for each sample" if part == "obsp" else "of numbers for each sample"
+        hint = f"write it again, with a row {more}"
+        raise InputError(what, where=place, hint=hint)
+    if part == "obsm" and not columns:
+        columns = [f"column {i + 1}" for i in range(values.shape[1])]
+    return values, columns

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 
-from sfs_cli.errors import InputError, counted, listed
+from sfs_cli.errors import InputError, counted
 from sfs_cli.io.matrix.base import (
     Annotations,
     Axis,
@@ -21,7 +21,6 @@ from sfs_cli.io.matrix.base import (
 )
 
 _POINTER_BYTES = 8
-_AGAIN = "copy or write the file again"
 
 
 def open_hdf5(path: Path) -> Any:
@@ -64,21 +63,11 @@ class SparseRows:
         self.shape = shape
         self._data = group["data"]
         self._indices = group["indices"]
-        self._indptr = indptr = np.asarray(group["indptr"][:]).astype(np.int64)
+        self._indptr = np.asarray(group["indptr"][:]).astype(np.int64)
         self._where = where
-        n_values = self._data.shape[0]
-        fits = len(indptr) == shape[0] + 1 and indptr[0] == 0 and (indptr[1:] >= indptr[:-1]).all()
-        if not fits or not indptr[-1] == n_values == self._indices.shape[0]:
-            raise InputError(
-                f"the sparse matrix of {shape[0]:,} rows is damaged: {n_values:,} values, "
-                f"{self._indices.shape[0]:,} indices, {len(indptr):,} row pointers that end at "
-                f"{indptr[-1] if len(indptr) else 0:,}",
-                where=where,
-                hint=_AGAIN,
-            )
         # an absent chunk of Zarr reads as zeros, which sparse matrices do not store
         lost = getattr(self._data, "nchunks", 0) - getattr(self._data, "nchunks_initialized", 0)
-        if n_values and lost > 0:
+        if self._data.shape[0] and lost > 0:
             raise InputError(
                 f"{lost:,} chunks of the values of the sparse matrix are lost",
                 where=where,
@@ -111,10 +100,8 @@ def csr_block(
 
     What `check_sparse` finds, and two values for one row and column, are an `InputError`.
     """
-    try:
+    with read_errors(where, "a sparse matrix"):
         rows = csr_array((data, indices, indptr), shape=shape)
-    except ValueError as error:
-        raise _damaged(error, where) from error
     check_sparse(rows, where)
     rows.sort_indices()
     if not rows.has_canonical_format:
@@ -139,87 +126,68 @@ def check_sparse(matrix: Any, where: object) -> None:
 
     SciPy's compiled loops follow them, and it looks at all of them only when it is asked to.
     """
-    if not hasattr(matrix, "check_format"):  # not compressed: it has looked at them
-        return
-    try:
-        matrix.check_format(full_check=True)
-    except ValueError as error:
-        raise _damaged(error, where) from error
+    if hasattr(matrix, "check_format"):  # else it has looked at them
+        with read_errors(where, "a sparse matrix"):
+            matrix.check_format(full_check=True)
 
 
-def _damaged(error: ValueError, where: object) -> InputError:
-    return InputError(f"the sparse matrix is damaged: {error}", where=where, hint=_AGAIN)
+class ArrayRows:
+    """Rows, or `across` the columns, of what is cut as an array is.
 
-
-def sparse_rows(group: Any, where: object) -> tuple[SparseRows, bool] | None:
-    """Return the rows of a sparse matrix in AnnData, and whether these are features.
-
-    None for another group.
+    That is an array of NumPy, HDF5, Zarr or Dask, or a sparse matrix of SciPy.
     """
-    encoding = attribute(group, "encoding-type", "h5sparse_format")
-    shape = attribute(group, "shape", "h5sparse_shape")
-    if encoding not in BY_FEATURE or shape is None:
-        return None
-    by_feature = BY_FEATURE[encoding]
-    n, m = (int(size) for size in shape)
-    return SparseRows(group, (m, n) if by_feature else (n, m), where), by_feature
 
-
-BY_FEATURE = {"csr_matrix": False, "csr": False, "csc_matrix": True, "csc": True}
-"""The encodings of sparse matrices in AnnData, and whether they go by feature."""
-
-
-def attribute(element: Any, name: str, old_name: str) -> Any:
-    """Return an attribute of a group or an array of AnnData, under its name of today or before."""
-    value = element.attrs.get(name, element.attrs.get(old_name))
-    return value.decode() if isinstance(value, bytes) else value
-
-
-def encoding_of(element: Any, old_name: str, where: object) -> Any:
-    """Return how a group or an array of AnnData is encoded.
-
-    Raises
-    ------
-    InputError
-        When it is encoded in a version that does not exist yet, whose meaning may be another.
-    """
-    version = str(attribute(element, "encoding-version", "encoding-version") or "0")
-    if version.partition(".")[0] != "0":
-        raise InputError(
-            f"it is encoded in version {listed([version])}, and versions below 1 are known",
-            where=where,
-            hint="write it again with a current anndata, or use a newer sfs",
-        )
-    return attribute(element, "encoding-type", old_name)
-
-
-class DenseRows:
-    """Rows of a dense h5py or zarr array, or with `across` its columns."""
-
-    sparse = False
-
-    def __init__(self, array: Any, across: bool, where: object) -> None:
-        n, m = (int(size) for size in array.shape)
+    def __init__(self, values: Any, across: bool, where: object) -> None:
+        if len(values.shape) != 2:
+            raise InputError(
+                f"the matrix has {len(values.shape)} axes, not 2",
+                where=where,
+                hint="give a matrix of samples and features",
+            )
+        n, m = map(int, values.shape)
         self.shape = (m, n) if across else (n, m)
-        self._array = array
-        self._across = across
-        self._where = where
+        self._values, self._across, self._where = values, across, where
+        self.sparse = is_sparse(self._rows(0, 1))
+        if not self.sparse and not hasattr(values, "dtype"):
+            raise InputError(
+                f"a matrix of type {type(values).__name__} cannot be read",
+                where=where,
+                hint="give an array, a sparse matrix, a data frame or AnnData",
+            )
 
-    def blocks(self, options: ReadOptions) -> Iterator[tuple[int, int, np.ndarray]]:
-        """Yield C-ordered blocks, along the borders of chunks where they fit."""
-        itemsize = max(self._array.dtype.itemsize, np.dtype(options.dtype).itemsize)
+    def _rows(self, start: int, stop: int) -> Any:
+        # a matrix in a file has no transpose of its own
+        return self._values[:, start:stop].T if self._across else self._values[start:stop]
+
+    def blocks(self, options: ReadOptions) -> Iterator[tuple[int, int, np.ndarray | csr_array]]:
+        """Yield blocks, the dense ones C-ordered, along the borders of chunks where they fit."""
+        itemsize = max(self._values.dtype.itemsize, np.dtype(options.dtype).itemsize)
         step = max(1, options.block_bytes // max(1, self.shape[1] * itemsize))
-        chunk = self._array.chunks[int(self._across)] if self._array.chunks else 1
-        # a chunk on the border of two blocks would be unpacked twice
-        step -= step % chunk if chunk <= step else 0
+        chunks = getattr(self._values, "chunks", None)
+        chunk = chunks[int(self._across)] if chunks else 1
+        # a chunk on the border of two blocks would be unpacked twice; those of Dask are several
+        if isinstance(chunk, int) and chunk <= step:
+            step -= step % chunk
         for start in range(0, self.shape[0], step):
             stop = min(start + step, self.shape[0])
-            if self._across:
-                values = np.asarray(self._array[:, start:stop]).T
-            else:
-                values = np.asarray(self._array[start:stop])
-            values = cast_values(values, options.dtype, self._where)
-            yield start, stop, np.ascontiguousarray(values)
+            values = real(self._rows(start, stop), self._where, options.dtype)
+            yield start, stop, values if self.sparse else np.ascontiguousarray(values)
+
+
+def is_sparse(value: Any) -> bool:
+    """Tell sparse matrices and arrays of SciPy from everything else."""
+    return bool(issparse(value))
+
+
+def real(values: Any, where: object, dtype: str = "float64") -> np.ndarray | csr_array:
+    """Return a dense or sparse matrix of numbers in a type; InputError for other values."""
+    if not is_sparse(values):
+        return cast_values(np.asarray(values), dtype, where)
+    check_sparse(values, where)
+    made = csr_array(values, copy=True)  # they may be all of the user's matrix
+    made.sum_duplicates()
+    data = cast_values(made.data, dtype, where)
+    return csr_array((data, made.indices, made.indptr), shape=made.shape)
 
 
 def chunks_are_tall(array: Any, block_bytes: int) -> bool:

@@ -105,9 +105,11 @@ FILES = [
         "Parquet that is cut off",
         lambda f: cut(Path(parquet(f, values()))),
         "m.parquet",
-        "cut off",
+        "magic bytes",
     ),
-    refused("a damaged page of Parquet", damaged_parquet_page, "m.parquet", "damaged"),
+    refused(
+        "a damaged page of Parquet", damaged_parquet_page, "m.parquet", "cannot be read as parquet"
+    ),
     refused("HDF5 that is no h5ad", other_hdf5, "m.h5ad", "not AnnData"),
     refused("h5ad that is cut off", lambda f: cut(Path(h5ad(f))), "m.h5ad", "truncated"),
     refused("a damaged workbook", lambda f: workbook(f, "m.xlsx"), "m.xlsx", "workbook; again"),
