@@ -5,13 +5,16 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from sfs_cli.errors import COPY_AGAIN, InputError, counted, listed
 from sfs_cli.io.files.names import BLANKS, nfc
@@ -22,7 +25,9 @@ from sfs_cli.io.files.text import (
     arrow_file,
     decode,
     first_lines,
+    read_rest,
     repeated,
+    string_array,
     text_suffix,
 )
 
@@ -352,9 +357,46 @@ def refuse_unnamed(names: list[str], first: int, where: str) -> None:
         )
 
 
+class Texts(Mapping[str, list[str]]):
+    """The columns of a table as text, each made when it is asked for; missing values are "".
+
+    A table of a million rows would be large as text. Names that are repeated are those of the first
+    such column.
+    """
+
+    def __init__(self, names: Sequence[str], arrays: Iterable[pa.ChunkedArray]) -> None:
+        self._arrays = dict(reversed([*zip(names, arrays)]))
+        self._names = list(dict.fromkeys(names))
+
+    def __getitem__(self, name: str) -> list[str]:
+        return texts_of(self._arrays[name].to_pylist())
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def coded(self, name: str) -> tuple[np.ndarray, list[str]]:
+        """Return the number of the text of each row, and the texts, some of which no row has."""
+        import pyarrow as pa
+
+        array = self._arrays[name]
+        if pa.types.is_nested(array.type):
+            array = pa.chunked_array([string_array(self[name])])
+        array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+        if not pa.types.is_dictionary(array.type):
+            array = array.dictionary_encode()
+        known = array.dictionary.to_pylist()
+        return array.indices.cast(pa.int64()).fill_null(len(known)).to_numpy(), [
+            *texts_of(known),
+            "",
+        ]
+
+
 @dataclass(frozen=True)
 class TextTable:
-    """A small table as a file has it; missing values are ""."""
+    """A small table as a file has it, or the annotations of a matrix; missing values are ""."""
 
     path: Path
     columns: Mapping[str, list[str]]  # in order, the row ids first (their name may be "")
@@ -362,27 +404,33 @@ class TextTable:
     unit: str  # what `rows` counts: line, row or record
     categories: frozenset[str] = frozenset()  # columns whose type says so, whatever their texts
     titles: str = ""  # which lines above the names were skipped
+    inside: bool = False  # whether these are annotations of a matrix, whose samples are known
 
     @property
     def ids_name(self) -> str:
         """The name of the first column."""
         return next(iter(self.columns))
 
-    def id_columns(self) -> dict[str, list[str]]:
-        """Return the columns that may hold the ids of the rows.
+    def coded(self, name: str) -> tuple[np.ndarray, list[str]]:
+        """Return the number of the text of each row, and the texts, some of which no row has."""
+        texts = self.columns if isinstance(self.columns, Texts) else None
+        return (texts or Texts([name], [string_array(self.columns[name])])).coded(name)
+
+    @cached_property
+    def id_columns(self) -> list[str]:
+        """The columns that may hold the ids of the rows.
 
         These are the first, and others in which the texts of all rows differ. Of numbers, such as
         ages, only a column with a usual name of ids may.
         """
-        first, *others = self.columns.items()
-        found = [
-            (name, texts)
-            for name, texts in others
-            if len(set(texts)) == len(texts)
-            and "" not in texts
-            and (names_samples(name) or not all(map(is_number, texts)))
-        ]
-        return dict([first, *found])
+        first, *others = self.columns
+        return [first, *filter(self._may_be_ids, [] if self.inside else others)]
+
+    def _may_be_ids(self, name: str) -> bool:
+        codes, texts = self.coded(name)
+        used = [texts[code] for code in np.unique(codes)]
+        differ = len(set(used)) == len(codes) and "" not in used
+        return differ and (names_samples(name) or not all(map(is_number, used)))
 
     def ids_among(self, known: Iterable[str]) -> str:
         """Return the column that holds the ids, some of which are known.
@@ -390,22 +438,25 @@ class TextTable:
         It is the first if that has one of them and does not count the rows; else the one that has
         most, of equal ones the first, if that is half of them or half of the rows.
         """
-        first, *others = columns = self.id_columns()
+        first, *others = self.id_columns
         if not others:
             return first
         among = frozenset(known)
-        found = {name: len(among.intersection(columns[name])) for name in columns}
+        found = {name: len(among.intersection(self.columns[name])) for name in self.id_columns}
         most = max(found, key=found.__getitem__)
-        counts_rows = is_index_name(first) and all(map(str.isdigit, columns[first]))
-        enough = 2 * found[most] >= min(len(among), len(columns[first]))
+        ids = self.columns[first]
+        counts_rows = is_index_name(first) and all(map(str.isdigit, ids))
+        enough = 2 * found[most] >= min(len(among), len(ids))
         return most if enough and (counts_rows or not found[first]) else first
 
     def place(self, column: str) -> str:
         """Name the place of a column."""
-        return f"{self.path}, column {column!r}"
+        return f"{self.path}: obs {column!r}" if self.inside else f"{self.path}, column {column!r}"
 
     def where(self, row: int, column: str) -> str:
         """Name the place of a value."""
+        if self.inside:
+            return f"{self.path}: obs:{column} of sample {self.columns[''][row]!r}"
         return f"{self.path}, {self.unit} {self.rows[row]}, column {column!r}"
 
 
@@ -474,17 +525,10 @@ def _table_of_frame(path: Path, frame: Any) -> TextTable:
         if isinstance(each.dtype, pd.CategoricalDtype) or any(isinstance(v, str) for v in values)
     }
     ids = "" if frame.index.name is None else str(frame.index.name)
-    return _typed_table(path, ["" if ids in names else ids, *names], contents, categories)
-
-
-def _typed_table(
-    path: Path, names: list[str], contents: Sequence[list[Any]], categories: Iterable[str]
-) -> TextTable:
-    """Return columns of values as text; the ids are the first column."""
+    names.insert(0, "" if ids in names else ids)
     _refuse_repeated(names, path)
     columns = dict(zip(names, map(texts_of, contents)))
-    rows = range(1, len(contents[0]) + 1)
-    return TextTable(path, columns, rows, "row", frozenset(categories))
+    return TextTable(path, columns, range(1, len(frame) + 1), "row", frozenset(categories))
 
 
 def texts_of(values: Iterable[Any]) -> list[str]:
@@ -513,23 +557,68 @@ def read_rows(
     `hint` says what to do about a row that has another number; `comments` are lines that begin
     with ``#``, which are skipped.
     """
-    lines, rows = [], []
-    while (raw := stream.read_line()) is not None:
-        if not raw.strip() or (comments and raw.startswith(b"#")):
-            continue
-        line = stream.line - 1
-        where = f"{stream.path}, line {line}"
-        fields = split_fields(decode(raw, stream.path, line), delimiter, where)
-        if len(fields) != len(names):
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.csv as pacsv
+
+    first, wrong, skipped = stream.line, list[tuple[int, int]](), list[int]()
+
+    def skip(row: pacsv.InvalidRow) -> str:
+        skipped.append(row.number - 1)
+        if row.text.strip() and not (comments and row.text.startswith("#")):
+            wrong.append((first + row.number - 1, row.actual_columns))
+        return "skip"
+
+    raw = read_rest(stream).replace("\r\n", "\n").encode() or b"\n"
+    if b"\r" in raw:
+        line = first + raw.count(b"\n", 0, raw.index(b"\r"))
+        raise InputError(
+            "a row holds a carriage return",
+            where=f"{stream.path}, line {line}",
+            hint="take carriage returns out of the fields",
+        )
+    keys = [str(i) for i in range(len(names))]
+    try:
+        table = pacsv.read_csv(
+            pa.BufferReader(raw),
+            read_options=pacsv.ReadOptions(
+                column_names=keys, use_threads=False, block_size=len(raw)
+            ),
+            parse_options=pacsv.ParseOptions(
+                delimiter=delimiter, ignore_empty_lines=False, invalid_row_handler=skip
+            ),
+            convert_options=pacsv.ConvertOptions(column_types=dict.fromkeys(keys, pa.string())),
+        )
+    except pa.ArrowInvalid as error:
+        raise InputError(
+            f"the rows cannot be divided into fields: {error}",
+            where=stream.path,
+            hint="close every quote in its line",
+        ) from error
+    lines = np.delete(np.arange(first, first + len(table) + len(skipped)), skipped)
+    filled = np.zeros(len(table), bool)
+    columns = []
+    for column in table.columns:
+        if b'"' in raw and (at := pc.index(pc.match_substring(column, "\n"), True).as_py()) >= 0:
             raise InputError(
-                f"a row has {counted(len(fields), 'field')}, but {len(names):,} are expected",
-                where=where,
-                hint=hint,
+                "a double quote is not closed in its line",
+                where=f"{stream.path}, line {lines[at]}",
+                hint="close every quote in its line; a quote within a field is written twice",
             )
-        lines.append(line)
-        rows.append(fields)
-    columns = {name: [row[i] for row in rows] for i, name in enumerate(names)}
-    return TextTable(stream.path, columns, lines, "line")
+        columns.append(pc.utf8_trim(column, BLANKS))
+        filled |= pc.not_equal(columns[-1], "").to_numpy()
+    for line, found in wrong:
+        raise InputError(
+            f"a row has {counted(found, 'field')}, but {len(names):,} are expected",
+            where=f"{stream.path}, line {line}",
+            hint=hint,
+        )
+    if comments:
+        filled &= ~pc.starts_with(columns[0], "#").to_numpy()
+    if filled.all() and not skipped:
+        return TextTable(stream.path, Texts(names, columns), range(first, lines[-1] + 1), "line")
+    columns = [column.filter(pa.array(filled)) for column in columns]
+    return TextTable(stream.path, Texts(names, columns), lines[filled].tolist(), "line")
 
 
 def read_unnamed(
@@ -567,9 +656,7 @@ def _read_parquet(path: Path) -> TextTable:
     try:
         with arrow_file(path) as raw, pq.ParquetFile(raw) as file:
             table = file.read()
-            # names and texts are UTF-8, and dates within those of Python, unless it is damaged
-            names = [nfc(name) for name in table.column_names]
-            contents = [column.to_pylist() for column in table.columns]
+            names = [nfc(name) for name in table.column_names]  # UTF-8, unless it is damaged
     except (OSError, ValueError, TypeError, ArithmeticError, pa.ArrowException) as error:
         raise InputError(
             f"the Parquet file cannot be read ({error})", where=path, hint=COPY_AGAIN
@@ -581,10 +668,12 @@ def _read_parquet(path: Path) -> TextTable:
     kinds = list(zip(names, table.schema.types))
     texts = [n for n, t in kinds if pa.types.is_string(t) or pa.types.is_large_string(t)]
     coded = [name for name, kind in kinds if pa.types.is_dictionary(kind)]
-    ids = names.index((named or texts or names)[0])
-    names.insert(0, names.pop(ids))
-    contents.insert(0, contents.pop(ids))
-    return _typed_table(path, names, contents, [*texts, *coded])
+    ids = (named or texts or names)[0]
+    _refuse_repeated(names, path)
+    table = table.rename_columns(names).select([ids, *(name for name in names if name != ids)])
+    columns = Texts(table.column_names, table.columns)
+    rows = range(1, len(table) + 1)
+    return TextTable(path, columns, rows, "row", frozenset([*texts, *coded]))
 
 
 def pandas_index(schema: pa.Schema, path: Path) -> list[str]:

@@ -340,8 +340,12 @@ def decode(raw: bytes, path: Path, line: int) -> str:
 def text_chunks(path: Path, size: int = _CHUNK_BYTES) -> Iterator[Chunk]:
     """Yield about ``size`` bytes of whole lines at a time, blank ones too."""
     with LineStream(path) as stream:
-        while (chunk := stream.read_chunk(size, blank_lines=True)) is not None:
-            yield Chunk(nfc_bytes(chunk.text), chunk.first_line)
+        yield from _chunks(stream, size)
+
+
+def _chunks(stream: LineStream, size: int = _CHUNK_BYTES) -> Iterator[Chunk]:
+    while (chunk := stream.read_chunk(size, blank_lines=True)) is not None:
+        yield Chunk(nfc_bytes(chunk.text), chunk.first_line)
 
 
 def chunk_lines(chunk: Chunk, path: Path) -> Iterator[tuple[int, str]]:
@@ -374,4 +378,10 @@ def first_lines(path: Path, count: int) -> list[tuple[int, str]]:
 
 def read_whole(path: Path) -> str:
     """Return all of a text file."""
-    return "".join("\n".join(_decoded(chunk, path)) for chunk in text_chunks(path))
+    with LineStream(path) as stream:
+        return read_rest(stream)
+
+
+def read_rest(stream: LineStream) -> str:
+    """Return all of a text file that was not read yet."""
+    return "".join("\n".join(_decoded(chunk, stream.path)) for chunk in _chunks(stream))
