@@ -192,19 +192,12 @@ def read_header(stream: LineStream, *, titles: bool = False, of_table: bool = Fa
             where=where,
             hint="download the series matrix in its place (*_series_matrix.txt.gz)",
         )
-    suffix = text_suffix(path)
-    if comment is not None and (
-        _is_commented_header(comment, first, suffix, where)
-        or (of_table and _is_name_line(comment, first, suffix))
-    ):
+    if comment is not None and _is_header(comment, first, text_suffix(path), of_table):
         return _header(comment, first, path, line - 1, hint, skipped[:-1])
-    for _ in range(_titles(stream) if of_table else 0):
-        skipped += [(stream.line, first)] if first.strip() else []
-        stream.read_line()
-        line, first = stream.line, _peek_text(stream) or ""
     found = None
     with suppress(InputError):  # raised again where the line is parsed
-        found = _find_names(stream) if titles else None
+        find = _below_titles if of_table else _find_names
+        found = find(stream) if titles or of_table else None
     if found is not None:
         names, rows = found
         lines = [decode(stream.read_line() or b"", path, line + i) for i in range(rows)]
@@ -271,41 +264,32 @@ def _peek_text(stream: LineStream) -> str | None:
     return None if raw is None else decode(raw, stream.path, stream.line)
 
 
-def _titles(stream: LineStream) -> int:
-    """Return how many of the next lines are titles: one field, above lines of several.
+def _below_titles(stream: LineStream) -> tuple[int, int] | None:
+    """Return which of the next lines holds the names of a table, and its first row.
 
-    Above lines of two, one field of one or two words is the name of the values, as R writes it.
+    None where it is the first. Titles are lines of one field, above lines of several. Above lines
+    of two, one field of one or two words is the name of the values, as R writes it.
     """
-    lines = [line.decode("utf-8", "replace") for line in stream.peek_lines(ABOVE)]
-    filled = [at for at, text in enumerate(lines) if text.strip()]
-    texts = [lines[at] for at in filled]
-    suffix = text_suffix(stream.path)
-    delimiter = sniff_delimiter(texts[-2], texts[-1], suffix) if len(texts) > 2 else None
-    if delimiter is None or delimiter == " ":  # a title has blanks
-        return 0
-    fields = (len([*filter(None, split_fields(text, delimiter, ""))]) for text in texts)
-    at, width = next((each for each in zip(filled, fields) if each[1] > 1), (0, 0))
+    lines = [decode(raw, stream.path, stream.line) for raw in stream.peek_lines(ABOVE)]
+    *others, above, last = ["", "", *(text for text in lines if text.strip())]
+    delimiter = sniff_delimiter(above, last, text_suffix(stream.path))
+    if len(others) < 3 or delimiter is None or delimiter == " ":  # a title has blanks
+        return None
+    fields = [len([*filter(None, split_fields(text, delimiter, ""))]) for text in lines]
+    at = next((at for at, count in enumerate(fields) if count > 1), 0)
     words = min((len(text.split()) for text in lines[:at] if text.strip()), default=0)
-    return at if width > 2 or words > 2 else 0
+    return (at, at + 1) if at and (fields[at] > 2 or words > 2) else None
 
 
-def _is_name_line(comment: str, first: str, suffix: str) -> bool:
-    """Tell whether a comment above a table is its names, as the ``#SampleID`` of QIIME."""
-    delimiter = sniff_delimiter(comment, first, suffix)
-    return (
-        delimiter is not None
-        and delimiter != " "
-        and comment[1:2].isalnum()
-        and names_samples(split_fields(comment, delimiter, "")[0])
-        and count_fields(comment, delimiter) == count_fields(first, delimiter)
-    )
-
-
-def _is_commented_header(comment: str, first: str, suffix: str, where: str) -> bool:
+def _is_header(comment: str, first: str, suffix: str, of_table: bool) -> bool:
+    """Tell whether a comment holds the names: above numbers, or as the ``#SampleID`` of QIIME."""
     delimiter = sniff_delimiter(comment, first, suffix)
     if delimiter is None or count_fields(comment, delimiter) != count_fields(first, delimiter):
         return False
-    return all(is_number(f) or f in NULL_TOKENS for f in split_fields(first, delimiter, where)[1:])
+    if all(is_number(f) or f in NULL_TOKENS for f in split_fields(first, delimiter, "")[1:]):
+        return True
+    named = comment[1:2].isalnum() and names_samples(split_fields(comment, delimiter, "")[0])
+    return of_table and delimiter != " " and named
 
 
 def _header(
@@ -388,10 +372,8 @@ class Texts(Mapping[str, list[str]]):
         if not pa.types.is_dictionary(array.type):
             array = array.dictionary_encode()
         known = array.dictionary.to_pylist()
-        return array.indices.cast(pa.int64()).fill_null(len(known)).to_numpy(), [
-            *texts_of(known),
-            "",
-        ]
+        codes = array.indices.cast(pa.int64()).fill_null(len(known))  # the last is of no value
+        return codes.to_numpy(), [*texts_of(known), ""]
 
 
 @dataclass(frozen=True)
@@ -413,8 +395,8 @@ class TextTable:
 
     def coded(self, name: str) -> tuple[np.ndarray, list[str]]:
         """Return the number of the text of each row, and the texts, some of which no row has."""
-        texts = self.columns if isinstance(self.columns, Texts) else None
-        return (texts or Texts([name], [string_array(self.columns[name])])).coded(name)
+        assert isinstance(self.columns, Texts), "a list of features is asked for no samples"
+        return self.columns.coded(name)
 
     @cached_property
     def id_columns(self) -> list[str]:
@@ -509,7 +491,8 @@ def _table_of_series(path: Path) -> TextTable:
         series = read_series(stream)
     ids = series.titles or series.accessions
     columns = {"": ids, "geo_accession": series.accessions, **series.columns}
-    return TextTable(path, columns, range(1, len(ids) + 1), "sample")
+    texts = Texts([*columns], map(string_array, columns.values()))
+    return TextTable(path, texts, range(1, len(ids) + 1), "sample")
 
 
 def _table_of_frame(path: Path, frame: Any) -> TextTable:
@@ -527,7 +510,7 @@ def _table_of_frame(path: Path, frame: Any) -> TextTable:
     ids = "" if frame.index.name is None else str(frame.index.name)
     names.insert(0, "" if ids in names else ids)
     _refuse_repeated(names, path)
-    columns = dict(zip(names, map(texts_of, contents)))
+    columns = Texts(names, [string_array(texts_of(each)) for each in contents])
     return TextTable(path, columns, range(1, len(frame) + 1), "row", frozenset(categories))
 
 
@@ -569,20 +552,13 @@ def read_rows(
             wrong.append((first + row.number - 1, row.actual_columns))
         return "skip"
 
-    raw = read_rest(stream).replace("\r\n", "\n").encode() or b"\n"
-    if b"\r" in raw:
-        line = first + raw.count(b"\n", 0, raw.index(b"\r"))
-        raise InputError(
-            "a row holds a carriage return",
-            where=f"{stream.path}, line {line}",
-            hint="take carriage returns out of the fields",
-        )
+    raw = read_rest(stream).encode() or b"\n"
     keys = [str(i) for i in range(len(names))]
     try:
         table = pacsv.read_csv(
             pa.BufferReader(raw),
             read_options=pacsv.ReadOptions(
-                column_names=keys, use_threads=False, block_size=len(raw)
+                column_names=keys, use_threads=False, block_size=min(len(raw), 1 << 30)
             ),
             parse_options=pacsv.ParseOptions(
                 delimiter=delimiter, ignore_empty_lines=False, invalid_row_handler=skip
