@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import Enum
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -362,18 +362,19 @@ class Texts(Mapping[str, list[str]]):
         return len(self._names)
 
     def coded(self, name: str) -> tuple[np.ndarray, list[str]]:
-        """Return the number of the text of each row, and the texts, some of which no row has."""
+        """Return the number of the text of each row, and the texts."""
         import pyarrow as pa
+        import pyarrow.compute as pc
 
         array = self._arrays[name]
         if pa.types.is_nested(array.type):
             array = pa.chunked_array([string_array(self[name])])
         array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
-        if not pa.types.is_dictionary(array.type):
-            array = array.dictionary_encode()
-        known = array.dictionary.to_pylist()
-        codes = array.indices.cast(pa.int64()).fill_null(len(known))  # the last is of no value
-        return codes.to_numpy(), [*texts_of(known), ""]
+        if pa.types.is_dictionary(array.type):
+            array = array.dictionary_decode()
+        array = pc.dictionary_encode(array, null_encoding="encode")
+        # by DLPack, since `to_numpy` would import pandas
+        return np.from_dlpack(array.indices), texts_of(array.dictionary.to_pylist())
 
 
 @dataclass(frozen=True)
@@ -394,7 +395,7 @@ class TextTable:
         return next(iter(self.columns))
 
     def coded(self, name: str) -> tuple[np.ndarray, list[str]]:
-        """Return the number of the text of each row, and the texts, some of which no row has."""
+        """Return the number of the text of each row, and the texts."""
         assert isinstance(self.columns, Texts), "a list of features is asked for no samples"
         return self.columns.coded(name)
 
@@ -572,29 +573,29 @@ def read_rows(
             hint="close every quote in its line",
         ) from error
     lines = np.delete(np.arange(first, first + len(table) + len(skipped)), skipped)
-    filled = np.zeros(len(table), bool)
-    columns = []
-    for column in table.columns:
-        if b'"' in raw and (at := pc.index(pc.match_substring(column, "\n"), True).as_py()) >= 0:
-            raise InputError(
-                "a double quote is not closed in its line",
-                where=f"{stream.path}, line {lines[at]}",
-                hint="close every quote in its line; a quote within a field is written twice",
-            )
-        columns.append(pc.utf8_trim(column, BLANKS))
-        filled |= pc.not_equal(columns[-1], "").to_numpy()
+    quoted = table.columns if b'"' in raw else []
+    marks = [pc.indices_nonzero(pc.match_substring(column, "\n")) for column in quoted]
+    if unclosed := [at for each in marks for at in each.to_pylist()]:
+        raise InputError(
+            "a double quote is not closed in its line",
+            where=f"{stream.path}, line {lines[min(unclosed)]}",
+            hint="close every quote in its line; a quote within a field is written twice",
+        )
     for line, found in wrong:
         raise InputError(
             f"a row has {counted(found, 'field')}, but {len(names):,} are expected",
             where=f"{stream.path}, line {line}",
             hint=hint,
         )
+    columns = [pc.utf8_trim(column, BLANKS) for column in table.columns]
+    filled = reduce(pc.or_, [pc.binary_length(column).cast("bool") for column in columns])
     if comments:
-        filled &= ~pc.starts_with(columns[0], "#").to_numpy()
-    if filled.all() and not skipped:
-        return TextTable(stream.path, Texts(names, columns), range(first, lines[-1] + 1), "line")
-    columns = [column.filter(pa.array(filled)) for column in columns]
-    return TextTable(stream.path, Texts(names, columns), lines[filled].tolist(), "line")
+        filled = pc.and_not(filled, pc.starts_with(columns[0], "#"))
+    if skipped or not pc.all(filled).as_py():
+        columns = [column.filter(filled) for column in columns]
+        rows = lines[np.from_dlpack(pc.indices_nonzero(filled))].tolist()
+        return TextTable(stream.path, Texts(names, columns), rows, "line")
+    return TextTable(stream.path, Texts(names, columns), range(first, lines[-1] + 1), "line")
 
 
 def read_unnamed(
