@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import closing, nullcontext, suppress
 from dataclasses import dataclass
+from functools import partial
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
@@ -440,7 +441,8 @@ def read_covariates(
         number = name not in table.categories and all(map(is_number, values.known.values()))
         taken = kind or ("numeric" if number else "categorical")
         if taken == "numeric":
-            values = Column(table, name, "value", _finite)
+            hint = "correct it, or take the column as categories: COLUMN=categorical"
+            values = Column(table, name, "value", partial(parse_number, hint=hint))
         found.append(Covariate(values, option, taken, kind is not None, held, groups))
     return found
 
@@ -470,15 +472,6 @@ def _split_columns(
             option=option,
         )
     return found
-
-
-def _finite(text: str) -> float:
-    if not is_number(text) or not math.isfinite(float(text)):
-        raise InputError(
-            f"{text!r} is not a finite number",
-            hint="correct it, or take the column as categories: COLUMN=categorical",
-        )
-    return float(text)
 
 
 def positions(
