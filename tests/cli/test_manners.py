@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sfs_cli import provenance
-from tests.making_commands import EXISTS, good, parquet, table, text, values
+from tests.making_commands import EXISTS, SAMPLES, good, parquet, table, text, values
 from tests.running import MODULE, run_here, snapshot
 
 
@@ -37,7 +37,11 @@ def test_help_imports_no_numeric_library(arguments):
 
 def test_ranking_imports_neither_pandas_nor_anndata_nor_sklearn(tmp_path):
     matrix = parquet(tmp_path, values())
-    packages = imported_by(["rank", matrix, "--out", str(tmp_path / "out")])
+    classes = "".join(f"{name}\tc{i % 2}\n" for i, name in enumerate(SAMPLES))
+    labels = text(tmp_path, f"sample\tclass\n{classes}", "labels.tsv")
+    out = str(tmp_path / "out")
+    words = ["--method", "f-test", "--labels", labels]
+    packages = imported_by(["rank", matrix, *words, "--out", out])
     assert "numpy" in packages
     assert not packages & {"pandas", "anndata", "sklearn", "h5py", "matplotlib"}
 

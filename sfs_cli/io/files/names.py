@@ -24,10 +24,9 @@ LONGEST = 32_767
 """Characters of the longest name: those of a cell in Excel."""
 BLANKS = " \t\r\n\f\v"
 """What is stripped around names; a non-breaking space belongs to the name."""
-_PIECE = 65_536
-"""Names of an Arrow array that are looked at together."""
 # control characters of ASCII and Latin-1, and halves of surrogate pairs, which no file can hold
 _REFUSED = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_REFUSED_IN_UTF8 = r"[\x00-\x1f\x7f\x{80}-\x{9f}]"
 _HINT = "rename it: names hold no line ends, tabs, NUL or other control characters"
 
 
@@ -88,33 +87,15 @@ def check_texts(texts: Sequence[str], what: str, where: object) -> None:
             _check_name(text, what, where)
 
 
-def _bounds(names: pa.Array) -> np.ndarray:
-    """Return where the letters of each name begin, and where those of the last one end."""
-    kind = np.dtype(np.int64 if "large" in str(names.type) else np.int32)
-    start = names.offset * kind.itemsize
-    return np.frombuffer(names.buffers()[1], kind, len(names) + 1, start)
-
-
 def check_name_array(names: pa.Array, what: str, where: object) -> None:
-    """Do what `check_names` does for an Arrow array of strings, without making each of them.
+    """Do what `check_names` does for an Arrow array of strings, without making each of them."""
+    import pyarrow.compute as pc
 
-    The names are gone through in pieces, because ten million of them have 100 MB of letters.
-    """
-    for lo in range(0, len(names), _PIECE):
-        piece = names.slice(lo, _PIECE)
-        if _is_odd(piece):
-            for at, name in enumerate(piece.to_pylist(), lo + 1):
-                _check_name(name, what, where, at)
-
-
-def _is_odd(names: pa.Array) -> bool:
-    """Tell whether a name of an Arrow array of strings is empty, too long, or may be refused."""
-    starts = _bounds(names)
-    sizes, letters = np.diff(starts), memoryview(names.buffers()[2] or b"")
-    text = str(letters[starts[0] : starts[-1]], "utf-8")
-    if sizes.min() == 0 or sizes.max() > LONGEST:
-        return True
-    return not text.isprintable() and _REFUSED.search(text) is not None
+    lengths = pc.min_max(pc.utf8_length(names))
+    shortest, longest = (lengths[end].as_py() for end in ("min", "max"))
+    refused = pc.any(pc.match_substring_regex(names, _REFUSED_IN_UTF8)).as_py()
+    if refused or (names and (shortest == 0 or longest > LONGEST)):
+        check_names(names.to_pylist(), what, where)
 
 
 def _check_name(name: str, what: str, where: object, at: int = 0) -> None:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import cached_property, reduce
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from sfs_cli.errors import COPY_AGAIN, InputError, counted, listed
 from sfs_cli.io.files.names import BLANKS, nfc
@@ -22,7 +25,9 @@ from sfs_cli.io.files.text import (
     arrow_file,
     decode,
     first_lines,
+    read_rest,
     repeated,
+    string_array,
     text_suffix,
 )
 
@@ -187,19 +192,12 @@ def read_header(stream: LineStream, *, titles: bool = False, of_table: bool = Fa
             where=where,
             hint="download the series matrix in its place (*_series_matrix.txt.gz)",
         )
-    suffix = text_suffix(path)
-    if comment is not None and (
-        _is_commented_header(comment, first, suffix, where)
-        or (of_table and _is_name_line(comment, first, suffix))
-    ):
+    if comment is not None and _is_header(comment, first, text_suffix(path), of_table):
         return _header(comment, first, path, line - 1, hint, skipped[:-1])
-    for _ in range(_titles(stream) if of_table else 0):
-        skipped += [(stream.line, first)] if first.strip() else []
-        stream.read_line()
-        line, first = stream.line, _peek_text(stream) or ""
     found = None
     with suppress(InputError):  # raised again where the line is parsed
-        found = _find_names(stream) if titles else None
+        find = _below_titles if of_table else _find_names
+        found = find(stream) if titles or of_table else None
     if found is not None:
         names, rows = found
         lines = [decode(stream.read_line() or b"", path, line + i) for i in range(rows)]
@@ -266,41 +264,32 @@ def _peek_text(stream: LineStream) -> str | None:
     return None if raw is None else decode(raw, stream.path, stream.line)
 
 
-def _titles(stream: LineStream) -> int:
-    """Return how many of the next lines are titles: one field, above lines of several.
+def _below_titles(stream: LineStream) -> tuple[int, int] | None:
+    """Return which of the next lines holds the names of a table, and its first row.
 
-    Above lines of two, one field of one or two words is the name of the values, as R writes it.
+    None where it is the first. Titles are lines of one field, above lines of several. Above lines
+    of two, one field of one or two words is the name of the values, as R writes it.
     """
-    lines = [line.decode("utf-8", "replace") for line in stream.peek_lines(ABOVE)]
-    filled = [at for at, text in enumerate(lines) if text.strip()]
-    texts = [lines[at] for at in filled]
-    suffix = text_suffix(stream.path)
-    delimiter = sniff_delimiter(texts[-2], texts[-1], suffix) if len(texts) > 2 else None
-    if delimiter is None or delimiter == " ":  # a title has blanks
-        return 0
-    fields = (len([*filter(None, split_fields(text, delimiter, ""))]) for text in texts)
-    at, width = next((each for each in zip(filled, fields) if each[1] > 1), (0, 0))
+    lines = [decode(raw, stream.path, stream.line) for raw in stream.peek_lines(ABOVE)]
+    *others, above, last = ["", "", *(text for text in lines if text.strip())]
+    delimiter = sniff_delimiter(above, last, text_suffix(stream.path))
+    if len(others) < 3 or delimiter is None or delimiter == " ":  # a title has blanks
+        return None
+    fields = [len([*filter(None, split_fields(text, delimiter, ""))]) for text in lines]
+    at = next((at for at, count in enumerate(fields) if count > 1), 0)
     words = min((len(text.split()) for text in lines[:at] if text.strip()), default=0)
-    return at if width > 2 or words > 2 else 0
+    return (at, at + 1) if at and (fields[at] > 2 or words > 2) else None
 
 
-def _is_name_line(comment: str, first: str, suffix: str) -> bool:
-    """Tell whether a comment above a table is its names, as the ``#SampleID`` of QIIME."""
-    delimiter = sniff_delimiter(comment, first, suffix)
-    return (
-        delimiter is not None
-        and delimiter != " "
-        and comment[1:2].isalnum()
-        and names_samples(split_fields(comment, delimiter, "")[0])
-        and count_fields(comment, delimiter) == count_fields(first, delimiter)
-    )
-
-
-def _is_commented_header(comment: str, first: str, suffix: str, where: str) -> bool:
+def _is_header(comment: str, first: str, suffix: str, of_table: bool) -> bool:
+    """Tell whether a comment holds the names: above numbers, or as the ``#SampleID`` of QIIME."""
     delimiter = sniff_delimiter(comment, first, suffix)
     if delimiter is None or count_fields(comment, delimiter) != count_fields(first, delimiter):
         return False
-    return all(is_number(f) or f in NULL_TOKENS for f in split_fields(first, delimiter, where)[1:])
+    if all(is_number(f) or f in NULL_TOKENS for f in split_fields(first, delimiter, "")[1:]):
+        return True
+    named = comment[1:2].isalnum() and names_samples(split_fields(comment, delimiter, "")[0])
+    return of_table and delimiter != " " and named
 
 
 def _header(
@@ -352,9 +341,45 @@ def refuse_unnamed(names: list[str], first: int, where: str) -> None:
         )
 
 
+class Texts(Mapping[str, list[str]]):
+    """The columns of a table as text, each made when it is asked for; missing values are "".
+
+    A table of a million rows would be large as text. Names that are repeated are those of the first
+    such column.
+    """
+
+    def __init__(self, names: Sequence[str], arrays: Iterable[pa.ChunkedArray]) -> None:
+        self._arrays = dict(reversed([*zip(names, arrays)]))
+        self._names = list(dict.fromkeys(names))
+
+    def __getitem__(self, name: str) -> list[str]:
+        return texts_of(self._arrays[name].to_pylist())
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def coded(self, name: str) -> tuple[np.ndarray, list[str]]:
+        """Return the number of the text of each row, and the texts."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        array = self._arrays[name]
+        if pa.types.is_nested(array.type):
+            array = pa.chunked_array([string_array(self[name])])
+        array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+        if pa.types.is_dictionary(array.type):
+            array = array.dictionary_decode()
+        array = pc.dictionary_encode(array, null_encoding="encode")
+        # by DLPack, since `to_numpy` would import pandas
+        return np.from_dlpack(array.indices), texts_of(array.dictionary.to_pylist())
+
+
 @dataclass(frozen=True)
 class TextTable:
-    """A small table as a file has it; missing values are ""."""
+    """A small table as a file has it, or the annotations of a matrix; missing values are ""."""
 
     path: Path
     columns: Mapping[str, list[str]]  # in order, the row ids first (their name may be "")
@@ -362,27 +387,33 @@ class TextTable:
     unit: str  # what `rows` counts: line, row or record
     categories: frozenset[str] = frozenset()  # columns whose type says so, whatever their texts
     titles: str = ""  # which lines above the names were skipped
+    inside: bool = False  # whether these are annotations of a matrix, whose samples are known
 
     @property
     def ids_name(self) -> str:
         """The name of the first column."""
         return next(iter(self.columns))
 
-    def id_columns(self) -> dict[str, list[str]]:
-        """Return the columns that may hold the ids of the rows.
+    def coded(self, name: str) -> tuple[np.ndarray, list[str]]:
+        """Return the number of the text of each row, and the texts."""
+        assert isinstance(self.columns, Texts), "a list of features is asked for no samples"
+        return self.columns.coded(name)
+
+    @cached_property
+    def id_columns(self) -> list[str]:
+        """The columns that may hold the ids of the rows.
 
         These are the first, and others in which the texts of all rows differ. Of numbers, such as
         ages, only a column with a usual name of ids may.
         """
-        first, *others = self.columns.items()
-        found = [
-            (name, texts)
-            for name, texts in others
-            if len(set(texts)) == len(texts)
-            and "" not in texts
-            and (names_samples(name) or not all(map(is_number, texts)))
-        ]
-        return dict([first, *found])
+        first, *others = self.columns
+        return [first, *filter(self._may_be_ids, [] if self.inside else others)]
+
+    def _may_be_ids(self, name: str) -> bool:
+        codes, texts = self.coded(name)
+        used = [texts[code] for code in np.unique(codes)]
+        differ = len(set(used)) == len(codes) and "" not in used
+        return differ and (names_samples(name) or not all(map(is_number, used)))
 
     def ids_among(self, known: Iterable[str]) -> str:
         """Return the column that holds the ids, some of which are known.
@@ -390,22 +421,25 @@ class TextTable:
         It is the first if that has one of them and does not count the rows; else the one that has
         most, of equal ones the first, if that is half of them or half of the rows.
         """
-        first, *others = columns = self.id_columns()
+        first, *others = self.id_columns
         if not others:
             return first
         among = frozenset(known)
-        found = {name: len(among.intersection(columns[name])) for name in columns}
+        found = {name: len(among.intersection(self.columns[name])) for name in self.id_columns}
         most = max(found, key=found.__getitem__)
-        counts_rows = is_index_name(first) and all(map(str.isdigit, columns[first]))
-        enough = 2 * found[most] >= min(len(among), len(columns[first]))
+        ids = self.columns[first]
+        counts_rows = is_index_name(first) and all(map(str.isdigit, ids))
+        enough = 2 * found[most] >= min(len(among), len(ids))
         return most if enough and (counts_rows or not found[first]) else first
 
     def place(self, column: str) -> str:
         """Name the place of a column."""
-        return f"{self.path}, column {column!r}"
+        return f"{self.path}: obs {column!r}" if self.inside else f"{self.path}, column {column!r}"
 
     def where(self, row: int, column: str) -> str:
         """Name the place of a value."""
+        if self.inside:
+            return f"{self.path}: obs:{column} of sample {self.columns[''][row]!r}"
         return f"{self.path}, {self.unit} {self.rows[row]}, column {column!r}"
 
 
@@ -458,7 +492,8 @@ def _table_of_series(path: Path) -> TextTable:
         series = read_series(stream)
     ids = series.titles or series.accessions
     columns = {"": ids, "geo_accession": series.accessions, **series.columns}
-    return TextTable(path, columns, range(1, len(ids) + 1), "sample")
+    texts = Texts([*columns], map(string_array, columns.values()))
+    return TextTable(path, texts, range(1, len(ids) + 1), "sample")
 
 
 def _table_of_frame(path: Path, frame: Any) -> TextTable:
@@ -474,17 +509,10 @@ def _table_of_frame(path: Path, frame: Any) -> TextTable:
         if isinstance(each.dtype, pd.CategoricalDtype) or any(isinstance(v, str) for v in values)
     }
     ids = "" if frame.index.name is None else str(frame.index.name)
-    return _typed_table(path, ["" if ids in names else ids, *names], contents, categories)
-
-
-def _typed_table(
-    path: Path, names: list[str], contents: Sequence[list[Any]], categories: Iterable[str]
-) -> TextTable:
-    """Return columns of values as text; the ids are the first column."""
+    names.insert(0, "" if ids in names else ids)
     _refuse_repeated(names, path)
-    columns = dict(zip(names, map(texts_of, contents)))
-    rows = range(1, len(contents[0]) + 1)
-    return TextTable(path, columns, rows, "row", frozenset(categories))
+    columns = Texts(names, [string_array(texts_of(each)) for each in contents])
+    return TextTable(path, columns, range(1, len(frame) + 1), "row", frozenset(categories))
 
 
 def texts_of(values: Iterable[Any]) -> list[str]:
@@ -513,23 +541,61 @@ def read_rows(
     `hint` says what to do about a row that has another number; `comments` are lines that begin
     with ``#``, which are skipped.
     """
-    lines, rows = [], []
-    while (raw := stream.read_line()) is not None:
-        if not raw.strip() or (comments and raw.startswith(b"#")):
-            continue
-        line = stream.line - 1
-        where = f"{stream.path}, line {line}"
-        fields = split_fields(decode(raw, stream.path, line), delimiter, where)
-        if len(fields) != len(names):
-            raise InputError(
-                f"a row has {counted(len(fields), 'field')}, but {len(names):,} are expected",
-                where=where,
-                hint=hint,
-            )
-        lines.append(line)
-        rows.append(fields)
-    columns = {name: [row[i] for row in rows] for i, name in enumerate(names)}
-    return TextTable(stream.path, columns, lines, "line")
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.csv as pacsv
+
+    first, wrong, skipped = stream.line, list[tuple[int, int]](), list[int]()
+
+    def skip(row: pacsv.InvalidRow) -> str:
+        skipped.append(row.number - 1)
+        if row.text.strip() and not (comments and row.text.startswith("#")):
+            wrong.append((first + row.number - 1, row.actual_columns))
+        return "skip"
+
+    raw = read_rest(stream).encode() or b"\n"
+    keys = [str(i) for i in range(len(names))]
+    try:
+        table = pacsv.read_csv(
+            pa.BufferReader(raw),
+            read_options=pacsv.ReadOptions(
+                column_names=keys, use_threads=False, block_size=min(len(raw), 1 << 30)
+            ),
+            parse_options=pacsv.ParseOptions(
+                delimiter=delimiter, ignore_empty_lines=False, invalid_row_handler=skip
+            ),
+            convert_options=pacsv.ConvertOptions(column_types=dict.fromkeys(keys, pa.string())),
+        )
+    except pa.ArrowInvalid as error:
+        raise InputError(
+            f"the rows cannot be divided into fields: {error}",
+            where=stream.path,
+            hint="close every quote in its line",
+        ) from error
+    lines = np.delete(np.arange(first, first + len(table) + len(skipped)), skipped)
+    quoted = table.columns if b'"' in raw else []
+    marks = [pc.indices_nonzero(pc.match_substring(column, "\n")) for column in quoted]
+    if unclosed := [at for each in marks for at in each.to_pylist()]:
+        raise InputError(
+            "a double quote is not closed in its line",
+            where=f"{stream.path}, line {lines[min(unclosed)]}",
+            hint="close every quote in its line; a quote within a field is written twice",
+        )
+    for line, found in wrong:
+        raise InputError(
+            f"a row has {counted(found, 'field')}, but {len(names):,} are expected",
+            where=f"{stream.path}, line {line}",
+            hint=hint,
+        )
+    columns = [pc.utf8_trim(column, BLANKS) for column in table.columns]
+    filled = reduce(pc.or_, [pc.binary_length(column).cast("bool") for column in columns])
+    if comments:
+        filled = pc.and_not(filled, pc.starts_with(columns[0], "#"))
+    if skipped or not pc.all(filled).as_py():
+        columns = [column.filter(filled) for column in columns]
+        rows = lines[np.from_dlpack(pc.indices_nonzero(filled))].tolist()
+        return TextTable(stream.path, Texts(names, columns), rows, "line")
+    return TextTable(stream.path, Texts(names, columns), range(first, lines[-1] + 1), "line")
 
 
 def read_unnamed(
@@ -567,9 +633,7 @@ def _read_parquet(path: Path) -> TextTable:
     try:
         with arrow_file(path) as raw, pq.ParquetFile(raw) as file:
             table = file.read()
-            # names and texts are UTF-8, and dates within those of Python, unless it is damaged
-            names = [nfc(name) for name in table.column_names]
-            contents = [column.to_pylist() for column in table.columns]
+            names = [nfc(name) for name in table.column_names]  # UTF-8, unless it is damaged
     except (OSError, ValueError, TypeError, ArithmeticError, pa.ArrowException) as error:
         raise InputError(
             f"the Parquet file cannot be read ({error})", where=path, hint=COPY_AGAIN
@@ -581,10 +645,12 @@ def _read_parquet(path: Path) -> TextTable:
     kinds = list(zip(names, table.schema.types))
     texts = [n for n, t in kinds if pa.types.is_string(t) or pa.types.is_large_string(t)]
     coded = [name for name, kind in kinds if pa.types.is_dictionary(kind)]
-    ids = names.index((named or texts or names)[0])
-    names.insert(0, names.pop(ids))
-    contents.insert(0, contents.pop(ids))
-    return _typed_table(path, names, contents, [*texts, *coded])
+    ids = (named or texts or names)[0]
+    _refuse_repeated(names, path)
+    table = table.rename_columns(names).select([ids, *(name for name in names if name != ids)])
+    columns = Texts(table.column_names, table.columns)
+    rows = range(1, len(table) + 1)
+    return TextTable(path, columns, rows, "row", frozenset([*texts, *coded]))
 
 
 def pandas_index(schema: pa.Schema, path: Path) -> list[str]:

@@ -249,19 +249,30 @@ class LineStream:
         return [line.removesuffix(b"\r") for line in lines[: count if lines[-1] else -1]]
 
     def peek_chunk(self, size: int) -> Chunk | None:
-        """Return about ``size`` bytes of whole lines, at least one, and stay before them."""
-        return self._chunk(self._whole_lines(size))
+        """Return about ``size`` bytes of whole lines, at least one, and stay before them.
+
+        Blank lines at the end of them are left for the next ones, and those of the file left out.
+        """
+        while not (text := self._whole_lines(size).rstrip(b"\r\n")):
+            if self._at_end:
+                return None
+            size += len(self._rest)
+        return Chunk(text + b"\n", self.line)
 
     def read_chunk(self, size: int, *, blank_lines: bool = False) -> Chunk | None:
         """Return about ``size`` bytes of whole lines, at least one; None at the end.
 
-        A blank line before another row is an `InputError`, unless `blank_lines` are kept.
+        Blank lines at the end of the file are left out, unless `blank_lines` are kept.
         """
-        used = self._whole_lines(size)
-        chunk = self._chunk(used, blank_lines=blank_lines)
+        if blank_lines:
+            text = self._whole_lines(size)
+            chunk = Chunk(text.removesuffix(b"\n") + b"\n", self.line) if text else None
+        else:
+            chunk = self.peek_chunk(size)
         if chunk is not None:
-            self.line += self._rest.count(b"\n", 0, used)
-            self._rest = self._rest[used:]
+            end = self._rest.find(b"\n", len(chunk.text) - 1)
+            self.line += chunk.text.count(b"\n")
+            self._rest = self._rest[end + 1 :] if end >= 0 else b""
         return chunk
 
     def close(self) -> None:
@@ -288,33 +299,11 @@ class LineStream:
             self._at_end = not more
             self._rest = self._rest + more if self._rest else more
 
-    def _whole_lines(self, size: int) -> int:
-        """Fill the buffer, and return how many bytes of it are whole lines."""
+    def _whole_lines(self, size: int) -> bytes:
+        """Return about ``size`` bytes of whole lines, and stay before them."""
         self._fill(size)
         self._find_newline()
-        return len(self._rest) if self._at_end else self._rest.rfind(b"\n") + 1
-
-    def _chunk(self, used: int, *, blank_lines: bool = False) -> Chunk | None:
-        if blank_lines:
-            text = self._rest[:used].removesuffix(b"\n")
-            return Chunk(text + b"\n", self.line) if used else None
-        text = self._rest[:used].rstrip(b"\r\n")
-        if self._rest.count(b"\n", len(text), used) > bool(text):
-            self._refuse_rows_after_blank(len(text), used)
-        return Chunk(text + b"\n", self.line) if text else None
-
-    def _refuse_rows_after_blank(self, text_end: int, used: int) -> None:
-        blank = self.line + self._rest.count(b"\n", 0, text_end) + bool(text_end)
-        rest = self._rest[used:]
-        while not rest.strip(b"\r\n") and not self._at_end:
-            rest = self._bytes.read(_LINE_STEP)
-            self._at_end = not rest
-        if rest.strip(b"\r\n"):
-            raise InputError(
-                "there is a blank line between the rows",
-                where=f"{self.path}, line {blank}",
-                hint="remove the blank line, or what follows it",
-            )
+        return self._rest if self._at_end else self._rest[: self._rest.rfind(b"\n") + 1]
 
 
 def decode(raw: bytes, path: Path, line: int) -> str:
@@ -340,8 +329,12 @@ def decode(raw: bytes, path: Path, line: int) -> str:
 def text_chunks(path: Path, size: int = _CHUNK_BYTES) -> Iterator[Chunk]:
     """Yield about ``size`` bytes of whole lines at a time, blank ones too."""
     with LineStream(path) as stream:
-        while (chunk := stream.read_chunk(size, blank_lines=True)) is not None:
-            yield Chunk(nfc_bytes(chunk.text), chunk.first_line)
+        yield from _chunks(stream, size)
+
+
+def _chunks(stream: LineStream, size: int = _CHUNK_BYTES) -> Iterator[Chunk]:
+    while (chunk := stream.read_chunk(size, blank_lines=True)) is not None:
+        yield Chunk(nfc_bytes(chunk.text), chunk.first_line)
 
 
 def chunk_lines(chunk: Chunk, path: Path) -> Iterator[tuple[int, str]]:
@@ -374,4 +367,10 @@ def first_lines(path: Path, count: int) -> list[tuple[int, str]]:
 
 def read_whole(path: Path) -> str:
     """Return all of a text file."""
-    return "".join("\n".join(_decoded(chunk, path)) for chunk in text_chunks(path))
+    with LineStream(path) as stream:
+        return read_rest(stream)
+
+
+def read_rest(stream: LineStream) -> str:
+    """Return all of a text file that was not read yet."""
+    return "".join("\n".join(_decoded(chunk, stream.path)) for chunk in _chunks(stream))

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Sequence
+from contextlib import closing, nullcontext, suppress
 from dataclasses import dataclass
+from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
@@ -21,13 +23,11 @@ from sfs_cli.errors import InputError, Options, UsageError, listed, near
 from sfs_cli.io.files import sniff
 from sfs_cli.io.files.names import BLANKS, check_names, nfc
 from sfs_cli.io.files.series import plain_name
-from sfs_cli.io.files.table import NULL_TOKENS, TextTable, is_number, read_table, texts_of
-from sfs_cli.io.files.text import WORKBOOKS, repeated, split_member
+from sfs_cli.io.files.table import NULL_TOKENS, Texts, TextTable, is_number, read_table
+from sfs_cli.io.files.text import WORKBOOKS, repeated, split_member, string_array
 from sfs_cli.io.files.workbook import SheetStream
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from sfs_cli.compute.matrix import Ids
 
 T = TypeVar("T")
@@ -84,17 +84,51 @@ class Column(dict[str, T]):
         All other columns but that of the sample ids.
     missing : Counter
         The texts that stood for missing values, but for empty ones, and how often.
-    by_row : dict
-        The value of each row of the table that has one.
+    rows, codes, known : array, array, dict
+        The rows of the table that have a value, the number of the text of every row, and the value
+        of each such text.
     """
 
-    def __init__(self, table: TextTable, name: str, what: str, others: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        table: TextTable,
+        name: str,
+        what: str,
+        parse: Callable[[str], T],
+        others: Sequence[str] = (),
+    ) -> None:
         super().__init__()
         self.table, self.what = table, what
         self.name, self.where, self.others = name, table.place(name), list(others)
         self.path, self.ids_name = table.path, table.ids_name
         self.missing: Counter[str] = Counter()
-        self.by_row: dict[int, T] = {}
+        self.codes, texts = table.coded(name)
+        self.known = self._parsed(texts, parse)
+        self.rows = np.flatnonzero(np.isin(self.codes, [*self.known]))
+        if not self.known:
+            raise InputError(
+                f"no sample has a {what}", where=self.where, hint="name another column"
+            )
+        with suppress(InputError) if {*table.id_columns} - {self.ids_name, name} else nullcontext():
+            self.take_ids(self.ids_name)  # `settle` may find the ids of a patient's samples
+
+    def _parsed(self, texts: Sequence[str], parse: Callable[[str], T]) -> dict[int, T]:
+        """Return the value of each text that has one, by the number of the text."""
+        known: dict[int, T] = {}
+        found = np.unique(self.codes, return_index=True, return_counts=True)
+        # what is wrong is told of the first row
+        for code, row, count in sorted(zip(*map(np.ndarray.tolist, found)), key=itemgetter(1)):
+            text = texts[code]
+            if (bare := text.strip(BLANKS)) in NULL_TOKENS:
+                self.missing.update({bare: count} if bare else {})
+                continue
+            try:
+                check_names((text,), f"a {self.what}", "")
+                known[code] = parse(text)
+            except InputError as error:
+                error.where = self.table.where(row, self.name)
+                raise
+        return known
 
     @property
     def beside(self) -> list[str]:
@@ -104,15 +138,17 @@ class Column(dict[str, T]):
     @property
     def possible_ids(self) -> list[str]:
         """The ids of the samples with a value, in every column that may hold them."""
-        columns = self.table.id_columns().values()
-        return [ids[row] for ids in columns for row in self.by_row]
+        if self.table.id_columns == [self.ids_name]:
+            return list(self)
+        columns = map(self.table.columns.__getitem__, self.table.id_columns)
+        return [ids[row] for ids in columns for row in self.rows.tolist()]
 
     def settle(self, samples: Sequence[str]) -> None:
         """Take the ids of the column that holds the `samples` of a matrix (`TextTable.ids_among`).
 
         Raises InputError when a sample has two values.
         """
-        if len(self.table.id_columns()) == 1:
+        if len(self.table.id_columns) == 1:
             return  # they were taken when the column was read
         name = self.table.ids_among(samples)
         if name == self.name:
@@ -128,45 +164,17 @@ class Column(dict[str, T]):
         self.clear()
         self.ids_name = name
         ids = self.table.columns[name]
-        for row, value in self.by_row.items():
+        for row in map(int, self.rows):
+            value = self.known[int(self.codes[row])]
             if self.setdefault(ids[row], value) == value:
                 continue
             texts = self.table.columns[self.name]
-            first = next(texts[at] for at in self.by_row if ids[at] == ids[row])
+            first = next(texts[at] for at in self.rows.tolist() if ids[at] == ids[row])
             raise InputError(
                 f"sample {ids[row]!r} has two {self.what}s, {first!r} and {texts[row]!r}",
                 where=self.table.where(row, self.name),
                 hint="leave one row for each sample",
             )
-
-
-class _Texts(Mapping[str, list[str]]):
-    """The sample ids ("") and the annotations of a matrix, each made text when it is asked for."""
-
-    def __init__(self, ids: Ids, obs: pa.Table) -> None:
-        self.ids, self.obs = ids, obs
-
-    def __getitem__(self, name: str) -> list[str]:
-        return texts_of(self.obs[name].to_pylist()) if name else list(self.ids.samples)
-
-    def __iter__(self) -> Iterator[str]:
-        yield from ("", *self.obs.column_names)
-
-    def __len__(self) -> int:
-        return 1 + len(self.obs.column_names)
-
-
-class _Annotations(TextTable):
-    """The annotations of the samples as a table; `rows` are the samples."""
-
-    def id_columns(self) -> dict[str, list[str]]:
-        return {"": self.columns[""]}
-
-    def place(self, column: str) -> str:
-        return f"{self.path}: obs {column!r}"
-
-    def where(self, row: int, column: str) -> str:
-        return f"{self.path}: obs:{column} of sample {self.columns[''][row]!r}"
 
 
 def is_inside(spec: str) -> bool:
@@ -208,8 +216,10 @@ def table_of(
 
     types = zip(ids.obs.column_names, ids.obs.schema.types)
     categories = frozenset(name for name, kind in types if pa.types.is_dictionary(kind))
-    rows = range(1, len(ids.samples) + 1)
-    table = _Annotations(Path(matrix), _Texts(ids, ids.obs), rows, "sample", categories)
+    samples = string_array(ids.samples)
+    texts = Texts(["", *ids.obs.column_names], [samples, *ids.obs.columns])
+    rows = range(1, len(samples) + 1)
+    table = TextTable(Path(matrix), texts, rows, "sample", categories, inside=True)
     return table, nfc(spec.removeprefix(_INSIDE))
 
 
@@ -249,7 +259,7 @@ def read_column(
     table, asked = table_of(spec, wanted.option, matrix, ids)
     name = choose(table, asked, wanted.option, f"{wanted.what}s", wanted.usual)
     others = [] if asked is not None else [other for other in table.columns if other != name][1:]
-    return _column(table, name, wanted.what, wanted.parse, others)
+    return Column(table, name, wanted.what, wanted.parse, others)
 
 
 def choose(
@@ -261,8 +271,8 @@ def choose(
         alike = [name for name in others if plain_name(name) == plain_name(asked)]
         if asked in others or len(alike) == 1:
             return asked if asked in others else alike[0]
-        noun = "annotation" if isinstance(table, _Annotations) else "column"
-        if asked == ids_name and len(table.id_columns()) > 1:
+        noun = "annotation" if table.inside else "column"
+        if asked == ids_name and len(table.id_columns) > 1:
             return asked  # a patient, beside the ids of the samples
         is_first = asked == ids_name and others
         raise InputError(
@@ -284,30 +294,6 @@ def choose(
         where=path,
         hint=f"add it to the option as {path}:COLUMN, one of {listed(others, 20)}",
     )
-
-
-def _column(
-    table: TextTable, name: str, what: str, parse: Callable[[str], T], others: Sequence[str] = ()
-) -> Column[T]:
-    values = Column[T](table, name, what, others)
-    for row, text in enumerate(table.columns[name]):
-        if (bare := text.strip(BLANKS)) in NULL_TOKENS:
-            values.missing.update([bare] if bare else ())
-            continue
-        try:
-            check_names((text,), f"a {what}", "")
-            values.by_row[row] = parse(text)
-        except InputError as error:
-            error.where = table.where(row, name)
-            raise
-    if not values.by_row:
-        raise InputError(f"no sample has a {what}", where=values.where, hint="name another column")
-    try:
-        values.take_ids(values.ids_name)
-    except InputError:  # of a patient with two samples; `settle` may find the ids of these
-        if not table.id_columns().keys() - {values.ids_name, name}:
-            raise
-    return values
 
 
 def refuse_headless(column: Column[T], samples: Sequence[str]) -> None:
@@ -451,11 +437,12 @@ def read_covariates(
     found = []
     for asked, kind in asked_for:
         name = choose(table, asked, option, what)
-        values: Column[Any] = _column(table, name, "value", str)
-        number = name not in table.categories and all(map(is_number, values.by_row.values()))
+        values: Column[Any] = Column(table, name, "value", str)
+        number = name not in table.categories and all(map(is_number, values.known.values()))
         taken = kind or ("numeric" if number else "categorical")
         if taken == "numeric":
-            values = _column(table, name, "value", _finite)
+            hint = "correct it, or take the column as categories: COLUMN=categorical"
+            values = Column(table, name, "value", partial(parse_number, hint=hint))
         found.append(Covariate(values, option, taken, kind is not None, held, groups))
     return found
 
@@ -485,15 +472,6 @@ def _split_columns(
             option=option,
         )
     return found
-
-
-def _finite(text: str) -> float:
-    if not is_number(text) or not math.isfinite(float(text)):
-        raise InputError(
-            f"{text!r} is not a finite number",
-            hint="correct it, or take the column as categories: COLUMN=categorical",
-        )
-    return float(text)
 
 
 def positions(
