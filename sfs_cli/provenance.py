@@ -219,8 +219,13 @@ class PageFacts(TypedDict):
 
 
 class RunRecord(Record, RunFacts):
-    """``run.json`` of `sfs rank`."""
+    """``run.json`` of `sfs rank`.
 
+    `defaults` are the values of options that were left out, by their names, which ``--config``
+    takes as well.
+    """
+
+    defaults: dict[str, Any]
     page: PageFacts
 
 
@@ -417,9 +422,9 @@ def difference(
     inputs : sequence of InputFile
         Which they are, options say.
     """
-    before = _set(record.get("config"))
+    before, pinned = _set(record.get("config")), _set(record.get("defaults"))
     for name, value in (asked := _set(options)).items():
-        if before.get(name) != value:
+        if value not in (before.get(name), pinned.get(name)):
             return f"there --{_flag(name)} is {before.get(name, 'not given')}"
     if gone := [name for name in before if name not in asked]:
         return f"there --{_flag(gone[0])} is {before[gone[0]]}"

@@ -56,6 +56,8 @@ class ConfigFile:
     # of the run.json of a run: the digests of the files that it read, by their roles
     inputs: Mapping[str, str] = field(default_factory=dict)
     version: str = ""  # of the program that wrote it, if it is a run.json
+    # of a run.json: what the run took for options that were left out, its defaults
+    defaults: Mapping[str, Any] = field(default_factory=dict)
 
     def config(self, given: Mapping[str, Any], flags: Collection[str] = ()) -> RankConfig:
         """Return the configuration of a run: `checked`, of the `merged` options."""
@@ -73,7 +75,16 @@ class ConfigFile:
             check_names(given["source"])
             ours = {source.name: source for source in self.options["source"]}
             own["source"] = tuple((ours | {s.name: s for s in given["source"]}).values())
-        return {**given, **own}
+        return {**given, **self.pinned(given, flags), **own}
+
+    def pinned(self, given: Iterable[str], flags: Collection[str] = ()) -> dict[str, Any]:
+        """Return the defaults of the recorded run; none beside `flags` that make it another run.
+
+        Those of another method, for example, would be without effect, or wrong.
+        """
+        if any(o.in_result for o in options_of(RankConfig) if o.name in flags):
+            return {}
+        return {name: value for name, value in self.defaults.items() if name in given}
 
     def checked(self, merged: Mapping[str, Any], flags: Collection[str]) -> RankConfig:
         """Return the configuration of options that were merged.
@@ -115,13 +126,21 @@ def load(path: str | Path) -> ConfigFile:
     name = str(path)
     root: dict[str, Node] = parse(Path(path)).value
     inputs: dict[str, str] = {}
-    version = ""
+    version, defaults = "", dict[str, Any]()
     if "config" in root and "versions" in root:  # the run.json of a run
         inputs = _recorded(root.get("inputs"))
         versions = root["versions"].value if "versions" in root else None
         if isinstance(versions, dict) and "sfs" in versions:
             version = str(versions["sfs"].value)
+        if "defaults" in root:
+            defaults, _ = _options(_mapping_of(root["defaults"], "defaults", name), name)
         root = _mapping_of(root["config"], "config", name)
+    options, lines = _options(root, name)
+    return ConfigFile(name, options, lines, inputs, version, defaults)
+
+
+def _options(root: dict[str, Node], name: str) -> tuple[dict[str, Any], Lines]:
+    """Return the options of a file by their names, and their lines."""
     folder = os.path.dirname(name)  # noqa: PTH120
     options: dict[str, Any] = {}
     lines: Lines = {}
@@ -142,7 +161,7 @@ def load(path: str | Path) -> ConfigFile:
         else:
             value = moved(option, value, lambda _option, text, _what: _joined(text, folder))
         options[option.name] = value
-    return ConfigFile(name, options, lines, inputs, version)
+    return options, lines
 
 
 def _recorded(node: Node | None) -> dict[str, str]:
@@ -282,8 +301,8 @@ def _joined(text: str, folder: str) -> str:
 def resolved(config: RankConfig, folder: str) -> dict[str, Any]:
     """Return a configuration as a file in a folder has it: complete, with paths from there.
 
-    Options without effect on the result are left out, and so are those that depend on the data.
-    Defaults are written, so that the file means the same when a later version has others.
+    Options without effect on the result are left out, and so are those that are not set. Defaults
+    are written, so that the file means the same when a later version has others.
     """
 
     def move(_option: Option, text: str, _what: str) -> str:

@@ -31,6 +31,7 @@ from sfs_cli.io.matrix.base import is_anndata
 from sfs_cli.logs import Messages
 from sfs_cli.methods.base import Solution, Status
 from sfs_cli.options import RankConfig
+from sfs_cli.options.fields import flag, options_of
 from sfs_cli.options.files import resolved
 from sfs_cli.options.paths import check_suffix
 from sfs_cli.options.replaced import refuse_recorded
@@ -450,6 +451,7 @@ def _made(config: RankConfig, result: RankResult, messages: Messages, home: Path
 
     facts: dict[str, Any] = {
         **result.facts,
+        "defaults": _defaults(config, result),
         "page": page_facts(result.config),
         "warnings": result.warnings,
         "seconds": round(result.seconds, 3),
@@ -467,7 +469,9 @@ def _log_summary(config: RankConfig, result: RankResult, messages: Messages) -> 
         f"(peak memory {format_size(result.peak_memory)})"
     )
     if chosen := _chosen(config, result):
-        messages.note(f"defaults: {' '.join(chosen)}")
+        values = {n: ",".join(v) if isinstance(v, tuple) else v for n, v in chosen.items()}
+        words = " ".join(f"{flag(name)} {value}" for name, value in values.items())
+        messages.note(f"defaults: {words}")
     log_ranking(ranking, messages)
     if ranking.n_written < len(ranking):
         messages.note(
@@ -476,22 +480,28 @@ def _log_summary(config: RankConfig, result: RankResult, messages: Messages) -> 
         )
 
 
-def _chosen(config: RankConfig, result: RankResult) -> list[str]:
-    """Return the options that the run has chosen for itself, as they would be asked for."""
-    used, chosen = result.config, []
-    if config.method is None:
-        chosen.append(f"--method {used.method}")
-    if used.also != config.also:
-        chosen.append(f"--also {','.join(used.also)}")
-    if used.response != config.response:
-        chosen.append(f"--response {used.response}")
-    graph = result.facts["graph"]
-    if used.similarity != config.similarity:
-        chosen.append(f"--similarity {used.similarity}")
-    elif used.graph is None and "similarity" in graph:
-        chosen.append(f"--similarity {graph['similarity']}")
+def _chosen(config: RankConfig, result: RankResult) -> dict[str, Any]:
+    """Return the options that the run has chosen for itself, by the data, and their values."""
+    used, graph = result.config, result.facts["graph"]
+    names = ("method", "also", "response", "similarity")
+    chosen = {n: getattr(used, n) for n in names if getattr(used, n) != getattr(config, n)}
+    if used.graph is None and "similarity" in graph:
+        chosen.setdefault("similarity", graph["similarity"])
     if config.components is None and "components" in graph:
-        chosen.append(f"--components {graph['components']}")
+        chosen["components"] = graph["components"]
         if config.variable_genes is None:
-            chosen.append(f"--variable-genes {graph['variable_genes']}")
+            chosen["variable_genes"] = graph["variable_genes"]
     return chosen
+
+
+def _defaults(config: RankConfig, result: RankResult) -> dict[str, Any]:
+    """Return the options that were left out and that the run has a value for.
+
+    They are written, so that a later version, which may have other defaults, repeats the run.
+    """
+    used, graph = result.config, result.facts["graph"]
+    found = used.method_options() | _chosen(config, result)
+    if "neighbors" in graph:
+        found.setdefault("neighbors", graph["neighbors"])
+    left_out = (o for o in options_of(RankConfig) if getattr(config, o.name) == o.default)
+    return {o.key: found[o.name] for o in left_out if found.get(o.name) not in (None, o.default)}

@@ -537,7 +537,7 @@ def of_some(folder: Path) -> list[str]:
 
 FUSE = [
     bad("fuse: unknown suffix", lambda f: fused(f, "S.txt"), "S.txt", "'.txt'; .npz", USAGE),
-    bad("fuse: an output that is there", made_before, "S.npz", "exists; --force", EXISTS),
+    bad("fuse: an output that is there", made_before, "S.npz", "another run; --force", EXISTS),
     bad("fuse: h5ad of a CSV", lambda f: fused(f, "S.h5ad"), "S.h5ad", "h5ad input; .npz", USAGE),
     bad("fuse: h5ad of some samples", of_some, "out.h5ad", "4 of the 6 samples; .npz"),
 ]

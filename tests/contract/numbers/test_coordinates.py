@@ -113,7 +113,7 @@ def test_shards_notice_other_coordinates(cells: Path, table: Path, tmp_path: Pat
             made = ad.read_h5ad(cells)
             made.obsm["X_pca"] = made.obsm["X_pca"] + np.arange(4)
             made.write_h5ad(cells)
-        assert code_of("shard", "run", plan, "1") == 3
+        assert code_of("shard", "merge", plan, "--out", tmp_path / "out") == 3
 
 
 def test_two_profiles_of_one_file_are_fused(cells: Path, tmp_path: Path) -> None:

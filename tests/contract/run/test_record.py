@@ -9,12 +9,14 @@ from typing import Any, NotRequired, Union, get_args, get_origin, get_type_hints
 
 import pytest
 
+from sfs_cli.catalog import METHODS
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig, parse_source
 from sfs_cli.options.aggregate import AggregateConfig
 from sfs_cli.provenance import AggregateRecord, RunRecord
 from sfs_cli.run import aggregate
 from sfs_cli.run.rank import run
+from tests.running import run_here
 
 CASES: list[dict[str, Any]] = [
     {},
@@ -85,3 +87,50 @@ def test_the_record_of_an_aggregate_is_what_its_schema_says(tmp_path: Path) -> N
     config = AggregateConfig(tuple(map(str, lists)), out=str(out))
     aggregate.run(config, Messages(-1))
     check(json.loads((out / "run.json").read_text()), AggregateRecord, "run.json")
+
+
+@pytest.fixture
+def study(sample_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in ("expression.csv", "labels.tsv"):
+        (tmp_path / name).symlink_to(sample_data / name)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("method", "name", "other"),
+    [
+        ("spec", "ranking", "phi1"),
+        ("mrsf", "select", 7),
+        ("gdcov", "gamma", "inverse"),
+        ("sselect", "lambda_", 0.9),
+    ],
+)
+def test_a_later_version_with_other_defaults_repeats_a_run(
+    method: str, name: str, other: Any, study: Path, capfd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ["rank", "expression.csv", "--method", method, "--labels", "labels.tsv:tissue"]
+    assert run_here([*words, "--out", "first"], capfd).code == 0
+    known = METHODS[method]
+    monkeypatch.setitem(METHODS, method, known._replace(options={**known.options, name: other}))
+    again = ["rank", "--config", "first/run.json"]
+    assert run_here([*again, "--out", "again"], capfd).code == 0
+    assert run_here([*words, "--out", "now"], capfd).code == 0
+    assert run_here([*again, "--seed", "3", "--out", "another"], capfd).code == 0
+    first, same, now, another = (
+        Path(out, "ranking.tsv").read_bytes() for out in ("first", "again", "now", "another")
+    )
+    assert same == first
+    assert now == another != first
+
+
+def test_the_default_method_is_repeated_where_another_one_is_asked_for(study, capfd) -> None:
+    assert run_here(["rank", "expression.csv", "--out", "first"], capfd).code == 0
+    record = json.loads(Path("first/run.json").read_text())
+    assert record["defaults"]["method"] == "mrsf-rounds"
+    again = ["rank", "--config", "first/run.json"]
+    assert "up to date" in run_here([*again, "--out", "first"], capfd).err
+    assert run_here([*again, "--method", "spec", "--out", "spec"], capfd).code == 0
+    defaults = json.loads(Path("spec/run.json").read_text())["defaults"]
+    assert defaults["ranking"] == "phi2"
+    assert "chance" not in defaults
