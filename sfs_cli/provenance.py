@@ -396,8 +396,9 @@ def is_ours(record: Mapping[str, Any]) -> bool:
 def outputs_of(record: Mapping[str, Any] | None) -> list[str]:
     """Return the names of the files of a result; none of a record that is damaged, or not ours."""
     names = (record or {}).get("outputs")
-    if record is None or not is_ours(record) or not isinstance(names, list):
+    if record is None or not is_ours(record) or not isinstance(names, list | dict):
         return []
+    names = [*names]  # version 1.0.0 had more to say of each
     plain_names = all(isinstance(n, str) and n != ".." and Path(n).name == n for n in names)
     return names if plain_names else []
 
@@ -423,14 +424,17 @@ def difference(
         Which they are, options say.
     """
     before, pinned = _set(record.get("config")), _set(record.get("defaults"))
-    for name, value in (asked := _set(options)).items():
-        if value not in (before.get(name), pinned.get(name)):
-            return f"there --{_flag(name)} is {before.get(name, 'not given')}"
-    if gone := [name for name in before if name not in asked]:
-        return f"there --{_flag(gone[0])} is {before[gone[0]]}"
+    asked = _set(options)
+    for name in [*asked, *before]:
+        if asked.get(name) not in (before.get(name), pinned.get(name)):
+            value = before.get(name, pinned.get(name, "not given"))
+            words = ",".join(map(str, value)) if isinstance(value, list) else value
+            return f"there --{name.rstrip('_').replace('_', '-')} is {words}"
     states = record.get("inputs")
     if not isinstance(states, list) or len(states) != len(inputs):
-        return "other inputs"
+        return "there were other inputs"
+    if not all(isinstance(each, dict) for each in states):
+        return "its record is damaged"
     found = ((each["path"], changed(was, each)) for was, each in zip(states, inputs))
     return next((f"{shown(str(path))} had {what}" for path, what in found if what), "")
 
@@ -450,10 +454,6 @@ def changed(was: Mapping[str, Any], now: Mapping[str, Any]) -> str:
         return ""
     digest = now.get("sha256") or describe_input(Path(now["path"]))["sha256"]
     return "" if was.get("sha256") == digest else "another content"
-
-
-def _flag(name: str) -> str:
-    return name.rstrip("_").replace("_", "-")
 
 
 def _set(options: Any) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from sfs_cli.options.paths import (
     is_copied,
     moved,
 )
-from sfs_cli.options.rank import RankConfig
+from sfs_cli.options.rank import ON_PAGE, RankConfig
 from sfs_cli.options.source import (
     KINDS,
     SOURCE_KEYS,
@@ -40,6 +40,9 @@ _TYPES = {
     bool: ("true or false", "write true or false, without quotes"),
     str: ("text", "write a word or path; in quotes if it is true, a date, or ends with a colon"),
 }
+
+_SHOWN = {"format", "top", *ON_PAGE}
+"""Options that change what is written of a ranking, and not the ranking."""
 
 Lines = dict[str, int | None]
 """From options (source.NAME.OPTION in sources) to their lines, where these are known."""
@@ -82,7 +85,7 @@ class ConfigFile:
 
         Those of another method, for example, would be without effect, or wrong.
         """
-        if any(o.in_result for o in options_of(RankConfig) if o.name in flags):
+        if any(o.in_result for o in options_of(RankConfig) if o.name in {*flags} - _SHOWN):
             return {}
         return {name: value for name, value in self.defaults.items() if name in given}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -17,16 +16,16 @@ from sfs_cli.io.matrix.base import ReadOptions
 from sfs_cli.io.matrix.samples import SamplesReader
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
-from sfs_cli.provenance import describe_input
+from sfs_cli.provenance import changed
 from sfs_cli.run import inputs
 from sfs_cli.run.columns import warn_of_columns
 from sfs_cli.run.config import input_files
 from sfs_cli.run.memory import memory_budget
-from sfs_cli.run.outputs import describe_files, tell_up_to_date
+from sfs_cli.run.outputs import describe_files, digests_of, tell_up_to_date, with_digests
 from sfs_cli.store.disk import NAME as MANIFEST
 from sfs_cli.store.disk import is_store, read_manifest
 
-_SAME = ("states", "column", "member", "layer", "collapse", "decimal", "pseudobulk")
+_SAME = ("column", "member", "layer", "collapse", "decimal", "pseudobulk")
 """What was read, and how: stores in which one of these differs are different."""
 
 
@@ -62,22 +61,27 @@ def convert(
         )
     for each in paths:
         examine(each)
-    files = describe_files(("matrix", each, {"part": shown(str(each))}) for each in paths)
+    files = describe_files(
+        ("matrix", each, {"part": shown(str(each))} if more else {}) for each in paths
+    )
     source: dict[str, Any] = {"path": shown(str(path)), "member": split_member(path)[1]}
-    source["states"], source["column"] = _states(files), column
-    source["layer"] = config.layer
+    source |= {"files": files, "column": column, "layer": config.layer}
     if config.decimal != "auto":
         source["decimal"] = config.decimal
     if config.collapse is not None:
-        maps = describe_files(each for each in input_files(config) if each[0] == "id_map")
-        source["collapse"] = [config.collapse, *_states(maps)]
+        maps = digests_of(each for each in input_files(config) if each[0] == "id_map")
+        known = [each[key] for each in maps for key in ("sha256", "part") if key in each]
+        source["collapse"] = [config.collapse, *known]
     if config.pseudobulk is not None:
         source["pseudobulk"] = [config.pseudobulk, config.least_cells]
     check_writable(store, "STORE")
     if _is_done(store, source, config):
         tell_up_to_date(store, messages, [store / MANIFEST])
         return
-    source |= _digests(paths, column) if more else describe_input(path) | {"path": source["path"]}
+    source["files"] = with_digests(files)
+    digests = [each["sha256"] for each in source["files"]]
+    several = sha256(" ".join([*digests, column or ""]).encode()).hexdigest()
+    source["sha256"] = several if more else digests[0]
     memory = memory_budget(config)
     with replacing(store) as partial:
         partial.mkdir()
@@ -96,19 +100,6 @@ def convert(
     )
 
 
-def _states(files: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return what tells files from others, as they are described."""
-    return [{k: v for k, v in each.items() if k not in ("role", "path")} for each in files]
-
-
-def _digests(paths: Sequence[Path], column: str | None) -> dict[str, Any]:
-    """Return what several files are known by: a digest of theirs, in their order."""
-    files = [describe_input(path) | {"path": shown(str(path))} for path in paths]
-    digests = " ".join([*(each["sha256"] for each in files), column or ""])
-    digest = sha256(digests.encode()).hexdigest()
-    return {"bytes": sum(each["bytes"] for each in files), "sha256": digest, "files": files}
-
-
 def _is_done(store: Path, source: dict[str, Any], config: RankConfig) -> bool:
     """Tell whether the target is exactly this store already; refuse anything else there."""
     refuse_dangling(store, "STORE")
@@ -117,7 +108,11 @@ def _is_done(store: Path, source: dict[str, Any], config: RankConfig) -> bool:
     if is_store(store):
         manifest = read_manifest(store)
         have = manifest.source
+        before, now = have.get("files", []), source["files"]
+        if have.get("path") != source["path"]:  # files of an archive may have one size and time
+            before = [{k: v for k, v in each.items() if k != "modified"} for each in before]
         same = all(have.get(key) == source.get(key) for key in _SAME)
+        same = same and len(before) == len(now) and not any(map(changed, before, now))
         rows = config.rows in ("auto", have.get("rows"))
         if same and rows and manifest.dtype == inputs.storage_dtype(config).name:
             return True

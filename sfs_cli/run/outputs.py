@@ -192,7 +192,7 @@ def known_result(
         what = f"holds the result of another run: {other}"
     else:
         beside = known.get("beside") or {}
-        paths = [*(home / name for name in outputs), *map(Path, beside.values())]
+        paths = [*(home / name for name in outputs), *(Path(e["path"]) for e in beside.values())]
         where = [path.name for path in paths if not path.exists()]
         if not where:
             return known
@@ -393,12 +393,11 @@ def make_result(
         check_writable(path, option)
     _refuse_own(others, out, files)
     _refuse_places(out, [*files, provenance.NAME])
-    described, elsewhere = describe(), {name: str(path) for name, path in others.items()}
+    described = describe()
 
     def differs(record: Mapping[str, Any]) -> str:
         other = provenance.difference(record, options, described)
-        written = record.get("beside") or {}
-        return other or ("" if written == elsewhere else "its files in other places")
+        return other or _differs_beside(record.get("beside"), others)
 
     names = [*files, provenance.NAME]
     if not config.force and (known := known_result(out, out / provenance.NAME, names, differs)):
@@ -424,7 +423,8 @@ def make_result(
             **made.facts,
         }
         if beside:
-            facts["beside"] = elsewhere
+            written = {flag(each.option): each.partial for each in beside if each.partial}
+            facts["beside"] = describe_beside(others, written)
         try:
             writers = made.complete(facts)
             _refuse_own(others, out, writers)
@@ -437,6 +437,34 @@ def make_result(
     paths = [f"{out}/{name}" for name in writers]
     messages.note(f"wrote {', '.join([*paths, *map(str, others.values())])}")
     return json_bytes(record, as_json)
+
+
+def describe_beside(
+    paths: Mapping[str, Path], written: Mapping[str, Path] | None = None
+) -> dict[str, Any]:
+    """Return place and size of outputs in other places by their flags; `written` are new ones."""
+    return {
+        name: {"path": str(path.absolute()), "bytes": size_and_time((written or paths)[name])[0]}
+        for name, path in paths.items()
+    }
+
+
+def _differs_beside(recorded: Any, others: Mapping[str, Path]) -> str:
+    """Return in which output in another place, by its flag, a run differs from a recorded one.
+
+    One that is gone is not looked at.
+    """
+    known = recorded if isinstance(recorded, dict) else {}
+    for name in [*others, *known]:
+        there = known.get(name, {}).get("path", "not given")
+        if name not in others or there != str(others[name].absolute()):
+            return f"there {name} is {there}"
+    changed = (
+        path
+        for name, path in others.items()
+        if path.exists() and size_and_time(path)[0] != known[name]["bytes"]
+    )
+    return next((f"{path} had another size" for path in changed), "")
 
 
 def _refuse_places(folder: Path, names: Iterable[str]) -> None:

@@ -18,6 +18,11 @@ def warn_of_changes(
 
     Inputs that the command line names (`flags`) are not those of the record.
     """
+    if file.defaults and not file.pinned(file.defaults, flags):
+        messages.note(
+            f"options beside --config: what is not given there or in {file.path} is what this "
+            "version takes, not the run before"
+        )
     if file.version not in ("", now := versions()["sfs"]):
         messages.warn(
             f"{file.path} was written by sfs {file.version}, and this is {now}: what the run chose "

@@ -104,21 +104,19 @@ class ShardPlan:
     def check_inputs(self, *, read: bool) -> None:
         """Refuse inputs that have changed since the plan was made.
 
-        Only with `read` is a file of the same size and another time compared by what it holds:
-        engines stage copies, and not each shard should read them.
+        A file of the same size and another time is compared by what it holds, the matrix only with
+        `read`: engines stage copies, and not each shard should read it.
         """
         for known in self.inputs:
             path = Path(known["path"])
-            if (
-                known["role"].partition(".")[0] in ("matrix", "files")
-                and not is_store(path)
-                and not self._reads_graph()
-            ):
+            is_matrix = known["role"].partition(".")[0] in ("matrix", "files")
+            if is_matrix and not is_store(path) and not self._reads_graph():
                 continue  # the plan has its own copy
             try:
                 size, time = size_and_time(path)
                 now = known | {"bytes": size, "modified": time, "sha256": ""}
-                is_other = provenance.changed(known, now) if read else size != known["bytes"]
+                by_size = is_matrix and not read
+                is_other = size != known["bytes"] if by_size else provenance.changed(known, now)
             except OSError as error:
                 raise InputError(
                     f"{path} cannot be read: {reason_of(error)}",

@@ -111,13 +111,17 @@ STEP = SurvivalStep
 def _uncensored(run: Run, labels: Labels) -> str | None:
     """Warn where all samples that are left have the event, and others had no value."""
     assert labels.survival is not None
-    without = run.matrix.matrix.n_samples - len(labels.codes)
-    if not without or not labels.survival.event.all():
+    if run.labels is None or not labels.survival.event.all():
+        return None
+    (events,), timed = run.columns["event"], run.labels.known.tolist()
+    samples = run.matrix.matrix.ids.samples
+    without = [s for s, known in zip(samples, timed) if not known or s not in events.values]
+    if not without:
         return None
     return (
-        f"all samples that are used have the event, and {counted(without, 'sample')} without a "
-        "value are left out: if these had none until their last visit, they are censored, and "
-        "times without them are too short; give them the time of that visit, and the event 0"
+        f"all samples that are used have the event, and {counted(len(without), 'sample')} without "
+        "a time or an event left out: who had none until the last visit is censored, and times "
+        "without such samples are too short; give them the time of that visit, and the event 0"
     )
 
 

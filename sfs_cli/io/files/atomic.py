@@ -274,9 +274,13 @@ def describe(path: Path) -> dict[str, Any]:
 
 
 def size_and_time(path: Path) -> tuple[int, int]:
-    """Return the bytes of an input, a file or folder, and when it changed last, in nanoseconds."""
+    """Return the bytes of an input, a file or folder, and when it changed last, in nanoseconds.
+
+    A folder changes when a file is put into it, taken out of it or renamed, too.
+    """
     from sfs_cli.io.files.text import split_member
 
     file = split_member(path)[0]
-    stats = [p.stat() for p in (file.rglob("*") if file.is_dir() else [file]) if not p.is_dir()]
-    return sum(s.st_size for s in stats), max((s.st_mtime_ns for s in stats), default=0)
+    paths = [file, *file.rglob("*")] if file.is_dir() else [file]
+    size = sum(p.stat().st_size for p in paths if not p.is_dir())
+    return size, max(p.stat().st_mtime_ns for p in paths)

@@ -549,11 +549,14 @@ def read_rows(
 
     def skip(row: pacsv.InvalidRow) -> str:
         skipped.append(row.number - 1)
-        if row.text.strip() and not (comments and row.text.startswith("#")):
+        if row.text.strip():
             wrong.append((first + row.number - 1, row.actual_columns))
         return "skip"
 
-    raw = read_rest(stream).encode() or b"\n"
+    text = read_rest(stream)
+    if comments:  # before quotes are looked for; a line stays, so that the others keep their number
+        text = re.sub(r"(?m)^#.*", "", text)
+    raw = text.encode() or b"\n"
     keys = [str(i) for i in range(len(names))]
     try:
         table = pacsv.read_csv(
@@ -589,8 +592,6 @@ def read_rows(
         )
     columns = [pc.utf8_trim(column, BLANKS) for column in table.columns]
     filled = reduce(pc.or_, [pc.binary_length(column).cast("bool") for column in columns])
-    if comments:
-        filled = pc.and_not(filled, pc.starts_with(columns[0], "#"))
     if skipped or not pc.all(filled).as_py():
         columns = [column.filter(filled) for column in columns]
         rows = lines[np.from_dlpack(pc.indices_nonzero(filled))].tolist()

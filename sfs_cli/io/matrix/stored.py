@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from sfs_cli.errors import InputError, counted
+from sfs_cli.errors import COPY_AGAIN, InputError, counted
 from sfs_cli.io.matrix.base import (
     Annotations,
     Axis,
@@ -63,8 +63,16 @@ class SparseRows:
         self.shape = shape
         self._data = group["data"]
         self._indices = group["indices"]
-        self._indptr = np.asarray(group["indptr"][:]).astype(np.int64)
+        self._indptr = indptr = np.asarray(group["indptr"][:]).astype(np.int64)
         self._where = where
+        n_values, n_indices = self._data.shape[0], self._indices.shape[0]
+        if len(indptr) != shape[0] + 1 or indptr[0] or not indptr[-1] == n_values == n_indices:
+            raise InputError(  # each block is checked by SciPy, which does not see what is left out
+                f"the row pointers of the sparse matrix do not fit its {shape[0]:,} rows and "
+                f"{n_values:,} values",
+                where=where,
+                hint=COPY_AGAIN,
+            )
         # an absent chunk of Zarr reads as zeros, which sparse matrices do not store
         lost = getattr(self._data, "nchunks", 0) - getattr(self._data, "nchunks_initialized", 0)
         if self._data.shape[0] and lost > 0:

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from sfs_cli.errors import InputError
+from sfs_cli.io.files.table import read_unnamed
 from sfs_cli.io.knowledge.sample_columns import CLASSES, read_column, split_label_spec
 
 
@@ -189,3 +190,13 @@ def test_what_is_wrong_is_named(write, text, spec, expected):
         read_labels(f"{path}{spec}")
     assert expected in str(caught.value)
     assert str(path) in str(caught.value)
+
+
+def test_comments_may_hold_quotes_and_rows_that_are_none_begin_as_they_do(write_text):
+    """A quote in a comment opens no field, and only the first character of a line makes one."""
+    lines = ["G1\ta", '# from the paper\t"Table 2', '"#1"\tb', " #2\tc", "G2\td"]
+    table = read_unnamed(
+        write_text("\n".join(lines) + "\n", "l.rnk"), ["gene", "x"], "\t", "", lambda _first: False
+    )
+    assert list(table.columns["x"]) == ["a", "b", "c", "d"]
+    assert list(table.rows) == [1, 3, 4, 5]
