@@ -37,6 +37,13 @@ class InputFile(TypedDict):
     part: NotRequired[str]
 
 
+class BesideFile(TypedDict):
+    """An output in another place: its absolute path, and its size in bytes."""
+
+    path: str
+    bytes: int
+
+
 class RankingFacts(TypedDict):
     """A ranking in numbers.
 
@@ -67,7 +74,7 @@ class CommonRecord(TypedDict):
     seconds: float
     peak_memory_bytes: int
     outputs: NotRequired[list[str]]
-    beside: NotRequired[dict[str, str]]  # outputs in other places, by their flags
+    beside: NotRequired[dict[str, BesideFile]]  # outputs in other places, by their flags
 
 
 class Record(CommonRecord):
