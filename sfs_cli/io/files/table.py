@@ -576,7 +576,8 @@ def read_rows(
             hint="close every quote in its line",
         ) from error
     lines = np.delete(np.arange(first, first + len(table) + len(skipped)), skipped)
-    quoted = table.columns if b'"' in raw else []
+    # of no rows Arrow 21 crashes
+    quoted = table.columns if b'"' in raw and len(table) else []
     marks = [pc.indices_nonzero(pc.match_substring(column, "\n")) for column in quoted]
     if unclosed := [at for each in marks for at in each.to_pylist()]:
         raise InputError(
@@ -591,6 +592,8 @@ def read_rows(
             hint=hint,
         )
     columns = [pc.utf8_trim(column, BLANKS) for column in table.columns]
+    if not len(table):
+        return TextTable(stream.path, Texts(names, columns), [], "line")
     filled = reduce(pc.or_, [pc.binary_length(column).cast("bool") for column in columns])
     if skipped or not pc.all(filled).as_py():
         columns = [column.filter(filled) for column in columns]

@@ -200,3 +200,12 @@ def test_comments_may_hold_quotes_and_rows_that_are_none_begin_as_they_do(write_
     )
     assert list(table.columns["x"]) == ["a", "b", "c", "d"]
     assert list(table.rows) == [1, 3, 4, 5]
+
+
+def test_no_row_fits(write_text, check_refused):
+    path = write_text('"a\tb\n', "l.tsv")
+    check_refused(
+        lambda: read_unnamed(path, ["x", "y", "z"], "\t", "write three", lambda _first: False),
+        "1 field, but 3",
+        "line 1",
+    )
