@@ -432,11 +432,12 @@ def difference(
     """
     before, pinned = _set(record.get("config")), _set(record.get("defaults"))
     asked = _set(options)
-    for name in [*asked, *before]:
-        if asked.get(name) not in (before.get(name), pinned.get(name)):
-            value = before.get(name, pinned.get(name, "not given"))
-            words = ",".join(map(str, value)) if isinstance(value, list) else value
-            return f"there --{name.rstrip('_').replace('_', '-')} is {words}"
+    # all of them, as --config gives them: one alone may be the default of another method
+    if asked not in (before, pinned | before):
+        name = next(n for n in [*asked, *before] if asked.get(n) != before.get(n))
+        value = before.get(name, "not given")
+        words = ",".join(map(str, value)) if isinstance(value, list) else value
+        return f"there --{name.rstrip('_').replace('_', '-')} is {words}"
     states = record.get("inputs")
     if not isinstance(states, list) or len(states) != len(inputs):
         return "there were other inputs"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -500,7 +501,11 @@ def _defaults(config: RankConfig, result: RankResult) -> dict[str, Any]:
     They are written, so that a later version, which may have other defaults, repeats the run.
     """
     used, graph = result.config, result.facts["graph"]
-    found = used.method_options() | _chosen(config, result)
+    found = _chosen(config, result)
+    for name, value in used.method_options().items():
+        with suppress(UsageError):  # what would have no effect, as a power beside --gamma exp
+            replace(used, **{name: value})
+            found.setdefault(name, value)
     if "neighbors" in graph:
         found.setdefault("neighbors", graph["neighbors"])
     left_out = (o for o in options_of(RankConfig) if getattr(config, o.name) == o.default)

@@ -138,6 +138,14 @@ def test_a_file_of_the_same_size_and_time_is_another_one_elsewhere(ranked, tmp_p
     assert run_here([ranked[0], other, *ranked[2:]], capfd).code == EXISTS
 
 
+def test_an_option_that_is_left_out_is_another_run(ranked, capfd):
+    words = [*ranked, "--ranking", "phi1", "--force"]
+    assert run_here(words, capfd).code == 0
+    done = run_here(ranked, capfd)
+    assert done.code == EXISTS
+    assert "there --ranking is phi1" in done.err
+
+
 def test_what_differs_is_named(ranked, capfd):
     done = run_here([*ranked, "--ranking", "phi1"], capfd)
     assert done.code == EXISTS

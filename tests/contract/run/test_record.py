@@ -16,6 +16,7 @@ from sfs_cli.options.aggregate import AggregateConfig
 from sfs_cli.provenance import AggregateRecord, RunRecord
 from sfs_cli.run import aggregate
 from sfs_cli.run.rank import run
+from tests.making_commands import EXISTS
 from tests.running import run_here
 
 CASES: list[dict[str, Any]] = [
@@ -127,12 +128,24 @@ def test_a_later_version_with_other_defaults_repeats_a_run(
     assert now == another != first
 
 
+@pytest.mark.parametrize("words", ["spec --gamma exp", "spec --ranking phi3", "mrsf --select 5"])
+def test_what_has_no_effect_is_not_recorded(study, capfd, words: str) -> None:
+    command = ["rank", "expression.csv", "--method", *words.split()]
+    assert run_here([*command, "--out", "first"], capfd).code == 0
+    again = run_here(["rank", "--config", "first/run.json", "--out", "again"], capfd)
+    assert again.code == 0, again.err
+    assert Path("again/ranking.tsv").read_bytes() == Path("first/ranking.tsv").read_bytes()
+
+
 def test_the_default_method_is_repeated_where_another_one_is_asked_for(study, capfd) -> None:
     assert run_here(["rank", "expression.csv", "--out", "first"], capfd).code == 0
     record = json.loads(Path("first/run.json").read_text())
     assert record["defaults"]["method"] == "mrsf-rounds"
     again = ["rank", "--config", "first/run.json"]
     assert "up to date" in run_here([*again, "--out", "first"], capfd).err
+    alone = run_here(["rank", "expression.csv", "--method", "mrsf-rounds", "--out", "first"], capfd)
+    assert alone.code == EXISTS  # with other defaults of its own, perhaps
+    assert "there --method is not given" in alone.err
     assert run_here([*again, "--method", "spec", "--out", "spec"], capfd).code == 0
     defaults = json.loads(Path("spec/run.json").read_text())["defaults"]
     assert defaults["ranking"] == "phi2"
