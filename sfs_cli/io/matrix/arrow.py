@@ -1,21 +1,19 @@
 """Tables of Arrow columns as blocks of rows: what Parquet and Feather share.
 
 All columns are decoded together where memory allows. Otherwise they are decoded in groups: the
-values of each group are written to a panel of a scratch file, and blocks of rows are put together
-from the panels, one part of the table (row group, record batch) after the other.
-
-pandas stays out: `pyarrow.Array.to_numpy` imports it, so columns reach NumPy through DLPack.
+values of each group are written to a scratch file, and blocks of rows are put together from it, one
+part of the table (row group, record batch) after the other.
 """
 
 from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -34,6 +32,10 @@ from sfs_cli.io.matrix.base import (
 )
 
 _TILE_ROWS = 128
+_INTEGERS = (pa.int8(), pa.int16(), pa.int32(), pa.int64())
+_UNSIGNED = (pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64())
+_PLAIN = {kind.id for kind in (*_INTEGERS, *_UNSIGNED, pa.float32(), pa.float64())}
+"""Types that a matrix of numbers is made of without a cast."""
 _ID_WORD = re.compile(r"(^|[_ .-])(id|gene|feature|entrez|geneid|entrezid|index)([_ .-]|$)", re.I)
 
 
@@ -43,10 +45,7 @@ class TableSource(Protocol):
     schema: pa.Schema
     n_parts: int  # parts that the rows are stored in, one after the other
     n_rows: int
-
-    def groups(self, columns: Sequence[int]) -> list[Sequence[int]]:
-        """Return columns in groups that may be decoded together."""
-        ...
+    costs: list[int]  # the bytes that decoding each column takes; empty where there are no rows
 
     def batches(
         self, columns: Sequence[int], n_rows: int, part: int | None = None
@@ -69,18 +68,24 @@ class TableReader(MatrixReader):
         self.path = path
         self.format = name
         self.annotations = Annotations()
-        chosen = choose_columns(source.schema, path, texts=options.leave_out)
-        self._ids, values, texts, self.notes = chosen
-        self.n_rows = source.n_rows
-        self._names = source.schema.names
         self._source = source
         self._options = options
-        self._choose(values, texts)
+        self._names = source.schema.names  # which makes the list anew each time
+        self.n_rows = source.n_rows
+        with releasing(source.close):
+            chosen = choose_columns(source.schema, path, texts=options.leave_out)
+            self._ids, values, texts, self.notes = chosen
+            self._choose(values, texts)
 
     def _choose(self, values: Sequence[int], texts: Sequence[int]) -> None:
         self._values, self._texts = values, texts
         self.column_ids = [self._names[i] for i in values]
-        self.groups = self._source.groups(values)
+        self.groups = [values]
+        costs, budget = self._source.costs, self._options.decode_bytes
+        if budget is not None and costs:
+            groups = np.cumsum([costs[i] for i in values]) // budget
+            parts = np.split(values, np.flatnonzero(np.diff(groups)) + 1)
+            self.groups = [part.tolist() for part in parts]
 
     @property
     def beside(self) -> Sequence[str]:
@@ -95,11 +100,8 @@ class TableReader(MatrixReader):
     def first_row_ids(self) -> Sequence[str]:
         """Return the ids of the first rows; only the id column is read."""
         with read_errors(self.path, self.format):
-            for part in range(self._source.n_parts):
-                for batch in self._source.batches((self._ids,), 1024, part):
-                    if batch.num_rows:
-                        return _id_strings(batch.column(0), self.path)
-        return []
+            batches = filter(len, self._source.batches((self._ids,), 1024))
+            return next((_id_strings(batch.column(0), self.path) for batch in batches), [])
 
     def blocks(self) -> Iterator[RowBlock]:
         """Yield the rows in order."""
@@ -108,10 +110,10 @@ class TableReader(MatrixReader):
                 yield from self._in_groups()
                 return
             columns = sorted([self._ids, *self._texts, *self._values])
-            values = [columns.index(each) for each in self._values]
-            for batch in self._source.batches(columns, self._block_rows(len(values))):
-                rows = self._rows(batch, values, self.column_ids)
-                yield self._block(batch, columns, rows)
+            positions = np.searchsorted(columns, self._values).tolist()
+            for batch in self._source.batches(columns, self._block_rows(len(positions))):
+                values = self._rows(batch.select(positions), self.column_ids)
+                yield self._block(batch, columns, values)
 
     def close(self) -> None:
         """Release the file."""
@@ -119,59 +121,70 @@ class TableReader(MatrixReader):
 
     def _in_groups(self) -> Iterator[RowBlock]:
         dtype = np.dtype(self._options.dtype)
-        with closing(Panels(self._options.scratch, dtype)) as panels:
+        columns = sorted([self._ids, *self._texts])
+        n_rows = self._block_rows(len(self._values))
+        folder = self._options.scratch
+        with self._writing():
+            made_in = folder and made(folder)
+            file = tempfile.TemporaryFile(dir=made_in, buffering=0)  # noqa: SIM115
+        with file:
             for part in range(self._source.n_parts):
-                panels.clear()
-                first = 0
+                ends = [0]
                 for group in self.groups:
-                    width = len(group)
-                    names = self.column_ids[first : first + width]
-                    panels.begin(width)
-                    for batch in self._source.batches(group, self._block_rows(width), part):
-                        panels.add(self._rows(batch, range(width), names))
-                    first += width
+                    file.seek(ends[-1])
+                    names = [self._names[i] for i in group]
+                    for batch in self._source.batches(group, self._block_rows(len(group)), part):
+                        rest = self._rows(batch, names).reshape(-1).view(np.uint8).data
+                        with self._writing():
+                            while rest:
+                                rest = rest[file.write(rest) :]
+                    ends.append(file.tell())
                     # Arrow's pool keeps what it freed, which the next group may not fit beside
                     pa.default_memory_pool().release_unused()
                 start = 0
-                n_rows = self._block_rows(len(self._values))
-                columns = sorted([self._ids, *self._texts])
                 for batch in self._source.batches(columns, n_rows, part):
-                    stop = start + batch.num_rows
-                    yield self._block(batch, columns, panels.rows(start, stop))
-                    start = stop
-                panels.check_rows(start)
+                    panels = []
+                    for first, group in zip(ends, self.groups, strict=False):
+                        file.seek(first + start * len(group) * dtype.itemsize)
+                        panel = np.fromfile(file, dtype, batch.num_rows * len(group))
+                        panels.append(panel.reshape(batch.num_rows, len(group)))
+                    yield self._block(batch, columns, np.hstack(panels))
+                    start += batch.num_rows
+                sizes = [start * len(group) * dtype.itemsize for group in self.groups]
+                if np.diff(ends).tolist() != sizes:
+                    raise EOFError("columns have different numbers of rows")
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            folder = self._options.scratch or tempfile.gettempdir()
+            raise unwritable(folder, error, "TMPDIR") from None
 
     def _block(self, batch: pa.RecordBatch, columns: Sequence[int], values: np.ndarray) -> RowBlock:
         """Return values with the ids and annotations of their rows, from a batch of columns."""
-        found = {column: batch.column(at) for at, column in enumerate(columns)}
+        found = dict(zip(columns, batch.columns, strict=True))
         texts = [(self._names[i], texts_of(found[i].to_pylist())) for i in self._texts]
         return RowBlock(_id_strings(found[self._ids], self.path), values, texts)
 
     def _block_rows(self, n_columns: int) -> int:
-        width = n_columns * np.dtype(self._options.dtype).itemsize
-        # a block and its transposed twin are held together
-        return max(1, self._options.block_bytes // (2 * width))
+        # numbers as Arrow has them, and a block and its transposed twin, are held together
+        width = n_columns * (8 + np.dtype(self._options.dtype).itemsize)
+        return max(1, self._options.block_bytes // width)
 
-    def _rows(
-        self, batch: pa.RecordBatch, positions: Sequence[int], names: Sequence[str]
-    ) -> np.ndarray:
-        """Return columns of a batch as rows of the matrix, (batch.num_rows, len(positions))."""
-        columns = np.empty((len(positions), batch.num_rows), self._options.dtype)
-        for row, (position, name) in enumerate(zip(positions, names, strict=True)):
-            column = column_values(batch.column(position))
-            where = f"{self.path}, column {name!r}"
-            columns[row] = cast_values(column, self._options.dtype, where)
+    def _rows(self, batch: pa.RecordBatch, names: Sequence[str]) -> np.ndarray:
+        """Return columns of numbers as rows of the matrix, shape (batch.num_rows, columns)."""
+
+        def where(at: int) -> str:
+            return f"{self.path}, column {names[at // batch.num_rows]!r}"
+
+        columns = cast_values(numbers(batch).T, self._options.dtype, where)
         # strips of rows stay in cache, which a plain transposed copy does not
         rows = np.empty(columns.shape[::-1], columns.dtype)
         for start in range(0, len(rows), _TILE_ROWS):
             rows[start : start + _TILE_ROWS] = columns[:, start : start + _TILE_ROWS].T
         return rows
-
-
-def open_table(path: Path, name: str, source: TableSource, options: ReadOptions) -> TableReader:
-    """Return the reader of a table; the table is closed if it has no ids or no numbers."""
-    with releasing(source.close):
-        return TableReader(path, name, source, options)
 
 
 def choose_columns(
@@ -187,25 +200,23 @@ def choose_columns(
     of text, if they are asked for as `texts`, and notes on what was left out. No id column, another
     column that is neither id nor number, or no numeric column is an `InputError`.
     """
-    found = (schema.get_all_field_indices(name) for name in pandas_index(schema, path))
-    index = list(chain.from_iterable(found))
+    index = list(chain(*map(schema.get_all_field_indices, pandas_index(schema, path))))
     of_text = [i for i, f in enumerate(schema) if holds_text(f.type)]
     whole = [i for i, f in enumerate(schema) if pa.types.is_integer(f.type)]
     counts = [i for i in whole if is_index_name(schema.field(i).name)]  # they number the rows
     codes = [i for i in whole if i not in counts and _ID_WORD.search(schema.field(i).name.strip())]
     indexed = [i for i in (*of_text, *codes) if i in index]
-    first = [0] if 0 in codes else []
-    ids = indexed[0] if len(indexed) == 1 else next(chain(first, of_text, codes, counts), None)
+    first = indexed if len(indexed) == 1 else [0] if 0 in codes else []
+    ids = next(chain(first, of_text, codes, counts), None)
     if ids is None:
         raise InputError(
             "no column holds the names of the rows",
             where=f"{path}: {listed([f'{f.name} ({f.type})' for f in schema], 3)}",
             hint="store the names as a text column, the first one",
         )
-    out = {i for i in (*index, *counts[:1]) if i != ids}
-    others = [i for i in range(len(schema)) if i != ids and i not in out]
-    beside = [i for i in others if texts and i in of_text]
-    values = [i for i in others if i not in {*beside}]
+    out = {*index, *counts[:1]} - {ids}
+    beside = sorted({*of_text} - {ids, *out}) if texts else []
+    values = sorted({*range(len(schema))} - {ids, *out, *beside})
     t = pa.types
     numeric = (t.is_integer, t.is_floating, t.is_boolean, t.is_decimal, t.is_null)
     fields = [schema.field(i) for i in values]
@@ -236,112 +247,20 @@ def holds_text(kind: pa.DataType) -> bool:
     return t.is_string(kind) or t.is_large_string(kind) or t.is_string_view(kind)
 
 
-def group_columns(
-    positions: Sequence[int], costs: Iterable[int], budget: int
-) -> list[Sequence[int]]:
-    """Split columns into runs that are decoded together.
-
-    `costs` are the bytes that decoding each takes; a run takes at most `budget`, unless it is a
-    single column.
-    """
-    groups: list[Sequence[int]] = []
-    start, held = 0, 0
-    for at, cost in enumerate(costs):
-        if at > start and held + cost > budget:
-            groups.append(positions[start:at])
-            start, held = at, 0
-        held += cost
-    return [*groups, positions[start:]]
-
-
-def column_values(column: pa.Array) -> np.ndarray:
-    """Return a numeric Arrow column as a NumPy array, nulls as NaN."""
-    if pa.types.is_null(column.type):
-        return np.full(len(column), np.nan)
-    if pa.types.is_boolean(column.type):
-        column = column.cast(pa.uint8())
-    elif pa.types.is_decimal(column.type):
-        column = column.cast(pa.float64())
-    if column.null_count == 0:
-        return np.from_dlpack(column)
-    # DLPack knows no nulls: the values are taken without their mask, which is put on after it
-    valid = np.from_dlpack(column.is_valid().cast(pa.uint8())).astype(bool)
-    data = [None, column.buffers()[1]]
-    raw = pa.Array.from_buffers(column.type, len(column), data, offset=column.offset)
-    return np.where(valid, np.from_dlpack(raw), np.nan)
+def numbers(batch: pa.RecordBatch) -> np.ndarray:
+    """Return columns of numbers, shape (rows, columns) and Fortran-ordered, nulls as NaN."""
+    if any(kind.id not in _PLAIN for kind in batch.schema.types):
+        wide = pa.schema([(name, pa.float64()) for name in batch.schema.names])
+        batch = batch.cast(wide, safe=False)
+    return np.asarray(batch.to_tensor(null_to_nan=True, row_major=False))
 
 
 def _id_strings(column: pa.Array, path: Path) -> list[str]:
-    texts = column.dictionary if pa.types.is_dictionary(column.type) else None
-    missing = column.null_count
-    if texts is not None and texts.null_count:
-        missing += sum(not texts[at.as_py()].is_valid for at in column.indices.drop_null())
-    if missing:
+    names = column.cast(pa.large_string())  # which turns categories and numbers into their texts
+    if names.null_count:
         raise InputError(
-            f"at least {counted(missing, 'row')} without a name",
+            f"at least {counted(names.null_count, 'row')} without a name",
             where=path,
             hint="name every row",
         )
-    if texts is not None:  # a name of many rows is one text
-        names = texts.to_pylist()
-        return [str(names[at]) for at in column.indices.to_pylist()]
-    return [str(name) for name in column.to_pylist()]
-
-
-class Panels:
-    """Groups of columns in a scratch file without a name, which is gone when it is closed."""
-
-    def __init__(self, folder: Path | None, dtype: np.dtype[Any]) -> None:
-        self._folder = folder
-        self._dtype = dtype
-        with self._writing():
-            self._file = tempfile.TemporaryFile(dir=folder and made(folder))  # noqa: SIM115
-        self.clear()
-
-    def clear(self) -> None:
-        """Forget all panels; their space is used again."""
-        self._panels: list[tuple[int, int]] = []  # offset and width
-        self._end = 0
-
-    def begin(self, width: int) -> None:
-        """Begin a panel of so many columns."""
-        self._panels.append((self._end, width))
-
-    def add(self, values: np.ndarray) -> None:
-        """Add rows to the panel, shape (rows, width), C-ordered."""
-        with self._writing():
-            self._file.seek(self._end)
-            self._end += self._file.write(values.reshape(-1).data.cast("B"))
-            self._file.flush()  # a full disk is found here, where it can be reported
-
-    def rows(self, start: int, stop: int) -> np.ndarray:
-        """Return rows of all panels, one panel beside the other."""
-        out = np.empty((stop - start, sum(width for _, width in self._panels)), self._dtype)
-        at = 0
-        for offset, width in self._panels:
-            panel = np.empty((stop - start, width), self._dtype)
-            self._file.seek(offset + start * width * self._dtype.itemsize)
-            if self._file.readinto(panel.reshape(-1).data.cast("B")) < panel.nbytes:
-                raise EOFError("columns have different numbers of rows")
-            out[:, at : at + width] = panel
-            at += width
-        return out
-
-    def check_rows(self, n_rows: int) -> None:
-        """Raise an `EOFError` if a panel has another number of rows."""
-        ends = [offset for offset, _ in self._panels[1:]] + [self._end]
-        for (offset, width), end in zip(self._panels, ends, strict=True):
-            if end - offset != n_rows * width * self._dtype.itemsize:
-                raise EOFError("columns have different numbers of rows")
-
-    def close(self) -> None:
-        """Give the space back."""
-        with suppress(OSError):  # what a full disk did not take is tried again
-            self._file.close()
-
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            raise unwritable(self._folder or tempfile.gettempdir(), error, "TMPDIR") from None
+    return names.to_pylist()

@@ -40,7 +40,7 @@ from sfs_cli.io.files.table import (
     split_fields,
 )
 from sfs_cli.io.files.text import Chunk, LineStream, decode, repeated
-from sfs_cli.io.matrix.arrow import column_values
+from sfs_cli.io.matrix.arrow import numbers
 from sfs_cli.io.matrix.base import (
     CONVERT,
     Annotations,
@@ -398,7 +398,10 @@ def _parse_column(column: bytes, decimal: str) -> np.ndarray:
             column_types={"value": pa.float64()}, null_values=NULL_TOKENS, decimal_point=decimal
         ),
     )
-    return column_values(pa.concat_arrays(table.column(0).chunks))
+    values = pa.concat_arrays(table.column(0).chunks)
+    if values.null_count == 0:
+        return np.from_dlpack(values)  # without a copy
+    return numbers(pa.record_batch([values], names=["value"]))[:, 0]
 
 
 # What follows describes the first thing that is wrong in a chunk. It runs once, after parsing has

@@ -10,11 +10,11 @@ import pyarrow as pa
 import pyarrow.ipc
 
 from sfs_cli.errors import InputError
-from sfs_cli.io.matrix.arrow import group_columns, open_table
+from sfs_cli.io.matrix.arrow import TableReader
 from sfs_cli.io.matrix.base import MatrixReader, ReadOptions, read_errors, releasing
 
 _MAGIC_V1 = b"FEA1"
-_UNPACKED_TIMES = 2  # values, and what else is needed to unpack them
+_UNPACKED_TIMES = 2  # values (of 8 bytes at most), and what else is needed to unpack them
 _COLUMN_BYTES = 4 << 10  # unpacking a column takes at least this, however short it is
 
 
@@ -28,21 +28,20 @@ def open_feather(path: Path, options: ReadOptions) -> MatrixReader:
     with read_errors(path, "feather"):
         with path.open("rb") as file:
             is_v1 = file.read(4) == _MAGIC_V1
-        source = None if is_v1 else FeatherSource(path, options.decode_bytes)
+        source = None if is_v1 else FeatherSource(path)
     if source is None:
         raise InputError(
             "this is Feather version 1, which is not supported",
             where=path,
             hint="write it again with a current pyarrow, or R's arrow::write_feather",
         )
-    return open_table(path, "feather", source, options)
+    return TableReader(path, "feather", source, options)
 
 
 class FeatherSource:
     """An Arrow IPC file as a `TableSource`; its parts are record batches."""
 
-    def __init__(self, path: Path, budget: int | None) -> None:
-        self._path, self._budget = path, budget
+    def __init__(self, path: Path) -> None:
         self._map = pa.memory_map(os.fsencode(path))
         with releasing(self._map.close):
             file = pa.ipc.open_file(self._map)
@@ -50,15 +49,9 @@ class FeatherSource:
             self.n_parts = file.num_record_batches
             first = self._columns(range(len(self.schema))[:1])
             heights = [first.get_batch(part).num_rows for part in range(self.n_parts)]
-        self.n_rows, self._height = sum(heights), max(heights, default=0)
-
-    def groups(self, columns: Sequence[int]) -> list[Sequence[int]]:
-        """Return columns in groups that may be unpacked together."""
-        if self._budget is None:
-            return [columns]
-        types = (self.schema.field(i).type for i in columns)
-        costs = (_COLUMN_BYTES + _UNPACKED_TIMES * self._height * _width(kind) for kind in types)
-        return group_columns(columns, costs, self._budget)
+        self.n_rows = sum(heights)
+        cost = _COLUMN_BYTES + _UNPACKED_TIMES * 8 * max(heights, default=0)
+        self.costs = [cost] * len(self.schema)
 
     def batches(
         self, columns: Sequence[int], n_rows: int, part: int | None = None
@@ -80,11 +73,3 @@ class FeatherSource:
     ) -> pa.ipc.RecordBatchFileReader:
         options = pa.ipc.IpcReadOptions(included_fields=list(positions), use_threads=use_threads)
         return pa.ipc.open_file(self._map, options=options)
-
-
-def _width(kind: pa.DataType) -> int:
-    """Return the bytes of a value, as far as its type tells."""
-    try:
-        return max(1, kind.bit_width // 8)
-    except ValueError:  # a string, for example
-        return 16

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import pyarrow.parquet as pq
 
 from sfs_cli.errors import OutOfMemoryError
 from sfs_cli.io.files.text import arrow_file
-from sfs_cli.io.matrix.arrow import group_columns, open_table
+from sfs_cli.io.matrix.arrow import TableReader
 from sfs_cli.io.matrix.base import MatrixReader, ReadOptions, read_errors
 
 # pyarrow's description of the columns takes so many times the footer's size (measured); that may
@@ -21,7 +20,6 @@ _FOOTER_TIMES, _FOOTER_SHARE, _FOOTER_LEAST = 18, 2, 8 << 20
 _CHUNK_TIMES = 3  # packed, unpacked and as a dictionary: a column chunk may be a single page
 _COLUMN_BYTES = 16 << 10  # decoding a column takes at least this, however short it is
 _MAX_BUFFER = 1 << 16
-_MIN_BUFFER = 1 << 8
 _SMALL_READ = 1 << 12
 
 
@@ -42,8 +40,8 @@ def open_parquet(path: Path, options: ReadOptions) -> MatrixReader:
     with read_errors(path, "parquet"):
         if options.decode_bytes is not None:
             _refuse_too_wide(path, options.decode_bytes)
-        source = ParquetSource(path, options)
-    return open_table(path, "parquet", source, options)
+        source = ParquetSource(path, options.block_bytes)
+    return TableReader(path, "parquet", source, options)
 
 
 def _refuse_too_wide(path: Path, decode_bytes: int) -> None:
@@ -66,62 +64,32 @@ def _refuse_too_wide(path: Path, decode_bytes: int) -> None:
 class ParquetSource:
     """A Parquet file as a `TableSource`; its parts are row groups."""
 
-    def __init__(self, path: Path, options: ReadOptions) -> None:
-        self._path = path
+    def __init__(self, path: Path, block_bytes: int) -> None:
         with arrow_file(path) as file:
             metadata = pq.read_metadata(file)
-        groups = (metadata.row_group(i) for i in range(metadata.num_row_groups))
-        self._largest = max(groups, key=lambda group: group.total_byte_size, default=None)
+        width = metadata.num_columns
+        buffer = min(max(block_bytes // max(1, width), _SMALL_READ), _MAX_BUFFER)
         self._file = pq.ParquetFile(
-            arrow_file(path),
-            metadata=metadata,
-            buffer_size=self._buffer_size(max(1, metadata.num_columns), options.block_bytes),
-            pre_buffer=False,
+            arrow_file(path), metadata=metadata, buffer_size=buffer, pre_buffer=False
         )
-        self._budget = options.decode_bytes
         self.schema = self._file.schema_arrow
         self.n_parts, self.n_rows = metadata.num_row_groups, metadata.num_rows
-        self._names = self.schema.names  # which makes the list anew each time
-        self._by_name: dict[str, list[int]] = defaultdict(list)
-        for position, name in enumerate(self._names):
-            self._by_name[name].append(position)
-
-    def groups(self, columns: Sequence[int]) -> list[Sequence[int]]:
-        """Return columns in groups that may be decoded together, by the largest row group."""
-        if self._budget is None or self._largest is None:
-            return [columns]
-        total = _COLUMN_BYTES * len(columns) + _CHUNK_TIMES * self._largest.total_byte_size
-        if total <= self._budget:
-            return [columns]
-        chunks = (self._largest.column(i).total_uncompressed_size for i in columns)
-        costs = (_COLUMN_BYTES + _CHUNK_TIMES * size for size in chunks)
-        return group_columns(columns, costs, self._budget)
+        groups = map(metadata.row_group, range(self.n_parts))
+        largest = max(groups, key=lambda group: group.total_byte_size, default=None)
+        chunks = [] if largest is None else map(largest.column, range(width))
+        self.costs = [_COLUMN_BYTES + _CHUNK_TIMES * c.total_uncompressed_size for c in chunks]
 
     def batches(
         self, columns: Sequence[int], n_rows: int, part: int | None = None
     ) -> Iterator[pa.RecordBatch]:
         """Yield columns (rising) of one row group or all, at most `n_rows` rows at a time."""
-        row_groups = None if part is None else [part]
-        names = None
-        if len(columns) < len(self._names):
-            names = list(dict.fromkeys(self._names[i] for i in columns))
-        for batch in self._file.iter_batches(n_rows, row_groups, names, use_threads=part is None):
-            yield batch if batch.num_columns == len(columns) else self._only(batch, columns)
-
-    def _only(self, batch: pa.RecordBatch, columns: Sequence[int]) -> pa.RecordBatch:
-        # a name brings along columns of the same name, and for a name `a` a column named `a.b`
-        wanted, met = set(columns), Counter[str]()
-        keep = []
-        for at, name in enumerate(batch.schema.names):
-            if self._by_name[name][met[name]] in wanted:
-                keep.append(at)
-            met[name] += 1
-        return batch.select(keep)
-
-    def _buffer_size(self, width: int, block_bytes: int) -> int:
-        chunk = self._largest.total_byte_size // width if self._largest is not None else 0
-        share = min(max(block_bytes // width, _SMALL_READ), _MAX_BUFFER)
-        return max(min(chunk, share), _MIN_BUFFER)
+        # by position, since a name may be that of several columns; none of them is nested
+        yield from self._file.reader.iter_batches(
+            n_rows,
+            row_groups=range(self.n_parts) if part is None else [part],
+            column_indices=columns,
+            use_threads=part is None,
+        )
 
     def close(self) -> None:
         """Release the file."""
