@@ -9,9 +9,9 @@ from typing import Any
 
 from sfs_cli.errors import InputError, listed
 from sfs_cli.io.files.names import decoded
-from sfs_cli.io.files.text import LineStream, decode
+from sfs_cli.io.files.text import text_lines
 from sfs_cli.io.matrix.base import MatrixReader, ReadOptions, packed, read_errors, releasing
-from sfs_cli.io.matrix.matrix_market import MatrixMarketRows, read_header
+from sfs_cli.io.matrix.matrix_market import MatrixMarketRows
 from sfs_cli.io.matrix.stored import (
     SparseRows,
     StoredReader,
@@ -45,14 +45,14 @@ def open_tenx_mtx(path: Path, options: ReadOptions) -> MatrixReader:
     fields = [list(column) for column in zip(*lines)] + [[], [], []]
     features, notes = _name_features(*fields[:3])
     barcodes = [line[0] for line in _table(_present(matrix.parent, prefix, _BARCODES))]
-    header = read_header(matrix)
+    entries = MatrixMarketRows(matrix, options)
     return StoredReader(
         path=path,
         format="10x-mtx",
         features=features,
         samples=barcodes,
-        fixed_rows="samples" if header.by_column else "features",
-        matrix=MatrixMarketRows(matrix, header),
+        fixed_rows="samples" if entries.by_column else "features",
+        matrix=entries,
         options=options,
         release=lambda: None,  # the file is open only while blocks are read
         notes=notes,
@@ -71,9 +71,7 @@ def _present(folder: Path, prefix: str, names: tuple[str, ...]) -> Path:
 
 
 def _table(path: Path) -> list[list[str]]:
-    with LineStream(path) as lines:
-        numbered = enumerate(iter(lines.read_line, None), 1)
-        return [decode(line, path, number).split("\t") for number, line in numbered]
+    return [text.split("\t") for _, text in text_lines(path)]
 
 
 def _name_features(
@@ -104,13 +102,12 @@ def open_tenx_h5(path: Path, options: ReadOptions) -> MatrixReader:
     with releasing(file.close), read_errors(path, "10x-h5"):
         group = _matrix_group(file, path)
         where = f"{path}, {group.name.strip('/')}"
-        if "features" in group:
-            parts = group["features"]
-            of_type = [parts["feature_type"]] if "feature_type" in parts else []
-            fields = [_texts(array) for array in (parts["id"], parts["name"], *of_type)]
-        else:  # version 2
-            fields = [_texts(group["genes"]), _texts(group["gene_names"])]
-        features, notes = _name_features(*[*fields, []][:3])
+        names = ("features/id", "features/name", "features/feature_type")
+        if "features" not in group:
+            names = ("genes", "gene_names", "")  # version 2
+        ids, symbols = (_texts(group[name]) for name in names[:2])
+        types = _texts(group[names[2]]) if names[2] in group else []
+        features, notes = _name_features(ids, symbols, types)
         barcodes = _texts(group["barcodes"])
         n_features, n_barcodes = (int(size) for size in group["shape"][:])
         matrix = SparseRows(group, (n_barcodes, n_features), where)
