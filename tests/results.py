@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
 
 RESULT = (
     "ranking.tsv",
@@ -31,3 +35,32 @@ def bytes_of(path: Path) -> bytes:
 def result(folder: Path) -> dict[str, bytes]:
     """Return what has to be the same to the byte."""
     return {name: bytes_of(folder / name) for name in RESULT}
+
+
+def assert_same_numbers(folder: Path, expected: Path) -> None:
+    """Compare two results: the same files, order and words, and numbers to nine digits.
+
+    Shards and workers elsewhere add up in another order; tables have ten digits.
+    """
+    assert sorted(p.name for p in folder.iterdir()) == sorted(p.name for p in expected.iterdir())
+    for theirs in expected.glob("*.tsv"):
+        tables = [pd.read_csv(path, sep="\t") for path in (folder / theirs.name, theirs)]
+        pd.testing.assert_frame_equal(*tables, rtol=1e-9, atol=1e-300, obj=theirs.name)
+    records = [json.loads((path / "run.json").read_text()) for path in (folder, expected)]
+    for key in ("method", "graph", "result", "warnings"):
+        _assert_near(records[0][key], records[1][key])
+
+
+def _assert_near(found: Any, expected: Any) -> None:
+    if isinstance(expected, dict):
+        assert found.keys() == expected.keys()
+        for key, value in expected.items():
+            _assert_near(found[key], value)
+    elif isinstance(expected, list):
+        assert len(found) == len(expected)
+        for ours, theirs in zip(found, expected):
+            _assert_near(ours, theirs)
+    else:
+        assert found == (
+            pytest.approx(expected, rel=1e-9) if isinstance(expected, float) else expected
+        )

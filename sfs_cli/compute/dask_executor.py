@@ -29,15 +29,13 @@ T = TypeVar("T")
 AHEAD = 2
 """Tasks that each worker has been sent, so that it never waits for the next one."""
 ATTEMPTS = 4
-"""How often a task is sent when workers die: none may be left that hold what it needs."""
-RESTART_SECONDS = 30
-"""How long to wait for new workers then."""
+"""How often tasks are sent when workers die."""
 
 
 class DaskExecutor:
-    """Workers of a Dask cluster, each of which runs its tasks with a single-threaded BLAS.
+    """Workers of a Dask cluster.
 
-    A task that is lost with its worker runs again elsewhere, with the same result.
+    A task that is lost with its worker is run again elsewhere, by Dask.
 
     Parameters
     ----------
@@ -79,11 +77,16 @@ class DaskExecutor:
             while in_flight.waiting:
                 yield in_flight.next()
         except Exception as error:
-            if self.client.status != "running":
-                raise _lost() from error
-            raise
+            if self.client.status == "running":
+                raise
+            raise InputError(
+                "the Dask cluster is gone: its scheduler or all of its workers have ended",
+                where="while tasks were running",
+                hint="look into the logs of the cluster, and start again",
+            ) from error
         finally:
-            in_flight.cancel()
+            if in_flight.waiting and self.client.status == "running":
+                self.client.cancel([future for _, future in in_flight.waiting])
 
     def send(self, shared: Shared) -> Future:
         """Send an object to every worker, unless they have it."""
@@ -93,17 +96,11 @@ class DaskExecutor:
         return self._sent[shared]
 
     def scatter(self, content: Any) -> Future:
-        """Send something to every worker, waiting for new ones where all have died."""
-        for _ in range(ATTEMPTS):
-            try:
-                self.client.wait_for_workers(1, timeout=RESTART_SECONDS)
-                (future,) = self.client.scatter([content], hash=False)
-                # not `broadcast`: it names the workers, and waits forever for one that has died
-                self.client.replicate([future])
-                return future
-            except Exception as error:  # of many kinds, when a worker dies meanwhile
-                last = error
-        raise _lost() from last
+        """Send something to every worker."""
+        (future,) = self.client.scatter([content], hash=False)
+        # not `broadcast`: it names the workers, and waits forever for one that has died
+        self.client.replicate([future])
+        return future
 
     def forget(self) -> None:
         """Forget what was sent, because it may be lost."""
@@ -113,23 +110,22 @@ class DaskExecutor:
 class _InFlight:
     """The tasks of one pass that were sent and have not been taken back."""
 
-    def __init__(self, executor: DaskExecutor, packed: PackedTask, shared: list[Shared]) -> None:
+    def __init__(
+        self, executor: DaskExecutor, packed: PackedTask, shared: Sequence[Shared]
+    ) -> None:
         self.waiting: deque[tuple[Span, Future]] = deque()
         self._executor = executor
         self._packed, self._shared = packed, shared
         self._send()
 
     def _send(self) -> None:
-        self._content = self._executor.scatter(self._packed)
-        self._sent = [self._executor.send(shared) for shared in self._shared]
+        executor = self._executor
+        self._sent = [executor.scatter(self._packed), *map(executor.send, self._shared)]
 
     def submit(self, span: Span) -> None:
         """Send a task."""
-        self.waiting.append((span, self._future(span)))
-
-    def _future(self, span: Span) -> Future:
-        client = self._executor.client
-        return client.submit(run, self._content, span.lo, span.hi, *self._sent, pure=False)
+        future = self._executor.client.submit(run, *span, *self._sent, pure=False)
+        self.waiting.append((span, future))
 
     def next(self) -> Any:
         """Return the result of the first task."""
@@ -141,38 +137,21 @@ class _InFlight:
             try:
                 result = self.waiting[0][1].result()
             except CancelledError:
-                # a worker has died with what tasks need: everything is sent again
+                # a worker has died with what tasks need, and Dask keeps it once: all is sent again
                 self._executor.forget()
                 self._send()
-                self.waiting = deque((span, self._future(span)) for span, _ in self.waiting)
+                again, self.waiting = self.waiting, deque()
+                for span, _ in again:
+                    self.submit(span)
             except KilledWorker:
                 break
             else:
                 self.waiting.popleft()
                 return result
-        raise _killed(self.waiting[0][0])
-
-    def cancel(self) -> None:
-        """Cancel what has not begun."""
-        if self.waiting and self._executor.client.status == "running":
-            self._executor.client.cancel([future for _, future in self.waiting])
-        self.waiting.clear()
-
-
-def _lost() -> InputError:
-    return InputError(
-        "the Dask cluster is gone: its scheduler or all of its workers have ended",
-        where="while tasks were running",
-        hint="look into the logs of the cluster, and start again",
-    )
-
-
-def _killed(span: Span) -> OutOfMemoryError:
-    return OutOfMemoryError(
-        f"Dask workers died repeatedly on the block that begins at feature {span.lo + 1:,}; most "
-        "often they run out of memory",
-        hint="give the workers more memory, or fewer threads each",
-    )
+        raise OutOfMemoryError(
+            "Dask workers died repeatedly on the same task; most often they run out of memory",
+            hint="give the workers more memory, or fewer threads each",
+        )
 
 
 class PackedTask:
@@ -221,7 +200,7 @@ def pack(task: Any) -> tuple[PackedTask, list[Shared]]:
         return PackedTask(file.getvalue()), shared
 
 
-def run(packed: PackedTask, lo: int, hi: int, *shared: Shared) -> Any:
+def run(lo: int, hi: int, packed: PackedTask, *shared: Shared) -> Any:
     """Run a task on the features ``lo <= i < hi``; called on the workers."""
     return packed.task(shared)(Span(lo, hi))
 

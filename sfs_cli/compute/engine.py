@@ -1,13 +1,15 @@
 """Passes over the matrix: a task runs over spans of features, and its results are put together.
 
 `Engine._make_pass` is the one place where a pass that adds up or joins its results is made, whoever
-runs the tasks; ``sfs_cli.compute.tree`` has the order of addition.
+runs the tasks. Sums are added from left to right in the order of the spans, so the number of
+threads changes no bit of them. Workers elsewhere and shards add up runs of spans first, and these
+sums are added in their order: the last digits may differ.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
@@ -15,28 +17,34 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from sfs_cli.compute.matrix import MatrixView, Span, block_features, cut
-from sfs_cli.compute.parts import Parts
+from sfs_cli.compute.parts import PartialSum, Parts, runs_of
 from sfs_cli.compute.passes import PassList
-from sfs_cli.compute.tree import (
-    FAN,
-    MAX_CHUNKS,
-    Accumulator,
-    Combine,
-    Node,
-    PartialSum,
-    add,
-    chunks_of,
-    join,
-    nodes_of,
-    sum_of,
-)
 
 T = TypeVar("T")
 SpanTask = Callable[[Span], Sequence[np.ndarray]]
+Combine = Callable[[Iterable[Sequence[np.ndarray]]], PartialSum]
+"""Makes one partial sum of several that follow each other: `add` or `join`."""
 UNNAMED = "values"
 """What passes are for where nobody says it."""
 TASKS_PER_WORKER = 4
-"""Tasks that every worker of another process should get, or small ones keep the others waiting."""
+"""Runs of spans for each worker elsewhere: with fewer, slow ones keep the others waiting."""
+
+
+def add(parts: Iterable[Sequence[np.ndarray]]) -> PartialSum:
+    """Add up arrays in float64; the first become the sums where they are float64."""
+    total: PartialSum = []
+    for part in parts:
+        if not total:
+            total = [np.asarray(array, np.float64) for array in part]
+            continue
+        for sums, array in zip(total, part):
+            sums += array
+    return total
+
+
+def join(parts: Iterable[Sequence[np.ndarray]]) -> PartialSum:
+    """Join arrays along their first axes."""
+    return [np.concatenate(arrays) for arrays in zip(*parts)]
 
 
 class Executor(Protocol):
@@ -196,11 +204,7 @@ class Engine:
     def total_over(self, task: SpanTask) -> PartialSum:
         """Add up in float64 what `task` makes of the spans, which it reads itself."""
         self.begin()
-        spans = self.spans()
-        total = Accumulator(min(MAX_CHUNKS, len(spans)), add)
-        for node, part in self._make_pass(task, spans, add):
-            total.add(node.level, node.end, part)
-        return total.result()
+        return self._make_pass(task, self.spans(), add)
 
     def columns(
         self, task: Callable[[Any], Sequence[np.ndarray]], dtype: np.dtype[Any] | None = None
@@ -214,7 +218,7 @@ class Engine:
     def joined(self, task: SpanTask, spans: Sequence[Span]) -> PartialSum:
         """Join what `task` makes of spans, of features or of samples, along the first axes."""
         self.begin()
-        return join([part for _, part in self._make_pass(task, spans, join)])
+        return self._make_pass(task, spans, join)
 
     def whole(self, task: Callable[[], PartialSum]) -> PartialSum:
         """Run one task that makes all passes of a purpose; its result is kept as a whole.
@@ -229,7 +233,7 @@ class Engine:
             return task()
 
         here = replace(self, executor=self.executor.nearby.at_most(1), passes=None)
-        part = join([part for _, part in here._make_pass(once, [Span(0, 1)], join)])
+        part = here._make_pass(once, [Span(0, 1)], join)
         if not made:  # another process has made it
             self.begin()
         return part
@@ -244,34 +248,31 @@ class Engine:
         if self.passes is not None:
             self.passes.read(self.purpose, features)
 
-    def _make_pass(
-        self, task: SpanTask, spans: Sequence[Span], combine: Combine
-    ) -> Iterator[tuple[Node, PartialSum]]:
-        """Run a task over spans; yield nodes that make up the pass, in order, each with its sum."""
-        chunks, executor = chunks_of(spans), self.executor
-        elsewhere = executor.nearby is not executor  # tasks run in other processes
+    def _make_pass(self, task: SpanTask, spans: Sequence[Span], combine: Combine) -> PartialSum:
+        """Run a task over spans, and put together what it returns for each."""
+        if self.parts is None or not self.parts.active:
+            return self._made(task, spans, combine)
 
-        def make(nodes: Sequence[Node]) -> Iterator[tuple[Node, PartialSum]]:
-            at = {Span(node.spans[0].lo, node.spans[-1].hi): node for node in nodes}
+        def make(own: Sequence[Span]) -> PartialSum:
+            return self._made(task, own, combine)
 
-            def node_sum(span: Span) -> PartialSum:
-                return sum_of(at[span], map(task, at[span].spans), combine)
+        return combine(self.parts.run_pass(spans, make, self._count))
 
-            results: Iterator[Any]
-            if elsewhere:  # a worker adds up the spans of a node, and sends back one sum
-                results = executor.map(node_sum, at)
-            else:  # threads run ahead, across nodes; this thread adds up what they finish
-                results = executor.map(task, [span for node in nodes for span in node.spans])
-            for node in nodes:
-                part = next(results) if elsewhere else sum_of(node, results, combine)
-                self._count(node.spans)
-                yield node, part
+    def _made(self, task: SpanTask, spans: Sequence[Span], combine: Combine) -> PartialSum:
+        if self.executor.nearby is self.executor:
+            return combine(self._results(task, {span: [span] for span in spans}))
+        # a worker elsewhere adds up a run of spans, and sends back one sum
+        count = min(len(spans), TASKS_PER_WORKER * self.executor.workers)
+        runs = {Span(run[0].lo, run[-1].hi): run for run in runs_of(spans, count)}
+        return combine(self._results(lambda run: combine(map(task, runs[run])), runs))
 
-        if self.parts is not None and self.parts.active:
-            return self.parts.run_pass(chunks, combine, make, self._count)
-        many = len(chunks) >= FAN * TASKS_PER_WORKER * executor.workers
-        # one sum for four chunks costs a quarter of the traffic, where that leaves enough tasks
-        return make(nodes_of(chunks, 1 if elsewhere and many else 0))
+    def _results(
+        self, task: SpanTask, runs: Mapping[Span, Sequence[Span]]
+    ) -> Iterator[Sequence[np.ndarray]]:
+        """Yield what a task makes of each run, in order; the spans of the run are counted."""
+        for spans, result in zip(runs.values(), self.executor.map(task, runs)):
+            self._count(spans)
+            yield result
 
     def _reading(
         self, task: Callable[[Any], T], dtype: np.dtype[Any] | None

@@ -1,8 +1,7 @@
 """What shards make for each other: the sums of their parts of each pass, in files of a folder.
 
-Every shard adds up its own chunks of a pass, and writes one file: a sum for each node of the tree
-by which sums are added (`compute.tree`). When the files of all shards are there, the nodes are
-added in order, which gives the bytes that one process would have made.
+Every shard adds up (or joins) what a pass makes of its own run of spans, and writes one file. When
+the files of all shards are there, their sums are added in order.
 """
 
 from __future__ import annotations
@@ -12,26 +11,24 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from zipfile import BadZipFile
 
 import numpy as np
 
 from sfs_cli.compute.matrix import Span
-from sfs_cli.compute.tree import (
-    Accumulator,
-    Chunk,
-    Combine,
-    MakeNodes,
-    Node,
-    PartialSum,
-    largest_nodes,
-)
 from sfs_cli.errors import InputError, unwritable
 
 _FILE = re.compile(r"pass-(\d+)-shard-(\d+)\.npz")
 _DONE = "done"
-_NODES = "nodes"
+
+PartialSum = list[np.ndarray]
+"""What a pass has made of some spans: arrays that are added up, or joined."""
+
+
+def runs_of(spans: Sequence[Span], count: int) -> list[Sequence[Span]]:
+    """Cut spans into runs of nearly equal length, the last ones of one more; they may be empty."""
+    return [spans[len(spans) * i // count : len(spans) * (i + 1) // count] for i in range(count)]
 
 
 class IncompletePassError(Exception):
@@ -86,12 +83,11 @@ class Parts:
 
     def run_pass(
         self,
-        chunks: Sequence[Chunk],
-        combine: Combine,
-        make: MakeNodes,
+        spans: Sequence[Span],
+        make: Callable[[Sequence[Span]], PartialSum],
         count: Callable[[Sequence[Span]], None],
-    ) -> Iterator[tuple[Node, PartialSum]]:
-        """Yield the nodes of a pass in order; own parts are made where they are missing.
+    ) -> Iterator[PartialSum]:
+        """Yield what every shard made of its spans; own parts are made where they are missing.
 
         `count` receives the spans of parts that are there, for progress.
 
@@ -102,16 +98,18 @@ class Parts:
         """
         self.passes += 1
         number = self.passes
-        for shard in range(1, self.shards + 1):
+        runs = dict(enumerate(runs_of(spans, self.shards), 1))
+        for shard, run in runs.items():
             if self._file(number, shard).exists():
-                nodes = self._nodes(chunks, shard)
-                count([span for node in nodes for chunk in node.chunks for span in chunk])
+                count(run)
             elif shard in self.own:
-                self._make(self._file(number, shard), self._nodes(chunks, shard), combine, make)
+                _write(self._file(number, shard), make(run))
+                self.made += 1
         if missing := self._missing(number):
             raise IncompletePassError(number, missing)
-        for shard in range(1, self.shards + 1):
-            yield from _load(self._file(number, shard), self._nodes(chunks, shard))
+        for shard, run in runs.items():
+            if run:
+                yield _load(self._file(number, shard))
 
     def stop_sharing(self) -> None:
         """Announce passes that only one process can make.
@@ -143,34 +141,11 @@ class Parts:
     def _file(self, number: int, shard: int) -> Path:
         return self.folder / f"pass-{number}-shard-{shard}.npz"
 
-    def _nodes(self, chunks: Sequence[Chunk], shard: int) -> list[Node]:
-        """Return the nodes of a part: shards are runs of chunks, the last ones of one more."""
-        total = len(chunks)
-        lo, hi = (total * i // self.shards for i in (shard - 1, shard))
-        return [*largest_nodes(chunks, lo, hi)]
 
-    def _make(self, path: Path, nodes: Sequence[Node], combine: Combine, make: MakeNodes) -> None:
-        """Make a part; that of a shard without chunks is empty."""
-        arrays: dict[str, np.ndarray] = {_NODES: _places(nodes)}
-        for at, node in enumerate(nodes):
-            total = Accumulator(node.end, combine)
-            single = [Node(0, node.first + i, (chunk,)) for i, chunk in enumerate(node.chunks)]
-            for each, part in make(single):
-                total.add(0, each.end, part)
-            arrays |= {f"{at}.{i}": array for i, array in enumerate(total.result())}
-        _write(path, arrays)
-        self.made += 1
-
-
-def _load(path: Path, nodes: Sequence[Node]) -> Iterator[tuple[Node, PartialSum]]:
-    """Yield the nodes of a part, each with its sum."""
+def _load(path: Path) -> PartialSum:
     try:
         with np.load(path, allow_pickle=False) as file:
-            if not np.array_equal(file[_NODES], _places(nodes)):
-                raise ValueError("it is of another number of shards")
-            for at, node in enumerate(nodes):
-                count = sum(name.startswith(f"{at}.") for name in file.files)
-                yield node, [file[f"{at}.{i}"] for i in range(count)]
+            return [file[f"arr_{i}"] for i in range(len(file.files))]
     except (OSError, ValueError, EOFError, KeyError, BadZipFile) as error:
         raise InputError(
             f"the part of a shard cannot be read: {error}",
@@ -179,18 +154,13 @@ def _load(path: Path, nodes: Sequence[Node]) -> Iterator[tuple[Node, PartialSum]
         ) from None
 
 
-def _places(nodes: Sequence[Node]) -> np.ndarray:
-    """Return the first chunk of each node, and the one after its last, shape (nodes, 2)."""
-    return np.array([(node.first, node.end) for node in nodes], np.int64).reshape(-1, 2)
-
-
-def _write(path: Path, arrays: dict[str, Any]) -> None:
+def _write(path: Path, part: PartialSum) -> None:
     """Write a part beside its place, and move it there: it is complete or not there."""
     # by chance, not by process: shards on two machines may have the same process id
     partial = path.with_name(f".{path.name}.{uuid.uuid4().hex[:12]}.partial")
     try:
         with partial.open("wb") as file:
-            np.savez(file, **arrays)
+            np.savez(file, *part)
         partial.replace(path)
     except OSError as error:
         raise unwritable(path, error) from None

@@ -39,7 +39,7 @@ from sfs_cli.run.cohort import (
 )
 from sfs_cli.run.columns import check_columns
 from sfs_cli.run.features import feature_filter, given_features, warn_of_own_columns
-from sfs_cli.run.memory import MemoryPlan, memory_budget, memory_plan, thread_count
+from sfs_cli.run.memory import MemoryPlan, memory_budget, memory_plan
 from sfs_cli.run.needs import Shape, needed, with_defaults
 from sfs_cli.store.ids import natural_order
 from sfs_cli.store.joined import prepared as prepared_view
@@ -219,7 +219,7 @@ def loaded(
         of_files = read_files(config)
         folder = stack.enter_context(scratch_folder())
         # before the matrix is read: worker processes start meanwhile
-        start = stack.enter_context(_starting_executor(config, client, folder, log))
+        start = stack.enter_context(_starting_executor(config, client, folder))
         of = config.coordinates_from  # they are read first: they are small, and may be refused
         found = None if of is None else open_coordinates(of, config.matrix)
         files = sources_of.SampleFiles()
@@ -453,13 +453,13 @@ def _taken(samples: Sequence[str], chosen: np.ndarray | None) -> Sequence[str]:
 
 @contextmanager
 def _starting_executor(
-    config: RankConfig, client: Client | None, folder: Path, log: Messages
+    config: RankConfig, client: Client | None, folder: Path
 ) -> Iterator[Callable[[int], Executor]]:
     """Give the function that starts what runs the tasks, with as many workers as are planned.
 
-    A local Dask cluster begins to start at once, with temporary files in `folder`, and ends with
-    the block. One that runs already is connected to at once, so that nothing is read in vain; its
-    workers are used as they are.
+    A Dask cluster that runs already is connected to at once, so that nothing is read in vain; its
+    workers are used as they are. A local one has its temporary files in `folder`, and ends with the
+    block.
     """
     if client is not None and config.dask is not None:
         raise UsageError(
@@ -475,13 +475,15 @@ def _starting_executor(
 
     dask_cluster.require_dask()
     if config.dask == "local":
-        # no more than these are planned; they take about as long to start as the input to open
-        most = thread_count(config.threads)
-        with dask_cluster.starting_cluster(most, made(folder)) as started:
-            yield lambda workers: DaskExecutor(started(), ThreadExecutor(workers), workers)
+        with ExitStack() as stack:
+
+            def start(workers: int) -> DaskExecutor:
+                cluster = dask_cluster.local_cluster(workers, made(folder))
+                return DaskExecutor(stack.enter_context(cluster), ThreadExecutor(workers))
+
+            yield start
         return
     opening = dask_cluster.connected(str(config.dask)) if client is None else nullcontext(client)
     with opening as running:
-        for warning in dask_cluster.check_workers(running, config.dask or "the client"):
-            log.warn(warning)
+        dask_cluster.check_workers(running, config.dask or "the client")
         yield lambda workers: DaskExecutor(running, ThreadExecutor(workers))

