@@ -19,8 +19,8 @@ from sfs_cli.options.rank import RankConfig
 def command() -> None:
     """Rank in shards, on many machines with a common folder.
 
-    The result has the order and the numbers of `sfs rank`, to ten digits, with any number of shards. Run all shards
-    of a pass, then those of the next; `status` says which a pass lacks.
+    The result has the order and the numbers of `sfs rank`, to ten digits, with any number of
+    shards. Run all shards of a pass, then those of the next; `status` says which a pass lacks.
 
     \b
     sfs shard init PLAN expression.h5ad --method spec --shards 8
