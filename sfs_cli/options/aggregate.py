@@ -28,20 +28,10 @@ class TableFields(Config):
     feature_column: str | None = _table(
         "Column with the features.", metavar="NAME", default_text="recognized by its name"
     )
-    rank_column: str | None = _table(
-        "Column with the ranks; 1 is the best.",
-        metavar="NAME",
-        default_text="rank",
-        excludes={"score_column": "both rank the features"},
-    )
-    score_column: str | None = _table(
-        "Column with the scores.", metavar="NAME", default_text="score, if there are no ranks"
-    )
     order: str | None = _table(
-        "Which scores are the best.",
+        "Which values of the column are the best.",
         words=("largest-first", "smallest-first"),
-        default_text="largest-first; p-values: smallest-first",
-        excludes={"rank_column": "rank 1 is the best"},
+        default_text="largest-first; ranks and p-values: smallest-first",
     )
 
 
@@ -52,9 +42,9 @@ class AggregateConfig(TableFields, OutputFields):
     VERB: ClassVar[str] = "aggregate"
 
     rankings: tuple[str, ...] = _input(
-        "The rankings.",
+        "The rankings, each a folder, a file, or a file and the column that ranks.",
         default=...,
-        metavar="RANKING...",
+        metavar="RANKING[:COLUMN]...",
         argument=True,
         path=READS,
         in_result=False,

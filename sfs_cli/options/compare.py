@@ -19,7 +19,7 @@ from sfs_cli.options.source import NAME
 VARIABLE, RANDOM, ALL = "most variable genes", "random genes", "all genes"
 """The controls that stand beside every list."""
 RANKING_FORM = 'write NAME=OPTIONS, such as --ranking-of "rbf=--method spec --similarity rbf"'
-LIST_FORM = "write FILE or NAME=FILE, such as --list published=genes.tsv"
+LIST_FORM = "write FILE[:COLUMN], with NAME= before it or not, such as --list d=deseq2.csv:padj"
 
 _how = partial(option, section="Evaluation", verbs=("compare",), default=(), first=ASKED)
 
@@ -182,9 +182,9 @@ class CompareConfig(JudgeConfig):
     )
     list_: tuple[ListSpec, ...] = _how(
         "Compare this ranking (repeatable): a table with a column of features and one of ranks or "
-        "scores, a list of ids with the best first, or an output folder of sfs rank. Its name is "
-        "by default that of the file.",
-        metavar="[NAME=]FILE",
+        "scores, a list of ids with the best first, or an output folder of sfs rank; COLUMN ranks, "
+        "by default the one called rank or score. Its name is by default that of the file.",
+        metavar="[NAME=]FILE[:COLUMN]",
         path=READS,
         parse=parse_lists,
     )

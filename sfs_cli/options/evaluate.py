@@ -120,11 +120,11 @@ class EvaluateConfig(JudgeConfig):
 
     list_: str | None = option(
         "Evaluate this ranking: a table with a column of features and one of ranks or scores, a "
-        "list of ids with the best first, or an output folder of sfs rank. With --method too, both "
-        "are evaluated.",
+        "list of ids with the best first, or an output folder of sfs rank; COLUMN ranks, by "
+        "default the one called rank or score. With --method too, both are evaluated.",
         section="Evaluation",
         verbs=("evaluate",),
-        metavar="FILE",
+        metavar="FILE[:COLUMN]",
         path=READS,
         first=ASKED,
     )

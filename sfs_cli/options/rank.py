@@ -506,7 +506,7 @@ class RankConfig(FeatureFields, CoreFields):
                 specs = [beside_labels(one, "obs:" if one in own else labels) for one in given]
                 repeated = getattr(type(self), name) == ()  # its default
                 object.__setattr__(self, name, tuple(specs) if repeated else specs[0])
-        if self.event is not None and self.labels is not None and self.label_type == "classes":
+        if self.events is not None and self.labels is not None and self.label_type == "classes":
             object.__setattr__(self, "label_type", "continuous")  # times are numbers
         for part in FEATURES:
             vars(self).update(part.implies(self))

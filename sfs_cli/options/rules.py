@@ -142,7 +142,7 @@ def _uses_of_labels(c: RankConfig) -> Iterator[_Use]:
         types = numbers if response == "outcome" else classes
         alike = [f"--response {c.label_response}"]
         yield _Use(f"--response {response}", "response", types, alike)
-    if c.event is None and "event" in scorer.needs:
+    if c.events is None and "event" in scorer.needs:
         return  # which is said first
     if scorer.needed(options) & {"labels", "some-labels"}:
         deciding = "".join(f" {flag(name)} {options[name]}" for name in scorer.needs_by)
@@ -165,9 +165,10 @@ def _label_rules(c: RankConfig) -> Iterator[Refusal]:
             needed, given = ("classes", "numbers") if c.numeric else ("numeric labels", "classes")
             what = f"{use.what} needs {needed}, and --label-type {c.label_type} gives {given}"
             hint = f"give --label-type {either(use.types)}, or {either(use.others)}"
-            if c.event is not None:
-                what = f"{use.what} needs classes, and --event makes times of the labels"
-                hint = f"leave out --event, or give {either(use.others)}"
+            if c.events is not None:
+                given = "--event" if c.event is not None else "--censored"
+                what = f"{use.what} needs classes, and {given} makes times of the labels"
+                hint = f"leave out {given}, or give {either(use.others)}"
             yield what, hint, (use.option, "label_type")
 
 

@@ -33,9 +33,9 @@ class SelectConfig(TableFields, FoldFields, EnrichmentFields, OutputFields, Reso
     VERB: ClassVar[str] = "select"
 
     result: str = _input(
-        "The output folder of sfs rank, or a table of features with ranks or scores.",
+        "The output folder of sfs rank, or a table of features, with the column that ranks them.",
         default=...,
-        metavar="RESULT",
+        metavar="RESULT[:COLUMN]",
         argument=True,
         path=OPENS,
         in_result=False,

@@ -10,7 +10,6 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -32,9 +31,9 @@ from sfs_cli.run import outputs
 from sfs_cli.run.identity import any_same, same_matrix
 from sfs_cli.run.lists import (
     RankedList,
+    Source,
     list_names,
     matrix_of,
-    ranking_at,
     read_lists,
 )
 from sfs_cli.run.report_data import of_ranking
@@ -59,7 +58,7 @@ class Aggregated:
 
 def run(config: AggregateConfig, messages: Messages, *, as_json: bool = False) -> bytes:
     """Aggregate, write the outputs, and return what belongs on stdout."""
-    paths = _paths(config)
+    sources = _sources(config)
 
     def make() -> outputs.Made:
         result = aggregate_lists(config, messages)
@@ -86,9 +85,9 @@ def run(config: AggregateConfig, messages: Messages, *, as_json: bool = False) -
         config,
         messages,
         outputs.ranking_files(config),
-        lambda: outputs.describe_files(("rankings", path, {}) for path in paths),
+        lambda: outputs.describe_files(source.as_read("rankings") for source in sources),
         make,
-        options=config.result_options() | {"names": list_names(paths)},
+        options=config.result_options() | {"names": list_names(sources)},
         as_json=as_json,
     )
 
@@ -125,8 +124,8 @@ def _facts(config: AggregateConfig, result: Aggregated, found: Agreement | None)
 
 def aggregate_lists(config: AggregateConfig, messages: Messages) -> Aggregated:
     """Read the lists and aggregate them."""
-    paths = _paths(config)
-    lists = read_lists(paths, list_names(paths), config, messages)
+    sources = _sources(config)
+    lists = read_lists(sources, list_names(sources), config, messages)
     # sorted, so that ties are in the order of the ids, whatever that of the rows is
     features = sorted({feature for each in lists for feature in each.features})
     position = {feature: at for at, feature in enumerate(features)}
@@ -178,8 +177,8 @@ def alone(lists: list[RankedList]) -> str | None:
     return None
 
 
-def _paths(config: AggregateConfig) -> list[Path]:
-    return [ranking_at(Path(path)) for path in config.rankings]
+def _sources(config: AggregateConfig) -> list[Source]:
+    return [Source.of(text) for text in config.rankings]
 
 
 def _log_summary(config: AggregateConfig, result: Aggregated, messages: Messages) -> None:

@@ -19,12 +19,14 @@ from sfs_cli.errors import InputError, UsageError, counted, listed, within
 from sfs_cli.features import steps_of
 from sfs_cli.io.files.text import repeated
 from sfs_cli.io.knowledge.sample_columns import (
+    CENSORED,
     EVENTS,
     WEIGHTS,
     Covariate,
     is_inside,
     read_column,
     read_covariates,
+    refuse_opposite,
 )
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
@@ -89,7 +91,7 @@ class SampleColumns(dict[str, list[Covariate]]):
 
 TRAITS = "module_traits"
 """The option whose columns no sample needs, and all of a table are taken without names."""
-_NUMBERS = {"sample_weights": WEIGHTS, "event": EVENTS}
+_NUMBERS = {"sample_weights": WEIGHTS, "event": EVENTS, "censored": CENSORED}
 _OPTIONS = [o for o in options_of(RankConfig) if o.column and o.name != "labels"]
 
 
@@ -109,7 +111,10 @@ def _read(option: Option, spec: str, matrix: str = "", ids: Ids | None = None) -
             option=option.name,
         )
     if (wanted := _NUMBERS.get(option.name)) is not None:
-        return [Covariate(read_column(spec, wanted, matrix, ids), option.name, "numeric")]
+        column = read_column(spec, wanted, matrix, ids)
+        if wanted is EVENTS:
+            refuse_opposite(column)
+        return [Covariate(column, option.name, "numeric")]
     every = option.name == TRAITS
     return read_covariates(spec, option.key, matrix, ids, option.groups, every=every)
 
@@ -142,8 +147,9 @@ def columns_of(config: RankConfig, files: list[list[Covariate]], ids: Ids) -> Sa
                 hint="name one",
                 option=option.name,
             )
-        found[option.name] = found.get(option.name, []) + columns
-        if twice := repeated([each.where for each in found[option.name]]):
+        name = "event" if option.name == "censored" else option.name
+        found[name] = found.get(name, []) + columns
+        if twice := repeated([each.where for each in found[name]]):
             raise UsageError(
                 f"{option.flag} names {listed(twice)} twice",
                 hint="name it once",

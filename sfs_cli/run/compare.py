@@ -13,7 +13,6 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial, reduce
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -47,7 +46,7 @@ from sfs_cli.run.evaluate import (
     table_names,
     tables_of,
 )
-from sfs_cli.run.lists import list_names, ranking_at, read_lists
+from sfs_cli.run.lists import Source, list_names, read_lists
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.part import prepared_on
 from sfs_cli.run.verdicts import CONTROLS, sentences
@@ -89,13 +88,13 @@ def _describe(config: CompareConfig) -> list[Any]:
     for name, ranking in config.rankings.items():
         own = [each for each in input_files(ranking) if each[0] not in common]
         files += [(f"ranking.{name}.{role}", path, part) for role, path, part in own]
-    files += [(f"list.{i}", path, {}) for i, path in enumerate(_paths(config), 1)]
+    files += [each.as_read(f"list.{i}") for i, each in enumerate(_sources(config), 1)]
     return describe_judged(config, files)
 
 
-def _paths(config: CompareConfig) -> list[Path]:
-    """Return the files of the given lists."""
-    return [ranking_at(Path(each.path)) for each in config.list_]
+def _sources(config: CompareConfig) -> list[Source]:
+    """Return where the given lists are."""
+    return [Source.of(each.path) for each in config.list_]
 
 
 def compare(config: CompareConfig, messages: Messages) -> Evaluated:
@@ -111,10 +110,10 @@ def compare(config: CompareConfig, messages: Messages) -> Evaluated:
     """
     if config.labels is not None:
         require_sklearn("the accuracy of classifiers")
-    paths = _paths(config)
-    names = [each.name or name for each, name in zip(config.list_, list_names(paths))]
+    sources = _sources(config)
+    names = [each.name or name for each, name in zip(config.list_, list_names(sources))]
     check_different([*config.rankings, *names])
-    given = read_lists(paths, names, config, messages)
+    given = read_lists(sources, names, config, messages)
     with _loaded(config, messages) as runs:
         first = next(iter(runs.values()))
         rankings = {name: each for name, each in runs.items() if name in config.rankings}

@@ -66,9 +66,9 @@ from sfs_cli.run.guards import guard_labels, guard_raw
 from sfs_cli.run.identity import Identity, matrix_identity, same_matrix
 from sfs_cli.run.lists import (
     RankedList,
+    Source,
     list_names,
     matrix_of,
-    ranking_at,
     read_lists,
 )
 from sfs_cli.run.load import Run, loaded
@@ -179,7 +179,7 @@ def run(config: EvaluateConfig, messages: Messages, *, as_json: bool = False) ->
             partial(log_summary, found, messages),
         )
 
-    lists: list[ReadFile] = [("list", path, {}) for path in _paths(config)]
+    lists = [source.as_read("list") for source in _sources(config)]
     return outputs.make_result(
         config,
         messages,
@@ -190,9 +190,9 @@ def run(config: EvaluateConfig, messages: Messages, *, as_json: bool = False) ->
     )
 
 
-def _paths(config: EvaluateConfig) -> list[Path]:
-    """Return the file of the given list, where there is one."""
-    return [] if config.list_ is None else [ranking_at(Path(config.list_))]
+def _sources(config: EvaluateConfig) -> list[Source]:
+    """Return where the given list is, if there is one."""
+    return [] if config.list_ is None else [Source.of(config.list_)]
 
 
 def table_names(config: JudgeConfig, first: str) -> list[str]:
@@ -246,8 +246,8 @@ def evaluate(config: EvaluateConfig, messages: Messages) -> Evaluated:
     """
     if config.labels is not None:
         require_sklearn("the accuracy of classifiers")
-    paths = _paths(config)
-    given = read_lists(paths, list_names(paths), config, messages)
+    sources = _sources(config)
+    given = read_lists(sources, list_names(sources), config, messages)
     with loaded(config, messages, labeled=config.labels is not None) as run:
         # lists are judged, not columns beside them
         run = replace(run, config=replace(run.config, also=()))

@@ -21,6 +21,7 @@ from sfs_cli.errors import SfsError, counted, listed, plural
 from sfs_cli.features.moderation import METHODS as MODERATED
 from sfs_cli.graph.similarity import DenseSimilarity, Similarity, has_zero_degrees, name_samples
 from sfs_cli.io.files.table import is_number
+from sfs_cli.io.knowledge.sample_columns import says_censored
 from sfs_cli.knowledge.samples import Classes, Profile
 from sfs_cli.options.guards import GUARDS
 from sfs_cli.ranking.prune import standardized
@@ -159,7 +160,7 @@ def guard_labels(run: Run) -> None:
     """Warn of labels that are ids, and of classes and groups with two spellings."""
     if run.labels is not None and run.labels.values is None:
         tell(run, "labels", id_labels(run.labels), spelled_twice(run.labels.classes))
-    if run.config.label_type == "continuous" and run.config.event is None:
+    if run.config.label_type == "continuous" and run.config.events is None:
         tell(run, "survival", unused_events(*run.label_columns))
     for column in run.columns.all:
         if column.groups:
@@ -310,10 +311,11 @@ def unused_events(label: str = "", *others: str) -> str | None:
     events = [name for name in others if re.search(_EVENT, name, re.IGNORECASE)]
     if not events or not re.search(_TIME, label, re.IGNORECASE):
         return None
+    option = "--censored" if says_censored(events[0]) else "--event"
     return (
         f"the labels {label} look like times, and column {events[0]} may say which samples had an "
         "event at that time and which were censored, of whom only a lower bound is known: give "
-        f"--event {events[0]} (and --method cox)"
+        f"{option} {events[0]} (and --method cox)"
     )
 
 

@@ -108,8 +108,10 @@ def _label_parser(config: RankConfig) -> Callable[[str], Label]:
         return str
     if config.label_order is None:
         hint = "correct it, leave it empty if it is not known, or name another column"
-        if config.event is not None:
-            hint = "with --event, name the column of the times by --labels FILE:COLUMN"
+        if config.events is not None:
+            hint = (
+                "with --event or --censored, name the column of the times by --labels FILE:COLUMN"
+            )
         if config.label_type == "ordered":
             hint = "name the classes from the lowest to the highest, as --label-order low,mid,high"
         return partial(parse_number, hint=hint)

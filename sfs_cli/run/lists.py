@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from sfs_cli.display import shown
 from sfs_cli.errors import InputError, UsageError, counted
 from sfs_cli.io.files.table import TextTable
 from sfs_cli.io.given import given
+from sfs_cli.io.knowledge.sample_columns import find_columns
 from sfs_cli.io.results.rankings import (
     Choice,
     check_ranks,
@@ -28,6 +30,7 @@ from sfs_cli.io.results.rankings import (
 from sfs_cli.logs import Messages
 from sfs_cli.options.aggregate import TableFields
 from sfs_cli.ranking.aggregate import midranks
+from sfs_cli.run.config import ReadFile
 from sfs_cli.run.identity import Identity, identity_of
 
 
@@ -72,21 +75,44 @@ def ranking_at(path: Path) -> Path:
     return there[0]
 
 
+class Source(NamedTuple):
+    """Where a list is."""
+
+    path: Path
+    column: str | None  # that ranks, where the user names it
+
+    @classmethod
+    def of(cls, text: str) -> Source:
+        """Return the file, and the column of ``FILE[:COLUMN]`` or ``FOLDER[:COLUMN]``."""
+        path, column = find_columns(text)
+        return cls(ranking_at(path), column)
+
+    def as_read(self, role: str) -> ReadFile:
+        """Return the file as one that a run reads, in a role."""
+        return role, self.path, {} if self.column is None else {"part": self.column}
+
+
 def read_lists(
-    paths: Sequence[Path], names: Sequence[str], config: TableFields, messages: Messages
+    sources: Sequence[Source], names: Sequence[str], config: TableFields, messages: Messages
 ) -> list[RankedList]:
     """Read tables by the columns that are asked for, and log those that are used."""
     found = [
-        list_of(read_rank_table(path), config, messages, name) for path, name in zip(paths, names)
+        list_of(read_rank_table(source.path), source.column, config, messages, name)
+        for source, name in zip(sources, names)
     ]
     check_order(found, config)
     return found
 
 
-def list_of(table: TextTable, config: TableFields, messages: Messages, name: str) -> RankedList:
-    """Return the list of a table, as `read_lists` does, which checks ``--order`` too."""
+def list_of(
+    table: TextTable, column: str | None, config: TableFields, messages: Messages, name: str
+) -> RankedList:
+    """Return the list of a table, as `read_lists` does, which checks ``--order`` too.
+
+    `column` ranks the features, where the user names it.
+    """
     path, order = table.path, ""
-    choice = choose_columns(table, config.feature_column, config.rank_column, config.score_column)
+    choice = choose_columns(table, config.feature_column, column)
     features = feature_ids(table, choice.feature)
     values = np.array(parse_numbers(table, choice.value))
     if choice.is_rank:
@@ -139,24 +165,26 @@ def check_order(lists: Sequence[RankedList], config: TableFields) -> None:
     if config.order is not None and not any(each.order for each in lists):
         raise UsageError(
             "--order has no effect: every table has a column of ranks, and rank 1 is the best",
-            hint="omit it, or name a column of scores with --score-column",
-            option=("order", "score_column"),
+            hint="omit it, or name a column of scores, FILE:COLUMN",
+            option="order",
         )
 
 
-def list_names(paths: Sequence[Path]) -> list[str]:
+def list_names(sources: Sequence[Source]) -> list[str]:
     """Name lists by their files, or by the folders of files named ``ranking``.
 
-    A name that exists already gets a number.
+    A file that is given twice adds the names of the columns; a name that exists already gets a
+    number.
     """
     names: list[str] = []
-    for path in paths:
+    times = Counter(source.path for source in sources)
+    for path, column in sources:
         stem = Path(path.name.removesuffix(".gz").removesuffix(".zst")).stem
         if given(path) is not None:
             stem = str(path)[1:-1]  # the name of an object is no file's
         elif stem == "ranking":
             stem = Path(os.path.realpath(path)).parent.name
-        base = shown(stem)
+        base = shown(f"{stem}_{column}" if column is not None and times[path] > 1 else stem)
         name, number = base, 1
         while name in names:
             number += 1

@@ -25,7 +25,7 @@ NEEDS = {
     "graph": "a sample graph",
     "labels": "labels",
     "some-labels": "labels of some samples",
-    "event": "events of the samples (--event)",
+    "event": "events of the samples (--event or --censored)",
 }
 TAKES = {
     "weighted": "--sample-weights",

@@ -53,7 +53,7 @@ from sfs_cli.run.folds import (
     read_features,
     stratified_folds,
 )
-from sfs_cli.run.lists import RankedList, check_order, list_of, ranking_at, record_of
+from sfs_cli.run.lists import RankedList, Source, check_order, list_of, record_of
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.result import (
     Result,
@@ -109,7 +109,7 @@ def run(config: SelectConfig, messages: Messages, *, as_json: bool = False) -> b
 
     def describe() -> list[InputFile]:
         sets = [("sets", path, {"part": part}) for path, part in map(split_sets, config.sets)]
-        found = outputs.describe_files([("result", result.path, {}), *sets])
+        found = outputs.describe_files([Source.of(config.result).as_read("result"), *sets])
         return found if ranking is None else [*found, *outputs.describe_inputs(ranking)]
 
     def make() -> outputs.Made:
@@ -162,7 +162,7 @@ def read_result(config: SelectConfig, messages: Messages) -> Result:
 
     Raises InputError when there is none, or it is a GSEA file, whose metric may have signs.
     """
-    path = ranking_at(Path(config.result))
+    path, column = Source.of(config.result)
     if text_suffix(path) == ".rnk":
         raise InputError(
             "an rnk file ranks by a metric that may have signs, and says nothing of features "
@@ -171,7 +171,7 @@ def read_result(config: SelectConfig, messages: Messages) -> Result:
             hint="rank again with --format tsv",
         )
     table = read_rank_table(path)
-    ranked: RankedList = list_of(table, config, messages, path.stem)
+    ranked: RankedList = list_of(table, column, config, messages, path.stem)
     check_order([ranked], config)
     order = np.argsort(ranked.ranks, kind="stable")[: ranked.n_ranked]
     needing = config.given(*_WHOLE)

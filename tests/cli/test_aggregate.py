@@ -94,22 +94,41 @@ def test_what_aggregate_writes_can_be_aggregated(tmp_path, capfd):
 
 @pytest.mark.parametrize(
     ("header", "options", "largest", "said"),
-    [
+    [  # options that begin with a colon follow the file
         ("Gene Symbol\tlog2FC", [], True, "'log2FC', largest-first"),
         ("gene\tadj.P.Val", [], False, "'adj.P.Val', smallest-first"),
         ("gene\tscore", ["--order", "smallest-first"], False, "'score', smallest-first"),
-        ("gene\tt", ["--score-column", "t"], True, "'t', largest-first"),
-        ("gene\tplace", ["--rank-column", "place"], False, "ranked by 'place'"),
+        ("gene\tt", [":t"], True, "'t', largest-first"),
+        ("gene\tRank", [":Rank"], False, "ranked by 'Rank'"),
+        ("gene\tplace", [":place", "--order", "smallest-first"], False, "'place', smallest-first"),
         ("u\tv", ["--feature-column", "u"], True, "('u') ranked by 'v', largest-first"),
     ],
 )
 def test_columns_are_told_by_name_and_said(header, options, largest, said, tmp_path, capfd):
     path = ranks_file(tmp_path, 3, "x.tsv", header + "\n")
-    done = run_here(["aggregate", path, path, *options], capfd)
+    column = "".join(word for word in options if word.startswith(":"))
+    others = [word for word in options if not word.startswith(":")]
+    done = run_here(["aggregate", f"{path}{column}", f"{path}{column}", *others], capfd)
     assert done.code == 0, done.err
     assert said in done.err
     best = GENES[int(np.argmax(shuffled(3)) if largest else np.argmin(shuffled(3)))]
     assert rows_of(done.out)[0]["feature"] == best
+
+
+def test_every_list_has_its_own_column(tmp_path, capfd):
+    """A result beside a table that is ordered by its p-values, of which two columns are lists."""
+    ours = ranks_file(tmp_path, 3, "ours.tsv")
+    rows = "".join(f"{g},{-r},{r / 100}\n" for g, r in zip(GENES, shuffled(4)))
+    theirs = text(tmp_path, "gene,stat,padj\n" + rows, "deseq2.csv")
+    done = run_here(["aggregate", ours, f"{theirs}:padj", f"{theirs}:stat"], capfd)
+    assert done.code == 0, done.err
+    table = rows_of(done.out)
+    names = ["rank_ours", "rank_deseq2_padj", "rank_deseq2_stat"]
+    assert list(table[0])[-3:] == names
+    assert [row[names[1]] for row in table] == [row[names[2]] for row in table]
+    expected = dict(zip(GENES, shuffled(4)))
+    assert all(float(row[names[1]]) == expected[row["feature"]] for row in table)
+    assert "no column 'p'" in run_here(["aggregate", ours, f"{theirs}:p"], capfd).err
 
 
 def test_row_names_of_r_and_pandas_name_the_features(tmp_path, capfd):

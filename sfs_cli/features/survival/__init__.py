@@ -1,4 +1,4 @@
-"""``--event``: times of which some are censored, as those of survival."""
+"""``--event`` and ``--censored``: times of which some are censored, as those of survival."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @option_fields
 class SurvivalFields(Config):
-    """The option of events."""
+    """The options of events."""
 
     event: str | None = option(
         "Whether each sample had an event (1, true, yes, dead) at the time that --labels gives, or "
@@ -33,25 +33,45 @@ class SurvivalFields(Config):
         },
         path=READS,
     )
+    censored: str | None = option(
+        "The opposite of --event: whether each sample was censored (1, true, yes) at the time that "
+        "--labels gives, or had the event then (0, false, no).",
+        section="Tests",
+        verbs=(*RANKING, "compare"),
+        metavar="FILE:COLUMN, obs:KEY or COLUMN",
+        column=True,
+        needs=("labels",),
+        excludes={
+            "event": "both say who had the event",
+            "label_type=ordered": "times are numbers",
+            "sample_weights": "all samples count alike",
+        },
+        path=READS,
+    )
+
+    @property
+    def events(self) -> str | None:
+        """The column that says which samples had the event, or its opposite."""
+        return self.event if self.event is not None else self.censored
 
 
 def rules(config: RankConfig) -> Iterator[Refusal]:
     """Yield what is wrong with the option."""
-    if config.event is None and "event" in METHODS[config.scorer].needs:
+    if config.events is None and "event" in METHODS[config.scorer].needs:
         what = f"--method {config.scorer} needs --event"
         hint = "give times, and the column that says whether there was an event then: --labels "
-        hint += "FILE:COLUMN --event COLUMN"
+        hint += "FILE:COLUMN --event COLUMN (or --censored COLUMN)"
         yield what, hint, ("event", "method")
 
 
 FEATURE = Feature(
     "survival",
-    lambda config: config.event is not None,
+    lambda config: config.events is not None,
     SurvivalFields,
     rules,
     orders=True,
     one_by_one=True,
     not_in_folds="has no classes to tell apart",
     # those who ask for another response or a sample graph ask for another method
-    method=lambda config: "cox" if config.event and config.response_to_labels else "",
+    method=lambda config: "cox" if config.events and config.response_to_labels else "",
 )

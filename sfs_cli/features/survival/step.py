@@ -58,7 +58,7 @@ class SurvivalStep(Step):
             try:
                 model = fit_cox(*survival, strata=strata[samples])
             except InputError as error:
-                error.where, error.options = column.where, ("event",)
+                error.where, error.options = column.where, (column.option,)
                 raise
             return replace(labels, values=model.residuals, survival=survival)
 
@@ -78,7 +78,7 @@ class SurvivalStep(Step):
         events, tested = int(labels.survival.event.sum()), "event" in run.method.needs
         strata = 1 if run.context.blocks is None else len(np.unique(run.context.blocks))
         found.facts["survival"] = {
-            "from": self.config.event,
+            "from": self.config.events,
             "events": events,
             "strata": strata,
             "outcome": "times" if tested else "martingale residuals",

@@ -7,6 +7,7 @@ the sample ids in its first column, or in another one if no id of the matrix is 
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import closing, nullcontext, suppress
@@ -319,29 +320,55 @@ WEIGHTS = Wanted("sample-weights", "weight", parse_weight, ("weight", "weights",
 """The weights of samples."""
 
 
-def parse_event(text: str) -> float:
-    """Return 1 for an event and 0 for a censored sample; raise an InputError for other text."""
+def parse_event(text: str, *, yes: float = 1.0) -> float:
+    """Return 1 for an event and 0 for a censored sample; raise an InputError for other text.
+
+    `yes` is what 1, true and yes stand for; words such as dead and alive speak for themselves.
+    """
     word = text.strip().casefold()
     if word[:2] in ("0:", "1:"):  # 1:DECEASED and 0:LIVING, as cBioPortal writes them
-        word = word[0]
+        word = word[2:] if word[2:] in (*_EVENT, *_CENSORED) else word[0]
     if is_number(word):
         word = f"{float(word):g}"
-    found = [word in words for words in (_CENSORED, _EVENT)]
-    if not any(found):
-        raise InputError(
-            f"{text!r} does not say whether there was an event",
-            hint=f"write 1 for an event and 0 for a censored sample, or {'/'.join(_EVENT[1:])} and "
-            f"{'/'.join(_CENSORED[1:])}"
-            + " (R's survival has 2 for an event and 1 for none)"
-            * (word == "2"),
-        )
-    return float(found[1])
+    if word in _YES or word in _NO:
+        return yes if word in _YES else 1 - yes
+    if word in _EVENT or word in _CENSORED:
+        return float(word in _EVENT)
+    one, none = ("an event", "a censored sample")[:: 1 if yes else -1]
+    raise InputError(
+        f"{text!r} does not say whether there was an event",
+        hint=f"write 1 for {one} and 0 for {none}, or {'/'.join(_EVENT)} and "
+        f"{'/'.join(_CENSORED)}"
+        + " (R's survival has 2 for an event and 1 for none)"
+        * (word == "2"),
+    )
 
 
-_EVENT = ("1", "true", "yes", "dead", "deceased", "event")
-_CENSORED = ("0", "false", "no", "alive", "living", "censored")
+_YES, _NO = ("1", "true", "yes"), ("0", "false", "no")
+_EVENT, _CENSORED = ("dead", "deceased", "event"), ("alive", "living", "censored")
 EVENTS = Wanted("event", "event", parse_event)
 """Whether there was an event, in each sample."""
+CENSORED = Wanted("censored", "event", partial(parse_event, yes=0.0))
+"""The same of a column that says which samples were censored."""
+
+
+def says_censored(name: str) -> bool:
+    """Tell whether a column says by its name who was censored, and not who had an event."""
+    return re.search(r"(?<!un)(?<!non.)(?<!not.)censor", name.lower()) is not None
+
+
+def refuse_opposite(column: Column[float]) -> None:
+    """Refuse an event column whose name says that 1 stands for a censored sample."""
+    texts = {text.strip().casefold() for text in column.table.coded(column.name)[1] if text}
+    if says_censored(column.name) and not texts & {*_EVENT, *_CENSORED}:
+        raise InputError(
+            f"column {column.name!r} says by its name that 1 is a censored sample; --event takes 1 "
+            "for an event",
+            where=column.where,
+            hint="give it as --censored in place of --event, or, if 1 is an event there, give the "
+            "column another name",
+            option="event",
+        )
 
 
 def parse_number(text: str, hint: str) -> float:

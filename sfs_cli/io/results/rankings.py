@@ -128,28 +128,24 @@ def smaller_is_better(column: str) -> bool:
     return name in _P_VALUES or "pvalue" in joined or "qvalue" in joined
 
 
-def choose_columns(
-    table: TextTable, feature: str | None, rank: str | None, score: str | None
-) -> Choice:
+def choose_columns(table: TextTable, feature: str | None, value: str | None) -> Choice:
     """Choose the columns of a table, by the names that the user gave or by usual names.
 
     Features: the column asked for, else the first of the usual names (``feature``, ``gene``,
     ``symbol``, ``name``, ``id``...), else a first column without a name, else the first whose
-    values are not numbers. Values: the column asked for (at most one of `rank` and `score`), else
+    values are not numbers. Values: the column asked for, of ranks if it is called so, else
     ``rank``, else ``score``, else the only other column of numbers. No such column, or several
     that could be meant, is an `InputError`.
     """
     feature = _asked(table, feature, "--feature-column") or _feature_column(table)
-    if rank is not None or score is not None:
-        flag = "--rank-column" if rank is not None else "--score-column"
-        value = str(_asked(table, rank if rank is not None else score, flag))
+    if (value := _asked(table, value, "the one that ranks")) is not None:
         if value == feature:
             raise InputError(
                 f"column {value!r} names the features and cannot rank them too",
                 where=table.path,
-                hint=f"give another {flag}, or the column of the features: --feature-column",
+                hint="give another FILE:COLUMN, or the column of the features: --feature-column",
             )
-        return Choice(feature, value, rank is not None)
+        return Choice(feature, value, _plain(value) in _RANKS)
     others = [name for name in table.columns if name != feature]
     for names, is_rank in ((_RANKS, True), (_SCORES, False)):
         if found := _named(others, names):
@@ -160,7 +156,7 @@ def choose_columns(
         raise InputError(
             "it is not clear which column ranks the features",
             where=f"{table.path} ({what})",
-            hint="name it with --rank-column or --score-column",
+            hint="name it after the file, FILE:COLUMN, or call it rank or score",
         )
     return Choice(feature, numeric[0], False)
 
@@ -218,14 +214,13 @@ def parse_numbers(table: TextTable, column: str) -> list[float]:
             raise InputError(
                 f"{value!r} is not a number",
                 where=table.where(row, column),
-                hint="name another column (--rank-column, --score-column), or write missing "
-                "values as NA",
+                hint="name another column, FILE:COLUMN, or write missing values as NA",
             )
     if all(map(math.isnan, numbers)):
         raise InputError(
             "no feature has a value",
             where=f"{table.path}, column {column!r}",
-            hint="name another column with --rank-column or --score-column",
+            hint="name another one after the file, FILE:COLUMN",
         )
     return numbers
 
@@ -245,7 +240,7 @@ def check_ranks(table: TextTable, column: str, ranks: Sequence[float]) -> None:
                 f"{table.columns[column][row]!r} is no rank",
                 where=table.where(row, column),
                 hint="ranks are 1, 2, 3, ...; tied features may share one, or the mean of theirs; "
-                "if these are scores, name the column with --score-column",
+                "scores are in a column of another name",
             )
 
 

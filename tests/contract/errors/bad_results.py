@@ -197,7 +197,7 @@ RANKINGS = [
     listed("a decimal comma", "gene\tscore\na\t1,5\nb\t2\n", "line 2; '1,5'"),
     listed("no rank at all", "gene\trank\na\tNA\nb\tNA\n", "no feature has a"),
     listed("a ragged row", "gene\trank\na\t1\nb\t2\t3\n", "line 3; 3 fields; 2 are expected"),
-    listed("two columns of numbers", "gene\tt\tz\na\t2\t1\nb\t1\t2\n", "t, z; --score-column"),
+    listed("two columns of numbers", "gene\tt\tz\na\t2\t1\nb\t1\t2\n", "t, z; FILE:COLUMN"),
     listed("no column of features", "u\tv\n1\t2\n3\t4\n", "u, v; --feature-column"),
     listed("scores alone", "score\n2.5\n0.5\n", "only one column; feature"),
     listed("three columns of rnk", "a\t1\tx\n", "line 1; 3 fields", name="bad.rnk"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -137,6 +138,12 @@ def test_ways_to_name_the_events_are_the_same(study: Path, no_look_at_skew: None
     for k, event in enumerate(["portal", f"{y}:vital"]):
         words = words_of(study, "--event", event, *rank)
         assert ranking_bytes(study / str(k), *words) == first
+    table = pd.read_csv(y, sep="\t")
+    table["censored"], table["seen"] = 1 - table["status"], 1 - table["status"]
+    table.to_csv(study / "opposite.tsv", sep="\t", index=False)
+    for k, column in enumerate(["censored", "seen"]):
+        words = words_of(study, "--censored", f"{study / 'opposite.tsv'}:{column}", *rank)
+        assert ranking_bytes(study / f"c{k}", *words) == first
     (study / "run.json").write_text(
         json.dumps({"matrix": "m.csv", "labels": "y.tsv:time", "event": "status", "method": "cox"})
     )
@@ -154,6 +161,19 @@ def test_ways_to_name_the_events_are_the_same(study: Path, no_look_at_skew: None
     np.testing.assert_allclose(
         tables[0]["score"], pd.read_csv(study / "a" / "ranking.tsv", sep="\t")["score"], rtol=1e-9
     )
+
+
+def test_a_column_of_the_censored_is_refused_as_events(study: Path, capfd: Any) -> None:
+    table = pd.read_csv(study / "y.tsv", sep="\t")
+    table["censoring.status"], table["is_uncensored"] = 1 - table["status"], table["status"]
+    table["censor"] = np.where(table["status"] == 1, "event", "censored")  # says what it means
+    table.to_csv(study / "y.tsv", sep="\t", index=False)
+    found = {}
+    for name in ("censoring.status", "is_uncensored", "censor"):
+        done = run_here(["rank", *words_of(study, "--event", name, "--method", "cox")], capfd)
+        found[name] = done.code
+        assert done.code == 0 or "--censored" in done.err
+    assert found == {"censoring.status": 3, "is_uncensored": 0, "censor": 0}
 
 
 def test_the_metric_has_the_sign_of_the_log_hazard_ratio(study: Path) -> None:

@@ -133,10 +133,10 @@ def test_every_rule_leaves_out_what_repeats_a_better_feature(tmp_path, capfd, mo
 def test_a_list_of_another_program_is_read_by_its_columns(tmp_path):
     table = tmp_path / "deseq.csv"
     table.write_text("gene,padj,q_value\na,0.2,0.3\nb,0.01,0.02\nc,NA,NA\nd,0.03,0.04\n")
-    assert names_by(str(table), top=2, score_column="padj") == ["b", "d"]
-    assert names_by(str(table), fdr=0.1, score_column="padj") == ["b", "d"]
+    assert names_by(f"{table}:padj", top=2) == ["b", "d"]
+    assert names_by(f"{table}:padj", fdr=0.1) == ["b", "d"]
     with pytest.raises(InputError, match="3 ranked features"):
-        names_by(str(table), top=4, score_column="padj")
+        names_by(f"{table}:padj", top=4)
 
 
 def test_an_empty_selection_is_no_error_but_is_said(tmp_path):
