@@ -35,6 +35,7 @@ from sfs_cli.io.results.highly_variable import MARK
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import options_of, stated
+from sfs_cli.options.grammar import expanded, hosts
 from sfs_cli.options.paths import READS, NamedPath, refuse_pipes
 from sfs_cli.options.rank import OF_SAMPLES, texts_of
 from sfs_cli.options.source import SourceSpec, parse_sources
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
-MATCHED = ("source", "similarity_file", "coordinates")
+MATCHED = ("source", "coordinates")
 """Options that are matched with the samples, by ids or by their number."""
 Spelling = dict[str, str]
 """From ids in the form in which they are read (`nfc`) to what a user writes, where that differs."""
@@ -391,7 +392,9 @@ def options_for(kind: Any, options: Mapping[str, Any]) -> dict[str, Any]:
 
     UsageError for one that it does not have, or that is about files.
     """
-    known = {each.name: each for each in fields(kind)}
+    declared = {each.name: each.metadata["option"] for each in fields(kind)}
+    known = {each.name: each for each in fields(kind) if not declared[each.name].of}
+    of_parts = hosts(kind)
     made = {}
     for name, value in options.items():
         asked = name if name in known else f"{name}_"  # such as given_, as the commands have it
@@ -405,8 +408,11 @@ def options_for(kind: Any, options: Mapping[str, Any]) -> dict[str, Any]:
             what = f"{name!r} is about the command and its files, and a function writes none"
             hint = "leave it out, and take what the function returns"
             raise UsageError(what, hint=hint, option=name)
-        made[asked] = _value(name, value, known[asked].default)
-    return made
+        if isinstance(value, Mapping) and asked in of_parts:
+            made[asked] = dict(value)
+        else:
+            made[asked] = _value(name, value, known[asked].default)
+    return expanded(kind, made)
 
 
 def _value(name: str, value: Any, default: Any) -> Any:
@@ -531,9 +537,8 @@ class Inputs:
         for name in OF_SAMPLES:  # a column of ``obs`` by its name, or values of the samples
             if name in made:
                 made[name] = self._of_samples(name, made[name])
-        for name in ("similarity", "similarity_file"):
-            if not isinstance(made.get(name), str | Path | None):
-                made["similarity_file"] = self.hold("similarity", self._graph(made.pop(name)))
+        if not isinstance(graph := made.get("similarity"), str | Mapping | None):
+            made["similarity"] = f"file:{self.hold('similarity', self._graph(graph))}"
         if not isinstance(places := made.get("coordinates"), str | Path | None):
             held = replace(self._of_rows(places), samples_are_rows=None)
             made["coordinates"] = self.hold("coordinates", held)
@@ -543,7 +548,8 @@ class Inputs:
         if isinstance(made.get("sets"), Mapping):
             made["sets"] = self.hold("sets", _sets(made["sets"], "sets"), ".gmt")
         made["source"] = self._sources(made.get("source", ()))
-        if any(not _is_unset(made.get(name)) for name in (*OF_SAMPLES, *MATCHED)):
+        of_file = str(made.get("similarity")).startswith("file:")
+        if of_file or any(not _is_unset(made.get(name)) for name in (*OF_SAMPLES, *MATCHED)):
             self._n_columns = 0  # what is found for the samples says that they are the rows
         return {k: str(v) if isinstance(v, Path) else v for k, v in made.items()}
 

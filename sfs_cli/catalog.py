@@ -24,7 +24,7 @@ class Method(NamedTuple):
     # the module with its `solve` (iterative methods) or `prepare` (separable methods, which score
     # features block by block); or module:Class, the scorer of a separable method
     module: str
-    meaning: str | Mapping[str, str]  # how to read its score; by the value of --ranking for SPEC
+    meaning: str | Mapping[str, str]  # how to read its score; by the value of ranking= for SPEC
     # order of its arithmetic in n samples, m features, c classes, k eigenvectors, l selected
     cost: str
     passes: str  # how often it reads the matrix, besides what the graph needs
@@ -122,7 +122,7 @@ _METHODS = (
         cost="n^2 m ceil(r/2); phi3: n m k",
         passes="1",
         when="few classes: phi1 or phi2; many classes: phi2 or phi3; noisy data: phi3 or a larger "
-        "--gamma-power",
+        "gamma-power=",
         reference=f"Zhao and Liu, ICML 2007; {_THESIS}, ch. 2",
     ),
     Method(
@@ -218,7 +218,7 @@ _METHODS = (
         "scale dominate it (--transform zscore makes them equal)",
         reference="Nie, Xiang, Jia, Zhang and Yan, AAAI 2008",
     ),
-    # another method, --then, scores the features on one or several knowledge sources
+    # another method, then=, scores the features on one or several knowledge sources
     Method(
         name="msfs",
         title="MSFS",
@@ -229,7 +229,7 @@ _METHODS = (
         needs=("graph",),
         options={"then": "spec"},
         choices={"then": _SCORERS_ON_SOURCES},
-        cost="n^2 for each source, and the cost of --then",
+        cost="n^2 for each source, and the cost of then=",
         passes="1, and 1 for each source made from the matrix",
         when="other profiles of the samples, gene sets, terms or interactions are known",
         reference=f"{_SOURCES_REFERENCE}; {_THESIS}, ch. 5",
@@ -244,7 +244,7 @@ _METHODS = (
         needs=("graph",),
         options={"then": "spec", "how": "borda", "members": ()},
         choices={"then": _SCORERS_ON_SOURCES, "how": tuple(AGGREGATIONS)},
-        cost="the cost of --then for each source, or of each member",
+        cost="the cost of then= for each source, or of each member",
         passes="the passes of all rankings",
         when="sources that should not be mixed, or several methods that should agree",
         reference=f"{_THESIS}, ch. 5",
@@ -271,7 +271,7 @@ _METHODS = (
         },
         cost="n^2 m, and l^3 for each entry",
         passes="few: screening skips inactive features",
-        when="redundant features: a short list without repetition; --response outcome predicts "
+        when="redundant features: a short list without repetition; response=outcome predicts "
         "numeric labels (the path of the lasso), and the score is on the scale of a correlation",
         reference=f"{_THESIS}, ch. 4",
     ),
@@ -280,7 +280,7 @@ _METHODS = (
         title="MRSF in rounds",
         module="sfs_cli.methods.l21.rounds",
         goes_on=True,
-        meaning="The score says how far the feature follows the response; 1 is what about --chance "
+        meaning="The score says how far the feature follows the response; 1 is what about chance= "
         "features (10 by default) reach with shuffled samples. Features are ranked in the order in "
         "which they are selected, in rounds that end where shuffled features would enter, and the "
         "others by their score.",

@@ -465,9 +465,14 @@ def changed(was: Mapping[str, Any], now: Mapping[str, Any]) -> str:
 
 
 def _set(options: Any) -> dict[str, Any]:
-    """Return options as JSON has them, without those that are not set."""
+    """Return options as JSON has them, without those that are not set; parameters by themselves."""
     found = plain(dict(options)) if isinstance(options, Mapping) else {}
-    return {name: value for name, value in found.items() if value not in (None, [], {})}
+    parts = {
+        f"{name},{key}" if key != "name" else name: value
+        for name, each in found.items()
+        for key, value in (each.items() if isinstance(each, dict) else [("name", each)])
+    }
+    return {name: value for name, value in parts.items() if value not in (None, [], {})}
 
 
 def dumps(content: dict[str, Any]) -> str:

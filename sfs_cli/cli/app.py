@@ -243,6 +243,8 @@ def _usage_error(error: click.ClickException, first: str) -> UsageError:
         what = f"unknown option {error.option_name}"
         if error.option_name in ("-o", "--out") and command == "sfs convert":
             hint = f"the store is the last argument: sfs convert FILE STORE; {hint}"
+        elif parameter := _parameter_of(error.option_name):
+            hint = f"it is a parameter now: {parameter}"
         elif others := _commands_taking(error.option_name):
             hint = f"an option of {listed(others)}; {hint}"
         elif error.possibilities:
@@ -261,6 +263,21 @@ def _usage_error(error: click.ClickException, first: str) -> UsageError:
     name = getattr(parameter, "name", None)
     what = what[:1].lower() + what[1:]
     return UsageError(what, where=command, hint=hint, option=name or ())
+
+
+def _parameter_of(option: str) -> str | None:
+    """Return how a parameter is given that was an option of its own in version 0."""
+    from sfs_cli.options.fields import flag, options_of
+    from sfs_cli.options.rank import RankConfig
+
+    found = next((o for o in options_of(RankConfig) if o.of and flag(o.name) == option), None)
+    if found is None:
+        return None
+    return (
+        f"{flag(found.of)} {found.word}PATH"
+        if found.begins
+        else (f"{flag(found.of)} NAME,{found.parameter}=VALUE")
+    )
 
 
 def _commands_taking(option: str) -> list[str]:

@@ -41,7 +41,7 @@ def command(config: RankConfig, messages: Messages, target: str, key: str, as_js
 
     \b
     sfs fuse expression.csv --source mirna=profile:mirna.csv --source all=target: --out fused.npz
-    sfs rank expression.csv --similarity-file fused.npz --out results
+    sfs rank expression.csv --similarity file:fused.npz --out results
     """
     from sfs_cli.run.fuse import run
 

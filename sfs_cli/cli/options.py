@@ -24,6 +24,7 @@ from sfs_cli.options.fields import (
     short_help,
     texts_of,
 )
+from sfs_cli.options.grammar import expanded, parameters, split
 from sfs_cli.options.paths import (
     OPENS,
     READS,
@@ -177,10 +178,11 @@ class Command(click.Command):
     ) -> None:
         self.config = config
         options = options_of(config or RankConfig)
-        self.declared = {o.name: o.of(verb) for o in options if verb in o.verbs}
+        self.declared = {o.name: o.as_in(verb) for o in options if verb in o.verbs}
         self.file, self.fixed = file, fixed or {}
         self.verb, self.pipes = verb, pipes
-        declared = [_click_option(o) for o in self.declared.values() if not o.argument]
+        flags = [o for o in self.declared.values() if not (o.argument or o.of)]
+        declared = [_click_option(o, self._parameters(o.name)) for o in flags]
         if "files" in self.declared:
             at = [each.name for each in params].index("matrix")
             params.insert(at + 1, click.Argument(["files"], nargs=-1, metavar="[FILE]..."))
@@ -195,6 +197,11 @@ class Command(click.Command):
         if self.shortened:
             facts = {"cls": SectionOption, "section": "Help", "first": "Help"}
             click.help_option("--help-all", help="Show all options and exit.", **facts)(self)
+
+    def _parameters(self, host: str) -> list[Option]:
+        """Return the parameters of an option here; those of methods are in `sfs methods`."""
+        of_methods = host == "method"
+        return [o for o in self.declared.values() if o.of == host and not (of_methods or o.begins)]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the words of the command line, which help looks at, too."""
@@ -224,11 +231,15 @@ class Command(click.Command):
         given["messages"] = messages
         values = {name: given.pop(name) for name in self.declared if name in given}
         for name, o in self.declared.items() if self.config is not None else ():
+            if o.of:  # it comes with the option that it belongs to
+                continue
             if o.joined:  # what is repeated is one list, in the order given
                 values[name] = ",".join(values[name]) or None
             values[name] = values[name] if o.parse is None else o.parse(values[name])
         file: ConfigFile | None = None
-        values |= self.fixed
+        kind = self.config or RankConfig
+        values = {o.name: o.default for o in self.declared.values() if o.of} | values
+        values = expanded(kind, values) | self.fixed
         flags, whole = frozenset[str](), values
         if self.file:
             file, flags = self._file(ctx, values, given.pop("config_file"))
@@ -303,10 +314,13 @@ class Command(click.Command):
                 option="matrix",
             )
         by_default = (ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP)
-        flags = {name for name in values if ctx.get_parameter_source(name) not in by_default}
+        own = [name for name in values if not self.declared[name].of]
+        flags = {name for name in own if ctx.get_parameter_source(name) not in by_default}
         flags.discard("files")  # click 8.1 counts them as given where none are
         if "matrix" in flags:  # the other files of a configuration are beside its matrix
             flags.add("files")
+        # what is given with a name replaces the parameters of another one
+        flags |= {o.name for o in self.declared.values() if o.of in flags}
         return file, frozenset(flags | set(self.fixed))
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -314,7 +328,7 @@ class Command(click.Command):
         given = ctx.meta.get(GIVEN, ())
         whole = not self.shortened or "--help-all" in given
         words = [part for word in given for part in word.split("=", 1)]
-        after = [value for name, value in pairwise(words) if name == "--method"]
+        after = [split(value)[0] for name, value in pairwise(words) if name == "--method"]
         method = after[0] if after and "method" in self.declared else ""
         if method and (wrong := self.declared["method"].problem(method, "--method")):
             raise UsageError(wrong[0], hint=wrong[1], option="method")
@@ -331,6 +345,12 @@ class Command(click.Command):
                 elif method and o.is_of(method):
                     heading = f"Options of --method {method}"
             sections.setdefault(heading, []).append(record)
+        if method and not whole:
+            heading = f"Parameters of --method {method}"
+            sections[heading] = [
+                (f"{key}={metavar_of(o)}", short_help(o))
+                for key, o in parameters(RankConfig, "method", method).items()
+            ]
         left = len(sections.pop("", ()))
         for heading, records in sections.items():
             if records:
@@ -344,9 +364,13 @@ class Command(click.Command):
             formatter.write_text(more)
 
 
-def _click_option(o: Option) -> SectionOption:
+def _click_option(o: Option, parameters: Sequence[Option] = ()) -> SectionOption:
     facts: dict[str, Any] = {"section": o.section, "first": o.first}
     facts |= {"metavar": metavar_of(o), "help": full_help(o)}
+    if parameters:
+        taken = ", ".join(f"{each.parameter}={metavar_of(each)}" for each in parameters)
+        facts["metavar"] = f"{facts['metavar']}[,KEY=VALUE...]"
+        facts["help"] += f"  Parameters: {taken}."
     if o.type is bool:
         return SectionOption([o.flag, o.name], is_flag=True, **facts)
     if o.parse is None and o.default not in (None, ...):

@@ -364,7 +364,7 @@ def positive_median(median: float) -> float:
     if median == 0.0:
         raise InputError(
             "the median distance between samples is 0: at least half of the pairs are identical",
-            hint="drop duplicated samples, or give --bandwidth as a number if the similarity takes "
+            hint="drop duplicated samples, or give bandwidth= as a number if the similarity takes "
             "it; a single huge value (1e30 for a missing one?) hides all differences, too",
             option="bandwidth",
         )

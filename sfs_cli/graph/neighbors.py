@@ -55,7 +55,7 @@ IDENTICAL = "identical samples"
 COMPARED = "comparison of samples that seem identical"
 BY_PANELS = "neighbors of the samples, by panels"
 IN_MEMORY = "all values, to be searched in memory"
-GIVE_A_GRAPH = "give a graph that is made already (--similarity obsp:KEY or --similarity-file)"
+GIVE_A_GRAPH = "give a graph that is made already (--similarity obsp:KEY or file:PATH)"
 
 
 @dataclass
@@ -269,7 +269,7 @@ def _median_in_bracket(below: int, inside: np.ndarray, n: int) -> float:
     if first < 0 or second >= len(inside):
         raise InputError(
             "the median distance was not between the quantiles of the sampled pairs",
-            hint="give --bandwidth as a number, or try another --seed",
+            hint="give bandwidth= as a number, or try another --seed",
             option="bandwidth",
         )
     middle = np.partition(inside, [first, second])[[first, second]]
@@ -447,7 +447,7 @@ def approximate_neighbors(samples: np.ndarray, k: int, seed: int) -> tuple[np.nd
         raise InputError(
             f"the approximate search found fewer than {k} neighbors for {lost.size:,} samples",
             where=name_samples(lost),
-            hint="use fewer --neighbors",
+            hint="use fewer neighbors=",
             option="neighbors",
         )
     # measured again in float64: in the descent's float32, near samples are at equal distances

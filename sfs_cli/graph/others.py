@@ -262,7 +262,7 @@ def fewer_neighbors(codes: np.ndarray, k: int, class_names: Sequence[str]) -> st
     names = [repr(class_names[c]) for c in small.tolist()]
     return (
         f"ReliefF takes fewer than {k} neighbors of small classes ({listed(names)}), one less than "
-        f"the size of each; --neighbors {int(sizes[small].min()) - 1} takes as many of every class"
+        f"the size of each; neighbors={int(sizes[small].min()) - 1} takes as many of every class"
     )
 
 

@@ -107,11 +107,10 @@ def reduction_of(
         if n > above and m > DEFAULT_COMPONENTS:
             return Reduction(min(DEFAULT_COMPONENTS, genes or m), genes, True)
         if options.variable_genes is not None:
-            flag = _flag(samples)
             raise UsageError(
-                f"{flag}variable-genes has no effect without {flag}components",
+                "variable-genes= has no effect without components=",
                 where=samples.run.where if samples else None,
-                hint=f"give {flag}components {DEFAULT_COMPONENTS} too; that is the default only "
+                hint=f"give components={DEFAULT_COMPONENTS} too; that is the default only "
                 f"above {limits.approximate_above:,} samples",
                 option="variable_genes",
             )
@@ -140,15 +139,11 @@ def over_few(engine: Engine, source: ArrayMatrix) -> Engine:
     return replace(engine, source=source, dtype=DOUBLE, block_size=None, passes=None)
 
 
-def _flag(samples: Samples | None) -> str:
-    return samples.name_option("") if samples else "--"
-
-
 def _too_many(count: int, n: int, features: int, samples: Samples | None) -> InputError:
     most = min(n - 1, features)
     limit = f"the {n:,} samples less one" if most == n - 1 else f"the {features:,} features used"
     return InputError(
-        f"{_flag(samples)}components {count} are more than {limit}",
+        f"components={count} are more than {limit}",
         where=samples.run.where if samples else None,
         hint=f"give at most {most}, or none to search among all features",
         option="components",
@@ -175,7 +170,7 @@ def reduced(options: GraphOptions, samples: Samples) -> tuple[Samples, dict[str,
         return samples, {}
     if asked.by_default:
         of = "all" if asked.genes is None else f"the {asked.features(run.m):,} most variable"
-        who, off = "", "--components none"
+        who, off = "", "components=none"
         if samples.source:
             who, off = f"{samples.source}: ", f",similarity={options.name},components=none"
         run.log.note(

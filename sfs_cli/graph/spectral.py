@@ -24,7 +24,7 @@ DIRECT_LIMIT = 1000
 """Up to this many samples a direct solver is used, above it Lanczos iterations."""
 MAX_CLUSTERS = 20
 """Largest number of clusters that the eigengap may choose."""
-FEWER_CLUSTERS = "use fewer --clusters, or --ranking phi2 with a power, which needs none"
+FEWER_CLUSTERS = "use fewer clusters=, or ranking=phi2 with a power, which needs none"
 
 
 @dataclass(frozen=True)
@@ -278,9 +278,9 @@ RESIDUAL = 1e-9
 ROUNDING = 64 * EPS
 MAX_STEPS = 20_000
 NEGATIVE = (
-    "--gamma inverse is not defined: the Laplacian of the sample graph has negative eigenvalues"
+    "gamma=inverse is not defined: the Laplacian of the sample graph has negative eigenvalues"
 )
-NEGATIVE_HINT = "use --gamma heat:1, or a similarity without negative entries, such as rbf or knn"
+NEGATIVE_HINT = "use gamma=heat:1, or a similarity without negative entries, such as rbf or knn"
 GammaName = Literal["one-minus", "inverse", "heat"]
 
 
@@ -319,7 +319,7 @@ def parse_gamma(text: str) -> Gamma:
     if name == "heat" and 0 < time < np.inf:
         return Gamma("heat", time)
     raise UsageError(
-        f"unknown value {text!r} of --gamma",
+        f"unknown value {text!r} of gamma=",
         hint="choose from one-minus, inverse and heat:T with a positive number T, such as heat:1",
         option="gamma",
     )
@@ -469,6 +469,6 @@ class PseudoInverse(_Piecewise):
         raise NotConvergedError(
             f"the pseudo-inverse of the sample graph did not converge in {MAX_STEPS:,} steps: "
             "parts of the graph are almost disconnected",
-            hint="use --gamma heat:1 or one-minus, or a graph with more neighbors",
+            hint="use gamma=heat:1 or one-minus, or a graph with more neighbors",
             option="gamma",
         )

@@ -132,7 +132,7 @@ def convert_sources(
 ) -> list[SourceSimilarity]:
     """Turn every source into a similarity between the samples of the run that it has.
 
-    With `frobenius` each is divided by its Frobenius norm too (``--normalize frobenius``). Raises
+    With `frobenius` each is divided by its Frobenius norm too (``normalize=frobenius``). Raises
     InputError when a source cannot be turned into one, OutOfMemoryError when they do not fit the
     memory allowed.
     """
@@ -198,7 +198,7 @@ def _number_of_clusters(kernels: list[np.ndarray]) -> int:
         raise InputError(
             "the number of clusters cannot be derived from the sources",
             where="--weights naml",
-            hint="give it with --fusion-clusters",
+            hint="give it: --weights naml,clusters=K",
         )
     found = leading(NormalizedLaplacian(mean), min(MAX_CLUSTERS + 1, mean.n))
     return clusters_by_eigengap(found.values)

@@ -162,7 +162,7 @@ def outcome_pairs(distances: np.ndarray, outcome: np.ndarray, k: int) -> Pairs:
     if not changed:
         raise InputError(
             "the label is the same among all nearest samples, so RReliefF cannot compare features",
-            hint=f"give more than {k} --neighbors",
+            hint=f"give more than {k} neighbors=",
             option=("neighbors", "labels"),
         )
     weight = change / changed

@@ -277,7 +277,7 @@ def _solution(
     warnings = []
     if not len(weighty):
         warnings.append(
-            f"--gamma {state.gamma:g} is so large that no feature has weight; features are in the "
+            f"gamma={state.gamma:g} is so large that no feature has weight; features are in the "
             "order in which they would enter"
         )
     return Solution(

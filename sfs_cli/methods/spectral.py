@@ -171,12 +171,12 @@ class SpecScorer(CenteredScorer):
         n = laplacian.n
         if clusters is not None and clusters > n:
             raise InputError(
-                f"--clusters {clusters} is more than the {n} samples",
+                f"clusters={clusters} is more than the {n} samples",
                 hint=f"give a number from 2 to {n}, or leave it to the eigengap",
             )
         if clusters is None and n < 3:
             raise InputError(
-                "an eigengap needs at least 3 samples", hint="give --clusters, or use phi2"
+                "an eigengap needs at least 3 samples", hint="give clusters=, or use phi2"
             )
         # one more than needed shows whether the last gap is one
         found = leading(laplacian, min((MAX_CLUSTERS if clusters is None else clusters) + 1, n))
@@ -186,7 +186,7 @@ class SpecScorer(CenteredScorer):
         if k < len(found.values) and found.values[k] - found.values[k - 1] < 1e-10:
             self.warnings.append(
                 f"eigenvalues {k} and {k + 1} of the sample graph are equal, so phi3 depends on "
-                "the choice among their eigenvectors; use another --clusters"
+                "the choice among their eigenvectors; use another clusters="
             )
         return Spectrum(found.values[:k], found.vectors[:, :k])
 

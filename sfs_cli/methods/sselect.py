@@ -31,7 +31,7 @@ MIXES = tuple(step / 10 for step in range(11))
 MAX_ITERATIONS = 1000
 _TIE = 1e-12
 """Cuts whose gains differ by at most this share are equal."""
-TO_CHOOSE = "scores and disagreements, to choose --lambda"
+TO_CHOOSE = "scores and disagreements, to choose lambda="
 
 
 class SSelectScorer(Scorer):
@@ -106,7 +106,7 @@ def prepare(problem: Problem) -> Scorer:
     mix = problem.options["lambda_"]
     if not 0 <= mix <= 1:
         raise UsageError(
-            f"--lambda {mix:g} is not a number from 0 to 1",
+            f"lambda={mix:g} is not a number from 0 to 1",
             hint="give a number such as 0.5",
             option="lambda_",
         )
@@ -115,7 +115,7 @@ def prepare(problem: Problem) -> Scorer:
     if problem.options["variant"] == "cut-value":
         n = problem.n_samples
         what = f"choosing the mix by graphs of all {n:,} samples needs"
-        hint = "give --lambda and not --variant cut-value, or allow more with --memory"
+        hint = "give lambda= and not variant=cut-value, or allow more with --memory"
         check_memory(what, 6 * 8 * n * n, problem.memory, hint, "variant")
         scorer.mix, cuts = choose_mix(scorer, problem.engine, int(problem.options["select"]))
         scorer.facts["lambda_"] = scorer.mix  # in place of the option

@@ -101,7 +101,7 @@ def solve(problem: Problem) -> Solution:
             raise InputError(
                 "the trace ratio needs two classes or more, and two samples in one of them; there "
                 f"are {len(sizes):,} classes of {len(problem.codes):,} samples",
-                hint="check which column holds the labels, or use --variant laplacian",
+                hint="check which column holds the labels, or use variant=laplacian",
             )
         scatter = ClassScatter(problem.codes)
 

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 from sfs_cli.errors import UsageError, nearest, within
 from sfs_cli.options.evaluate import JudgeConfig, says_how
 from sfs_cli.options.fields import ASKED, Option, given_twice, keys_of, option, options_of
+from sfs_cli.options.grammar import expanded
 from sfs_cli.options.paths import READS, MovePart, moved
 from sfs_cli.options.rank import RankConfig, texts_of
 from sfs_cli.options.source import NAME
@@ -64,7 +65,7 @@ class ListSpec(NamedTuple):
 
 def ranking_options() -> dict[str, Option]:
     """Return the options that a ranking of its own takes, by their flags."""
-    taken = [o for o in options_of(RankConfig) if says_how(o) and "rank" in o.verbs]
+    taken = [o for o in options_of(RankConfig) if says_how(o) and "rank" in o.verbs and not o.of]
     return {f"--{key}": o for key, o in keys_of(o for o in taken if "evaluate" in o.verbs).items()}
 
 
@@ -109,7 +110,8 @@ def _options(words: Sequence[str]) -> dict[str, Any]:
             value = rest.pop(0)
         texts.setdefault(o.name, []).append(value)
     by_name = {o.name: o for o in known.values()}
-    return found | {name: _value(by_name[name], given) for name, given in texts.items()}
+    found |= {name: _value(by_name[name], given) for name, given in texts.items()}
+    return expanded(RankConfig, found)
 
 
 def _unknown(word: str, known: dict[str, Option]) -> UsageError:

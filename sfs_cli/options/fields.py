@@ -112,6 +112,7 @@ FORMS = {
         "tcp://HOST:PORT", lambda text: re.fullmatch(_ADDRESS, text) is not None, _ADDRESS
     ),
     "KEY": Form("KEY", bool, "."),
+    "PATH": Form("PATH", bool, "."),
 }
 """What words in capitals stand for, alone (``NUMBER``) or after a prefix (``heat:T``)."""
 
@@ -201,6 +202,10 @@ class Option(NamedTuple):
     inside: tuple[str, ...] = ()
     groups: str = ""  # what its column puts samples into, such as donor; "" for other columns
     argument: bool = False  # whether the command line takes it by position
+    # the option that it is a parameter of, written OPTION NAME,KEY=VALUE (`options.grammar`), and
+    # its key there, by default its own
+    of: str = ""
+    word: str = ""
     # what the file or folder that it names is used for (`options.paths`); "" where it names none.
     # In a file of options such paths are relative to its folder.
     path: str = ""
@@ -211,7 +216,7 @@ class Option(NamedTuple):
     # the one of `QUESTIONS` under which `--help` of a command of many options lists it; ""
     # where only `--help-all` does
     first: str = ""
-    # from commands to what help says otherwise there, as facts by their names: `Option.of`
+    # from commands to what help says otherwise there, as facts by their names: `Option.as_in`
     by_verb: Mapping[str, Mapping[str, Any]] | None = None
     name: str = ""  # of the field that it is declared for, as the next two
     type: type = str
@@ -219,13 +224,25 @@ class Option(NamedTuple):
 
     @property
     def flag(self) -> str:
-        """The flag on the command line."""
-        return flag(self.name)
+        """The flag on the command line; of a parameter what messages call it."""
+        if self.begins:
+            return f"{flag(self.of)} {self.word}"
+        return f"{self.parameter}= of {flag(self.of)}" if self.of else flag(self.name)
 
     @property
     def key(self) -> str:
         """The key in configuration files."""
-        return self.flag[2:]
+        return flag(self.name)[2:]
+
+    @property
+    def begins(self) -> bool:
+        """Whether the name of the option that it belongs to begins with its word: ``file:PATH``."""
+        return self.word.endswith(":")
+
+    @property
+    def parameter(self) -> str:
+        """The key of a parameter in the text of the option that it belongs to."""
+        return self.word or self.key
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -237,7 +254,7 @@ class Option(NamedTuple):
         takers = self.takers(self.name) if self.takers and self.taken_by in ("", "method") else ()
         return method in takers or self.name in catalog.METHODS[method].options
 
-    def of(self, verb: str) -> Option:
+    def as_in(self, verb: str) -> Option:
         """Return the option as the help of a command describes it."""
         return self._replace(**(self.by_verb or {}).get(verb, {}))
 
@@ -297,7 +314,7 @@ class Option(NamedTuple):
         return None
 
     def as_words(self, value: Any) -> list[str]:
-        """Return the words of the command line that give the option a value."""
+        """Return the words of the command line that give the option a value, which is text."""
         if self.parse is not None and self.words:
             return [self.flag, ",".join(value)]
         if self.parse is not None:
@@ -402,7 +419,7 @@ class Config:
 
         A `UsageError` names the first wrong one.
         """
-        for o in (o.of(self.VERB) for o in options_of(type(self))):
+        for o in (o.as_in(self.VERB) for o in options_of(type(self))):
             value = getattr(self, o.name)
             # Python callers may write components=20 or neighbors=5.0
             if o.type is str and isinstance(value, int | float):
@@ -426,7 +443,7 @@ class Config:
 
     def refusals(self) -> Iterator[Refusal]:
         """Yield what the declarations refuse, in their order: ``needs``, ``excludes``, takers."""
-        declared = [o.of(self.VERB) for o in options_of(type(self))]
+        declared = [o.as_in(self.VERB) for o in options_of(type(self))]
         taken = {o.name: o for o in declared if not o.verbs or self.VERB in o.verbs}
         for o in taken.values():
             value = getattr(self, o.name)
@@ -478,22 +495,15 @@ class Config:
 
     def label(self, name: str, value: Any = None) -> str:
         """Return how messages name an option, perhaps with a value."""
+        own = next((o for o in options_of(type(self)) if o.name == name and o.of), None)
+        if own is not None:
+            text = "" if value is None else str(value)
+            return own.flag + text if own.begins else own.flag.replace("=", f"={text}", 1)
         return flag(name) if value is None else f"{flag(name)} {value}"
 
     def result_options(self) -> dict[str, Any]:
         """Return the options that the result depends on."""
         return {o.name: getattr(self, o.name) for o in options_of(type(self)) if o.in_result}
-
-    def command(self) -> list[str]:
-        """Return the command line that asks for the same result."""
-        words = ["sfs", self.VERB]
-        for o in options_of(type(self)):
-            value = getattr(self, o.name)
-            if o.argument:
-                words += _listed(value)
-            elif o.in_result and value != o.default:
-                words += o.as_words(value)
-        return words
 
 
 # ---- text for people ---------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from typing import Any
 from sfs_cli.errors import InputError, UsageError, nearest
 from sfs_cli.options.documents import Node, kind_of, parse, place
 from sfs_cli.options.fields import Option, keys_of, names_file, options_of
+from sfs_cli.options.grammar import expanded, hosts, joined, parameters
 from sfs_cli.options.paths import (
     is_copied,
     moved,
@@ -30,8 +31,10 @@ from sfs_cli.options.source import (
     parse_source,
 )
 
-RANK_KEYS = keys_of(options_of(RankConfig))
+RANK_KEYS = keys_of(o for o in options_of(RankConfig) if not o.of)
 """The options of a ranking by their keys."""
+PARAMETERS = {host: parameters(RankConfig, host) for host in hosts(RankConfig)}
+"""The options that have parameters, and these by their keys."""
 _OF_SOURCE = {key: Option(help="", name=key) for key in ("kind", "path")} | SOURCE_KEYS
 _SOURCE_HINT = "write NAME: {kind: profile, path: mirna.csv}, or NAME: profile:mirna.csv"
 _TYPES = {
@@ -157,14 +160,35 @@ def _options(root: dict[str, Node], name: str) -> tuple[dict[str, Any], Lines]:
         if option.name == "source":
             value, places = _sources(node, name)
             lines |= places
+        elif isinstance(node.value, dict) and option.name in PARAMETERS:
+            value = _with_parameters(node, PARAMETERS[option.name], key, where)
         else:
             value = _typed(node, option, key, where)
-        if option.patterns:
-            value = tuple(_file_or_pattern(text, folder) for text in value)
-        else:
-            value = moved(option, value, lambda _option, text, _what: _joined(text, folder))
-        options[option.name] = value
+        with _located(where):
+            given = expanded(RankConfig, {option.name: value})
+        lines |= dict.fromkeys(given, node.line)
+        for each in (o for o in options_of(RankConfig) if o.name in given):
+            options[each.name] = _from(folder, each, given[each.name])
     return options, lines
+
+
+def _with_parameters(
+    node: Node, known: Mapping[str, Option], what: str, where: str
+) -> dict[str, Any]:
+    """Return a name and its parameters, each as the type that it has."""
+    return {
+        key: _typed(inner, known[key], f"{key} of {what}", where)
+        if key in known
+        else _scalar(inner, str, f"{key} of {what}", where)
+        for key, inner in node.value.items()
+    }
+
+
+def _from(folder: str, option: Option, value: Any) -> Any:
+    """Return a value with paths, which are relative to a folder, from the current directory."""
+    if option.patterns:
+        return tuple(_file_or_pattern(text, folder) for text in value)
+    return moved(option, value, lambda _option, text, _what: _joined(text, folder))
 
 
 def _recorded(node: Node | None) -> dict[str, str]:
@@ -314,8 +338,15 @@ def resolved(config: RankConfig, folder: str) -> dict[str, Any]:
     options = options_of(RankConfig)
     source = moved(RANK_KEYS["source"], config.source, move)
     found = replace(config, source=source).result_options()
-    given = {o.key: moved(o, found.get(o.name), move) for o in options}
-    return {key: value for key, value in given.items() if value not in (None, (), {})}
+    values = {o.name: moved(o, found.get(o.name), move) for o in options}
+    return written(values)
+
+
+def written(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options by their keys, those that are set, with their parameters in mappings."""
+    found = joined(RankConfig, values)
+    keys = {o.name: o.key for o in options_of(RankConfig)}
+    return {keys[k]: value for k, value in found.items() if value not in (None, (), {})}
 
 
 def _file_or_pattern(text: str, folder: str) -> str:

@@ -117,6 +117,7 @@ _graph = partial(
     verbs=("rank", "shard init", "evaluate"),
     takers=taking,
     taken_by="similarity",
+    of="similarity",
     excludes=_SOURCES,
 )
 
@@ -164,7 +165,7 @@ class GraphFields(Config):
         metavar="G or all",
         words=("all", "COUNT"),
         default_text=f"{DEFAULT_VARIABLE_GENES}; all in the default graph up to 50,000 samples, if "
-        "--components is not given",
+        "components= is not given",
         excludes={"components=none": "only principal components are made of variable genes"}
         | _FOR_PCA,
     )

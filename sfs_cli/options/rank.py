@@ -74,9 +74,10 @@ _input = partial(option, section="Input", verbs=ON_MATRIX)
 _reading = partial(option, section="Input", verbs=READING)
 _labels = partial(option, section="Input", verbs=(*RANKING, "compare", "inspect"))
 _method = partial(option, section="Method", verbs=RANKING)
-_own = partial(_method, takers=catalog.takers, taken_by="method")
+_taken = partial(_method, takers=catalog.takers, taken_by="method")
+_own = partial(_taken, of="method")
 _sources = partial(option, section="Knowledge sources", verbs=ON_SOURCE, needs=("source",))
-_fusion = partial(_sources, takers=weightings.taking, taken_by="weights")
+_fusion = partial(_sources, takers=weightings.taking, taken_by="weights", of="weights")
 _TWO_GRAPHS = "these are two sample graphs"
 _SIMILARITY_SOURCE = f"{_TWO_GRAPHS}; a similarity can be a source, NAME=similarity:FILE"
 _graph = partial(option, section="Sample graph", verbs=RANKING, lead=True)
@@ -185,8 +186,8 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         path=READS,
     )
     method: str | None = _method(
-        f"Ranking method; `sfs methods` describes them. One of {', '.join(METHODS)}.",
-        metavar="NAME",
+        f"Ranking method; `sfs methods NAME` has its parameters. One of {', '.join(METHODS)}.",
+        metavar="NAME[,KEY=VALUE...]",
         first=ASKED,
         words=tuple(METHODS),
         also=KNOWN_AS,
@@ -289,6 +290,8 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
     )
     label_order: str | None = _labels(
         "Ordered classes from the lowest to the highest, such as low,mid,high.",
+        of="label_type",
+        word="order",
         metavar="A,B,...",
         items=str,
         default_text="by their numbers",
@@ -323,16 +326,16 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         metavar="R",
         least=1,
         most=MAX_GAMMA_POWER,
-        excludes={"gamma=exp": "it is for --gamma power"},
+        excludes={"gamma=exp": "it is for gamma=power"},
     )
     clusters: int | None = _own(
         "Number of clusters of the samples (spec: with phi3).",
         metavar="K",
         least=1,
         default_text="spec: by the eigengap; qalpha: the number of classes, else 6",
-        excludes=dict.fromkeys(("ranking=phi1", "ranking=phi2"), "it is for --ranking phi3"),
+        excludes=dict.fromkeys(("ranking=phi1", "ranking=phi2"), "it is for ranking=phi3"),
     )
-    select: int | None = _own(
+    select: int | None = _taken(
         "Number of features to select.",
         metavar="N",
         least=1,
@@ -373,28 +376,25 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         "Method that scores the features on the fused graph.",
         excludes={"members": "the members rank"},
     )
-    how: str | None = _own(
-        "How the rankings are aggregated, with --batch too.",
-        taken_by="",
-        needs=("method=kogs", "batch"),
-        excludes={"pvalues": "p-values are combined"},
-    )
+    how: str | None = _own("How the rankings are aggregated.")
 
     similarity: str | None = _graph(
-        f"Similarity between samples: {', '.join(SIMILARITIES)}, or obsp:KEY of an h5ad; obsm:KEY "
-        "is knn on its --coordinates.",
-        metavar="NAME, obsp:KEY or obsm:KEY",
-        words=(*SIMILARITIES, "obsp:KEY", "obsm:KEY"),
+        f"Similarity between samples: {', '.join(SIMILARITIES)}, obsp:KEY of an h5ad, or the "
+        "matrix in a file; obsm:KEY is knn on its --coordinates.",
+        metavar="NAME, obsp:KEY, obsm:KEY or file:PATH",
+        words=(*SIMILARITIES, "obsp:KEY", "obsm:KEY", "file:PATH"),
         inside=("obsp:", "obsm:"),
         first=ASKED,
         default_text="obsp:connectivities or obsm:X_pca of an h5ad, else knn-correlation; above "
         f"{MOST_PROFILES:,} samples knn in {DEFAULT_COMPONENTS} components; knn below, too, where "
         "most values are zero and no method is asked for",
-        excludes={"similarity_file": _TWO_GRAPHS, "source": _SIMILARITY_SOURCE},
+        excludes={"source": _SIMILARITY_SOURCE},
     )
     similarity_file: str | None = _graph(
         "Read the similarity from this matrix file.",
-        metavar="FILE",
+        of="similarity",
+        word="file:",
+        metavar="PATH",
         path=READS,
         excludes={"coordinates": _TWO_GRAPHS, "source": _SIMILARITY_SOURCE},
     )
@@ -426,13 +426,20 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
     normalize: str | None = _sources(
         "Scale similarities by their Frobenius norm as well as by their mean diagonal.",
         metavar="frobenius",
+        of="weights",
         words=("frobenius",),
     )
     fusion_lambda: float | None = _fusion(
-        "Regularization.", metavar="L", above=0, least=SMALLEST, default_text="1 / samples"
+        "Regularization.",
+        word="lambda",
+        metavar="L",
+        above=0,
+        least=SMALLEST,
+        default_text="1 / samples",
     )
     fusion_neighbors: int | None = _fusion(
         "Number of nearest neighbors.",
+        word="neighbors",
         metavar="K",
         least=1,
         default_text="; ".join(
@@ -442,7 +449,11 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         ),
     )
     fusion_clusters: int | None = _fusion(
-        "Number of clusters of the samples.", metavar="K", least=2, default_text="by the eigengap"
+        "Number of clusters of the samples.",
+        word="clusters",
+        metavar="K",
+        least=2,
+        default_text="by the eigengap",
     )
     leave_one_out: bool = _sources(
         "Rank without each source, and on it alone, as well, to show what it changes.",

@@ -81,7 +81,7 @@ def _graph_rules(c: RankConfig) -> Iterator[Refusal]:
         what = f"--coordinates has no effect with {asked}"
         yield what, "leave one of them out", ("coordinates", "similarity")
     for name in c.given("components", "variable_genes") if c.coordinates_from else ():
-        what = f"{flag(name)} has no effect with {asked}"
+        what = f"{c.label(name)} has no effect with {asked}"
         hint = "leave it out: neighbors are searched among the coordinates as they are"
         yield what, hint, (name, "similarity")
 
@@ -93,22 +93,22 @@ def _method_rules(c: RankConfig) -> Iterator[Refusal]:
         entry = METHODS[c.ranker] if name in METHODS[c.ranker].options else scorer
         value, known = str(getattr(c, name)), entry.choices.get(name)
         if known and not matches(value, known):
-            what = f"unknown value {value!r} of {flag(name)} for {method}"
+            what = f"unknown value {value!r} of {c.label(name)} for {method}"
             yield what, nearest(value, spelled(known)), (name, "method")
     if c.clusters is not None and c.clusters < 2 and c.scorer != "qalpha":
-        what = f"--clusters {c.clusters} is too small for {method}"
+        what = f"clusters={c.clusters} is too small for {method}"
         yield what, "give 2 or more", ("clusters", "method")
     if c.method == "l21" and (c.lambda_ is None) == (c.budget is None):
-        what = "--method l21 takes either --lambda or --budget"
+        what = "--method l21 takes either lambda= or budget="
         hint = "give the penalty, or the sum of the coefficient norms"
         yield what, hint, ("lambda_", "budget", "method")
     if c.method == "l21" and c.lambda_ is not None and c.lambda_ <= 0:
-        what = f"--lambda {c.lambda_:g} is not a positive number"
+        what = f"lambda={c.lambda_:g} is not a positive number"
         yield what, "give a penalty such as 1", ("lambda_",)
     on_graph = any("graph" in METHODS[m.scorer].needed(m.method_options()) for m in (c, *others(c)))
     for name in c.given("similarity", "similarity_file", "coordinates", "source", *GRAPH_FIELDS):
         if not on_graph and name not in scorer.options:
-            what = f"{flag(name)} has no effect: {method} uses no graph"
+            what = f"{c.label(name)} has no effect: {method} uses no graph"
             hint = "leave it out, or choose a method that ranks on a graph, such as spec"
             yield what, hint, (name, "method")
 
@@ -140,12 +140,12 @@ def _uses_of_labels(c: RankConfig) -> Iterator[_Use]:
     response = options.get("response")
     if response in ("lda", "svm", "outcome"):
         types = numbers if response == "outcome" else classes
-        alike = [f"--response {c.label_response}"]
-        yield _Use(f"--response {response}", "response", types, alike)
+        alike = [f"response={c.label_response}"]
+        yield _Use(f"response={response}", "response", types, alike)
     if c.events is None and "event" in scorer.needs:
         return  # which is said first
     if scorer.needed(options) & {"labels", "some-labels"}:
-        deciding = "".join(f" {flag(name)} {options[name]}" for name in scorer.needs_by)
+        deciding = "".join(f",{name}={options[name]}" for name in scorer.needs_by)
         takers = (m.name for m in METHODS.values() if (m.numeric if c.numeric else m.by_class))
         able = [f"--method {', '.join(takers)}"]
         yield _Use(f"--method {c.ranker}{deciding}", "method", scorer.label_types, able)
@@ -155,7 +155,8 @@ def _label_rules(c: RankConfig) -> Iterator[Refusal]:
     if c.label_order is not None:
         order = split_words(c.label_order)
         if len(order) < 2 or len(set(order)) < len(order):
-            what = f"--label-order {c.label_order} does not name two or more different classes"
+            asked = c.label("label_order", c.label_order)
+            what = f"{asked} does not name two or more different classes"
             yield what, "give all classes from the lowest to the highest", ("label_order",)
     for use in _uses_of_labels(c):
         if c.labels is None:
@@ -181,17 +182,17 @@ def _source_rules(c: RankConfig) -> Iterator[Refusal]:
             ("id_map", "source"),
         )
     if c.method == "msfs" and c.graph not in ("sources", "file", "obsp"):
-        hint = f"{_SOURCE_HINT}, or a similarity made by `sfs fuse`: --similarity-file"
+        hint = f"{_SOURCE_HINT}, or a similarity made by `sfs fuse`: --similarity file:PATH"
         yield "no knowledge source is given", hint, ("source", "method")
     if c.method == "kogs":
         if bool(c.source) == bool(c.members):
             what = "--method kogs takes either sources or members"
             hint = "give --source for one ranking per source, "
-            hint += "or --members spec,fisher for one per method"
+            hint += "or members=spec,fisher for one per method"
             yield what, hint, ("source", "members", "method")
         if len(c.source) + len(c.members) == 1:
             what = "nothing to aggregate: this is only one ranking"
-            hint = "give two or more sources (--source) or methods (--members)"
+            hint = "give two or more sources (--source) or methods (members=)"
             yield what, hint, ("source", "members")
         if c.weighting not in ("given", "uniform") or (c.members and c.weights == "given"):
             what = f"--weights {c.weights} has no effect: --method kogs aggregates rankings"

@@ -17,8 +17,7 @@ class Entry(NamedTuple):
     when: str  # to use it
     learner: str  # module of ``sfs_cli.knowledge.weights``, a point, and its function
     needs_labels: bool = False  # whether it learns from the classes of the samples
-    # its options and their defaults, None where the default depends on the data; the command line
-    # has them with --fusion- before their names
+    # its parameters and their defaults, None where the default depends on the data
     options: Mapping[str, Any] = {}
     reference: str = ""  # what to cite
 

@@ -21,6 +21,7 @@ from sfs_cli.io.results.writers import ranking_bytes
 from sfs_cli.knowledge.matching import likely_change
 from sfs_cli.logs import Messages
 from sfs_cli.options.aggregate import AggregateConfig
+from sfs_cli.options.grammar import command
 from sfs_cli.options.guards import GUARDS
 from sfs_cli.ranking.aggregate import aggregate, best_of
 from sfs_cli.ranking.aggregations import AGGREGATIONS
@@ -203,7 +204,7 @@ def _report_data(
         how=how.meaning,
         tables=_tables(config, result, found),
         warnings=warnings,
-        command=shlex.join([*config.command(), "--out", "results"]),
+        command=shlex.join([*command(config), "--out", "results"]),
         reference=how.reference,
         downloads=[
             (f"ranking.{config.format}", "the ranking of all features, with the rank in each list"),

@@ -31,6 +31,7 @@ from sfs_cli.options.compare import (
     CompareConfig,
     check_different,
 )
+from sfs_cli.options.grammar import command
 from sfs_cli.provenance import versions
 from sfs_cli.report.model import Table
 from sfs_cli.run import outputs
@@ -242,7 +243,7 @@ def _page(found: Evaluated, config: CompareConfig, messages: Messages, names: li
         warnings=messages.warnings,
         figures=figures,
         tables=grids(table for table in tables if table.rows),
-        command=shlex.join([*config.command(), "--out", "results"]),
+        command=shlex.join([*command(config), "--out", "results"]),
         files=[(name, FILES[name].meaning) for name in names],
         version=versions()["sfs"],
     )

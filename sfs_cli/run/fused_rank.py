@@ -93,7 +93,7 @@ def fuse(run: Run) -> Fused:
     if not learned.converged:
         run.log.warn(
             f"--weights {fusion.weighting} has not converged: {learned.stop}; a larger "
-            "--fusion-lambda often helps",
+            "lambda= of --weights often helps",
             FIRST,
         )
     similarity = fusion.fused(learned)

@@ -368,14 +368,14 @@ def structureless(
     if not size:
         return None
     if float(np.abs(pairs).mean()) < IDENTITY_MEAN * own:
-        instead = "give a larger --bandwidth" if scaled else "give --similarity knn"
+        instead = "give a larger bandwidth=" if scaled else "give --similarity knn"
         return (
             "in the sample graph hardly any two samples are similar (the mean similarity is "
             f"{float(pairs.mean()):.2g}, that of a sample with itself {own:.2g}): outlier samples "
             f"dominate the ranking; {'build it with a wider kernel' if given else instead}"
         )
     if low > 0 and high - low < UNIFORM_SPAN * size and high < 2 * low:
-        narrower = "give a smaller --bandwidth" if scaled else "give --similarity knn"
+        narrower = "give a smaller bandwidth=" if scaled else "give --similarity knn"
         instead = (
             "keep only the nearest neighbors of each sample, or build it with a steeper kernel"
         )

@@ -113,14 +113,15 @@ def _label_parser(config: RankConfig) -> Callable[[str], Label]:
                 "with --event or --censored, name the column of the times by --labels FILE:COLUMN"
             )
         if config.label_type == "ordered":
-            hint = "name the classes from the lowest to the highest, as --label-order low,mid,high"
+            hint = "name the classes from the lowest to the highest, as --label-type "
+            hint += "ordered,order=low,mid,high"
         return partial(parse_number, hint=hint)
     order = order_of(config)
 
     def known(text: str) -> str:
         if text not in order:
             raise InputError(
-                f"class {text!r} is not in --label-order {config.label_order}",
+                f"class {text!r} is not in {config.label('label_order', config.label_order)}",
                 hint="give all classes from the lowest to the highest",
                 option=("label_order", "labels"),
             )
@@ -130,7 +131,7 @@ def _label_parser(config: RankConfig) -> Callable[[str], Label]:
 
 
 def order_of(config: RankConfig) -> list[str]:
-    """Return the classes from the lowest to the highest, as ``--label-order`` has them."""
+    """Return the classes from the lowest to the highest, as ``order=`` has them."""
     return [nfc(name) for name in split_words(config.label_order)]
 
 
@@ -453,7 +454,7 @@ def align_labels(
         if absent := [name for name in classes if name not in set(table.values())]:
             raise InputError(
                 f"no sample is of class {absent[0]!r}",
-                where=f"--label-order {config.label_order}; {config.labels}",
+                where=f"{config.label('label_order', config.label_order)}; {config.labels}",
                 hint="correct the name, or leave the class out",
                 option=("label_order", "labels"),
             )

@@ -432,7 +432,7 @@ def _choose_samples(
         check(used, str(config.labels))
         return chosen, used
     other = METHODS[config.ranker].choices.get("response", ())
-    hint = "; --response lda uses them" * ("lda" in other)
+    hint = "; response=lda uses them" * ("lda" in other)
     log.note(f"the labels are not used by --method {config.method}{hint}")
     return chosen, None
 

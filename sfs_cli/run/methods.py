@@ -47,19 +47,22 @@ def describe_methods(name: str | None, as_json: bool) -> str:
     parts = [_text(m) for m in methods]
     if name is not None:
         own = [o for o in options_of(RankConfig) if o.is_of(name)]
-        rows = {f"{o.flag} {metavar_of(o) or ''}": o.help for o in own}
-        title = f"options (sfs rank --method {name} --help shows the usual ones, too):"
+        rows = {
+            f"{o.parameter}={metavar_of(o)}" if o.of else f"{o.flag} {metavar_of(o) or ''}": o.help
+            for o in own
+        }
+        title = f"parameters (--method {name},KEY=VALUE) and options:"
         parts += [_section(title, rows)] if rows else []
     else:
         parts += [
             _section(
-                "similarities between samples (--similarity) and their options:",
-                {n: g.meaning + _listed(map(flag, g.takes)) for n, g in GRAPHS.items()},
+                "similarities between samples (--similarity NAME,KEY=VALUE) and their parameters:",
+                {n: g.meaning + _listed(map(key_of, g.takes)) for n, g in GRAPHS.items()},
             ),
             _section(
                 "kinds of knowledge sources (--source NAME=KIND:PATH) and their options:",
                 {
-                    n: kind.meaning.rstrip(".") + _listed(flag(o)[2:] for o in kind.takes)
+                    n: kind.meaning.rstrip(".") + _listed(map(key_of, kind.takes))
                     for n, kind in KINDS.items()
                 },
             ),
@@ -81,8 +84,8 @@ def describe_methods(name: str | None, as_json: bool) -> str:
 
 def _record(method: Method) -> dict[str, Any]:
     record = {field: getattr(method, field) for field in ("name", "title", *FIELDS)}
-    options = {flag(name): default for name, default in method.options.items()}
-    needs_by = {flag(name): by_value for name, by_value in method.needs_by.items()}
+    options = {key_of(name): default for name, default in method.options.items()}
+    needs_by = {key_of(name): by_value for name, by_value in method.needs_by.items()}
     meaning = {"": method.meaning} if isinstance(method.meaning, str) else method.meaning
     return record | {"needs_by": needs_by, "options": options, "meaning": meaning}
 
@@ -112,19 +115,22 @@ def needs(method: Method) -> list[tuple[str, str]]:
     found = [(NEEDS[need], "") for need in method.needs]
     for option, by_value in method.needs_by.items():
         for value, wanted in by_value.items():
-            found += [(NEEDS[need], f"{flag(option)} {value}") for need in wanted]
+            found += [(NEEDS[need], f"{key_of(option)}={value}") for need in wanted]
     return found
 
 
 def _option(method: Method, option: str) -> str:
     """Return an option as `sfs methods` has it: its flag, choices and default."""
     known, default = method.choices.get(option), method.options[option]
-    words = [flag(option)]
-    if known:
-        words.append(f"[{'|'.join(spelled(known))}]")
+    words = [key_of(option) + (f"=[{'|'.join(spelled(known))}]" if known else "")]
     if default not in (None, ()):
         words.append(f"(default {default})")
     return " ".join(words)
+
+
+def key_of(name: str) -> str:
+    """Return the key of a parameter, or of an option."""
+    return flag(name)[2:]
 
 
 def _listed(options: Iterable[str]) -> str:

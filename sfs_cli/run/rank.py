@@ -32,8 +32,9 @@ from sfs_cli.io.matrix.base import is_anndata
 from sfs_cli.logs import Messages
 from sfs_cli.methods.base import Solution, Status
 from sfs_cli.options import RankConfig
-from sfs_cli.options.fields import flag, options_of
-from sfs_cli.options.files import resolved
+from sfs_cli.options.fields import options_of, stated
+from sfs_cli.options.files import resolved, written
+from sfs_cli.options.grammar import text_of
 from sfs_cli.options.paths import check_suffix
 from sfs_cli.options.replaced import refuse_recorded
 from sfs_cli.provenance import (
@@ -250,7 +251,7 @@ def _warn(run: Run, found: RankResult, top: TopFeatures | None) -> None:
     if (leading := solution.facts.get("response_rank")) is not None:
         run.log.note(
             f"the response is the {leading} leading eigenvectors of the similarity of "
-            f"{run.context.n:,} samples, which are more than {DIRECT_LIMIT:,}; --response-rank "
+            f"{run.context.n:,} samples, which are more than {DIRECT_LIMIT:,}; response-rank= "
             "takes another number of them"
         )
 
@@ -470,9 +471,8 @@ def _log_summary(config: RankConfig, result: RankResult, messages: Messages) -> 
         f"(peak memory {format_size(result.peak_memory)})"
     )
     if chosen := _chosen(config, result):
-        values = {n: ",".join(v) if isinstance(v, tuple) else v for n, v in chosen.items()}
-        words = " ".join(f"{flag(name)} {value}" for name, value in values.items())
-        messages.note(f"defaults: {words}")
+        words = (f"--{key} {text_of(value)}" for key, value in written(chosen).items())
+        messages.note(f"defaults: {' '.join(words)}")
     log_ranking(ranking, messages)
     if ranking.n_written < len(ranking):
         messages.note(
@@ -503,10 +503,12 @@ def _defaults(config: RankConfig, result: RankResult) -> dict[str, Any]:
     used, graph = result.config, result.facts["graph"]
     found = _chosen(config, result)
     for name, value in used.method_options().items():
-        with suppress(UsageError):  # what would have no effect, as a power beside --gamma exp
+        with suppress(UsageError):  # what would have no effect, as a power beside gamma=exp
             replace(used, **{name: value})
             found.setdefault(name, value)
     if "neighbors" in graph:
         found.setdefault("neighbors", graph["neighbors"])
-    left_out = (o for o in options_of(RankConfig) if getattr(config, o.name) == o.default)
-    return {o.key: found[o.name] for o in left_out if found.get(o.name) not in (None, o.default)}
+    left_out = [o for o in options_of(RankConfig) if getattr(config, o.name) == o.default]
+    chosen = {o.name: found[o.name] for o in left_out if found.get(o.name) not in (None, o.default)}
+    named = {o.of: getattr(config, o.of) for o in left_out if o.of and o.name in chosen}
+    return written(stated(named) | chosen)

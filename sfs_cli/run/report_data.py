@@ -22,6 +22,7 @@ from sfs_cli.graph.groups import Groups
 from sfs_cli.io.files.table import is_id_name
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import flag
+from sfs_cli.options.grammar import command
 from sfs_cli.options.graph import GRAPHS, LABELS_ALONE
 from sfs_cli.options.rank import ON_PAGE
 from sfs_cli.provenance import (
@@ -47,7 +48,7 @@ NAMED = 3
 def page_facts(config: RankConfig) -> PageFacts:
     """Return what the report says of the command line of a ranking."""
     without: dict[str, Any] = dict.fromkeys(ON_PAGE)
-    return PageFacts(matrix=config.matrix_name, command=replace(config, **without).command())
+    return PageFacts(matrix=config.matrix_name, command=command(replace(config, **without)))
 
 
 def report_data(

@@ -80,7 +80,7 @@ def rules(config: RankConfig) -> Iterator[Refusal]:
         yield what, hint, ("method", option)
     if config.pvalues is None:
         return
-    if config.block is not None and config.null == "moments":
+    if config.block is not None and config.pvalues == "moments":
         what = "--pvalues moments is of permutations over all samples, and not within --block"
         yield what, "give --pvalues permutation", ("pvalues", "block")
 

@@ -1,4 +1,4 @@
-"""``--members``: the rankings of several methods, aggregated."""
+"""``members=``: the rankings of several methods, aggregated."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ class MemberFields(Config):
         verbs=RANKING,
         takers=catalog.takers,
         taken_by="method",
+        of="method",
         default=(),
         metavar="METHODS",
         words=tuple(name for name in METHODS if name not in ON_SOURCES),

@@ -1,4 +1,4 @@
-"""The work of ``--members``: the ranking of each method, and their aggregate."""
+"""The work of ``members=``: the ranking of each method, and their aggregate."""
 
 from __future__ import annotations
 

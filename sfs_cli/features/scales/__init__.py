@@ -95,7 +95,7 @@ def _spatial(config: RankConfig) -> bool:
     """Tell whether there are coordinates and p-values, and no sample graph is asked for."""
     where = config.coordinates_from
     free = config.similarity in (None, where) and not config.given(*GRAPH_FIELDS)
-    return where is not None and free and config.null in ("moments", "permutation")
+    return where is not None and free and config.pvalues in ("moments", "permutation")
 
 
 def rules(config: RankConfig) -> Iterator[Refusal]:
@@ -106,8 +106,8 @@ def rules(config: RankConfig) -> Iterator[Refusal]:
         yield what, hint, ("spatial", "method", "pvalues", "similarity", *GRAPH_FIELDS)
     if config.stability and asked(config):
         what = "--stability does not go with tests on several --scales: it ranks subsets by scores"
-        hint = "leave --stability out, or test on one sample graph: give --coordinates "
-        hint += f"{config.coordinates_from} --pvalues moments --neighbors 10, and no --spatial"
+        hint = "leave --stability out, or test on one sample graph: give --similarity "
+        hint += f"{config.coordinates_from},neighbors=10 --pvalues moments, and no --spatial"
         yield what, hint, ("stability", "scales")
     if not config.scales:
         return

@@ -259,7 +259,7 @@ class ScalesStep(Step):
                     option="scales",
                 ) from error
             scorers.append(
-                TestedScorer(scorer, problem, str(self.config.null), self.config.permutations)
+                TestedScorer(scorer, problem, str(self.config.pvalues), self.config.permutations)
             )
         made = ScalesScorer(names, scorers)
         facts = {

@@ -39,12 +39,21 @@ class SignificanceFields(Config):
 
     pvalues: str | None = _method(
         "Add p-values, q-values and effects. The null distribution is that of the moments of all "
-        "permutations of the samples, or B of these permutations (default 1000).",
-        metavar="[moments|permutation[:B]]",
-        words=("moments", "permutation", "permutation:COUNT"),
+        "permutations of the samples, or some of these permutations.",
+        words=("moments", "permutation"),
         takers=lambda _: ABLE,
         first=SURE,
         by_verb={"evaluate": {"first": ""}},  # lists are judged there
+    )
+    permutation_draws: int | None = _method(
+        "Number of permutations.",
+        of="pvalues",
+        word="draws",
+        metavar="B",
+        least=FEWEST_PERMUTATIONS,
+        most=MOST_PERMUTATIONS,
+        default_text=str(DEFAULT_PERMUTATIONS),
+        needs=("pvalues=permutation",),
     )
     split: str | None = _method(
         "Test on a graph built from other data: the other half of the features, or one of two "
@@ -59,17 +68,11 @@ class SignificanceFields(Config):
     )
 
     @property
-    def null(self) -> str | None:
-        """The null distribution: ``moments`` or ``permutation``."""
-        return None if self.pvalues is None else self.pvalues.partition(":")[0]
-
-    @property
     def permutations(self) -> int:
         """Number of permutations that are asked for; 0 without ``--pvalues permutation``."""
-        if self.pvalues is None or self.null != "permutation":
+        if self.pvalues != "permutation":
             return 0
-        count = float(self.pvalues.partition(":")[2] or DEFAULT_PERMUTATIONS)
-        return int(min(count, MOST_PERMUTATIONS + 1))  # more are refused
+        return self.permutation_draws or DEFAULT_PERMUTATIONS
 
 
 def tests(config: RankConfig) -> bool:
@@ -91,18 +94,14 @@ def rules(config: RankConfig) -> Iterator[Refusal]:
         yield from _split_rules(config)
     if config.pvalues is None:
         return
-    pvalues, method = f"--pvalues {config.pvalues}", f"--method {config.ranker}"
+    method = f"--method {config.ranker}"
     if config.then is not None:
-        method = f"--then {config.then}"
+        method = f"then={config.then}"
     if config.ranker == "kogs" or config.scorer not in ABLE:
         hint = _leave_out(ABLE)
         if config.ranker in catalog.TESTING:
             hint = f"leave it out: {method} has p-values of its own"
         yield f"--pvalues has no effect with {method}", hint, ("pvalues", "method")
-    least, most = FEWEST_PERMUTATIONS, MOST_PERMUTATIONS
-    if config.null == "permutation" and not least <= config.permutations <= most:
-        hint = f"give {least} to {most:,}, such as permutation:{DEFAULT_PERMUTATIONS}"
-        yield f"{pvalues}: the number of permutations is out of range", hint, ("pvalues",)
 
 
 def _split_rules(config: RankConfig) -> Iterator[Refusal]:

@@ -15,8 +15,8 @@ from sfs_cli.run.identity import Identity, any_same, identity_of, matrix_identit
 from sfs_cli.run.needs import graph_asked
 
 OTHER_GRAPH = (
-    "test on a graph of other data: --similarity label, --coordinates, or a --similarity-file of "
-    "another profile"
+    "test on a graph of other data: --similarity label, --coordinates, or --similarity file:PATH "
+    "of another profile"
 )
 _OF_FEATURES = r"obsm:X_.*|obsp:(connectivities|distances)"
 """What scanpy computes from the matrix itself."""

@@ -46,7 +46,7 @@ class SignificanceStep(Step):
     def scorer(self, problem: Problem, scorer: Scorer) -> Scorer:
         """Return what scores the features with p-values, with ``--pvalues``."""
         config = self.config
-        if config.null is None:
+        if config.pvalues is None:
             return scorer
         from sfs_cli.methods.significance.tested import GraphTest, TestedScorer
 
@@ -56,7 +56,7 @@ class SignificanceStep(Step):
         labels = problem.context.labels
         if labels is not None and (problem.graph is None or graph in LABELS_ALONE):
             least = least_p_value(labels.target, problem.context.blocks)
-        return TestedScorer(scorer, problem, config.null, config.permutations, least)
+        return TestedScorer(scorer, problem, config.pvalues, config.permutations, least)
 
     def find(self, run: Run, found: RankResult) -> None:
         """Say how many features are significant, and warn of p-values that are not valid.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sfs_cli.features.feature import Feature
 from sfs_cli.options.fields import SURE, WHOLE, Config, Refusal, option, option_fields
@@ -17,30 +18,36 @@ DEFAULT_TOP = 50
 SUBSETS = {"half": "half-samples", "bootstrap": "bootstrap samples"}
 """The kinds of subsets of the samples, and what the page and messages call them."""
 
+DEFAULT_SUBSETS = 100
+"""Subsets that are drawn where no number is given."""
+
 _stability = partial(option, section="Method", verbs=WHOLE)
-_how = partial(_stability, needs=("stability",))
+_own = partial(_stability, of="stability", needs=("stability",))
 
 
 @option_fields
 class StabilityFields(Config):
     """The options of stability."""
 
-    stability: int | None = _stability(
-        "Rank on this many subsets of the samples too, and count how often each feature is among "
-        "the first.",
+    stability: str | None = _stability(
+        "Rank on subsets of the samples too, and count how often each feature is among the first: "
+        "complementary halves of the samples, or bootstrap samples (as many draws as samples, with "
+        "replacement), each drawn sample used once. A number alone is that of halves.",
+        metavar="half, bootstrap or B",
+        words=(*SUBSETS, "COUNT"),
+        first=SURE,
+    )
+    stability_subsets: int | None = _own(
+        "Number of subsets.",
+        word="subsets",
         metavar="B",
         least=2,
         most=10_000,
-        first=SURE,
+        default_text=str(DEFAULT_SUBSETS),
     )
-    stability_how: str | None = _how(
-        "Subsets of --stability: complementary halves of the samples, or bootstrap samples (as "
-        "many draws as samples, with replacement), each drawn sample used once.",
-        words=tuple(SUBSETS),
-        default_text="half",
-    )
-    stability_top: int | None = _how(
-        "Number of first features that --stability counts.",
+    stability_top: int | None = _own(
+        "Number of first features that are counted.",
+        word="top",
         metavar="K",
         least=1,
         default_text=f"{DEFAULT_TOP}, of few features a quarter",
@@ -49,22 +56,43 @@ class StabilityFields(Config):
     @property
     def subset_kind(self) -> str:
         """What the subsets of the samples are, one of `SUBSETS`."""
-        return self.stability_how or "half"
+        return self.stability if self.stability in SUBSETS else "half"
+
+    @property
+    def subsets_asked(self) -> int:
+        """Number of subsets of the samples that is asked for."""
+        return DEFAULT_SUBSETS if self.stability_subsets is None else self.stability_subsets
 
     @property
     def subset_count(self) -> int:
         """Number of subsets of the samples: halves come in pairs."""
-        count = self.stability or 0
+        count = self.subsets_asked
         return count + count % 2 if self.subset_kind == "half" else count
+
+
+def _implied(config: RankConfig) -> dict[str, Any]:
+    """Return what a number alone stands for."""
+    if config.stability is None or config.stability in SUBSETS:
+        return {}
+    with suppress(ValueError):  # which is refused as an unknown value
+        return {"stability": "half", "stability_subsets": int(float(config.stability))}
+    return {}
 
 
 def rules(config: RankConfig) -> Iterator[Refusal]:
     """Yield what is wrong with the options."""
     selected = config.method_options().get("select")
     if selected is not None and (config.stability_top or 0) > selected:
-        top, method = f"--stability-top {config.stability_top}", f"--method {config.scorer}"
+        top = config.label("stability_top", config.stability_top)
+        method = f"--method {config.scorer}"
         hint = f"give {selected} or fewer, or let it select more with --select"
         yield f"{top}: {method} selects {selected} features", hint, ("stability_top", "select")
 
 
-FEATURE = Feature("stability", lambda config: config.stability is not None, StabilityFields, rules)
+FEATURE = Feature(
+    "stability",
+    lambda config: config.stability is not None,
+    StabilityFields,
+    rules,
+    implies=_implied,
+)

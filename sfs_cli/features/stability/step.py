@@ -103,10 +103,10 @@ class StabilityStep(Step):
         candidates = int(np.isin(codes, (Status.OK, Status.NOT_SELECTED)).sum())
         top = _length(run, candidates)
         subsets = draw_subsets(run)
-        if run.config.subset_count != run.config.stability:
+        if run.config.subset_count != run.config.subsets_asked:
             run.log.note(
-                f"--stability {run.config.stability}: halves of the samples come in pairs, so that "
-                f"{run.config.subset_count} are drawn"
+                f"--stability half,subsets={run.config.subsets_asked}: halves of the samples come "
+                f"in pairs, so that {run.config.subset_count} are drawn"
             )
         n = run.matrix.n_samples
         size = subset_size(run.config.subset_kind, n)
@@ -158,7 +158,9 @@ def _length(run: Run, candidates: int) -> int:
             f"--stability counts the first {asked:,} features, and there are "
             f"{candidates:,} to choose from",
             where=run.config.matrix,
-            hint="give a smaller --stability-top" if candidates > 1 else "leave out --stability",
+            hint="give a smaller top= of --stability"
+            if candidates > 1
+            else "leave out --stability",
             option=("stability_top", "stability"),
         )
     return asked
@@ -203,7 +205,7 @@ def _located(run: Run, number: int, subsets: list[np.ndarray]) -> Iterator[None]
         of_file = "similarity_file" in error.options
         if isinstance(error, InputError) and run.config.subset_kind == "half" and not of_file:
             error.hint = (
-                "a half of so few samples may lack what the method needs: give --stability-how "
+                "a half of so few samples may lack what the method needs: give --stability "
                 "bootstrap, whose subsets are larger, or leave out --stability"
             )
         raise

@@ -102,7 +102,7 @@ def _check_classes(run: Run, refused: np.ndarray, why: str) -> None:
             f"halves of --stability: {listed(names)}",
             where=f"{run.config.labels}, {run.columns.donors.where}",
             hint="each half needs a donor of each class: merge small classes, leave their samples "
-            "out of the labels (--samples intersect), or give --stability-how bootstrap",
+            "out of the labels (--samples intersect), or give --stability bootstrap",
             option=(run.columns.donors.option, "stability", "labels"),
         )
 

@@ -133,7 +133,7 @@ def bounded_neighbors(context: FusionContext, learner: str, n: int) -> int:
         return count
     if "neighbors" in context.options:
         raise InputError(
-            f"--fusion-neighbors {count} is too large for {n:,} samples",
+            f"neighbors={count} of --weights is too large for {n:,} samples",
             where=f"--weights {learner}",
             hint=f"give at most {n - 1}",
         )

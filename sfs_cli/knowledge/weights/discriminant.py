@@ -337,7 +337,7 @@ def learn_naml(kernels: Sequence[np.ndarray], context: FusionContext) -> Weighti
         raise InputError(
             f"{clusters:,} clusters are asked for among {n:,} samples",
             where="--weights naml",
-            hint="give fewer --fusion-clusters than there are samples",
+            hint="give fewer clusters= of --weights than there are samples",
         )
     prepared = prepare(kernels, context, "naml")
     problem, w, converged = prepared.problem, prepared.start(), False
@@ -367,5 +367,5 @@ def leading(G: np.ndarray, k: int) -> np.ndarray:
     n = len(G)
     if n <= DIRECT_LIMIT or k > n // 3:
         return linalg.eigh(G, subset_by_index=(n - k, n - 1), check_finite=False)[1]
-    hint, ncv = "give fewer --fusion-clusters", min(n, max(2 * k + 1, 40))
+    hint, ncv = "give fewer clusters= of --weights", min(n, max(2 * k + 1, 40))
     return lanczos(G, n, k, of="the fused kernel", hint=hint, ncv=ncv)[1]

@@ -83,7 +83,7 @@ class GraphCovariance:
             largest = 0.5 / (1 if self.normalized else float(magnitudes.max()))
         if is_zero(self.function.apply, self.laplacian.n, largest, self._center):
             raise InputError(
-                f"with --gamma {self.gamma.name} every feature gets the same score on this graph",
+                f"with gamma={self.gamma.name} every feature gets the same score on this graph",
                 hint="use inverse, heat:1 or another graph; on the label similarity, inverse and "
                 "heat:T measure the variation within the classes, and one-minus is 0",
                 option="gamma",
@@ -142,7 +142,7 @@ class GraphCovariance:
             self.warnings.append(
                 "eigenvalues of the Laplacian exceed 1, where gamma one-minus is negative: "
                 + ("they are left out" if definite else "features that follow them score below 0")
-                + "; --gamma heat:1 and inverse are positive on every graph"
+                + "; gamma=heat:1 and inverse are positive on every graph"
             )
         if laplacian.dense or (decompose and name == "one-minus"):
             if decompose:
@@ -177,7 +177,7 @@ class GraphCovariance:
         """Compute Gamma from all eigenpairs, after moving the eigenvalues 0 away from 0."""
         n = self.laplacian.n
         what = f"the eigenvectors of the {n:,} x {n:,} sample graph need"
-        hint = "give more --memory, or use a sparse graph with --gamma heat:T or inverse"
+        hint = "give more --memory, or use a sparse graph with gamma=heat:T or inverse"
         check_memory(what, 5 * 8 * n * n, memory, hint)
         laplacian = self.laplacian
         null = (self.null @ self.null.T).toarray()
@@ -215,7 +215,7 @@ class GraphCovariance:
         if n <= 32:
             values = linalg.eigvalsh(apply(np.eye(n)))
         else:
-            hint = "use --gamma heat:1"
+            hint = "use gamma=heat:1"
             values = lanczos(apply, n, 1, hint=hint, tol=1e-4, return_eigenvectors=False)
         # a Ritz value never exceeds the largest eigenvalue, so a rough one raises no false alarm
         return float(values.max()) > 1 + 1e-9

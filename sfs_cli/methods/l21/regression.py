@@ -201,14 +201,14 @@ def similarity_response(S: Similarity, rank: int | None, memory: int) -> np.ndar
     # Lanczos pays only for few columns of a large S
     if rank is not None and S.n > DIRECT_LIMIT and rank < S.n // 4:
         start = np.random.default_rng(0).standard_normal(S.n)
-        hint = "give another --response-rank"
+        hint = "give another response-rank="
         values, vectors = lanczos(S.matmul, S.n, rank, hint=hint, v0=start)
         return _root(values[::-1], vectors[:, ::-1])
     needed = 4 * 8 * S.n**2
     if S.n > DIRECT_LIMIT and needed > memory:
         raise InputError(
             f"all eigenvectors of the similarity of {S.n:,} samples need {format_size(needed)}",
-            hint=f"keep the leading ones (--response-rank 50), or allow --memory {needed >> 20}M",
+            hint=f"keep the leading ones (response-rank=50), or allow --memory {needed >> 20}M",
             option=("response_rank", "memory"),
         )
     values, vectors = linalg.eigh(S.to_dense())

@@ -52,13 +52,13 @@ def solve_kernel(features: CenteredMatrix, k: int, degree: int, problem: Problem
     m = len(V)
     if k >= m:
         raise InputError(
-            f"--clusters {k} is not less than the number of features that vary, {m:,}",
+            f"clusters={k} is not less than the number of features that vary, {m:,}",
             hint="give fewer",
             option="clusters",
         )
     settings: dict[str, Any] = {
         "of": "kernel Q-alpha",
-        "hint": "use another number of --clusters",
+        "hint": "use another number of clusters=",
         "option": "clusters",
         "tol": 1e-12,
     }
@@ -68,7 +68,7 @@ def solve_kernel(features: CenteredMatrix, k: int, degree: int, problem: Problem
     if values.min() <= 1e-12 * values.max():
         raise InputError(
             f"the features span fewer than {k} dimensions",
-            hint="give fewer --clusters",
+            hint="give fewer clusters=",
             option="clusters",
         )
     alpha, F = np.full(m, m**-0.5), V @ (vectors / np.sqrt(values))
@@ -117,7 +117,7 @@ def kernel_matrix(
     """Return V of the usable features, computed in panels of `_BLOCK` features."""
     m = len(usable)
     what = f"the kernel matrix of {m:,} features needs"
-    hint = "allow more with --memory, use fewer features, or another --variant, which needs none"
+    hint = "allow more with --memory, use fewer features, or another variant=, which needs none"
     check_memory(what, 8 * m * m, max(memory, MINIMUM), hint, "variant")
     V = np.empty((m, m))
     for lo in range(0, m, _BLOCK):

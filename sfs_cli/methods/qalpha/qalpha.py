@@ -136,7 +136,7 @@ def _clusters(problem: Problem) -> int:
     n = problem.n_samples
     if given is not None and not 1 <= given < n:
         raise InputError(
-            f"--clusters {given} is not possible with {n} samples",
+            f"clusters={given} is not possible with {n} samples",
             hint=f"give a number from 1 to {n - 1}",
             option="clusters",
         )

@@ -116,6 +116,6 @@ def check_dense(n: int) -> None:
         raise InputError(
             f"--pvalues needs a matrix of {n:,} x {n:,} samples with these options",
             hint=f"it is made of up to {DENSE_SAMPLES:,} samples; use spec with phi2 and "
-            "--gamma-power 1 on a sparse graph, for which the edges are enough",
+            "gamma-power=1 on a sparse graph, for which the edges are enough",
             option="pvalues",
         )

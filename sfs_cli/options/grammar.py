@@ -1,0 +1,148 @@
+"""Options with parameters: ``NAME,KEY=VALUE,...`` as text, or a mapping in files and in Python.
+
+A comma begins a parameter only where ``KEY=`` follows, a word in lower case: every other comma, and
+every later ``=``, belongs to what stands before. ``_`` in a key is ``-``. A configuration has its
+parameters as options of their own, declared with the option that they belong to (`Option.of`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from sfs_cli import catalog
+from sfs_cli.errors import UsageError, nearest
+from sfs_cli.options.fields import Config, Option, options_of, stated
+
+_BEGINS = re.compile(r",(?=[a-z][a-z0-9_-]*=)")
+NAME = "name"
+"""The key of the name in a mapping."""
+
+
+def split(text: str) -> tuple[str, list[tuple[str, str]]]:
+    """Return the name that a text begins with, and the keys and values of its parameters."""
+    head, *words = _BEGINS.split(text)
+    pairs = (word.partition("=") for word in words)
+    return head, [(key.replace("_", "-"), value) for key, _, value in pairs]
+
+
+def parameters(config: type, host: str, name: str | None = None) -> dict[str, Option]:
+    """Return the parameters of an option of a configuration by their keys.
+
+    ``neighbors`` is one of graphs, and of the methods that have it as their own: with a `name`
+    those alone that this method has.
+    """
+    own = catalog.OPTIONS if name not in catalog.METHODS else catalog.METHODS[name].options
+    return {
+        o.parameter: o
+        for o in options_of(config)
+        if o.of == host or (o.of and host == "method" and o.name in own)
+    }
+
+
+def hosts(config: type) -> list[str]:
+    """Return the options of a configuration that have parameters."""
+    return list(dict.fromkeys(o.of for o in options_of(config) if o.of))
+
+
+def expanded(config: type, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of options, with parameters as options of their own.
+
+    Raises UsageError for an unknown key, a key twice, an empty value, or one of another type.
+    """
+    found = dict(values)
+    for host in hosts(config):
+        value, known = values.get(host), parameters(config, host)
+        if isinstance(value, str | Mapping):
+            name, given = read(value, host, known)
+            found |= {host: name, **given}
+            for key, o in known.items():
+                if o.begins and name.startswith(key):
+                    found |= {host: None, o.name: name.removeprefix(key)}
+    return found
+
+
+def read(
+    value: str | Mapping[str, Any], host: str, known: Mapping[str, Option]
+) -> tuple[Any, dict[str, Any]]:
+    """Return the name that a value gives, and the parameters by the names of their options."""
+    label = Option(help="", name=host).flag
+    if isinstance(value, str):
+        name, pairs = split(value)
+    else:
+        if NAME not in value:
+            hint = f"write {{{NAME}: NAME, KEY: VALUE}}, or NAME,KEY=VALUE"
+            raise UsageError(f"{label}: the name is missing", hint=hint, option=host)
+        name = str(value[NAME])
+        pairs = [(str(key).replace("_", "-"), each) for key, each in value.items() if key != NAME]
+    found = dict[str, Any]()
+    for key, text in pairs:
+        if key not in known:
+            what = f"unknown parameter {key!r} of {label} {name}"
+            raise UsageError(what, hint=nearest(key, known), option=host)
+        option = known[key]
+        if option.name in found:
+            raise UsageError(f"{option.flag} is given twice", hint="leave one out", option=host)
+        found[option.name] = typed(option, text)
+    return name, found
+
+
+def typed(option: Option, value: Any) -> Any:
+    """Return the value of a parameter as the type that its option has."""
+    if isinstance(value, str) and not value.strip():
+        hint = "give it one, or leave it out"
+        raise UsageError(f"{option.flag} has no value", hint=hint, option=option.name)
+    if option.parse is not None:
+        return option.parse(value)
+    if isinstance(value, list | tuple):
+        return ",".join(map(str, value))
+    if option.type not in (int, float) or not isinstance(value, str):
+        return value
+    try:
+        number = float(value)
+        if option.type is int and number % 1:
+            raise ValueError
+        return int(number) if option.type is int else number
+    except (ValueError, OverflowError):
+        meaning = "a whole number" if option.type is int else "a number"
+        what = f"{option.flag} {value!r} is not {meaning}"
+        raise UsageError(what, hint=f"give {meaning}", option=option.name) from None
+
+
+def joined(config: type, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return values with those of parameters in mappings, which `expanded` takes apart again."""
+    found = dict(values)
+    for host in hosts(config):
+        known = parameters(config, host, found.get(host) or "")
+        given = stated({key: found.pop(o.name, None) for key, o in known.items()})
+        for key in [key for key in given if known[key].begins]:
+            found[host] = f"{key}{given.pop(key)}"
+        if given:
+            found[host] = {NAME: found.get(host), **given}
+    return found
+
+
+def command(config: Config) -> list[str]:
+    """Return the command line that asks for the same result."""
+    declared = options_of(type(config))
+    values = {o.name: getattr(config, o.name) for o in declared}
+    values = joined(type(config), values)
+    words = ["sfs", config.VERB]
+    for o in declared:
+        value = values.get(o.name, o.default)
+        if o.argument:
+            words += value if isinstance(value, tuple) else [value]
+        elif o.in_result and value != o.default:
+            words += o.as_words(text_of(value) if isinstance(value, Mapping) else value)
+    return words
+
+
+def text_of(value: Any) -> str:
+    """Return a value, or a name with its parameters, as text."""
+    if isinstance(value, Mapping):
+        pairs = (f"{key}={text_of(each)}" for key, each in value.items() if key != NAME)
+        return ",".join([str(value[NAME]), *pairs])
+    if isinstance(value, tuple):
+        return ",".join(map(str, value))
+    return str(value).removesuffix(".0") if isinstance(value, float) else str(value)
