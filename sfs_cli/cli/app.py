@@ -243,8 +243,8 @@ def _usage_error(error: click.ClickException, first: str) -> UsageError:
         what = f"unknown option {error.option_name}"
         if error.option_name in ("-o", "--out") and command == "sfs convert":
             hint = f"the store is the last argument: sfs convert FILE STORE; {hint}"
-        elif parameter := _parameter_of(error.option_name):
-            hint = f"it is a parameter now: {parameter}"
+        elif written := _parameter_of(error.option_name):
+            hint = f"it is a parameter now: {written}"
         elif others := _commands_taking(error.option_name):
             hint = f"an option of {listed(others)}; {hint}"
         elif error.possibilities:

@@ -349,7 +349,8 @@ class Command(click.Command):
             heading = f"Parameters of --method {method}"
             sections[heading] = [
                 (f"{key}={metavar_of(o)}", short_help(o))
-                for key, o in parameters(RankConfig, "method", method).items()
+                for key, o in parameters(RankConfig, "method").items()
+                if o.is_of(method)
             ]
         left = len(sections.pop("", ()))
         for heading, records in sections.items():

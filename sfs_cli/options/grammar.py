@@ -27,17 +27,15 @@ def split(text: str) -> tuple[str, list[tuple[str, str]]]:
     return head, [(key.replace("_", "-"), value) for key, _, value in pairs]
 
 
-def parameters(config: type, host: str, name: str | None = None) -> dict[str, Option]:
+def parameters(config: type, host: str) -> dict[str, Option]:
     """Return the parameters of an option of a configuration by their keys.
 
-    ``neighbors`` is one of graphs, and of the methods that have it as their own: with a `name`
-    those alone that this method has.
+    ``neighbors`` is one of graphs, and of the methods that have it as their own.
     """
-    own = catalog.OPTIONS if name not in catalog.METHODS else catalog.METHODS[name].options
     return {
         o.parameter: o
         for o in options_of(config)
-        if o.of == host or (o.of and host == "method" and o.name in own)
+        if o.of == host or (o.of and host == "method" and o.name in catalog.OPTIONS)
     }
 
 
@@ -114,7 +112,10 @@ def joined(config: type, values: Mapping[str, Any]) -> dict[str, Any]:
     """Return values with those of parameters in mappings, which `expanded` takes apart again."""
     found = dict(values)
     for host in hosts(config):
-        known = parameters(config, host, found.get(host) or "")
+        known = parameters(config, host)
+        if host == "method":
+            own = catalog.METHODS[found["method"]].options if found.get("method") else ()
+            known = {key: o for key, o in known.items() if o.of == host or o.name in own}
         given = stated({key: found.pop(o.name, None) for key, o in known.items()})
         for key in [key for key in given if known[key].begins]:
             found[host] = f"{key}{given.pop(key)}"
