@@ -13,7 +13,7 @@ from typing import Any
 
 from sfs_cli import catalog
 from sfs_cli.errors import UsageError, nearest
-from sfs_cli.options.fields import Config, Option, options_of, stated
+from sfs_cli.options.fields import Config, Option, options_of
 
 _BEGINS = re.compile(r",(?=[a-z][a-z0-9_-]*=)")
 NAME = "name"
@@ -116,7 +116,8 @@ def joined(config: type, values: Mapping[str, Any]) -> dict[str, Any]:
         if host == "method":
             own = catalog.METHODS[found["method"]].options if found.get("method") else ()
             known = {key: o for key, o in known.items() if o.of == host or o.name in own}
-        given = stated({key: found.pop(o.name, None) for key, o in known.items()})
+        taken = {key: found.pop(o.name, None) for key, o in known.items()}
+        given = {key: value for key, value in taken.items() if value not in (None, ())}
         for key in [key for key in given if known[key].begins]:
             found[host] = f"{key}{given.pop(key)}"
         if given:
