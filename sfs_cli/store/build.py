@@ -20,23 +20,16 @@ from sfs_cli.io.files.text import arrow_file
 from sfs_cli.io.matrix.base import Axis, MatrixReader
 from sfs_cli.store.collapse import Collapsed, Symbols
 from sfs_cli.store.disk import (
-    FAULTY_SCRATCH,
+    DATA,
     FEATURES,
-    REBUILD,
+    INDICES,
+    INDPTR,
     SAMPLES,
     VALUES,
     Manifest,
-    files_of,
     open_store,
 )
-from sfs_cli.store.ids import (
-    FeatureIds,
-    FeatureIdsBuilder,
-    Texts,
-    check_samples,
-    unique_features,
-    write_ids,
-)
+from sfs_cli.store.ids import FeatureIds, Texts, check_samples, unique_features
 from sfs_cli.store.matrix import (
     NONE_MISSING,
     SHOWN,
@@ -47,7 +40,7 @@ from sfs_cli.store.matrix import (
     SparseMatrix,
     block_of,
 )
-from sfs_cli.store.sinks import FeatureRows, SampleRows, Sink, SparseFeatureRows, SparseSampleRows
+from sfs_cli.store.sinks import Sink
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -102,7 +95,7 @@ def build(reader: MatrixReader, options: BuildOptions) -> Built:
     if rows_are_features:  # the ids of columns are known before a value is read: fail early
         samples = check_samples(reader.column_ids, where, in_rows=False)
     check_names(reader.column_ids, "a sample" if rows_are_features else "a feature", where)
-    sink = _SINKS[options.rows, reader.sparse](options.folder, options.limit)
+    sink = Sink(options.folder, options.limit, across=not rows_are_features, sparse=reader.sparse)
     row_ids, seen, texts = _drain(reader, sink, options)
     if not rows_are_features:
         samples = check_samples(row_ids, where, in_rows=True)
@@ -123,10 +116,9 @@ def build(reader: MatrixReader, options: BuildOptions) -> Built:
     ids = Ids(unique, samples, obs, texts if rows_are_features else {})
     values = sink.finish(options.keep)
     if values is None:
-        folder, hint = options.folder, REBUILD if options.keep else FAULTY_SCRATCH
         source = options.source if options.keep else None
-        write_store_files(folder, ids, options.dtype, seen.missing, source)
-        matrix: Matrix = open_store(folder, hint=hint)
+        write_store_files(options.folder, ids, options.dtype, seen.missing, source)
+        matrix: Matrix = open_store(options.folder)
     else:
         matrix = (SparseMatrix if reader.sparse else DenseMatrix)(values, ids, seen.missing)
     return Built(matrix, renamed, seen.coarse, seen.large, given)
@@ -141,16 +133,8 @@ def _build_collapsed(reader: MatrixReader, how: str, options: BuildOptions) -> B
     return replace(made, collapsed=again)
 
 
-_SINKS: dict[tuple[str, bool], type[Sink[Any]]] = {
-    ("features", False): FeatureRows,
-    ("features", True): SparseFeatureRows,
-    ("samples", False): SampleRows,
-    ("samples", True): SparseSampleRows,
-}
-
-
 def _drain(
-    reader: MatrixReader, sink: Sink[Any], options: BuildOptions
+    reader: MatrixReader, sink: Sink, options: BuildOptions
 ) -> tuple[Sequence[str], ValueCheck, dict[str, FeatureIds]]:
     """Pass every block from the reader to the sink.
 
@@ -159,25 +143,26 @@ def _drain(
     where, rows_are_features = str(reader.path), options.rows == "features"
     single = not reader.sparse and options.dtype == np.float32
     seen = ValueCheck(where, rows_are_features, reader.column_ids, single=single)
-    row_ids: list[str] | FeatureIdsBuilder = FeatureIdsBuilder() if rows_are_features else []
+    row_ids: list[FeatureIds] = []
+    count = 0
     texts = Texts(where)
     for block in reader.blocks():
         check_names(block.ids, "a feature" if rows_are_features else "a sample", where)
         seen.see(block.ids, block.values)
         sink.add(block.values)
-        row_ids.extend(block.ids)
+        row_ids.append(FeatureIds.of(block.ids))
+        count += len(block.ids)
         texts.add(block.texts)
         if options.progress is not None:
-            options.progress(len(row_ids), reader.n_rows)
-    if not len(row_ids):
+            options.progress(count, reader.n_rows)
+    if not count:
         raise InputError(
             "the matrix has no rows",
             where=where,
             hint="check the step that wrote it: a filter may have removed everything",
         )
     seen.finish()
-    ids = row_ids if isinstance(row_ids, list) else row_ids.finish()
-    return ids, seen, texts.finish()
+    return FeatureIds.joined(each.array for each in row_ids), seen, texts.finish()
 
 
 def table_of(texts: Mapping[str, FeatureIds]) -> pa.Table:
@@ -195,7 +180,7 @@ def build_subset(
     `source` is what it was built from.
     """
     view = FeatureView(matrix, features)
-    sink: Sink[Any] = (SparseFeatureRows if view.sparse else FeatureRows)(folder, 0)
+    sink = Sink(folder, 0, across=False, sparse=view.sparse)
     for span in cut(view.n_features, block_features(view.n_samples, view.dtype.itemsize)):
         sink.add(block_of(view, span))
     sink.finish(to_disk=True)
@@ -365,15 +350,17 @@ def write_store_files(
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    write_ids(folder / FEATURES, {"feature": ids.features, **ids.var})
+    columns = {"feature": ids.features, **ids.var}
+    features = pa.table({name: FeatureIds.of(each).array for name, each in columns.items()})
     samples = pa.table({"sample": pa.array(ids.samples, pa.string())})
     if ids.obs is not None:  # an annotation may be named sample too
         for name, column in zip(ids.obs.column_names, ids.obs.columns):
             samples = samples.append_column(name, column)
-    with arrow_file(folder / SAMPLES, "wb") as file:
-        pq.write_table(samples, file)
+    for place, table in ((FEATURES, features), (SAMPLES, samples)):
+        with arrow_file(folder / place, "wb") as file:
+            pq.write_table(table, file)
     sparse = not (folder / VALUES).exists()
-    names = files_of(sparse)
+    names = [*((INDPTR, INDICES, DATA) if sparse else (VALUES,)), FEATURES, SAMPLES]
     digest = sha256()
     for name in names if source is not None else ():
         digest.update(f"{name}\0{sha256_file(folder / name)}\n".encode())
@@ -386,5 +373,4 @@ def write_store_files(
         files={name: {"bytes": (folder / name).stat().st_size} for name in names},
         source=source or {},
         digest=digest.hexdigest() if source is not None else "",
-        annotations=tuple(ids.var),
     ).write(folder)

@@ -48,21 +48,6 @@ class Stored(NamedTuple):
     data: np.ndarray  # (sum(counts),): their values; may belong to the matrix
 
 
-def rises_in_bounds(indices: np.ndarray, counts: np.ndarray, n: int) -> bool:
-    """Tell whether the indices of each feature, int32, rise from 0 or more to below n.
-
-    `counts`, shape (b,), say how many each feature has, and add up to all.
-    """
-    if not indices.size:
-        return True
-    if indices.view(np.uint32).max() >= n:  # without a sign, one below 0 is a large number
-        return False
-    rises = indices[1:] > indices[:-1]
-    begins = np.cumsum(counts[:-1]) - 1  # where the next index is that of another feature
-    rises[begins[(begins >= 0) & (begins < len(rises))]] = True
-    return bool(rises.all())
-
-
 class Matrix:
     """A samples x features matrix, read in blocks of whole features.
 
