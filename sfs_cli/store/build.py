@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -43,15 +43,12 @@ from sfs_cli.store.matrix import (
 from sfs_cli.store.sinks import Sink
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from scipy.sparse import csr_array
 
 COARSE = 1e-5
 """A feature that varies by less than this part of its size keeps about two digits in float32."""
 WHOLE = "whole"
 """Where a matrix lies before its features become fewer, in the folder of what is made of it."""
-LARGEST_EXACT = 2.0**53
-"""Beyond this, whole numbers are not exact in double precision."""
 Progress = Callable[[int, int | None], None]
 """Called with the rows read so far and, where it is known, their number."""
 
@@ -63,7 +60,6 @@ class Built:
     matrix: Matrix  # in memory or on disk
     renamed: int  # feature ids that were given a suffix to be unique
     coarse: list[str]  # features that vary too little for their size to be resolved by float32
-    large: list[str]  # features with values beyond whole numbers
     given: FeatureIds  # the ids as they are in the file
     collapsed: Collapsed | None = None  # how these became fewer
 
@@ -111,8 +107,10 @@ def build(reader: MatrixReader, options: BuildOptions) -> Built:
     obs = reader.annotations.obs
     if obs is not None and (keys := list(map(nfc, obs.column_names))) != obs.column_names:
         obs = obs.rename_columns(keys).replace_schema_metadata(obs.schema.metadata)
-    if not rows_are_features and texts:
-        obs = table_of(texts)  # no format of text has others
+    if not rows_are_features and texts:  # no format of text has others
+        import pyarrow as pa
+
+        obs = pa.table({name: column.array.cast(pa.string()) for name, column in texts.items()})
     ids = Ids(unique, samples, obs, texts if rows_are_features else {})
     values = sink.finish(options.keep)
     if values is None:
@@ -121,7 +119,7 @@ def build(reader: MatrixReader, options: BuildOptions) -> Built:
         matrix: Matrix = open_store(options.folder)
     else:
         matrix = (SparseMatrix if reader.sparse else DenseMatrix)(values, ids, seen.missing)
-    return Built(matrix, renamed, seen.coarse, seen.large, given)
+    return Built(matrix, renamed, seen.coarse, given)
 
 
 def _build_collapsed(reader: MatrixReader, how: str, options: BuildOptions) -> Built:
@@ -141,8 +139,7 @@ def _drain(
     Returned are the ids of the rows, what was seen of the values, and the annotations of the rows.
     """
     where, rows_are_features = str(reader.path), options.rows == "features"
-    single = not reader.sparse and options.dtype == np.float32
-    seen = ValueCheck(where, rows_are_features, reader.column_ids, single=single)
+    seen = ValueCheck(where, rows_are_features, reader.column_ids)
     row_ids: list[FeatureIds] = []
     count = 0
     texts = Texts(where)
@@ -163,13 +160,6 @@ def _drain(
         )
     seen.finish()
     return FeatureIds.joined(each.array for each in row_ids), seen, texts.finish()
-
-
-def table_of(texts: Mapping[str, FeatureIds]) -> pa.Table:
-    """Return annotations as a table."""
-    import pyarrow as pa
-
-    return pa.table({name: pa.array(column, pa.string()) for name, column in texts.items()})
 
 
 def build_subset(
@@ -202,26 +192,21 @@ class ValueCheck:
         Whether the rows of blocks are features; else samples.
     column_ids : sequence of str
         The ids of the columns.
-    single : bool
-        Whether to look for features that float32 hardly resolves, in dense blocks.
     """
 
-    def __init__(
-        self, where: str, rows_are_features: bool, column_ids: Sequence[str], *, single: bool
-    ) -> None:
+    def __init__(self, where: str, rows_are_features: bool, column_ids: Sequence[str]) -> None:
         self.where, self.rows_are_features = where, rows_are_features
-        self.column_ids, self.single = column_ids, single
+        self.column_ids = column_ids
         n_columns = len(column_ids)
         self._gaps, self._rows_with_gaps = 0, 0
         self._columns_with_gaps = np.zeros(n_columns, bool)
         self._places: list[tuple[str, str]] = []
         self._largest, self._least = 0.0, TOO_SMALL
-        self._large_columns = np.zeros(n_columns, bool)
         # of features in columns, whose values come in several blocks
-        self._low = np.full(n_columns if single else 0, np.inf, np.float32)
+        self._low = np.full(n_columns, np.inf, np.float32)
         self._high = -self._low
-        self.large: list[str] = []  # features with values beyond exact whole numbers, in order
-        self.coarse: list[str] = []  # features that vary little for their size, in order
+        # features of dense blocks that vary too little for float32 to resolve, in order
+        self.coarse: list[str] = []
 
     @property
     def missing(self) -> Missing:
@@ -237,53 +222,29 @@ class ValueCheck:
         # two passes at the speed of memory; few matrices need a closer look
         low, high = float(stored.min()), float(stored.max())
         if not np.isfinite(high - low):  # NaN is both, and infinities may meet
-            bad = ~np.isfinite(stored)
-            self._see_gaps(ids, *_indices_of(values, bad), stored[bad])
+            infinite = "the matrix holds infinite values"
+            hint = "replace them; empty or NA fields are missing values (--missing)"
+            self._refuse(ids, values, np.isinf(stored), infinite, hint)
+            self._see_gaps(ids, *_indices_of(values, np.isnan(stored)))
             low, high = float(np.fmin.reduce(stored, None)), float(np.fmax.reduce(stored, None))
         largest = max(high, -low)
         self._largest = max(self._largest, largest)
         self._least = max(self._least, float(np.finfo(stored.dtype).tiny))
-        if largest >= LARGEST_EXACT:
-            limit = TOO_LARGE if largest >= TOO_LARGE else LARGEST_EXACT
-            self._see_large(ids, *_indices_of(values, np.abs(stored) >= limit), limit)
-        if self.single:
+        if largest >= TOO_LARGE:
+            what = f"the matrix holds values of {TOO_LARGE:g} or more, which measure nothing and "
+            what += "whose squares may overflow"
+            hint = "correct or remove them; missing values are written as NA"
+            self._refuse(ids, values, np.abs(stored) >= TOO_LARGE, what, hint)
+        if stored is values and stored.dtype == np.float32:
             self._see_spread(ids, stored)
 
-    def _see_gaps(
-        self, ids: Sequence[str], row: np.ndarray, column: np.ndarray, found: np.ndarray
-    ) -> None:
-        """Count missing values, and refuse infinite ones; `found` are what was found."""
-        infinite = np.isinf(found)
-        if infinite.any():
-            first = int(np.argmax(infinite))
-            raise self._error(
-                f"the matrix holds an infinite value ({found[first]})",
-                ids[row[first]],
-                column[first],
-                "replace infinite values; empty or NA fields are missing values (--missing)",
-            )
-        self._gaps += len(found)
+    def _see_gaps(self, ids: Sequence[str], row: np.ndarray, column: np.ndarray) -> None:
+        """Count missing values."""
+        self._gaps += len(row)
         self._rows_with_gaps += len(np.unique(row))
         self._columns_with_gaps[column] = True
         free = SHOWN - len(self._places)
         self._places += [self._place(ids[i], j) for i, j in zip(row[:free], column[:free])]
-
-    def _see_large(
-        self, ids: Sequence[str], rows: np.ndarray, columns: np.ndarray, limit: float
-    ) -> None:
-        """Note the features with values so large that whole numbers are no longer exact."""
-        if limit == TOO_LARGE:
-            raise self._error(
-                f"the matrix holds values of {TOO_LARGE:g} or more, which measure nothing and "
-                "whose squares may overflow",
-                ids[int(rows[0])],
-                columns[0],
-                "correct or remove them; missing values are written as NA",
-            )
-        if self.rows_are_features:
-            self.large += [ids[int(i)] for i in np.unique(rows)]
-        else:
-            self._large_columns[columns] = True
 
     def _see_spread(self, ids: Sequence[str], values: np.ndarray) -> None:
         """Note the features that vary little for their size."""
@@ -305,7 +266,6 @@ class ValueCheck:
                 hint="multiply all values by one number, such as 1e100: change their unit",
             )
         if not self.rows_are_features:
-            self.large = [self.column_ids[i] for i in np.flatnonzero(self._large_columns).tolist()]
             self.coarse = [self.column_ids[i] for i in _coarse(self._low, self._high).tolist()]
 
     def _place(self, row: str, column: int) -> tuple[str, str]:
@@ -313,10 +273,24 @@ class ValueCheck:
         other = self.column_ids[column]
         return (row, other) if self.rows_are_features else (other, row)
 
-    def _error(self, what: str, row: str, column: int, hint: str) -> InputError:
-        feature, sample = self._place(row, column)
-        where = f"{self.where}: feature {feature}, sample {sample}"
-        return InputError(what, where=where, hint=hint)
+    def _refuse(
+        self,
+        ids: Sequence[str],
+        values: np.ndarray | csr_array,
+        bad: np.ndarray,
+        what: str,
+        hint: str,
+    ) -> None:
+        """Raise an error that names the first of some bad values, if there are any."""
+        if bad.any():
+            rows, columns = _indices_of(values, bad)
+            feature, sample = self._place(ids[rows[0]], columns[0])
+            stored = values if isinstance(values, np.ndarray) else values.data
+            raise InputError(
+                f"{what}, such as {stored[bad][0]:g}",
+                where=f"{self.where}: feature {feature}, sample {sample}",
+                hint=hint,
+            )
 
 
 def _indices_of(
