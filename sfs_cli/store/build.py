@@ -33,11 +33,10 @@ from sfs_cli.store.ids import FeatureIds, Texts, check_samples, unique_features
 from sfs_cli.store.matrix import (
     NONE_MISSING,
     SHOWN,
-    DenseMatrix,
     FeatureView,
+    HeldMatrix,
     Matrix,
     Missing,
-    SparseMatrix,
     block_of,
 )
 from sfs_cli.store.sinks import Sink
@@ -118,7 +117,7 @@ def build(reader: MatrixReader, options: BuildOptions) -> Built:
         write_store_files(options.folder, ids, options.dtype, seen.missing, source)
         matrix: Matrix = open_store(options.folder)
     else:
-        matrix = (SparseMatrix if reader.sparse else DenseMatrix)(values, ids, seen.missing)
+        matrix = HeldMatrix(values, ids, seen.missing)
     return Built(matrix, renamed, seen.coarse, given)
 
 

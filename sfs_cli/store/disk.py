@@ -118,18 +118,8 @@ class Store(Matrix, Shared):
         if self.sparse:
             self.indptr = self._mapped(INDPTR, np.dtype(np.int64), 0, self.n_features + 1)
 
-    @property
-    def n_features(self) -> int:
-        """Number of features m."""
-        return self.shape[0]
-
-    @property
-    def n_samples(self) -> int:
-        """Number of samples n."""
-        return self.shape[1]
-
     @cached_property
-    def ids(self) -> Ids:
+    def ids(self) -> Ids:  # type: ignore[override]
         """Features, samples and annotations, read when they are first needed: a pass needs none."""
         features, samples = map(self._table, (FEATURES, SAMPLES))
         names = zip(features.column_names, features.columns)

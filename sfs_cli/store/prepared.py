@@ -155,12 +155,6 @@ class PreparedMatrix:
         return Ids(ids.features, [ids.samples[i] for i in self.samples], obs, ids.var)
 
     @property
-    def plain(self) -> bool:
-        """Whether blocks are the stored values as they are."""
-        changed = self.steps or self.adjustment or self._leaves_out
-        return self.samples is None and not changed
-
-    @property
     def _leaves_out(self) -> bool:
         """Whether features may be left out, or values filled."""
         return bool(self.matrix.missing.values) or self.features.active
@@ -371,8 +365,6 @@ class PreparedMatrix:
         """
         n_steps = len(self.steps) if n_steps is None else n_steps
         values = self._chosen(span)
-        if self.plain:
-            return Block(self._cast(values, dtype))
         left_out = self._leave_out(values, span) if self._leaves_out else None
         if not self.steps and self.adjustment is None:
             return Block(self._cast(values, dtype), left_out)

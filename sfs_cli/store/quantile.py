@@ -19,7 +19,7 @@ from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.matrix import Ids, Span, cut
 from sfs_cli.store.build import write_store_files
 from sfs_cli.store.disk import open_store
-from sfs_cli.store.matrix import DenseMatrix, Matrix
+from sfs_cli.store.matrix import HeldMatrix, Matrix
 from sfs_cli.store.sinks import Sink
 
 T = TypeVar("T")
@@ -97,7 +97,7 @@ def normalized(
         sink.add(values)
     in_memory = sink.finish(to_disk=False)
     if in_memory is not None:
-        return DenseMatrix(in_memory, ids)
+        return HeldMatrix(in_memory, ids)
     assert place is not None
     write_store_files(place, ids, np.dtype(np.float64))
     return open_store(place)
