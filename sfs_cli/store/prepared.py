@@ -287,16 +287,17 @@ class PreparedMatrix:
         if least is not None and self._rule is None:
             every = replace(self.features, min_count=None)
             view = replace(self, features=every, steps=(), adjustment=None)
-            terms = partial(counts, asked="--min-count")
-            total, _ = passes.at(COUNTING).total_over(partial(view._sample_sums, terms, 0))
+            sums = partial(view._sample_sums, counts, "--min-count", 0)
+            total, _ = passes.at(COUNTING).total_over(sums)
             self._refuse_empty("--min-count", "counts", total, total > 0)
             self._rule = CountRule.of(total, self.features.group, least)
         for at in self._sample_steps():
             if at in self._factors:
                 continue
             name = self.steps[at]
+            asked = f"--transform {name}"
             step = sample_step(name)
-            made = passes.at(f"sums of the samples for --transform {name}")
+            made = passes.at(f"sums of the samples for {asked}")
             if step is None:
                 before = partial(self._values_before, at)
                 self._factors[at] = normalized(made, before, self.ids, memory, folder)
@@ -307,10 +308,10 @@ class PreparedMatrix:
                 )
                 total, used = totals * scaling, np.array(0)
             else:
-                total, used = made.total_over(partial(self._sample_sums, step.terms, at))
+                total, used = made.total_over(partial(self._sample_sums, step.terms, asked, at))
             factors = step.factors(total, int(used))
             usable = np.isfinite(total) & np.isfinite(factors)
-            self._refuse_empty(f"--transform {name}", step.summed, total, usable)
+            self._refuse_empty(asked, step.summed, total, usable)
             if step.dispersed:
                 read = partial(self._counts_before, at)
                 factors = factors * common_dispersion(passes.at(_DISPERSION), read, factors)
@@ -337,21 +338,23 @@ class PreparedMatrix:
         """Return the counts of a span before step `at`, 0 of features that take no part."""
         block, step = self.read(span, _DOUBLE, at), sample_step(self.steps[at])
         assert step is not None, "those that gather counts"
-        with self._naming(span):
+        with self._naming(f"--transform {self.steps[at]}", span):
             return step.terms(block.values)
 
-    def _sample_sums(self, terms: Step, at: int, span: Span) -> tuple[np.ndarray, np.ndarray]:
+    def _sample_sums(
+        self, terms: Step, asked: str, at: int, span: Span
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return sums over a span before step `at`, and how many features took part."""
         block: Block | NonZeros
         if self._keeps_zeros(at):
             block = self._prepare_nonzeros(span, at)
-            with self._naming(span, block):
+            with self._naming(asked, span, block):
                 (values,) = terms(block.data.astype(np.float64)[None])
             sums = np.bincount(block.indices, values, minlength=self.n_samples)
         else:
             block = self.read(span, _DOUBLE, at)
             # features that are left out are zero, and add nothing
-            with self._naming(span):
+            with self._naming(asked, span):
                 sums = terms(block.values).sum(axis=0)
         left_out = 0 if block.left_out is None else int(np.count_nonzero(block.left_out))
         return sums, np.array(span.size - left_out)
@@ -383,7 +386,7 @@ class PreparedMatrix:
             if (step := sample_step(name)) is not None:
                 work = step.apply(work, self._factors[at])
             else:
-                with self._naming(span):
+                with self._naming(f"--transform {name}", span):
                     work = feature_step(name)(work)
         if self.adjustment is not None and n_steps == len(self.steps):
             explained = self.adjustment.residuals(work, float(np.finfo(self.dtype).eps))
@@ -443,8 +446,8 @@ class PreparedMatrix:
         return out
 
     @contextmanager
-    def _naming(self, span: Span, stored: NonZeros | None = None) -> Iterator[None]:
-        """Have what a step refuses name the feature and the sample.
+    def _naming(self, asked: str, span: Span, stored: NonZeros | None = None) -> Iterator[None]:
+        """Have what a step refuses name the step that was asked for, the feature and the sample.
 
         The step takes a block of the span, or all `stored` values of it in one row.
         """
@@ -456,7 +459,7 @@ class PreparedMatrix:
                 row, sample = int(stored.rows[sample]), int(stored.indices[sample])
             ids = self.ids
             raise InputError(
-                error.what,
+                f"{asked} {error.what}",
                 where=f"{self.where}: feature {ids.features[span.lo + row]}, "
                 f"sample {ids.samples[sample]}",
                 hint=error.hint,
@@ -485,7 +488,7 @@ class PreparedMatrix:
                 norms[norms == 0] = 1
                 data = data / norms[block.rows]
             else:
-                with self._naming(span, block):
+                with self._naming(f"--transform {name}", span, block):
                     (data,) = feature_step(name)(data[None])
         return replace(block, data=data, zero=zero)
 
