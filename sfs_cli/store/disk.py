@@ -1,7 +1,7 @@
 """Stores on disk: a directory with a manifest, the ids, and the values feature by feature.
 
-Blocks of features are mapped as they are read, and workers in other processes open a store again.
-The manifest has a digest of all other files, by which a store that is kept is known.
+Blocks of features are read when they are asked for, and workers in other processes open a store
+again. The manifest has a digest of all other files, by which a store that is kept is known.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def is_store(path: Path) -> bool:
 def read_manifest(directory: Path) -> Manifest:
     """Read the manifest of a store; another version, and files of other sizes, are an `InputError`.
 
-    The sizes are checked because a file that ends too early would end a program that has it mapped.
+    The sizes are checked because a copy of a store that was cut off would be found by a pass only.
     """
     path = directory / NAME
     try:
@@ -116,7 +116,8 @@ class Store(Matrix, Shared):
         self.dtype, self.sparse = np.dtype(manifest.dtype), manifest.sparse
         self.missing = manifest.missing
         if self.sparse:
-            self.indptr = self._mapped(INDPTR, np.dtype(np.int64), 0, self.n_features + 1)
+            # mapped, for there may be one for each of many panels of samples
+            self.indptr = np.asarray(np.memmap(directory / INDPTR, np.int64, "r"))
 
     @cached_property
     def ids(self) -> Ids:  # type: ignore[override]
@@ -153,15 +154,21 @@ class Store(Matrix, Shared):
         if self.sparse:
             super().read(span, out)
         else:
-            (values,) = (self._mapped(*each) for each in self._places(span))
-            out[...] = values.reshape(out.shape)
+            path = self.directory / VALUES
+            with path.open("rb") as file:
+                file.seek(span.lo * self.n_samples * self.dtype.itemsize)
+                if file.readinto(out.data) != out.nbytes:
+                    raise InputError("the store ends too early", where=str(path), hint=REBUILD)
 
     def read_stored(self, span: Span) -> Stored:
         """Return the stored values of a block of features, where the store is sparse.
 
         Their samples are those of the matrix, each once for a feature, and ascending.
         """
-        indices, data = (self._mapped(*each) for each in self._places(span))
+        indices, data = (
+            np.fromfile(self.directory / name, kind, hi - lo, offset=lo * kind.itemsize)
+            for name, kind, lo, hi in self._places(span)
+        )
         return Stored(np.diff(self.indptr[span.lo : span.hi + 1]), indices, data)
 
     def prefetch(self, span: Span) -> None:
@@ -185,13 +192,3 @@ class Store(Matrix, Shared):
             return [(VALUES, self.dtype, span.lo * self.n_samples, span.hi * self.n_samples)]
         lo, hi = int(self.indptr[span.lo]), int(self.indptr[span.hi])
         return [(INDICES, np.dtype(np.int32), lo, hi), (DATA, self.dtype, lo, hi)]
-
-    def _mapped(self, name: str, kind: np.dtype[Any], lo: int, hi: int) -> np.ndarray:
-        """Return some numbers of a file, mapped for as long as they are used.
-
-        A store is not mapped as a whole: all that was read of it would count as memory of the run.
-        """
-        if lo == hi:
-            return np.empty(0, kind)  # nothing cannot be mapped
-        path = self.directory / name
-        return np.asarray(np.memmap(path, kind, "r", lo * kind.itemsize, (hi - lo,)))
