@@ -45,7 +45,7 @@ from sfs_cli.run import sample_ids
 from sfs_cli.run.columns import refuse_numbers, sample_classes
 from sfs_cli.run.config import matrix_files, refuse_annotation
 from sfs_cli.run.memory import memory_budget, thread_count
-from sfs_cli.store.build import COARSE, BuildOptions, build
+from sfs_cli.store.build import COARSE, LARGEST_EXACT, BuildOptions, build
 from sfs_cli.store.collapse import WAYS, Collapsed
 from sfs_cli.store.disk import is_store, open_store, read_manifest
 from sfs_cli.store.matrix import Matrix, like_cells, look
@@ -226,6 +226,12 @@ def load(
             f"features that vary by less than {100 * COARSE:g} % of the mean, too little for "
             f"single precision: {len(built.coarse):,} ({listed(built.coarse, 3)}); use --dtype "
             "float64"
+        )
+    if built.large:
+        messages.warn(
+            f"features with values of {LARGEST_EXACT:.2g} or more, where whole numbers are no "
+            f"longer exact: {len(built.large):,} ({listed(built.large, 3)}); are they identifiers "
+            "or times?"
         )
     n, m = built.matrix.n_samples, built.matrix.n_features
     if why == BY_CONVENTION:

@@ -48,6 +48,8 @@ COARSE = 1e-5
 """A feature that varies by less than this part of its size keeps about two digits in float32."""
 WHOLE = "whole"
 """Where a matrix lies before its features become fewer, in the folder of what is made of it."""
+LARGEST_EXACT = 2.0**53
+"""Beyond this, whole numbers are not exact in double precision."""
 Progress = Callable[[int, int | None], None]
 """Called with the rows read so far and, where it is known, their number."""
 
@@ -59,6 +61,7 @@ class Built:
     matrix: Matrix  # in memory or on disk
     renamed: int  # feature ids that were given a suffix to be unique
     coarse: list[str]  # features that vary too little for their size to be resolved by float32
+    large: list[str]  # features with values beyond whole numbers, such as times and identifiers
     given: FeatureIds  # the ids as they are in the file
     collapsed: Collapsed | None = None  # how these became fewer
 
@@ -118,7 +121,7 @@ def build(reader: MatrixReader, options: BuildOptions) -> Built:
         matrix: Matrix = open_store(options.folder)
     else:
         matrix = HeldMatrix(values, ids, seen.missing)
-    return Built(matrix, renamed, seen.coarse, given)
+    return Built(matrix, renamed, seen.coarse, list(seen.large), given)
 
 
 def _build_collapsed(reader: MatrixReader, how: str, options: BuildOptions) -> Built:
@@ -206,6 +209,7 @@ class ValueCheck:
         self._high = -self._low
         # features of dense blocks that vary too little for float32 to resolve, in order
         self.coarse: list[str] = []
+        self.large: dict[str, None] = {}  # those with values beyond exact whole numbers
 
     @property
     def missing(self) -> Missing:
@@ -234,6 +238,10 @@ class ValueCheck:
             what += "whose squares may overflow"
             hint = "correct or remove them; missing values are written as NA"
             self._refuse(ids, values, np.abs(stored) >= TOO_LARGE, what, hint)
+        if largest >= LARGEST_EXACT:
+            rows, columns = _indices_of(values, np.abs(stored) >= LARGEST_EXACT)
+            names, at = (ids, rows) if self.rows_are_features else (self.column_ids, columns)
+            self.large.update(dict.fromkeys(names[i] for i in np.unique(at).tolist()))
         if stored is values and stored.dtype == np.float32:
             self._see_spread(ids, stored)
 

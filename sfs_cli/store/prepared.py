@@ -434,7 +434,7 @@ class PreparedMatrix:
         return why
 
     def _fill(self, values: np.ndarray) -> np.ndarray:
-        """Deal with NaN in place; return which features are left out."""
+        """Fill NaN in place; return which features are left out for them."""
         gaps = np.isnan(values)
         out = gaps.any(axis=1)
         for row in np.flatnonzero(out) if self.missing == "mean" else ():
@@ -442,7 +442,6 @@ class PreparedMatrix:
             if mean is not None:
                 values[row][gaps[row]] = mean
                 out[row] = False
-        values[out] = 0
         return out
 
     @contextmanager
