@@ -242,7 +242,6 @@ class PreparedMatrix:
 
     def fitted_as(self, other: PreparedMatrix) -> PreparedMatrix:
         """Take over what `fit` has found of another view of the same samples; return this one."""
-        assert all(at in other._factors for at in other._sample_steps()), "fit comes first"
         self._factors, self._rule = other._factors, other._rule
         return self
 
@@ -266,9 +265,6 @@ class PreparedMatrix:
                 return dispersion_in(factors)
         return None
 
-    def _sample_steps(self) -> list[int]:
-        return [at for at, name in enumerate(self.steps) if name == QUANTILE or sample_step(name)]
-
     def fit(self, passes: Engine, memory: int = 1 << 62, folder: Path | None = None) -> None:
         """Find the sample factors that the steps and the filter need, by one pass for each.
 
@@ -289,14 +285,12 @@ class PreparedMatrix:
             view = replace(self, features=every, steps=(), adjustment=None)
             sums = partial(view._sample_sums, counts, "--min-count", 0)
             total, _ = passes.at(COUNTING).total_over(sums)
-            self._refuse_empty("--min-count", "counts", total, total > 0)
+            self._refuse_empty("--min-count", total, total > 0)
             self._rule = CountRule.of(total, self.features.group, least)
-        for at in self._sample_steps():
-            if at in self._factors:
+        for at, name in enumerate(self.steps):
+            step, asked = sample_step(name), f"--transform {name}"
+            if at in self._factors or (step is None and name != QUANTILE):
                 continue
-            name = self.steps[at]
-            asked = f"--transform {name}"
-            step = sample_step(name)
             made = passes.at(f"sums of the samples for {asked}")
             if step is None:
                 before = partial(self._values_before, at)
@@ -311,18 +305,18 @@ class PreparedMatrix:
                 total, used = made.total_over(partial(self._sample_sums, step.terms, asked, at))
             factors = step.factors(total, int(used))
             usable = np.isfinite(total) & np.isfinite(factors)
-            self._refuse_empty(asked, step.summed, total, usable)
+            self._refuse_empty(asked, total, usable)
             if step.dispersed:
                 read = partial(self._counts_before, at)
                 factors = factors * common_dispersion(passes.at(_DISPERSION), read, factors)
             self._factors[at] = factors
 
-    def _refuse_empty(self, asked: str, summed: str, total: np.ndarray, usable: np.ndarray) -> None:
+    def _refuse_empty(self, asked: str, total: np.ndarray, usable: np.ndarray) -> None:
         """Refuse samples whose sums cannot be used, by naming the first."""
         if not usable.all():
             first = int(np.argmin(usable))
             raise InputError(
-                f"{asked}: the {summed} of a sample add up to {total[first]:g}",
+                f"{asked}: the values of a sample add up to {total[first]:g}",
                 where=f"{self.where}: sample {self.ids.samples[first]}",
                 hint="remove samples whose values are all zero",
             )
@@ -374,7 +368,8 @@ class PreparedMatrix:
         # of the values as stored: after log-ratios or centering no feature is zero by itself
         zero = np.logical_not(values.any(axis=1))
         work = self._work.array("steps", len(values), self.n_samples, _DOUBLE)
-        begin = self._begin(n_steps)
+        # a normalized matrix has been made of the steps before it
+        begin = max((at + 1 for at in range(n_steps) if self.steps[at] == QUANTILE), default=0)
         if begin:
             self._factors[begin - 1].read(span, work)
         else:
@@ -396,11 +391,6 @@ class PreparedMatrix:
         if out is not None:
             work[out] = 0
         return Block(self._cast(work, dtype), left_out, zero)
-
-    def _begin(self, n_steps: int) -> int:
-        """Return the first step to take: that behind the last normalization before `n_steps`."""
-        made = [at for at in range(n_steps) if self.steps[at] == QUANTILE]
-        return made[-1] + 1 if made else 0
 
     def _chosen(self, span: Span) -> np.ndarray:
         values = self._work.array("read", span.size, self.matrix.n_samples, self.dtype)

@@ -124,7 +124,6 @@ class SampleStep:
     # sample cannot be transformed
     factors: Callable[[np.ndarray, int], np.ndarray]
     apply: Callable[[np.ndarray, np.ndarray], np.ndarray]  # from a block and the factors
-    summed: str = "values"  # what the terms are, for messages
     # which normalization factors the sums are multiplied by (`sfs_cli.store.size_factors`)
     scaling: str = ""
     # whether the factors are multiplied by the common dispersion, for which there is another pass
@@ -302,13 +301,9 @@ SAMPLE_STEPS = {
         _whole_counts, _inverse_sizes, _stabilized, scaling="tmm", dispersed=True
     ),
     "clr": SampleStep(_clr_terms, _clr_factors, _clr_apply),
-    "unit-samples": SampleStep(_squares, _inverse_norms, _times, "squares"),
-    "pearson-residuals": SampleStep(
-        _whole_counts, _totals, partial(_residuals, formula=_pearson), "counts"
-    ),
-    "deviance": SampleStep(
-        _whole_counts, _totals, partial(_residuals, formula=_deviance), "counts"
-    ),
+    "unit-samples": SampleStep(_squares, _inverse_norms, _times),
+    "pearson-residuals": SampleStep(_whole_counts, _totals, partial(_residuals, formula=_pearson)),
+    "deviance": SampleStep(_whole_counts, _totals, partial(_residuals, formula=_deviance)),
 }
 """Counts per million, per 10,000 or per median total, and log2 of the first; a
 variance-stabilizing transformation of negative binomial counts; centered log-ratio of x + 1, as
