@@ -107,8 +107,8 @@ def build(reader: MatrixReader, options: BuildOptions) -> Built:
     given = FeatureIds.of(features)
     unique, renamed = unique_features(given)
     obs = reader.annotations.obs
-    if obs is not None and (keys := list(map(nfc, obs.column_names))) != obs.column_names:
-        obs = obs.rename_columns(keys).replace_schema_metadata(obs.schema.metadata)
+    if obs is not None:
+        obs = obs.rename_columns(list(map(nfc, obs.column_names)))
     if not rows_are_features and texts:  # no format of text has others
         import pyarrow as pa
 

@@ -522,14 +522,10 @@ def _fill_stored(block: NonZeros, policy: MissingPolicy) -> np.ndarray:
 
     Returns which features are left out instead, shape (b,).
     """
-    gaps = np.isnan(block.data)
-    out = np.zeros(block.n_features, bool)
-    for row in np.unique(block.rows[gaps]):
-        stored = slice(int(block.indptr[row]), int(block.indptr[row + 1]))
-        values = np.zeros(block.n_samples, block.data.dtype)
-        values[block.indices[stored]] = block.data[stored]
-        mean = mean_of_known(values) if policy == "mean" else None
-        out[row] = mean is None
-        if mean is not None:
-            block.data[stored][gaps[stored]] = mean
-    return out
+    rows, gaps = block.rows, np.isnan(block.data)
+    known = block.n_samples - np.bincount(rows[gaps], minlength=block.n_features)
+    if policy == "drop":
+        return known < block.n_samples
+    total = np.bincount(rows[~gaps], block.data[~gaps], minlength=block.n_features)
+    block.data[gaps] = (total / np.maximum(known, 1))[rows[gaps]]
+    return known == 0
