@@ -400,7 +400,7 @@ def _open_store(config: RankConfig, path: Path) -> Opened:
             option="dtype",
         )
     facts = {"format": "store", "rows": "features", "renamed": 0} | logged(manifest.source)
-    return Opened(open_store(path, ids_later=True), facts)
+    return Opened(open_store(path), facts)
 
 
 def _compared_with(config: RankConfig, classes: list[str]) -> list[str]:

@@ -31,7 +31,7 @@ from sfs_cli.run.sample_ids import without_common_ids
 from sfs_cli.store.disk import is_store
 from sfs_cli.store.ids import FeatureIds
 from sfs_cli.store.joined import ALIKE, JoinedMatrix, Member
-from sfs_cli.store.matrix import DenseMatrix, Matrix
+from sfs_cli.store.matrix import HeldMatrix, Matrix
 from sfs_cli.store.prepared import MissingPolicy
 from sfs_cli.store.transforms import parse
 
@@ -90,7 +90,7 @@ def open_sources(
         if spec.has_coordinates:
             found = open_coordinates(spec.path, config.matrix)
             values = np.ascontiguousarray(found.aligned(found.samples).T)
-            return DenseMatrix(values, Ids(found.names, found.samples))
+            return HeldMatrix(values, Ids(found.names, found.samples))
         asked = config_of(spec, config)
         room = folder / f"source-{spec.name}"
         profile = inputs.load(asked, list(ids.samples), memory, room, messages)
