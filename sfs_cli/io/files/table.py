@@ -164,53 +164,65 @@ def _words(text: str, delimiter: str) -> str:
     return " ".join(" ".join(text.split(delimiter)).split())
 
 
-def read_header(stream: LineStream, *, titles: bool = False, of_table: bool = False) -> Header:
+def read_header(stream: LineStream, *, of_table: bool = False) -> Header:
     """Read up to and including the line of column names: as many as the first row has fields.
 
     Comment lines that begin with ``#`` are skipped, unless the last of them holds the names. A
     header with one name fewer than the rows have fields (R's ``write.table``) has none for the row
-    ids. With `titles` other lines of text above the first row of numbers may be skipped, as
-    `_find_names` finds them; what lies between the names and that row is read too. `of_table` says
-    that the values may be text: then a line above the names is one of a single field.
+    ids. Other lines of text above the first row of numbers may be skipped, as `_find_names` finds
+    them; what lies between the names and that row is read too. `of_table` says that the values may
+    be text: then a line above the names is one of a single field.
     """
-    hint = _OF_A_TABLE if of_table else _OF_A_MATRIX
-    path, comment = stream.path, None
+    path = stream.path
     skipped: list[tuple[int, str]] = []
     while (raw := stream.peek_line()) is not None and (raw.startswith(b"#") or not raw.strip()):
         if raw.strip():
-            comment = decode(raw, path, stream.line)
-            skipped.append((stream.line, comment))
+            skipped.append((stream.line, decode(raw, path, stream.line)))
         stream.read_line()
     line = stream.line
-    first = _peek_text(stream)
-    if first is None:
+    if raw is None:
         raise InputError("the file is empty", where=path, hint=COPY_AGAIN)
-    where = f"{path}, line {line}"
-    if _SOFT.match(first):
+    row = decode(raw, path, line)
+    if _SOFT.match(row):
         raise InputError(
             "this is a SOFT file of GEO, whose table lies between other lines",
-            where=where,
+            where=f"{path}, line {line}",
             hint="download the series matrix in its place (*_series_matrix.txt.gz)",
         )
-    if comment is not None and _is_header(comment, first, text_suffix(path), of_table):
-        return _header(comment, first, path, line - 1, hint, skipped[:-1])
-    found = None
-    with suppress(InputError):  # raised again where the line is parsed
-        find = _below_titles if of_table else _find_names
-        found = find(stream) if titles or of_table else None
-    if found is not None:
-        names, rows = found
+    if skipped and _is_header(skipped[-1][1], row, text_suffix(path), of_table):
+        line, header = skipped.pop()
+    else:
+        found = None
+        with suppress(InputError):  # raised again where the line is parsed
+            found = _below_titles(stream) if of_table else _find_names(stream)
+        names, rows = found or (0, 1)
         lines = [decode(stream.read_line() or b"", path, line + i) for i in range(rows)]
-        first, here = lines[names], line + names
+        header = lines[names]
         skipped += [(line + i, text) for i, text in enumerate(lines) if i != names and text.strip()]
-        return _header(first, _peek_text(stream) or "", path, here, hint, skipped)
-    stream.read_line()
-    row = _peek_text(stream)
-    if not row:
-        raise InputError(
-            "the file has a line of column names, but no rows", where=path, hint=COPY_AGAIN
-        )
-    return _header(first, row, path, line, hint, skipped)
+        line += names
+        while (raw := stream.peek_line()) is not None and not raw.strip():
+            stream.read_line()
+        row = decode(raw or b"", path, stream.line)
+        if raw is None:
+            raise InputError(
+                "the file has a line of column names, but no rows", where=path, hint=COPY_AGAIN
+            )
+    where = f"{path}, line {line}"
+    delimiter = sniff_delimiter(header, row, text_suffix(path))
+    if delimiter is None:
+        raise InputError(ONE_COLUMN, where=where, hint=_OF_A_TABLE if of_table else _OF_A_MATRIX)
+    fields = split_fields(header, delimiter, where)
+    if count_fields(row, delimiter) == len(fields) + 1:
+        if row.endswith(delimiter):
+            name = DELIMITERS[delimiter]
+            raise InputError(
+                f"the rows end in a {name}, but the line of column names does not",
+                where=f"{path}, line {line + 1}",
+                hint=f"remove the {name} at the end of each row",
+            )
+        fields = ["", *fields]
+    _check_names(fields, where)
+    return Header(fields, delimiter, line, skipped)
 
 
 def _find_names(stream: LineStream) -> tuple[int, int] | None:
@@ -259,11 +271,6 @@ def _numbers(above: str, line: str, suffix: str) -> tuple[str, list[int]]:
     return delimiter, [at for at, text in enumerate(fields) if at and is_value(text)]
 
 
-def _peek_text(stream: LineStream) -> str | None:
-    raw = stream.peek_line()
-    return None if raw is None else decode(raw, stream.path, stream.line)
-
-
 def _below_titles(stream: LineStream) -> tuple[int, int] | None:
     """Return which of the next lines holds the names of a table, and its first row.
 
@@ -290,32 +297,6 @@ def _is_header(comment: str, first: str, suffix: str, of_table: bool) -> bool:
         return True
     named = comment[1:2].isalnum() and names_samples(split_fields(comment, delimiter, "")[0])
     return of_table and delimiter != " " and named
-
-
-def _header(
-    header: str,
-    row: str,
-    path: Path,
-    line: int,
-    hint: str,
-    skipped: Sequence[tuple[int, str]] = (),
-) -> Header:
-    delimiter = sniff_delimiter(header, row, text_suffix(path))
-    where = f"{path}, line {line}"
-    if delimiter is None:
-        raise InputError(ONE_COLUMN, where=where, hint=hint)
-    names = split_fields(header, delimiter, where)
-    if count_fields(row, delimiter) == len(names) + 1:
-        if row.endswith(delimiter):
-            name = DELIMITERS[delimiter]
-            raise InputError(
-                f"the rows end in a {name}, but the line of column names does not",
-                where=f"{path}, line {line + 1}",
-                hint=f"remove the {name} at the end of each row",
-            )
-        names = ["", *names]
-    _check_names(names, where)
-    return Header(names, delimiter, line, skipped)
 
 
 def _check_names(names: list[str], where: str) -> None:
@@ -637,15 +618,15 @@ def _read_parquet(path: Path) -> TextTable:
     try:
         with arrow_file(path) as raw, pq.ParquetFile(raw) as file:
             table = file.read()
-            names = [nfc(name) for name in table.column_names]  # UTF-8, unless it is damaged
-    except (OSError, ValueError, TypeError, ArithmeticError, pa.ArrowException) as error:
+            names = [nfc(name) for name in table.column_names]
+    except (OSError, pa.ArrowException) as error:
         raise InputError(
             f"the Parquet file cannot be read ({error})", where=path, hint=COPY_AGAIN
         ) from error
     if not names:
         raise InputError("the table has no columns", where=path, hint=COPY_AGAIN)
     # the ids are the index of pandas, else the first text, else the first column
-    named = [name for name in map(nfc, pandas_index(table.schema, path)) if name in names]
+    named = [name for name in map(nfc, pandas_index(table.schema)) if name in names]
     kinds = list(zip(names, table.schema.types))
     texts = [n for n, t in kinds if pa.types.is_string(t) or pa.types.is_large_string(t)]
     coded = [name for name, kind in kinds if pa.types.is_dictionary(kind)]
@@ -657,26 +638,13 @@ def _read_parquet(path: Path) -> TextTable:
     return TextTable(path, columns, rows, "row", frozenset([*texts, *coded]))
 
 
-def pandas_index(schema: pa.Schema, path: Path) -> list[str]:
+def pandas_index(schema: pa.Schema) -> list[str]:
     """Return the columns that pandas wrote as the index, by what it has noted in the file.
 
-    An index of consecutive numbers is no column. A note that is not as pandas writes it is an
-    `InputError`: the ids may be others than were written.
+    An index of consecutive numbers is no column.
     """
-    noted = (schema.metadata or {}).get(b"pandas")
-    if noted is None:
-        return []
-    try:
-        index = json.loads(noted)["index_columns"]
-        if not all(isinstance(name, str | dict) for name in [*index]):
-            raise TypeError
-        names = [name for name in index if isinstance(name, str)]
-        "".join(names).encode()  # halves of surrogate pairs name no column
-    except (ValueError, KeyError, TypeError, RecursionError):
-        raise InputError(
-            "what pandas has noted of the table is damaged", where=path, hint=COPY_AGAIN
-        ) from None
-    return names
+    noted = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))
+    return [name for name in noted.get("index_columns", []) if isinstance(name, str)]
 
 
 _INDEX_NAME = re.compile(r"(|_*index(_level_\d+_*)?|unnamed: \d+)", re.I)

@@ -51,8 +51,6 @@ class ReadOptions:
     dtype: str = "float32"  # of the values in blocks: float32 or float64
     block_bytes: int = 8 << 20  # readers hold about this much at a time (one row may be larger)
     layer: str | None = None  # layer of an AnnData file to read in place of X, or `RAW`
-    # text: columns and lines of text are left out of the values, and told of in `notes`
-    leave_out: bool = False
     decimal: str = "point"  # what text has before the digits of a fraction: point, comma or auto
     # memory for table columns that are decoded together; more of them are read in groups, by way
     # of temporary files in a folder (by default the system's)

@@ -76,20 +76,18 @@ def open_text(path: Path, options: ReadOptions) -> DelimitedReader:
 
     The delimiter (tab, comma, semicolon or space) is found from the first lines. The ids of rows
     and columns may be quoted; a header without a name for the row ids, as R's ``write.table``
-    writes it, is accepted. With ``options.leave_out`` lines of text above the values are skipped,
-    and columns of text are no values.
+    writes it, is accepted. Lines of text above the values are skipped, and columns of text are no
+    values.
     """
     stream = LineStream(path, first=True)
     with releasing(stream.close):
         first = stream.peek_line() or b""
-        header = (
-            None if first.startswith(_OF_STAR) else read_header(stream, titles=options.leave_out)
-        )
+        header = None if first.startswith(_OF_STAR) else read_header(stream)
         if header is None or counts_of(header.names) is not None:
             raise InputError("these are the counts of one sample", where=path, hint=CONVERT)
         names, renamed = cleaned(header.names)
         layout = Layout(path, header.delimiter, names)
-        notes = [str(header)] if header.skipped and options.leave_out else []
+        notes = [str(header)] if header.skipped else []
         notes += renamed
         if len(stream.sheets) > 1:
             name, *others = stream.sheets
@@ -179,7 +177,7 @@ def _look_at(stream: LineStream, layout: Layout, options: ReadOptions, notes: li
             layout = replace(layout, decimal=comma)
             notes.append(f"decimal commas: {commas[0]} is read as {commas[0].replace(',', '.')}")
     texts = [at for at, column in enumerate(zip(*rows)) if at and are_texts(column)]
-    if not options.leave_out or not texts or len(rows) < 2:
+    if not texts or len(rows) < 2:
         return layout
     if len(texts) == width - 1:
         raise InputError(

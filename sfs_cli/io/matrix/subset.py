@@ -43,7 +43,7 @@ def _text_to(path: Path, named: Path) -> Iterator[Any]:
 
 def _write_text(source: Path, path: Path, target: Path, features: np.ndarray, rows: Axis) -> None:
     with LineStream(source) as stream:
-        header = read_header(stream, titles=True)
+        header = read_header(stream)
         first = stream.line  # of the rows
     with LineStream(source) as stream, _text_to(path, target) as out:
         if rows == "features":
@@ -51,7 +51,7 @@ def _write_text(source: Path, path: Path, target: Path, features: np.ndarray, ro
             _copy_rows(stream, out, features)
             return
         _copy_lines(stream, out, header.line - 1)
-        reader = open_text(source, ReadOptions(leave_out=True))
+        reader = open_text(source, ReadOptions())
         reader.close()
         values = reader.layout.values
         dropped = {*values} - {values[i] for i in features.tolist()}
@@ -120,7 +120,7 @@ def _write_table(
         known: pa.Schema = file.schema_arrow if name == "parquet" else file.schema
         kept = list(range(len(known)))
         if rows == "samples":
-            values = choose_columns(known, source, texts=True)[1]
+            values = choose_columns(known, source)[1]
             left_out = {*values} - {values[i] for i in features.tolist()}
             kept = [at for at in kept if at not in left_out]
         schema = known.empty_table().select(kept).schema
