@@ -47,7 +47,7 @@ class SheetStream:
 
 def _read(path: Path, sheet: str | None) -> Generator[Any, None, None]:
     """Yield the sheets that could be meant, and the text of the first of them in chunks."""
-    from python_calamine import CalamineWorkbook, SheetVisibleEnum
+    from python_calamine import CalamineError, CalamineWorkbook, SheetVisibleEnum
 
     seen = SheetVisibleEnum.Visible  # hidden ones are read by name alone
     try:
@@ -65,9 +65,7 @@ def _read(path: Path, sheet: str | None) -> Generator[Any, None, None]:
         lines = _lines(cells[next(iter(found))])
         while part := list(islice(lines, _ROWS)):
             yield "".join(f"{line}\n" for line in part).encode()
-    except (InputError, GeneratorExit, KeyboardInterrupt, MemoryError):
-        raise
-    except BaseException as error:  # a panic of Rust is no Exception
+    except CalamineError as error:
         what = f"the workbook cannot be read ({error})"
         hint = f"{COPY_AGAIN}; or save it without a password"
         raise InputError(what, where=path, hint=hint) from error
