@@ -57,15 +57,11 @@ def open_gct(path: Path, options: ReadOptions) -> MatrixReader:
             known[name] = values + [""] * (n_samples - len(values))
         if stream.peek_line() is None:
             raise InputError("the file has no rows", where=path, hint=COPY_AGAIN)
-        return DelimitedReader(
-            stream,
-            Layout(path, "\t", names, tuple(range(1, n_lead)), quoting=False),
-            options,
-            format="gct",
-            fixed_rows="features",
-            n_rows=n_rows,
-            annotations=Annotations(null_table(known) if known else None),
-        )
+        layout = Layout(path, "\t", names, tuple(range(1, n_lead)), quoting=False)
+        reader = DelimitedReader(stream, layout, options)
+    reader.format, reader.fixed_rows, reader.n_rows = "gct", "features", n_rows
+    reader.annotations = Annotations(null_table(known) if known else None)
+    return reader
 
 
 def _fields(stream: LineStream) -> list[str]:

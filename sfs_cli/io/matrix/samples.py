@@ -83,7 +83,7 @@ class SamplesReader(MatrixReader):
         stream = LineStream(path)
         with releasing(stream.close):
             layout, known = _layout_of(stream)
-            reader = DelimitedReader(stream, layout, self._options, format="text")
+            reader = DelimitedReader(stream, layout, self._options)
             blocks = list(reader.blocks())
             reader.close()
         rows = [name for block in blocks for name in block.ids]
