@@ -155,13 +155,11 @@ class Header:
 
     def __str__(self) -> str:
         """Say which lines were skipped, and what they hold."""
-        held = [f"line {at} ({_words(text, self.delimiter)[:60]!r})" for at, text in self.skipped]
+        words = [
+            (at, " ".join(text.replace(self.delimiter, " ").split())) for at, text in self.skipped
+        ]
+        held = [f"line {at} ({text[:60]!r})" for at, text in words]
         return f"skipped, since they are no rows: {listed(held)}"
-
-
-def _words(text: str, delimiter: str) -> str:
-    """Return a line without its empty fields."""
-    return " ".join(" ".join(text.split(delimiter)).split())
 
 
 def read_header(stream: LineStream, *, of_table: bool = False) -> Header:
@@ -232,7 +230,7 @@ def _find_names(stream: LineStream) -> tuple[int, int] | None:
     the only line of as many fields as that row, no two of them the same. What is above them has no
     more fields; what is below them, such as units, has texts in the columns of numbers.
     """
-    suffix, row = text_suffix(stream.path), None
+    suffix = text_suffix(stream.path)
     for count in (2, 8, 2 * ABOVE):  # lines may be long: the usual second one is looked at first
         raws = stream.peek_lines(count)
         lines = {
@@ -241,26 +239,24 @@ def _find_names(stream: LineStream) -> tuple[int, int] | None:
             if raw.strip() and not raw.startswith((b"#", b"%"))
         }
         rows = (at for above, at in pairwise(lines) if _numbers(lines[above], lines[at], suffix)[1])
-        row = next(rows, None)
-        if row is not None or len(raws) < count:
+        row = next(rows, 0)
+        if row or len(raws) < count:
             break
-    above = [at for at in lines if row is not None and at < row]
-    if row is None or not 1 < len(above) <= ABOVE:
+    above = [at for at in lines if at < row]
+    if not 1 < len(above) <= ABOVE:
         return None
     delimiter, numbers = _numbers(lines[above[-1]], lines[row], suffix)
     width = count_fields(lines[row], delimiter)
     fields = {at: split_fields(lines[at], delimiter, "") for at in above}
-    names = [
-        at
-        for at, each in fields.items()
-        if len(each) == width and "" not in each[1:] and len({*each[1:]}) == width - 1
-    ]
-    others = [each for at, each in fields.items() if at not in names]
-    if len(names) != 1 or any(is_value(text) for each in others for text in each):
+    full = {at: each for at, each in fields.items() if len(each) == width}
+    names = [at for at, each in full.items() if all(each[1:]) and not repeated(each[1:])]
+    if len(names) != 1:
         return None
-    below = [fields[at] for at in above if at > names[0]]
-    units = all(len(each) == width and are_texts(each[i] for i in numbers) for each in below)
-    fits = units and all(len(each) <= width for each in others)
+    others = [each for at, each in fields.items() if at != names[0]]
+    below = [full.get(at, []) for at in above if at > names[0]]
+    units = all(each and are_texts(each[i] for i in numbers) for each in below)
+    values = any(is_value(text) for each in others for text in each)
+    fits = units and not values and all(len(each) <= width for each in others)
     return (names[0], row) if fits else None
 
 
@@ -482,16 +478,16 @@ def _table_of_frame(path: Path, frame: Any) -> TextTable:
     import pandas as pd
 
     names = [nfc(str(name)) for name in frame.columns]
-    series = [frame.index, *(frame.iloc[:, i] for i in range(len(names)))]
-    contents = [[None if n else v for v, n in zip(s.tolist(), s.isna())] for s in series]
-    categories = {
-        name
-        for name, each, values in zip(names, series[1:], contents[1:])
-        if isinstance(each.dtype, pd.CategoricalDtype) or any(isinstance(v, str) for v in values)
-    }
     ids = "" if frame.index.name is None else str(frame.index.name)
     names.insert(0, "" if ids in names else ids)
     _refuse_repeated(names, path)
+    series = [frame.index.to_series(), *(each for _, each in frame.items())]
+    contents = [each.astype(object).where(each.notna(), None).tolist() for each in series]
+    categories = {
+        name
+        for name, each, values in zip(names[1:], series[1:], contents[1:])
+        if isinstance(each.dtype, pd.CategoricalDtype) or any(isinstance(v, str) for v in values)
+    }
     columns = Texts(names, [string_array(texts_of(each)) for each in contents])
     return TextTable(path, columns, range(1, len(frame) + 1), "row", frozenset(categories))
 
@@ -526,15 +522,15 @@ def read_rows(
     import pyarrow.compute as pc
     import pyarrow.csv as pacsv
 
-    first, wrong, skipped = stream.line, list[tuple[int, int]](), list[int]()
+    wrong, blank = list[tuple[int, int]](), list[int]()
 
     def skip(row: pacsv.InvalidRow) -> str:
-        skipped.append(row.number - 1)
+        blank.append(row.number - 1)
         if row.text.strip():
             wrong.append((first + row.number - 1, row.actual_columns))
         return "skip"
 
-    text = read_rest(stream)
+    first, text = stream.line, read_rest(stream)
     if comments:  # before quotes are looked for; a line stays, so that the others keep their number
         text = re.sub(r"(?m)^#.*", "", text)
     raw = text.encode() or b"\n"
@@ -556,31 +552,30 @@ def read_rows(
             where=stream.path,
             hint="close every quote in its line",
         ) from error
-    lines = np.delete(np.arange(first, first + len(table) + len(skipped)), skipped)
-    # of no rows Arrow 21 crashes
-    quoted = table.columns if b'"' in raw and len(table) else []
-    marks = [pc.indices_nonzero(pc.match_substring(column, "\n")) for column in quoted]
-    if unclosed := [at for each in marks for at in each.to_pylist()]:
-        raise InputError(
-            "a double quote is not closed in its line",
-            where=f"{stream.path}, line {lines[min(unclosed)]}",
-            hint="close every quote in its line; a quote within a field is written twice",
-        )
+    lines = np.delete(np.arange(first, first + len(table) + len(blank)), blank)
+    columns = table.columns if len(table) else []  # of no rows Arrow 21 crashes
+    for column in columns if b'"' in raw else []:
+        if unclosed := pc.indices_nonzero(pc.match_substring(column, "\n")).to_pylist():
+            raise InputError(
+                "a double quote is not closed in its line",
+                where=f"{stream.path}, line {lines[unclosed[0]]}",
+                hint="close every quote in its line; a quote within a field is written twice",
+            )
     for line, found in wrong:
         raise InputError(
             f"a row has {counted(found, 'field')}, but {len(names):,} are expected",
             where=f"{stream.path}, line {line}",
             hint=hint,
         )
-    columns = [pc.utf8_trim(column, BLANKS) for column in table.columns]
-    if not len(table):
-        return TextTable(stream.path, Texts(names, columns), [], "line")
-    filled = reduce(pc.or_, [pc.binary_length(column).cast("bool") for column in columns])
-    if skipped or not pc.all(filled).as_py():
+    if not columns:
+        return TextTable(stream.path, Texts(names, table.columns), [], "line")
+    columns = [pc.utf8_trim(column, BLANKS) for column in columns]
+    filled = reduce(pc.or_, [pc.not_equal(column, "") for column in columns])
+    rows: Sequence[int] = range(first, first + len(table))
+    if blank or not pc.all(filled).as_py():
         columns = [column.filter(filled) for column in columns]
         rows = lines[np.from_dlpack(pc.indices_nonzero(filled))].tolist()
-        return TextTable(stream.path, Texts(names, columns), rows, "line")
-    return TextTable(stream.path, Texts(names, columns), range(first, lines[-1] + 1), "line")
+    return TextTable(stream.path, Texts(names, columns), rows, "line")
 
 
 def read_unnamed(
