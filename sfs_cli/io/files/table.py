@@ -8,11 +8,10 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from enum import Enum
 from functools import cached_property, reduce
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -685,13 +684,6 @@ def is_id_name(text: str) -> bool:
     return any(usual) and all(u or word in _QUALIFIERS for u, word in zip(usual, words))
 
 
-class Annotation(Enum):
-    """How surely a name is that of an annotation of genes or of a result, and of no sample."""
-
-    SURE = "sure"
-    MAYBE = "maybe"
-
-
 _OF_GENES = (
     "length genelength transcriptlength exonlength effectivelength efflength lengthbp entrezid "
     "entrezgene entrezgeneid ncbigeneid geneid hgncid genename genesymbol genetype genebiotype "
@@ -721,14 +713,14 @@ _POSITIONS = frozenset(
 )
 
 
-def annotation_of(name: str) -> Annotation | None:
-    """Tell whether a column is named like an annotation of genes, or a result; None: it is not.
+def annotation_of(name: str) -> Literal["sure", "maybe", ""]:
+    """Say how surely a column is an annotation of genes or a result, by its name, and no sample.
 
     Upper and lower case, points, blanks and the like do not count.
     """
     if _plain(name) in _ANNOTATIONS:
-        return Annotation.SURE
-    return Annotation.MAYBE if _plain(name) in _LIKE_ANNOTATIONS else None
+        return "sure"
+    return "maybe" if _plain(name) in _LIKE_ANNOTATIONS else ""
 
 
 def _plain(name: str) -> str:
@@ -747,21 +739,17 @@ def sure_annotations(names: Sequence[str], beside: Collection[str] = ()) -> list
     or one and no positions are there: then this may be a table of results.
     """
     positions = _POSITIONS if any(map(_is_place, (*names, *beside))) else frozenset()
-    found = [
-        name
-        for name in names
-        if annotation_of(name) is Annotation.SURE or _plain(name) in positions
-    ]
-    others = sum(annotation_of(name) is None for name in names)
-    return found if others > (not positions) else []
+    surely = [n for n in names if annotation_of(n) == "sure" or _plain(n) in positions]
+    others = sum(not annotation_of(name) for name in names)
+    return surely if others > (not positions) else []
 
 
 def may_be_numbers(name: str) -> bool:
     """Say whether a column with such a name may be numbers and no values: chromosomes, ids."""
-    return _is_place(name) or annotation_of(name) is not None or is_id_name(name)
+    return _is_place(name) or annotation_of(name) != "" or is_id_name(name)
 
 
 def other_annotations(names: Iterable[str], known: Collection[str]) -> str:
     """Return, for a message, which other columns are named like annotations; may be empty."""
-    others = [name for name in names if name not in known and annotation_of(name) is not None]
+    others = [name for name in names if name not in known and annotation_of(name)]
     return f", and {listed(others, 8)}, which seem to be no samples either" if others else ""

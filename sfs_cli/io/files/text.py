@@ -245,16 +245,15 @@ class LineStream:
                 return None
         return Chunk(text + b"\n", self.line)
 
-    def read_chunk(self, size: int, *, blank_lines: bool = False) -> Chunk | None:
+    def read_chunk(self, size: int) -> Chunk | None:
         """Return about ``size`` bytes of whole lines, at least one; None at the end.
 
-        Blank lines at the end of the file are left out, unless `blank_lines` are kept.
+        Blank lines at the end of the file are left out.
         """
-        chunk = Chunk(self._look(size), self.line) if blank_lines else self.peek_chunk(size)
-        if chunk is None or not chunk.text:
-            return None
-        self.line += chunk.text.count(b"\n")
-        self._ahead = self._ahead[self._ahead.index(b"\n", len(chunk.text) - 1) + 1 :]
+        chunk = self.peek_chunk(size)
+        if chunk is not None:
+            self.line += chunk.text.count(b"\n")
+            self._ahead = self._ahead[self._ahead.index(b"\n", len(chunk.text) - 1) + 1 :]
         return chunk
 
     def close(self) -> None:
@@ -317,7 +316,7 @@ def text_chunks(path: Path, size: int = _CHUNK_BYTES) -> Iterator[Chunk]:
 
 
 def _chunks(stream: LineStream, size: int = _CHUNK_BYTES) -> Iterator[Chunk]:
-    while (chunk := stream.read_chunk(size, blank_lines=True)) is not None:
+    while (chunk := stream.read_chunk(size)) is not None:
         yield Chunk(nfc_bytes(chunk.text), chunk.first_line)
 
 

@@ -129,7 +129,6 @@ def packed(*suffixes: str) -> tuple[str, ...]:
     return tuple(suffix + extra for suffix in suffixes for extra in PACKED.values())
 
 
-_HDF5 = (Kind.HDF5,)
 _TENX = (Kind.TENX_FOLDER, Kind.MATRIX_MARKET)
 FORMATS = (
     Format(
@@ -137,33 +136,38 @@ FORMATS = (
         (Kind.TEXT,),
         packed(".csv", ".tsv", ".txt", ".tab"),
         "delimited:open_text",
-        Kind.TEXT.value,
+        "delimited text",
     ),
-    Format("gct", (Kind.GCT,), packed(".gct"), "gct:open_gct", Kind.GCT.value),
-    Format("parquet", (Kind.PARQUET,), (".parquet",), "parquet:open_parquet", Kind.PARQUET.value),
+    Format("gct", (Kind.GCT,), packed(".gct"), "gct:open_gct", "a GCT matrix"),
+    Format("parquet", (Kind.PARQUET,), (".parquet",), "parquet:open_parquet", "a Parquet table"),
     Format(
-        "feather", (Kind.ARROW,), (".feather", ".arrow"), "feather:open_feather", Kind.ARROW.value
+        "feather",
+        (Kind.ARROW,),
+        (".feather", ".arrow"),
+        "feather:open_feather",
+        "an Arrow (Feather) table",
     ),
-    Format("h5ad", _HDF5, (".h5ad",), "anndata:open_h5ad", "AnnData in HDF5", anndata=True),
-    Format("h5mu", _HDF5, (".h5mu",), "anndata:open_h5ad", "MuData in HDF5", anndata=True),
+    Format("h5ad", (Kind.HDF5,), (".h5ad",), "anndata:open_h5ad", "AnnData in HDF5", anndata=True),
+    Format("h5mu", (Kind.HDF5,), (".h5mu",), "anndata:open_h5ad", "MuData in HDF5", anndata=True),
     Format("zarr", (Kind.ZARR,), (".zarr",), "anndata:open_zarr", "AnnData in Zarr", anndata=True),
     Format(
         "10x-mtx", _TENX, (".mtx", ".mtx.gz"), "tenx:open_tenx_mtx", "a 10x matrix (Matrix Market)"
     ),
-    Format("10x-h5", _HDF5, (".h5",), "tenx:open_tenx_h5", "a 10x matrix in HDF5"),
+    Format("10x-h5", (Kind.HDF5,), (".h5",), "tenx:open_tenx_h5", "a 10x matrix in HDF5"),
     Format(
         "series-matrix",
         (Kind.SERIES,),
         packed("_series_matrix.txt"),
         "series:open_series",
-        Kind.SERIES.value,
+        "a series matrix of GEO",
     ),
+    # R compresses them all
     Format(
         "r",
         (Kind.R_DATA,),
-        packed(".rds", ".rda", ".rdata"),  # R compresses them all
+        packed(".rds", ".rda", ".rdata"),
         "r_data:open_r_data",
-        Kind.R_DATA.value,
+        "saved R objects",
     ),
     Format("excel", (Kind.WORKBOOK,), WORKBOOKS, "delimited:open_text", "a workbook"),
 )
@@ -467,7 +471,7 @@ def read_sparse_table(
     that is not, and `hint` what to do about it. Returned are the ids of rows and columns, each
     once, and the matrix as float64.
     """
-    from scipy.sparse import coo_array, csr_array, vstack
+    from scipy.sparse import csr_array, vstack
 
     with closing(open_matrix(path, ReadOptions(dtype="float64"))) as reader:
         columns = [nfc(name) for name in reader.column_ids]
@@ -476,13 +480,12 @@ def read_sparse_table(
         for block in reader.blocks():
             rows.extend(map(nfc, block.ids))
             entries = csr_array(block.values)
-            wrong = np.flatnonzero(~is_valid(entries.data))
-            if wrong.size:
-                row, column = (int(index[wrong[0]]) for index in coo_array(entries).coords)
-                value = entries.data[wrong[0]]
+            for at in np.flatnonzero(~is_valid(entries.data)).tolist():
+                row = int(np.searchsorted(entries.indptr, at, "right")) - 1
+                value, column = entries.data[at], columns[entries.indices[at]]
                 raise InputError(
                     "the value is missing" if np.isnan(value) else describe(value),
-                    where=f"{path}, row {block.ids[row]!r}, column {columns[column]!r}",
+                    where=f"{path}, row {block.ids[row]!r}, column {column!r}",
                     hint=hint,
                 )
             entries.eliminate_zeros()

@@ -56,11 +56,13 @@ def _write_text(source: Path, path: Path, target: Path, features: np.ndarray, ro
         values = reader.layout.values
         dropped = {*values} - {values[i] for i in features.tolist()}
         for raw in _lines(stream):
-            fields = _fields(raw, header.delimiter, source)
+            fields = quoted_fields(raw.decode(), header.delimiter, source)
             # R's write.table has no name for the row ids, and its header one field fewer
             places = enumerate(fields, len(header.names) - len(fields))
-            kept = [field for at, field in places if at not in dropped]
-            out.write(_joined(kept, header.delimiter) + b"\n")
+            line = io.StringIO()
+            writer = csv.writer(line, delimiter=header.delimiter, lineterminator="\n")
+            writer.writerow([field for at, field in places if at not in dropped])
+            out.write(line.getvalue().encode())
 
 
 def _write_gct(source: Path, path: Path, target: Path, features: np.ndarray, rows: Axis) -> None:
@@ -87,23 +89,6 @@ def _copy_rows(stream: LineStream, out: IO[bytes], features: np.ndarray) -> None
     for at, raw in enumerate(_lines(stream)):
         if at in wanted:
             out.write(raw + b"\n")
-
-
-def _fields(raw: bytes, delimiter: str, where: object) -> list[bytes]:
-    if b'"' not in raw:
-        return raw.split(delimiter.encode())
-    return [field.encode() for field in quoted_fields(raw.decode(), delimiter, where)]
-
-
-def _joined(fields: list[bytes], delimiter: str) -> bytes:
-    sign = delimiter.encode()
-    if not any(sign in field or b'"' in field for field in fields):
-        return sign.join(fields)
-    line = io.StringIO()
-    csv.writer(line, delimiter=delimiter, lineterminator="").writerow(
-        [field.decode() for field in fields]
-    )
-    return line.getvalue().encode()
 
 
 def _write_table(
