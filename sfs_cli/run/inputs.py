@@ -336,7 +336,6 @@ def peek(
         dtype=storage_dtype(config).name,
         block_bytes=int(min(8 << 20, max(1 << 20, memory // BLOCK_PART))),
         layer=config.layer,
-        leave_out=True,
         decimal=config.decimal,
         decode_bytes=memory // DECODE_PART,
         scratch=scratch,

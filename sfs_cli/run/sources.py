@@ -61,7 +61,7 @@ def known_samples(
         elif spec.kind == "hierarchy":
             known += files.hierarchy(spec.path).paths
         elif spec.kind == "profile" and not spec.has_coordinates and not is_store(Path(spec.path)):
-            options = ReadOptions(layer=spec.layer, leave_out=True, decimal="auto")
+            options = ReadOptions(layer=spec.layer, decimal="auto")
             reader = open_matrix(Path(spec.path), options)
             if "features" in (reader.fixed_rows, spec.rows):
                 known += reader.column_ids
