@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from sfs_cli.compute.limits import TOO_LARGE
-from sfs_cli.errors import InputError, UsageError, counted, listed
+from sfs_cli.errors import InputError, counted, listed
 from sfs_cli.io.files.names import BLANKS, check_names
 from sfs_cli.io.files.sniff import refuse_other_than_text
 from sfs_cli.io.files.table import (
@@ -50,17 +50,6 @@ class EdgeList:
     facts: dict[str, Any] = field(default_factory=dict)
 
 
-def refuse_unlimited_score(min_score: float | None, path: Path) -> None:
-    """Raise a `UsageError` if a least score is not a finite number."""
-    if min_score is not None and not np.isfinite(min_score):
-        raise UsageError(
-            "min-score is not a finite number",
-            where=path,
-            hint="give one such as 0.5",
-            option="min_score",
-        )
-
-
 def read_edges(path: Path, min_score: float | None = None) -> EdgeList:
     """Read a list of edges from text, which may be compressed.
 
@@ -74,10 +63,9 @@ def read_edges(path: Path, min_score: float | None = None) -> EdgeList:
 
     Takes about 100 bytes of memory for each line with a score. A line with another number of
     fields, an empty id or an unusable score, no scores to compare, and no edge left are an
-    `InputError`; a `min_score` that is not finite is a `UsageError`.
+    `InputError`.
     """
     path = Path(path)
-    refuse_unlimited_score(min_score, path)
     refuse_other_than_text(path, "a list of edges")
     layout = edge_layout(path)
     if min_score is not None and layout.score is None:

@@ -244,7 +244,6 @@ def test_what_is_wrong_is_named(write_text, check_refused, text, what, where):
     [
         ("A\tB\nC\tD\n", 0.5, "the edges have no scores", "e.tsv"),
         (GOOD + "C\tD\t0.25\n", 0.7, "none of 2 edges has a score of 0.7 or more", "e.tsv"),
-        (GOOD, float("nan"), "not a finite number", "e.tsv"),
     ],
 )
 def test_scores_that_do_not_go_with_min_score(
