@@ -68,7 +68,7 @@ def read_edges(path: Path, min_score: float | None = None) -> EdgeList:
     path = Path(path)
     refuse_other_than_text(path, "a list of edges")
     layout = edge_layout(path)
-    if min_score is not None and layout.score is None:
+    if min_score is not None and not layout.scored:
         raise InputError(
             "min-score is given, but the edges have no scores that can be compared",
             where=path,
@@ -80,14 +80,16 @@ def read_edges(path: Path, min_score: float | None = None) -> EdgeList:
     if not tables:
         raise InputError("the file has no edges", where=path, hint=_TWO_IDS)
     score = np.zeros(0)
-    if layout.score is not None:
+    if layout.scored:
         score = np.concatenate([table["score"].to_numpy() for table in tables])
     ids, a, b = _coded_ends(tables)
     _check(ids, a, b, score, path)
-    ends = [layout.names[end] for end in layout.ends]
+    names = [layout.names[column] for column in layout.columns]
     facts: dict[str, Any] = {"format": layout.format}
     if layout.named:
-        facts["columns"] = ends
+        facts["columns"] = names[:2]
+    if layout.scored:
+        facts["score_column"] = names[2]
     keep = np.ones(len(a), bool)
 
     def leave_out(fact: str, which: np.ndarray) -> None:
@@ -99,10 +101,8 @@ def read_edges(path: Path, min_score: float | None = None) -> EdgeList:
         leave_out("without_symbol", (a == without) | (b == without))
     leave_out("self_loops", a == b)
     if not keep.any():
-        hint = f"are columns {ends[0]!r} and {ends[1]!r} the ends?"
+        hint = f"are columns {names[0]!r} and {names[1]!r} the ends?"
         raise InputError("no edge joins two different ids", where=path, hint=hint)
-    if layout.score is not None:
-        facts["score_column"] = layout.names[layout.score]
     if min_score is not None:
         known = score[keep]
         leave_out("below_min_score", score < min_score)
@@ -120,7 +120,7 @@ def read_edges(path: Path, min_score: float | None = None) -> EdgeList:
     starts = np.flatnonzero(np.diff(key, prepend=-1))
     facts["repeated_edges"] = len(key) - len(starts)
     low, high = np.divmod(key[starts], len(ids))
-    highest = None if layout.score is None else np.maximum.reduceat(score[keep][order], starts)
+    highest = np.maximum.reduceat(score[keep][order], starts) if layout.scored else None
     used = np.zeros(len(ids), bool)
     used[low] = used[high] = True
     places = np.cumsum(used, dtype=np.int32) - 1
@@ -223,10 +223,14 @@ class EdgeLayout:
     format: str
     delimiter: str  # one character; for a space any run of blanks divides fields
     names: list[str]  # of the columns; numbers from 1 where the file has none
-    ends: list[int]  # columns of the two ends
-    score: int | None  # column of the score
+    columns: list[int]  # those of the two ends, and perhaps of a score
     first_line: int  # from which on there are edges, from 1
     named: bool = False  # whether the file names its columns
+
+    @property
+    def scored(self) -> bool:
+        """Whether the edges have scores."""
+        return len(self.columns) > 2
 
 
 def is_named_as_edges(path: Path) -> bool:
@@ -259,7 +263,7 @@ def edge_layout(path: Path) -> EdgeLayout:
     delimiter = sniff_delimiter(lines[0], lines[-1], text_suffix(path))
     if is_named_as_edges(path):
         delimiter = "\t" if "\t" in "".join(lines) else " "
-        return EdgeLayout(path, SIF, delimiter, ["node", "partner"], [0, 1], None, 1)
+        return EdgeLayout(path, SIF, delimiter, ["node", "partner"], [0, 1], 1)
     where = f"{path}, line {first_line}"
     if delimiter is None:
         raise InputError(ONE_COLUMN, where=where, hint="an edge has two ids, and perhaps a score")
@@ -270,12 +274,11 @@ def edge_layout(path: Path) -> EdgeLayout:
     if _is_header(head, rows[0]):
         names, row = head, rows[0]
     elif all(len(row) == 3 and row[1] in _SIF_TYPES for row in rows):
-        return EdgeLayout(path, SIF, delimiter, ["node", "partner"], [0, 1], None, 1)
+        return EdgeLayout(path, SIF, delimiter, ["node", "partner"], [0, 1], 1)
     elif _is_header(rows[0], rows[-1]):
         names, row, first_line = rows[0], rows[-1], first_line + 1
     else:
         row = rows[0]
-        score = 2 if len(row) == 3 else None
         if len(row) not in (2, 3) or not all(map(is_number, row[2:])):
             raise InputError(
                 f"the line has no names of columns, and is not two ids and perhaps a score: "
@@ -286,7 +289,7 @@ def edge_layout(path: Path) -> EdgeLayout:
                 "alone, such as P04637 of uniprotkb:P04637",
             )
         names = [f"column {i}" for i in range(1, len(row) + 1)]
-        return EdgeLayout(path, TABLE, delimiter, names, [0, 1], score, first_line)
+        return EdgeLayout(path, TABLE, delimiter, names, [*range(len(row))], first_line)
     names = [names[0].lstrip("#").strip(), *names[1:]]
     if len(row) == len(names) + 1:  # R's write.table leaves the row ids without a name
         names = ["", *names]
@@ -305,12 +308,13 @@ def edge_layout(path: Path) -> EdgeLayout:
                 "columns, and perhaps a score",
             )
     others = [i for i in has_name if i not in ends]
+    if is_biogrid:
+        return EdgeLayout(path, BIOGRID, delimiter, names, ends, first_line, named=True)
     if score is None and len(others) == 1 and is_number(row[others[0]]):
         score = others[0]
     format = STRING if {"combined score", "preferredname a"} & {*plain} else TABLE
-    if is_biogrid:
-        format, score = BIOGRID, None
-    return EdgeLayout(path, format, delimiter, names, ends, score, first_line, named=True)
+    columns = ends if score is None else [*ends, score]
+    return EdgeLayout(path, format, delimiter, names, columns, first_line, named=True)
 
 
 def _split_line(text: str, delimiter: str, where: object) -> list[str]:
@@ -324,16 +328,12 @@ def _is_header(names: list[str], row: list[str]) -> bool:
         return False
     if len(names) == 3 and is_number(names[2]):  # a score of genes such as ID1 and ID2
         return False
-    if names_an_edge(names) or any(map(is_id_name, names)):
+    plain = _plain(names)
+    names_an_edge = _ends_of(plain) is not None or not {*_SCORES}.isdisjoint(plain)
+    if names_an_edge or any(map(is_id_name, names)):
         return True
     has_word = len(names) >= 3 and names[2] not in _MISSING and not is_number(names[2])
     return has_word and is_number(row[2])
-
-
-def names_an_edge(names: list[str]) -> bool:
-    """Say whether the names of columns include those of two ends, or of a score."""
-    plain = _plain(names)
-    return _ends_of(plain) is not None or not {*_SCORES}.isdisjoint(plain)
 
 
 def _plain(names: list[str]) -> list[str]:
@@ -390,17 +390,15 @@ def _parse_edges(chunk: Chunk, layout: EdgeLayout) -> pa.Table | None:
         text = b"".join([t for t in text.splitlines(keepends=True) if not t.startswith(b"#")])
     if not text.strip():
         return None
-    names = [f"unused {i}" for i in range(len(layout.names))]
-    types: dict[str, pa.DataType] = dict.fromkeys("ab", pa.dictionary(pa.int32(), pa.string()))
-    names[layout.ends[0]], names[layout.ends[1]] = "ab"
-    if layout.score is not None:
-        names[layout.score] = "score"
-        types["score"] = pa.float64()
+    words = pa.dictionary(pa.int32(), pa.string())
+    types = dict(zip(map(str, layout.columns), (words, words, pa.float64())))
     quoting = layout.format not in (BIOGRID, SIF) and b'"' in text
     try:
-        return pacsv.read_csv(
+        table = pacsv.read_csv(
             pa.BufferReader(text),
-            pacsv.ReadOptions(column_names=names, block_size=len(text)),
+            pacsv.ReadOptions(
+                column_names=[str(i) for i in range(len(layout.names))], block_size=len(text)
+            ),
             pacsv.ParseOptions(
                 delimiter=delimiter,
                 quote_char='"' if quoting else False,
@@ -410,6 +408,7 @@ def _parse_edges(chunk: Chunk, layout: EdgeLayout) -> pa.Table | None:
                 column_types=types, include_columns=list(types), null_values=list(_MISSING)
             ),
         )
+        return table.rename_columns(["a", "b", "score"][: len(types)])
     except pa.ArrowInvalid as error:
         last = chunk.first_line + chunk.text.count(b"\n") - 1
         raise InputError(

@@ -164,10 +164,9 @@ def _ids_in(field: str, divider: str = _SEVERAL) -> list[str]:
     return [part for part in parts if part not in _NO_ID]
 
 
-_GMT_HINT = "a line of GMT is a name, a description (it may be empty) and genes, divided by tabs"
-_GMX_HINT = (
-    "GMX has a set in each column: its name in line 1, a description in line 2, and genes below, "
-    "divided by tabs"
+_SETS_HINT = (
+    "a set is its name, a description (it may be empty) and genes: in a line of GMT, divided by "
+    "tabs, or from top to bottom in a column of GMX"
 )
 SETS, ANNOTATIONS = (".gmt", ".gmx"), ".gaf"
 """Suffixes of files of gene sets, and of annotations."""
@@ -212,12 +211,11 @@ def read_gmt(path: Path, study: Study = _ALONE) -> dict[str, list[str]]:
         return {nfc(str(name)): _names(genes) for name, genes in content.held.items()}
     sets: dict[str, list[str]] = {}
     described: dict[str, str] = {}
-    hint = _GMX_HINT if text_suffix(path) == ".gmx" else _GMT_HINT
     for where, row in _rows_of_sets(path):
         name, *fields = (field.strip(BLANKS) for field in row)
         genes = list(dict.fromkeys(filter(None, fields[1:])))
         if not genes:
-            raise InputError(f"the set {name!r} has no genes", where=where, hint=hint)
+            raise InputError(f"the set {name!r} has no genes", where=where, hint=_SETS_HINT)
         if name in sets:
             what, hint = f"the set {name!r} occurs twice", "give each set a different name"
             raise InputError(what, where=where, hint=hint)
@@ -226,7 +224,7 @@ def read_gmt(path: Path, study: Study = _ALONE) -> dict[str, list[str]]:
         if fields[0] not in NULL_TOKENS:
             described[name] = fields[0]
     if not sets:
-        raise InputError("the file holds no gene sets", where=path, hint=_GMT_HINT)
+        raise InputError("the file holds no gene sets", where=path, hint=_SETS_HINT)
     # a description may be a gene that the set is about, and one word may be that of many sets
     genes_of_file = {*described.values()}.intersection(chain(study.features, *sets.values()))
     found = {
@@ -309,25 +307,24 @@ NO_DATA = "ND"
 _GAF_HINT = "a line of GAF has 17 columns divided by tabs, of which the last two may be left out"
 
 
-def kept_codes(evidence: str | None) -> frozenset[str] | None:
-    """Return the evidence codes of the annotations to keep, None for any but `NO_DATA`.
+def kept_codes(evidence: str) -> frozenset[str]:
+    """Return the evidence codes of the annotations to keep.
 
     `evidence` are codes to keep (``EXP,IDA``), or codes to leave out, each with ``!`` before it;
     ``ND`` is kept only where it is named. An unknown code, or a mixture of both, is a `UsageError`.
     """
-    if evidence is None:
-        return None
     words = [word.strip() for word in evidence.split(",")]
-    codes = [word.removeprefix("!").strip() for word in words]
-    left_out = [word.startswith("!") for word in words]
-    unknown = next((code for code in codes if code not in CODES), None)
-    if unknown is not None or any(left_out) != all(left_out):
-        what, hint = f"unknown evidence code {unknown!r}", nearest(str(unknown).upper(), CODES)
-        if unknown is None:
-            what = f"evidence {evidence!r} keeps some codes and leaves others out"
-            hint = "give codes to keep (EXP,IDA) or codes to leave out (!IEA,!ISS), not both"
+    codes = {word.removeprefix("!").strip(): word.startswith("!") for word in words}
+    what = ""
+    for code in {*codes}.difference(CODES):
+        what, hint = f"unknown evidence code {code!r}", nearest(code.upper(), CODES)
+    if len({*codes.values()}) > 1:
+        what = f"evidence {evidence!r} keeps some codes and leaves others out"
+        hint = "give codes to keep (EXP,IDA) or codes to leave out (!IEA,!ISS), not both"
+    if what:
         raise UsageError(what, where="evidence", hint=hint, option="evidence")
-    return frozenset(CODES).difference(codes, [NO_DATA]) if all(left_out) else frozenset(codes)
+    left_out = all(codes.values())
+    return frozenset(CODES).difference(codes, [NO_DATA]) if left_out else frozenset(codes)
 
 
 _LEFT_OUT = {
@@ -365,7 +362,7 @@ def read_gaf(
     """
     import pandas as pd
 
-    kept = kept_codes(evidence)
+    kept = None if evidence is None else kept_codes(evidence)
     refuse_other_than_text(path, "annotations (GAF)")
     terms: dict[str, dict[str, None]] = {}
     counts: Counter[tuple[str, str, str]] = Counter()  # of a term, an evidence code and a fate
