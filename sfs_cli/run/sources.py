@@ -107,7 +107,9 @@ def open_sources(
         return profile.matrix
 
     classes = None if labels is None else labels.of(ids.samples)
-    given = SourceInputs(config.matrix, ids, classes, load_profile, files.labels, files.hierarchy)
+    given = SourceInputs(
+        config.matrix, ids, classes, messages.note_once, load_profile, files.labels, files.hierarchy
+    )
     return [open_source(spec, given) for spec in config.source]
 
 
