@@ -291,7 +291,7 @@ def _load_first(
         "warnings": messages.warnings[before:],
     }
     (plan / READING).write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    return replace(opened, matrix=open_store(store, hint=_AGAIN))
+    return replace(opened, matrix=open_store(store))
 
 
 def _load_again(
@@ -310,9 +310,7 @@ def _load_again(
         return matrices.load(config, known_samples, memory, folder, messages)
     try:
         found: dict[str, Any] = json.loads((plan / READING).read_text(encoding="utf-8"))
-        opened = Opened(
-            open_store(plan / STORE, hint=_AGAIN), found["facts"], tuple(found["graphs"])
-        )
+        opened = Opened(open_store(plan / STORE), found["facts"], tuple(found["graphs"]))
         warnings = [str(text) for text in found["warnings"]]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(
