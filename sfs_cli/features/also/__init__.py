@@ -49,6 +49,7 @@ def others(config: RankConfig) -> list[RankConfig]:
         names,
         # what is of tests alone; the values are those of --voom
         pvalues=None,
+        permutation_draws=None,
         split=None,
         scales=(),
         spatial=False,
