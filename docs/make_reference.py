@@ -22,9 +22,11 @@ from sfs_cli.cli.app import VERBS, app, commands_of
 from sfs_cli.errors import ExitCode
 from sfs_cli.io.matrix.base import FORMATS
 from sfs_cli.methods.base import Status
-from sfs_cli.options.fields import flag, spelled
+from sfs_cli.options.fields import flag, options_of, spelled
+from sfs_cli.options.grammar import hosts, parameters
 from sfs_cli.options.graph import GRAPHS
 from sfs_cli.options.guards import GUARDS
+from sfs_cli.options.rank import RankConfig
 from sfs_cli.options.source import KINDS
 from sfs_cli.options.weightings import WEIGHTINGS
 from sfs_cli.ranking.aggregations import AGGREGATIONS
@@ -44,6 +46,7 @@ GIVEN_BY_WORKFLOWS = {
     *("--write-matrix", "--figures", "--figure-format"),
 }
 """Options that are no part of what a row asks for, or write files that no rule or task hands on."""
+OPTIONS = {o.name: o for o in options_of(RankConfig)}
 CHECKED = ("enum", "type", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
 RECORDS = {
     "rank": provenance.RunRecord,
@@ -64,7 +67,7 @@ def sheet_options() -> str:
     """Return what a row of a workflow's sheet may say, by command and flag, as JSON.
 
     Workflows check their sheets with it before any task runs. A flag has what a value of it has to
-    be: ``null`` takes none.
+    be: ``null`` takes none. ``parameters`` are the keys that may follow a name: NAME,KEY=VALUE.
     """
     found: dict[str, dict[str, object]] = {}
     with click.Context(app) as ctx:
@@ -77,6 +80,9 @@ def sheet_options() -> str:
                 short = {key: value[key] for key in CHECKED if key in value}
                 if short.get("type") not in (None, "integer", "number"):
                     short = {}
+                if each.name in hosts(RankConfig):
+                    keys = [k for k, o in parameters(RankConfig, each.name).items() if not o.begins]
+                    short["parameters"] = keys
                 for flag_ in each.opts:
                     found.setdefault(verb, {})[flag_] = None if each.is_flag else short
     rows = [
@@ -160,7 +166,7 @@ def methods() -> str:
             markdown(("kind", "which samples are similar", "path", "options"), kinds),
             "## Weights of sources (`--weights`)",
             markdown(("weights", "name", "needs labels", "use it when", "reference"), weights),
-            "## Aggregations of rankings (`--how`)",
+            "## Aggregations of rankings (`how=` of `kogs`, `--how` of `sfs aggregate`)",
             markdown(("how", "name", "its score", "reference"), ways),
         ]
     )
@@ -182,8 +188,8 @@ def facts(method: Method) -> str:
     for name, default in method.options.items():
         known = ", ".join(spelled(method.choices.get(name, ())))
         text = f" ({known})" if known else ""
-        own.append(f"`{flag(name)}`{text}" + (f", default {default}" if default else ""))
-    rows += [("its options", "; ".join(own))] if own else []
+        own.append(f"`{named(name)}`{text}" + (f", default {default}" if default else ""))
+    rows += [("its parameters and options", "; ".join(own))] if own else []
     takes = [f"`{taken}`" for name, taken in TAKES.items() if getattr(method, name)]
     rows += [("it also takes", ", ".join(takes))] if takes else []
     columns = [f"`{name}`: {text}" for name, text in method.columns.items()]
@@ -269,8 +275,14 @@ CODES = {
 
 
 def flags(names: Iterable[str], *, keys: bool = False) -> str:
-    """Return options as code, as flags or as the keys of a source."""
-    return ", ".join(f"`{flag(name)[2:] if keys else flag(name)}`" for name in names)
+    """Return options as code, as they are written or as the keys of a source."""
+    return ", ".join(f"`{flag(name)[2:] if keys else named(name)}`" for name in names)
+
+
+def named(name: str) -> str:
+    """Return an option as it is written: its flag, or the key of a parameter and ``=``."""
+    o = OPTIONS.get(name)
+    return flag(name) if o is None or not o.of else f"{o.parameter}="
 
 
 def listed(words: Iterable[str]) -> str:

@@ -96,7 +96,8 @@ def reference(further: Mapping[str, Sequence[tuple[str, str]]]) -> str:
         "# Options of sfs",
         "Keys of configuration files are the flags without `--`. An option with the values yes and "
         "no is a flag without a value on the command line (`--force`), and `true` or `false` in a "
-        "file.",
+        "file. `KEY= of --OPTION` is a parameter, and is written with the name that it belongs to: "
+        "`--method spec,ranking=phi3`, or `method: {name: spec, ranking: phi3}` in a file.",
     ]
     for section in SECTIONS:
         if options := [o for o in options_of(RankConfig) if o.section == section]:

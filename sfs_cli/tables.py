@@ -30,7 +30,7 @@ class File(NamedTuple):
 
 
 _BY_CLASSES = "methods that score each feature by the classes"
-_P_VALUES = f"`--pvalues`; {', '.join(f'`{name}`' for name in TESTING)}; `--how rra`"
+_P_VALUES = f"`--pvalues`; {', '.join(f'`{name}`' for name in TESTING)}; `rra`"
 _SCALES = "`--scales`, and where it is default"
 
 RANKING = {

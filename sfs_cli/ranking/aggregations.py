@@ -47,7 +47,7 @@ AGGREGATIONS = {
         "Kolde, Laur, Adler and Vilo 2012, Bioinformatics. doi:10.1093/bioinformatics/btr709",
     ),
 }
-"""Aggregations by their names on the command line (``--how``)."""
+"""Aggregations by their names as ``how=`` and ``--how`` have them."""
 OF_BATCHES = AGGREGATIONS | {
     "fisher": Aggregation(
         "p-values combined by Fisher's method",

@@ -75,7 +75,7 @@ def describe_methods(name: str | None, as_json: bool) -> str:
                 },
             ),
             _section(
-                "ways of aggregating rankings (--how):",
+                "ways of aggregating rankings (how= of kogs, --how of sfs aggregate):",
                 {n: f"{way.title}: {way.meaning}" for n, way in AGGREGATIONS.items()},
             ),
         ]

@@ -371,7 +371,7 @@ def main(words: Sequence[str] | None = None) -> int:
     for null in given.nulls:
         cells = [Cell(null, *each, given.method) for each in product(given.graphs, given.data)]
         lines, seconds, wrong = list(HEADER), 0.0, 0
-        print(f"--pvalues {null}:", "", *lines, sep="\n", flush=True)
+        print(f"--pvalues {null.replace(':', ',draws=')}:", "", *lines, sep="\n", flush=True)
         for result, spent in results(cells, features, seeds, given.jobs):
             lines.append(result.line())
             print(lines[-1], flush=True)

@@ -142,10 +142,10 @@ RANKINGS = {
     "default": "",
     "as in the paper: rbf, SPEC": "--similarity rbf --method spec",
     BASELINE: "--method variance",
-    "knn 5, SPEC": "--similarity knn --neighbors 5 --method spec",
-    "knn 5, HSIC": "--similarity knn --neighbors 5 --method hsic",
+    "knn 5, SPEC": "--similarity knn,neighbors=5 --method spec",
+    "knn 5, HSIC": "--similarity knn,neighbors=5 --method hsic",
     "rbf, MRSF": "--similarity rbf --method mrsf --select 200",
-    "knn 5, MRSF": "--similarity knn --neighbors 5 --method mrsf --select 200",
+    "knn 5, MRSF": "--similarity knn,neighbors=5 --method mrsf --select 200",
 }
 """Unsupervised rankings, as options of ``sfs rank``."""
 WITH_LABELS = {
@@ -154,7 +154,7 @@ WITH_LABELS = {
     "F-test, pruned": "--method f-test --max-correlation 0.7",
     "ReliefF": "--method relieff",
     "HSIC": "--method hsic",
-    "MRSF, lda": "--method mrsf --response lda --select 200",
+    "MRSF, lda": "--method mrsf,response=lda --select 200",
     "mRMR": "--method mrmr --select 200",
 }
 """Rankings that use labels; ``--labels`` is added."""

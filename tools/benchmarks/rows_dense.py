@@ -7,6 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from sfs_cli.options.grammar import command
+from sfs_cli.options.rank import RankConfig
 from tools.benchmarks import bench_rank
 from tools.benchmarks.processes import sfs
 from tools.benchmarks.roofline import Rates, rates, reading
@@ -20,11 +22,6 @@ CLUSTERS = CLASSES = 4
 def shape(bench: Bench) -> tuple[int, int]:
     """Return samples and features of the dense store."""
     return (60, 3000) if bench.small else (500, 1_000_000)
-
-
-def words(options: dict[str, Any]) -> list[str]:
-    """Return options of `RankConfig` as those of the command line."""
-    return [w for name, value in options.items() for w in (f"--{name}", str(value))]
 
 
 @job("dense", "Dense store, rbf + phi2, whole command")
@@ -52,12 +49,13 @@ def scoring(bench: Bench) -> Found:
     store, labels = bench.store(n, m), bench.labels(n, CLASSES)
     reading(store)
     label_graph = {"similarity": "label", "labels": str(labels)}
+    phi3 = {"method": "spec", "ranking": "phi3", "clusters": CLUSTERS}
     cases: dict[str, dict[str, Any]] = {
         "phi2 on rbf": {},
-        "phi3 on rbf": {"ranking": "phi3", "clusters": CLUSTERS},
+        "phi3 on rbf": phi3,
         "GDCOV on rbf": {"method": "gdcov"},
         "phi2 on labels": label_graph,
-        "phi3 on labels": {**label_graph, "ranking": "phi3", "clusters": CLUSTERS},
+        "phi3 on labels": {**label_graph, **phi3},
         "Fisher Score": {"method": "fisher", "labels": str(labels)},
     }
     for name, options in cases.items():
@@ -84,9 +82,9 @@ def scored(
             arithmetic = of_pass(best, name, n, m) + best.graph(n, m)
             arithmetic += best.decomposition(n) if "phi3" in name else 0
             limit = max(arithmetic, 2 * read)
-        command = ["rank", store, *words(options), "--out", out, "--force", "-q"]
+        _, *words = command(RankConfig(str(store), **options))
         passes.append((stages(store, **options)["scoring"], scoring_limit))
-        commands.append((sfs(*command).seconds, limit))
+        commands.append((sfs(*words, "--out", out, "--force", "-q").seconds, limit))
     for what, pairs, asked in (
         ("scoring pass", passes, bench.asked(ASKED)),
         ("whole command", commands, None),

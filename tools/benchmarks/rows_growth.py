@@ -43,7 +43,7 @@ def ladder(low: int, high: int, points: int = POINTS) -> list[int]:
 
 def rank(bench: Bench, store: Path) -> Usage:
     """Run the whole command."""
-    command = ("rank", store, "--similarity", "rbf", "--ranking", "phi2")
+    command = ("rank", store, "--similarity", "rbf", "--method", "spec,ranking=phi2")
     return sfs(*command, "--out", bench.scratch / "growth", "--force", "-q")
 
 

@@ -51,11 +51,11 @@ DEVIATION = 0.5
 NULL, LEVEL = "null", 0.05
 
 GRAPH = ("--coordinates", "obsm:spatial", "--pvalues", "moments", "--method", "hsic")
-KNN = (*GRAPH, "--similarity", "knn", "--transform", "pearson-residuals", "--min-samples", "10")
+KNN = (*GRAPH, "--transform", "pearson-residuals", "--min-samples", "10", "--similarity")
 OURS: dict[str, tuple[str, ...]] = {
     "sfs --spatial": ("--spatial",),
-    "sfs, 6 neighbors": (*KNN, "--neighbors", "6"),
-    "sfs, 50 neighbors": (*KNN, "--neighbors", "50"),
+    "sfs, 6 neighbors": (*KNN, "knn,neighbors=6"),
+    "sfs, 50 neighbors": (*KNN, "knn,neighbors=50"),
     "sfs --spatial, cpm,log1p": ("--spatial", "--transform", "cpm,log1p"),
     "sfs --spatial, counts as they are": ("--coordinates", "obsm:spatial", "--pvalues", "moments"),
 }

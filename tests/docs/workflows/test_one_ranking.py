@@ -16,7 +16,10 @@ from tests.docs.workflows.commands import environment, run
 from tests.running import run_here
 
 N, M = 40, 300
-OPTIONS = ("--method", "spec", "--ranking", "phi2", "--neighbors", "5", "--dtype", "float64")
+OPTIONS = (
+    *("--method", "spec,ranking=phi2", "--similarity", "knn-correlation,neighbors=5"),
+    *("--dtype", "float64"),
+)
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +52,11 @@ def features(table: str) -> list[str]:
 
 
 def test_python(cells, shell):
-    asked = {"method": "spec", "ranking": "phi2", "neighbors": 5, "dtype": "float64"}
+    asked = {
+        "method": {"name": "spec", "ranking": "phi2"},
+        "similarity": "knn-correlation,neighbors=5",
+        "dtype": "float64",
+    }
     wanted = pd.read_csv(io.StringIO(shell), sep="\t")
     loaded = anndata.read_h5ad(cells)
     given = [cells, str(cells), loaded, loaded[:, :], anndata.read_h5ad(cells, backed="r")]

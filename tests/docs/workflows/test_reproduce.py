@@ -161,8 +161,8 @@ def test_scores_under_noise_begin_as_those_of_the_program() -> None:
     found = noise.measure(features).scores[0]
     S = noise.kernel(features[:3])
     for i, p in np.ndindex(3, 2):
-        how = {"ranking": f"phi{i + 1}", "gamma_power": noise.POWERS[p]}
+        how = {"name": "spec", "ranking": f"phi{i + 1}", "gamma_power": noise.POWERS[p]}
         how |= {"clusters": 3} if i == 2 else {}
-        ranked = sfs_cli.rank(features.T, similarity=S, method="spec", dtype="float64", **how)
+        ranked = sfs_cli.rank(features.T, similarity=S, method=how, dtype="float64")
         expected = ranked.table.sort_values("feature")["score"]
         np.testing.assert_allclose(found[i, p], expected, rtol=1e-9)

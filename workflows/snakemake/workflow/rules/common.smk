@@ -128,6 +128,11 @@ with open(workflow.source_path("../schemas/options.json"), encoding="utf-8") as 
 
 def wrong_value(known, value):
     """Tell whether a value of an option is none of those that sfs takes."""
+    if "parameters" in known:  # NAME,KEY=VALUE: a comma begins a parameter where KEY= follows
+        value, *parts = re.split(",(?=[a-z][a-z0-9_-]*=)", value)
+        keys = {part.partition("=")[0].replace("_", "-") for part in parts}
+        if keys - {*known["parameters"]}:
+            return True
     if "enum" in known:
         return value not in map(str, known["enum"])
     if "type" not in known:

@@ -43,7 +43,16 @@ def quoted(words) {
 }
 
 // Ends the pipeline where the value of an option is none of those that sfs takes.
-def checkValue(name, value, known, place) {
+def checkValue(name, text, known, place) {
+    // NAME,KEY=VALUE: a comma begins a parameter where KEY= follows
+    def parts = known.parameters ? text.split(/,(?=[a-z][a-z0-9_-]*=)/, -1).toList() : [text]
+    def value = parts[0]
+    parts.drop(1).each { part ->
+        def key = part.tokenize('=')[0].replace('_', '-')
+        if (!(key in known.parameters)) {
+            error("${place}: unknown parameter '${key}' of ${name}: give some of ${known.parameters.join(', ')}")
+        }
+    }
     if (known['enum'] && !(value in known['enum'].collect { each -> each.toString() })) {
         error("${place}: unknown value '${value}' of ${name}: give one of ${known['enum'].join(', ')}")
     }
@@ -144,7 +153,7 @@ def jobsOf(sheet, known) {
             meta[column] = optionsOf(row[column] ?: '', command, known[command], "${place}, ${column}")
         }
         if (meta.fuse && meta.options.contains('--similarity')) {
-            error("${place}: fuse makes the similarity that the ranking uses: leave --similarity and --similarity-file out of options")
+            error("${place}: fuse makes the similarity that the ranking uses: leave --similarity out of options")
         }
         def matrix = found(row.matrix, sheet, place)
         def files = wordsOf(row.files ?: '', "${place}, files").collect { text -> found(text, sheet, place) }
