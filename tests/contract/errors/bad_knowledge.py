@@ -53,7 +53,7 @@ def isolated() -> np.ndarray:
 
 def array_of_other_size(folder: Path) -> list[str]:
     np.save(folder / "S.npy", kernel(4))
-    return ["rank", good(folder), "--similarity-file", str(folder / "S.npy")]
+    return ["rank", good(folder), "--similarity", f"file:{folder / 'S.npy'}"]
 
 
 def constant_samples(folder: Path) -> list[str]:
@@ -186,8 +186,8 @@ ASKED = [
         "then: a method without a graph",
         "'fisher'; spec",
         "x=target:",
-        more=["--then", "fisher"],
-        name="--then",
+        method="msfs,then=fisher",
+        name="then= of --method",
     ),
     bad(
         "sources of a method without a graph",
@@ -526,7 +526,7 @@ def fused(folder: Path, out: str, *more: str, matrix: str | None = None) -> list
 
 def made_before(folder: Path) -> list[str]:
     assert run([*fused(folder, "S.npz"), "-q"]) == 0
-    return fused(folder, "S.npz", "--normalize", "frobenius")
+    return fused(folder, "S.npz", "--weights", "uniform,normalize=frobenius")
 
 
 def of_some(folder: Path) -> list[str]:

@@ -128,7 +128,7 @@ def test_a_later_version_with_other_defaults_repeats_a_run(
     assert now == another != first
 
 
-@pytest.mark.parametrize("words", ["spec --gamma exp", "spec --ranking phi3", "mrsf --select 5"])
+@pytest.mark.parametrize("words", ["spec,gamma=exp", "spec,ranking=phi3", "mrsf --select 5"])
 def test_what_has_no_effect_is_not_recorded(study, capfd, words: str) -> None:
     command = ["rank", "expression.csv", "--method", *words.split()]
     assert run_here([*command, "--out", "first"], capfd).code == 0
@@ -148,5 +148,5 @@ def test_the_default_method_is_repeated_where_another_one_is_asked_for(study, ca
     assert "there --method is not given" in alone.err
     assert run_here([*again, "--method", "spec", "--out", "spec"], capfd).code == 0
     defaults = json.loads(Path("spec/run.json").read_text())["defaults"]
-    assert defaults["ranking"] == "phi2"
-    assert "chance" not in defaults
+    assert defaults["method"]["ranking"] == "phi2"
+    assert "chance" not in defaults["method"]

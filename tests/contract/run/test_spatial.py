@@ -96,7 +96,7 @@ def test_a_config_repeats_it(of_two, capfd):
 
 def test_options_that_are_given_go_before_it(one, tmp_path):
     given = ("--min-samples", "3", "--transform", "log1p", "--scales", "2,linear")
-    out = rank_to(tmp_path / "out", one, "--spatial", "--pvalues", "permutation:50", *given)
+    out = rank_to(tmp_path / "out", one, "--spatial", "--pvalues", "permutation,draws=50", *given)
     found = facts(out)
     assert found["input"]["transform"] == ["log1p"]
     assert found["scales"]["widths"] == ["2", "linear"]
