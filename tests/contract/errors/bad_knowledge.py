@@ -147,10 +147,15 @@ GRAPHS = [
 
 
 def asked(
-    id: str, words: str, *sources: str, more: Sequence[str] = (), name: str = "--source x"
+    id: str,
+    words: str,
+    *sources: str,
+    method: str = "msfs",
+    more: Sequence[str] = (),
+    name: str = "--source x",
 ) -> Bad:
     """Return a row for sources that are refused before a file is looked at."""
-    return bad(id, lambda f: on(f, *sources, more=more), name, words, USAGE)
+    return bad(id, lambda f: on(f, *sources, method=method, more=more), name, words, USAGE)
 
 
 LABELLED = "y=labels:l.tsv"

@@ -24,8 +24,8 @@ CASES: list[dict[str, Any]] = [
     {"method": "fisher", "labels": "labels.tsv:status"},
     {"method": "variance", "adjust": ("labels.tsv:status",)},
     {"method": "spec", "similarity": "rbf", "batch": "labels.tsv:status"},
-    {"method": "variance", "stability": 4},
-    {"method": "variance", "stability": 2, "stability_how": "bootstrap"}
+    {"method": "variance", "stability": "4"},
+    {"method": "variance", "stability": "bootstrap", "stability_subsets": 2}
     | {"donors": "labels.tsv:tissue"},
     {"method": "mrsf", "select": 5, "transform": "cpm,log1p"},
     {"method": "variance", "modules": True},
