@@ -35,7 +35,7 @@ from sfs_cli.io.results.highly_variable import MARK
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import options_of, stated
-from sfs_cli.options.grammar import expanded, hosts
+from sfs_cli.options.grammar import expanded, hosts, joined
 from sfs_cli.options.paths import READS, NamedPath, refuse_pipes
 from sfs_cli.options.rank import OF_SAMPLES, texts_of
 from sfs_cli.options.source import SourceSpec, parse_sources
@@ -403,6 +403,8 @@ def options_for(kind: Any, options: Mapping[str, Any]) -> dict[str, Any]:
             close = get_close_matches(name, taken, 1, 0.7)
             hint = f"did you mean {close[0]}?" if close else f"see `sfs {kind.VERB} --help`"
             hint = _SCANPY.get(name, hint)
+            if (part := declared.get(asked, declared.get(name))) is not None:
+                hint = f'it is a parameter: {part.of}="NAME,{part.parameter}=VALUE"'
             raise UsageError(f"there is no option {name!r}", hint=hint, option=name)
         if _is_of_files(known[asked]):
             what = f"{name!r} is about the command and its files, and a function writes none"
@@ -413,6 +415,12 @@ def options_for(kind: Any, options: Mapping[str, Any]) -> dict[str, Any]:
         else:
             made[asked] = _value(name, value, known[asked].default)
     return expanded(kind, made)
+
+
+@_for_python
+def grouped(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a ranking, of which some are parameters, with these in mappings."""
+    return joined(RankConfig, expanded(RankConfig, options))
 
 
 def _value(name: str, value: Any, default: Any) -> Any:

@@ -15,11 +15,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sfs_cli.api import Inputs, SfsWarning, rank
+from sfs_cli.api import Inputs, SfsWarning, grouped, rank
 from sfs_cli.catalog import METHODS
 from sfs_cli.errors import UsageError, listed
 from sfs_cli.io.matrix.memory import Table
 from sfs_cli.options import RankConfig
+from sfs_cli.options.grammar import NAME, split
 
 try:
     from sklearn.base import BaseEstimator
@@ -111,6 +112,7 @@ class _Selector(SelectorMixin, BaseEstimator):
         # no bare numbers: in a file they would be other samples than those of a fold
         table = Table(X, samples or [f"row {i}" for i in range(n)], list(map(str, names)), True)
         asked = {"method": self.METHOD, "dtype": "float64"} | self._options() | sources
+        asked = grouped(asked)
         asked |= self._labels(y, table, asked) | {"seed": self._seed()}
         if sample_weight is not None:
             asked["sample_weights"] = _check_sample_weight(sample_weight, X)
@@ -235,7 +237,10 @@ class Selector(_Selector):
         A number, or a share, of features; half of them by default.
     method : str, optional
         Such as ``"f-test"``, ``"variance"``, ``"mrmr"`` (``sfs methods`` lists them); by default
-        that of ``sfs rank``: it depends on y and on the number of samples.
+        that of ``sfs rank``: it depends on y and on the number of samples. It may hold parameters:
+        ``"spec,ranking=phi3"``.
+    parameters : dict, optional
+        Parameters of the method, such as ``{"ranking": "phi3"}``, for a grid search.
     options : dict, optional
         Other options of `sfs_cli.rank`, such as ``{"transform": "log1p", "pvalues": "moments"}``.
         Of y that holds numbers give ``{"label_type": "continuous"}``.
@@ -249,20 +254,21 @@ class Selector(_Selector):
     """
 
     method: str | None = None
+    parameters: dict[str, Any] | None = None
     options: dict[str, Any] | None = None
     random_state: Any = 0
 
     @property
     def METHOD(self) -> str | None:  # type: ignore[override]
-        """The method asked for."""
-        return self.method
+        """The method asked for, by its name alone."""
+        return None if self.method is None else split(self.method)[0]
 
     @property
     def LABELS(self) -> str:  # type: ignore[override]
         """Whether labels are needed, as of every selector."""
-        if self.method in (None, "hsic"):
+        if self.METHOD in (None, "hsic"):
             return "may"
-        needs = METHODS[self.method].needs if self.method in METHODS else ()
+        needs = METHODS[self.METHOD].needs if self.METHOD in METHODS else ()
         return "needed" if {"labels", "some-labels"} & {*needs} else "none"
 
     def _options(self) -> dict[str, Any]:
@@ -271,8 +277,12 @@ class Selector(_Selector):
             raise ValueError(
                 f"options of {type(self).__name__} has {listed(taken)}, which is not taken there: "
                 "a selector ranks the features of X, with its arguments method, "
-                "n_features_to_select and random_state, and fit takes y and sample_weight"
+                "parameters, n_features_to_select and random_state, and fit takes y and "
+                "sample_weight"
             )
+        if self.method is not None:
+            name, given = split(self.method)
+            asked["method"] = {NAME: name, **dict(given), **(self.parameters or {})}
         return asked
 
 

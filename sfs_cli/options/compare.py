@@ -171,9 +171,8 @@ class CompareConfig(JudgeConfig):
 
     # the underscore keeps it apart from the method of a single ranking
     method_: tuple[str, ...] = _how(
-        "Compare the ranking of this method, with its defaults (repeatable). `sfs methods` "
-        "describes the methods.",
-        metavar="NAME",
+        "Compare the ranking of this method (repeatable). `sfs methods` describes the methods.",
+        metavar="NAME[,KEY=VALUE...]",
         parse=texts_of,
     )
     ranking_of: tuple[RankingSpec, ...] = _how(
@@ -210,7 +209,10 @@ class CompareConfig(JudgeConfig):
             for o in options_of(RankConfig)
             if "compare" in o.verbs and o.name not in ("out", "force")
         }
-        found = {name: RankConfig(**common, method=name) for name in self.method_}
+        found = {}
+        for text in self.method_:
+            with within(f"ranking {text}"):
+                found[text] = RankConfig(**common, **expanded(RankConfig, {"method": text}))
         for spec in self.ranking_of:
             with within(f"ranking {spec.name}"):
                 found[spec.name] = RankConfig(**common, **spec.options)

@@ -56,7 +56,7 @@ def expanded(config: type, values: Mapping[str, Any]) -> dict[str, Any]:
             name, given = read(value, host, known)
             found |= {host: name, **given}
             for key, o in known.items():
-                if o.begins and name.startswith(key):
+                if o.begins and str(name).startswith(key):
                     found |= {host: None, o.name: name.removeprefix(key)}
     return found
 
@@ -72,13 +72,15 @@ def read(
         if NAME not in value:
             hint = f"write {{{NAME}: NAME, KEY: VALUE}}, or NAME,KEY=VALUE"
             raise UsageError(f"{label}: the name is missing", hint=hint, option=host)
-        name = str(value[NAME])
+        name = value[NAME]  # None: the default
         pairs = [(str(key).replace("_", "-"), each) for key, each in value.items() if key != NAME]
     found = dict[str, Any]()
     for key, text in pairs:
         if key not in known:
+            takers = {k: o.takers(o.name) if o.takers else () for k, o in known.items()}
+            own = [k for k, names in takers.items() if name in names] or list(known)
             what = f"unknown parameter {key!r} of {label} {name}"
-            raise UsageError(what, hint=nearest(key, known), option=host)
+            raise UsageError(what, hint=nearest(key, own), option=host)
         option = known[key]
         if option.name in found:
             raise UsageError(f"{option.flag} is given twice", hint="leave one out", option=host)
