@@ -93,10 +93,10 @@ def typed(option: Option, value: Any) -> Any:
     if isinstance(value, str) and not value.strip():
         hint = "give it one, or leave it out"
         raise UsageError(f"{option.flag} has no value", hint=hint, option=option.name)
+    if isinstance(value, list | tuple):
+        value = ",".join(map(str, value))
     if option.parse is not None:
         return option.parse(value)
-    if isinstance(value, list | tuple):
-        return ",".join(map(str, value))
     if option.type not in (int, float) or not isinstance(value, str):
         return value
     try:
