@@ -314,7 +314,8 @@ class Command(click.Command):
                 option="matrix",
             )
         by_default = (ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP)
-        own = [o.name for o in self.declared.values() if o.name in values and not o.of]
+        parts = {o.name for o in self.declared.values() if o.of}
+        own = values.keys() - parts
         flags = {name for name in own if ctx.get_parameter_source(name) not in by_default}
         flags.discard("files")  # click 8.1 counts them as given where none are
         if "matrix" in flags:  # the other files of a configuration are beside its matrix
