@@ -122,7 +122,6 @@ AROUND = (
     ),
     *("mrsf-rounds --stability 4", "variance --modules --out OUT", "spec --modules --out OUT"),
     *("variance --max-correlation 0.5", "f-test --batch COVARIATES:half"),
-    *("variance,how=rra --batch COVARIATES:half",),
     *("f-test --label-type continuous --labels COVARIATES:age",),
     *("f-test --label-type continuous --labels COVARIATES:tiny",),
     *("relieff,neighbors=2 --label-type continuous --labels COVARIATES:tiny",),

@@ -140,7 +140,7 @@ def test_what_has_no_effect_is_not_recorded(study, capfd, words: str) -> None:
 def test_the_default_method_is_repeated_where_another_one_is_asked_for(study, capfd) -> None:
     assert run_here(["rank", "expression.csv", "--out", "first"], capfd).code == 0
     record = json.loads(Path("first/run.json").read_text())
-    assert record["defaults"]["method"] == "mrsf-rounds"
+    assert record["defaults"]["method"]["name"] == "mrsf-rounds"
     again = ["rank", "--config", "first/run.json"]
     assert "up to date" in run_here([*again, "--out", "first"], capfd).err
     alone = run_here(["rank", "expression.csv", "--method", "mrsf-rounds", "--out", "first"], capfd)

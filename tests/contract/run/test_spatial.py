@@ -211,9 +211,6 @@ def test_what_it_cannot_do_is_refused(one, two, tmp_path, capfd):
     told = refused(one, "--spatial", "--stability", "10")
     assert "--stability does not go with tests on several --scales" in told
     assert "--spatial stands for --batch" in refused(two, "--spatial", "--also", "variance")
-    assert "--how has no effect with --pvalues" in refused(
-        two, "--spatial", "--how", "median", "--batch", "obs:library_id"
-    )
 
 
 def test_places_under_another_name_are_asked_for(one, tmp_path, capfd):
