@@ -15,7 +15,7 @@ from typing import Any
 
 from sfs_cli.errors import InputError, UsageError, nearest
 from sfs_cli.options.documents import Node, kind_of, parse, place
-from sfs_cli.options.fields import Option, keys_of, names_file, options_of
+from sfs_cli.options.fields import Option, flag, keys_of, names_file, options_of
 from sfs_cli.options.grammar import NAME, expanded, hosts, joined, parameters
 from sfs_cli.options.paths import (
     is_copied,
@@ -154,6 +154,10 @@ def _options(root: dict[str, Node], name: str) -> tuple[dict[str, Any], Lines]:
     for key, node in root.items():
         where = place(name, node.line)
         if key not in RANK_KEYS:
+            if part := next((o for o in options_of(RankConfig) if o.of and o.key == key), None):
+                value = f"{part.word}PATH" if part.begins else f"NAME,{part.parameter}=VALUE"
+                hint = f"it is a parameter now: {flag(part.of)[2:]}: {value}"
+                raise InputError(f"unknown option {key!r}", where=where, hint=hint)
             raise _unknown(key, RANK_KEYS, where)
         option = RANK_KEYS[key]
         lines[option.name] = node.line

@@ -14,8 +14,7 @@ from tests.running import run_here
 RUN = """
 matrix: good.csv
 labels: labels.tsv
-similarity: knn
-neighbors: 2
+similarity: knn,neighbors=2
 out: results
 dtype: float64
 """

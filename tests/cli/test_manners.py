@@ -143,13 +143,16 @@ def test_an_option_that_is_left_out_is_another_run(ranked, capfd):
     assert run_here(words, capfd).code == 0
     done = run_here(ranked, capfd)
     assert done.code == EXISTS
-    assert "there --ranking is phi1" in done.err
+    assert "there --method is spec" in done.err
+    done = run_here([*ranked, "--method", "spec"], capfd)
+    assert done.code == EXISTS
+    assert "there ranking= of --method is phi1" in done.err
 
 
 def test_what_differs_is_named(ranked, capfd):
     done = run_here([*ranked, "--method", "spec,ranking=phi1"], capfd)
     assert done.code == EXISTS
-    assert "there --ranking is not given" in done.err
+    assert "there --method is not given" in done.err
 
 
 def test_the_result_of_another_version_is_up_to_date(ranked, tmp_path, capfd):

@@ -315,7 +315,7 @@ SOURCES = [
         "source: more neighbours than samples",
         lambda f: on(f, "x=target:,similarity=knn,neighbors=6"),
         "source x",
-        "neighbors 6; 6 samples; at most 5",
+        "neighbors=6; 6 samples; at most 5",
     ),
     bad(
         "labels of some samples as a source",

@@ -84,12 +84,14 @@ NUMBERS = [
         "clusters= above the samples",
         "clusters=; 7; 6 samples; from 2 to 6",
         *("--method", "spec,ranking=phi3,clusters=7"),
+        name="good.csv",
         code=BAD,
     ),
     option(
         "components= above the samples",
         "components=; 6; 6 samples; at most 5",
         *("--similarity", "knn,neighbors=2,components=6"),
+        name="good.csv",
         code=BAD,
     ),
     option(
@@ -148,7 +150,7 @@ WITHOUT_EFFECT = [
         *("--similarity", "rbf", "--similarity", "file:S.csv"),
     ),
     option("a layer of a CSV", "AnnData", "--layer", "counts"),
-    option("obsp of a CSV", "h5ad; file:PATH", "--similarity", "obsp:connectivities"),
+    option("obsp of a CSV", "h5ad; --similarity file:FILE", "--similarity", "obsp:connectivities"),
     option(
         "obsm of a CSV",
         "h5ad; --coordinates",
@@ -217,7 +219,9 @@ METHODS = [
         *("--method", "mrsf", "--select", "5", "--stability", "half,subsets=4,top=6"),
     ),
     option("l21 without a penalty or budget", "lambda=; budget=", "--method", "l21"),
-    option("l21 with a negative penalty", "lambda=; positive", "--method", "l21,lambda=-1"),
+    option(
+        "l21 with a negative penalty", "positive", "--method", "l21,lambda=-1", name="lambda=-1"
+    ),
     option("gdcov with an unknown gamma", "gamma=; one-minus", "--method", "gdcov,gamma=onemin"),
     bad("given features that are unknown", given("gene1", "x1", "x2"), "--given", "2 of 3; x1"),
     bad("given features that are all", given(*FEATURES), "--given", "all 9"),

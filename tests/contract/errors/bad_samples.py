@@ -188,7 +188,7 @@ OUTCOMES = [
         AB,
         "'c'; labels.tsv",
         *(*ORDERED[:-1], "ordered,order=a,b,c"),
-        name="order= of --label-type",
+        name="order=a,b,c of --label-type",
     ),
 ]
 

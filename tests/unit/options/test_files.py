@@ -89,6 +89,20 @@ def test_unknown_keys_are_refused_with_the_nearest(read, text, wrong, near):
     assert caught.value.where == "run.yaml, line 1"
 
 
+@pytest.mark.parametrize(
+    ("text", "near"),
+    [
+        ("neighbors: 3", "similarity: NAME,neighbors=VALUE"),
+        ("similarity-file: S.csv", "similarity: file:PATH"),
+        ("stability-top: 3", "stability: NAME,top=VALUE"),
+    ],
+)
+def test_parameters_are_no_options(read, text, near):
+    with pytest.raises(InputError, match="unknown option") as caught:
+        read(text)
+    assert caught.value.hint.endswith(near)
+
+
 def test_the_three_forms_of_sources_agree(read):
     text = "genes:p.gmt:A,B@2.0,similarity=knn,neighbors=5"
     forms = [
