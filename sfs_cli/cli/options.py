@@ -327,7 +327,8 @@ class Command(click.Command):
         """List the options by section; of many the first ones, and those of a given method."""
         given = ctx.meta.get(GIVEN, ())
         whole = not self.shortened or "--help-all" in given
-        words = [part for word in given for part in word.split("=", 1)]
+        # --method=NAME are two words, and a value with parameters is one
+        words = [part for word in given for part in word.split("=", int(word.startswith("--")))]
         after = [split(value)[0] for name, value in pairwise(words) if name == "--method"]
         method = after[0] if after and "method" in self.declared else ""
         if method and (wrong := self.declared["method"].problem(method, "--method")):

@@ -17,7 +17,7 @@ from sfs_cli.errors import InputError, UsageError, nearest
 from sfs_cli.options.documents import Node, kind_of, parse, place
 from sfs_cli.options.evaluate import EvaluateConfig
 from sfs_cli.options.fields import Config, Option, keys_of, names_file, options_of
-from sfs_cli.options.grammar import expanded, hosts, joined, parameters
+from sfs_cli.options.grammar import NAME, expanded, hosts, joined, parameters
 from sfs_cli.options.paths import (
     is_copied,
     moved,
@@ -181,12 +181,15 @@ def _with_parameters(
     node: Node, known: Mapping[str, Option], what: str, where: str
 ) -> dict[str, Any]:
     """Return a name and its parameters, each as the type that it has."""
-    return {
-        key: _typed(inner, known[key], f"{key} of {what}", where)
-        if key in known
-        else _scalar(inner, str, f"{key} of {what}", where)
-        for key, inner in node.value.items()
-    }
+    found = dict[str, Any]()
+    for key, inner in node.value.items():
+        if key == NAME and inner.value is None:
+            found[key] = None  # the default one, in the record of a run
+        elif key in known:
+            found[key] = _typed(inner, known[key], f"{key} of {what}", where)
+        else:
+            found[key] = _scalar(inner, str, f"{key} of {what}", where)
+    return found
 
 
 def _from(folder: str, option: Option, value: Any) -> Any:
