@@ -403,7 +403,8 @@ def options_for(kind: Any, options: Mapping[str, Any]) -> dict[str, Any]:
             close = get_close_matches(name, taken, 1, 0.7)
             hint = f"did you mean {close[0]}?" if close else f"see `sfs {kind.VERB} --help`"
             hint = _SCANPY.get(name, hint)
-            if (part := declared.get(asked, declared.get(name))) is not None:
+            parts = (o for o in options_of(kind) if o.of and o.name in (name, asked))
+            if (part := next(parts, None)) is not None:
                 hint = f'it is a parameter: {part.of}="NAME,{part.parameter}=VALUE"'
             raise UsageError(f"there is no option {name!r}", hint=hint, option=name)
         if _is_of_files(known[asked]):
@@ -411,8 +412,8 @@ def options_for(kind: Any, options: Mapping[str, Any]) -> dict[str, Any]:
             hint = "leave it out, and take what the function returns"
             raise UsageError(what, hint=hint, option=name)
         if isinstance(value, Mapping) and asked in of_parts:
-            parts = value.items()
-            made[asked] = {k: v.item() if isinstance(v, np.generic) else v for k, v in parts}
+            pairs = value.items()
+            made[asked] = {k: v.item() if isinstance(v, np.generic) else v for k, v in pairs}
         else:
             made[asked] = _value(name, value, known[asked].default)
     return expanded(kind, made)
