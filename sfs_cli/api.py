@@ -411,7 +411,8 @@ def options_for(kind: Any, options: Mapping[str, Any]) -> dict[str, Any]:
             hint = "leave it out, and take what the function returns"
             raise UsageError(what, hint=hint, option=name)
         if isinstance(value, Mapping) and asked in of_parts:
-            made[asked] = dict(value)
+            parts = value.items()
+            made[asked] = {k: v.item() if isinstance(v, np.generic) else v for k, v in parts}
         else:
             made[asked] = _value(name, value, known[asked].default)
     return expanded(kind, made)
@@ -1255,6 +1256,7 @@ def compare(
         raise UsageError("nothing to compare: there is no ranking", hint=hint, option="methods")
     inputs = Inputs(data, modality, options.get("rows"))
     taken = {option.name for option in ranking_options().values()}
+    taken |= {option.name for option in options_of(RankConfig) if option.of in taken}
     specs = []
     for name, each in (rankings or {}).items():
         if not isinstance(each, Mapping):

@@ -437,7 +437,8 @@ def difference(
         name = next(n for n in [*asked, *before] if asked.get(n) != before.get(n))
         value = before.get(name, "not given")
         words = ",".join(map(str, value)) if isinstance(value, list) else value
-        return f"there --{name.rstrip('_').replace('_', '-')} is {words}"
+        option, _, key = name.replace("_", "-").partition(",")
+        return f"there {f'{key}= of ' if key else ''}--{option.rstrip('-')} is {words}"
     states = record.get("inputs")
     if not isinstance(states, list) or len(states) != len(inputs):
         return "there were other inputs"

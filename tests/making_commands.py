@@ -122,7 +122,7 @@ def fisher(folder: Path, spec: str) -> list[str]:
 
 def similarity(folder: Path, S: np.ndarray, ids: Sequence[str] = SAMPLES) -> list[str]:
     path = text(folder, table(S, ids, ids), "S.csv")
-    return ["rank", good(folder), "--similarity-file", path]
+    return ["rank", good(folder), "--similarity", f"file:{path}"]
 
 
 def folder_of_things(folder: Path) -> Path:

@@ -314,7 +314,8 @@ class Command(click.Command):
                 option="matrix",
             )
         by_default = (ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP)
-        own = [name for name in values if name in self.declared and not self.declared[name].of]
+        parts = {o.name for o in self.declared.values() if o.of}
+        own = values.keys() - parts
         flags = {name for name in own if ctx.get_parameter_source(name) not in by_default}
         flags.discard("files")  # click 8.1 counts them as given where none are
         if "matrix" in flags:  # the other files of a configuration are beside its matrix
@@ -327,7 +328,8 @@ class Command(click.Command):
         """List the options by section; of many the first ones, and those of a given method."""
         given = ctx.meta.get(GIVEN, ())
         whole = not self.shortened or "--help-all" in given
-        words = [part for word in given for part in word.split("=", 1)]
+        # --method=NAME are two words, and a value with parameters is one
+        words = [part for word in given for part in word.split("=", int(word.startswith("--")))]
         after = [split(value)[0] for name, value in pairwise(words) if name == "--method"]
         method = after[0] if after and "method" in self.declared else ""
         if method and (wrong := self.declared["method"].problem(method, "--method")):

@@ -46,9 +46,10 @@ class Samples:
         """Number of samples."""
         return self.run.n
 
-    def name_option(self, option: str) -> str:
-        """Return an option as messages name it."""
-        return f"{self.source}: {option}" if self.source else f"--{option}"
+    def name_option(self, option: str, value: object) -> str:
+        """Return a parameter with its value as messages name it."""
+        given = f"{option}={value}"
+        return f"{self.source}: {given}" if self.source else f"{given} of --similarity"
 
     def squared_distances(self, *, float64: bool = False, purpose: str = GRAM) -> np.ndarray:
         """Return all squared distances, shape (n, n), a new array.

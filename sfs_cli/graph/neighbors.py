@@ -92,7 +92,7 @@ def find_neighbors(options: GraphOptions, samples: Samples, *, weighted: bool) -
     k = options.neighbors or DEFAULT_NEIGHBORS
     if k >= n:
         raise InputError(
-            f"{samples.name_option('neighbors')} {k} is not less than the {n} samples",
+            f"{samples.name_option('neighbors', k)} is not less than the {n} samples",
             where=samples.run.where,
             hint=f"give at most {n - 1}",
             option="neighbors",

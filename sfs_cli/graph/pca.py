@@ -211,8 +211,8 @@ def _variable_genes(
         raise InputError(
             f"all features have the same {by}: none varies most",
             where=run.where,
-            hint=f"give {samples.name_option('variable-genes')} all, or leave out the step of the "
-            "transformation that makes them alike (zscore, rank)",
+            hint=f"give {samples.name_option('variable-genes', 'all')}, or leave out the step of "
+            "the transformation that makes them alike (zscore, rank)",
             option="variable_genes",
         )
     if by == "variance":

@@ -414,6 +414,11 @@ class Config:
     def _values(self) -> tuple[Any, ...]:
         return tuple(getattr(self, f.name) for f in fields(self))  # type: ignore[arg-type]
 
+    def unset(self, *names: str) -> dict[str, Any]:
+        """Return the defaults of some options and of their parameters, to take their place."""
+        own = (o for o in options_of(type(self)) if o.name in names or o.of in names)
+        return {o.name: o.default for o in own}
+
     def check_values(self) -> None:
         """Check each value by itself, and what the declarations say of others.
 

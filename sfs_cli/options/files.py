@@ -15,8 +15,8 @@ from typing import Any
 
 from sfs_cli.errors import InputError, UsageError, nearest
 from sfs_cli.options.documents import Node, kind_of, parse, place
-from sfs_cli.options.fields import Option, keys_of, names_file, options_of
-from sfs_cli.options.grammar import expanded, hosts, joined, parameters
+from sfs_cli.options.fields import Option, flag, keys_of, names_file, options_of
+from sfs_cli.options.grammar import NAME, expanded, hosts, joined, parameters
 from sfs_cli.options.paths import (
     is_copied,
     moved,
@@ -35,8 +35,6 @@ RANK_KEYS = keys_of(o for o in options_of(RankConfig) if not o.of)
 """The options of a ranking by their keys."""
 PARAMETERS = {host: parameters(RankConfig, host) for host in hosts(RankConfig)}
 """The options that have parameters, and these by their keys."""
-_PARTS = keys_of(o for o in options_of(RankConfig) if o.of)
-"""All parameters, by the keys that they had as options in version 0."""
 _OF_SOURCE = {key: Option(help="", name=key) for key in ("kind", "path")} | SOURCE_KEYS
 _SOURCE_HINT = "write NAME: {kind: profile, path: mirna.csv}, or NAME: profile:mirna.csv"
 _TYPES = {
@@ -156,9 +154,9 @@ def _options(root: dict[str, Node], name: str) -> tuple[dict[str, Any], Lines]:
     for key, node in root.items():
         where = place(name, node.line)
         if key not in RANK_KEYS:
-            if part := _PARTS.get(key):
-                hint = f"it is a parameter now: {part.of.replace('_', '-')}: "
-                hint += f"{part.word}PATH" if part.begins else f"NAME,{part.parameter}=VALUE"
+            if part := next((o for o in options_of(RankConfig) if o.of and o.key == key), None):
+                value = f"{part.word}PATH" if part.begins else f"NAME,{part.parameter}=VALUE"
+                hint = f"it is a parameter now: {flag(part.of)[2:]}: {value}"
                 raise InputError(f"unknown option {key!r}", where=where, hint=hint)
             raise _unknown(key, RANK_KEYS, where)
         option = RANK_KEYS[key]
@@ -182,12 +180,15 @@ def _with_parameters(
     node: Node, known: Mapping[str, Option], what: str, where: str
 ) -> dict[str, Any]:
     """Return a name and its parameters, each as the type that it has."""
-    return {
-        key: _typed(inner, known[key], f"{key} of {what}", where)
-        if key in known
-        else _scalar(inner, str, f"{key} of {what}", where)
-        for key, inner in node.value.items()
-    }
+    found = dict[str, Any]()
+    for key, inner in node.value.items():
+        if key == NAME and inner.value is None:
+            found[key] = None  # the default one, in the record of a run
+        elif key in known:
+            found[key] = _typed(inner, known[key], f"{key} of {what}", where)
+        else:
+            found[key] = _scalar(inner, str, f"{key} of {what}", where)
+    return found
 
 
 def _from(folder: str, option: Option, value: Any) -> Any:

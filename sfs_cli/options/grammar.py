@@ -93,10 +93,10 @@ def typed(option: Option, value: Any) -> Any:
     if isinstance(value, str) and not value.strip():
         hint = "give it one, or leave it out"
         raise UsageError(f"{option.flag} has no value", hint=hint, option=option.name)
+    if isinstance(value, list | tuple):
+        value = ",".join(map(str, value))
     if option.parse is not None:
         return option.parse(value)
-    if isinstance(value, list | tuple):
-        return ",".join(map(str, value))
     if option.type not in (int, float) or not isinstance(value, str):
         return value
     try:
@@ -116,7 +116,8 @@ def joined(config: type, values: Mapping[str, Any]) -> dict[str, Any]:
     for host in hosts(config):
         known = parameters(config, host)
         if host == "method":
-            own = catalog.METHODS[found["method"]].options if found.get("method") else ()
+            method = catalog.METHODS.get(found.get("method") or "")
+            own = () if method is None else method.options
             known = {key: o for key, o in known.items() if o.of == host or o.name in own}
         taken = {key: found.pop(o.name, None) for key, o in known.items()}
         given = {key: value for key, value in taken.items() if value not in (None, ())}

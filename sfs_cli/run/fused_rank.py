@@ -134,7 +134,7 @@ def _leave_one_out(
 
     Returns a row for each source, and the columns of the ranks on it alone, where it is a graph.
     """
-    run = replace(run, config=replace(run.config, pvalues=None, permutation_draws=None))
+    run = replace(run, config=replace(run.config, **run.config.unset("pvalues")))
     fusion, expected = fused.fusion, ranks_of(whole)
     names = [source.spec.name for source in fusion.sources]
     without = [

@@ -37,6 +37,7 @@ from sfs_cli.io.matrix.base import is_anndata
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig, parse_source
 from sfs_cli.options.fields import stated
+from sfs_cli.options.grammar import joined
 from sfs_cli.provenance import InputFile
 from sfs_cli.run import inputs as matrices
 from sfs_cli.run.inputs import Opened
@@ -238,8 +239,8 @@ def _is_there(
     other = "its plan cannot be read"
     with contextlib.suppress(InputError):
         known = read_plan(folder)
-        record = {"config": known.config.result_options(), "inputs": known.inputs}
-        other = provenance.difference(record, config.result_options(), inputs)
+        was, now = (joined(RankConfig, c.result_options()) for c in (known.config, config))
+        other = provenance.difference({"config": was, "inputs": known.inputs}, now, inputs)
         if (known.shards, known.home) != (shards, str(Path.cwd())):
             other = f"there are {counted(known.shards, 'shard')}, and paths from {known.home}"
         if not other and (folder / known.place).is_dir():

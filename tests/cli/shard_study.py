@@ -16,14 +16,14 @@ N, M = 24, 150
 
 CASES: dict[str, tuple[str, ...]] = {
     "spec rbf": ("m.csv", "--method", "spec", "--similarity", "rbf"),
-    "knn": ("m.csv", "--similarity", "knn", "--neighbors", "4"),
+    "knn": ("m.csv", "--similarity", "knn,neighbors=4"),
     "msfs": (
         *("m.csv", "--method", "msfs", "--source", "mirna=profile:mirna.csv"),
         *("--source", "all=target:", "--source", "tissue=labels:labels.tsv:tissue"),
         *("--weights", "2,1,1"),
     ),
     "pruned kogs": (
-        *("m.csv", "--method", "kogs", "--members", "fisher,variance"),
+        *("m.csv", "--method", "kogs,members=fisher,variance"),
         *("--labels", "labels.tsv:tissue", "--max-correlation", "0.4"),
     ),
     "stability": ("m.csv", "--method", "spec", "--stability", "6"),

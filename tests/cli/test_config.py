@@ -14,8 +14,7 @@ from tests.running import run_here
 RUN = """
 matrix: good.csv
 labels: labels.tsv
-similarity: knn
-neighbors: 2
+similarity: knn,neighbors=2
 out: results
 dtype: float64
 """
@@ -97,11 +96,12 @@ def test_an_input_that_has_changed_is_told_of(sfs, folder):
 def test_flags_and_the_matrix_of_the_command_line_win(sfs, folder):
     text(folder, RUN + "format: csv\n", "run.yaml")
     text(folder, (folder / "good.csv").read_text(), "mine.csv")
-    words = ("--neighbors", "3", "--format", "tsv", "--out", "mine")
+    words = ("--similarity", "knn,neighbors=3", "--format", "tsv", "--out", "mine")
     sfs("rank", "mine.csv", "--config", "run.yaml", *words, at=folder)
     config = json.loads((folder / "mine" / "run.json").read_text())["config"]
-    assert (config["matrix"], config["neighbors"], config["format"]) == ("../mine.csv", 3, "tsv")
-    assert (config["similarity"], config["dtype"]) == ("knn", "float64")
+    assert (config["matrix"], config["format"]) == ("../mine.csv", "tsv")
+    assert config["similarity"] == {"name": "knn", "neighbors": 3}
+    assert config["dtype"] == "float64"
     assert not (folder / "results").exists()
 
 

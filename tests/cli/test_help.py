@@ -19,7 +19,7 @@ MOST = 25
 with click.Context(app, **app.context_settings) as _context:
     COMMANDS = dict(commands_of(app, _context))
 SHORTENED = [verb for verb, made in COMMANDS.items() if len(made.params) > MOST]
-FLAGS = {o.name: o.flag for o in options_of(RankConfig)}
+SHOWN = {o.name: f"{o.parameter}=" if o.of else o.flag for o in options_of(RankConfig)}
 
 
 def flags(made: click.Command) -> list[str]:
@@ -75,15 +75,24 @@ def test_the_first_options_are_by_questions_and_answer_what_users_ask(capfd):
     assert {f"--{name}" for name in wanted.split()} <= set(listed(text))
 
 
+def parameters(text: str) -> set[str]:
+    """Return the parameters that a help lists, each with its sign."""
+    return set(re.findall(r"^  ([a-z][a-z-]*=)", text, re.MULTILINE))
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_options_of_a_method_are_shown_with_it(method, capfd):
-    own = {FLAGS[name] for name in METHODS[method].options}
-    described = helped("methods", capfd, method)
-    assert own <= set(listed("Options:\n" + described.partition("too):\n")[2]))
-    found = set(listed(helped("rank", capfd, "--method", method, "--help")))
-    assert own <= found
+    own = {SHOWN[name] for name in METHODS[method].options}
+    described = helped("methods", capfd, method).partition("and options:\n")[2]
+    assert own <= parameters(described) | set(listed("Options:\n" + described))
+    text = helped("rank", capfd, "--method", method, "--help")
+    found = set(listed(text))
+    assert own <= parameters(text) | found
+    assert helped("rank", capfd, "--method", f"{method},chance=3", "--help") == text
     assert set(listed(helped("rank", capfd, "--help"))) <= found
 
 
 def test_help_of_a_method_is_no_help_of_another(capfd):
-    assert "--gamma-power" not in listed(helped("rank", capfd, "--method", "f-test", "--help"))
+    text = helped("rank", capfd, "--method", "f-test", "--help")
+    assert "gamma-power=" not in text
+    assert "Parameters of" not in text

@@ -97,7 +97,7 @@ def test_second_run_is_up_to_date_and_writes_nothing(ranked, tmp_path, capfd):
 
 def test_other_option_is_refused_and_forced(ranked, tmp_path, capfd):
     before = snapshot(tmp_path / "out")
-    other = [*ranked, "--ranking", "phi1"]
+    other = [*ranked, "--method", "spec,ranking=phi1"]
     assert run_here(other, capfd).code == EXISTS
     assert snapshot(tmp_path / "out") == before
     assert run_here([*other, "--force"], capfd).code == 0
@@ -139,17 +139,20 @@ def test_a_file_of_the_same_size_and_time_is_another_one_elsewhere(ranked, tmp_p
 
 
 def test_an_option_that_is_left_out_is_another_run(ranked, capfd):
-    words = [*ranked, "--ranking", "phi1", "--force"]
+    words = [*ranked, "--method", "spec,ranking=phi1", "--force"]
     assert run_here(words, capfd).code == 0
     done = run_here(ranked, capfd)
     assert done.code == EXISTS
-    assert "there --ranking is phi1" in done.err
+    assert "there --method is spec" in done.err
+    done = run_here([*ranked, "--method", "spec"], capfd)
+    assert done.code == EXISTS
+    assert "there ranking= of --method is phi1" in done.err
 
 
 def test_what_differs_is_named(ranked, capfd):
-    done = run_here([*ranked, "--ranking", "phi1"], capfd)
+    done = run_here([*ranked, "--method", "spec,ranking=phi1"], capfd)
     assert done.code == EXISTS
-    assert "there --ranking is not given" in done.err
+    assert "there --method is not given" in done.err
 
 
 def test_the_result_of_another_version_is_up_to_date(ranked, tmp_path, capfd):

@@ -49,10 +49,10 @@ def test_words_of_the_command_line_do_nothing_to_a_terminal(word, capfd) -> None
 @pytest.mark.parametrize(
     "given",
     [
-        ["--similarity", "diffusion", "--beta", "1e308"],
-        ["--similarity", "rbf", "--bandwidth", "1e-308"],
+        ["--similarity", "diffusion,beta=1e308"],
+        ["--similarity", "rbf,bandwidth=1e-308"],
         ["--method", "msfs", "--source", "t=target:@1e308", "--source", "u=profile:good.csv"],
-        ["--neighbors", "9" * 400, "--similarity", "knn"],
+        ["--similarity", f"knn,neighbors={'9' * 400}"],
     ],
     ids=lambda given: given[-2],
 )

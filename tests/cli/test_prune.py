@@ -24,7 +24,7 @@ CASES: dict[str, list[str]] = {
         *("--samples", "intersect"),
     ],
     "path": ["m.csv", "--method", "mrsf", "--select", "20"],
-    "kogs": ["m.csv", "--method", "kogs", "--members", "variance,spec"],
+    "kogs": ["m.csv", "--method", "kogs,members=variance,spec"],
 }
 
 

@@ -25,13 +25,13 @@ def test_flags_may_be_repeated(tmp_path, capfd):
     assert run_here([*command, "--force"], capfd).code == 0
 
 
-def test_lists_of_words_are_joined(tmp_path, capfd):
-    given = ["--method", "kogs", "--members", "variance,f-test", "--members", "fisher"]
+def test_a_list_of_words_is_a_parameter(tmp_path, capfd):
+    given = ["--method", "kogs,members=variance,f-test,fisher"]
     given += ["--labels", labels(tmp_path, AB), "--out", str(tmp_path / "out"), "--json"]
     done = run_here(["rank", good(tmp_path), *given], capfd)
     assert done.code == 0, done.err
     asked = json.loads(done.out)["config"]
-    assert asked["members"] == ["variance", "f-test", "fisher"]
+    assert asked["method"]["members"] == ["variance", "f-test", "fisher"]
 
 
 def test_sets_of_several_files_are_tested_together(tmp_path, capfd):

@@ -130,7 +130,7 @@ def test_fuse_is_up_to_date_until_something_changes(tmp_path, capfd):
     assert "up to date" in done(words, capfd).err
     assert snapshot(tmp_path) == first
     assert json.loads(done([*words, "--json"], capfd).out)["samples"] == 6
-    changed = [*words, "--normalize", "frobenius"]
+    changed = [*words, "--weights", "uniform,normalize=frobenius"]
     refused = run_here(changed, capfd)
     assert refused.code == 4
     assert snapshot(tmp_path) == first
@@ -169,7 +169,7 @@ def test_a_similarity_is_read_back_as_it_was_whatever_the_ids(tmp_path, suffix):
 def test_distances_and_a_lack_of_ids_are_told(tmp_path, capfd, as_source):
     path = str(tmp_path / "d.npy")
     np.save(path, np.abs(np.subtract.outer(np.arange(6.0), np.arange(6.0))))
-    given = ["--similarity-file", path]
+    given = ["--similarity", f"file:{path}"]
     if as_source:
         given = ["--method", "msfs", "--source", f"d=similarity:{path}"]
     said = done(["rank", good(tmp_path), *given], capfd).err

@@ -28,7 +28,7 @@ from tests.results import assert_same_numbers, bytes_of
 N, M = 24, 150
 CLASSES = ("--labels", "samples.tsv:tissue")
 NUMBERS = ("--labels", "samples.tsv:age", "--label-type", "continuous")
-ORDER = ("--label-type", "ordered", "--label-order", "skin,liver,lung")
+ORDER = ("--label-type", "ordered,order=skin,liver,lung")
 ADJUSTED = ("--adjust", "samples.tsv:depth")
 F_TEST = ("--method", "f-test")
 COUNTS = ("counts.h5ad", "--transform", "cpm,log1p")
@@ -39,15 +39,12 @@ SOURCES = (
 
 COMMANDS: dict[str, tuple[str, ...]] = {
     # graph scores, and graphs
-    "phi1": ("m.csv", "--ranking", "phi1", "--gamma-power", "2"),
+    "phi1": ("m.csv", "--method", "spec,ranking=phi1,gamma-power=2"),
     "phi2": ("m.csv", "--method", "spec", "--similarity", "rbf"),
-    "phi3 of gaps": ("gaps.csv", "--ranking", "phi3", "--missing", "mean"),
-    "phi2 of counts": ("counts.h5ad", "--similarity", "knn", "--neighbors", "4"),
-    "components": (
-        *(*COUNTS, "--similarity", "knn", "--neighbors", "4"),
-        *("--components", "5", "--variable-genes", "80"),
-    ),
-    "self-tuning": ("m.csv", "--similarity", "knn", "--bandwidth", "self-tuning"),
+    "phi3 of gaps": ("gaps.csv", "--method", "spec,ranking=phi3", "--missing", "mean"),
+    "phi2 of counts": ("counts.h5ad", "--similarity", "knn,neighbors=4"),
+    "components": (*COUNTS, "--similarity", "knn,neighbors=4,components=5,variable-genes=80"),
+    "self-tuning": ("m.csv", "--similarity", "knn,bandwidth=self-tuning"),
     "geodesic": ("m.csv", "--method", "laplacian", "--similarity", "geodesic"),
     "diffusion": ("m.csv", "--method", "gdcov", "--similarity", "diffusion"),
     "relieff": ("m.csv", "--method", "relieff", *CLASSES),
@@ -97,10 +94,10 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "mrsf of numbers": ("m.csv", "--method", "mrsf", *NUMBERS, "--select", "5"),
     "mrsf adjusted": ("m.csv", "--method", "mrsf", *ADJUSTED, "--select", "5"),
     "mrsf-rounds": ("m.csv", "--method", "mrsf-rounds", "--select", "20"),
-    "l21": ("m.csv", "--method", "l21", "--lambda", "1"),
+    "l21": ("m.csv", "--method", "l21,lambda=1"),
     "rfs": ("m.csv", "--method", "rfs", *CLASSES),
     "rfs of numbers": ("m.csv", "--method", "rfs", *NUMBERS),
-    "qalpha": ("m.csv", "--method", "qalpha", "--clusters", "3"),
+    "qalpha": ("m.csv", "--method", "qalpha,clusters=3"),
     "spca": ("m.csv", "--method", "spca", "--select", "5"),
     "gdcov-spca": ("m.csv", "--method", "gdcov-spca", "--select", "5"),
     "mrmr": ("m.csv", "--method", "mrmr", *CLASSES, "--select", "5"),
@@ -111,15 +108,15 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "msfs": ("m.csv", "--method", "msfs", *SOURCES, "--weights", "2,1,1,1"),
     "msfs learned": ("m.csv", "--method", "msfs", *CLASSES, *SOURCES, "--weights", "alignf"),
     "msfs of a compromise": ("m.csv", "--method", "msfs", *SOURCES, "--weights", "statis"),
-    "kogs": ("m.csv", "--method", "kogs", "--members", "spec,fisher,laplacian", *CLASSES),
+    "kogs": ("m.csv", "--method", "kogs,members=spec,fisher,laplacian", *CLASSES),
     # what is made of a ranking
-    "permutations": ("m.csv", "--ranking", "phi1", "--pvalues", "permutation:40"),
+    "permutations": ("m.csv", "--method", "spec,ranking=phi1", "--pvalues", "permutation,draws=40"),
     "split counts": (*COUNTS, "--pvalues", "moments", "--split", "counts"),
     "halves": ("m.csv", "--method", "spec", "--pvalues", "moments", "--split", "features"),
     "pruned": ("m.csv", "--max-correlation", "0.3"),
     "pruned counts": (*COUNTS, "--max-correlation", "0.3"),
     "permuted scales": (
-        *("m.csv", "--coordinates", "places.tsv", "--pvalues", "permutation:50"),
+        *("m.csv", "--coordinates", "places.tsv", "--pvalues", "permutation,draws=50"),
         *("--scales", "1.5,3,linear"),
     ),
     "given": ("m.csv", "--method", "mrmr", *CLASSES, "--select", "5", "--given", "panel.txt"),
@@ -146,8 +143,8 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "modules of counts": (*COUNTS, "--method", "variance", "--modules"),
     "stability": ("m.csv", "--method", "spec", "--stability", "6"),
     "stability of donors": (
-        *("m.csv", "--method", "fisher", *CLASSES, "--stability", "4"),
-        *("--stability-how", "bootstrap", "--donors", "donor"),
+        *("m.csv", "--method", "fisher", *CLASSES, "--stability", "bootstrap,subsets=4"),
+        *("--donors", "donor"),
     ),
     "sets": ("m.csv", "--method", "fisher", *CLASSES, "--sets", "sets.gmt", "--top", "12"),
 }

@@ -80,7 +80,7 @@ def shard_tasks(tmp_path: Path, env: dict[str, str], number: int, made: list[Pat
 
 
 def test_scripts_of_the_shards_make_the_bytes_of_one_run(tmp_path, env):
-    method = ("--method", "sselect", "--variant", "cut-value", "--labels")
+    method = ("--method", "sselect,variant=cut-value", "--labels")
     inputs = {"matrix": [MATRIX], "files": [LABELS]}
     args = " ".join([*method, f"{LABELS.name}:tissue"])
     run_task("shardinit", tmp_path / "init", inputs, env, shards=str(SHARDS), args=args)
@@ -313,7 +313,7 @@ def test_the_profile_of_the_tests_uses_every_module(nextflow, tmp_path, env):
     assert (out / "plain/ranking.tsv").read_bytes() == whole["ranking.tsv"]
     fused = ["--source", f"tissue=labels:{LABELS}:tissue", "--out", "f.npz"]
     assert run(["sfs", "fuse", str(MATRIX), *fused], tmp_path, env).returncode == 0
-    options = ["--method", "spec", "--similarity-file", f"{tmp_path}/f.npz"]
+    options = ["--method", "spec", "--similarity", f"file:{tmp_path}/f.npz"]
     whole = ranked(tmp_path / "tissue", options, env)
     assert (out / "tissue/ranking.tsv").read_bytes() == whole["ranking.tsv"]
     made = (out / "tissue_selected/selected.txt").read_text().split()

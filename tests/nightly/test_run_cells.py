@@ -178,7 +178,7 @@ def test_the_weighted_neighbors_of_muon_are_a_graph(tmp_path, capfd):
     pd.DataFrame(graph, cells, cells).to_csv(given, sep="\t", index_label="sample")
     words = ["rank", f"{files[1]}:rna", "--method", "laplacian"]
     tables = []
-    for more in (["--similarity", "obsp:connectivities"], ["--similarity-file", str(given)]):
+    for more in (["--similarity", "obsp:connectivities"], ["--similarity", f"file:{given}"]):
         done = run_here([*words, *more], capfd)
         assert done.code == 0, done.err
         tables.append(pd.read_csv(io.StringIO(done.out), sep="\t", index_col="feature"))

@@ -29,7 +29,7 @@ def test_tests_of_real_classes_are_quiet(
 REAL = {
     "raw-values": (["thyroid_paired/mrna.parquet"], ["prostate_ge/expression.parquet"]),
     "graph": (
-        ["colon/expression.parquet", "--similarity", "rbf", "--bandwidth", "0.5"],
+        ["colon/expression.parquet", "--similarity", "rbf,bandwidth=0.5"],
         ["colon/expression.parquet", "--similarity", "rbf"],
     ),
     "outliers": (

@@ -26,7 +26,8 @@ def test_false_selections_of_noise_stay_below_the_bound(tmp_path):
             str(tmp_path / "x.csv"),
             "f-test",
             labels=str(tmp_path / "y.tsv"),
-            stability=20,
+            stability="half",
+            stability_subsets=20,
             stability_top=10,
         )
         for row in rank(config, quiet()).facts["stability"]["stable"]:
@@ -43,4 +44,4 @@ def test_classes_that_no_two_halves_share_are_refused_by_name(tmp_path):
     error = refused(mixed_donors(tmp_path, ["abd", "acd", "bcd", "d"]))
     assert error.what[-1] in "abc"
     assert set(error.options) == {"donors", "stability", "labels"}
-    assert "--stability-how bootstrap" in error.hint
+    assert "--stability bootstrap" in error.hint

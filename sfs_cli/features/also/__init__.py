@@ -48,13 +48,11 @@ def others(config: RankConfig) -> list[RankConfig]:
         config,
         names,
         # what is of tests alone; the values are those of --voom
-        pvalues=None,
-        permutation_draws=None,
-        split=None,
         scales=(),
         spatial=False,
         moderate="auto",
         voom=False,
+        **config.unset("pvalues", "split"),
     )
     return [
         replace(each, response=each.response or each.response_to_labels)

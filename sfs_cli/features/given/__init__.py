@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sfs_cli import catalog
 from sfs_cli.features.feature import Feature
-from sfs_cli.options.fields import RANKING, Config, Refusal, flag, option, option_fields
+from sfs_cli.options.fields import RANKING, Config, Refusal, option, option_fields
 from sfs_cli.options.paths import READS
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def rules(config: RankConfig) -> Iterator[Refusal]:
     if unable:
         about = "members" if config.members else "method" if config.then is None else "then"
         name = config.ranker if about == "method" else unable[0]
-        what = f"--given has no effect with {flag(about)} {name}, which does not start from "
+        what = f"--given has no effect with {config.label(about, name)}, which does not start from "
         hint = "give --max-correlation R, which moves features that repeat a given one behind, or "
         hint += f"a method that starts from them: {_ABLE}"
         yield f"{what}features", hint, ("given_", about)

@@ -47,7 +47,7 @@ def member_configs(config: RankConfig, names: Sequence[str], **without: Any) -> 
         if "graph" not in method.needed(method.options):
             others |= {"similarity", "similarity_file", "coordinates", *GRAPH_FIELDS}
         changes: dict[str, Any] = dict.fromkeys(others - set(method.options))
-        changes |= {"members": (), "also": (), "source": (), "weights": None}
+        changes |= {"members": (), "also": (), "source": (), **config.unset("weights")}
         changes |= without  # members are ranked by their scores
         configs.append(replace(config, method=name, leave_one_out=False, **changes))
     return configs

@@ -201,7 +201,7 @@ def run_on_subset(run: Run, samples: np.ndarray, log: Messages) -> Run:
     Labels, batches, covariates and weights are theirs; `log` receives its messages. What does not
     change the order of the features is left out.
     """
-    config = replace(run.config, pvalues=None, permutation_draws=None, leave_one_out=False)
+    config = replace(run.config, leave_one_out=False, **run.config.unset("pvalues"))
     part = prepared_on(replace(run, config=config), samples, log)
     context = replace(part.context, log=log)
     engine = context.engine.of(on_subsets(run.config))

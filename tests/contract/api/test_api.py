@@ -121,8 +121,8 @@ def test_columns_of_obs_and_graphs_of_the_object() -> None:
     for graph in (S, csr_array(S), pd.DataFrame(S, SAMPLES, SAMPLES).iloc[::-1, ::-1]):
         found = sfs.rank(adata, method="laplacian", similarity=graph)
         np.testing.assert_allclose(found.table["score"], inside.table["score"], rtol=1e-6)
-    by_key = sfs.rank(adata, method="laplacian", similarity="obsm:X_pca", neighbors=4)
-    given = sfs.rank(adata, method="laplacian", coordinates=X[:, :3], neighbors=4)
+    by_key = sfs.rank(adata, method="laplacian", similarity="obsm:X_pca,neighbors=4")
+    given = sfs.rank(adata, method="laplacian", coordinates=X[:, :3], similarity="knn,neighbors=4")
     assert by_key.order.tolist() == given.order.tolist()
     adjusted = sfs.rank(adata, method="f-test", labels="cell type", adjust=("age",))
     other = sfs.rank(adata, method="f-test", labels="cell type", adjust=adata.obs["age"])

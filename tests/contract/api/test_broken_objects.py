@@ -78,8 +78,9 @@ def test_what_is_no_matrix_is_named_with_what_is_taken(kind: str) -> None:
         lambda: sfs.evaluate(value, method="variance", labels=LABELS),
     ]
     if value is not None:
-        calls.append(lambda: sfs.rank(X, similarity=value))
         calls.append(lambda: sfs.rank(X, coordinates=value))
+    if value is not None and kind != "dict":  # a name and its parameters
+        calls.append(lambda: sfs.rank(X, similarity=value))
     if kind != "dict":  # gene sets
         calls.append(lambda: sfs.fuse(X, {"a": value}))
     for call in calls:

@@ -167,9 +167,12 @@ def test_sparse_matrices_of_every_format(form: str) -> None:
 
 
 def test_options_of_numpy_and_lists() -> None:
-    five = sfs.rank(X, similarity="knn", neighbors=np.int64(5))
+    five = sfs.rank(X, similarity={"name": "knn", "neighbors": np.int64(5)})
     assert five.config.neighbors == 5
-    assert sfs.rank(X, similarity="knn", neighbors=5.0).config.neighbors == 5
+    for given in ("knn,neighbors=5", {"name": "knn", "neighbors": 5.0}):
+        assert sfs.rank(X, similarity=given).config.neighbors == 5
+    named = {"name": "kogs", "members": ["spec", "variance"]}
+    assert sfs.rank(X, method=named).config.members == ("spec", "variance")
     assert len(sfs.select(five, top=np.int64(3))) == 3
     assert sfs.rank(np.abs(X), transform=["cpm", "log1p"]).config.transform == "cpm,log1p"
     named = {"a": five, "b": sfs.rank(X, method="variance")}
@@ -230,8 +233,9 @@ def test_a_result_is_compared_pickled_and_not_changed() -> None:
         ("transform is of type", lambda: sfs.rank(NAMED, transform={})),
         ("sets is of type", lambda: sfs.evaluate(NAMED, list=GENES, sets=np.zeros((2, 2)))),
         ("did you mean splits", lambda: sfs.evaluate(COUNTED, spilts=3)),
-        ("'5' is not a number", lambda: sfs.rank(X, similarity="knn", neighbors="5")),
-        ("5.5 is not a whole", lambda: sfs.rank(X, similarity="knn", neighbors=5.5)),
+        ("it is a parameter: similarity", lambda: sfs.rank(X, similarity="knn", neighbors=5)),
+        ("'five' is not a whole", lambda: sfs.rank(X, similarity="knn,neighbors=five")),
+        ("'5.5' is not a whole", lambda: sfs.rank(X, similarity="knn,neighbors=5.5")),
         ("seed is of type", lambda: sfs.rank(X, seed=np.random.RandomState(0))),
         ("top=0", lambda: sfs.rank(ad.AnnData(NAMED.copy()), top=0)),
         ("nothing to aggregate", lambda: sfs.aggregate(sfs.rank(X, method="variance"))),
@@ -239,7 +243,7 @@ def test_a_result_is_compared_pickled_and_not_changed() -> None:
         ("unknown value 'bogus' of rows", lambda: sfs.rank(COUNTED, rows="bogus")),
         ("source is of type", lambda: sfs.rank(COUNTED, source=COUNTED)),
         ("not an option of one", lambda: sfs.compare(X, rankings={"a": {"labels": CLASSES}})),
-        ("similarity_file has no", lambda: sfs.rank(X, similarity=S, method="variance")),
+        ("similarity file: has no", lambda: sfs.rank(X, similarity=S, method="variance")),
     ],
 )
 def test_errors_name_arguments(error: str, call: Any) -> None:

@@ -95,14 +95,20 @@ def test_samples_without_a_class() -> None:
 @pytest.mark.parametrize(
     ("selector", "options"),
     [
-        (selectors.SpectralSelector(5, similarity="label"), {"similarity": "label"}),
-        (selectors.MRSFSelector(5, response="lda"), {"response": "lda", "select": 5}),
-        (selectors.GDCOVSelector(5, similarity="relieff"), {"similarity": "relieff"}),
+        (
+            selectors.SpectralSelector(5, similarity="label"),
+            {"method": "spec", "similarity": "label"},
+        ),
+        (selectors.MRSFSelector(5, response="lda"), {"method": "mrsf,response=lda", "select": 5}),
+        (
+            selectors.GDCOVSelector(5, similarity="relieff"),
+            {"method": "gdcov", "similarity": "relieff"},
+        ),
     ],
     ids=str,
 )
 def test_labels_are_used_where_the_options_ask_for_them(selector: Any, options: Any) -> None:
-    expected = sfs_cli.rank(X, method=selector.METHOD, labels=Y, dtype="float64", **options)
+    expected = sfs_cli.rank(X, labels=Y, dtype="float64", **options)
     made = selector.fit(X, Y)
     assert np.argsort(made.ranking_).tolist() == expected.order.tolist()
     with pytest.raises(ValueError, match="requires y"):

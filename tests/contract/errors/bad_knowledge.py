@@ -53,7 +53,7 @@ def isolated() -> np.ndarray:
 
 def array_of_other_size(folder: Path) -> list[str]:
     np.save(folder / "S.npy", kernel(4))
-    return ["rank", good(folder), "--similarity-file", str(folder / "S.npy")]
+    return ["rank", good(folder), "--similarity", f"file:{folder / 'S.npy'}"]
 
 
 def constant_samples(folder: Path) -> list[str]:
@@ -147,10 +147,15 @@ GRAPHS = [
 
 
 def asked(
-    id: str, words: str, *sources: str, more: Sequence[str] = (), name: str = "--source x"
+    id: str,
+    words: str,
+    *sources: str,
+    method: str = "msfs",
+    more: Sequence[str] = (),
+    name: str = "--source x",
 ) -> Bad:
     """Return a row for sources that are refused before a file is looked at."""
-    return bad(id, lambda f: on(f, *sources, more=more), name, words, USAGE)
+    return bad(id, lambda f: on(f, *sources, method=method, more=more), name, words, USAGE)
 
 
 LABELLED = "y=labels:l.tsv"
@@ -186,8 +191,8 @@ ASKED = [
         "then: a method without a graph",
         "'fisher'; spec",
         "x=target:",
-        more=["--then", "fisher"],
-        name="--then",
+        method="msfs,then=fisher",
+        name="then= of --method",
     ),
     bad(
         "sources of a method without a graph",
@@ -310,7 +315,7 @@ SOURCES = [
         "source: more neighbours than samples",
         lambda f: on(f, "x=target:,similarity=knn,neighbors=6"),
         "source x",
-        "neighbors 6; 6 samples; at most 5",
+        "neighbors=6; 6 samples; at most 5",
     ),
     bad(
         "labels of some samples as a source",
@@ -526,7 +531,7 @@ def fused(folder: Path, out: str, *more: str, matrix: str | None = None) -> list
 
 def made_before(folder: Path) -> list[str]:
     assert run([*fused(folder, "S.npz"), "-q"]) == 0
-    return fused(folder, "S.npz", "--normalize", "frobenius")
+    return fused(folder, "S.npz", "--weights", "uniform,normalize=frobenius")
 
 
 def of_some(folder: Path) -> list[str]:

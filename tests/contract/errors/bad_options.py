@@ -21,9 +21,9 @@ COMMANDS = [
     bad("unknown command", lambda f: ["rnak", good(f)], "rnak", "did you mean rank", USAGE),
     bad(
         "unknown option",
-        lambda f: ["rank", good(f), "--neighbours", "3"],
-        "--neighbours",
-        "did you mean --neighbors",
+        lambda f: ["rank", good(f), "--transfrom", "log2"],
+        "--transfrom",
+        "did you mean --transform",
         USAGE,
     ),
     bad(
@@ -70,32 +70,34 @@ CHOICES = [
 ]
 
 NUMBERS = [
-    option("--neighbors -3", "-3; 1 or more", "--similarity", "knn", "--neighbors", "-3"),
-    option("--clusters three", "three; integer|whole number", "--clusters", "three"),
-    option("--beta inf", "inf", "--similarity", "diffusion", "--beta", "inf"),
+    option("neighbors=-3", "neighbors=; -3; 1 or more", "--similarity", "knn,neighbors=-3"),
+    option("clusters=three", "clusters=; 'three'; whole number", "--method", "spec,clusters=three"),
+    option("beta=inf", "beta=; inf", "--similarity", "diffusion,beta=inf"),
     option(
-        "--components many",
+        "components=many",
         "'many'; whole number; none",
-        *("--similarity", "knn", "--components", "many"),
+        *("--similarity", "knn,components=many"),
     ),
     option("--memory 12Q", "12Q; 512M", "--memory", "12Q"),
     option("--memory 1M", "1M; 16M", "--memory", "1M"),
     option(
-        "--clusters above the samples",
-        "7; 6 samples; from 2 to 6",
-        *("--ranking", "phi3", "--clusters", "7"),
+        "clusters= above the samples",
+        "clusters=; 7; 6 samples; from 2 to 6",
+        *("--method", "spec,ranking=phi3,clusters=7"),
+        name="good.csv",
         code=BAD,
     ),
     option(
-        "--components above the samples",
-        "6; 6 samples; at most 5",
-        *("--similarity", "knn", "--neighbors", "2", "--components", "6"),
+        "components= above the samples",
+        "components=; 6; 6 samples; at most 5",
+        *("--similarity", "knn,neighbors=2,components=6"),
+        name="good.csv",
         code=BAD,
     ),
     option(
-        "--neighbors above the samples",
-        "6; 6 samples; at most 5",
-        *("--similarity", "knn", "--neighbors", "6"),
+        "neighbors= above the samples",
+        "neighbors=; 6; 6 samples; at most 5",
+        *("--similarity", "knn,neighbors=6"),
         code=BAD,
     ),
 ]
@@ -116,9 +118,9 @@ FEATURES_NAMED = [
 WITHOUT_EFFECT = [
     option("a method without its labels", "needs --labels", "--method", "fisher"),
     option(
-        "an option of another graph",
-        "no effect; knn",
-        *("--similarity", "rbf", "--neighbors", "3"),
+        "a parameter of another graph",
+        "neighbors=; no effect; knn",
+        *("--similarity", "rbf,neighbors=3"),
     ),
     option(
         "an option of another method",
@@ -144,11 +146,11 @@ WITHOUT_EFFECT = [
     ),
     option(
         "two graphs",
-        "--similarity-file; one of",
-        *("--similarity", "rbf", "--similarity-file", "S.csv"),
+        "given twice; 'rbf'; 'file:S.csv'",
+        *("--similarity", "rbf", "--similarity", "file:S.csv"),
     ),
     option("a layer of a CSV", "AnnData", "--layer", "counts"),
-    option("obsp of a CSV", "h5ad; --similarity-file", "--similarity", "obsp:connectivities"),
+    option("obsp of a CSV", "h5ad; --similarity file:FILE", "--similarity", "obsp:connectivities"),
     option(
         "obsm of a CSV",
         "h5ad; --coordinates",
@@ -189,7 +191,9 @@ METHODS = [
         "p-values of its own",
         *("--method", "f-test", "--labels", "LABELS", "--pvalues", "moments"),
     ),
-    option("p-values by few permutations", "10 to", "--pvalues", "permutation:9"),
+    option(
+        "p-values by few permutations", "draws=; 9; 10 or more", "--pvalues", "permutation,draws=9"
+    ),
     option(
         "a split without p-values",
         "no effect without --pvalues",
@@ -211,12 +215,14 @@ METHODS = [
     ),
     option(
         "stability of a longer list than is selected",
-        "selects 5; --select",
-        *("--method", "mrsf", "--select", "5", "--stability", "4", "--stability-top", "6"),
+        "top=; 6; selects 5; --select",
+        *("--method", "mrsf", "--select", "5", "--stability", "half,subsets=4,top=6"),
     ),
-    option("l21 without a penalty or budget", "--lambda; --budget", "--method", "l21"),
-    option("l21 with a negative penalty", "positive", "--method", "l21", "--lambda", "-1"),
-    option("gdcov with an unknown gamma", "one-minus", "--method", "gdcov", "--gamma", "onemin"),
+    option("l21 without a penalty or budget", "lambda=; budget=", "--method", "l21"),
+    option(
+        "l21 with a negative penalty", "positive", "--method", "l21,lambda=-1", name="lambda=-1"
+    ),
+    option("gdcov with an unknown gamma", "gamma=; one-minus", "--method", "gdcov,gamma=onemin"),
     bad("given features that are unknown", given("gene1", "x1", "x2"), "--given", "2 of 3; x1"),
     bad("given features that are all", given(*FEATURES), "--given", "all 9"),
     option(
@@ -229,7 +235,7 @@ METHODS = [
     option(
         "kogs of one member",
         "only one ranking",
-        *("--method", "kogs", "--members", "spec"),
+        *("--method", "kogs,members=spec"),
         name="ranking",
     ),
 ]
@@ -258,10 +264,12 @@ CONFIGS = [
         "run.yaml",
         "no such file",
     ),
-    config("YAML that does not parse", "seed: 3\nmembers: [spec\n", "line 3; column 1"),
+    config("YAML that does not parse", "seed: 3\nadjust: [age\n", "line 3; column 1"),
     config("TOML that does not parse", "seed = \n", "line 1; column 8", end="toml"),
     config("JSON that does not parse", '{\n"seed": }', "line 2; column 9", end="json"),
-    config("unknown key", "seed: 3\nneighbours: 3\n", "neighbours; line 2; did you mean neighbors"),
+    config(
+        "unknown key", "seed: 3\ntransfrom: log2\n", "transfrom; line 2; did you mean transform"
+    ),
     config("a key twice", "seed: 3\ntop: 1\nseed: 4\n", "'seed'; lines 1 and 3"),
     config("text for a number", "seed: three\n", "seed; 'three'; whole number; line 1"),
     config("yes for true", "leave-one-out: yes\n", "leave-one-out; 'yes'; true"),
@@ -274,7 +282,7 @@ CONFIGS = [
         "flags against the file",
         "similarity: rbf\n",
         "no effect; line 1",
-        *("--neighbors", "3"),
+        *("--method", "variance"),
         code=USAGE,
     ),
 ]

@@ -122,7 +122,7 @@ def store_of_other_data(folder: Path) -> list[str]:
 OUTPUTS = [
     bad(
         "--out: the result of other options",
-        lambda f: ["rank", good(f), "--ranking", "phi1", "--out", ranked(f)],
+        lambda f: ["rank", good(f), "--method", "spec,ranking=phi1", "--out", ranked(f)],
         "ranked",
         "--force",
         EXISTS,

@@ -176,19 +176,19 @@ OUTCOMES = [
         "--label-type classes; label; continuous",
         *("--labels", "LABELS", "--similarity", "outcome"),
     ),
-    outcome("ordered: text without an order", AB, "'a'; --label-order", *ORDERED),
+    outcome("ordered: text without an order", AB, "'a'; --label-type ordered,order=", *ORDERED),
     outcome(
         "ordered: a class that is not in the order",
         [*AB[:5], "c"],
         "line 7; 'c'; a,b",
-        *(*ORDERED, "--label-order", "a,b"),
+        *(*ORDERED[:-1], "ordered,order=a,b"),
     ),
     outcome(
         "ordered: an order with a class that no sample has",
         AB,
         "'c'; labels.tsv",
-        *(*ORDERED, "--label-order", "a,b,c"),
-        name="--label-order",
+        *(*ORDERED[:-1], "ordered,order=a,b,c"),
+        name="order=a,b,c of --label-type",
     ),
 ]
 

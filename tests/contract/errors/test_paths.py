@@ -77,7 +77,7 @@ def test_files_whose_names_are_no_utf8_are_read_and_written(tmp_path, capfd):
         ["rank", files["store"], "--format", "parquet", "--out", str(latin / "o2")],
         ["rank", m, "--method", "mrsf", "--out", str(latin / "o3")],
         ["fuse", m, "--source", f"x=profile:{files['profile']}", "--out", str(latin / "f.parquet")],
-        ["rank", m, "--similarity-file", str(latin / "f.parquet")],
+        ["rank", m, "--similarity", f"file:{latin / 'f.parquet'}"],
         ["shard", "merge", files["plan"], "--out", str(latin / "merged")],
         ["select", files["result"], "--top", "2", "--write-matrix", str(latin / "w.csv")],
         ["compare", m, "--method", "spec", "--list", result, "--out", str(latin / "compared")],

@@ -17,11 +17,8 @@ from tests.contract.numbers.commands import facts, ranked, ranking_bytes
 from tests.making import write_labels, write_parquet
 
 SMALL = {
-    "knn": ("--similarity", "knn", "--neighbors", "5"),
-    "components": (
-        *("--similarity", "knn", "--neighbors", "5"),
-        *("--components", "6", "--variable-genes", "50"),
-    ),
+    "knn": ("--similarity", "knn,neighbors=5"),
+    "components": ("--similarity", "knn,neighbors=5,components=6,variable-genes=50"),
     "variance": ("--method", "variance"),
 }
 

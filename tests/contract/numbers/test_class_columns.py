@@ -200,7 +200,7 @@ def test_an_outcome_and_an_aggregate_have_no_columns_of_classes(study, tmp_path)
     path, _ = study
     labels = write_labels(tmp_path, ["1", "2", "5"])
     trend = ("--label-type", "continuous", "--method", "f-test")
-    lists = ("--method", "kogs", "--members", "fisher,variance")
+    lists = ("--method", "kogs,members=fisher,variance")
     for k, words in enumerate((trend, lists)):
         out = rank_to(tmp_path / str(k), path, "--labels", labels, *words)
         header = (out / "ranking.tsv").read_text().split("\n")[0].split("\t")
@@ -210,10 +210,11 @@ def test_an_outcome_and_an_aggregate_have_no_columns_of_classes(study, tmp_path)
 def test_rra_over_lists_of_one_matrix_says_that_its_p_values_are_too_small(study, tmp_path) -> None:
     path, _ = study
     labels = write_labels(tmp_path, ["a", "b"])
-    words = ["--method", "kogs", "--members", "fisher,t-test,variance", "--labels", labels]
+    method, words = "kogs,members=fisher,t-test,variance", ["--labels", labels]
     found = {}
     for how in ("rra", "borda"):
-        found[how] = facts(rank_to(tmp_path / how, path, *words, "--how", how))["warnings"]
+        given = ("--method", f"{method},how={how}", *words)
+        found[how] = facts(rank_to(tmp_path / how, path, *given))["warnings"]
     assert any("independent lists" in text for text in found["rra"])
     assert not any("independent lists" in text for text in found["borda"])
     assert "independent lists, and these" in (tmp_path / "rra" / "report.html").read_text()

@@ -17,7 +17,7 @@ from tests.contract.numbers.commands import Table, facts, ranked, ranking_bytes,
 from tests.making import annotated
 from tests.oracles import components as oracle
 
-KNN = ("--similarity", "knn", "--neighbors", "6")
+KNN = ("--similarity", "knn,neighbors=6")
 
 
 def graph_of(X: np.ndarray, samples: list[str], count: int, genes: int, path: Path) -> Path:
@@ -46,22 +46,27 @@ def test_sample_data(
     set_limits(exact_samples=limit)
     table = pd.read_csv(sample_data / "expression.csv", index_col=0)
     X = table.to_numpy(np.float32).astype(float).T
-    given = ("--components", "4", "--variable-genes", "60")
+    given = ("--similarity", "knn,neighbors=6,components=4,variable-genes=60")
     graph = graph_of(X, list(table.columns), 4, 60, tmp_path / "S.tsv")
     matrix = sample_data / "expression.csv"
-    found = ranked(tmp_path / "found", matrix, *KNN, *given)
-    check_same(found, ranked(tmp_path / "twin", matrix, "--similarity-file", graph))
+    found = ranked(tmp_path / "found", matrix, *given)
+    check_same(found, ranked(tmp_path / "twin", matrix, "--similarity", f"file:{graph}"))
     made = facts(tmp_path / "found")
     assert made["graph"]["components"] == 4
     assert made["graph"]["variable_genes"] == 60
     assert made["graph"]["components_by"] == "exact"
-    assert (made["config"]["components"], made["config"]["variable-genes"]) == ("4", "60")
+    assert made["config"]["similarity"] == {
+        "name": "knn",
+        "neighbors": 6,
+        "components": "4",
+        "variable-genes": "60",
+    }
     page = (tmp_path / "found" / "report.html").read_text()
     assert "Variable genes" in page
-    assert "--components 4" in page
+    assert "components=4" in page
     record = tmp_path / "found" / "run.json"
     again = ranking_bytes(tmp_path / "again", matrix, "--config", record, "--format", "tsv")
-    assert again == ranking_bytes(tmp_path / "text", matrix, *KNN, *given)
+    assert again == ranking_bytes(tmp_path / "text", matrix, *given)
 
 
 @pytest.fixture
@@ -77,7 +82,10 @@ def counts(tmp_path: Path) -> Path:
     return tmp_path / "counts.h5ad"
 
 
-ASKED = (*KNN, "--transform", "cpm,log1p", "--components", "8", "--variable-genes", "120")
+ASKED = (
+    *("--similarity", "knn,neighbors=6,components=8,variable-genes=120"),
+    *("--transform", "cpm,log1p"),
+)
 
 
 def test_a_profile_has_its_own(counts: Path, tmp_path: Path) -> None:
@@ -89,7 +97,7 @@ def test_a_profile_has_its_own(counts: Path, tmp_path: Path) -> None:
     fused = ranked(
         tmp_path / "fused",
         counts,
-        *("--transform", "cpm,log1p", "--similarity-file", tmp_path / "fused.npz"),
+        *("--transform", "cpm,log1p", "--similarity", f"file:{tmp_path / 'fused.npz'}"),
     )
     check_same(fused, ranked(tmp_path / "own", counts, *ASKED))
     profile = (

@@ -42,27 +42,24 @@ def table(Z: np.ndarray, tmp_path: Path) -> Path:
 
 GRAPHS = {
     "knn": (
-        ("--similarity", "obsm:X_pca", "--neighbors", "5"),
+        ("--similarity", "obsm:X_pca,neighbors=5"),
         lambda Z: oracle.knn(Z, 5),
     ),
     "binary": (
-        ("--similarity", "obsm:X_pca", "--neighbors", "5", "--edge-weights", "binary"),
+        ("--similarity", "obsm:X_pca,neighbors=5,edge-weights=binary"),
         lambda Z: oracle.knn(Z, 5, weight="binary"),
     ),
     "width": (
-        ("--coordinates", "obsm:X_pca", "--bandwidth", "1.5", "--neighbors", "10"),
+        ("--similarity", "obsm:X_pca,bandwidth=1.5,neighbors=10"),
         lambda Z: oracle.knn(Z, 10, bandwidth=1.5),
     ),
     "rbf": (("--coordinates", "obsm:X_pca", "--similarity", "rbf"), oracle.rbf),
     "self-tuning": (
-        ("--coordinates", "obsm:X_pca", "--similarity", "rbf", "--bandwidth", "self-tuning"),
+        ("--coordinates", "obsm:X_pca", "--similarity", "rbf,bandwidth=self-tuning"),
         lambda Z: oracle.rbf(Z, "self-tuning"),
     ),
     "diffusion": (
-        (
-            *("--coordinates", "obsm:X_pca", "--similarity", "diffusion"),
-            *("--beta", "0.5", "--neighbors", "7"),
-        ),
+        ("--coordinates", "obsm:X_pca", "--similarity", "diffusion,beta=0.5,neighbors=7"),
         lambda Z: oracle.diffusion(Z, 7, 0.5),
     ),
 }
@@ -77,16 +74,16 @@ def test_the_graph_is_that_of_the_twin(
     S = pd.DataFrame(twin(Z), index=ids, columns=ids)
     S.to_csv(tmp_path / "S.tsv", sep="\t")
     found = ranked(tmp_path / "found", cells, *SPEC, *asked)
-    expected = ranked(tmp_path / "twin", cells, *SPEC, "--similarity-file", tmp_path / "S.tsv")
+    expected = ranked(tmp_path / "twin", cells, *SPEC, "--similarity", f"file:{tmp_path / 'S.tsv'}")
     np.testing.assert_allclose(found.by_feature(), expected.by_feature(), rtol=1e-7)
     graph = facts(tmp_path / "found")["graph"]
-    assert graph["coordinates"] == next(word for word in asked if word.startswith("obsm:"))
+    assert graph["coordinates"] == "obsm:X_pca"
     assert graph["dimensions"] == 4
 
 
 def test_features_have_no_part_in_the_graph(cells: Path, tmp_path: Path) -> None:
     """Planted genes follow the embedding; those of noise do not."""
-    given = (*SPEC, "--similarity", "obsm:X_pca", "--neighbors", "5")
+    given = (*SPEC, "--similarity", "obsm:X_pca,neighbors=5")
     top = ranked(tmp_path / "out", cells, *given).feature[:30]
     planted = set(annotated(np.eye(90)).var_names[:30])
     assert len(planted.intersection(top)) >= 28
@@ -142,7 +139,7 @@ def test_members_with_a_graph_take_it(cells: Path, tmp_path: Path) -> None:
     found = ranked(
         tmp_path / "out",
         cells,
-        *("--method", "kogs", "--members", "spec,variance", "--similarity", "obsm:X_pca"),
+        *("--method", "kogs,members=spec,variance", "--similarity", "obsm:X_pca"),
     )
     assert len(found.feature) == 90
     members = facts(tmp_path / "out")["knowledge"]["members"]
@@ -154,7 +151,7 @@ def test_a_batch_has_the_graph_of_its_own_samples(cells: Path, tmp_path: Path) -
     import anndata as ad
 
     whole = ad.read_h5ad(cells)
-    given = (*SPEC, "--similarity", "obsm:X_pca", "--neighbors", "4", "--transform", "quantile")
+    given = (*SPEC, "--similarity", "obsm:X_pca,neighbors=4", "--transform", "quantile")
     ranked(tmp_path / "both", cells, *given, "--batch", "obs:batch")
     for i, name in enumerate(["a", "b"]):
         part = tmp_path / f"{name}.h5ad"
@@ -169,7 +166,7 @@ def test_a_batch_has_the_graph_of_its_own_samples(cells: Path, tmp_path: Path) -
 
 
 def test_coordinates_are_not_adjusted(cells: Path, tmp_path: Path) -> None:
-    given = (*SPEC, "--similarity", "obsm:X_pca", "--neighbors", "4")
+    given = (*SPEC, "--similarity", "obsm:X_pca,neighbors=4")
     adjusted = (*given, "--adjust", "obs:batch", "--transform", "quantile")
     ranked(tmp_path / "adjusted", cells, *adjusted)
     ranked(tmp_path / "plain", cells, *given)

@@ -17,7 +17,7 @@ from tests.making import names, write_parquet
 from tests.running import handlers_restored
 
 PROFILES = "--method mrsf-rounds --similarity knn-correlation"
-AMONG = "--method mrsf-rounds --similarity knn --components 50 --variable-genes all"
+AMONG = "--method mrsf-rounds --similarity knn,components=50,variable-genes=all"
 ON_CELLS = "--method mrsf-rounds --similarity"
 
 

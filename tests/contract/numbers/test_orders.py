@@ -26,7 +26,7 @@ METHODS = {
     "arom-svm": ("--method", "arom-svm", "--select", "12"),
     "split": ("--method", "spec", "--pvalues", "moments", "--split", "features"),
     "relieff": ("--method", "relieff"),
-    "lda": ("--method", "mrsf-rounds", "--response", "lda"),
+    "lda": ("--method", "mrsf-rounds,response=lda"),
 }
 """The options of the methods; all but some take labels."""
 UNLABELED = ("default", "spec", "split")
@@ -103,7 +103,9 @@ def test_seed(method: str, tmp_path: Path) -> None:
         assert lists(study, tmp_path, (*options_of(method), "--seed", seed), 0) == expected
 
 
-@pytest.mark.parametrize(("n", "asked"), [(1001, ()), (1001, ("--response-rank", "7"))])
+@pytest.mark.parametrize(
+    ("n", "asked"), [(1001, ()), (1001, ("--method", "mrsf-rounds,response-rank=7"))]
+)
 def test_leading_eigenvectors_are_told(
     n: int, asked: tuple[str, ...], tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -116,8 +118,8 @@ def test_leading_eigenvectors_are_told(
     said = capfd.readouterr().err
     method = facts(out)["method"]
     cut = n > 1000 and not asked
-    assert ("100 leading eigenvectors" in said) == ("--response-rank takes" in said) == cut
-    assert method["response_rank"] == (100 if cut else int(asked[-1]) if asked else None)
+    assert ("100 leading eigenvectors" in said) == ("response-rank= takes" in said) == cut
+    assert method["response_rank"] == (100 if cut else 7 if asked else None)
     assert method["response_columns"] <= (method["response_rank"] or n)
 
 
@@ -164,7 +166,7 @@ def test_order_of_sparse_counts(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "options",
     [
-        ("--method", "laplacian", "--similarity-file", "S.npy"),
+        ("--method", "laplacian", "--similarity", "file:S.npy"),
         ("--method", "msfs", "--source", "k=similarity:S.npy", "--source", "x=target:"),
         ("--method", "spec", "--stability", "20"),
         (

@@ -23,21 +23,18 @@ ORDER = ["I", "II", "III", "IV"]
 PLACE = np.array([ORDER.index(s) for s in STAGE], float)
 METHODS = {
     "f-test": ("--method", "f-test"),
-    "relieff": ("--method", "relieff", "--neighbors", "5"),
+    "relieff": ("--method", "relieff,neighbors=5"),
     "hsic": ("--method", "hsic"),
     "spec": ("--method", "spec", "--similarity", "outcome"),
-    "mrsf": ("--method", "mrsf", "--response", "outcome", "--select", "5"),
+    "mrsf": ("--method", "mrsf,response=outcome", "--select", "5"),
     "mrsf kernel": ("--method", "mrsf", "--similarity", "outcome", "--select", "5"),
     "rfs": ("--method", "rfs"),
     "mrmr": ("--method", "mrmr", "--select", "5"),
-    "kogs": ("--method", "kogs", "--members", "f-test,variance,relieff"),
+    "kogs": ("--method", "kogs,members=f-test,variance,relieff"),
 }
 KINDS = {
     "continuous": ("--labels", "age.tsv:age", "--label-type", "continuous"),
-    "ordered": (
-        *("--labels", "age.tsv:stage", "--label-type", "ordered"),
-        *("--label-order", "I,II,III,IV"),
-    ),
+    "ordered": ("--labels", "age.tsv:stage", "--label-type", "ordered,order=I,II,III,IV"),
 }
 
 

@@ -128,17 +128,18 @@ def test_kogs_aggregates_the_rankings_of_its_members(folder, tmp_path, how):
     labels = ["--labels", str(folder / "labels.tsv")]
     for name in members:
         ranking_bytes(tmp_path / name, matrix, "--method", name, *labels)
-    given = ["--members", ",".join(members), *labels]
-    check_kogs(tmp_path, matrix, given, members, how)
+    check_kogs(tmp_path, matrix, labels, members, how, f",members={','.join(members)}")
 
 
-def check_kogs(folder: Path, matrix: Path, given: list[str], names: list[str], how: str) -> None:
+def check_kogs(
+    folder: Path, matrix: Path, given: list[str], names: list[str], how: str, of: str = ""
+) -> None:
     """Compare one command with the aggregate of the tables of several."""
     weights = [] if how == "rra" else ["2", "1", "1", "0.5"][: len(names)]
     listed = ",".join(weights)
     made, wanted = folder / "kogs", folder / "aggregate"
     asked = ["--weights", listed] if weights else []
-    ranking_bytes(made, matrix, "--method", "kogs", *given, "--how", how, *asked)
+    ranking_bytes(made, matrix, "--method", f"kogs{of},how={how}", *given, *asked)
     files = [folder / name / "ranking.tsv" for name in names]
     asked = ["--list-weights", listed] if weights else []
     sfs("aggregate", *files, "--how", how, *asked, "--out", wanted)

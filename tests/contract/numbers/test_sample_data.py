@@ -48,7 +48,7 @@ def test_the_mirna_graph_finds_what_expression_alone_does_not(
     paper = ranked(tmp_path / "paper", matrix, "--similarity", "rbf", "--method", "spec")
     assert count(paper, role_of, PLANTED, 50) == 15
     assert count(paper, role_of, {"batch"}, 50) > 30
-    guided = ranked(tmp_path / "guided", matrix, "--similarity-file", mirna_similarity)
+    guided = ranked(tmp_path / "guided", matrix, "--similarity", f"file:{mirna_similarity}")
     assert count(guided, role_of, PLANTED, 50) == 50
 
 

@@ -23,13 +23,12 @@ METHODS = {
     "fisher": ("--method", "fisher", "--labels", "labels.tsv"),
     "f-test": ("--method", "f-test", "--labels", "labels.tsv"),
     "trend": (
-        *("--method", "f-test", "--labels", "labels.tsv", "--label-type", "ordered"),
-        *("--label-order", "b,a"),
+        *("--method", "f-test", "--labels", "labels.tsv", "--label-type", "ordered,order=b,a"),
     ),
-    "spec": ("--method", "spec", "--ranking", "phi2", "--similarity-file", "S.csv"),
-    "phi1": ("--method", "spec", "--ranking", "phi1", "--similarity-file", "S.csv"),
-    "laplacian": ("--method", "laplacian", "--similarity-file", "S.csv"),
-    "hsic": ("--method", "hsic", "--similarity-file", "S.csv"),
+    "spec": ("--method", "spec,ranking=phi2", "--similarity", "file:S.csv"),
+    "phi1": ("--method", "spec,ranking=phi1", "--similarity", "file:S.csv"),
+    "laplacian": ("--method", "laplacian", "--similarity", "file:S.csv"),
+    "hsic": ("--method", "hsic", "--similarity", "file:S.csv"),
     "label graph": ("--method", "hsic", "--labels", "labels.tsv", "--similarity", "label"),
 }
 WEIGHTED = ("--sample-weights", "weights.tsv:weight")
@@ -125,7 +124,7 @@ def test_sparse_matrices_are_scored_by_their_nonzeros(study: Path) -> None:
 @pytest.mark.parametrize(
     "options",
     [
-        ("--method", "kogs", "--members", "fisher,variance", "--labels", "labels.tsv"),
+        ("--method", "kogs,members=fisher,variance", "--labels", "labels.tsv"),
         (
             *("--method", "msfs", "--weights", "1,1", "--dtype", "float64"),
             *("--source", "x=target:,similarity=correlation", "--source", "y=labels:labels.tsv"),

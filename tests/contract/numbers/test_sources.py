@@ -12,21 +12,23 @@ import pytest
 from tests.contract.numbers.commands import Table, facts, ranked, ranking_bytes, sfs
 from tests.contract.numbers.source_study import N, sources
 
-MSFS = ("--method", "msfs")
 RANKINGS = {
-    "phi2": [],
-    "phi1": ["--ranking", "phi1", "--gamma-power", "2"],
-    "phi3": ["--ranking", "phi3", "--clusters", "3"],
-    "gdcov": ["--then", "gdcov"],
-    "mrsf": ["--then", "mrsf", "--select", "15"],
+    "phi2": ["spec"],
+    "phi1": ["spec,ranking=phi1,gamma-power=2"],
+    "phi3": ["spec,ranking=phi3,clusters=3"],
+    "gdcov": ["gdcov"],
+    "mrsf": ["mrsf", "--select", "15"],
 }
 
 
 def method_of(options: list[str]) -> list[str]:
     """Return the options of a method that is asked for by itself."""
-    if "--then" not in options:
-        return ["--method", "spec", *options]
-    return ["--method", *options[1:]]
+    return ["--method", *options]
+
+
+def msfs_of(options: list[str]) -> list[str]:
+    """Return the options of the method on sources."""
+    return ["--method", f"msfs,then={options[0]}", *options[1:]]
 
 
 @pytest.mark.parametrize(
@@ -37,9 +39,11 @@ def test_a_fused_file_gives_the_bytes_of_its_sources(folder, tmp_path, suffix, n
     matrix, out = folder / "x.csv", tmp_path / f"fused.v1{suffix}"
     given = sources(folder)
     options = RANKINGS[name]
-    wanted = ranking_bytes(tmp_path / "a", matrix, *MSFS, *given, *options)
+    wanted = ranking_bytes(tmp_path / "a", matrix, *msfs_of(options), *given)
     sfs("fuse", matrix, *given, "--out", out)
-    found = ranking_bytes(tmp_path / "b", matrix, *method_of(options), "--similarity-file", out)
+    found = ranking_bytes(
+        tmp_path / "b", matrix, *method_of(options), "--similarity", f"file:{out}"
+    )
     assert found == wanted
 
 
@@ -47,7 +51,7 @@ def test_a_fused_file_gives_the_bytes_of_its_sources(folder, tmp_path, suffix, n
 def test_a_graph_fused_into_an_h5ad_gives_the_bytes_of_its_sources(folder, tmp_path, name):
     matrix, out = folder / "x.h5ad", tmp_path / "fused.h5ad"
     given, options = sources(folder), RANKINGS[name]
-    wanted = ranking_bytes(tmp_path / "a", matrix, *MSFS, *given, *options)
+    wanted = ranking_bytes(tmp_path / "a", matrix, *msfs_of(options), *given)
     sfs("fuse", matrix, *given, "--out", out)
     found = ranking_bytes(tmp_path / "b", out, *method_of(options), "--similarity", "obsp:sfs")
     assert found == wanted
@@ -61,10 +65,10 @@ def test_fewer_samples_are_those_of_the_file(folder, tmp_path, name):
     matrix, out = folder / "x.csv", tmp_path / "fused.npz"
     given = [*sources(folder, profile="some.csv"), "--samples", "intersect"]
     options = RANKINGS[name]
-    wanted = ranking_bytes(tmp_path / "a", matrix, *MSFS, *given, *options)
+    wanted = ranking_bytes(tmp_path / "a", matrix, *msfs_of(options), *given)
     assert facts(tmp_path / "a")["input"]["n_samples"] == N - 9
     sfs("fuse", matrix, *given, "--out", out)
-    more = ("--similarity-file", out, "--samples", "intersect")
+    more = ("--similarity", f"file:{out}", "--samples", "intersect")
     assert ranking_bytes(tmp_path / "b", matrix, *method_of(options), *more) == wanted
 
 
@@ -72,9 +76,9 @@ def test_fewer_samples_are_those_of_the_file(folder, tmp_path, name):
 def test_learned_weights_are_in_the_file(folder, tmp_path, weights):
     matrix, out = folder / "x.csv", tmp_path / "fused.npz"
     given = [*sources(folder), "--weights", weights, "--labels", folder / "labels.tsv"]
-    wanted = ranking_bytes(tmp_path / "a", matrix, *MSFS, *given)
+    wanted = ranking_bytes(tmp_path / "a", matrix, "--method", "msfs", *given)
     sfs("fuse", matrix, *given, "--out", out)
-    assert ranking_bytes(tmp_path / "b", matrix, "--similarity-file", out) == wanted
+    assert ranking_bytes(tmp_path / "b", matrix, "--similarity", f"file:{out}") == wanted
 
 
 def check_same(one: Table, other: Table, tolerance: float = 1e-12) -> None:
@@ -119,8 +123,12 @@ def test_the_order_of_the_sources_changes_rounding_alone(folder, tmp_path):
 def test_a_source_of_weight_0_is_left_out(folder, tmp_path):
     matrix, given = folder / "x.csv", sources(folder)
     without = given[:2] + given[4:]
-    wanted = ranking_bytes(tmp_path / "a", matrix, *MSFS, *without, "--weights", "1,2,3")
-    found = ranking_bytes(tmp_path / "b", matrix, *MSFS, *given, "--weights", "1,0,2,3")
+    wanted = ranking_bytes(
+        tmp_path / "a", matrix, "--method", "msfs", *without, "--weights", "1,2,3"
+    )
+    found = ranking_bytes(
+        tmp_path / "b", matrix, "--method", "msfs", *given, "--weights", "1,0,2,3"
+    )
     assert found == wanted
 
 

@@ -15,7 +15,7 @@ from sfs_cli.options import RankConfig
 from sfs_cli.options.aggregate import AggregateConfig
 from sfs_cli.options.select import SelectConfig
 from sfs_cli.run import aggregate, rank, select
-from sfs_cli.run.aggregate import list_names
+from sfs_cli.run.lists import Source, list_names
 from tests.making import write_labels, write_table
 
 
@@ -29,14 +29,14 @@ from tests.making import write_labels, write_table
     ],
 )
 def test_lists_are_named_by_files_or_folders_and_apart(paths: list[str], names: list[str]) -> None:
-    assert list_names([Path(path) for path in paths]) == names
+    assert list_names([Source(Path(path), None) for path in paths]) == names
 
 
 def test_a_ranking_in_the_working_folder_has_the_name_of_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert list_names([Path("ranking.tsv")]) == [tmp_path.name]
+    assert list_names([Source(Path("ranking.tsv"), None)]) == [tmp_path.name]
 
 
 def test_columns_of_p_values_are_known_and_others_are_scores() -> None:

@@ -30,7 +30,7 @@ def table(folder: Path, *words: object) -> pd.DataFrame:
     ("also", "alone"),
     [
         ("relieff", ["--method", "relieff"]),
-        ("mrsf-rounds", ["--method", "mrsf-rounds", "--response", "lda"]),
+        ("mrsf-rounds", ["--method", "mrsf-rounds,response=lda"]),
         ("spec", ["--similarity", "rbf", "--method", "spec"]),
     ],
 )

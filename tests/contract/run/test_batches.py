@@ -120,15 +120,6 @@ def test_a_batch_of_one_class_cannot_be_ranked_by_classes(study):
     assert facts["ranked"][0]["classes"] == {"x": 5, "y": 9}
 
 
-def test_the_rankings_can_be_made_one_in_another_way(study):
-    how = "rra"
-    result = rank(RankConfig("x.csv", method="variance", batch="c.tsv:batch", how=how))
-    columns = result.ranking.columns(0, M)
-    ranks = np.column_stack([np.array(columns[f"rank_{b}"], float) for b in "123"])
-    np.testing.assert_allclose(np.array(result.ranking.score), aggregate(how, ranks).score)
-    assert result.facts["batches"]["how"] == how
-
-
 def test_what_the_batches_explain_is_told_of_the_values_before(study, capfd):
     words = ["--method", "variance", "--dtype", "float64", "--batch", "c.tsv:batch"]
     done = run_here(["rank", "x.csv", *words, "--out", "out"], capfd)

@@ -77,7 +77,7 @@ def test_a_ranking_with_options_is_that_of_sfs_rank(tmp_path):
     rng = np.random.default_rng(1)
     (tmp_path / "mirna.csv").write_text(table_text(rng.normal(size=(30, 36))))
     matrix = study(tmp_path, X, np.arange(36) % 3)["matrix"]
-    text = f"mirna=--method msfs --source m=profile:{tmp_path}/mirna.csv --ranking=phi1"
+    text = f"mirna=--method msfs,ranking=phi1 --source m=profile:{tmp_path}/mirna.csv"
     from sfs_cli.options import parse_source
 
     source = parse_source(f"m=profile:{tmp_path}/mirna.csv")
@@ -154,7 +154,7 @@ def test_the_record_is_what_its_schema_says_and_a_second_run_is_up_to_date(tmp_p
     assert set(before) == names | {EVALUATED, *FOR_MULTIQC}
     compare.run(config, Messages(-1))
     assert {path.name: path.stat().st_ino for path in out.iterdir()} == before
-    other = parse_ranking("rbf=--method spec --similarity rbf --gamma-power 2")
+    other = parse_ranking("rbf=--method spec,gamma-power=2 --similarity rbf")
     from sfs_cli.errors import OutputExistsError
 
     with pytest.raises(OutputExistsError):
@@ -163,7 +163,7 @@ def test_the_record_is_what_its_schema_says_and_a_second_run_is_up_to_date(tmp_p
 
 def test_warnings_name_the_ranking(tmp_path):
     matrix = study(tmp_path, *planted(n=40))["matrix"]
-    own = parse_ranking("wide=--method spec --similarity rbf --bandwidth 1000")
+    own = parse_ranking("wide=--method spec --similarity rbf,bandwidth=1000")
     log = Messages(-1)
     tables(CompareConfig(matrix, method_=("spec",), ranking_of=(own,), out=f"{tmp_path}/o"), log)
     assert [text for text in log.warnings if text.startswith("ranking wide: ")]
@@ -178,7 +178,7 @@ def test_warnings_name_the_ranking(tmp_path):
     [
         ("x=--method nothing", "nothing"),
         ("x=--method spec --similarty rbf", "--similarty"),
-        ("x=--method spec --neighbors many", "--neighbors"),
+        ("x=--method spec --similarity knn,neighbors=many", "neighbors= of --similarity"),
         ("x=--method spec --threads 4", "--threads"),
         ("x=--method 'spec", "quotation"),
         ("no name", "--ranking-of"),
@@ -194,8 +194,8 @@ def test_errors_inside_of_a_ranking_name_it(text, what):
 
 def test_options_of_a_ranking_are_typed_as_on_the_command_line():
     spec = parse_ranking(
-        "a=--method kogs --members spec --members fisher --similarity=knn --neighbors 7 --beta 0.5 "
-        "--response-rank 3 --source 'm=profile:my file.csv' --source t=target:"
+        "a=--method kogs,members=spec,fisher,response-rank=3 --similarity=knn,neighbors=7,beta=0.5 "
+        "--source 'm=profile:my file.csv' --source t=target:"
     )
     assert spec.options["members"] == ("spec", "fisher")
     assert spec.options["neighbors"] == 7

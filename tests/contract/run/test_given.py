@@ -187,9 +187,9 @@ CASES: dict[str, list[str]] = {
         *("--max-correlation", "0.3"),
     ],
     "mrmr": ["--method", "mrmr", "--labels", "labels.tsv:tissue", "--select", "20"],
-    "msfs": ["--method", "msfs", "--then", "mrsf", "--source", "a=profile:mirna.csv"],
+    "msfs": ["--method", "msfs,then=mrsf", "--source", "a=profile:mirna.csv"],
     "kogs": [
-        *("--method", "kogs", "--members", "variance,fisher", "--max-correlation", "0.4"),
+        *("--method", "kogs,members=variance,fisher", "--max-correlation", "0.4"),
         *("--labels", "labels.tsv:tissue"),
     ],
     "batches": [

@@ -230,7 +230,7 @@ def test_filled_values_and_coarse_permutations_of_a_test_are_told_of(
         values[7, :15] = np.nan
         write_table(tmp_path / "beside.csv", values)
         assert "0.005 of the values are missing" in told("beside.csv", *some)
-    text = told("x.csv", "--method", "hsic", "--pvalues", "permutation:100")
+    text = told("x.csv", "--method", "hsic", "--pvalues", "permutation,draws=100")
     assert "of the 100 tested ones" in text
 
 

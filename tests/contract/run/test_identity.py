@@ -66,7 +66,7 @@ def test_graphs_of_the_tested_matrix_are_known_as_such(
         did("fuse x.csv --source e=target: --out T.npz", capfd)
     words = " ".join(f"--source {source}" for source in sources)
     did(f"fuse {fused} {words} --out S.npz", capfd)
-    method = "--method spec --ranking phi1 --similarity-file S.npz --pvalues moments"
+    method = "--method spec,ranking=phi1 --similarity file:S.npz --pvalues moments"
     said = did(f"rank {ranked} {method} --out out", capfd)
     record = json.loads(Path("out/run.json").read_text())
     assert ("[tested-graph]" in said) == (told == "warned")

@@ -24,8 +24,8 @@ CASES: list[dict[str, Any]] = [
     {"method": "fisher", "labels": "labels.tsv:status"},
     {"method": "variance", "adjust": ("labels.tsv:status",)},
     {"method": "spec", "similarity": "rbf", "batch": "labels.tsv:status"},
-    {"method": "variance", "stability": 4},
-    {"method": "variance", "stability": 2, "stability_how": "bootstrap"}
+    {"method": "variance", "stability": "4"},
+    {"method": "variance", "stability": "bootstrap", "stability_subsets": 2}
     | {"donors": "labels.tsv:tissue"},
     {"method": "mrsf", "select": 5, "transform": "cpm,log1p"},
     {"method": "variance", "modules": True},
@@ -128,7 +128,7 @@ def test_a_later_version_with_other_defaults_repeats_a_run(
     assert now == another != first
 
 
-@pytest.mark.parametrize("words", ["spec --gamma exp", "spec --ranking phi3", "mrsf --select 5"])
+@pytest.mark.parametrize("words", ["spec,gamma=exp", "spec,ranking=phi3", "mrsf --select 5"])
 def test_what_has_no_effect_is_not_recorded(study, capfd, words: str) -> None:
     command = ["rank", "expression.csv", "--method", *words.split()]
     assert run_here([*command, "--out", "first"], capfd).code == 0
@@ -140,7 +140,7 @@ def test_what_has_no_effect_is_not_recorded(study, capfd, words: str) -> None:
 def test_the_default_method_is_repeated_where_another_one_is_asked_for(study, capfd) -> None:
     assert run_here(["rank", "expression.csv", "--out", "first"], capfd).code == 0
     record = json.loads(Path("first/run.json").read_text())
-    assert record["defaults"]["method"] == "mrsf-rounds"
+    assert record["defaults"]["method"]["name"] == "mrsf-rounds"
     again = ["rank", "--config", "first/run.json"]
     assert "up to date" in run_here([*again, "--out", "first"], capfd).err
     alone = run_here(["rank", "expression.csv", "--method", "mrsf-rounds", "--out", "first"], capfd)
@@ -148,5 +148,5 @@ def test_the_default_method_is_repeated_where_another_one_is_asked_for(study, ca
     assert "there --method is not given" in alone.err
     assert run_here([*again, "--method", "spec", "--out", "spec"], capfd).code == 0
     defaults = json.loads(Path("spec/run.json").read_text())["defaults"]
-    assert defaults["ranking"] == "phi2"
-    assert "chance" not in defaults
+    assert defaults["method"]["ranking"] == "phi2"
+    assert "chance" not in defaults["method"]

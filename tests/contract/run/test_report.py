@@ -45,7 +45,7 @@ CASES: dict[str, tuple[str, ...]] = {
         *("--source", "t=terms:sets.gmt"),
     ),
     "parquet": (
-        *("m.csv", "--method", "kogs", "--members", "fisher,variance"),
+        *("m.csv", "--method", "kogs,members=fisher,variance"),
         *("--labels", "labels.tsv:tissue", "--max-correlation", "0.4", "--format", "parquet"),
     ),
     "some genes": ("m.csv", "--include", "panel.txt", "--include", "g1*", "--exclude", "g13"),

@@ -78,7 +78,7 @@ def test_p_values_are_those_of_each_kernel_combined(adjust, tissue, tmp_path):
     for name, S in kernels(grid(), (1, 2.5)).items():
         ids = names("s", len(S))
         pd.DataFrame(S, index=ids, columns=ids).to_csv(tmp_path / "S.csv")
-        given = ("--method", "hsic", "--similarity-file", tmp_path / "S.csv")
+        given = ("--method", "hsic", "--similarity", f"file:{tmp_path / 'S.csv'}")
         single[name] = read(rank_to(tmp_path / name, tissue, *MOMENTS, *given, *adjust))
         expected = single[name]["p_value"]
         # similarities below 0.0004 are left out; the file has the digits of a table
@@ -185,7 +185,7 @@ REFUSED = {
     "no number": (*SPATIAL, "--scales", "near"),
     "twice": (*SPATIAL, "--scales", "3,3.0"),
     "another method": (*SPATIAL, "--scales", "3", "--method", "spec"),
-    "a graph": (*SPATIAL, "--scales", "3", "--neighbors", "4"),
+    "a graph": (*SPATIAL, "--scales", "3", "--similarity", "knn,neighbors=4"),
     "stability, by default": (*SPATIAL, "--stability", "5"),
     "no coordinates": ("--scales", "3", "--pvalues", "moments"),
     "no p-values": ("--scales", "3", "--coordinates", "obsm:spatial"),
@@ -200,7 +200,7 @@ def test_options_that_do_not_go_together_are_refused(case, tissue, tmp_path, cap
     assert "--scale" in done.err
 
 
-@pytest.mark.parametrize("words", [("--neighbors", "4"), ("--method", "laplacian")])
+@pytest.mark.parametrize("words", [("--similarity", "knn,neighbors=4"), ("--method", "laplacian")])
 def test_a_graph_or_method_that_is_asked_for_has_no_scales(words, tissue, tmp_path):
     out = rank_to(tmp_path / "o", tissue, *SPATIAL, *words)
     assert not facts(out).get("scales")

@@ -108,7 +108,7 @@ def test_stable_features_are_those_of_a_frequency(tmp_path):
 
 
 def test_every_rule_leaves_out_what_repeats_a_better_feature(tmp_path, capfd, monkeypatch):
-    result = ranked(tmp_path, max_correlation=0.8, stability=4)
+    result = ranked(tmp_path, max_correlation=0.8, stability="half", stability_subsets=4)
     rows = rows_of(Path(result) / "ranking.tsv")
     repeats = {row["feature"] for row in rows if row["representative"]}
     assert repeats in ({"g2"}, {"g5"})

@@ -96,7 +96,7 @@ def test_a_config_repeats_it(of_two, capfd):
 
 def test_options_that_are_given_go_before_it(one, tmp_path):
     given = ("--min-samples", "3", "--transform", "log1p", "--scales", "2,linear")
-    out = rank_to(tmp_path / "out", one, "--spatial", "--pvalues", "permutation:50", *given)
+    out = rank_to(tmp_path / "out", one, "--spatial", "--pvalues", "permutation,draws=50", *given)
     found = facts(out)
     assert found["input"]["transform"] == ["log1p"]
     assert found["scales"]["widths"] == ["2", "linear"]
@@ -211,9 +211,6 @@ def test_what_it_cannot_do_is_refused(one, two, tmp_path, capfd):
     told = refused(one, "--spatial", "--stability", "10")
     assert "--stability does not go with tests on several --scales" in told
     assert "--spatial stands for --batch" in refused(two, "--spatial", "--also", "variance")
-    assert "--how has no effect with --pvalues" in refused(
-        two, "--spatial", "--how", "median", "--batch", "obs:library_id"
-    )
 
 
 def test_places_under_another_name_are_asked_for(one, tmp_path, capfd):

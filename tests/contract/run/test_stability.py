@@ -59,7 +59,12 @@ def column(path: Path, values: Iterable[object]) -> None:
 
 
 def config_of(folder: Path, **given: Any) -> RankConfig:
-    options: dict[str, Any] = {"stability": 4, "threads": 2, "stability_top": 10}
+    options: dict[str, Any] = {
+        "stability": "half",
+        "stability_subsets": 4,
+        "threads": 2,
+        "stability_top": 10,
+    }
     options |= {
         name: str(folder / value) if isinstance(value, str) and value.endswith(FILES) else value
         for name, value in given.items()
@@ -144,7 +149,7 @@ def first_on(config: RankConfig, own: np.ndarray, folder: Path, where: Path) -> 
         return copies.get(value, value) if isinstance(value, str) else value
 
     options = {name: moved(value) for name, value in vars(config).items()}
-    options |= {"stability": None, "stability_how": None, "stability_top": None, "donors": None}
+    options |= dict.fromkeys(("stability", "stability_subsets", "stability_top", "donors"))
     options["source"] = tuple(
         parse_source(str(source).replace(str(folder), str(where))) for source in config.source
     )
@@ -172,7 +177,7 @@ def subsets_of(config: RankConfig) -> list[np.ndarray]:
 
 
 def test_halves_come_in_pairs_that_have_no_sample_in_common(folder):
-    found = subsets_of(config_of(folder, method="variance", stability=5))
+    found = subsets_of(config_of(folder, method="variance", stability_subsets=5))
     assert len(found) == 6
     for one, other in zip(found[::2], found[1::2]):
         assert len(one) == len(other) == N // 2
@@ -190,8 +195,8 @@ def test_every_stratum_keeps_its_share(how, tmp_path):
         str(tmp_path / "x.csv"),
         "variance",
         labels=str(tmp_path / "y.tsv"),
-        stability=200,
-        stability_how=how,
+        stability=how,
+        stability_subsets=200,
     )
     classes, sizes = np.array(y), []
     for own in subsets_of(config):
@@ -213,7 +218,7 @@ def test_every_stratum_keeps_its_share(how, tmp_path):
 @pytest.mark.parametrize("how", ["half", "bootstrap"])
 def test_donors_stay_whole(how, folder):
     config = config_of(
-        folder, method="variance", donors="donor.tsv", stability=40, stability_how=how
+        folder, method="variance", donors="donor.tsv", stability=how, stability_subsets=40
     )
     donors = np.arange(N) // 3
     for own in subsets_of(config):
@@ -233,7 +238,8 @@ def test_donors_of_one_class_are_divided_by_class(tmp_path):
         "f-test",
         labels=str(tmp_path / "y.tsv"),
         donors=str(tmp_path / "d.tsv"),
-        stability=30,
+        stability="half",
+        stability_subsets=30,
         stability_top=5,
     )
     for own in subsets_of(config):
@@ -251,7 +257,12 @@ def donors_of(folder: Path, sizes: list[int], classes: str) -> RankConfig:
     write_table(folder / "x.csv", np.random.default_rng(0).normal(size=(30, len(donors))))
     labels = write_labels(folder / "y.tsv", [classes[d] for d in donors])
     column(folder / "d.tsv", [f"d{d}" for d in donors])
-    given = {"donors": str(folder / "d.tsv"), "stability": 40, "stability_top": 5}
+    given = {
+        "donors": str(folder / "d.tsv"),
+        "stability": "half",
+        "stability_subsets": 40,
+        "stability_top": 5,
+    }
     return RankConfig(str(folder / "x.csv"), "f-test", labels=labels, **given)
 
 
@@ -266,12 +277,12 @@ def test_halves_of_donors_of_different_sizes_are_even_where_they_can_be(tmp_path
 
 
 def test_a_class_with_a_single_donor_is_refused_by_name(tmp_path):
-    config = replace(donors_of(tmp_path, [5] * 7, "aaabbbc"), stability=4)
+    config = replace(donors_of(tmp_path, [5] * 7, "aaabbbc"), stability_subsets=4)
     error = refused(config)
     assert "1 class with a single donor" in error.what
     assert error.what.endswith(": c")
     assert "donors" in error.options
-    rank(replace(config, stability_how="bootstrap"), quiet())
+    rank(replace(config, stability="bootstrap"), quiet())
     rank(replace(config, label_type="ordered", label_order="a,b,c"), quiet())
 
 
@@ -281,7 +292,12 @@ def mixed_donors(folder: Path, of_donors: list[str]) -> RankConfig:
     write_table(folder / "x.csv", np.random.default_rng(0).normal(size=(30, len(samples))))
     labels = write_labels(folder / "y.tsv", [c for _, c in samples])
     column(folder / "d.tsv", [f"d{d}" for d, _ in samples])
-    given = {"donors": str(folder / "d.tsv"), "stability": 40, "stability_top": 5}
+    given = {
+        "donors": str(folder / "d.tsv"),
+        "stability": "half",
+        "stability_subsets": 40,
+        "stability_top": 5,
+    }
     return RankConfig(str(folder / "x.csv"), "f-test", labels=labels, **given)
 
 
@@ -304,7 +320,7 @@ def test_subsets_follow_from_the_seed_alone(folder):
 
     first = drawn(method="variance")
     assert drawn(method="spec", transform="zscore", threads=1) == first
-    assert drawn(method="variance", stability=20)[:4] == first
+    assert drawn(method="variance", stability="half", stability_subsets=20)[:4] == first
     assert drawn(method="variance", seed=1) != first
 
 
@@ -312,7 +328,7 @@ def test_subsets_follow_from_the_seed_alone(folder):
 
 
 def test_an_odd_number_of_halves_is_made_even_and_said(folder, capfd):
-    found = rank(config_of(folder, method="variance", stability=5), Messages())
+    found = rank(config_of(folder, method="variance", stability_subsets=5), Messages())
     assert found.facts["stability"]["subsets"] == 6
     assert "so that 6 are drawn" in capfd.readouterr().err
 
@@ -322,7 +338,13 @@ def test_a_list_that_no_sample_changes_is_stable(tmp_path):
     X = rng.normal(size=(200, 40))
     X[:10] *= 100
     write_table(tmp_path / "x.csv", X)
-    config = RankConfig(str(tmp_path / "x.csv"), "variance", stability=20, stability_top=10)
+    config = RankConfig(
+        str(tmp_path / "x.csv"),
+        "variance",
+        stability="half",
+        stability_subsets=20,
+        stability_top=10,
+    )
     result = rank(config, quiet())
     facts = result.facts["stability"]
     assert facts["stability"] == pytest.approx(1)
@@ -334,7 +356,7 @@ def test_a_list_that_no_sample_changes_is_stable(tmp_path):
 
 def test_noise_is_told(tmp_path):
     write_table(tmp_path / "x.csv", np.random.default_rng(1).normal(size=(400, 30)))
-    config = RankConfig(str(tmp_path / "x.csv"), "variance", stability=20)
+    config = RankConfig(str(tmp_path / "x.csv"), "variance", stability="half", stability_subsets=20)
     result = rank(config, quiet())
     assert result.facts["stability"]["stability"] < 0.4
     (told,) = [text for text in result.warnings if "[unstable]" in text]
@@ -342,7 +364,7 @@ def test_noise_is_told(tmp_path):
 
 
 def test_the_numbers_are_those_of_the_lists(folder):
-    config = config_of(folder, method="spec", stability=10)
+    config = config_of(folder, method="spec", stability_subsets=10)
     facts = rank(config, quiet()).facts["stability"]
     with loaded(config, quiet()) as run:
         lists = [each.tolist() for each in rank_in_turn(run, Parts(run).subsets, 10)]
@@ -360,7 +382,7 @@ def test_the_numbers_are_those_of_the_lists(folder):
 
 
 def test_bootstrap_samples_have_no_bound(folder):
-    config = config_of(folder, method="variance", stability_how="bootstrap", stability=3)
+    config = config_of(folder, method="variance", stability="bootstrap", stability_subsets=3)
     facts = rank(config, quiet()).facts["stability"]
     assert facts["subsets"] == 3
     assert [row["false_selections"] for row in facts["stable"]] == [{}] * 3
@@ -408,7 +430,7 @@ def test_a_similarity_without_ids_is_that_of_one_with_them(folder, tmp_path):
     pd.DataFrame(S, samples, samples).to_csv(tmp_path / "s.csv", float_format="%.17g")
     found = []
     for name in ("s.npy", "s.csv"):
-        given = {"similarity_file": str(tmp_path / name), "stability_how": "bootstrap"}
+        given = {"similarity_file": str(tmp_path / name), "stability": "bootstrap"}
         found.append(rank(config_of(folder, method="spec", **given)).ranking)
     for name, column in found[0].extra.items():
         np.testing.assert_array_equal(column, found[1].extra[name])
@@ -420,7 +442,9 @@ def test_too_few_to_divide_are_refused(of, tmp_path):
     write_table(tmp_path / "x.csv", np.random.default_rng(0).normal(size=(40, n)))
     column(tmp_path / "d.tsv", [f"d{i // 3}" for i in range(n)])
     donors = None if of == "samples" else str(tmp_path / "d.tsv")
-    config = RankConfig(str(tmp_path / "x.csv"), "variance", stability=4, donors=donors)
+    config = RankConfig(
+        str(tmp_path / "x.csv"), "variance", stability="half", stability_subsets=4, donors=donors
+    )
     error = refused(config)
     assert of in error.what
     assert "stability" in error.options

@@ -180,7 +180,7 @@ def test_features_that_vary_alike_are_not_chosen_from():
     asked = {"components": 3, "steps": ("zscore",)}
     with pytest.raises(InputError, match="all features have the same variance") as caught:
         sample_graph(*request_of(counts(), variable_genes=40, **asked))
-    assert "--variable-genes all" in caught.value.hint
+    assert "variable-genes=all" in caught.value.hint
     many = counts(n=40, m=2100)  # more than are chosen by default
     assert sample_graph(*request_of(many, **asked)).facts["variable_genes"] == "all"
 
@@ -193,7 +193,7 @@ def test_many_samples_have_components_by_default(monkeypatch):
     monkeypatch.setattr(run.log, "note", notes.append)
     assert sample_graph(options, run).facts["components"] == 50
     assert "50 principal components of all features" in notes[0]
-    assert "--components none" in notes[0]
+    assert "components=none" in notes[0]
     sample_graph(options, run, source="source x")
     assert notes[-1].startswith("source x: neighbors of 101 samples")
     assert ",similarity=knn,components=none" in notes[-1]

@@ -153,7 +153,7 @@ def test_mostly_identical_samples_have_no_median():
 
 
 def test_more_neighbors_than_samples_are_refused():
-    with pytest.raises(InputError, match="--neighbors 10 is not less") as caught:
+    with pytest.raises(InputError, match="neighbors=10 of --similarity is not less") as caught:
         asked(samples(10)).find()
     assert caught.value.options == ("neighbors",)
 

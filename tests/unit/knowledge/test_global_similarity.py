@@ -32,9 +32,8 @@ def three(study: Study) -> tuple[list[str], list[np.ndarray]]:
 @pytest.mark.parametrize("weights", [None, [2.0, 0.5, 1.5], [0.0, 1.0, 3.0]])
 def test_the_weighted_sum_on_one_scale(study, frobenius, weights):
     sources, parts = three(study)
-    more = ["--normalize", "frobenius"] if frobenius else []
-    if weights is not None:
-        more += ["--weights", ",".join(map(str, weights))]
+    how = "uniform" if weights is None else ",".join(map(str, weights))
+    more = ["--weights", how + ",normalize=frobenius" * frobenius]
     made = study.fused(*sources, more=more)
     used = weights or [1 / 3] * 3
     expected = sum(w * twin.scaled(S, frobenius) for w, S in zip(used, parts))

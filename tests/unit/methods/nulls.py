@@ -44,9 +44,16 @@ def scored(method: str, X: np.ndarray, S: Similarity | None, null: str, **given:
 
 
 def null_of(pvalues: str) -> tuple[str, int]:
-    """Return the distribution of a value of ``--pvalues``, and the permutations that it names."""
+    """Return the distribution that ``moments`` or ``permutation:B`` names, and B."""
     null, _, count = pvalues.partition(":")
     return null, int(count or DEFAULT_PERMUTATIONS)
+
+
+def asked(pvalues: str) -> dict[str, Any]:
+    """Return the options of a ranking that ask for ``moments`` or ``permutation:B``."""
+    null, count = null_of(pvalues)
+    draws = {"permutation_draws": count} if null == "permutation" else {}
+    return {"pvalues": null, **draws}
 
 
 def measured_by(scorer: Scorer, X: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:

@@ -94,7 +94,7 @@ def test_features_that_do_not_vary_within_the_classes_are_no_discovery(scorer: A
     "options",
     [
         {"method": "hsic", "pvalues": "moments"},
-        {"method": "hsic", "pvalues": "permutation:900"},
+        {"method": "hsic", "pvalues": "permutation", "permutation_draws": 900},
         {"method": "fisher", "pvalues": "moments"},
         {"method": "spec", "similarity": "label", "pvalues": "moments"},
     ],

@@ -14,8 +14,7 @@ from sfs_cli.tables import RANKING
 N, M = 24, 30
 OPTIONS = {
     "msfs": {"source": {"expression": "target:"}},
-    "l21": {"lambda_": 0.5},
-    "spearman": {"label_type": "ordered"},
+    "l21": {"method": "l21,lambda=0.5"},
 }
 
 
@@ -26,7 +25,7 @@ def made() -> np.ndarray:
 
 
 def columns_of(name: str, classes: int) -> list[str]:
-    method, options = METHODS[name], dict(OPTIONS.get(name, {}))
+    method, options = METHODS[name], {"method": name} | OPTIONS.get(name, {})
     if name == "kogs":
         profile = np.random.default_rng(1).normal(size=(N, 9))
         options["source"] = {"expression": "target:", "profile": profile}
@@ -35,10 +34,10 @@ def columns_of(name: str, classes: int) -> list[str]:
     if name == "cox":
         options["labels"], options["event"] = np.arange(N), np.arange(N) % 2
     if name == "spearman":
-        options["label_order"] = ",".join(f"class{i}" for i in range(classes))
+        options["label_type"] = "ordered,order=" + ",".join(f"class{i}" for i in range(classes))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", sfs.SfsWarning)
-        return ["feature", *sfs.rank(made(), method=name, **options).table.columns]
+        return ["feature", *sfs.rank(made(), **options).table.columns]
 
 
 def is_known(column: str) -> bool:

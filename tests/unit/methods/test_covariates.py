@@ -22,7 +22,7 @@ from tests.oracles import covariates as twin
 from tests.oracles import pvalues
 from tests.oracles import similarities as graphs
 from tests.unit.methods.helpers import run
-from tests.unit.methods.nulls import graph_of, measured_by, null_of
+from tests.unit.methods.nulls import asked, graph_of, measured_by, null_of
 
 # ---- classes -----------------------------------------------------------------------------------
 
@@ -268,7 +268,7 @@ def test_two_classes_in_pairs_are_the_paired_test(tmp_path: Path, method: str) -
 
 def test_graphs_are_tested_by_permutations_within_pairs(tmp_path: Path) -> None:
     """On the graph of the labels that is a permutation test of the signs of the differences."""
-    found, X = paired(tmp_path, 2, "hsic", similarity="label", pvalues="permutation:4000", seed=5)
+    found, X = paired(tmp_path, 2, "hsic", similarity="label", **asked("permutation:4000"), seed=5)
     differences = X[:, 1::2] - X[:, ::2]
     signs = np.array(np.meshgrid(*[[-1, 1]] * 12)).reshape(12, -1)
     size = np.abs(differences @ signs)

@@ -30,6 +30,7 @@ from tests.oracles import pvalues as twin
 from tests.oracles import similarities
 from tests.unit.methods.helpers import run
 from tests.unit.methods.nulls import (
+    asked,
     graph_of,
     measured_by,
     noise,
@@ -426,7 +427,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("null", NULLS)
 def test_features_without_a_score_have_no_pvalue(null: str, table: Path) -> None:
-    result = run(str(table / "m.csv"), method="gdcov", pvalues=null)
+    result = run(str(table / "m.csv"), method="gdcov", **asked(null))
     extra, facts = result.ranking.extra, result.facts["method"]
     assert list(extra) == ["p_value", "q_value", "effect"]
     for column in extra.values():

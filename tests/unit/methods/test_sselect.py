@@ -194,14 +194,14 @@ def test_the_default_is_the_graph_of_neighbors_and_a_fixed_mix(tmp_path: Path) -
     known = [i for i in range(len(y)) if y[i] >= 0]
     ids = [f"s{i}" for i in known]
     labels = write_labels(tmp_path / "y.tsv", [f"c{y[i]}" for i in known], ids)
-    asked = ("--method", "sselect", "--labels", labels)
-    found = ranking_bytes(tmp_path / "a", matrix, *asked)
+    asked = ("--labels", labels, "--method")
+    found = ranking_bytes(tmp_path / "a", matrix, *asked, "sselect")
     made = facts(tmp_path / "a")
     assert made["graph"]["similarity"] == "knn-correlation"
     assert (made["method"]["lambda_"], made["method"]["variant"]) == (0.3, "fixed")
-    given = ("--similarity", "knn-correlation", "--lambda", "0.3")
+    given = ("sselect,lambda=0.3", "--similarity", "knn-correlation")
     assert ranking_bytes(tmp_path / "b", matrix, *asked, *given) == found
-    ranking_bytes(tmp_path / "c", matrix, *asked, "--variant", "cut-value", "--select", "8")
+    ranking_bytes(tmp_path / "c", matrix, *asked, "sselect,variant=cut-value", "--select", "8")
     chosen = facts(tmp_path / "c")["method"]
     assert chosen["lambda_"] == chosen["mix"]
     assert len(chosen["cut_values"]) == 11

@@ -13,19 +13,25 @@ from tests.unit.options.making import DEFAULTS, written
 @pytest.mark.parametrize(
     ("text", "option", "value"),
     [
-        ("bandwidth: 2.50", "bandwidth", "2.50"),
-        ("bandwidth: median", "bandwidth", "median"),
+        ("similarity: {name: rbf, bandwidth: 2.50}", "bandwidth", "2.50"),
+        ("similarity: rbf,bandwidth=2.50", "bandwidth", "2.50"),
+        ("similarity: {name: rbf, bandwidth: median}", "bandwidth", "median"),
         ("layer: no", "layer", "no"),
         ("layer: 007", "layer", "007"),
-        ("gamma: 1e-3", "gamma", "1e-3"),
-        ("lambda: 1", "lambda_", 1.0),
+        ("method: {name: rfs, gamma: 1e-3}", "gamma", "1e-3"),
+        ("method: {name: l21, lambda: 1}", "lambda_", 1.0),
+        ("method: l21,lambda=1", "lambda_", 1.0),
         ("select: 1e2", "select", 100),
-        ("neighbors: 10.0", "neighbors", 10),
-        ("components: 30", "components", "30"),
+        ("similarity: {name: knn, neighbors: 10.0}", "neighbors", 10),
+        ("similarity: knn,neighbors=10.0", "neighbors", 10),
+        ("similarity: {name: knn, components: 30}", "components", "30"),
+        ("similarity: file:S.csv", "similarity_file", "S.csv"),
         ("leave-one-out: true", "leave_one_out", True),
         ("transform: [cpm, log1p]", "transform", "cpm,log1p"),
         ("transform: cpm,log1p", "transform", "cpm,log1p"),
-        ("members: [spec, fisher]", "members", ("spec", "fisher")),
+        ("method: {name: kogs, members: [spec, fisher]}", "members", ("spec", "fisher")),
+        ("method: kogs,members=spec,fisher", "members", ("spec", "fisher")),
+        ("pvalues: permutation,draws=1e3", "permutation_draws", 1000),
         ("weights: [2, 1, 0.50]", "weights", "2,1,0.50"),
         ("weights: alignf", "weights", "alignf"),
     ],
@@ -39,9 +45,12 @@ def test_values_take_the_type_of_the_option(read, text, option, value):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("neighbors: '3'", "neighbors: '3' is not a whole number"),
-        ("neighbors: 3.5", "3.5 is not a whole number"),
-        ("lambda: '1e-3'", "lambda: '1e-3' is not a number"),
+        ("similarity: {name: knn, neighbors: '3'}", "neighbors of similarity: '3' is not a whole"),
+        ("similarity: knn,neighbors=3.5", "neighbors= of --similarity '3.5' is not a whole number"),
+        ("similarity: knn,neighbors=", "neighbors= of --similarity has no value"),
+        ("similarity: {neighbors: 3}", "--similarity: the name is missing"),
+        ("similarity: {name: knn, neighbors: 3.5}", "3.5 is not a whole number"),
+        ("method: {name: l21, lambda: '1e-3'}", "lambda of method: '1e-3' is not a number"),
         ("leave-one-out: no", "'no' is not true or false"),
         ("labels: true", "labels: True is not text"),
         ("labels: [a, b]", "labels: a list is not text"),
@@ -65,9 +74,8 @@ def test_values_of_another_type_are_refused_with_key_and_line(read, text, words)
 @pytest.mark.parametrize(
     ("text", "wrong", "near"),
     [
-        ("bandwith: 3", "bandwith", "bandwidth"),
-        ("gamma_power: 3", "gamma_power", "gamma-power"),
-        ("lambda_: 3", "lambda_", "lambda"),
+        ("transfrom: log2", "transfrom", "transform"),
+        ("max_correlation: 0.5", "max_correlation", "max-correlation"),
         ("--method: spec", "--method", "method"),
         ("source: {m: {kind: profile, pth: x}}", "pth", "path"),
         ("source: {m: {kind: profile, path: x, edge_weights: rbf}}", "edge_weights", "edge-weight"),
@@ -79,6 +87,20 @@ def test_unknown_keys_are_refused_with_the_nearest(read, text, wrong, near):
     assert repr(wrong) in caught.value.what
     assert caught.value.hint.startswith(f"did you mean {near}")
     assert caught.value.where == "run.yaml, line 1"
+
+
+@pytest.mark.parametrize(
+    ("text", "near"),
+    [
+        ("neighbors: 3", "similarity: NAME,neighbors=VALUE"),
+        ("similarity-file: S.csv", "similarity: file:PATH"),
+        ("stability-top: 3", "stability: NAME,top=VALUE"),
+    ],
+)
+def test_parameters_are_no_options(read, text, near):
+    with pytest.raises(InputError, match="unknown option") as caught:
+        read(text)
+    assert caught.value.hint.endswith(near)
 
 
 def test_the_three_forms_of_sources_agree(read):
@@ -122,7 +144,7 @@ def test_paths_are_relative_to_the_folder_of_the_file(tmp_path, monkeypatch):
     text = """
 matrix: x.h5mu:rna
 labels: y.tsv:tissue
-similarity-file: ../S.csv
+similarity: file:../S.csv
 id-map: ids.tsv
 out: /absolute/out
 write-h5ad: x.h5ad
@@ -140,6 +162,7 @@ source:
     assert {k: v for k, v in found.items() if k != "source"} == {
         "matrix": "sub/x.h5mu:rna",
         "labels": "sub/y.tsv:tissue",
+        "similarity": None,
         "similarity_file": "S.csv",
         "id_map": "sub/ids.tsv",
         "out": "/absolute/out",
@@ -167,7 +190,7 @@ def test_the_parent_of_a_linked_folder_is_that_of_its_target(tmp_path, monkeypat
 
 
 def test_flags_win_over_the_file(read):
-    file = read("matrix: x.csv\nmethod: msfs\nsimilarity: knn\nneighbors: 5\n")
+    file = read("matrix: x.csv\nmethod: msfs\nsimilarity: knn,neighbors=5\n")
     given = DEFAULTS | {"method": "spec", "neighbors": 7, "matrix": "y.csv"}
     config = file.config(given, {"method", "neighbors", "matrix"})
     assert (config.matrix, config.method, config.neighbors) == ("y.csv", "spec", 7)
@@ -192,13 +215,13 @@ def test_a_source_of_the_command_line_replaces_its_namesake_in_place(read):
 @pytest.mark.parametrize(
     ("text", "flags", "where"),
     [
-        ("matrix: x\ngamma-power: 100\n", {}, "run.yaml, line 2"),
+        ("matrix: x\nmethod: spec,gamma-power=100\n", {}, "run.yaml, line 2"),
         ("matrix: x\nmethod: fisher\n", {}, "run.yaml, line 2"),
-        ("matrix: x\nsimilarity: rbf\nneighbors: 3\n", {}, "run.yaml, line 3"),
+        ("matrix: x\nsimilarity: rbf,neighbors=3\n", {}, "run.yaml, line 2"),
         ("matrix: x\nsimilarity: rbf\n", {"neighbors": 3}, "run.yaml, line 2"),
         ("matrix: x\n", {"similarity": "rbf", "neighbors": 3}, None),
         ("matrix: x\n", {"gamma_power": 100}, None),
-        ("matrix: x\ngamma-power: 100\n", {"gamma_power": 99}, None),
+        ("matrix: x\nmethod: spec,gamma-power=100\n", {"gamma_power": 99}, None),
         ("matrix: x\nsource:\n  a: 'target:'\n  b: 'labels:'\n", {}, "run.yaml, line 4"),
     ],
 )

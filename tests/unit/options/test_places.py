@@ -26,7 +26,7 @@ CONFIGS = [
     RankConfig("x.csv", "hsic", labels="y.tsv", label_type="ordered", label_order="low,mid,high"),
     RankConfig("x.csv", exclude=("^MT-", "sub/out.txt"), include=("sub/in.txt",), min_count=2.5),
     RankConfig("x.csv", adjust=("sub/y.tsv:batch,age", "obs:site"), batch="sub/y.tsv:plate"),
-    RankConfig("x.h5ad", stability=20, stability_how="bootstrap", donors="obs:donor"),
+    RankConfig("x.h5ad", stability="bootstrap", stability_subsets=20, donors="obs:donor"),
     RankConfig("x.h5ad", "fisher", labels="obs:tissue", layer="raw.X", format="rnk"),
     RankConfig("x.h5ad", similarity="obsp:connectivities", samples="intersect"),
     RankConfig("x.csv", similarity_file="../S.npz", seed=5),

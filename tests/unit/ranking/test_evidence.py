@@ -62,7 +62,7 @@ def test_a_set_at_the_top_wins(kind):
 @pytest.mark.parametrize(
     "options",
     [
-        ("--similarity", "label", "--ranking", "phi3", "--clusters", "3"),
+        ("--similarity", "label", "--method", "spec,ranking=phi3,clusters=3"),
         ("--method", "mrmr", "--select", "60"),
         ("--method", "f-test", "--max-correlation", "0.9"),
     ],

@@ -77,7 +77,7 @@ def test_eigenvectors_that_are_not_found(monkeypatch):
     monkeypatch.setattr("scipy.sparse.linalg.eigsh", give_up)
     with pytest.raises(NotConvergedError, match="1 of 3 were found") as caught:
         leading(np.eye(60), 3)
-    assert "--fusion-clusters" in caught.value.hint
+    assert "clusters=" in caught.value.hint
 
 
 def test_there_must_be_more_samples_than_clusters():

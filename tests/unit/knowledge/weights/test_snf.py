@@ -80,7 +80,7 @@ def test_what_is_told():
     assert found.facts == {"neighbors": 20, "iterations": 20, "fusion_not_weights": True}
     few = learn("snf", networks(0, n=12).kernels)
     assert few.facts["neighbors"] == 11
-    with pytest.raises(InputError, match="--fusion-neighbors 40"):
+    with pytest.raises(InputError, match="neighbors=40 of --weights"):
         p.learn("snf", neighbors=40)
 
 

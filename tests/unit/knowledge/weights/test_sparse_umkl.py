@@ -92,6 +92,6 @@ def test_scales_and_diagonals_play_no_part():
 def test_neighbors_are_fewer_than_samples():
     p = planted(0, n=4)
     assert p.learn("sparse-umkl").facts["neighbors"] == 3
-    with pytest.raises(InputError, match="--fusion-neighbors 5") as caught:
+    with pytest.raises(InputError, match="neighbors=5 of --weights") as caught:
         p.learn("sparse-umkl", neighbors=5)
     assert "3" in caught.value.hint
