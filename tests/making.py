@@ -26,7 +26,7 @@ from sfs_cli.compute.passes import PassList
 from sfs_cli.graph.similarity import DenseSimilarity, Similarity
 from sfs_cli.logs import Messages
 from sfs_cli.methods.base import Problem
-from sfs_cli.store.matrix import DenseMatrix, Missing, SparseMatrix
+from sfs_cli.store.matrix import HeldMatrix, Missing
 from sfs_cli.store.prepared import PreparedMatrix
 
 DOUBLE = np.dtype(np.float64)
@@ -84,16 +84,14 @@ def features_of(passes: PassList) -> int:
     return sum(made.features for made in passes.made.values())
 
 
-def make_matrix(X: np.ndarray, *, sparse: bool = False) -> DenseMatrix | SparseMatrix:
+def make_matrix(X: np.ndarray, *, sparse: bool = False) -> HeldMatrix:
     """Return the stored matrix of samples x features, whose gaps are NaN."""
     n, m = X.shape
     ids = Ids(names("g", m), names("s", n))
     rows = np.array(X.T, np.float64, order="C")
     gaps = np.isnan(rows)
     missing = Missing(int(gaps.sum()), int(gaps.any(axis=1).sum()))
-    return (
-        SparseMatrix(csr_array(rows), ids, missing) if sparse else DenseMatrix(rows, ids, missing)
-    )
+    return HeldMatrix(csr_array(rows) if sparse else rows, ids, missing)
 
 
 def fit(source: PreparedMatrix, *, size: int = 7, threads: int = 1) -> PreparedMatrix:

@@ -23,7 +23,7 @@ def command(config: AggregateConfig, messages: Messages, as_json: bool) -> None:
     \b
     sfs aggregate mirna/ranking.tsv mrna/ranking.tsv --out both
     sfs aggregate *.tsv --how rra --top 500 --out robust
-    sfs aggregate tumor.csv:padj blood.csv:padj --how geometric
+    sfs aggregate results deseq2.csv:padj --how geometric --out both
     """
     from sfs_cli.run.aggregate import run
 

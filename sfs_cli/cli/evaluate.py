@@ -10,8 +10,8 @@ from sfs_cli.logs import Messages
 from sfs_cli.options.evaluate import EvaluateConfig
 
 
-@click.command(cls=Command, verb="evaluate", config=EvaluateConfig)
-@click.argument("matrix", metavar="MATRIX", required=True)
+@click.command(cls=Command, verb="evaluate", config=EvaluateConfig, file=True)
+@click.argument("matrix", metavar="[MATRIX]", required=False)
 @json_option("Print run.json on stdout.")
 def command(config: EvaluateConfig, messages: Messages, as_json: bool) -> None:
     """Measure what a ranking of the features of MATRIX is worth.
@@ -27,7 +27,8 @@ def command(config: EvaluateConfig, messages: Messages, as_json: bool) -> None:
     \b
     sfs evaluate expression.csv --labels labels.tsv:tissue --method f-test
     sfs evaluate expression.csv --labels labels.tsv:tissue --list results/ranking.tsv
-    sfs evaluate expression.csv --list results/ranking.tsv --sets pathways.gmt --out worth
+    sfs evaluate expression.csv --list deseq2.csv:padj --sets pathways.gmt --out worth
+    sfs evaluate --config run.yaml --out worth
     """
     from sfs_cli.run.evaluate import run
 

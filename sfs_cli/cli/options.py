@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 Function = Callable[..., Any]
 Decorator = Callable[[Function], Function]
-FEW = 25
+FEW = 20
 """So many options at most are listed by ``--help``; of a command that has more, the first ones."""
 GIVEN = "sfs_cli.given"
 """The key of a context for the words after the command."""
@@ -133,7 +133,6 @@ _MESSAGES = (
     SectionOption(
         ["-q", "--quiet"],
         section="Running",
-        first="Running",
         is_flag=True,
         help="Print only errors.",
     ),
@@ -192,7 +191,7 @@ class Command(click.Command):
                 argument.type = PATH if found.path else click.STRING
         listed = [*([_CONFIG] if file else []), *declared, *params, *_MESSAGES]
         listed.sort(key=lambda parameter: isinstance(parameter, click.Option))  # arguments first
-        self.shortened = len(listed) >= FEW  # beside --help
+        self.shortened = sum(isinstance(each, click.Option) for each in listed) > FEW
         super().__init__(params=listed, **facts)
         if self.shortened:
             facts = {"cls": SectionOption, "section": "Help", "first": "Help"}
@@ -256,7 +255,7 @@ class Command(click.Command):
             if file is None:
                 given["config"] = self.config(**values)
             else:
-                given["config"] = file.checked(values, flags)
+                given["config"] = file.checked(self.config, values, flags)
             if file is not None and file.inputs:
                 from sfs_cli.run.recorded import warn_of_changes
 

@@ -33,7 +33,13 @@ def local_cluster(workers: int, folder: Path) -> Iterator[Client]:
 
     with (
         _quiet(),
-        dask.config.set({"temporary_directory": str(folder)}),
+        # what is given up after a while are workers that take long to start again
+        dask.config.set(
+            {
+                "temporary_directory": str(folder),
+                "distributed.deploy.lost-worker-timeout": "1000 days",
+            }
+        ),
         LocalCluster(
             n_workers=workers,
             threads_per_worker=1,

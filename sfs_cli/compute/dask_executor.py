@@ -29,7 +29,9 @@ T = TypeVar("T")
 AHEAD = 2
 """Tasks that each worker has been sent, so that it never waits for the next one."""
 ATTEMPTS = 4
-"""How often tasks are sent when workers die."""
+"""How often tasks, and what they need, are sent when workers die."""
+RESTART_SECONDS = 30
+"""How long to wait for new workers then."""
 
 
 class DaskExecutor:
@@ -79,11 +81,7 @@ class DaskExecutor:
         except Exception as error:
             if self.client.status == "running":
                 raise
-            raise InputError(
-                "the Dask cluster is gone: its scheduler or all of its workers have ended",
-                where="while tasks were running",
-                hint="look into the logs of the cluster, and start again",
-            ) from error
+            raise _lost() from error
         finally:
             if in_flight.waiting and self.client.status == "running":
                 self.client.cancel([future for _, future in in_flight.waiting])
@@ -96,15 +94,29 @@ class DaskExecutor:
         return self._sent[shared]
 
     def scatter(self, content: Any) -> Future:
-        """Send something to every worker."""
-        (future,) = self.client.scatter([content], hash=False)
-        # not `broadcast`: it names the workers, and waits forever for one that has died
-        self.client.replicate([future])
-        return future
+        """Send something to every worker, waiting for new ones where all have died."""
+        for _ in range(ATTEMPTS):
+            try:
+                self.client.wait_for_workers(1, timeout=RESTART_SECONDS)
+                (future,) = self.client.scatter([content], hash=False)
+                # not `broadcast`: it names the workers, and waits forever for one that has died
+                self.client.replicate([future])
+                return future
+            except Exception as error:  # of many kinds, when a worker dies meanwhile
+                last = error
+        raise _lost() from last
 
     def forget(self) -> None:
         """Forget what was sent, because it may be lost."""
         self._sent.clear()
+
+
+def _lost() -> InputError:
+    return InputError(
+        "the Dask cluster is gone: its scheduler or all of its workers have ended",
+        where="while tasks were running",
+        hint="look into the logs of the cluster, and start again",
+    )
 
 
 class _InFlight:

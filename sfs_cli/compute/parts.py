@@ -103,13 +103,18 @@ class Parts:
             if self._file(number, shard).exists():
                 count(run)
             elif shard in self.own:
-                _write(self._file(number, shard), make(run))
+                _write(self._file(number, shard), self._cut(run), make(run))
                 self.made += 1
         if missing := self._missing(number):
             raise IncompletePassError(number, missing)
         for shard, run in runs.items():
             if run:
-                yield _load(self._file(number, shard))
+                yield _load(self._file(number, shard), self._cut(run))
+
+    def _cut(self, run: Sequence[Span]) -> np.ndarray:
+        """Return which spans a part is of: a part of another plan has others, or fewer shards."""
+        ends = [run[0].lo, run[-1].hi] if run else [0, 0]
+        return np.array([self.shards, len(run), *ends])
 
     def stop_sharing(self) -> None:
         """Announce passes that only one process can make.
@@ -142,10 +147,12 @@ class Parts:
         return self.folder / f"pass-{number}-shard-{shard}.npz"
 
 
-def _load(path: Path) -> PartialSum:
+def _load(path: Path, cut: np.ndarray) -> PartialSum:
     try:
         with np.load(path, allow_pickle=False) as file:
-            return [file[f"arr_{i}"] for i in range(len(file.files))]
+            if not np.array_equal(file["cut"], cut):
+                raise ValueError("it is of other features, or of another number of shards")
+            return [file[f"arr_{i}"] for i in range(len(file.files) - 1)]
     except (OSError, ValueError, EOFError, KeyError, BadZipFile) as error:
         raise InputError(
             f"the part of a shard cannot be read: {error}",
@@ -154,13 +161,13 @@ def _load(path: Path) -> PartialSum:
         ) from None
 
 
-def _write(path: Path, part: PartialSum) -> None:
+def _write(path: Path, cut: np.ndarray, part: PartialSum) -> None:
     """Write a part beside its place, and move it there: it is complete or not there."""
     # by chance, not by process: shards on two machines may have the same process id
     partial = path.with_name(f".{path.name}.{uuid.uuid4().hex[:12]}.partial")
     try:
         with partial.open("wb") as file:
-            np.savez(file, *part)
+            np.savez(file, *part, cut=cut)
         partial.replace(path)
     except OSError as error:
         raise unwritable(path, error) from None

@@ -124,11 +124,10 @@ class Step:
 
     def writers(self) -> dict[str, Callable[[Path], None]]:
         """Return what writes each of its files, by name, once the work is done."""
-        from sfs_cli.io.results.writers import table_lines
+        from sfs_cli.io.results.writers import table_bytes
 
         def write(columns: Sequence[str], rows: Iterable[Sequence[Any]], path: Path) -> None:
-            with path.open("wb") as file:
-                file.writelines(table_lines(columns, rows))
+            path.write_bytes(table_bytes(columns, rows))
 
         return {name: partial(write, *table) for name, table in self.tsv().items()}
 

@@ -15,7 +15,7 @@ from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.matrix import Ids, arithmetic_dtype
 from sfs_cli.errors import InputError, UsageError, located
 from sfs_cli.graph.build import Graph, sample_graph
-from sfs_cli.io.knowledge.gene_sets import read_id_map
+from sfs_cli.io.knowledge.gene_sets import Study, read_id_map
 from sfs_cli.io.knowledge.hierarchy import Hierarchy
 from sfs_cli.io.knowledge.sample_columns import Column
 from sfs_cli.knowledge.matching import FeatureIndex, Matched, check_found
@@ -41,10 +41,16 @@ class SourceInputs:
     matrix: str  # path of the matrix
     ids: Ids  # features, samples and annotations of the matrix
     labels: Mapping[str, str] | None  # sample id to class, from ``--labels``
+    tell: Callable[[str], None]  # shows a note
     load_profile: Callable[[SourceSpec], Matrix]  # reads the matrix of a profile
     # of a file, which is read once in a run
     read_labels: Callable[[str], Column[str]]
     read_hierarchy: Callable[[str], Hierarchy]
+
+    @property
+    def study(self) -> Study:
+        """What readers of gene sets may know."""
+        return Study(self.ids.features, self.tell)
 
 
 class Source:

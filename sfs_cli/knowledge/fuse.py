@@ -41,7 +41,6 @@ _IGNORED = {
     "self_loops": "self-loops",
     "repeated_edges": "repeated edges",
     "below_min_score": "edges below min-score",
-    "without_score": "edges without a score",
     "without_symbol": "edges without a symbol",
     "negated_annotations": "negated annotations",
     "without_data": "annotations without biological data (ND)",

@@ -62,13 +62,13 @@ class Genes(Source):
         return context.graph(self.spec, prepared, found | self.facts)
 
 
-def open_genes(spec: SourceSpec, _inputs: SourceInputs) -> Genes:
+def open_genes(spec: SourceSpec, inputs: SourceInputs) -> Genes:
     """Read the genes of a list, of gene sets or of annotations."""
-    genes, facts, sets = read_genes(spec.path, spec)
+    genes, facts, sets = read_genes(spec.path, spec, inputs)
     return Genes(spec, genes, facts, sets)
 
 
-def open_interactions(spec: SourceSpec, _inputs: SourceInputs) -> Genes:
+def open_interactions(spec: SourceSpec, inputs: SourceInputs) -> Genes:
     """Read interactions, and the seeds whose partners are wanted.
 
     Raises
@@ -77,7 +77,7 @@ def open_interactions(spec: SourceSpec, _inputs: SourceInputs) -> Genes:
         When a file cannot be read, or no seed interacts.
     """
     edges = read_edges(Path(spec.path), spec.min_score)
-    seeds = None if spec.seeds is None else read_genes(spec.seeds, spec)[0]
+    seeds = None if spec.seeds is None else read_genes(spec.seeds, spec, inputs)[0]
     if seeds is not None and "taxon" in edges.facts:
         seeds = [seed.removeprefix(f"{edges.facts['taxon']}.") for seed in seeds]
     genes = interacting(edges, seeds)
@@ -113,7 +113,7 @@ def interacting(edges: EdgeList, seeds: list[str] | None) -> list[str]:
 
 
 def read_genes(
-    given: str, spec: SourceSpec
+    given: str, spec: SourceSpec, inputs: SourceInputs
 ) -> tuple[list[str], dict[str, Any], dict[str, list[str]]]:
     """Read the genes of a list, of gene sets (GMT or GMX), or of the annotations of a GAF.
 
@@ -122,7 +122,7 @@ def read_genes(
     what was read and the sets, where there are some. Raises UsageError when an option of GAF files
     is given for another file.
     """
-    found = read_annotations(given, spec.evidence, spec.gene_ids)
+    found = read_annotations(given, spec.evidence, spec.gene_ids, inputs.study)
     if found is None:
         return read_gene_list(Path(given)), {}, {}
     genes = list(dict.fromkeys(gene for members in found.genes.values() for gene in members))
@@ -149,9 +149,9 @@ class FeatureSimilarity(Source):
 class SharedTerms(Source):
     """``terms``: features that share terms are similar; a matrix, gene sets, or annotations."""
 
-    def __init__(self, spec: SourceSpec, _inputs: SourceInputs) -> None:
+    def __init__(self, spec: SourceSpec, inputs: SourceInputs) -> None:
         super().__init__(spec)
-        self.terms = read_terms(spec.path, spec.evidence, spec.gene_ids)
+        self.terms = read_terms(spec.path, spec.evidence, spec.gene_ids, inputs.study)
 
     def similarity(self, context: SourceContext, samples: Sequence[str]) -> Graph:
         """Return the rbf (or another similarity) of the Mahalanobis distances of the samples."""

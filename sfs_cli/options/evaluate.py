@@ -102,6 +102,7 @@ class JudgeConfig(TableFields, FoldFields, RankConfig):
         "List of reference features: which share of them is among the first.",
         metavar="FILE",
         path=READS,
+        first="",
     )
 
     def check_evaluation(self, *, ranks: bool) -> None:

@@ -15,7 +15,8 @@ from typing import Any
 
 from sfs_cli.errors import InputError, UsageError, nearest
 from sfs_cli.options.documents import Node, kind_of, parse, place
-from sfs_cli.options.fields import Option, flag, keys_of, names_file, options_of
+from sfs_cli.options.evaluate import EvaluateConfig
+from sfs_cli.options.fields import Config, Option, keys_of, names_file, options_of
 from sfs_cli.options.grammar import NAME, expanded, hosts, joined, parameters
 from sfs_cli.options.paths import (
     is_copied,
@@ -31,8 +32,8 @@ from sfs_cli.options.source import (
     parse_source,
 )
 
-RANK_KEYS = keys_of(o for o in options_of(RankConfig) if not o.of)
-"""The options of a ranking by their keys."""
+RANK_KEYS = keys_of(o for o in options_of(EvaluateConfig) if not o.of)
+"""The options of a ranking, and of what judges it, by their keys: one file serves both."""
 PARAMETERS = {host: parameters(RankConfig, host) for host in hosts(RankConfig)}
 """The options that have parameters, and these by their keys."""
 _OF_SOURCE = {key: Option(help="", name=key) for key in ("kind", "path")} | SOURCE_KEYS
@@ -65,10 +66,6 @@ class ConfigFile:
     # of a run.json: what the run took for options that were left out, its defaults
     defaults: Mapping[str, Any] = field(default_factory=dict)
 
-    def config(self, given: Mapping[str, Any], flags: Collection[str] = ()) -> RankConfig:
-        """Return the configuration of a run: `checked`, of the `merged` options."""
-        return self.checked(self.merged(given, flags), flags)
-
     def merged(self, given: Mapping[str, Any], flags: Collection[str] = ()) -> dict[str, Any]:
         """Return the options of a run, where flags win over the file.
 
@@ -92,7 +89,9 @@ class ConfigFile:
             return {}
         return {name: value for name, value in self.defaults.items() if name in given}
 
-    def checked(self, merged: Mapping[str, Any], flags: Collection[str]) -> RankConfig:
+    def checked(
+        self, kind: type[Config], merged: Mapping[str, Any], flags: Collection[str]
+    ) -> Config:
         """Return the configuration of options that were merged.
 
         Raises
@@ -102,7 +101,7 @@ class ConfigFile:
             that has one of them.
         """
         try:
-            return RankConfig(**merged)
+            return kind(**merged)
         except UsageError as error:
             own = self.options.keys() & merged.keys()  # of the file, also sources beside flags
             own -= {*flags} - {"source"}
@@ -171,7 +170,7 @@ def _options(root: dict[str, Node], name: str) -> tuple[dict[str, Any], Lines]:
         with _located(where):
             given = expanded(RankConfig, {option.name: value})
         lines |= dict.fromkeys(given, node.line)
-        for each in (o for o in options_of(RankConfig) if o.name in given):
+        for each in (o for o in options_of(EvaluateConfig) if o.name in given):
             options[each.name] = _from(folder, each, given[each.name])
     return options, lines
 

@@ -263,7 +263,6 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         "samples as the smallest class has.",
         metavar="N",
         above=0,
-        first=READ,
     )
     include: tuple[str, ...] = _named(
         "Use only the features of this list of ids, or those whose id matches this regular "

@@ -16,7 +16,6 @@ import numpy as np
 from sfs_cli.errors import InputError, counted, listed
 from sfs_cli.io.files.table import (
     NULL_TOKENS,
-    Annotation,
     annotation_of,
     is_like_number,
     may_be_numbers,
@@ -157,13 +156,13 @@ def refuse_numbers(columns: Mapping[str, Sequence[str]], where: object) -> None:
 def look_at(values: np.ndarray, names: Sequence[str]) -> Suspects:
     """Tell which columns are no samples, by values of some features, shape (b, n), and names."""
     by_name = [annotation_of(name) for name in names]
-    of_samples = np.array([each is not Annotation.SURE for each in by_name])
+    of_samples = np.array([each != "sure" for each in by_name])
     # t and b are statistics, unless samples are called by letters
     letters = any(len(name) == 1 and not each for name, each in zip(names, by_name))
     maybe = [
         i
         for i, each in enumerate(by_name)
-        if each is Annotation.MAYBE and not (letters and len(names[i]) == 1)
+        if each == "maybe" and not (letters and len(names[i]) == 1)
     ]
     plain = of_samples.copy()  # whose names are not suspect
     plain[maybe] = False

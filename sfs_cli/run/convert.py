@@ -91,8 +91,8 @@ def convert(
             opened = inputs.load(config, [], memory, partial, messages, source, reader)
         else:
             opened, _ = inputs.load_with_labels(config, memory, partial, messages, source)
-    matrix = opened.matrix
-    warn_of_columns(matrix, messages)
+        matrix = opened.matrix
+        warn_of_columns(matrix, messages)
     size = sum(f["bytes"] for f in read_manifest(store).files.values())
     messages.note(
         f"wrote {store}: {matrix.n_samples:,} samples x {matrix.n_features:,} features, "

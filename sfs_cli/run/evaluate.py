@@ -38,7 +38,7 @@ from sfs_cli.evaluation.measures import (
 from sfs_cli.evaluation.verdict import corrected_interval
 from sfs_cli.features.covariates.step import CovariateStep
 from sfs_cli.graph.distances import GRAM
-from sfs_cli.io.knowledge.gene_sets import read_gene_list, read_sets
+from sfs_cli.io.knowledge.gene_sets import Study, read_gene_list, read_sets
 from sfs_cli.io.results.writers import table_bytes
 from sfs_cli.logs import AT_ONCE, Messages
 from sfs_cli.methods.shared import require_sklearn
@@ -283,8 +283,9 @@ class Evaluation(FoldRankings):
     ) -> None:
         self.config, self.given, self.in_folds = config, given, in_folds
         self.drivers = None if config.drivers is None else read_gene_list(Path(config.drivers))
-        self.sets = read_sets(config.sets) if config.sets else None
         self.ids = run.matrix.ids.features
+        study = Study(self.ids, run.log.note_once)
+        self.sets = read_sets(config.sets, study) if config.sets else None
         m = run.matrix.n_features
         there = f"the matrix has {counted(m, 'feature')}"
         lengths = lengths_up_to(m, config, DEFAULT_LENGTHS, there, config.matrix)

@@ -339,7 +339,6 @@ def peek(
         dtype=storage_dtype(config).name,
         block_bytes=int(min(8 << 20, max(1 << 20, memory // BLOCK_PART))),
         layer=config.layer,
-        leave_out=True,
         decimal=config.decimal,
         decode_bytes=memory // DECODE_PART,
         scratch=scratch,
@@ -403,7 +402,7 @@ def _open_store(config: RankConfig, path: Path) -> Opened:
             option="dtype",
         )
     facts = {"format": "store", "rows": "features", "renamed": 0} | logged(manifest.source)
-    return Opened(open_store(path, ids_later=True), facts)
+    return Opened(open_store(path), facts)
 
 
 def _compared_with(config: RankConfig, classes: list[str]) -> list[str]:

@@ -218,7 +218,6 @@ def loaded(
         table = inputs.read_label_table(config)
         of_files = read_files(config)
         folder = stack.enter_context(scratch_folder())
-        # before the matrix is read: worker processes start meanwhile
         start = stack.enter_context(_starting_executor(config, client, folder))
         of = config.coordinates_from  # they are read first: they are small, and may be refused
         found = None if of is None else open_coordinates(of, config.matrix)

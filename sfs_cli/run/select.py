@@ -327,7 +327,7 @@ def select(
         matrix.
     """
     # read first: they may be refused
-    sets = config.sets and given_sets(config.sets, result.features, str(result.path))
+    sets = config.sets and given_sets(config.sets, result.features, str(result.path), messages)
     if config.cv:
         require_sklearn("the accuracy of classifiers")
     if ranking is None:

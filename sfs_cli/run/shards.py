@@ -4,7 +4,7 @@
 configuration and what was read, ``store/`` the matrix where it was no store already, ``parts/`` the
 sums that shards make (`compute.parts`). `run` makes those of one shard, as far as they do not need
 others. `merge` ranks as `sfs rank` does, but takes what the shards have made, and makes what is
-missing; so the result is the same to the byte.
+missing; so the result is the same to ten digits.
 """
 
 from __future__ import annotations
@@ -291,7 +291,7 @@ def _load_first(
         "warnings": messages.warnings[before:],
     }
     (plan / READING).write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    return replace(opened, matrix=open_store(store, hint=_AGAIN))
+    return replace(opened, matrix=open_store(store))
 
 
 def _load_again(
@@ -310,9 +310,7 @@ def _load_again(
         return matrices.load(config, known_samples, memory, folder, messages)
     try:
         found: dict[str, Any] = json.loads((plan / READING).read_text(encoding="utf-8"))
-        opened = Opened(
-            open_store(plan / STORE, hint=_AGAIN), found["facts"], tuple(found["graphs"])
-        )
+        opened = Opened(open_store(plan / STORE), found["facts"], tuple(found["graphs"]))
         warnings = [str(text) for text in found["warnings"]]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(
@@ -373,7 +371,7 @@ def parse_shard(text: str, shards: int) -> int:
 
 
 def merge(target: str, messages: Messages, *, as_json: bool = False, **given: Any) -> bytes:
-    """Write what `sfs rank` would have written, to the byte; return what belongs on stdout.
+    """Write what `sfs rank` would have written, to ten digits; return what belongs on stdout.
 
     Parts that are missing are made here. `given` are options of `RankConfig` about outputs and how
     it is run.

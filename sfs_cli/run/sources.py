@@ -31,7 +31,7 @@ from sfs_cli.run.sample_ids import without_common_ids
 from sfs_cli.store.disk import is_store
 from sfs_cli.store.ids import FeatureIds
 from sfs_cli.store.joined import ALIKE, JoinedMatrix, Member
-from sfs_cli.store.matrix import DenseMatrix, Matrix
+from sfs_cli.store.matrix import HeldMatrix, Matrix
 from sfs_cli.store.prepared import MissingPolicy
 from sfs_cli.store.transforms import parse
 
@@ -61,7 +61,7 @@ def known_samples(
         elif spec.kind == "hierarchy":
             known += files.hierarchy(spec.path).paths
         elif spec.kind == "profile" and not spec.has_coordinates and not is_store(Path(spec.path)):
-            options = ReadOptions(layer=spec.layer, leave_out=True, decimal="auto")
+            options = ReadOptions(layer=spec.layer, decimal="auto")
             reader = open_matrix(Path(spec.path), options)
             if "features" in (reader.fixed_rows, spec.rows):
                 known += reader.column_ids
@@ -90,7 +90,7 @@ def open_sources(
         if spec.has_coordinates:
             found = open_coordinates(spec.path, config.matrix)
             values = np.ascontiguousarray(found.aligned(found.samples).T)
-            return DenseMatrix(values, Ids(found.names, found.samples))
+            return HeldMatrix(values, Ids(found.names, found.samples))
         asked = config_of(spec, config)
         room = folder / f"source-{spec.name}"
         profile = inputs.load(asked, list(ids.samples), memory, room, messages)
@@ -107,7 +107,9 @@ def open_sources(
         return profile.matrix
 
     classes = None if labels is None else labels.of(ids.samples)
-    given = SourceInputs(config.matrix, ids, classes, load_profile, files.labels, files.hierarchy)
+    given = SourceInputs(
+        config.matrix, ids, classes, messages.note_once, load_profile, files.labels, files.hierarchy
+    )
     return [open_source(spec, given) for spec in config.source]
 
 

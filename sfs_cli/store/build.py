@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -20,37 +20,28 @@ from sfs_cli.io.files.text import arrow_file
 from sfs_cli.io.matrix.base import Axis, MatrixReader
 from sfs_cli.store.collapse import Collapsed, Symbols
 from sfs_cli.store.disk import (
-    FAULTY_SCRATCH,
+    DATA,
     FEATURES,
-    REBUILD,
+    INDICES,
+    INDPTR,
     SAMPLES,
     VALUES,
     Manifest,
-    files_of,
     open_store,
 )
-from sfs_cli.store.ids import (
-    FeatureIds,
-    FeatureIdsBuilder,
-    Texts,
-    check_samples,
-    unique_features,
-    write_ids,
-)
+from sfs_cli.store.ids import FeatureIds, Texts, check_samples, unique_features
 from sfs_cli.store.matrix import (
     NONE_MISSING,
     SHOWN,
-    DenseMatrix,
     FeatureView,
+    HeldMatrix,
     Matrix,
     Missing,
-    SparseMatrix,
     block_of,
 )
-from sfs_cli.store.sinks import FeatureRows, SampleRows, Sink, SparseFeatureRows, SparseSampleRows
+from sfs_cli.store.sinks import Sink
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from scipy.sparse import csr_array
 
 COARSE = 1e-5
@@ -70,7 +61,7 @@ class Built:
     matrix: Matrix  # in memory or on disk
     renamed: int  # feature ids that were given a suffix to be unique
     coarse: list[str]  # features that vary too little for their size to be resolved by float32
-    large: list[str]  # features with values beyond whole numbers
+    large: list[str]  # features with values beyond whole numbers, such as times and identifiers
     given: FeatureIds  # the ids as they are in the file
     collapsed: Collapsed | None = None  # how these became fewer
 
@@ -102,7 +93,7 @@ def build(reader: MatrixReader, options: BuildOptions) -> Built:
     if rows_are_features:  # the ids of columns are known before a value is read: fail early
         samples = check_samples(reader.column_ids, where, in_rows=False)
     check_names(reader.column_ids, "a sample" if rows_are_features else "a feature", where)
-    sink = _SINKS[options.rows, reader.sparse](options.folder, options.limit)
+    sink = Sink(options.folder, options.limit, across=not rows_are_features, sparse=reader.sparse)
     row_ids, seen, texts = _drain(reader, sink, options)
     if not rows_are_features:
         samples = check_samples(row_ids, where, in_rows=True)
@@ -116,20 +107,21 @@ def build(reader: MatrixReader, options: BuildOptions) -> Built:
     given = FeatureIds.of(features)
     unique, renamed = unique_features(given)
     obs = reader.annotations.obs
-    if obs is not None and (keys := list(map(nfc, obs.column_names))) != obs.column_names:
-        obs = obs.rename_columns(keys).replace_schema_metadata(obs.schema.metadata)
-    if not rows_are_features and texts:
-        obs = table_of(texts)  # no format of text has others
+    if obs is not None:
+        obs = obs.rename_columns(list(map(nfc, obs.column_names)))
+    if not rows_are_features and texts:  # no format of text has others
+        import pyarrow as pa
+
+        obs = pa.table({name: column.array.cast(pa.string()) for name, column in texts.items()})
     ids = Ids(unique, samples, obs, texts if rows_are_features else {})
     values = sink.finish(options.keep)
     if values is None:
-        folder, hint = options.folder, REBUILD if options.keep else FAULTY_SCRATCH
         source = options.source if options.keep else None
-        write_store_files(folder, ids, options.dtype, seen.missing, source)
-        matrix: Matrix = open_store(folder, hint=hint)
+        write_store_files(options.folder, ids, options.dtype, seen.missing, source)
+        matrix: Matrix = open_store(options.folder)
     else:
-        matrix = (SparseMatrix if reader.sparse else DenseMatrix)(values, ids, seen.missing)
-    return Built(matrix, renamed, seen.coarse, seen.large, given)
+        matrix = HeldMatrix(values, ids, seen.missing)
+    return Built(matrix, renamed, seen.coarse, list(seen.large), given)
 
 
 def _build_collapsed(reader: MatrixReader, how: str, options: BuildOptions) -> Built:
@@ -141,50 +133,35 @@ def _build_collapsed(reader: MatrixReader, how: str, options: BuildOptions) -> B
     return replace(made, collapsed=again)
 
 
-_SINKS: dict[tuple[str, bool], type[Sink[Any]]] = {
-    ("features", False): FeatureRows,
-    ("features", True): SparseFeatureRows,
-    ("samples", False): SampleRows,
-    ("samples", True): SparseSampleRows,
-}
-
-
 def _drain(
-    reader: MatrixReader, sink: Sink[Any], options: BuildOptions
+    reader: MatrixReader, sink: Sink, options: BuildOptions
 ) -> tuple[Sequence[str], ValueCheck, dict[str, FeatureIds]]:
     """Pass every block from the reader to the sink.
 
     Returned are the ids of the rows, what was seen of the values, and the annotations of the rows.
     """
     where, rows_are_features = str(reader.path), options.rows == "features"
-    single = not reader.sparse and options.dtype == np.float32
-    seen = ValueCheck(where, rows_are_features, reader.column_ids, single=single)
-    row_ids: list[str] | FeatureIdsBuilder = FeatureIdsBuilder() if rows_are_features else []
+    seen = ValueCheck(where, rows_are_features, reader.column_ids)
+    row_ids: list[FeatureIds] = []
+    count = 0
     texts = Texts(where)
     for block in reader.blocks():
         check_names(block.ids, "a feature" if rows_are_features else "a sample", where)
         seen.see(block.ids, block.values)
         sink.add(block.values)
-        row_ids.extend(block.ids)
+        row_ids.append(FeatureIds.of(block.ids))
+        count += len(block.ids)
         texts.add(block.texts)
         if options.progress is not None:
-            options.progress(len(row_ids), reader.n_rows)
-    if not len(row_ids):
+            options.progress(count, reader.n_rows)
+    if not count:
         raise InputError(
             "the matrix has no rows",
             where=where,
             hint="check the step that wrote it: a filter may have removed everything",
         )
     seen.finish()
-    ids = row_ids if isinstance(row_ids, list) else row_ids.finish()
-    return ids, seen, texts.finish()
-
-
-def table_of(texts: Mapping[str, FeatureIds]) -> pa.Table:
-    """Return annotations as a table."""
-    import pyarrow as pa
-
-    return pa.table({name: pa.array(column, pa.string()) for name, column in texts.items()})
+    return FeatureIds.joined(each.array for each in row_ids), seen, texts.finish()
 
 
 def build_subset(
@@ -195,7 +172,7 @@ def build_subset(
     `source` is what it was built from.
     """
     view = FeatureView(matrix, features)
-    sink: Sink[Any] = (SparseFeatureRows if view.sparse else FeatureRows)(folder, 0)
+    sink = Sink(folder, 0, across=False, sparse=view.sparse)
     for span in cut(view.n_features, block_features(view.n_samples, view.dtype.itemsize)):
         sink.add(block_of(view, span))
     sink.finish(to_disk=True)
@@ -217,26 +194,22 @@ class ValueCheck:
         Whether the rows of blocks are features; else samples.
     column_ids : sequence of str
         The ids of the columns.
-    single : bool
-        Whether to look for features that float32 hardly resolves, in dense blocks.
     """
 
-    def __init__(
-        self, where: str, rows_are_features: bool, column_ids: Sequence[str], *, single: bool
-    ) -> None:
+    def __init__(self, where: str, rows_are_features: bool, column_ids: Sequence[str]) -> None:
         self.where, self.rows_are_features = where, rows_are_features
-        self.column_ids, self.single = column_ids, single
+        self.column_ids = column_ids
         n_columns = len(column_ids)
         self._gaps, self._rows_with_gaps = 0, 0
         self._columns_with_gaps = np.zeros(n_columns, bool)
         self._places: list[tuple[str, str]] = []
         self._largest, self._least = 0.0, TOO_SMALL
-        self._large_columns = np.zeros(n_columns, bool)
         # of features in columns, whose values come in several blocks
-        self._low = np.full(n_columns if single else 0, np.inf, np.float32)
+        self._low = np.full(n_columns, np.inf, np.float32)
         self._high = -self._low
-        self.large: list[str] = []  # features with values beyond exact whole numbers, in order
-        self.coarse: list[str] = []  # features that vary little for their size, in order
+        # features of dense blocks that vary too little for float32 to resolve, in order
+        self.coarse: list[str] = []
+        self.large: dict[str, None] = {}  # those with values beyond exact whole numbers
 
     @property
     def missing(self) -> Missing:
@@ -252,53 +225,33 @@ class ValueCheck:
         # two passes at the speed of memory; few matrices need a closer look
         low, high = float(stored.min()), float(stored.max())
         if not np.isfinite(high - low):  # NaN is both, and infinities may meet
-            bad = ~np.isfinite(stored)
-            self._see_gaps(ids, *_indices_of(values, bad), stored[bad])
+            infinite = "the matrix holds infinite values"
+            hint = "replace them; empty or NA fields are missing values (--missing)"
+            self._refuse(ids, values, np.isinf(stored), infinite, hint)
+            self._see_gaps(ids, *_indices_of(values, np.isnan(stored)))
             low, high = float(np.fmin.reduce(stored, None)), float(np.fmax.reduce(stored, None))
         largest = max(high, -low)
         self._largest = max(self._largest, largest)
         self._least = max(self._least, float(np.finfo(stored.dtype).tiny))
+        if largest >= TOO_LARGE:
+            what = f"the matrix holds values of {TOO_LARGE:g} or more, which measure nothing and "
+            what += "whose squares may overflow"
+            hint = "correct or remove them; missing values are written as NA"
+            self._refuse(ids, values, np.abs(stored) >= TOO_LARGE, what, hint)
         if largest >= LARGEST_EXACT:
-            limit = TOO_LARGE if largest >= TOO_LARGE else LARGEST_EXACT
-            self._see_large(ids, *_indices_of(values, np.abs(stored) >= limit), limit)
-        if self.single:
+            rows, columns = _indices_of(values, np.abs(stored) >= LARGEST_EXACT)
+            names, at = (ids, rows) if self.rows_are_features else (self.column_ids, columns)
+            self.large.update(dict.fromkeys(names[i] for i in np.unique(at).tolist()))
+        if stored is values and stored.dtype == np.float32:
             self._see_spread(ids, stored)
 
-    def _see_gaps(
-        self, ids: Sequence[str], row: np.ndarray, column: np.ndarray, found: np.ndarray
-    ) -> None:
-        """Count missing values, and refuse infinite ones; `found` are what was found."""
-        infinite = np.isinf(found)
-        if infinite.any():
-            first = int(np.argmax(infinite))
-            raise self._error(
-                f"the matrix holds an infinite value ({found[first]})",
-                ids[row[first]],
-                column[first],
-                "replace infinite values; empty or NA fields are missing values (--missing)",
-            )
-        self._gaps += len(found)
+    def _see_gaps(self, ids: Sequence[str], row: np.ndarray, column: np.ndarray) -> None:
+        """Count missing values."""
+        self._gaps += len(row)
         self._rows_with_gaps += len(np.unique(row))
         self._columns_with_gaps[column] = True
         free = SHOWN - len(self._places)
         self._places += [self._place(ids[i], j) for i, j in zip(row[:free], column[:free])]
-
-    def _see_large(
-        self, ids: Sequence[str], rows: np.ndarray, columns: np.ndarray, limit: float
-    ) -> None:
-        """Note the features with values so large that whole numbers are no longer exact."""
-        if limit == TOO_LARGE:
-            raise self._error(
-                f"the matrix holds values of {TOO_LARGE:g} or more, which measure nothing and "
-                "whose squares may overflow",
-                ids[int(rows[0])],
-                columns[0],
-                "correct or remove them; missing values are written as NA",
-            )
-        if self.rows_are_features:
-            self.large += [ids[int(i)] for i in np.unique(rows)]
-        else:
-            self._large_columns[columns] = True
 
     def _see_spread(self, ids: Sequence[str], values: np.ndarray) -> None:
         """Note the features that vary little for their size."""
@@ -320,7 +273,6 @@ class ValueCheck:
                 hint="multiply all values by one number, such as 1e100: change their unit",
             )
         if not self.rows_are_features:
-            self.large = [self.column_ids[i] for i in np.flatnonzero(self._large_columns).tolist()]
             self.coarse = [self.column_ids[i] for i in _coarse(self._low, self._high).tolist()]
 
     def _place(self, row: str, column: int) -> tuple[str, str]:
@@ -328,10 +280,24 @@ class ValueCheck:
         other = self.column_ids[column]
         return (row, other) if self.rows_are_features else (other, row)
 
-    def _error(self, what: str, row: str, column: int, hint: str) -> InputError:
-        feature, sample = self._place(row, column)
-        where = f"{self.where}: feature {feature}, sample {sample}"
-        return InputError(what, where=where, hint=hint)
+    def _refuse(
+        self,
+        ids: Sequence[str],
+        values: np.ndarray | csr_array,
+        bad: np.ndarray,
+        what: str,
+        hint: str,
+    ) -> None:
+        """Raise an error that names the first of some bad values, if there are any."""
+        if bad.any():
+            rows, columns = _indices_of(values, bad)
+            feature, sample = self._place(ids[rows[0]], columns[0])
+            stored = values if isinstance(values, np.ndarray) else values.data
+            raise InputError(
+                f"{what}, such as {stored[bad][0]:g}",
+                where=f"{self.where}: feature {feature}, sample {sample}",
+                hint=hint,
+            )
 
 
 def _indices_of(
@@ -365,15 +331,17 @@ def write_store_files(
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    write_ids(folder / FEATURES, {"feature": ids.features, **ids.var})
+    columns = {"feature": ids.features, **ids.var}
+    features = pa.table({name: FeatureIds.of(each).array for name, each in columns.items()})
     samples = pa.table({"sample": pa.array(ids.samples, pa.string())})
     if ids.obs is not None:  # an annotation may be named sample too
         for name, column in zip(ids.obs.column_names, ids.obs.columns):
             samples = samples.append_column(name, column)
-    with arrow_file(folder / SAMPLES, "wb") as file:
-        pq.write_table(samples, file)
+    for place, table in ((FEATURES, features), (SAMPLES, samples)):
+        with arrow_file(folder / place, "wb") as file:
+            pq.write_table(table, file)
     sparse = not (folder / VALUES).exists()
-    names = files_of(sparse)
+    names = [*((INDPTR, INDICES, DATA) if sparse else (VALUES,)), FEATURES, SAMPLES]
     digest = sha256()
     for name in names if source is not None else ():
         digest.update(f"{name}\0{sha256_file(folder / name)}\n".encode())
@@ -386,5 +354,4 @@ def write_store_files(
         files={name: {"bytes": (folder / name).stat().st_size} for name in names},
         source=source or {},
         digest=digest.hexdigest() if source is not None else "",
-        annotations=tuple(ids.var),
     ).write(folder)

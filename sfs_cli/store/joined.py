@@ -77,7 +77,8 @@ class JoinedMatrix(Matrix):
             name: [text for m in matrices for text in m.ids.var.get(name, [""] * m.n_features)]
             for name in names
         }
-        self._ids = Ids(features, matrices[0].ids.samples, matrices[0].ids.obs, annotations)
+        self.ids = Ids(features, matrices[0].ids.samples, matrices[0].ids.obs, annotations)
+        self.shape = len(features), matrices[0].n_samples
         self.dtype = np.result_type(*(each.dtype for each in matrices))
         known = [each.missing for each in matrices]
         self.missing = Missing(sum(m.values for m in known), sum(m.features for m in known))

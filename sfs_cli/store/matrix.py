@@ -48,46 +48,27 @@ class Stored(NamedTuple):
     data: np.ndarray  # (sum(counts),): their values; may belong to the matrix
 
 
-def rises_in_bounds(indices: np.ndarray, counts: np.ndarray, n: int) -> bool:
-    """Tell whether the indices of each feature, int32, rise from 0 or more to below n.
-
-    `counts`, shape (b,), say how many each feature has, and add up to all.
-    """
-    if not indices.size:
-        return True
-    if indices.view(np.uint32).max() >= n:  # without a sign, one below 0 is a large number
-        return False
-    rises = indices[1:] > indices[:-1]
-    begins = np.cumsum(counts[:-1]) - 1  # where the next index is that of another feature
-    rises[begins[(begins >= 0) & (begins < len(rises))]] = True
-    return bool(rises.all())
-
-
 class Matrix:
     """A samples x features matrix, read in blocks of whole features.
 
     A dense one says how to `read`, a sparse one how to `read_stored`.
     """
 
+    ids: Ids
+    shape: tuple[int, int]  # features m, samples n
     dtype: np.dtype[Any]
     sparse: bool
     missing: Missing
-    _ids: Ids
-
-    @property
-    def ids(self) -> Ids:
-        """Names of features and samples; those of a store are read when they are first needed."""
-        return self._ids
 
     @property
     def n_features(self) -> int:
         """Number of features m."""
-        return len(self.ids.features)
+        return self.shape[0]
 
     @property
     def n_samples(self) -> int:
         """Number of samples n."""
-        return len(self.ids.samples)
+        return self.shape[1]
 
     def read(self, span: Span, out: np.ndarray) -> None:
         """Fill `out` (span.size x n_samples, C-ordered, of the matrix's dtype)."""
@@ -146,30 +127,20 @@ def like_cells(nonzero: int, size: int, m: int) -> bool:
     return 2 * nonzero < size and nonzero * m >= FOUND * size
 
 
-class _InMemory(Matrix, Shared):
+class HeldMatrix(Matrix, Shared):
+    """A matrix in memory: an array or a csr_array, shape (m, n), one row per feature, C-ordered."""
+
     def __init__(self, values: Any, ids: Ids, missing: Missing = NONE_MISSING) -> None:
-        self.values = values
-        self._ids = ids
-        self.dtype = values.dtype
-        self.missing = missing
-
-
-class DenseMatrix(_InMemory):
-    """A dense matrix in memory: C-ordered values, shape (m, n), one row per feature."""
-
-    sparse = False
-    values: np.ndarray
+        self.values, self.ids, self.missing = values, ids, missing
+        self.shape, self.dtype = values.shape, values.dtype
+        self.sparse = not isinstance(values, np.ndarray)
 
     def read(self, span: Span, out: np.ndarray) -> None:
         """Copy a block of features into `out`."""
-        np.copyto(out, self.values[span.lo : span.hi])
-
-
-class SparseMatrix(_InMemory):
-    """A sparse matrix in memory: a csr_array, shape (m, n), one row per feature."""
-
-    sparse = True
-    values: csr_array
+        if self.sparse:
+            super().read(span, out)
+        else:
+            np.copyto(out, self.values[span.lo : span.hi])
 
     def read_stored(self, span: Span) -> Stored:
         """Return the stored values of a block of features; not to be written to."""
@@ -182,23 +153,8 @@ class DerivedMatrix(Matrix):
     """A matrix made of another one, and like it but for what a subclass says."""
 
     def __init__(self, matrix: Matrix) -> None:
-        self.matrix = matrix
+        self.matrix, self.ids, self.shape = matrix, matrix.ids, matrix.shape
         self.dtype, self.sparse, self.missing = matrix.dtype, matrix.sparse, matrix.missing
-
-    @property
-    def ids(self) -> Ids:
-        """Names of features and samples."""
-        return self.matrix.ids
-
-    @property
-    def n_features(self) -> int:
-        """Number of features m."""
-        return self.matrix.n_features
-
-    @property
-    def n_samples(self) -> int:
-        """Number of samples n."""
-        return self.matrix.n_samples
 
     def prefetch(self, span: Span) -> None:
         """Announce that a span will be read soon."""
@@ -224,20 +180,7 @@ class FilledMatrix(DerivedMatrix):
             out[row, gaps[row]] = mean_of_known(out[row, self.samples]) or 0
 
 
-def runs(chosen: np.ndarray, every: int | None = None) -> Iterator[Span]:
-    """Yield the spans of neighbors among ascending indices; none crosses a multiple of `every`."""
-    if not len(chosen):
-        return
-    ends_here = np.diff(chosen) != 1
-    if every is not None:
-        ends_here |= chosen[1:] % every == 0
-    ends = np.append(np.flatnonzero(ends_here), len(chosen) - 1)
-    starts = np.append(0, ends[:-1] + 1)
-    for lo, hi in zip(chosen[starts].tolist(), chosen[ends].tolist()):
-        yield Span(lo, hi + 1)
-
-
-class FeatureView(Matrix):
+class FeatureView(DerivedMatrix):
     """Some features of a matrix; no value is copied until it is read.
 
     Each run of neighboring features is one read of the matrix, so that a store on disk reads
@@ -245,13 +188,13 @@ class FeatureView(Matrix):
     """
 
     def __init__(self, matrix: Matrix, features: np.ndarray) -> None:
-        self.matrix = matrix
+        super().__init__(matrix)
         self.features = np.asarray(features, np.int64)
+        self.shape = len(self.features), matrix.n_samples
         ids = matrix.ids
         names = FeatureIds.of(ids.features).take(self.features)
         var = {name: FeatureIds.of(each).take(self.features) for name, each in ids.var.items()}
-        self._ids = Ids(names, ids.samples, ids.obs, var)
-        self.dtype, self.sparse = matrix.dtype, matrix.sparse
+        self.ids = Ids(names, ids.samples, ids.obs, var)
         self.missing = self._count_missing() if matrix.missing.values else NONE_MISSING
 
     def read(self, span: Span, out: np.ndarray) -> None:
@@ -272,7 +215,11 @@ class FeatureView(Matrix):
             self.matrix.prefetch(run)
 
     def _runs(self, span: Span) -> Iterator[Span]:
-        return runs(self.features[span.lo : span.hi])
+        """Yield the spans of neighbors in the matrix."""
+        chosen = self.features[span.lo : span.hi]
+        for run in np.split(chosen, np.flatnonzero(np.diff(chosen) != 1) + 1):
+            if len(run):
+                yield Span(int(run[0]), int(run[-1]) + 1)
 
     def _count_missing(self) -> Missing:
         """Count the missing values of the view: the matrix only knows those of all features."""

@@ -155,12 +155,6 @@ class PreparedMatrix:
         return Ids(ids.features, [ids.samples[i] for i in self.samples], obs, ids.var)
 
     @property
-    def plain(self) -> bool:
-        """Whether blocks are the stored values as they are."""
-        changed = self.steps or self.adjustment or self._leaves_out
-        return self.samples is None and not changed
-
-    @property
     def _leaves_out(self) -> bool:
         """Whether features may be left out, or values filled."""
         return bool(self.matrix.missing.values) or self.features.active
@@ -248,7 +242,6 @@ class PreparedMatrix:
 
     def fitted_as(self, other: PreparedMatrix) -> PreparedMatrix:
         """Take over what `fit` has found of another view of the same samples; return this one."""
-        assert all(at in other._factors for at in other._sample_steps()), "fit comes first"
         self._factors, self._rule = other._factors, other._rule
         return self
 
@@ -272,9 +265,6 @@ class PreparedMatrix:
                 return dispersion_in(factors)
         return None
 
-    def _sample_steps(self) -> list[int]:
-        return [at for at, name in enumerate(self.steps) if name == QUANTILE or sample_step(name)]
-
     def fit(self, passes: Engine, memory: int = 1 << 62, folder: Path | None = None) -> None:
         """Find the sample factors that the steps and the filter need, by one pass for each.
 
@@ -293,16 +283,15 @@ class PreparedMatrix:
         if least is not None and self._rule is None:
             every = replace(self.features, min_count=None)
             view = replace(self, features=every, steps=(), adjustment=None)
-            terms = partial(counts, asked="--min-count")
-            total, _ = passes.at(COUNTING).total_over(partial(view._sample_sums, terms, 0))
-            self._refuse_empty("--min-count", "counts", total, total > 0)
+            sums = partial(view._sample_sums, counts, "--min-count", 0)
+            total, _ = passes.at(COUNTING).total_over(sums)
+            self._refuse_empty("--min-count", total, total > 0)
             self._rule = CountRule.of(total, self.features.group, least)
-        for at in self._sample_steps():
-            if at in self._factors:
+        for at, name in enumerate(self.steps):
+            step, asked = sample_step(name), f"--transform {name}"
+            if at in self._factors or (step is None and name != QUANTILE):
                 continue
-            name = self.steps[at]
-            step = sample_step(name)
-            made = passes.at(f"sums of the samples for --transform {name}")
+            made = passes.at(f"sums of the samples for {asked}")
             if step is None:
                 before = partial(self._values_before, at)
                 self._factors[at] = normalized(made, before, self.ids, memory, folder)
@@ -313,21 +302,21 @@ class PreparedMatrix:
                 )
                 total, used = totals * scaling, np.array(0)
             else:
-                total, used = made.total_over(partial(self._sample_sums, step.terms, at))
+                total, used = made.total_over(partial(self._sample_sums, step.terms, asked, at))
             factors = step.factors(total, int(used))
             usable = np.isfinite(total) & np.isfinite(factors)
-            self._refuse_empty(f"--transform {name}", step.summed, total, usable)
+            self._refuse_empty(asked, total, usable)
             if step.dispersed:
                 read = partial(self._counts_before, at)
                 factors = factors * common_dispersion(passes.at(_DISPERSION), read, factors)
             self._factors[at] = factors
 
-    def _refuse_empty(self, asked: str, summed: str, total: np.ndarray, usable: np.ndarray) -> None:
+    def _refuse_empty(self, asked: str, total: np.ndarray, usable: np.ndarray) -> None:
         """Refuse samples whose sums cannot be used, by naming the first."""
         if not usable.all():
             first = int(np.argmin(usable))
             raise InputError(
-                f"{asked}: the {summed} of a sample add up to {total[first]:g}",
+                f"{asked}: the values of a sample add up to {total[first]:g}",
                 where=f"{self.where}: sample {self.ids.samples[first]}",
                 hint="remove samples whose values are all zero",
             )
@@ -343,21 +332,23 @@ class PreparedMatrix:
         """Return the counts of a span before step `at`, 0 of features that take no part."""
         block, step = self.read(span, _DOUBLE, at), sample_step(self.steps[at])
         assert step is not None, "those that gather counts"
-        with self._naming(span):
+        with self._naming(f"--transform {self.steps[at]}", span):
             return step.terms(block.values)
 
-    def _sample_sums(self, terms: Step, at: int, span: Span) -> tuple[np.ndarray, np.ndarray]:
+    def _sample_sums(
+        self, terms: Step, asked: str, at: int, span: Span
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return sums over a span before step `at`, and how many features took part."""
         block: Block | NonZeros
         if self._keeps_zeros(at):
             block = self._prepare_nonzeros(span, at)
-            with self._naming(span, block):
+            with self._naming(asked, span, block):
                 (values,) = terms(block.data.astype(np.float64)[None])
             sums = np.bincount(block.indices, values, minlength=self.n_samples)
         else:
             block = self.read(span, _DOUBLE, at)
             # features that are left out are zero, and add nothing
-            with self._naming(span):
+            with self._naming(asked, span):
                 sums = terms(block.values).sum(axis=0)
         left_out = 0 if block.left_out is None else int(np.count_nonzero(block.left_out))
         return sums, np.array(span.size - left_out)
@@ -371,15 +362,14 @@ class PreparedMatrix:
         """
         n_steps = len(self.steps) if n_steps is None else n_steps
         values = self._chosen(span)
-        if self.plain:
-            return Block(self._cast(values, dtype))
         left_out = self._leave_out(values, span) if self._leaves_out else None
         if not self.steps and self.adjustment is None:
             return Block(self._cast(values, dtype), left_out)
         # of the values as stored: after log-ratios or centering no feature is zero by itself
         zero = np.logical_not(values.any(axis=1))
         work = self._work.array("steps", len(values), self.n_samples, _DOUBLE)
-        begin = self._begin(n_steps)
+        # a normalized matrix has been made of the steps before it
+        begin = max((at + 1 for at in range(n_steps) if self.steps[at] == QUANTILE), default=0)
         if begin:
             self._factors[begin - 1].read(span, work)
         else:
@@ -391,7 +381,7 @@ class PreparedMatrix:
             if (step := sample_step(name)) is not None:
                 work = step.apply(work, self._factors[at])
             else:
-                with self._naming(span):
+                with self._naming(f"--transform {name}", span):
                     work = feature_step(name)(work)
         if self.adjustment is not None and n_steps == len(self.steps):
             explained = self.adjustment.residuals(work, float(np.finfo(self.dtype).eps))
@@ -401,11 +391,6 @@ class PreparedMatrix:
         if out is not None:
             work[out] = 0
         return Block(self._cast(work, dtype), left_out, zero)
-
-    def _begin(self, n_steps: int) -> int:
-        """Return the first step to take: that behind the last normalization before `n_steps`."""
-        made = [at for at in range(n_steps) if self.steps[at] == QUANTILE]
-        return made[-1] + 1 if made else 0
 
     def _chosen(self, span: Span) -> np.ndarray:
         values = self._work.array("read", span.size, self.matrix.n_samples, self.dtype)
@@ -439,7 +424,7 @@ class PreparedMatrix:
         return why
 
     def _fill(self, values: np.ndarray) -> np.ndarray:
-        """Deal with NaN in place; return which features are left out."""
+        """Fill NaN in place; return which features are left out for them."""
         gaps = np.isnan(values)
         out = gaps.any(axis=1)
         for row in np.flatnonzero(out) if self.missing == "mean" else ():
@@ -447,12 +432,11 @@ class PreparedMatrix:
             if mean is not None:
                 values[row][gaps[row]] = mean
                 out[row] = False
-        values[out] = 0
         return out
 
     @contextmanager
-    def _naming(self, span: Span, stored: NonZeros | None = None) -> Iterator[None]:
-        """Have what a step refuses name the feature and the sample.
+    def _naming(self, asked: str, span: Span, stored: NonZeros | None = None) -> Iterator[None]:
+        """Have what a step refuses name the step that was asked for, the feature and the sample.
 
         The step takes a block of the span, or all `stored` values of it in one row.
         """
@@ -464,7 +448,7 @@ class PreparedMatrix:
                 row, sample = int(stored.rows[sample]), int(stored.indices[sample])
             ids = self.ids
             raise InputError(
-                error.what,
+                f"{asked} {error.what}",
                 where=f"{self.where}: feature {ids.features[span.lo + row]}, "
                 f"sample {ids.samples[sample]}",
                 hint=error.hint,
@@ -493,7 +477,7 @@ class PreparedMatrix:
                 norms[norms == 0] = 1
                 data = data / norms[block.rows]
             else:
-                with self._naming(span, block):
+                with self._naming(f"--transform {name}", span, block):
                     (data,) = feature_step(name)(data[None])
         return replace(block, data=data, zero=zero)
 
@@ -538,14 +522,10 @@ def _fill_stored(block: NonZeros, policy: MissingPolicy) -> np.ndarray:
 
     Returns which features are left out instead, shape (b,).
     """
-    gaps = np.isnan(block.data)
-    out = np.zeros(block.n_features, bool)
-    for row in np.unique(block.rows[gaps]):
-        stored = slice(int(block.indptr[row]), int(block.indptr[row + 1]))
-        values = np.zeros(block.n_samples, block.data.dtype)
-        values[block.indices[stored]] = block.data[stored]
-        mean = mean_of_known(values) if policy == "mean" else None
-        out[row] = mean is None
-        if mean is not None:
-            block.data[stored][gaps[stored]] = mean
-    return out
+    rows, gaps = block.rows, np.isnan(block.data)
+    known = block.n_samples - np.bincount(rows[gaps], minlength=block.n_features)
+    if policy == "drop":
+        return known < block.n_samples
+    total = np.bincount(rows[~gaps], block.data[~gaps], minlength=block.n_features)
+    block.data[gaps] = (total / np.maximum(known, 1))[rows[gaps]]
+    return known == 0

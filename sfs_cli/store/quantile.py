@@ -18,9 +18,9 @@ import numpy as np
 from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.matrix import Ids, Span, cut
 from sfs_cli.store.build import write_store_files
-from sfs_cli.store.disk import FAULTY_SCRATCH, open_store
-from sfs_cli.store.matrix import DenseMatrix, Matrix
-from sfs_cli.store.sinks import SampleRows
+from sfs_cli.store.disk import open_store
+from sfs_cli.store.matrix import HeldMatrix, Matrix
+from sfs_cli.store.sinks import Sink
 
 T = TypeVar("T")
 HELD_PART = 8
@@ -88,7 +88,7 @@ def normalized(
             total += ordered  # in the order of the samples
     reference = total / len(ids.samples)
     place = None if folder is None else folder / f"quantiles-{uuid.uuid4().hex}"
-    sink = SampleRows(place or Path(), 1 << 62 if place is None else limit)
+    sink = Sink(place or Path(), 1 << 62 if place is None else limit, across=True, sparse=False)
     for group in groups:
         if len(groups) > 1:  # a single one is here still
             values, taking = gathered(passes, read, group)
@@ -97,10 +97,10 @@ def normalized(
         sink.add(values)
     in_memory = sink.finish(to_disk=False)
     if in_memory is not None:
-        return DenseMatrix(in_memory, ids)
+        return HeldMatrix(in_memory, ids)
     assert place is not None
     write_store_files(place, ids, np.dtype(np.float64))
-    return open_store(place, hint=FAULTY_SCRATCH)
+    return open_store(place)
 
 
 def each(passes: Engine, task: Callable[[int], T], count: int) -> Iterator[T]:

@@ -8,10 +8,9 @@ features need no pass: a block holds whole features.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import Any
 
 import numpy as np
 
@@ -34,14 +33,14 @@ _ZEROS = (
 
 
 def _log1p(block: np.ndarray) -> np.ndarray:
-    _refuse(block <= -1, block, "--transform log1p", "needs values above -1", _BELOW_ZERO)
+    _refuse(block <= -1, block, "needs values above -1", _BELOW_ZERO)
     return np.log1p(block, out=block)
 
 
 def _log2(block: np.ndarray) -> np.ndarray:
     bad = block <= 0
     hint = _BELOW_ZERO if bad.any() and block.min() < 0 else _ZEROS
-    _refuse(bad, block, "--transform log2", "needs positive values", hint)
+    _refuse(bad, block, "needs positive values", hint)
     return np.log2(block, out=block)
 
 
@@ -80,18 +79,19 @@ def _floor(block: np.ndarray, *, least: float) -> np.ndarray:
 
 
 class RefusedError(InputError):
-    """A value that a step cannot take, with its row and column in the block."""
+    """A value that a step cannot take, with its row and column in the block.
+
+    It says what the step needs; whoever applies it knows its name, and what the row and column are.
+    """
 
     row: int
     column: int
 
 
-def _refuse(
-    bad: np.ndarray, block: np.ndarray, asked: str, needs: str, hint: str | None = None
-) -> None:
+def _refuse(bad: np.ndarray, block: np.ndarray, needs: str, hint: str) -> None:
     if bad.any():
-        row, column = (int(i) for i in np.argwhere(bad)[0])
-        error = RefusedError(f"{asked} {needs}; found {block[row, column]:g}", hint=hint)
+        row, column = np.argwhere(bad)[0].tolist()
+        error = RefusedError(f"{needs}; found {block[row, column]:g}", hint=hint)
         error.row, error.column = row, column
         raise error
 
@@ -124,16 +124,15 @@ class SampleStep:
     # sample cannot be transformed
     factors: Callable[[np.ndarray, int], np.ndarray]
     apply: Callable[[np.ndarray, np.ndarray], np.ndarray]  # from a block and the factors
-    summed: str = "values"  # what the terms are, for messages
     # which normalization factors the sums are multiplied by (`sfs_cli.store.size_factors`)
     scaling: str = ""
     # whether the factors are multiplied by the common dispersion, for which there is another pass
     dispersed: bool = False
 
 
-def counts(block: np.ndarray, *, asked: str) -> np.ndarray:
-    """Return a block as it is; a negative value is a `RefusedError` of what is `asked` for."""
-    _refuse(block < 0, block, asked, "needs counts", "give raw counts: negative values are none")
+def counts(block: np.ndarray) -> np.ndarray:
+    """Return a block as it is; a negative value is a `RefusedError`."""
+    _refuse(block < 0, block, "needs counts", "give raw counts: negative values are none")
     return block
 
 
@@ -165,13 +164,7 @@ def _times(block: np.ndarray, factor: np.ndarray) -> np.ndarray:
 
 
 def _clr_terms(block: np.ndarray) -> np.ndarray:
-    _refuse(
-        block < 0,
-        block,
-        "--transform clr",
-        "needs values of 0 or more",
-        "give counts or abundances",
-    )
+    _refuse(block < 0, block, "needs values of 0 or more", "give counts or abundances")
     return np.log1p(block, out=block)
 
 
@@ -235,10 +228,10 @@ _TEMPORARY = 65_536
 Residuals = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
 
-def _count_terms(block: np.ndarray, *, asked: str) -> np.ndarray:
+def _whole_counts(block: np.ndarray) -> np.ndarray:
     hint = "give raw counts; those that were estimated (by Salmon, say) have to be rounded first"
-    _refuse(block < 0, block, asked, "needs counts", hint)
-    _refuse(block != np.floor(block), block, asked, "needs whole numbers", hint)
+    _refuse(block < 0, block, "needs counts", hint)
+    _refuse(block != np.floor(block), block, "needs whole numbers", hint)
     return block
 
 
@@ -291,58 +284,26 @@ def _divergence(x: np.ndarray, mu: np.ndarray) -> np.ndarray:
     return np.where((x > 0) & (mu > 0), found, mu)
 
 
-def _of_counts(
-    scalings: Mapping[str, str],
-    factors: Callable[[np.ndarray, int], np.ndarray],
-    apply: Callable[[np.ndarray, np.ndarray], np.ndarray],
-    terms: Callable[..., np.ndarray] = counts,
-    **more: Any,
-) -> dict[str, SampleStep]:
-    """Return steps by the totals of samples, each of which has its name and its `scaling`."""
-    return {
-        name: SampleStep(
-            partial(terms, asked=f"--transform {name}"), factors, apply, scaling=scaling, **more
-        )
-        for name, scaling in scalings.items()
-    }
-
-
 MEDIAN = "median"
 """A step whose factors depend on which samples there are, by a number that is one for all."""
+_MILLION = partial(_to_total, target=1e6)
 SAMPLE_STEPS = {
-    **_of_counts(
-        {"cpm": "", "cpm:tmm": "tmm", "cpm:ratios": "ratios"},
-        partial(_to_total, target=1e6),
-        _times,
-    ),
-    **_of_counts({"cp10k": ""}, partial(_to_total, target=1e4), _times),
-    **_of_counts({MEDIAN: ""}, partial(_to_total, target=None), _times),
-    **_of_counts(
-        {"log2cpm": "", "log2cpm:tmm": "tmm", "log2cpm:ratios": "ratios"}, _totals, _log2_cpm
-    ),
-    **_of_counts(
-        {"vst": "ratios", "vst:tmm": "tmm"},
-        _inverse_sizes,
-        _stabilized,
-        _count_terms,
-        dispersed=True,
+    "cpm": SampleStep(counts, _MILLION, _times),
+    "cpm:tmm": SampleStep(counts, _MILLION, _times, scaling="tmm"),
+    "cpm:ratios": SampleStep(counts, _MILLION, _times, scaling="ratios"),
+    "cp10k": SampleStep(counts, partial(_to_total, target=1e4), _times),
+    MEDIAN: SampleStep(counts, partial(_to_total, target=None), _times),
+    "log2cpm": SampleStep(counts, _totals, _log2_cpm),
+    "log2cpm:tmm": SampleStep(counts, _totals, _log2_cpm, scaling="tmm"),
+    "log2cpm:ratios": SampleStep(counts, _totals, _log2_cpm, scaling="ratios"),
+    "vst": SampleStep(_whole_counts, _inverse_sizes, _stabilized, scaling="ratios", dispersed=True),
+    "vst:tmm": SampleStep(
+        _whole_counts, _inverse_sizes, _stabilized, scaling="tmm", dispersed=True
     ),
     "clr": SampleStep(_clr_terms, _clr_factors, _clr_apply),
-    "unit-samples": SampleStep(_squares, _inverse_norms, _times, "squares"),
-    **_of_counts(
-        {"pearson-residuals": ""},
-        _totals,
-        partial(_residuals, formula=_pearson),
-        _count_terms,
-        summed="counts",
-    ),
-    **_of_counts(
-        {"deviance": ""},
-        _totals,
-        partial(_residuals, formula=_deviance),
-        _count_terms,
-        summed="counts",
-    ),
+    "unit-samples": SampleStep(_squares, _inverse_norms, _times),
+    "pearson-residuals": SampleStep(_whole_counts, _totals, partial(_residuals, formula=_pearson)),
+    "deviance": SampleStep(_whole_counts, _totals, partial(_residuals, formula=_deviance)),
 }
 """Counts per million, per 10,000 or per median total, and log2 of the first; a
 variance-stabilizing transformation of negative binomial counts; centered log-ratio of x + 1, as
@@ -373,8 +334,7 @@ def feature_step(step: str) -> Step:
 def sample_step(step: str) -> SampleStep | None:
     """Return a step that needs a factor for each sample; None for others."""
     if kind(step) == "total":
-        to_total = partial(_to_total, target=_number_of(step))
-        return _of_counts({step: ""}, to_total, _times)[step]
+        return SampleStep(counts, partial(_to_total, target=_number_of(step)), _times)
     return SAMPLE_STEPS.get(step)
 
 

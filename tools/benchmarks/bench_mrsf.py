@@ -30,7 +30,7 @@ from sfs_cli.graph.similarity import DenseSimilarity
 from sfs_cli.methods.base import Solution
 from sfs_cli.methods.l21 import mrsf
 from sfs_cli.methods.l21.regression import similarity_response
-from sfs_cli.store.matrix import DenseMatrix
+from sfs_cli.store.matrix import HeldMatrix
 from sfs_cli.store.prepared import PreparedMatrix
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
@@ -59,7 +59,7 @@ def follow(values: np.ndarray, S: np.ndarray, select: int) -> tuple[Solution, fl
     """Follow the path on features x samples; return it and the seconds it took."""
     m, n = values.shape
     ids = Ids([f"f{i}" for i in range(m)], [f"s{i}" for i in range(n)])
-    source = PreparedMatrix(DenseMatrix(values, ids))
+    source = PreparedMatrix(HeldMatrix(values, ids))
     engine = Engine(source, ThreadExecutor(2), np.dtype(np.float64))
     options = {"select": select, "response": "similarity", "response_rank": None}
     context = problem_of(engine, DenseSimilarity(S), options=options)

@@ -7,9 +7,10 @@ from typing import Any
 
 from sfs_cli.errors import InputError, counted, listed
 from sfs_cli.features.step import Step, Tsv
-from sfs_cli.io.knowledge.gene_sets import read_sets
+from sfs_cli.io.knowledge.gene_sets import Study, read_sets
 from sfs_cli.knowledge.base import Source, SourceContext
 from sfs_cli.knowledge.genes import Genes, SharedTerms
+from sfs_cli.logs import Messages
 from sfs_cli.provenance import RunFacts
 from sfs_cli.ranking.table import Ranking
 from sfs_cli.report.model import Table
@@ -70,13 +71,13 @@ def sets_of_sources(run: Run) -> dict[str, dict[str, list[str]]]:
 
 
 def given_sets(
-    specs: Sequence[str], features: Sequence[str], matrix: str
+    specs: Sequence[str], features: Sequence[str], matrix: str, log: Messages
 ) -> tuple[str, dict[str, list[str]]]:
     """Return the name of ``--sets``, and the sets.
 
     Raises InputError when none has a feature of the matrix.
     """
-    sets = read_sets(specs)
+    sets = read_sets(specs, Study(features, log.note_once))
     if {name for names in sets.values() for name in names}.isdisjoint(features):
         raise InputError(
             f"--sets {' and '.join(specs)}: none of {counted(len(sets), 'set')} has a feature of "
@@ -136,7 +137,7 @@ class EnrichmentStep(Step):
     def check(self, run: Run) -> None:
         """Read the given sets; refuse them where none has a feature of the matrix."""
         sets, ids = run.config.sets, run.matrix.ids.features
-        self.given = dict([given_sets(sets, ids, run.config.matrix)]) if sets else {}
+        self.given = dict([given_sets(sets, ids, run.config.matrix, run.log)]) if sets else {}
         self.rows: Rows = []
         self.tested = False
 

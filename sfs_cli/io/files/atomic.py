@@ -30,7 +30,6 @@ class OutputFolder:
         self.path = path
         self._made = absent(path)
         self._staging = path / f".{PARTIAL}-{uuid.uuid4().hex[:12]}"
-        self._last: str | None = None
 
     def __enter__(self) -> OutputFolder:
         try:
@@ -41,12 +40,9 @@ class OutputFolder:
         return self
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
-        if self._last is not None:  # interrupted between two moves: half of them would be worse
-            _move_all(self._staging, self.path, self._last)
         shutil.rmtree(self._staging, ignore_errors=True)
         remove_empty(self._made)
-        named = getattr(error, "filename", None)
-        place = Path(str(named)) if named else self._staging
+        place = Path(str(getattr(error, "filename", None)))
         target = self.path / place.name if place.parent == self._staging else self.path
         if told := _told(error, target, self._staging, "--out"):
             raise told from None
@@ -58,57 +54,33 @@ class OutputFolder:
     def commit(self, last: str) -> None:
         """Move every file to its place, and after them all `last`, which vouches for the others.
 
-        Where a file cannot be replaced, none is: the old ones are put back, and an `InputError`
-        names it.
+        Where a file cannot be replaced, or the moves are interrupted, the old ones are put back.
+        An `InputError` names a file that cannot be.
         """
-        refuse_folders(self.path / each.name for each in self._staging.iterdir())
-        self._last = last
+        names = sorted(p.name for p in self._staging.iterdir())
+        refuse_folders(self.path / name for name in names)
+        names.sort(key=lambda name: name == last)
+        kept = self._staging.with_name(f"{self._staging.name}-old")
+        place = self.path
         try:
-            _move_all(self._staging, self.path, last)
-        except Exception:
-            self._last = None  # the old ones are back
+            kept.mkdir()
+            for name in names:
+                place = self.path / name
+                if os.path.lexists(place):
+                    place.rename(kept / name)
+                (self._staging / name).replace(place)
+        except BaseException as error:
+            for name in names:
+                if not (self._staging / name).exists():
+                    (self.path / name).unlink()
+                if os.path.lexists(kept / name):
+                    (kept / name).rename(self.path / name)
+            shutil.rmtree(kept, ignore_errors=True)
+            if isinstance(error, OSError):
+                reason = OSError(error.errno, error.strerror, str(place))
+                raise unwritable(place, reason, "--out") from None
             raise
-        self._last = None
-
-
-def _move_all(staging: Path, target: Path, last: str) -> None:
-    """Move the files of a folder to another one, `last` after the others; all of them, or none.
-
-    What they replace is kept until all are moved. Raises InputError for one that cannot be.
-    """
-    names = sorted(p.name for p in staging.iterdir())
-    refuse_folders(target / name for name in names)
-    names.sort(key=lambda name: name == last)  # what vouches for the others comes after them
-    kept = staging.with_name(f"{staging.name}-old")
-    begun: list[str] = []
-    place = target
-    try:
-        kept.mkdir(exist_ok=True)  # it is there if the moves were interrupted
-        for name in names:
-            place = target / name
-            _keep(place, kept / name)
-            begun.append(name)
-            (staging / name).replace(place)
-    except OSError as error:
-        for name in begun:
-            if not (staging / name).exists():
-                (target / name).replace(staging / name)
-            if os.path.lexists(kept / name):
-                (kept / name).replace(target / name)
         shutil.rmtree(kept, ignore_errors=True)
-        reason = OSError(error.errno, error.strerror, str(place))
-        raise unwritable(place, reason, "--out") from None
-    shutil.rmtree(kept, ignore_errors=True)
-    staging.rmdir()
-
-
-def _keep(path: Path, kept: Path) -> None:
-    """Give a file, which may not be there, a second name."""
-    if os.path.lexists(path):
-        try:
-            os.link(path, kept, follow_symlinks=False)
-        except OSError:  # without hard links it is away for a moment
-            path.rename(kept)
 
 
 @contextmanager
@@ -120,9 +92,9 @@ def replacing(path: Path) -> Iterator[Path]:
     InputError
         When it cannot be written.
     """
-    refuse_special(path)
     made = absent(path.parent)
-    partial = path.with_name(_partial_name(path.name))
+    # not the process id: in a container every run has the same one, and killed runs leave theirs
+    partial = path.with_name(f".{path.name}.{PARTIAL}-{uuid.uuid4().hex[:12]}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -136,7 +108,10 @@ def replacing(path: Path) -> Iterator[Path]:
             raise told from None
         raise
     finally:
-        _remove(partial)
+        if partial.is_dir():
+            shutil.rmtree(partial, ignore_errors=True)
+        else:
+            partial.unlink(missing_ok=True)
         remove_empty(made)
 
 
@@ -156,22 +131,15 @@ def check_writable(path: Path, option: str) -> None:
 
     Neither the output nor the folders it is in need to exist. `option` names it in the message.
     """
-    refuse_special(path, option)
     place = next(p for p in (path, *path.parents) if os.access(p, os.F_OK))
+    error = None
     if place != path and not place.is_dir():
-        raise unwritable(path, NotADirectoryError(errno.ENOTDIR, "not a directory"), option)
-    if not os.access(place, os.W_OK | (os.X_OK if place.is_dir() else 0)):
-        raise unwritable(path, PermissionError(errno.EACCES, "permission denied"), option)
-
-
-def refuse_special(path: Path, option: str = "path") -> None:
-    """Raise an `InputError` for a device or a pipe, which no output may replace."""
-    try:
-        special = path.exists() and not (path.is_file() or path.is_dir())
-    except OSError:  # of a folder that may not be looked into, which writing tells of
-        return
-    if special:
+        error = OSError(errno.ENOTDIR, "not a directory")
+    elif not (place.is_dir() or place.is_file()):
         error = OSError(errno.EINVAL, "it is a device or a pipe, and not a file")
+    elif not os.access(place, os.W_OK | (os.X_OK if place.is_dir() else 0)):
+        error = OSError(errno.EACCES, "permission denied")
+    if error is not None:
         raise unwritable(path, error, option)
 
 
@@ -192,42 +160,25 @@ def _told(
 
     It names the output, and not where that was staged.
     """
-    if isinstance(error, OSError):
-        if error.filename is not None and partial.name not in f"{error.filename} {error.filename2}":
-            return None  # about a file that was read: neither of the two of a copy is ours
-        reason = OSError(error.errno, error.strerror or str(error), str(path))
-        return unwritable(path, reason, option)
     if isinstance(error, RuntimeError):  # of HDF5, which tells of a full disk so when it closes
         found = re.search(r"errno = (\d+)", str(error))
-        if found is not None and (number := int(found[1])) in _NO_ROOM:
-            return unwritable(path, OSError(number, os.strerror(number), str(path)), option)
-    return None
-
-
-def _partial_name(name: str) -> str:
-    # not the process id: in a container every run has the same one, and killed runs leave theirs
-    return f".{name}.{PARTIAL}-{uuid.uuid4().hex[:12]}"
+        if found is None or int(found[1]) not in _NO_ROOM:
+            return None
+        error = OSError(int(found[1]), os.strerror(int(found[1])))
+    if not isinstance(error, OSError):
+        return None
+    if error.filename is not None and partial.name not in f"{error.filename} {error.filename2}":
+        return None  # about a file that was read: neither of the two of a copy is ours
+    reason = OSError(error.errno, error.strerror or str(error), str(path))
+    return unwritable(path, reason, option)
 
 
 def _replace(partial: Path, path: Path) -> None:
-    if not (partial.is_dir() and path.is_dir()):
-        partial.replace(path)
-        return
-    old = path.with_name(f"{partial.name}-old")  # a folder cannot replace one that is not empty
-    path.rename(old)
-    try:
-        partial.rename(path)
-    except OSError:
-        old.rename(path)
-        raise
+    old = path.with_name(f"{partial.name}-old")
+    if partial.is_dir() and path.is_dir():  # a folder cannot replace one that is not empty
+        path.rename(old)
+    partial.replace(path)
     shutil.rmtree(old, ignore_errors=True)
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        path.unlink(missing_ok=True)
 
 
 def absent(path: Path) -> list[Path]:
@@ -259,18 +210,17 @@ def describe(path: Path) -> dict[str, Any]:
     from sfs_cli.io.files.text import split_member
 
     file, modality = split_member(path)
-    if modality is not None:
-        facts = describe(file)
-        digest = hashlib.sha256(f"{modality}\0{facts['sha256']}\n".encode()).hexdigest()
-        return facts | {"path": str(path), "sha256": digest, "file_sha256": facts["sha256"]}
-    if path.is_dir():
-        files = sorted(p for p in path.rglob("*") if p.is_file())
+    facts = {"path": str(path), "bytes": size_and_time(file)[0]}
+    if file.is_dir():
         total = hashlib.sha256()
-        for file in files:
-            total.update(f"{file.relative_to(path).as_posix()}\0{sha256_file(file)}\n".encode())
-        size = sum(p.stat().st_size for p in files)
-        return {"path": str(path), "bytes": size, "sha256": total.hexdigest()}
-    return {"path": str(path), "bytes": path.stat().st_size, "sha256": sha256_file(path)}
+        for each in sorted(p for p in file.rglob("*") if p.is_file()):
+            total.update(f"{each.relative_to(file).as_posix()}\0{sha256_file(each)}\n".encode())
+        return facts | {"sha256": total.hexdigest()}
+    own = sha256_file(file)
+    if modality is None:
+        return facts | {"sha256": own}
+    digest = hashlib.sha256(f"{modality}\0{own}\n".encode()).hexdigest()
+    return facts | {"sha256": digest, "file_sha256": own}
 
 
 def size_and_time(path: Path) -> tuple[int, int]:

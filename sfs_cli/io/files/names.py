@@ -13,8 +13,6 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from sfs_cli.errors import InputError
 
 if TYPE_CHECKING:
@@ -27,7 +25,6 @@ BLANKS = " \t\r\n\f\v"
 # control characters of ASCII and Latin-1, and halves of surrogate pairs, which no file can hold
 _REFUSED = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _REFUSED_IN_UTF8 = r"[\x00-\x1f\x7f\x{80}-\x{9f}]"
-_HINT = "rename it: names hold no line ends, tabs, NUL or other control characters"
 
 
 def nfc(name: str) -> str:
@@ -56,11 +53,11 @@ def nfc_array(names: pa.Array) -> pa.Array:
     Arrow's own ``utf8_normalize`` takes letters apart where it should join them, in pyarrow 24 and
     before.
     """
-    letters = names.buffers()[2]
-    if letters is None or not (np.frombuffer(letters, np.uint8) & 0x80).any():
-        return names
     import pyarrow as pa
+    import pyarrow.compute as pc
 
+    if pc.all(pc.string_is_ascii(names)).as_py():
+        return names
     joined = [None if name is None else nfc(name) for name in names.to_pylist()]
     return pa.array(joined, names.type)
 
@@ -76,15 +73,28 @@ def check_names(names: Iterable[str], what: str, where: object) -> None:
         For the first such name.
     """
     for at, name in enumerate(names, 1):
-        if not name or len(name) > LONGEST or not name.isprintable():
-            _check_name(name, what, where, at)
+        if name and len(name) <= LONGEST and name.isprintable():
+            continue
+        if not name:
+            raise InputError(f"{what} has no name (number {at:,})", where=where, hint="give it one")
+        if len(name) > LONGEST:
+            raise InputError(
+                f"the name of {what} has {len(name):,} characters: {name[:40]!r}...",
+                where=where,
+                hint=f"names have at most {LONGEST:,}: is the file damaged, or of a text file the "
+                "delimiter another one?",
+            )
+        if _REFUSED.search(name):
+            raise InputError(
+                f"the name of {what} holds a control character: {name[:80]!r}",
+                where=where,
+                hint="rename it: names hold no line ends, tabs, NUL or other control characters",
+            )
 
 
 def check_texts(texts: Sequence[str], what: str, where: object) -> None:
     """Refuse a text beside names that is too long, or holds a control character; `what` it is."""
-    if _REFUSED.search("".join(texts)) or max(map(len, texts), default=0) > LONGEST:
-        for text in filter(None, texts):
-            _check_name(text, what, where)
+    check_names(filter(None, texts), what, where)
 
 
 def check_name_array(names: pa.Array, what: str, where: object) -> None:
@@ -96,19 +106,3 @@ def check_name_array(names: pa.Array, what: str, where: object) -> None:
     refused = pc.any(pc.match_substring_regex(names, _REFUSED_IN_UTF8)).as_py()
     if refused or (names and (shortest == 0 or longest > LONGEST)):
         check_names(names.to_pylist(), what, where)
-
-
-def _check_name(name: str, what: str, where: object, at: int = 0) -> None:
-    if not name:
-        raise InputError(f"{what} has no name (number {at:,})", where=where, hint="give it one")
-    if len(name) > LONGEST:
-        raise InputError(
-            f"the name of {what} has {len(name):,} characters: {name[:40]!r}...",
-            where=where,
-            hint=f"names have at most {LONGEST:,}: is the file damaged, or of a text file the "
-            "delimiter another one?",
-        )
-    if _REFUSED.search(name):
-        raise InputError(
-            f"the name of {what} holds a control character: {name[:80]!r}", where=where, hint=_HINT
-        )

@@ -35,16 +35,18 @@ def tab_fields(text: str) -> list[str]:
 class SeriesStream(LineStream):
     """A series matrix, which ends before the line behind the table; it has to be there."""
 
-    def _fill(self, size: int) -> None:
-        if self._at_end:
-            return
-        super()._fill(size)
-        # what is left begins a line, whose line end before it has been read
-        if (end := (b"\n" + self._rest).find(_END)) >= 0:
-            self._rest, self._at_end = self._rest[:end], True
-        elif self._at_end:
+    _is_whole = False
+
+    def _read_more(self, size: int) -> bool:
+        if self._is_whole:
+            return False
+        if not super()._read_more(size):
             what = "the series matrix has no end (!series_matrix_table_end)"
             raise InputError(what, where=self.path, hint=COPY_AGAIN)
+        # what is ahead begins a line, whose line end before it has been read
+        if (end := (b"\n" + self._ahead).find(_END)) >= 0:
+            self._ahead, self._is_whole = self._ahead[:end], True
+        return True
 
 
 def read_series(stream: SeriesStream) -> Series:

@@ -8,11 +8,10 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from enum import Enum
 from functools import cached_property, reduce
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -155,62 +154,72 @@ class Header:
 
     def __str__(self) -> str:
         """Say which lines were skipped, and what they hold."""
-        held = [f"line {at} ({_words(text, self.delimiter)[:60]!r})" for at, text in self.skipped]
+        words = [
+            (at, " ".join(text.replace(self.delimiter, " ").split())) for at, text in self.skipped
+        ]
+        held = [f"line {at} ({text[:60]!r})" for at, text in words]
         return f"skipped, since they are no rows: {listed(held)}"
 
 
-def _words(text: str, delimiter: str) -> str:
-    """Return a line without its empty fields."""
-    return " ".join(" ".join(text.split(delimiter)).split())
-
-
-def read_header(stream: LineStream, *, titles: bool = False, of_table: bool = False) -> Header:
+def read_header(stream: LineStream, *, of_table: bool = False) -> Header:
     """Read up to and including the line of column names: as many as the first row has fields.
 
     Comment lines that begin with ``#`` are skipped, unless the last of them holds the names. A
     header with one name fewer than the rows have fields (R's ``write.table``) has none for the row
-    ids. With `titles` other lines of text above the first row of numbers may be skipped, as
-    `_find_names` finds them; what lies between the names and that row is read too. `of_table` says
-    that the values may be text: then a line above the names is one of a single field.
+    ids. Other lines of text above the first row of numbers may be skipped, as `_find_names` finds
+    them; what lies between the names and that row is read too. `of_table` says that the values may
+    be text: then a line above the names is one of a single field.
     """
-    hint = _OF_A_TABLE if of_table else _OF_A_MATRIX
-    path, comment = stream.path, None
+    path = stream.path
     skipped: list[tuple[int, str]] = []
     while (raw := stream.peek_line()) is not None and (raw.startswith(b"#") or not raw.strip()):
         if raw.strip():
-            comment = decode(raw, path, stream.line)
-            skipped.append((stream.line, comment))
+            skipped.append((stream.line, decode(raw, path, stream.line)))
         stream.read_line()
     line = stream.line
-    first = _peek_text(stream)
-    if first is None:
+    if raw is None:
         raise InputError("the file is empty", where=path, hint=COPY_AGAIN)
-    where = f"{path}, line {line}"
-    if _SOFT.match(first):
+    row = decode(raw, path, line)
+    if _SOFT.match(row):
         raise InputError(
             "this is a SOFT file of GEO, whose table lies between other lines",
-            where=where,
+            where=f"{path}, line {line}",
             hint="download the series matrix in its place (*_series_matrix.txt.gz)",
         )
-    if comment is not None and _is_header(comment, first, text_suffix(path), of_table):
-        return _header(comment, first, path, line - 1, hint, skipped[:-1])
-    found = None
-    with suppress(InputError):  # raised again where the line is parsed
-        find = _below_titles if of_table else _find_names
-        found = find(stream) if titles or of_table else None
-    if found is not None:
-        names, rows = found
+    if skipped and _is_header(skipped[-1][1], row, text_suffix(path), of_table):
+        line, header = skipped.pop()
+    else:
+        found = None
+        with suppress(InputError):  # raised again where the line is parsed
+            found = _below_titles(stream) if of_table else _find_names(stream)
+        names, rows = found or (0, 1)
         lines = [decode(stream.read_line() or b"", path, line + i) for i in range(rows)]
-        first, here = lines[names], line + names
+        header = lines[names]
         skipped += [(line + i, text) for i, text in enumerate(lines) if i != names and text.strip()]
-        return _header(first, _peek_text(stream) or "", path, here, hint, skipped)
-    stream.read_line()
-    row = _peek_text(stream)
-    if not row:
-        raise InputError(
-            "the file has a line of column names, but no rows", where=path, hint=COPY_AGAIN
-        )
-    return _header(first, row, path, line, hint, skipped)
+        line += names
+        while (raw := stream.peek_line()) is not None and not raw.strip():
+            stream.read_line()
+        row = decode(raw or b"", path, stream.line)
+        if raw is None:
+            raise InputError(
+                "the file has a line of column names, but no rows", where=path, hint=COPY_AGAIN
+            )
+    where = f"{path}, line {line}"
+    delimiter = sniff_delimiter(header, row, text_suffix(path))
+    if delimiter is None:
+        raise InputError(ONE_COLUMN, where=where, hint=_OF_A_TABLE if of_table else _OF_A_MATRIX)
+    fields = split_fields(header, delimiter, where)
+    if count_fields(row, delimiter) == len(fields) + 1:
+        if row.endswith(delimiter):
+            name = DELIMITERS[delimiter]
+            raise InputError(
+                f"the rows end in a {name}, but the line of column names does not",
+                where=f"{path}, line {line + 1}",
+                hint=f"remove the {name} at the end of each row",
+            )
+        fields = ["", *fields]
+    _check_names(fields, where)
+    return Header(fields, delimiter, line, skipped)
 
 
 def _find_names(stream: LineStream) -> tuple[int, int] | None:
@@ -220,7 +229,7 @@ def _find_names(stream: LineStream) -> tuple[int, int] | None:
     the only line of as many fields as that row, no two of them the same. What is above them has no
     more fields; what is below them, such as units, has texts in the columns of numbers.
     """
-    suffix, row = text_suffix(stream.path), None
+    suffix = text_suffix(stream.path)
     for count in (2, 8, 2 * ABOVE):  # lines may be long: the usual second one is looked at first
         raws = stream.peek_lines(count)
         lines = {
@@ -229,26 +238,24 @@ def _find_names(stream: LineStream) -> tuple[int, int] | None:
             if raw.strip() and not raw.startswith((b"#", b"%"))
         }
         rows = (at for above, at in pairwise(lines) if _numbers(lines[above], lines[at], suffix)[1])
-        row = next(rows, None)
-        if row is not None or len(raws) < count:
+        row = next(rows, 0)
+        if row or len(raws) < count:
             break
-    above = [at for at in lines if row is not None and at < row]
-    if row is None or not 1 < len(above) <= ABOVE:
+    above = [at for at in lines if at < row]
+    if not 1 < len(above) <= ABOVE:
         return None
     delimiter, numbers = _numbers(lines[above[-1]], lines[row], suffix)
     width = count_fields(lines[row], delimiter)
     fields = {at: split_fields(lines[at], delimiter, "") for at in above}
-    names = [
-        at
-        for at, each in fields.items()
-        if len(each) == width and "" not in each[1:] and len({*each[1:]}) == width - 1
-    ]
-    others = [each for at, each in fields.items() if at not in names]
-    if len(names) != 1 or any(is_value(text) for each in others for text in each):
+    full = {at: each for at, each in fields.items() if len(each) == width}
+    names = [at for at, each in full.items() if all(each[1:]) and not repeated(each[1:])]
+    if len(names) != 1:
         return None
-    below = [fields[at] for at in above if at > names[0]]
-    units = all(len(each) == width and are_texts(each[i] for i in numbers) for each in below)
-    fits = units and all(len(each) <= width for each in others)
+    others = [each for at, each in fields.items() if at != names[0]]
+    below = [full.get(at, []) for at in above if at > names[0]]
+    units = all(each and are_texts(each[i] for i in numbers) for each in below)
+    values = any(is_value(text) for each in others for text in each)
+    fits = units and not values and all(len(each) <= width for each in others)
     return (names[0], row) if fits else None
 
 
@@ -257,11 +264,6 @@ def _numbers(above: str, line: str, suffix: str) -> tuple[str, list[int]]:
     delimiter = sniff_delimiter(above, line, suffix) or ""
     fields = split_fields(line, delimiter, "") if delimiter else []
     return delimiter, [at for at, text in enumerate(fields) if at and is_value(text)]
-
-
-def _peek_text(stream: LineStream) -> str | None:
-    raw = stream.peek_line()
-    return None if raw is None else decode(raw, stream.path, stream.line)
 
 
 def _below_titles(stream: LineStream) -> tuple[int, int] | None:
@@ -290,32 +292,6 @@ def _is_header(comment: str, first: str, suffix: str, of_table: bool) -> bool:
         return True
     named = comment[1:2].isalnum() and names_samples(split_fields(comment, delimiter, "")[0])
     return of_table and delimiter != " " and named
-
-
-def _header(
-    header: str,
-    row: str,
-    path: Path,
-    line: int,
-    hint: str,
-    skipped: Sequence[tuple[int, str]] = (),
-) -> Header:
-    delimiter = sniff_delimiter(header, row, text_suffix(path))
-    where = f"{path}, line {line}"
-    if delimiter is None:
-        raise InputError(ONE_COLUMN, where=where, hint=hint)
-    names = split_fields(header, delimiter, where)
-    if count_fields(row, delimiter) == len(names) + 1:
-        if row.endswith(delimiter):
-            name = DELIMITERS[delimiter]
-            raise InputError(
-                f"the rows end in a {name}, but the line of column names does not",
-                where=f"{path}, line {line + 1}",
-                hint=f"remove the {name} at the end of each row",
-            )
-        names = ["", *names]
-    _check_names(names, where)
-    return Header(names, delimiter, line, skipped)
 
 
 def _check_names(names: list[str], where: str) -> None:
@@ -501,16 +477,16 @@ def _table_of_frame(path: Path, frame: Any) -> TextTable:
     import pandas as pd
 
     names = [nfc(str(name)) for name in frame.columns]
-    series = [frame.index, *(frame.iloc[:, i] for i in range(len(names)))]
-    contents = [[None if n else v for v, n in zip(s.tolist(), s.isna())] for s in series]
-    categories = {
-        name
-        for name, each, values in zip(names, series[1:], contents[1:])
-        if isinstance(each.dtype, pd.CategoricalDtype) or any(isinstance(v, str) for v in values)
-    }
     ids = "" if frame.index.name is None else str(frame.index.name)
     names.insert(0, "" if ids in names else ids)
     _refuse_repeated(names, path)
+    series = [frame.index.to_series(), *(each for _, each in frame.items())]
+    contents = [each.astype(object).where(each.notna(), None).tolist() for each in series]
+    categories = {
+        name
+        for name, each, values in zip(names[1:], series[1:], contents[1:])
+        if isinstance(each.dtype, pd.CategoricalDtype) or any(isinstance(v, str) for v in values)
+    }
     columns = Texts(names, [string_array(texts_of(each)) for each in contents])
     return TextTable(path, columns, range(1, len(frame) + 1), "row", frozenset(categories))
 
@@ -545,15 +521,15 @@ def read_rows(
     import pyarrow.compute as pc
     import pyarrow.csv as pacsv
 
-    first, wrong, skipped = stream.line, list[tuple[int, int]](), list[int]()
+    wrong, blank = list[tuple[int, int]](), list[int]()
 
     def skip(row: pacsv.InvalidRow) -> str:
-        skipped.append(row.number - 1)
+        blank.append(row.number - 1)
         if row.text.strip():
             wrong.append((first + row.number - 1, row.actual_columns))
         return "skip"
 
-    text = read_rest(stream)
+    first, text = stream.line, read_rest(stream)
     if comments:  # before quotes are looked for; a line stays, so that the others keep their number
         text = re.sub(r"(?m)^#.*", "", text)
     raw = text.encode() or b"\n"
@@ -575,31 +551,30 @@ def read_rows(
             where=stream.path,
             hint="close every quote in its line",
         ) from error
-    lines = np.delete(np.arange(first, first + len(table) + len(skipped)), skipped)
-    # of no rows Arrow 21 crashes
-    quoted = table.columns if b'"' in raw and len(table) else []
-    marks = [pc.indices_nonzero(pc.match_substring(column, "\n")) for column in quoted]
-    if unclosed := [at for each in marks for at in each.to_pylist()]:
-        raise InputError(
-            "a double quote is not closed in its line",
-            where=f"{stream.path}, line {lines[min(unclosed)]}",
-            hint="close every quote in its line; a quote within a field is written twice",
-        )
+    lines = np.delete(np.arange(first, first + len(table) + len(blank)), blank)
+    columns = table.columns if len(table) else []  # of no rows Arrow 21 crashes
+    for column in columns if b'"' in raw else []:
+        if unclosed := pc.indices_nonzero(pc.match_substring(column, "\n")).to_pylist():
+            raise InputError(
+                "a double quote is not closed in its line",
+                where=f"{stream.path}, line {lines[unclosed[0]]}",
+                hint="close every quote in its line; a quote within a field is written twice",
+            )
     for line, found in wrong:
         raise InputError(
             f"a row has {counted(found, 'field')}, but {len(names):,} are expected",
             where=f"{stream.path}, line {line}",
             hint=hint,
         )
-    columns = [pc.utf8_trim(column, BLANKS) for column in table.columns]
-    if not len(table):
-        return TextTable(stream.path, Texts(names, columns), [], "line")
-    filled = reduce(pc.or_, [pc.binary_length(column).cast("bool") for column in columns])
-    if skipped or not pc.all(filled).as_py():
+    if not columns:
+        return TextTable(stream.path, Texts(names, table.columns), [], "line")
+    columns = [pc.utf8_trim(column, BLANKS) for column in columns]
+    filled = reduce(pc.or_, [pc.not_equal(column, "") for column in columns])
+    rows: Sequence[int] = range(first, first + len(table))
+    if blank or not pc.all(filled).as_py():
         columns = [column.filter(filled) for column in columns]
         rows = lines[np.from_dlpack(pc.indices_nonzero(filled))].tolist()
-        return TextTable(stream.path, Texts(names, columns), rows, "line")
-    return TextTable(stream.path, Texts(names, columns), range(first, lines[-1] + 1), "line")
+    return TextTable(stream.path, Texts(names, columns), rows, "line")
 
 
 def read_unnamed(
@@ -637,15 +612,15 @@ def _read_parquet(path: Path) -> TextTable:
     try:
         with arrow_file(path) as raw, pq.ParquetFile(raw) as file:
             table = file.read()
-            names = [nfc(name) for name in table.column_names]  # UTF-8, unless it is damaged
-    except (OSError, ValueError, TypeError, ArithmeticError, pa.ArrowException) as error:
+            names = [nfc(name) for name in table.column_names]
+    except (OSError, pa.ArrowException) as error:
         raise InputError(
             f"the Parquet file cannot be read ({error})", where=path, hint=COPY_AGAIN
         ) from error
     if not names:
         raise InputError("the table has no columns", where=path, hint=COPY_AGAIN)
     # the ids are the index of pandas, else the first text, else the first column
-    named = [name for name in map(nfc, pandas_index(table.schema, path)) if name in names]
+    named = [name for name in map(nfc, pandas_index(table.schema)) if name in names]
     kinds = list(zip(names, table.schema.types))
     texts = [n for n, t in kinds if pa.types.is_string(t) or pa.types.is_large_string(t)]
     coded = [name for name, kind in kinds if pa.types.is_dictionary(kind)]
@@ -657,26 +632,13 @@ def _read_parquet(path: Path) -> TextTable:
     return TextTable(path, columns, rows, "row", frozenset([*texts, *coded]))
 
 
-def pandas_index(schema: pa.Schema, path: Path) -> list[str]:
+def pandas_index(schema: pa.Schema) -> list[str]:
     """Return the columns that pandas wrote as the index, by what it has noted in the file.
 
-    An index of consecutive numbers is no column. A note that is not as pandas writes it is an
-    `InputError`: the ids may be others than were written.
+    An index of consecutive numbers is no column.
     """
-    noted = (schema.metadata or {}).get(b"pandas")
-    if noted is None:
-        return []
-    try:
-        index = json.loads(noted)["index_columns"]
-        if not all(isinstance(name, str | dict) for name in [*index]):
-            raise TypeError
-        names = [name for name in index if isinstance(name, str)]
-        "".join(names).encode()  # halves of surrogate pairs name no column
-    except (ValueError, KeyError, TypeError, RecursionError):
-        raise InputError(
-            "what pandas has noted of the table is damaged", where=path, hint=COPY_AGAIN
-        ) from None
-    return names
+    noted = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))
+    return [name for name in noted.get("index_columns", []) if isinstance(name, str)]
 
 
 _INDEX_NAME = re.compile(r"(|_*index(_level_\d+_*)?|unnamed: \d+)", re.I)
@@ -722,13 +684,6 @@ def is_id_name(text: str) -> bool:
     return any(usual) and all(u or word in _QUALIFIERS for u, word in zip(usual, words))
 
 
-class Annotation(Enum):
-    """How surely a name is that of an annotation of genes or of a result, and of no sample."""
-
-    SURE = "sure"
-    MAYBE = "maybe"
-
-
 _OF_GENES = (
     "length genelength transcriptlength exonlength effectivelength efflength lengthbp entrezid "
     "entrezgene entrezgeneid ncbigeneid geneid hgncid genename genesymbol genetype genebiotype "
@@ -758,14 +713,14 @@ _POSITIONS = frozenset(
 )
 
 
-def annotation_of(name: str) -> Annotation | None:
-    """Tell whether a column is named like an annotation of genes, or a result; None: it is not.
+def annotation_of(name: str) -> Literal["sure", "maybe", ""]:
+    """Say how surely a column is an annotation of genes or a result, by its name, and no sample.
 
     Upper and lower case, points, blanks and the like do not count.
     """
     if _plain(name) in _ANNOTATIONS:
-        return Annotation.SURE
-    return Annotation.MAYBE if _plain(name) in _LIKE_ANNOTATIONS else None
+        return "sure"
+    return "maybe" if _plain(name) in _LIKE_ANNOTATIONS else ""
 
 
 def _plain(name: str) -> str:
@@ -784,21 +739,17 @@ def sure_annotations(names: Sequence[str], beside: Collection[str] = ()) -> list
     or one and no positions are there: then this may be a table of results.
     """
     positions = _POSITIONS if any(map(_is_place, (*names, *beside))) else frozenset()
-    found = [
-        name
-        for name in names
-        if annotation_of(name) is Annotation.SURE or _plain(name) in positions
-    ]
-    others = sum(annotation_of(name) is None for name in names)
-    return found if others > (not positions) else []
+    surely = [n for n in names if annotation_of(n) == "sure" or _plain(n) in positions]
+    others = sum(not annotation_of(name) for name in names)
+    return surely if others > (not positions) else []
 
 
 def may_be_numbers(name: str) -> bool:
     """Say whether a column with such a name may be numbers and no values: chromosomes, ids."""
-    return _is_place(name) or annotation_of(name) is not None or is_id_name(name)
+    return _is_place(name) or annotation_of(name) != "" or is_id_name(name)
 
 
 def other_annotations(names: Iterable[str], known: Collection[str]) -> str:
     """Return, for a message, which other columns are named like annotations; may be empty."""
-    others = [name for name in names if name not in known and annotation_of(name) is not None]
+    others = [name for name in names if name not in known and annotation_of(name)]
     return f", and {listed(others, 8)}, which seem to be no samples either" if others else ""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Self
 
 import numpy as np
 
-from sfs_cli.errors import CHECK_PATH, CHECK_PERMISSIONS, InputError, listed
+from sfs_cli.errors import InputError, listed
 from sfs_cli.io.files.names import nfc, nfc_bytes
 from sfs_cli.io.files.workbook import OLE, ZIP, SheetStream
 
@@ -32,11 +32,6 @@ _MAGIC: dict[bytes, Compression] = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "z
 BOM = b"\xef\xbb\xbf"
 """The mark that some programs write at the beginning of UTF-8 text."""
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-_UNREADABLE = {
-    FileNotFoundError: ("there is no such file", CHECK_PATH),
-    PermissionError: ("no permission to read the file", CHECK_PERMISSIONS),
-    IsADirectoryError: ("this is a folder, not a file", "give a file inside it"),
-}
 _CHARACTER = 4  # bytes of the longest one in UTF-16
 _LINE_STEP = 1 << 16
 _CHUNK_BYTES = 1 << 20
@@ -107,14 +102,10 @@ class ByteStream:
         import pyarrow as pa  # the first pass over a store needs none
 
         self.path = Path(path)
-        try:
-            with self.path.open("rb") as file:
-                head = file.read(4)
-            stream = arrow_file(path)
-        except tuple(_UNREADABLE) as error:
-            what, hint = _UNREADABLE[type(error)]
-            raise InputError(what, where=path, hint=hint) from error
-        self.of_sheets = head in (ZIP, OLE[:4])
+        stream = arrow_file(path)
+        head = stream.read(len(ZIP))
+        stream.seek(0)
+        self.of_sheets = head in (ZIP, OLE[: len(ZIP)])
         self.compression = next((c for magic, c in _MAGIC.items() if head.startswith(magic)), None)
         self._stream = pa.CompressedInputStream(stream, c) if (c := self.compression) else stream
 
@@ -219,22 +210,19 @@ class LineStream:
                 where=path,
                 hint=f"name one: {path.name}:SHEET (or {path.name}:SHEET:COLUMN)",
             )
-        self._rest, self._at_end = b"", False
-        self._fill(_LINE_STEP)
+        self._ahead = b""  # whole lines, each with its end, that were looked at
+        self._begun = b""  # the beginning of the line after them
 
     def peek_line(self) -> bytes | None:
         """Return the next line without its end, and stay before it; None at the end."""
-        end = self._find_newline()
-        if end < 0 and not self._rest:
-            return None
-        return (self._rest if end < 0 else self._rest[:end]).removesuffix(b"\r")
+        ahead = self._look(1)
+        return ahead[: ahead.index(b"\n")].removesuffix(b"\r") if ahead else None
 
     def read_line(self) -> bytes | None:
         """Return the next line without its end; None at the end."""
         line = self.peek_line()
         if line is not None:
-            end = self._find_newline()
-            self._rest = b"" if end < 0 else self._rest[end + 1 :]
+            self._ahead = self._ahead[self._ahead.index(b"\n") + 1 :]
             self.line += 1
         return line
 
@@ -243,36 +231,29 @@ class LineStream:
 
         They are fewer at the end of the file.
         """
-        while self._rest.count(b"\n") < count and not self._at_end:
-            self._fill(2 * max(len(self._rest), _LINE_STEP))
-        lines = self._rest.split(b"\n", count)
-        return [line.removesuffix(b"\r") for line in lines[: count if lines[-1] else -1]]
+        while self._ahead.count(b"\n") < count and self._read_more(len(self._ahead)):
+            pass
+        return [line.removesuffix(b"\r") for line in self._ahead.split(b"\n", count)[:-1]]
 
     def peek_chunk(self, size: int) -> Chunk | None:
         """Return about ``size`` bytes of whole lines, at least one, and stay before them.
 
         Blank lines at the end of them are left for the next ones, and those of the file left out.
         """
-        while not (text := self._whole_lines(size).rstrip(b"\r\n")):
-            if self._at_end:
+        while not (text := self._look(size).rstrip(b"\r\n")):
+            if not self._read_more(size):
                 return None
-            size += len(self._rest)
         return Chunk(text + b"\n", self.line)
 
-    def read_chunk(self, size: int, *, blank_lines: bool = False) -> Chunk | None:
+    def read_chunk(self, size: int) -> Chunk | None:
         """Return about ``size`` bytes of whole lines, at least one; None at the end.
 
-        Blank lines at the end of the file are left out, unless `blank_lines` are kept.
+        Blank lines at the end of the file are left out.
         """
-        if blank_lines:
-            text = self._whole_lines(size)
-            chunk = Chunk(text.removesuffix(b"\n") + b"\n", self.line) if text else None
-        else:
-            chunk = self.peek_chunk(size)
+        chunk = self.peek_chunk(size)
         if chunk is not None:
-            end = self._rest.find(b"\n", len(chunk.text) - 1)
             self.line += chunk.text.count(b"\n")
-            self._rest = self._rest[end + 1 :] if end >= 0 else b""
+            self._ahead = self._ahead[self._ahead.index(b"\n", len(chunk.text) - 1) + 1 :]
         return chunk
 
     def close(self) -> None:
@@ -285,25 +266,27 @@ class LineStream:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _find_newline(self) -> int:
-        searched = 0
-        while (end := self._rest.find(b"\n", searched)) < 0 and not self._at_end:
-            searched = len(self._rest)
-            # twice as much each time, or a long line would be copied again and again
-            self._fill(max(_LINE_STEP, 2 * searched))
-        return end
+    def _look(self, size: int) -> bytes:
+        """Return ``size`` bytes or more of whole lines, fewer at the end, and stay before them."""
+        while len(self._ahead) < size and self._read_more(size - len(self._ahead)):
+            pass
+        return self._ahead
 
-    def _fill(self, size: int) -> None:
-        while len(self._rest) < size and not self._at_end:
-            more = self._bytes.read(size - len(self._rest))
-            self._at_end = not more
-            self._rest = self._rest + more if self._rest else more
-
-    def _whole_lines(self, size: int) -> bytes:
-        """Return about ``size`` bytes of whole lines, and stay before them."""
-        self._fill(size)
-        self._find_newline()
-        return self._rest if self._at_end else self._rest[: self._rest.rfind(b"\n") + 1]
+    def _read_more(self, size: int) -> bool:
+        """Read about ``size`` bytes of whole lines, at least one; False at the end."""
+        pieces = [self._begun]
+        self._begun = b""
+        while data := self._bytes.read(max(size, _LINE_STEP)):
+            end = data.rfind(b"\n") + 1
+            pieces.append(data[:end] if end else data)
+            if end:
+                self._begun = data[end:]
+                break
+        more = b"".join(pieces)
+        if more and not more.endswith(b"\n"):
+            more += b"\n"  # which the last line of a file may lack
+        self._ahead = self._ahead + more if self._ahead else more
+        return bool(more)
 
 
 def decode(raw: bytes, path: Path, line: int) -> str:
@@ -333,7 +316,7 @@ def text_chunks(path: Path, size: int = _CHUNK_BYTES) -> Iterator[Chunk]:
 
 
 def _chunks(stream: LineStream, size: int = _CHUNK_BYTES) -> Iterator[Chunk]:
-    while (chunk := stream.read_chunk(size, blank_lines=True)) is not None:
+    while (chunk := stream.read_chunk(size)) is not None:
         yield Chunk(nfc_bytes(chunk.text), chunk.first_line)
 
 

@@ -7,7 +7,7 @@ the row. A workbook is read as a whole.
 from __future__ import annotations
 
 import io
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -30,47 +30,36 @@ class SheetStream:
 
     def __init__(self, path: Path, sheet: str | None) -> None:
         need_extra("python_calamine", "excel", "reading workbooks needs python-calamine")
-        self._items = _read(path, sheet)
-        self.sheets: dict[str, list[str]] = next(self._items)
+        from python_calamine import CalamineError, CalamineWorkbook, SheetVisibleEnum
+
+        seen = SheetVisibleEnum.Visible  # hidden ones are read by name alone
+        try:
+            # not by its path: the names of files are not trusted
+            book = CalamineWorkbook.from_filelike(io.BytesIO(path.read_bytes()))
+            known = {each.name: each.visible == seen for each in book.sheets_metadata}
+            wanted = [name for name in known if (known[name] if sheet is None else name == sheet)]
+            cells = {name: book.get_sheet_by_name(name) for name in wanted}
+        except CalamineError as error:
+            what = f"the workbook cannot be read ({error})"
+            hint = f"{COPY_AGAIN}; or save it without a password"
+            raise InputError(what, where=path, hint=hint) from error
+        heads = {name: next(filter(str.strip, _lines(each)), "") for name, each in cells.items()}
+        self.sheets = {name: head.split("\t") for name, head in heads.items() if head}
+        if not self.sheets:
+            hint = f"its sheets are {listed(book.sheet_names, 20)}"
+            raise InputError("the workbook has no such sheet with cells", where=path, hint=hint)
+        self._lines = _lines(cells[next(iter(self.sheets))])
         self._rest = b""
 
     def read(self, size: int) -> bytes:
         """Return up to ``size`` bytes, and none at the end."""
-        rest = self._rest or next(self._items, b"")
+        lines = () if self._rest else islice(self._lines, _ROWS)
+        rest = self._rest or "".join(f"{line}\n" for line in lines).encode()
         self._rest = rest[size:]
         return rest[:size]
 
     def close(self) -> None:
-        """Release the file."""
-        self._items.close()
-
-
-def _read(path: Path, sheet: str | None) -> Generator[Any, None, None]:
-    """Yield the sheets that could be meant, and the text of the first of them in chunks."""
-    from python_calamine import CalamineWorkbook, SheetVisibleEnum
-
-    seen = SheetVisibleEnum.Visible  # hidden ones are read by name alone
-    try:
-        # not by its path: the names of files are not trusted
-        book = CalamineWorkbook.from_filelike(io.BytesIO(path.read_bytes()))
-        known = {each.name: each.visible == seen for each in book.sheets_metadata}
-        wanted = [name for name in known if (known[name] if sheet is None else name == sheet)]
-        cells = {name: book.get_sheet_by_name(name) for name in wanted}
-        heads = {name: next(filter(str.strip, _lines(each)), "") for name, each in cells.items()}
-        found = {name: head.split("\t") for name, head in heads.items() if head}
-        if not found:
-            hint = f"its sheets are {listed(book.sheet_names, 20)}"
-            raise InputError("the workbook has no such sheet with cells", where=path, hint=hint)
-        yield found
-        lines = _lines(cells[next(iter(found))])
-        while part := list(islice(lines, _ROWS)):
-            yield "".join(f"{line}\n" for line in part).encode()
-    except (InputError, GeneratorExit, KeyboardInterrupt, MemoryError):
-        raise
-    except BaseException as error:  # a panic of Rust is no Exception
-        what = f"the workbook cannot be read ({error})"
-        hint = f"{COPY_AGAIN}; or save it without a password"
-        raise InputError(what, where=path, hint=hint) from error
+        """Do nothing, since the whole workbook has been read."""
 
 
 def _lines(cells: Any) -> Iterator[str]:

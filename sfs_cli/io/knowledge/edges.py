@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from itertools import chain
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from sfs_cli.compute.limits import TOO_LARGE
-from sfs_cli.errors import InputError, UsageError, counted, listed
+from sfs_cli.errors import InputError, counted, listed
 from sfs_cli.io.files.names import BLANKS, check_names
 from sfs_cli.io.files.sniff import refuse_other_than_text
 from sfs_cli.io.files.table import (
@@ -30,7 +28,6 @@ from sfs_cli.io.files.text import Chunk, chunk_lines, text_chunks, text_lines, t
 CHUNK_BYTES = 16 << 20
 _NO_SYMBOL = "-"
 _MISSING = (*NULL_TOKENS, "-")
-_NAME_HINT = "name the columns in the first line, as in gene_a, gene_b, score"
 _LINE_HINT = "each line needs two ids, and a score where the others have one"
 _SCORE_HINT = "scores are numbers, zero or more; remove the edge, or the column from all lines"
 _TWO_IDS = "write two ids in each line"
@@ -43,8 +40,7 @@ class EdgeList:
     ``facts`` are ``format``, ``columns`` (those of the ends, where they have names),
     ``score_column``, ``lowest_score`` (where a least one was asked for), ``taxon`` (a prefix of
     all ids that was removed), and counts of what was left out: ``self_loops``, ``repeated_edges``,
-    ``below_min_score``, ``without_score`` (BioGRID, where a score is asked for),
-    ``without_symbol`` (BioGRID).
+    ``below_min_score``, ``without_symbol`` (BioGRID).
     """
 
     ids: list[str]  # those that have an edge
@@ -52,17 +48,6 @@ class EdgeList:
     b: np.ndarray
     score: np.ndarray | None  # float64, zero or more; of repeated edges the highest
     facts: dict[str, Any] = field(default_factory=dict)
-
-
-def refuse_unlimited_score(min_score: float | None, path: Path) -> None:
-    """Raise a `UsageError` if a least score is not a finite number."""
-    if min_score is not None and not np.isfinite(min_score):
-        raise UsageError(
-            "min-score is not a finite number",
-            where=path,
-            hint="give one such as 0.5",
-            option="min_score",
-        )
 
 
 def read_edges(path: Path, min_score: float | None = None) -> EdgeList:
@@ -74,68 +59,73 @@ def read_edges(path: Path, min_score: float | None = None) -> EdgeList:
     that of Cytoscape's format: a node, the type of the interaction, and its partners, divided by
     tabs, or by blanks where the first lines have no tab. Edges with a score below
     `min_score`, in the units of the file (STRING: 0 to 1000), are left out. BioGRID's scores have
-    the units of each experiment, so they are compared with `min_score`, but not kept.
+    the units of each experiment, and are not read.
 
     Takes about 100 bytes of memory for each line with a score. A line with another number of
     fields, an empty id or an unusable score, no scores to compare, and no edge left are an
-    `InputError`; a `min_score` that is not finite is a `UsageError`.
+    `InputError`.
     """
     path = Path(path)
-    refuse_unlimited_score(min_score, path)
     refuse_other_than_text(path, "a list of edges")
     layout = edge_layout(path)
-    if min_score is not None and layout.score is None:
-        raise _without_scores(path)
-    if layout.format.signed and min_score is None:
-        layout = replace(layout, score=None)
+    if min_score is not None and not layout.scored:
+        raise InputError(
+            "min-score is given, but the edges have no scores that can be compared",
+            where=path,
+            hint="leave min-score out, or give a file with a column of scores (those of BioGRID "
+            "have the units of each experiment)",
+        )
     chunks = (_parse_edges(chunk, layout) for chunk in text_chunks(path, CHUNK_BYTES))
-    found = [table for table in chunks if table is not None]
-    if not found:
+    tables = [table for table in chunks if table is not None]
+    if not tables:
         raise InputError("the file has no edges", where=path, hint=_TWO_IDS)
-    return _edges(found, layout, min_score)
-
-
-def _edges(tables: list[pa.Table], layout: EdgeLayout, min_score: float | None) -> EdgeList:
-    score: np.ndarray | None = None
-    if layout.score is not None:
+    score = np.zeros(0)
+    if layout.scored:
         score = np.concatenate([table["score"].to_numpy() for table in tables])
     ids, a, b = _coded_ends(tables)
-    if "" in ids:
-        at = int(((a == ids.index("")) | (b == ids.index(""))).argmax())
-        what = f"an edge has no id beside {ids[a[at]] or ids[b[at]]!r}"
-        raise InputError(what, where=layout.path, hint=_LINE_HINT)
-    check_names(ids, "a node", layout.path)
-    if score is not None:
-        _check_scores(score, layout, lambda at: f"{ids[a[at]]} and {ids[b[at]]}")
-    ends = [layout.names[layout.a], layout.names[layout.b]]
-    facts: dict[str, Any] = {"format": layout.format.name}
+    _check(ids, a, b, score, path)
+    names = [layout.names[column] for column in layout.columns]
+    facts: dict[str, Any] = {"format": layout.format}
     if layout.named:
-        facts["columns"] = ends
+        facts["columns"] = names[:2]
+    if layout.scored:
+        facts["score_column"] = names[2]
     keep = np.ones(len(a), bool)
-    if layout.format is BIOGRID:
-        no_symbol = ids.index(_NO_SYMBOL) if _NO_SYMBOL in ids else -1
-        keep = (a != no_symbol) & (b != no_symbol)
-        facts["without_symbol"] = int((~keep).sum())
-    facts["self_loops"] = int((keep & (a == b)).sum())
-    keep &= a != b
-    if score is not None and layout.score is not None:
-        facts["score_column"] = layout.names[layout.score]
-        if min_score is not None:
-            keep &= _high_enough(score, keep, layout, min_score, facts)
-        score = None if layout.format.signed else score[keep]
-        if min_score is not None and score is not None:
-            facts["lowest_score"] = float(score.min())
+
+    def leave_out(fact: str, which: np.ndarray) -> None:
+        facts[fact] = int((keep & which).sum())
+        keep[which] = False
+
+    if layout.format == BIOGRID:
+        without = ids.index(_NO_SYMBOL) if _NO_SYMBOL in ids else -1
+        leave_out("without_symbol", (a == without) | (b == without))
+    leave_out("self_loops", a == b)
     if not keep.any():
-        hint = f"are columns {ends[0]!r} and {ends[1]!r} the ends?"
-        raise InputError("no edge joins two different ids", where=layout.path, hint=hint)
-    a, b = a[keep], b[keep]
-    low, high, score = _each_once(np.minimum(a, b), np.maximum(a, b), score, len(ids))
-    facts["repeated_edges"] = len(a) - len(low)
+        hint = f"are columns {names[0]!r} and {names[1]!r} the ends?"
+        raise InputError("no edge joins two different ids", where=path, hint=hint)
+    if min_score is not None:
+        known = score[keep]
+        leave_out("below_min_score", score < min_score)
+        if not keep.any():
+            raise InputError(
+                f"none of {counted(len(known), 'edge')} has a score of {min_score:g} or more",
+                where=path,
+                hint=f"lower min-score: the scores lie between {known.min():g} and {known.max():g}",
+            )
+        facts["lowest_score"] = float(score[keep].min())
+    # a pair as one number: sorting numbers takes a fraction of the time of sorting pairs
+    key = np.minimum(a, b)[keep].astype(np.int64) * len(ids) + np.maximum(a, b)[keep]
+    order = np.argsort(key)  # among equal keys any order gives the same highest score
+    key = key[order]
+    starts = np.flatnonzero(np.diff(key, prepend=-1))
+    facts["repeated_edges"] = len(key) - len(starts)
+    low, high = np.divmod(key[starts], len(ids))
+    highest = np.maximum.reduceat(score[keep][order], starts) if layout.scored else None
     used = np.zeros(len(ids), bool)
     used[low] = used[high] = True
-    positions = np.cumsum(used, dtype=np.int32) - 1
+    places = np.cumsum(used, dtype=np.int32) - 1
     ids = _without_taxon([ids[i] for i in np.flatnonzero(used)], facts)
-    return EdgeList(ids, positions[low], positions[high], score, facts)
+    return EdgeList(ids, places[low], places[high], highest, facts)
 
 
 def _coded_ends(tables: list[pa.Table]) -> tuple[list[str], np.ndarray, np.ndarray]:
@@ -151,62 +141,38 @@ def _coded_ends(tables: list[pa.Table]) -> tuple[list[str], np.ndarray, np.ndarr
     # words that differ in blanks around them are one id
     code = np.array([known.setdefault(word.strip(BLANKS), len(known)) for word in words], np.int32)
     a, b = np.split(code[np.concatenate([chunk.indices.to_numpy() for chunk in both])], 2)
-    del both
-    pa.default_memory_pool().release_unused()
     return list(known), a, b
 
 
-def _without_scores(path: Path) -> InputError:
-    return InputError(
-        "min-score is given, but the edges have no scores",
-        where=path,
-        hint="leave min-score out, or give a file with a column of scores",
-    )
+def _check(ids: list[str], a: np.ndarray, b: np.ndarray, score: np.ndarray, path: Path) -> None:
+    """Refuse an edge without an id, and the first score that is no number of zero or more."""
+    if "" in ids:
+        at = int(((a == ids.index("")) | (b == ids.index(""))).argmax())
+        what = f"an edge has no id beside {ids[a[at]] or ids[b[at]]!r}"
+        raise InputError(what, where=path, hint=_LINE_HINT)
+    check_names(ids, "a node", path)
+    wrong = np.flatnonzero(~((score >= 0) & (score < TOO_LARGE)))
+    if wrong.size:
+        at = int(wrong[0])
+        what = f"the score of {ids[a[at]]} and {ids[b[at]]} is {score_fault(score[at])}"
+        raise InputError(what, where=path, hint=_SCORE_HINT)
 
 
-def _high_enough(
-    score: np.ndarray, among: np.ndarray, layout: EdgeLayout, least: float, facts: dict[str, Any]
-) -> np.ndarray:
-    missing = np.isnan(score)  # in BioGRID alone; elsewhere it is refused
-    if missing.all():
-        raise _without_scores(layout.path)
-    enough = score >= least
-    if layout.format.signed:
-        facts["without_score"] = int((among & missing).sum())
-    facts["below_min_score"] = int((among & ~enough & ~missing).sum())
-    if among.any() and not (among & enough).any():
-        known = score[~missing]
-        raise InputError(
-            f"none of {counted(int(among.sum()), 'edge')} has a score of {least:g} or more",
-            where=layout.path,
-            hint=f"lower min-score: the scores lie between {known.min():g} and {known.max():g}",
-        )
-    return enough
-
-
-def _each_once(
-    low: np.ndarray, high: np.ndarray, score: np.ndarray | None, n: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Return each pair once, sorted, with the highest of its scores."""
-    # a pair as one number: sorting numbers takes a fraction of the time of sorting pairs
-    key = low.astype(np.int64) * n + high
-    if score is None:
-        key = np.unique(key)
-    else:
-        order = np.argsort(key)  # among equal keys any order gives the same maximum
-        key, score = key[order], score[order]
-        starts = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
-        key, score = key[starts], np.maximum.reduceat(score, starts)
-    low, high = np.divmod(key, n)
-    return low.astype(np.int32), high.astype(np.int32), score
+def score_fault(value: float) -> str:
+    """Say what is wrong with a score that is no number of zero or more."""
+    if np.isnan(value):
+        return "missing"
+    return "negative" if value < 0 else f"{TOO_LARGE:g} or more, which measures nothing"
 
 
 def _without_taxon(ids: list[str], facts: dict[str, Any]) -> list[str]:
+    """Return the ids without the number and the point that all begin with, but are not all of."""
     taxon, point, _ = ids[0].partition(".")
     prefix = taxon + point
-    rests = [i.removeprefix(prefix) for i in ids]
-    shared = bool(point) and taxon.isdecimal() and all(i.startswith(prefix) for i in ids)
-    if not shared or any(not rest or rest.isdecimal() for rest in rests):
+    rests = [i.removeprefix(prefix) for i in ids if i.startswith(prefix)]
+    if not (point and taxon.isdecimal() and len(rests) == len(ids)):
+        return ids
+    if any(not rest or rest.isdecimal() for rest in rests):
         return ids
     facts["taxon"] = taxon
     return rests
@@ -214,14 +180,18 @@ def _without_taxon(ids: list[str], facts: dict[str, Any]) -> list[str]:
 
 # The layout of a file, found from its first lines.
 
+TABLE, STRING, BIOGRID, SIF = "table", "STRING", "BioGRID", "SIF"
 _SCORES = ("combined score", "score", "weight", "similarity", "confidence")
 _PAIRS = (
+    ("official symbol interactor a", "official symbol interactor b"),  # BioGRID
+    ("preferredname a", "preferredname b"),  # STRING
     *(("source", "target"), ("from", "to"), ("mirna", "target"), ("tf", "target")),
     ("mirna", "target gene"),  # miRTarBase
     # TargetScan; its families are seed sequences in files that also have miRNAs
     *(("gene symbol", mirna) for mirna in ("representative mirna", "mirna", "mir family")),
     ("gene symbol", "mirna family"),
 )
+"""Names of the columns of two ends, the first of which that are there are taken."""
 _ENDS = (("a", "b"), ("1", "2"))
 _END_WORDS = (
     *("interactor", "node", "item", "entity", "vertex", "partner", "participant", "biogrid"),
@@ -233,6 +203,8 @@ _KNOWN_NAMES = (
 )
 _MOST_UNKNOWN = 3
 """Columns of a table whose ends are its first two, if no name says which they are."""
+_BIOGRID_MARK = "#biogrid interaction id"
+"""How the line of names of BioGRID begins; its fields may hold single quotation marks."""
 _SIF_TYPES = (
     *("pp", "pd", "pr", "rc", "cr", "gl", "pm", "mp", "interacts with", "interacts-with"),
     *("in-complex-with", "neighbor-of", "catalysis-precedes", "controls-state-change-of"),
@@ -243,44 +215,27 @@ _SIF_TYPES = (
 _SIF_HINT = "a line of SIF is a node, a type of interaction, and one or more other nodes"
 
 
-class EdgeFormat(NamedTuple):
-    """A format of edges, as far as it differs from any table."""
-
-    name: str
-    ends: tuple[str, ...] = ()  # its names of the columns of the two ends, in lower case
-    mark: str = ""  # what a column, in BioGRID the line of names, is named in such files alone
-    quoting: bool = True  # whether fields may stand in double quotes
-    suffix: str = ""  # of its files, where the name alone says that they are of this format
-    # whether scores may be missing or negative: they have the units of each experiment, so that
-    # they are compared with a least one, and not kept
-    signed: bool = False
-
-
-TABLE = EdgeFormat("table")
-STRING = EdgeFormat("STRING", ("preferredname a", "preferredname b"), "combined score")
-BIOGRID = EdgeFormat(
-    "BioGRID",
-    ("official symbol interactor a", "official symbol interactor b"),
-    "#biogrid interaction id",
-    quoting=False,
-    signed=True,
-)
-SIF = EdgeFormat("SIF", quoting=False, suffix=".sif")
-
-
 @dataclass(frozen=True)
 class EdgeLayout:
     """How the lines of a file hold edges."""
 
     path: Path
-    format: EdgeFormat
+    format: str
     delimiter: str  # one character; for a space any run of blanks divides fields
     names: list[str]  # of the columns; numbers from 1 where the file has none
-    a: int  # columns of the two ends
-    b: int
-    score: int | None  # column of the score
-    first_line: int  # the line of the first edge, from 1
+    columns: list[int]  # those of the two ends, and perhaps of a score
+    first_line: int  # from which on there are edges, from 1
     named: bool = False  # whether the file names its columns
+
+    @property
+    def scored(self) -> bool:
+        """Whether the edges have scores."""
+        return len(self.columns) > 2
+
+
+def is_named_as_edges(path: Path) -> bool:
+    """Tell whether the name of a file alone says that it is a list of edges."""
+    return text_suffix(path) == ".sif"
 
 
 def edge_layout(path: Path) -> EdgeLayout:
@@ -292,86 +247,57 @@ def edge_layout(path: Path) -> EdgeLayout:
     line has a score; a number where a score should be makes it an edge. SIF is known by its suffix,
     and, where a line has one partner, by the usual types of interactions.
     """
-    comment: str | None = None  # the last one before the first line
-    lines: list[tuple[int, str]] = []
+    comment = ""  # the last one before the first line
+    lines: list[str] = []
+    first_line = 0
     for number, text in text_lines(path):
         if not text.startswith("#"):
-            lines.append((number, text))
+            first_line = first_line or number
+            lines.append(text)
         elif not lines:
             comment = text
         if len(lines) == 2:
             break
     if not lines:
         raise InputError("the file has no edges", where=path, hint=_TWO_IDS)
+    delimiter = sniff_delimiter(lines[0], lines[-1], text_suffix(path))
     if is_named_as_edges(path):
-        return _sif_layout(path, "\t" if any("\t" in text for _, text in lines) else " ")
-    delimiter = sniff_delimiter(lines[0][1], lines[-1][1], text_suffix(path))
+        delimiter = "\t" if "\t" in "".join(lines) else " "
+        return EdgeLayout(path, SIF, delimiter, ["node", "partner"], [0, 1], 1)
+    where = f"{path}, line {first_line}"
     if delimiter is None:
-        raise InputError(
-            ONE_COLUMN,
-            where=f"{path}, line {lines[0][0]}",
-            hint="an edge has two ids, and perhaps a score",
-        )
-    quoting = not (comment or "").lower().startswith(BIOGRID.mark)
-    rows = [_split_line(text, delimiter, path, quoting) for _, text in lines]
-    if comment is not None:
-        named = _split_line(comment, delimiter, path)
-        if _is_header(named, rows[0]):
-            return _named_layout(named, rows[0], path, delimiter, lines[0][0])
-    if all(len(row) == 3 and row[1] in _SIF_TYPES for row in rows):
-        return _sif_layout(path, delimiter)
-    if _is_header(rows[0], rows[-1]):
-        if len(rows) == 1:
-            raise InputError("the file has no edges", where=path, hint=_TWO_IDS)
-        return _named_layout(rows[0], rows[1], path, delimiter, lines[1][0])
-    return _unnamed_layout(rows[0], path, delimiter, lines[0][0])
-
-
-def _split_line(text: str, delimiter: str, where: object, quoting: bool = True) -> list[str]:
-    """Split a line, which is at `where`, into fields; several blanks divide as one does."""
-    if not quoting:
-        return [field.strip(BLANKS) for field in text.split(delimiter)]
-    if delimiter == " " and '"' not in text:
-        return text.split()
-    return split_fields(text.strip(" ") if delimiter == " " else text, delimiter, where)
-
-
-def _is_header(names: list[str], row: list[str]) -> bool:
-    if not 0 <= len(row) - len(names) <= 1:
-        return False
-    if len(names) == 3 and is_number(names[2]):  # a score of genes such as ID1 and ID2
-        return False
-    if names_an_edge(names) or any(map(is_id_name, names)):
-        return True
-    has_word = len(names) >= 3 and names[2] not in _MISSING and not is_number(names[2])
-    return has_word and is_number(row[2])
-
-
-def names_an_edge(names: list[str]) -> bool:
-    """Say whether the names of columns include those of two ends, or of a score."""
-    plain = _plain(names)
-    return _ends_of(plain) is not None or any(score in plain for score in _SCORES)
-
-
-def _plain(names: list[str]) -> list[str]:
-    return [" ".join(name_words(name)) for name in names]
-
-
-def _named_layout(
-    names: list[str], row: list[str], path: Path, delimiter: str, first_line: int
-) -> EdgeLayout:
-    is_biogrid = names[0].lower() == BIOGRID.mark
+        raise InputError(ONE_COLUMN, where=where, hint="an edge has two ids, and perhaps a score")
+    is_biogrid = comment.lower().startswith(_BIOGRID_MARK)
+    if is_biogrid:
+        lines = [text.replace('"', "") for text in lines]
+    head, *rows = (_split_line(text, delimiter, path) for text in (comment, *lines))
+    if _is_header(head, rows[0]):
+        names, row = head, rows[0]
+    elif all(len(row) == 3 and row[1] in _SIF_TYPES for row in rows):
+        return EdgeLayout(path, SIF, delimiter, ["node", "partner"], [0, 1], 1)
+    elif _is_header(rows[0], rows[-1]):
+        names, row, first_line = rows[0], rows[-1], first_line + 1
+    else:
+        row = rows[0]
+        if len(row) not in (2, 3) or not all(map(is_number, row[2:])):
+            raise InputError(
+                f"the line has no names of columns, and is not two ids and perhaps a score: "
+                f"{listed(row, 5)}",
+                where=where,
+                hint="give two ids and perhaps a score, or name the columns in the first line, as "
+                "in gene_a, gene_b, score; of PSI-MI TAB (MITAB) give the two columns of ids "
+                "alone, such as P04637 of uniprotkb:P04637",
+            )
+        names = [f"column {i}" for i in range(1, len(row) + 1)]
+        return EdgeLayout(path, TABLE, delimiter, names, [*range(len(row))], first_line)
     names = [names[0].lstrip("#").strip(), *names[1:]]
     if len(row) == len(names) + 1:  # R's write.table leaves the row ids without a name
         names = ["", *names]
     plain = _plain(names)
     score = next((plain.index(s) for s in _SCORES if s in plain), None)
-    is_string = STRING.mark in plain or STRING.ends[0] in plain
-    format = BIOGRID if is_biogrid else STRING if is_string else TABLE
-    own = [plain.index(end) for end in format.ends if end in plain]
-    ends = own if len(own) == 2 else _ends_of(plain)
+    ends = _ends_of(plain)
+    has_name = [i for i, name in enumerate(names) if name]
     if ends is None:
-        has_name = [i for i, name in enumerate(names) if name]
         ends = [i for i in has_name if i != score][:2]
         if len(has_name) > _MOST_UNKNOWN or len(ends) < 2:
             shown = listed([names[i] for i in has_name], 8)
@@ -381,20 +307,58 @@ def _named_layout(
                 hint=f"name them so that it is ({_KNOWN_NAMES}), or give a table of these two "
                 "columns, and perhaps a score",
             )
-    a, b = ends
-    others = [i for i, name in enumerate(names) if name and i not in (a, b)]
+    others = [i for i in has_name if i not in ends]
+    if is_biogrid:
+        return EdgeLayout(path, BIOGRID, delimiter, names, ends, first_line, named=True)
     if score is None and len(others) == 1 and is_number(row[others[0]]):
         score = others[0]
-    return EdgeLayout(path, format, delimiter, names, a, b, score, first_line, named=True)
+    format = STRING if {"combined score", "preferredname a"} & {*plain} else TABLE
+    columns = ends if score is None else [*ends, score]
+    return EdgeLayout(path, format, delimiter, names, columns, first_line, named=True)
 
 
-def is_named_as_edges(path: Path) -> bool:
-    """Tell whether the name of a file alone says that it is a list of edges."""
-    return text_suffix(path) == SIF.suffix
+def _split_line(text: str, delimiter: str, where: object) -> list[str]:
+    """Split a line, which is at `where`, into fields; several blanks divide as one does."""
+    text = " ".join(text.split()) if delimiter == " " else text
+    return split_fields(text, delimiter, where)
 
 
-def _sif_layout(path: Path, delimiter: str) -> EdgeLayout:
-    return EdgeLayout(path, SIF, delimiter, ["node", "partner"], 0, 1, None, 1)
+def _is_header(names: list[str], row: list[str]) -> bool:
+    if not 0 <= len(row) - len(names) <= 1:
+        return False
+    if len(names) == 3 and is_number(names[2]):  # a score of genes such as ID1 and ID2
+        return False
+    plain = _plain(names)
+    names_an_edge = _ends_of(plain) is not None or not {*_SCORES}.isdisjoint(plain)
+    if names_an_edge or any(map(is_id_name, names)):
+        return True
+    has_word = len(names) >= 3 and names[2] not in _MISSING and not is_number(names[2])
+    return has_word and is_number(row[2])
+
+
+def _plain(names: list[str]) -> list[str]:
+    return [" ".join(name_words(name)) for name in names]
+
+
+def _ends_of(plain: list[str]) -> list[int] | None:
+    """Return the columns of two names that differ in being the first and the second of a pair."""
+    ends = [(name, name[: -len(a)] + b) for name in plain for a, b in _ENDS if _ends_with(name, a)]
+    for a, b in (*_PAIRS, *ends):
+        if a in plain and b in plain:
+            return [plain.index(a), plain.index(b)]
+    return None
+
+
+def _ends_with(name: str, end: str) -> bool:
+    # "gene a", "genea" and "gene1", but not a symbol such as "HLA-A", which HLA-B may follow
+    words = name.removesuffix(end).split()
+    usual = [word in _END_WORDS or is_id_name(word) for word in words]
+    return name.endswith(end) and bool(usual) and all(usual)
+
+
+# Many lines parsed at a time: Arrow codes the ids of each chunk.
+
+_ODD_BLANKS = (b"  ", b"\t", b" \n", b" \r", b"\n ")
 
 
 def _sif_pairs(chunk: Chunk, layout: EdgeLayout) -> bytes:
@@ -413,75 +377,38 @@ def _sif_pairs(chunk: Chunk, layout: EdgeLayout) -> bytes:
     return "".join(pairs).encode()
 
 
-def _ends_of(plain: list[str]) -> list[int] | None:
-    """Return the columns of two names that differ in being the first and the second of a pair."""
-    for a, name in enumerate(plain):
-        pairs = (pair for pair in _PAIRS if pair[0] == name)
-        ends = ((name, name[: -len(a)] + b) for a, b in _ENDS if _ends_with(name, a))
-        for _, second in chain(pairs, ends) if name else ():
-            if second in plain:
-                return [a, plain.index(second)]
-    return None
-
-
-def _ends_with(name: str, end: str) -> bool:
-    # "gene a", "genea" and "gene1", but not a symbol such as "HLA-A", which HLA-B may follow
-    words = name.removesuffix(end).split()
-    usual = [word in _END_WORDS or is_id_name(word) for word in words]
-    return name.endswith(end) and bool(usual) and all(usual)
-
-
-def _unnamed_layout(row: list[str], path: Path, delimiter: str, line: int) -> EdgeLayout:
-    if len(row) not in (2, 3) or (len(row) == 3 and not is_number(row[2])):
-        raise InputError(
-            f"the line has no names of columns, and is not two ids and perhaps a score: "
-            f"{listed(row, 5)}",
-            where=f"{path}, line {line}",
-            hint=f"give two ids and perhaps a score, or {_NAME_HINT}; of PSI-MI TAB (MITAB) give "
-            "the two columns of ids alone, such as P04637 of uniprotkb:P04637",
-        )
-    names = [f"column {i}" for i in range(1, len(row) + 1)]
-    return EdgeLayout(path, TABLE, delimiter, names, 0, 1, 2 if len(row) == 3 else None, line)
-
-
-# Many lines parsed at a time: Arrow codes the ids of each chunk.
-
-_ODD_BLANKS = (b"  ", b"\t", b" \n", b" \r", b"\n ")
-
-
 def _parse_edges(chunk: Chunk, layout: EdgeLayout) -> pa.Table | None:
     """Return columns ``a``, ``b`` and perhaps ``score``; None if the chunk holds no edge."""
-    text = chunk.text
-    if layout.format is SIF:
-        text, layout = _sif_pairs(chunk, layout), replace(layout, delimiter="\t")
+    delimiter = layout.delimiter
+    if layout.format == SIF:
+        text, delimiter = _sif_pairs(chunk, layout), "\t"
     else:
-        text = text.split(b"\n", max(0, layout.first_line - chunk.first_line))[-1]
-    if layout.delimiter == " " and any(odd in text for odd in _ODD_BLANKS):
+        text = chunk.text.split(b"\n", max(0, layout.first_line - chunk.first_line))[-1]
+    if delimiter == " " and any(odd in text for odd in _ODD_BLANKS):
         text = b"\n".join([b" ".join(line.split()) for line in text.split(b"\n")])
     if text.startswith(b"#") or b"\n#" in text:
         text = b"".join([t for t in text.splitlines(keepends=True) if not t.startswith(b"#")])
     if not text.strip():
         return None
-    names = [f"unused {i}" for i in range(len(layout.names))]
-    names[layout.a], names[layout.b] = "a", "b"
     words = pa.dictionary(pa.int32(), pa.string())
-    types = {"a": words, "b": words}
-    if layout.score is not None:
-        names[layout.score] = "score"
-        types["score"] = pa.float64()
+    types = dict(zip(map(str, layout.columns), (words, words, pa.float64())))
+    quoting = layout.format not in (BIOGRID, SIF) and b'"' in text
     try:
-        return pacsv.read_csv(
+        table = pacsv.read_csv(
             pa.BufferReader(text),
-            pacsv.ReadOptions(column_names=names, block_size=len(text)),
+            pacsv.ReadOptions(
+                column_names=[str(i) for i in range(len(layout.names))], block_size=len(text)
+            ),
             pacsv.ParseOptions(
-                delimiter=layout.delimiter,
-                quote_char='"' if layout.format.quoting and b'"' in text else False,
+                delimiter=delimiter,
+                quote_char='"' if quoting else False,
                 invalid_row_handler=lambda row: "error" if row.text.strip() else "skip",
             ),
             pacsv.ConvertOptions(
                 column_types=types, include_columns=list(types), null_values=list(_MISSING)
             ),
         )
+        return table.rename_columns(["a", "b", "score"][: len(types)])
     except pa.ArrowInvalid as error:
         last = chunk.first_line + chunk.text.count(b"\n") - 1
         raise InputError(
@@ -489,24 +416,3 @@ def _parse_edges(chunk: Chunk, layout: EdgeLayout) -> pa.Table | None:
             where=f"{layout.path}, lines {chunk.first_line} to {last}",
             hint=_LINE_HINT,
         ) from error
-
-
-def _check_scores(score: np.ndarray, layout: EdgeLayout, pair: Callable[[int], str]) -> None:
-    """Refuse the first score that is missing, negative or too large; `pair` names its ends."""
-    wrong = np.abs(score) >= TOO_LARGE
-    if not layout.format.signed:
-        wrong = wrong | ~(score >= 0)
-    if wrong.any():
-        at = int(wrong.argmax())
-        value = score[at]
-        fault = "missing" if np.isnan(value) else score_fault(value, signed=layout.format.signed)
-        raise InputError(f"the score of {pair(at)} is {fault}", where=layout.path, hint=_SCORE_HINT)
-
-
-def score_fault(value: float, *, signed: bool = False) -> str | None:
-    """Say what is wrong with a score, which is zero or more unless it is `signed`."""
-    if not np.isfinite(value):
-        return "not a finite number"
-    if abs(value) >= TOO_LARGE:
-        return f"{TOO_LARGE:g} or more, which measures nothing"
-    return "negative" if value < 0 and not signed else None

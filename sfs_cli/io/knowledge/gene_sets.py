@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from sfs_cli.errors import InputError, UsageError, counted, listed, nearest
+from sfs_cli.errors import InputError, UsageError, counted, listed, near, nearest
 from sfs_cli.io.files.names import BLANKS, check_names, nfc
 from sfs_cli.io.files.series import tab_fields
 from sfs_cli.io.files.sniff import Kind, examine, refuse_other_than_text
 from sfs_cli.io.files.table import (
+    NULL_TOKENS,
     TextTable,
     first_rows,
     is_id_name,
@@ -60,25 +60,20 @@ def read_gene_list(path: Path) -> list[str]:
     if content.kind is Kind.OBJECT:
         return _names(content.held)
     _refuse_sets(path)
-    genes: dict[str, None] = {}
-    n_lines, column, fields, where = 0, 0, [""], str(path)
-    for where, text in _records(path):
-        n_lines += 1
-        fields = split_fields(text, "\t" if "\t" in text else ",", where)
-        if n_lines == 1 and fields[:2] == ["rank", "feature"]:
-            column = 1
-        gene = "".join(fields[column : column + 1])
-        if not gene:
-            raise InputError(
-                f"a line has no id in its {'second' if column else 'first'} field",
-                where=where,
-                hint="write one gene id in each line, before anything else",
-            )
-        if n_lines > 1 or not is_id_name(gene):
-            genes[gene] = None
-    if not genes or (n_lines == 1 and len(fields) > 1):
-        what = f"is a single line of {len(fields):,} fields" if genes else "holds no ids"
-        raise InputError(f"the list {what}", where=where, hint="write one gene id in each line")
+    hint = "write one gene id in each line, before anything else"
+    rows = [
+        (where, split_fields(text, "\t" if "\t" in text else ",", where))
+        for where, text in _records(path)
+    ]
+    column = int([fields[:2] for _, fields in rows[:1]] == [["rank", "feature"]])
+    genes = {"".join(fields[column : column + 1]): where for where, fields in rows}
+    if "" in genes:
+        raise InputError(f"a line has no id in field {column + 1}", where=genes[""], hint=hint)
+    if is_id_name(first := next(iter(genes), "")):
+        del genes[first]
+    if not genes or len(rows) == 1 < len(rows[0][1]):
+        what = f"is a single line of {len(rows[0][1]):,} fields" if genes else "holds no ids"
+        raise InputError(f"the list {what}", where=genes.get(first, path), hint=hint)
     check_names(genes, "a gene", path)
     return list(genes)
 
@@ -89,8 +84,7 @@ def _refuse_sets(path: Path) -> None:
     widths = {len(row) for row in rows}
     links = all(row[1].startswith("http") for row in rows if len(row) > 1)
     what = ""
-    is_gaf = bool(rows) and widths <= _WIDTHS and all(":" in row[_TERM] for row in rows)
-    if is_gaf or (rows and rows[0][0].lower().startswith("!gaf-version")):
+    if rows and rows[0][0].lower().startswith("!gaf-version"):
         what, suffix = "annotations (GAF)", ".gaf"
     elif min(widths, default=0) >= 3 and (links or len(widths) > 1):
         what, suffix = "gene sets (GMT)", ".gmt"
@@ -170,13 +164,14 @@ def _ids_in(field: str, divider: str = _SEVERAL) -> list[str]:
     return [part for part in parts if part not in _NO_ID]
 
 
-_GMT_HINT = "a line of GMT is a name, a description (it may be empty) and genes, divided by tabs"
-_GMX_HINT = (
-    "GMX has a set in each column: its name in line 1, a description in line 2, and genes below, "
-    "divided by tabs"
+_SETS_HINT = (
+    "a set is its name, a description (it may be empty) and genes: in a line of GMT, divided by "
+    "tabs, or from top to bottom in a column of GMX"
 )
 SETS, ANNOTATIONS = (".gmt", ".gmx"), ".gaf"
 """Suffixes of files of gene sets, and of annotations."""
+_NEARLY_ALL = 0.9
+"""Share of the descriptions of a GMT that are genes where it has none."""
 _SETS_END = re.compile(r"\.(gmt|gmx|gaf)(\.gz|\.zst)?", re.IGNORECASE)
 
 
@@ -194,46 +189,70 @@ def split_set_spec(spec: str) -> tuple[Path, str]:
     return Path(spec), ""
 
 
-def read_gmt(path: Path) -> dict[str, list[str]]:
+class Study(NamedTuple):
+    """What readers of sets may know of the run: ids of its features, and what tells the user."""
+
+    features: Iterable[str] = ()
+    tell: Callable[[str], None] = lambda _: None
+
+
+_ALONE = Study()
+
+
+def read_gmt(path: Path, study: Study = _ALONE) -> dict[str, list[str]]:
     """Read gene sets: the name of each to its genes, each once, in the order of the file.
 
     The file is GMT, or GMX if its name says so. gzip and zstd are decompressed; blank lines of GMT
-    and those that begin with ``#`` are skipped.
+    and those that begin with ``#`` are skipped. Where nearly all descriptions are features, or
+    genes of other sets, there are none, and they are the first genes; that is told.
     """
     content = refuse_other_than_text(path, "gene sets")
     if content.kind is Kind.OBJECT:
         return {nfc(str(name)): _names(genes) for name, genes in content.held.items()}
     sets: dict[str, list[str]] = {}
-    by_column = text_suffix(path) == ".gmx"
-    for where, (name, *fields) in _columns(path) if by_column else _lines(path):
+    described: dict[str, str] = {}
+    for where, row in _rows_of_sets(path):
+        name, *fields = (field.strip(BLANKS) for field in row)
         genes = list(dict.fromkeys(filter(None, fields[1:])))
-        what, hint = None, _GMX_HINT if by_column else _GMT_HINT
-        if len(fields) < 2 or not genes:
-            what = f"the set {name!r} has no genes"
-        elif name in sets:
+        if not genes:
+            raise InputError(f"the set {name!r} has no genes", where=where, hint=_SETS_HINT)
+        if name in sets:
             what, hint = f"the set {name!r} occurs twice", "give each set a different name"
-        if what is not None:
             raise InputError(what, where=where, hint=hint)
         check_names((name, *genes), "a set, or of a gene of it,", where)
         sets[name] = genes
+        if fields[0] not in NULL_TOKENS:
+            described[name] = fields[0]
     if not sets:
-        raise InputError("the file holds no gene sets", where=path, hint=_GMT_HINT)
+        raise InputError("the file holds no gene sets", where=path, hint=_SETS_HINT)
+    # a description may be a gene that the set is about, and one word may be that of many sets
+    genes_of_file = {*described.values()}.intersection(chain(study.features, *sets.values()))
+    found = {
+        name: gene
+        for name, gene in described.items()
+        if gene in genes_of_file and gene not in sets[name] and gene.lower() not in name.lower()
+    }
+    many = len(found) >= max(2, _NEARLY_ALL * len(described))
+    if many and 2 * len({*found.values()}) > len(found):
+        for name, gene in found.items():
+            sets[name].insert(0, gene)
+        study.tell(
+            f"{path}: the second field of {counted(len(found), 'set')} is a gene, not a "
+            "description: it is taken as one of the set"
+        )
     return sets
 
 
-def _lines(path: Path) -> Iterator[tuple[str, list[str]]]:
-    """Yield place and fields of the lines of a GMT."""
-    for where, text in _records(path):
-        yield where, [field.strip(BLANKS) for field in text.split("\t")]
-
-
-def _columns(path: Path) -> Iterator[tuple[str, list[str]]]:
-    """Yield place and fields of the columns of a GMX that are not empty from top to bottom."""
+def _rows_of_sets(path: Path) -> Iterator[tuple[str, Iterable[str]]]:
+    """Yield place and fields of each set: of the lines of a GMT, of the columns of a GMX."""
+    if text_suffix(path) != ".gmx":
+        for where, text in _records(path):
+            yield where, text.split("\t")
+        return
     rows = [line.split("\t") for line in read_whole(path).split("\n")]
     for number, column in enumerate(zip_longest(*rows, fillvalue=""), 1):
-        fields = [field.strip(BLANKS) for field in column]
-        if any(fields):
-            yield f"{path}, column {number}", fields
+        if "".join(column).strip(BLANKS):
+            yield f"{path}, column {number}", column
 
 
 def choose_sets(sets: Mapping[str, list[str]], names: str, path: Path) -> dict[str, list[str]]:
@@ -248,14 +267,12 @@ def choose_sets(sets: Mapping[str, list[str]], names: str, path: Path) -> dict[s
         escaped = pattern.replace("[", "[[]")  # a bracket of fnmatch, which names may hold
         found = [pattern] if pattern in sets else [n for n in sets if fnmatchcase(n, escaped)]
         if not found:
-            close = get_close_matches(pattern.upper().strip("*?"), sets, 3) or [
-                name for name in sets if pattern.strip("*?").lower() in name.lower()
-            ]
-            known = f"did you mean {listed(close, 3)}?"
+            word = pattern.strip("*?")
+            like = [name for name in sets if word.lower() in name.lower()] or list(sets)
             raise InputError(
                 f"there is no set {pattern!r} among {counted(len(sets), 'set')}",
                 where=path,
-                hint=known if close else f"sets of the file are {listed(list(sets), 3)}",
+                hint=f"{near(word.upper(), like)}there are {listed(like, 3)}",
             )
         chosen.update(found)
     return {name: genes for name, genes in sets.items() if name in chosen}
@@ -263,17 +280,14 @@ def choose_sets(sets: Mapping[str, list[str]], names: str, path: Path) -> dict[s
 
 def _split_names(text: str, known: Collection[str]) -> Iterator[str]:
     """Split at commas, but not in the names of sets; of several names the longest counts."""
-    parts = text.split(",")
-    longest = 1 + max((name.count(",") for name in known), default=0)
-    at = 0
-    while at < len(parts):
-        for end in range(min(at + longest, len(parts)), at, -1):  # down to the part alone
-            name = ",".join(parts[at:end]).strip()
-            if name in known:
-                break
-        if name:
-            yield name
-        at = end
+    longest_first = sorted(known, key=len, reverse=True)
+    while text := text.strip(" ,"):
+        begins = (
+            name for name in longest_first if f"{text},".replace(" ,", ",").startswith(f"{name},")
+        )
+        name = next(begins, text.split(",")[0].strip())
+        yield name
+        text = text[len(name) :]
 
 
 CODES = (
@@ -293,25 +307,24 @@ NO_DATA = "ND"
 _GAF_HINT = "a line of GAF has 17 columns divided by tabs, of which the last two may be left out"
 
 
-def kept_codes(evidence: str | None) -> frozenset[str] | None:
-    """Return the evidence codes of the annotations to keep, None for any but `NO_DATA`.
+def kept_codes(evidence: str) -> frozenset[str]:
+    """Return the evidence codes of the annotations to keep.
 
     `evidence` are codes to keep (``EXP,IDA``), or codes to leave out, each with ``!`` before it;
     ``ND`` is kept only where it is named. An unknown code, or a mixture of both, is a `UsageError`.
     """
-    if evidence is None:
-        return None
     words = [word.strip() for word in evidence.split(",")]
-    codes = [word.removeprefix("!").strip() for word in words]
-    left_out = [word.startswith("!") for word in words]
-    unknown = next((code for code in codes if code not in CODES), None)
-    if unknown is not None or any(left_out) != all(left_out):
-        what, hint = f"unknown evidence code {unknown!r}", nearest(str(unknown).upper(), CODES)
-        if unknown is None:
-            what = f"evidence {evidence!r} keeps some codes and leaves others out"
-            hint = "give codes to keep (EXP,IDA) or codes to leave out (!IEA,!ISS), not both"
+    codes = {word.removeprefix("!").strip(): word.startswith("!") for word in words}
+    what = ""
+    for code in {*codes}.difference(CODES):
+        what, hint = f"unknown evidence code {code!r}", nearest(code.upper(), CODES)
+    if len({*codes.values()}) > 1:
+        what = f"evidence {evidence!r} keeps some codes and leaves others out"
+        hint = "give codes to keep (EXP,IDA) or codes to leave out (!IEA,!ISS), not both"
+    if what:
         raise UsageError(what, where="evidence", hint=hint, option="evidence")
-    return frozenset(CODES).difference(codes, [NO_DATA]) if all(left_out) else frozenset(codes)
+    left_out = all(codes.values())
+    return frozenset(CODES).difference(codes, [NO_DATA]) if left_out else frozenset(codes)
 
 
 _LEFT_OUT = {
@@ -322,72 +335,37 @@ _LEFT_OUT = {
 """Why annotations are left out."""
 
 
-@dataclass(frozen=True)
-class GeneAnnotations:
-    """Which genes are annotated with which term: term to genes, in the order of the file.
+class GeneAnnotations(NamedTuple):
+    """Which genes are in which set, or annotated with which term, in the order of the file.
 
-    Terms are those of the lines alone: nothing is carried up to more general terms. ``facts`` says
-    how many annotations were kept (``annotations``), left out because their qualifier is NOT
-    (``negated_annotations``), because nothing is known (``without_data``), and because of other
+    Terms are those of the lines alone: nothing is carried up to more general terms. ``facts`` of a
+    GAF say how many annotations were kept (``annotations``), left out because their qualifier is
+    NOT (``negated_annotations``), because nothing is known (``without_data``), and because of other
     evidence (``other_evidence``).
     """
 
     genes: dict[str, list[str]]
-    # of a GAF, how many annotations have a term, an evidence code and a fate
-    counts: Counter[tuple[str, str, str]] = field(default_factory=Counter)
-
-    @property
-    def facts(self) -> dict[str, int]:
-        """What was kept and left out; empty for a GMT."""
-        fates = _sums(self.counts, 2)
-        return {fate: fates[fate] for fate in ("annotations", *_LEFT_OUT)} if fates else {}
-
-    def some(self, names: str, path: Path) -> GeneAnnotations:
-        """Return the sets or terms of some names; see `choose_sets`.
-
-        A term of the file whose annotations were all left out is an `InputError` that says why.
-        """
-        for term in _split_names(names, _sums(self.counts, 0)):
-            of_term = Counter({key: n for key, n in self.counts.items() if key[0] == term})
-            if of_term and term not in self.genes:
-                _refuse_all_left_out(of_term, f" of {term!r}", path)
-        genes = choose_sets(self.genes, names, path)
-        return GeneAnnotations(
-            genes, Counter({key: n for key, n in self.counts.items() if key[0] in genes})
-        )
-
-
-def _sums(counts: Counter[tuple[str, str, str]], part: int) -> Counter[str]:
-    """Return the counts of one part of the keys."""
-    sums: Counter[str] = Counter()
-    for key, count in counts.items():
-        sums[key[part]] += count
-    return sums
-
-
-def _refuse_all_left_out(counts: Counter[tuple[str, str, str]], of: str, path: Path) -> NoReturn:
-    fates = _sums(counts, 2)
-    found = ", ".join(f"{fates[fate]:,} {why}" for fate, why in _LEFT_OUT.items() if fates[fate])
-    codes = ", ".join(f"{code} {count:,}" for code, count in _sums(counts, 1).most_common(10))
-    raise InputError(
-        f"all annotations{of} are left out: {found}",
-        where=path,
-        hint=f"choose other terms, or among the evidence of the file: {codes}",
-    )
+    facts: dict[str, int]
 
 
 def read_gaf(
-    path: Path, evidence: str | None = None, ids: Literal["symbol", "id"] = "symbol"
+    path: Path,
+    evidence: str | None = None,
+    ids: Literal["symbol", "id"] = "symbol",
+    names: str = "",
 ) -> GeneAnnotations:
     """Read annotations in GAF 2.0 to 2.2, with the line of the version or without.
 
     gzip and zstd are decompressed. `evidence` is as in `kept_codes`; `ids` chooses between the
-    symbols of genes (column 3) and the ids of the database (column 2).
+    symbols of genes (column 3) and the ids of the database (column 2), and `names` the terms, as in
+    `choose_sets`. That all annotations are left out is an `InputError` that says why.
     """
-    kept = kept_codes(evidence)
+    import pandas as pd
+
+    kept = None if evidence is None else kept_codes(evidence)
     refuse_other_than_text(path, "annotations (GAF)")
     terms: dict[str, dict[str, None]] = {}
-    counts: Counter[tuple[str, str, str]] = Counter()
+    counts: Counter[tuple[str, str, str]] = Counter()  # of a term, an evidence code and a fate
     for line, text in text_lines(path):
         if text.startswith("!"):
             continue
@@ -396,21 +374,37 @@ def read_gaf(
         if width not in _WIDTHS or not fields[_GAF_COLUMNS[ids]] or not fields[_TERM]:
             what = f"the line of {counted(width, 'column')} has no term or no {ids} of a gene"
             raise InputError(what, where=f"{path}, line {line}", hint=_GAF_HINT)
-        gene, term, code = fields[_GAF_COLUMNS[ids]], fields[_TERM], fields[_EVIDENCE]
+        term, code = fields[_TERM], fields[_EVIDENCE]
+        genes = terms.setdefault(term, {})
         if "NOT" in fields[_QUALIFIER].upper().split("|"):
             fate = "negated_annotations"
         elif code != NO_DATA if kept is None else code in kept:
             fate = "annotations"
-            terms.setdefault(term, {})[gene] = None
+            genes[fields[_GAF_COLUMNS[ids]]] = None
         else:
             fate = "without_data" if code == NO_DATA else "other_evidence"
         counts[term, code, fate] += 1
     if not counts:
         raise InputError("the file holds no annotations", where=path, hint=_GAF_HINT)
-    if not terms:
-        _refuse_all_left_out(counts, "", path)
-    check_names((name for term, of in terms.items() for name in (term, *of)), "a gene", path)
-    return GeneAnnotations({term: list(genes) for term, genes in terms.items()}, counts)
+    chosen = {term: list(genes) for term, genes in terms.items()}
+    if names:
+        chosen = choose_sets(chosen, names, path)
+    found = {term: genes for term, genes in chosen.items() if genes}
+    table = pd.Series(counts)
+    table = table[table.index.isin(chosen, level=0)]
+    facts: dict[Any, int] = dict.fromkeys(("annotations", *_LEFT_OUT), 0)
+    facts |= table.groupby(level=2).sum().to_dict()
+    if not found:
+        why = [f"{facts[fate]:,} {what}" for fate, what in _LEFT_OUT.items() if facts[fate]]
+        known = table.groupby(level=1).sum().nlargest(10)
+        raise InputError(
+            f"all annotations{f' of {names}' if names else ''} are left out: {', '.join(why)}",
+            where=path,
+            hint="choose other terms, or among the evidence of the file: "
+            + ", ".join(f"{code} {count:,}" for code, count in known.items()),
+        )
+    check_names(chain(found, *found.values()), "a gene", path)
+    return GeneAnnotations(found, facts)
 
 
 @dataclass(frozen=True)
@@ -427,7 +421,10 @@ class Terms:
 
 
 def read_terms(
-    spec: str, evidence: str | None = None, ids: Literal["symbol", "id"] = "symbol"
+    spec: str,
+    evidence: str | None = None,
+    ids: Literal["symbol", "id"] = "symbol",
+    study: Study = _ALONE,
 ) -> Terms:
     """Read the terms of genes: of sets or annotations, as `read_annotations` does.
 
@@ -436,7 +433,7 @@ def read_terms(
     """
     from scipy.sparse import csr_array
 
-    found = read_annotations(spec, evidence, ids)
+    found = read_annotations(spec, evidence, ids, study)
     if found is None:
         return _terms_of_matrix(Path(spec))
     sets = found.genes
@@ -447,18 +444,18 @@ def read_terms(
     return Terms(list(codes), list(sets), matrix, found.facts | {"terms_without_genes": 0})
 
 
-def read_sets(specs: Iterable[str]) -> dict[str, list[str]]:
+def read_sets(specs: Iterable[str], study: Study = _ALONE) -> dict[str, list[str]]:
     """Read the sets of ``FILE.gmt``, ``.gmx`` or ``.gaf``, or some: ``FILE.gmt:SET1,SET2``.
 
-    Those of several files are taken together. Raises InputError where two files have different
-    sets of one name.
+    Those of several files are taken together. Raises InputError where two files have different sets
+    of one name.
     """
     found: dict[str, list[str]] = {}
     origin: dict[str, Path] = {}
     for spec in specs:
         path = split_set_spec(spec)[0]
-        sets = read_annotations(spec) or GeneAnnotations(read_gmt(path))
-        for name, genes in sets.genes.items():
+        known = read_annotations(spec, study=study)
+        for name, genes in (known.genes if known else read_gmt(path, study)).items():
             if set(found.setdefault(name, genes)) != set(genes):
                 raise InputError(
                     f"the set {name!r} has other features than in {origin[name]}",
@@ -471,7 +468,10 @@ def read_sets(specs: Iterable[str]) -> dict[str, list[str]]:
 
 
 def read_annotations(
-    spec: str, evidence: str | None = None, ids: Literal["symbol", "id"] = "symbol"
+    spec: str,
+    evidence: str | None = None,
+    ids: Literal["symbol", "id"] = "symbol",
+    study: Study = _ALONE,
 ) -> GeneAnnotations | None:
     """Read gene sets, or annotations, to which `evidence` and `ids` belong (see `read_gaf`).
 
@@ -481,7 +481,9 @@ def read_annotations(
     """
     path, names = split_set_spec(spec)
     suffix = text_suffix(path)
-    if suffix != ANNOTATIONS and (evidence is not None or ids != "symbol"):
+    if suffix == ANNOTATIONS:
+        return read_gaf(path, evidence, ids, names)
+    if evidence is not None or ids != "symbol":
         option = "evidence" if evidence is not None else "ids"
         raise UsageError(
             f"{option} has no effect on {path.name}: it is not a GAF file",
@@ -489,13 +491,10 @@ def read_annotations(
             hint=f"leave {option} out, or give annotations as .gaf or .gaf.gz",
             option=option,
         )
-    if suffix == ANNOTATIONS:
-        found = read_gaf(path, evidence, ids)
-    elif suffix in SETS:
-        found = GeneAnnotations(read_gmt(path))
-    else:
+    if suffix not in SETS:
         return None
-    return found.some(names, path) if names else found
+    sets = read_gmt(path, study)
+    return GeneAnnotations(choose_sets(sets, names, path) if names else sets, {})
 
 
 def _terms_of_matrix(path: Path) -> Terms:

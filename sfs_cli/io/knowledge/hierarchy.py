@@ -12,8 +12,6 @@ from sfs_cli.io.files.sniff import examine
 from sfs_cli.io.files.text import first_lines, read_whole
 from sfs_cli.io.knowledge.sample_columns import Wanted, find_columns, read_column
 
-MOST_NODES = 20_000_000
-"""The most nodes that the paths of all leaves of a tree may have: some 160 MB."""
 _USUAL_NAMES = ("path", "hierarchy", "lineage", "ontology", "taxonomy", "class")
 _PATH_HINT = "write a path as epithelial/colon/tumor, from the most general class to the narrowest"
 
@@ -111,10 +109,9 @@ def read_newick(text: str, where: str) -> dict[str, tuple[str, ...]]:
     """
     leaves: dict[str, tuple[str, ...]] = {}
     opened: list[str] = []  # the nodes on the way from the root
-    n_kept = n_nodes = 0  # nodes of all paths: those of a chain of leaves are as long as it
     last = fault = ""
     # a loop, not a recursion: trees may be deeper than Python's stack
-    for found in _TOKEN.finditer(text):
+    for n_nodes, found in enumerate(_TOKEN.finditer(text)):
         if found.lastgroup == "comment":
             continue
         token = found.group()
@@ -126,16 +123,13 @@ def read_newick(text: str, where: str) -> dict[str, tuple[str, ...]]:
         elif kind == ")":
             opened.pop()
         elif kind == "(":
-            n_nodes += 1
             opened.append(str(n_nodes))
         elif kind == "label" and last in ("(", ","):
-            name = _unquoted(token)
-            n_nodes += 1
-            n_kept += len(opened)
+            name = token
+            if token[0] in ("'", '"'):
+                name = token[1:-1].replace(2 * token[0], token[0]).strip(BLANKS)
             if not name or name in leaves:
                 fault = f"the leaf {name!r} occurs twice" if name else "a leaf has an empty name"
-            elif n_kept > MOST_NODES:
-                fault = f"the paths of all leaves have more than {MOST_NODES:,} nodes"
             leaves[name] = (*opened[1:], str(n_nodes))  # paths begin below the root
         if fault:
             raise InputError(fault, where=f"{where}, character {found.start() + 1}", hint=_FORM)
@@ -144,10 +138,3 @@ def read_newick(text: str, where: str) -> dict[str, tuple[str, ...]]:
         what = "the tree has no semicolon at its end, or its parentheses are not closed"
         raise InputError(what, where=where, hint=_FORM)
     return leaves
-
-
-def _unquoted(label: str) -> str:
-    quote = label[0]
-    if quote not in ("'", '"'):
-        return label
-    return label[1:-1].replace(2 * quote, quote).strip(BLANKS)

@@ -99,23 +99,11 @@ class Column(dict[str, T]):
         others: Sequence[str] = (),
     ) -> None:
         super().__init__()
-        self.table, self.what = table, what
-        self.name, self.where, self.others = name, table.place(name), list(others)
-        self.path, self.ids_name = table.path, table.ids_name
+        self.table, self.name, self.what, self.others = table, name, what, list(others)
+        self.path, self.where, self.ids_name = table.path, table.place(name), table.ids_name
         self.missing: Counter[str] = Counter()
+        self.known: dict[int, T] = {}
         self.codes, texts = table.coded(name)
-        self.known = self._parsed(texts, parse)
-        self.rows = np.flatnonzero(np.isin(self.codes, [*self.known]))
-        if not self.known:
-            raise InputError(
-                f"no sample has a {what}", where=self.where, hint="name another column"
-            )
-        with suppress(InputError) if {*table.id_columns} - {self.ids_name, name} else nullcontext():
-            self.take_ids(self.ids_name)  # `settle` may find the ids of a patient's samples
-
-    def _parsed(self, texts: Sequence[str], parse: Callable[[str], T]) -> dict[int, T]:
-        """Return the value of each text that has one, by the number of the text."""
-        known: dict[int, T] = {}
         found = np.unique(self.codes, return_index=True, return_counts=True)
         # what is wrong is told of the first row
         for code, row, count in sorted(zip(*map(np.ndarray.tolist, found)), key=itemgetter(1)):
@@ -124,12 +112,18 @@ class Column(dict[str, T]):
                 self.missing.update({bare: count} if bare else {})
                 continue
             try:
-                check_names((text,), f"a {self.what}", "")
-                known[code] = parse(text)
+                check_names((text,), f"a {what}", "")
+                self.known[code] = parse(text)
             except InputError as error:
-                error.where = self.table.where(row, self.name)
+                error.where = table.where(row, name)
                 raise
-        return known
+        if not self.known:
+            raise InputError(
+                f"no sample has a {what}", where=self.where, hint="name another column"
+            )
+        self.rows = np.flatnonzero(np.isin(self.codes, [*self.known]))
+        with suppress(InputError) if {*table.id_columns} - {self.ids_name, name} else nullcontext():
+            self.take_ids(self.ids_name)  # `settle` may find the ids of a patient's samples
 
     @property
     def beside(self) -> list[str]:
@@ -167,15 +161,14 @@ class Column(dict[str, T]):
         ids = self.table.columns[name]
         for row in map(int, self.rows):
             value = self.known[int(self.codes[row])]
-            if self.setdefault(ids[row], value) == value:
-                continue
-            texts = self.table.columns[self.name]
-            first = next(texts[at] for at in self.rows.tolist() if ids[at] == ids[row])
-            raise InputError(
-                f"sample {ids[row]!r} has two {self.what}s, {first!r} and {texts[row]!r}",
-                where=self.table.where(row, self.name),
-                hint="leave one row for each sample",
-            )
+            if self.setdefault(ids[row], value) != value:
+                texts = self.table.columns[self.name]
+                first = next(texts[at] for at in self.rows if ids[at] == ids[row])
+                raise InputError(
+                    f"sample {ids[row]!r} has two {self.what}s, {first!r} and {texts[row]!r}",
+                    where=self.table.where(row, self.name),
+                    hint="leave one row for each sample",
+                )
 
 
 def is_inside(spec: str) -> bool:
@@ -184,19 +177,20 @@ def is_inside(spec: str) -> bool:
 
 
 def split_label_spec(spec: str) -> tuple[Path, str | None]:
-    """Split ``FILE[:COLUMN]``; a path that exists, and a Windows drive, are a file alone.
+    """Split ``FILE[:COLUMN]``; a path that exists is a file alone.
 
     The column begins after the file that exists, and may hold colons; after the name of a sheet
     or an object, or where there is no such file, it is what follows the last colon.
     """
     if ":" not in spec or Path(spec).exists():
         return Path(spec), None
-    colons = [at for at, letter in enumerate(spec) if letter == ":"]
-    of_part = split_member(Path(spec))[1] is not None
-    there = [at for at in colons if Path(spec[:at]).exists() and not of_part]
-    at = max(there, default=colons[-1])
-    is_drive = at == 1 and spec[2:3] in ("\\", "/")
-    return (Path(spec), None) if is_drive else (Path(spec[:at]), nfc(spec[at + 1 :]))
+    file, _, column = spec.rpartition(":")
+    if split_member(Path(spec))[1] is None:
+        parts = spec.split(":")
+        starts = (":".join(parts[:count]) for count in range(len(parts) - 1, 0, -1))
+        file = next((start for start in starts if Path(start).exists()), file)
+        column = spec[len(file) + 1 :]
+    return Path(file), nfc(column)
 
 
 def table_of(
@@ -268,32 +262,29 @@ def choose(
 ) -> str:
     """Return the column asked for, else the only one, else the first of the usual names."""
     path, (ids_name, *others) = table.path, table.columns
-    if asked is not None:
-        alike = [name for name in others if plain_name(name) == plain_name(asked)]
-        if asked in others or len(alike) == 1:
-            return asked if asked in others else alike[0]
-        noun = "annotation" if table.inside else "column"
-        if asked == ids_name and len(table.id_columns) > 1:
-            return asked  # a patient, beside the ids of the samples
-        is_first = asked == ids_name and others
+    if asked is None:
+        by_lower = {name.lower(): name for name in reversed(others)}
+        found = others if len(others) == 1 else [by_lower[n] for n in usual if n in by_lower]
+        if found:
+            return found[0]
         raise InputError(
-            f"column {asked!r} is the first one, which names the samples"
-            if is_first
-            else f"there is no {noun} {asked!r}",
+            f"it is not clear which column holds the {what}",
             where=path,
-            hint=f"{near(asked, others)}give one of {listed(others, 20)}, or another table: "
-            f"--{option} FILE[:COLUMN]",
+            hint=f"add it to the option as {path}:COLUMN, one of {listed(others, 20)}",
         )
-    if len(others) == 1:
-        return others[0]
-    by_lower = {name.lower(): name for name in reversed(others)}
-    named = [by_lower[name] for name in usual if name in by_lower]
-    if named:
-        return named[0]
+    if asked in others or (asked == ids_name and len(table.id_columns) > 1):
+        return asked  # the first: a patient, beside the ids of the samples
+    alike = [name for name in others if plain_name(name) == plain_name(asked)]
+    if len(alike) == 1:
+        return alike[0]
+    told = f"there is no {'annotation' if table.inside else 'column'} {asked!r}"
+    if asked == ids_name and others:
+        told = f"column {asked!r} is the first one, which names the samples"
     raise InputError(
-        f"it is not clear which column holds the {what}",
+        told,
         where=path,
-        hint=f"add it to the option as {path}:COLUMN, one of {listed(others, 20)}",
+        hint=f"{near(asked, others)}give one of {listed(others, 20)}, or another table: "
+        f"--{option} FILE[:COLUMN]",
     )
 
 
@@ -478,27 +469,17 @@ def _split_columns(
     text: str, known: Sequence[str], option: str, groups: str
 ) -> list[tuple[str, Kind | None]]:
     """Return the columns of ``NAME,NAME=KIND``; a text that is a column is that column."""
-    found: list[tuple[str, Kind | None]] = []
-    usual: Kind | None = "categorical" if groups else None
+    found: dict[str, Kind | None] = {}
     for part in [text] if text in known else text.split(","):
-        part = part.strip()
-        start, _, kind = part.rpartition("=")
-        named = next((k for k in KINDS if k == kind), None) if part not in known else None
-        found.append((part if named is None else start, named or usual))
-    if groups and "numeric" in dict(found).values():
-        raise UsageError(
-            f"--{option} {text} is no number: a {groups} is a category",
-            hint="leave out =numeric",
-            option=option,
-        )
-    names = [name for name, _ in found]
-    if twice := sorted(repeated(names)):
-        raise UsageError(
-            f"--{option} names {listed(twice)} twice",
-            hint="name every column once",
-            option=option,
-        )
-    return found
+        name, _, kind = part.strip().rpartition("=")
+        asked = next((each for each in KINDS if each == kind and part.strip() not in known), None)
+        name = name if asked else part.strip()
+        if name in found:
+            raise UsageError(
+                f"--{option} names {name} twice", hint="name every column once", option=option
+            )
+        found[name] = "categorical" if groups else asked
+    return [*found.items()]
 
 
 def positions(

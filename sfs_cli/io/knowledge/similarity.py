@@ -21,9 +21,7 @@ from sfs_cli.io.files.text import arrow_file
 from sfs_cli.io.knowledge.coordinates import read_inside
 from sfs_cli.io.knowledge.edges import (
     is_named_as_edges,
-    names_an_edge,
     read_edges,
-    refuse_unlimited_score,
     score_fault,
 )
 from sfs_cli.io.knowledge.sample_columns import positions
@@ -87,17 +85,14 @@ def _is_matrix(path: Path) -> bool:
     if len(lines) < 2 or delimiter is None:
         return False
     names, *rows = (split_fields(line, delimiter, path) for line in lines)
-    width = len(rows[0])
-    columns = names if len(names) == width - 1 else names[1:]
-    if not 0 <= width - len(names) <= 1:
-        return False
-    numbers = all(is_number(v) or v in NULL_TOKENS for row in rows for v in row[1:])
+    width, ids = len(rows[0]), [row[0] for row in rows]
+    columns = names[-(width - 1) :]
     if width > _EDGE_COLUMNS:
-        known = sum(row[0] in columns for row in rows)
-        is_square = 2 * known >= min(len(rows), len(columns))
-        return is_square or (numbers and not names_an_edge(names))
+        known = sum(name in columns for name in ids)
+        return 2 * known >= min(len(ids), len(columns))
     # a matrix of one or two features looks as an edge does, until all its ids are compared
-    return numbers and sorted(row[0] for row in rows) == sorted(columns)
+    numbers = all(is_number(v) or v in NULL_TOKENS for row in rows for v in row[1:])
+    return numbers and sorted(ids) == sorted(columns)
 
 
 def _from_matrix(
@@ -105,7 +100,6 @@ def _from_matrix(
 ) -> tuple[list[str], csr_array, dict[str, Any]]:
     from scipy.sparse import csr_array
 
-    refuse_unlimited_score(min_score, path)
     rows, columns, matrix = read_sparse_table(
         path,
         lambda values: (values >= 0) & (values < TOO_LARGE),
@@ -163,7 +157,7 @@ _DISTANCES = "distances"
 _GIVEN_BY = ("similarity_file", "source")
 
 
-@dataclass(frozen=True)
+@dataclass
 class SimilarityFile:
     """A similarity between samples as a file has it."""
 
@@ -174,17 +168,14 @@ class SimilarityFile:
     inside: bool = False  # whether it is in the file of the matrix
 
     def __post_init__(self) -> None:
-        for name in ("rows", "columns"):
-            if (ids := getattr(self, name)) is not None:
-                object.__setattr__(self, name, [nfc(each) for each in ids])
+        self.rows = self.rows and list(map(nfc, self.rows))
+        self.columns = self.columns and list(map(nfc, self.columns))
 
     @property
-    def samples(self) -> list[str] | None:
+    def samples(self) -> Sequence[str] | None:
         """The samples that have a row and a column; None where the file has no ids."""
-        if self.rows is None or self.columns is None:
-            return None
-        both = set(self.columns)
-        return [sample for sample in self.rows if sample in both]
+        both = {*(self.columns or ())}
+        return self.rows and [sample for sample in self.rows if sample in both]
 
     def aligned(
         self, sample_ids: Sequence[str], in_file: Sequence[str] | None = None
@@ -293,7 +284,6 @@ def write_similarity(path: Path, similarity: Similarity, samples: Sequence[str])
     ``samples``; ``.parquet``, ``.tsv`` and ``.csv`` are tables with ids in the first column and the
     header. A sparse one, which would be a table of mostly zeros, is an `InputError` there.
     """
-    names = list(samples)
     if path.suffix == ".npz":
         arrays: dict[str, Any] = {"dense": similarity}
         if not isinstance(similarity, np.ndarray):
@@ -301,23 +291,18 @@ def write_similarity(path: Path, similarity: Similarity, samples: Sequence[str])
             arrays = {"format": np.array(b"csr"), "shape": np.array(similarity.shape)}
             arrays |= {key: getattr(similarity, key) for key in ("indptr", "indices", "data")}
         with path.open("wb") as file:
-            np.savez(file, samples=np.array(names), **arrays)
+            np.savez(file, samples=np.array(samples), **arrays)
         return
     if not isinstance(similarity, np.ndarray):
         raise InputError(
-            f"a sparse similarity of {len(names):,} samples cannot be written as a table",
+            f"a sparse similarity of {len(samples):,} samples cannot be written as a table",
             hint="give the output the suffix .npz",
         )
     import pandas as pd
 
-    of_ids = "sample"
-    while of_ids in names:  # a name for the column of ids that no sample has
-        of_ids += "_id"
-    frame = pd.DataFrame(similarity, columns=names)
-    frame.insert(0, of_ids, names)
+    frame = pd.DataFrame(similarity, pd.Index(samples, name="sample"), list(samples))
     if path.suffix == ".parquet":
         with arrow_file(path, "wb") as out:
-            frame.to_parquet(out, index=False)
+            frame.to_parquet(out)
     else:  # numbers as the shortest text that reads back as the same
-        delimiter = "," if path.suffix == ".csv" else "\t"
-        frame.to_csv(path, sep=delimiter, index=False, lineterminator="\n")
+        frame.to_csv(path, sep="," if path.suffix == ".csv" else "\t", lineterminator="\n")

@@ -144,19 +144,8 @@ def _matrix_keys(group: Any, options: ReadOptions, path: Path) -> tuple[str, str
     return ("raw/X", "raw/var", parts) if key == "raw" else (key, "var", parts)
 
 
-_MATRICES = ("array", "csr_matrix", "csc_matrix")
-"""How AnnData encodes matrices that are read here."""
-
-
 def _open_matrix(element: Any, where: object, options: ReadOptions) -> tuple[StoredMatrix, bool]:
     """Return a matrix, and whether its rows are features."""
-    kind, version = (str(element.attrs.get(f"encoding-{k}", "")) for k in ("type", "version"))
-    if kind and (kind not in _MATRICES or not version.startswith("0.")):
-        raise InputError(
-            f"the matrix is stored as {kind} of version {version}, which is not read",
-            where=str(where),
-            hint="write the file again with the version of anndata that is installed here",
-        )
     if hasattr(element, "shape"):
         across = chunks_are_tall(element, options.block_bytes)
         return ArrayRows(element, across, where), across

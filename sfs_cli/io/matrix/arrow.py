@@ -73,7 +73,7 @@ class TableReader(MatrixReader):
         self._names = source.schema.names  # which makes the list anew each time
         self.n_rows = source.n_rows
         with releasing(source.close):
-            chosen = choose_columns(source.schema, path, texts=options.leave_out)
+            chosen = choose_columns(source.schema, path)
             self._ids, values, texts, self.notes = chosen
             self._choose(values, texts)
 
@@ -188,7 +188,7 @@ class TableReader(MatrixReader):
 
 
 def choose_columns(
-    schema: pa.Schema, path: Path, *, texts: bool = False
+    schema: pa.Schema, path: Path
 ) -> tuple[int, Sequence[int], Sequence[int], list[str]]:
     """Tell the id column of a table from its numeric columns.
 
@@ -197,10 +197,10 @@ def choose_columns(
     integers. Other columns that index or number the rows are not samples and are left out.
 
     Returned are the position of the id column, those of the numeric columns, those of other columns
-    of text, if they are asked for as `texts`, and notes on what was left out. No id column, another
+    of text, and notes on what was left out. No id column, another
     column that is neither id nor number, or no numeric column is an `InputError`.
     """
-    index = list(chain(*map(schema.get_all_field_indices, pandas_index(schema, path))))
+    index = list(chain(*map(schema.get_all_field_indices, pandas_index(schema))))
     of_text = [i for i, f in enumerate(schema) if holds_text(f.type)]
     whole = [i for i, f in enumerate(schema) if pa.types.is_integer(f.type)]
     counts = [i for i in whole if is_index_name(schema.field(i).name)]  # they number the rows
@@ -215,7 +215,7 @@ def choose_columns(
             hint="store the names as a text column, the first one",
         )
     out = {*index, *counts[:1]} - {ids}
-    beside = sorted({*of_text} - {ids, *out}) if texts else []
+    beside = sorted({*of_text} - {ids, *out})
     values = sorted({*range(len(schema))} - {ids, *out, *beside})
     t = pa.types
     numeric = (t.is_integer, t.is_floating, t.is_boolean, t.is_decimal, t.is_null)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -51,8 +51,6 @@ class ReadOptions:
     dtype: str = "float32"  # of the values in blocks: float32 or float64
     block_bytes: int = 8 << 20  # readers hold about this much at a time (one row may be larger)
     layer: str | None = None  # layer of an AnnData file to read in place of X, or `RAW`
-    # text: columns and lines of text are left out of the values, and told of in `notes`
-    leave_out: bool = False
     decimal: str = "point"  # what text has before the digits of a fraction: point, comma or auto
     # memory for table columns that are decoded together; more of them are read in groups, by way
     # of temporary files in a folder (by default the system's)
@@ -125,18 +123,12 @@ class Format:
     # whether it is AnnData, with layers, a raw matrix, annotations, graphs and coordinates
     anndata: bool = False
 
-    @property
-    def compressed(self) -> bool:
-        """Whether the whole file may be compressed with gzip or zstd."""
-        return any(suffix.endswith(".gz") for suffix in self.suffixes)
-
 
 def packed(*suffixes: str) -> tuple[str, ...]:
     """Return suffixes, or names, each as it is and with those of compression."""
     return tuple(suffix + extra for suffix in suffixes for extra in PACKED.values())
 
 
-_HDF5 = (Kind.HDF5,)
 _TENX = (Kind.TENX_FOLDER, Kind.MATRIX_MARKET)
 FORMATS = (
     Format(
@@ -144,33 +136,38 @@ FORMATS = (
         (Kind.TEXT,),
         packed(".csv", ".tsv", ".txt", ".tab"),
         "delimited:open_text",
-        Kind.TEXT.value,
+        "delimited text",
     ),
-    Format("gct", (Kind.GCT,), packed(".gct"), "gct:open_gct", Kind.GCT.value),
-    Format("parquet", (Kind.PARQUET,), (".parquet",), "parquet:open_parquet", Kind.PARQUET.value),
+    Format("gct", (Kind.GCT,), packed(".gct"), "gct:open_gct", "a GCT matrix"),
+    Format("parquet", (Kind.PARQUET,), (".parquet",), "parquet:open_parquet", "a Parquet table"),
     Format(
-        "feather", (Kind.ARROW,), (".feather", ".arrow"), "feather:open_feather", Kind.ARROW.value
+        "feather",
+        (Kind.ARROW,),
+        (".feather", ".arrow"),
+        "feather:open_feather",
+        "an Arrow (Feather) table",
     ),
-    Format("h5ad", _HDF5, (".h5ad",), "anndata:open_h5ad", "AnnData in HDF5", anndata=True),
-    Format("h5mu", _HDF5, (".h5mu",), "anndata:open_h5ad", "MuData in HDF5", anndata=True),
+    Format("h5ad", (Kind.HDF5,), (".h5ad",), "anndata:open_h5ad", "AnnData in HDF5", anndata=True),
+    Format("h5mu", (Kind.HDF5,), (".h5mu",), "anndata:open_h5ad", "MuData in HDF5", anndata=True),
     Format("zarr", (Kind.ZARR,), (".zarr",), "anndata:open_zarr", "AnnData in Zarr", anndata=True),
     Format(
         "10x-mtx", _TENX, (".mtx", ".mtx.gz"), "tenx:open_tenx_mtx", "a 10x matrix (Matrix Market)"
     ),
-    Format("10x-h5", _HDF5, (".h5",), "tenx:open_tenx_h5", "a 10x matrix in HDF5"),
+    Format("10x-h5", (Kind.HDF5,), (".h5",), "tenx:open_tenx_h5", "a 10x matrix in HDF5"),
     Format(
         "series-matrix",
         (Kind.SERIES,),
         packed("_series_matrix.txt"),
         "series:open_series",
-        Kind.SERIES.value,
+        "a series matrix of GEO",
     ),
+    # R compresses them all
     Format(
         "r",
         (Kind.R_DATA,),
-        packed(".rds", ".rda", ".rdata"),  # R compresses them all
+        packed(".rds", ".rda", ".rdata"),
         "r_data:open_r_data",
-        Kind.R_DATA.value,
+        "saved R objects",
     ),
     Format("excel", (Kind.WORKBOOK,), WORKBOOKS, "delimited:open_text", "a workbook"),
 )
@@ -200,14 +197,6 @@ def open_matrix(path: str | Path, options: ReadOptions) -> MatrixReader:
             hint="leave --layer out, or give the AnnData file",
             option="layer",
         )
-    if options.decimal not in ("auto", "point") and found.name not in ("text", "excel"):
-        raise UsageError(
-            f"--decimal {options.decimal} needs delimited text or a workbook, but this is "
-            f"{found.title}",
-            where=path,
-            hint="leave --decimal out",
-            option="decimal",
-        )
     module, function = found.opener.split(":")
     opener = getattr(import_module(f"sfs_cli.io.matrix.{module}"), function)
     return opener(path, options)
@@ -223,73 +212,66 @@ def format_of(path: Path, content: Content) -> Format:
     """
     fitting = [f for f in FORMATS if content.kind in f.kinds]
     if content.kind is Kind.HDF5:
-        fitting = _of_hdf5(path, fitting)
-    refusal = _of_samples(path) if content.is_text else None
-    if content.kind is Kind.FOLDER:
-        files = sorted(member.name for member in path.iterdir() if named_format(member.name))
-        advice = f"give the matrix file in it{f'; it holds {listed(files)}' if files else ''}"
-        refusal = (
-            "this is a folder, but none that is a matrix (a store, a Zarr or a 10x folder)",
-            f"{advice}; {CONVERT}",
-        )
-    elif not fitting:
-        known = " ".join(f.suffixes[0] for f in FORMATS)
-        refusal = (
-            f"{path.name} holds {content.kind.value}, which is not a known matrix format",
-            _ADVICE.get(content.kind, f"known formats: {known} .tsv .txt .arrow"),
-        )
-    elif content.compression and not fitting[0].compressed:
-        refusal = (
-            f"{path.name} is compressed with {content.compression} as a whole, "
-            f"so it cannot be read as {fitting[0].title}",
-            "decompress it first",
-        )
-    if refusal is not None:
-        raise InputError(refusal[0], where=path, hint=refusal[1])
-    return fitting[0]
-
-
-def _of_samples(path: Path) -> tuple[str, str] | None:
-    """Return why a text is no matrix by its name, and what to do; None where it may be one."""
-    suffix = text_suffix(path)
-    if suffix in _GENE_SETS:
-        return (
+        name = _of_hdf5(path)
+        fitting = [f for f in fitting if f.name == name]
+    if content.is_text and text_suffix(path) in _GENE_SETS:
+        raise InputError(
             f"{path.name} holds gene sets, not a matrix",
-            f"give it as a source (--source NAME=genes:{path.name}:SET), or to --sets of sfs "
+            where=path,
+            hint=f"give it as a source (--source NAME=genes:{path.name}:SET), or to --sets of sfs "
             "evaluate, compare or report",
         )
-    if suffix in (".sf", ".results"):
-        return "these are the counts of one sample", CONVERT
-    return None
+    if content.is_text and text_suffix(path) in (".sf", ".results"):
+        raise InputError("these are the counts of one sample", where=path, hint=CONVERT)
+    if content.kind is Kind.FOLDER:
+        files = sorted(member.name for member in path.iterdir() if named_format(member.name))
+        holds = f"; it holds {listed(files)}" if files else ""
+        raise InputError(
+            "this is a folder, but none that is a matrix (a store, a Zarr or a 10x folder)",
+            where=path,
+            hint=f"give the matrix file in it{holds}; {CONVERT}",
+        )
+    if not fitting:
+        known = " ".join(f.suffixes[0] for f in FORMATS)
+        raise InputError(
+            f"{path.name} holds {content.kind.value}, which is not a known matrix format",
+            where=path,
+            hint=_ADVICE.get(content.kind, f"known formats: {known} .tsv .txt .arrow"),
+        )
+    found = fitting[0]
+    if content.compression and not any(each.endswith(".gz") for each in found.suffixes):
+        raise InputError(
+            f"{path.name} is compressed with {content.compression} as a whole, "
+            f"so it cannot be read as {found.title}",
+            where=path,
+            hint="decompress it first",
+        )
+    return found
 
 
-def _of_hdf5(path: Path, fitting: list[Format]) -> list[Format]:
-    """Return the formats that an HDF5 file may have by its keys, the one of its name first.
+def _of_hdf5(path: Path) -> str:
+    """Return the name of the format of an HDF5 file, by its keys, or else by its name.
 
     Raises InputError for Loom and BIOM.
     """
     import h5py
 
-    named = named_format(path)
-    fitting = sorted(fitting, key=lambda each: each is not named)
-    try:
-        with h5py.File(split_member(path)[0]) as file:
-            keys = set(file)
-            tenx = any(
-                isinstance(each, h5py.Group) and "barcodes" in each for each in file.values()
-            )
-    except (OSError, KeyError, RuntimeError):  # told by who reads the file
-        return fitting
+    keys, tenx = set[str](), False
+    with suppress(OSError, KeyError, RuntimeError), h5py.File(split_member(path)[0]) as file:
+        keys = set(file)  # what cannot be read is told by who reads the file
+        # those of a 10x matrix are the names of genomes
+        tenx = any(isinstance(each, h5py.Group) and "barcodes" in each for each in file.values())
     for other, marks, reader in _OTHERS_IN_HDF5:
         if marks <= keys:
             raise InputError(f"this is {other}", where=path, hint=f"write it as h5ad: {reader}")
-    found = next((name for marks, name in _KEYS.items() if marks <= keys), None)
-    found = found or ("10x-h5" if tenx else None)
-    return sorted(fitting, key=lambda each: each.name != found) if found else fitting
+    if "mod" in keys:
+        return "h5mu"
+    if {"obs", "var"} <= keys:
+        return "h5ad"
+    named = named_format(path)
+    return named.name if named and Kind.HDF5 in named.kinds and not tenx else "10x-h5"
 
 
-_KEYS = {frozenset(("mod",)): "h5mu", frozenset(("obs", "var")): "h5ad"}
-"""Keys of files in HDF5; those of a 10x matrix are the names of genomes."""
 _OTHERS_IN_HDF5 = (
     ("a Loom file", {"row_attrs", "col_attrs"}, "anndata.io.read_loom(FILE).write_h5ad(NEW)"),
     (
@@ -489,7 +471,7 @@ def read_sparse_table(
     that is not, and `hint` what to do about it. Returned are the ids of rows and columns, each
     once, and the matrix as float64.
     """
-    from scipy.sparse import coo_array, csr_array, vstack
+    from scipy.sparse import csr_array, vstack
 
     with closing(open_matrix(path, ReadOptions(dtype="float64"))) as reader:
         columns = [nfc(name) for name in reader.column_ids]
@@ -498,13 +480,12 @@ def read_sparse_table(
         for block in reader.blocks():
             rows.extend(map(nfc, block.ids))
             entries = csr_array(block.values)
-            wrong = np.flatnonzero(~is_valid(entries.data))
-            if wrong.size:
-                row, column = (int(index[wrong[0]]) for index in coo_array(entries).coords)
-                value = entries.data[wrong[0]]
+            for at in np.flatnonzero(~is_valid(entries.data)).tolist():
+                row = int(np.searchsorted(entries.indptr, at, "right")) - 1
+                value, column = entries.data[at], columns[entries.indices[at]]
                 raise InputError(
                     "the value is missing" if np.isnan(value) else describe(value),
-                    where=f"{path}, row {block.ids[row]!r}, column {columns[column]!r}",
+                    where=f"{path}, row {block.ids[row]!r}, column {column!r}",
                     hint=hint,
                 )
             entries.eliminate_zeros()

@@ -9,6 +9,7 @@ speed; its cost per column would be ruinous for a wide file read as it is.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -21,14 +22,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
-from sfs_cli.errors import COPY_AGAIN, InputError, counted, listed
+from sfs_cli.errors import InputError, counted, listed
 from sfs_cli.io.files.names import BLANKS
 from sfs_cli.io.files.table import (
     DECIMAL_COMMA,
     DELIMITERS,
     NULL_TOKENS,
     are_texts,
-    count_fields,
     is_decimal,
     is_id_name,
     is_index_name,
@@ -44,7 +44,6 @@ from sfs_cli.io.matrix.arrow import numbers
 from sfs_cli.io.matrix.base import (
     CONVERT,
     Annotations,
-    Axis,
     MatrixReader,
     ReadOptions,
     RowBlock,
@@ -76,27 +75,25 @@ def open_text(path: Path, options: ReadOptions) -> DelimitedReader:
 
     The delimiter (tab, comma, semicolon or space) is found from the first lines. The ids of rows
     and columns may be quoted; a header without a name for the row ids, as R's ``write.table``
-    writes it, is accepted. With ``options.leave_out`` lines of text above the values are skipped,
-    and columns of text are no values.
+    writes it, is accepted. Lines of text above the values are skipped, and columns of text are no
+    values.
     """
     stream = LineStream(path, first=True)
     with releasing(stream.close):
         first = stream.peek_line() or b""
-        header = (
-            None if first.startswith(_OF_STAR) else read_header(stream, titles=options.leave_out)
-        )
+        header = None if first.startswith(_OF_STAR) else read_header(stream)
         if header is None or counts_of(header.names) is not None:
             raise InputError("these are the counts of one sample", where=path, hint=CONVERT)
         names, renamed = cleaned(header.names)
         layout = Layout(path, header.delimiter, names)
-        notes = [str(header)] if header.skipped and options.leave_out else []
+        notes = [str(header)] if header.skipped else []
         notes += renamed
         if len(stream.sheets) > 1:
             name, *others = stream.sheets
             notes.append(f"sheet {name} of {path.name} is read, and not {listed(others, 20)}")
         layout = _look_at(stream, layout, options, notes)
-        format = "excel" if stream.sheets else "text"
-        reader = DelimitedReader(stream, layout, options, format=format, notes=notes)
+        reader = DelimitedReader(stream, layout, options)
+        reader.format, reader.notes = "excel" if stream.sheets else "text", notes
         ids = reader.first_row_ids()
         later = any(map(is_id_name, reader.beside)) and not may_be_numbers(names[0] or "id")
         measured = later or (reader.beside and repeated(ids))
@@ -179,7 +176,7 @@ def _look_at(stream: LineStream, layout: Layout, options: ReadOptions, notes: li
             layout = replace(layout, decimal=comma)
             notes.append(f"decimal commas: {commas[0]} is read as {commas[0].replace(',', '.')}")
     texts = [at for at, column in enumerate(zip(*rows)) if at and are_texts(column)]
-    if not options.leave_out or not texts or len(rows) < 2:
+    if not texts or len(rows) < 2:
         return layout
     if len(texts) == width - 1:
         raise InputError(
@@ -196,31 +193,14 @@ def _look_at(stream: LineStream, layout: Layout, options: ReadOptions, notes: li
 
 
 class DelimitedReader(MatrixReader):
-    """A reader of a delimited file.
+    """A reader of a delimited file, whose `stream` is at the first row."""
 
-    `stream` is at the first row, which must be there; `fixed_rows`, `n_rows` and `annotations` are
-    what the lines before it say.
-    """
+    format = "text"
 
-    def __init__(
-        self,
-        stream: LineStream,
-        layout: Layout,
-        options: ReadOptions,
-        *,
-        format: str,
-        fixed_rows: Axis | None = None,
-        n_rows: int | None = None,
-        annotations: Annotations | None = None,
-        notes: list[str] | None = None,
-    ) -> None:
+    def __init__(self, stream: LineStream, layout: Layout, options: ReadOptions) -> None:
         self.path = layout.path
-        self.format = format
-        self.fixed_rows = fixed_rows
         self.column_ids = layout.column_ids
-        self.n_rows = n_rows
-        self.annotations = annotations or Annotations()
-        self.notes = notes or []
+        self.annotations = Annotations()
         self._stream = stream
         self.layout = layout
         self._options = options
@@ -264,24 +244,19 @@ class DelimitedReader(MatrixReader):
 
     def _parsed(self) -> Iterator[RowBlock]:
         workers = min(pa.cpu_count(), _MAX_WORKERS)
-        budget = self._options.block_bytes // 2
-        dtype = self._options.dtype
-        pending: deque[tuple[int, Future[RowBlock]]] = deque()
-        in_flight = 0
+        pending: deque[Future[RowBlock]] = deque()
         with ThreadPoolExecutor(workers, thread_name_prefix="sfs-text") as pool:
             try:
                 while chunk := self._stream.read_chunk(self._chunk_bytes):
-                    size = len(chunk.text)
                     # results are taken in the order of the file; waiting for the oldest bounds
                     # what is held by parsed blocks that nobody has asked for yet
-                    while pending and (len(pending) > workers or in_flight + size > budget):
-                        done, parsed = pending.popleft()
-                        in_flight -= done
-                        yield parsed.result()
-                    pending.append((size, pool.submit(_parse_chunk, chunk, self.layout, dtype)))
-                    in_flight += size
+                    ahead = min(workers, self._options.block_bytes // 2 // len(chunk.text))
+                    while len(pending) > ahead:
+                        yield pending.popleft().result()
+                    dtype = self._options.dtype
+                    pending.append(pool.submit(_parse_chunk, chunk, self.layout, dtype))
                 while pending:
-                    yield pending.popleft()[1].result()
+                    yield pending.popleft().result()
             finally:
                 pool.shutdown(cancel_futures=True)
 
@@ -317,10 +292,11 @@ def _stops(chunk: Chunk, layout: Layout) -> np.ndarray:
             raise _bad_quotes(chunk, chunk.text.count(b"\n", 0, int(lines[0])), layout.path)
     counts = np.diff(np.searchsorted(marks, np.flatnonzero(is_end)), prepend=-1)
     wrong = np.flatnonzero(counts != len(layout.names))
+    if wrong.size:
+        raise _wrong_count(chunk, int(wrong[0]), layout)
     of_values = np.isin(np.searchsorted(marks, hidden) % len(layout.names), layout.values)
-    if wrong.size or of_values.any():
-        at = hidden[of_values][0] if of_values.any() else 0
-        row = int(wrong[0]) if wrong.size else chunk.text.count(b"\n", 0, int(at))
+    if of_values.any():
+        row = chunk.text.count(b"\n", 0, int(hidden[of_values][0]))
         raise _wrong_count(chunk, row, layout)
     return marks.reshape(len(counts), -1)
 
@@ -354,13 +330,6 @@ def _texts(chunk: Chunk, layout: Layout, stops: np.ndarray, at: int) -> list[str
 
 def _numbers(column: bytes, chunk: Chunk, layout: Layout, dtype: str) -> np.ndarray:
     """Parse the values of a chunk, one in a line, to an array of shape (rows, columns)."""
-    if b"\0" in column:
-        line = chunk.first_line + chunk.text.count(b"\n", 0, chunk.text.index(b"\0"))
-        raise InputError(
-            "the text holds a NUL byte: this is binary data, or the file is damaged",
-            where=f"{layout.path}, line {line}",
-            hint=COPY_AGAIN,
-        )
     try:
         parsed = _parse_column(column, layout.decimal)
     except pa.ArrowInvalid as error:
@@ -414,26 +383,25 @@ def _wrong_count(chunk: Chunk, row: int, layout: Layout) -> InputError:
     where = f"{layout.path}, line {line}"
     if not text:
         return InputError("there is a blank line between the rows", where=where, hint="remove it")
-    found = count_fields(text, layout.delimiter)
-    expected = len(layout.names)
     if comma := _QUOTED_COMMA.search(text):
         return InputError(
             f"{comma[0]} has a comma in it",
             where=where,
             hint="write decimals with a point, and no thousands marks (1234.5)",
         )
-    if found == expected:  # the quotes fit together, so one field holds what divides the others
+    fields, expected = split_fields(text, layout.delimiter, where), len(layout.names)
+    if len(fields) == expected:  # the quotes fit together
         divides = DELIMITERS[layout.delimiter]
-        field = next(
-            f for f in split_fields(text, layout.delimiter, where) if layout.delimiter in f
-        )
+        held = [field for field in fields if layout.delimiter in field]
+        if not held:
+            return _bad_quotes(chunk, row, layout.path)
         hint = f"take the {divides} out, or remove its column if it is text"
-        return InputError(f"the field {field!r} holds a {divides}", where=where, hint=hint)
+        return InputError(f"the field {held[0]!r} holds a {divides}", where=where, hint=hint)
     hint = "every row needs an id and one value for each column; is the file cut off?"
     if text.startswith("!"):
         hint = "remove such lines, or give the series matrix of GEO with all that it had"
     return InputError(
-        f"a row has {counted(found, 'field')}, but {expected:,} are expected",
+        f"a row has {counted(len(fields), 'field')}, but {expected:,} are expected",
         where=where,
         hint=hint,
     )
@@ -449,10 +417,15 @@ def _bad_quotes(chunk: Chunk, row: int, path: Path) -> InputError:
 
 def _not_a_number(column: bytes, chunk: Chunk, layout: Layout) -> InputError:
     values, n_columns = column.split(b"\n")[:-1], len(layout.column_ids)
-    low, high = 0, len(values)
-    while high - low > 1:  # values[:low] parse, values[low:high] do not
-        middle = (low + high) // 2
-        low, high = (middle, high) if _parses(values[low:middle], layout.decimal) else (low, middle)
+
+    def fails(count: int) -> bool:
+        try:
+            _parse_column(b"\n".join(values[:count]) + b"\n", layout.decimal)
+        except pa.ArrowInvalid:
+            return True
+        return False
+
+    low = bisect_left(range(1, len(values)), True, key=fails)
     row, at = divmod(low, n_columns)
     if values[low].count(b'"') % 2:
         return _bad_quotes(chunk, row, layout.path)
@@ -480,11 +453,3 @@ def _not_a_number(column: bytes, chunk: Chunk, layout: Layout) -> InputError:
     return InputError(
         f"{text!r} is not a number", where=layout.place(chunk.first_line + row, at), hint=hint
     )
-
-
-def _parses(values: list[bytes], decimal: str) -> bool:
-    try:
-        _parse_column(b"".join(value + b"\n" for value in values), decimal)
-    except pa.ArrowInvalid:
-        return False
-    return True

@@ -5,7 +5,6 @@ What is added are elements of their own; all others stay as they are.
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import warnings
@@ -16,7 +15,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from sfs_cli.errors import InputError
 from sfs_cli.io.files.names import decoded
 from sfs_cli.io.files.text import split_member
 from sfs_cli.io.matrix.anndata import (
@@ -41,7 +39,7 @@ class Inside(NamedTuple):
 
     names: list[str]  # of the variables
     columns: list[str]  # of var
-    hvg: dict[str, str]  # what has marked the highly variable genes: uns["hvg"]
+    hvg: dict[str, Any]  # what has marked the highly variable genes: uns["hvg"]
 
 
 def look_into(source: Path) -> Inside:
@@ -60,11 +58,7 @@ def look_into(source: Path) -> Inside:
             with closing(adata.file):
                 return Inside(list(map(str, adata.var_names)), list(adata.var.columns), {})
         columns, uns = _columns(group["var"]), group.get("uns", {})
-        if not hasattr(uns, "keys"):
-            raise InputError("uns is not a group", where=source, hint=_HINT)
-        told = read_elem(uns["hvg"]) if "hvg" in uns else {}
-        known = told if isinstance(told, dict) else {}
-        hvg = {key: text for key, text in known.items() if isinstance(text, str)}
+        hvg = read_elem(uns["hvg"]) if "hvg" in uns else {}
         return Inside(ids_of(group, "var", source), columns, hvg)
 
 
@@ -119,14 +113,11 @@ def _opened_zarr(path: Path) -> Iterator[Any]:
     """
     import zarr
 
-    plain: dict[str, Any] = {} if zarr.__version__.startswith("2.") else {"use_consolidated": False}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # on defaults to come, and on lists of members
-        yield zarr.open_group(str(path), mode="r+", **plain)
-        listed = path / "zarr.json"
-        content = json.loads(listed.read_bytes()) if listed.exists() else {}
-        of_version_3 = content.get("consolidated_metadata")
-        if of_version_3 or (path / ".zmetadata").exists():
+        listed = zarr.open_group(str(path), mode="r").metadata.consolidated_metadata
+        yield zarr.open_group(str(path), mode="r+", use_consolidated=False)
+        if listed is not None:
             zarr.consolidate_metadata(str(path))
 
 

@@ -56,8 +56,8 @@ class Pseudobulk(MatrixReader):
         keys = keys.where(keys.astype(str) != "")  # an empty text is none
         groups = cells.groupby([keys[name] for name in names], observed=True)
         # -1 for cells that lack one
-        codes = np.nan_to_num(groups.ngroup().to_numpy(), nan=-1).astype(np.int64)
-        sizes = np.bincount(codes[codes >= 0])
+        codes = groups.ngroup().fillna(-1).to_numpy(np.int64)
+        sizes = np.bincount(codes + 1)[1:]
         kept = np.flatnonzero(sizes >= least)
         if not len(kept):
             what = f"no group of cells by {listed([*names])} has {least:,}"
@@ -66,9 +66,7 @@ class Pseudobulk(MatrixReader):
             )
         # by the codes: pandas may leave columns that it groups by out
         same = (cells.groupby(codes).nunique(dropna=False).loc[kept] <= 1).all()
-        places = np.full(len(sizes) + 1, -1)
-        places[kept] = np.arange(len(kept))
-        self.codes = places[codes]
+        self.codes = np.where(np.isin(codes, kept), np.searchsorted(kept, codes), -1)
         first = np.unique(self.codes, return_index=True)[1][-len(kept) :]
         # column by column: rows of integers and fractions would all be fractions
         self.ids = [
@@ -79,17 +77,20 @@ class Pseudobulk(MatrixReader):
             hint = "rename the values of these annotations, so that joined by _ they differ"
             raise InputError(what, where=self.path, hint=hint, option="pseudobulk")
         own = [name for name in known if same[name]]
-        made = obs.select([name for name in own if name != CELLS]).take(first)
         facts = {
             "cells": len(codes),
             "samples_made": len(kept),
             "groups_left_out": len(sizes) - len(kept),
             "cells_left_out": int((self.codes < 0).sum()),
         }
-        made = made.append_column(CELLS, [sizes[kept]])
-        self.annotations = Annotations(made, facts={"pseudobulk": {"by": ",".join(names), **facts}})
+        made = obs.select([name for name in own if name != CELLS]).take(first)
+        self.annotations = Annotations(
+            made.append_column(CELLS, [sizes[kept]]),
+            facts={"pseudobulk": {"by": ",".join(names), **facts}},
+        )
         self.reader, self.rows, self.format = reader, rows, reader.format
-        self.fixed_rows, of_features = reader.fixed_rows, rows == "features"
+        self.fixed_rows = reader.fixed_rows
+        of_features = rows == "features"
         self.column_ids = self.ids if of_features else reader.column_ids
         self.n_rows = reader.n_rows if of_features else len(kept)
         varying = listed([name for name in known if name not in own]) or "none"
@@ -111,18 +112,16 @@ class Pseudobulk(MatrixReader):
         taken = np.flatnonzero(self.codes >= 0)
         placed = np.ones(len(taken)), (taken, self.codes[taken])
         members = csr_array(placed, shape=(len(self.codes), len(self.ids)))
-        seen, width = 0, len(self.reader.column_ids)
-        sums = np.zeros((len(self.ids) * (self.rows == "samples"), width))
+        seen, names = 0, self.reader.column_ids
+        sums = np.zeros((len(self.ids), len(names) if self.rows == "samples" else 0))
         for block in self.reader.blocks():
             values: Any = csr_array(block.values).astype(np.float64)
-            wrong = (values.data < 0) | (values.data != np.floor(values.data))
-            if wrong.any():
-                at = int(np.argmax(wrong))
-                row = int(np.searchsorted(values.indptr, at, "right")) - 1
-                places = block.ids[row], self.reader.column_ids[values.indices[at]]
+            wrong = np.flatnonzero((values.data < 0) | (values.data != np.floor(values.data)))
+            if wrong.size:
+                row = int(np.searchsorted(values.indptr, wrong[0], "right")) - 1
                 raise InputError(
-                    f"--pseudobulk adds up counts, and the matrix holds {values.data[at]:g}",
-                    where=f"{self.path}: {', '.join(places)}",
+                    f"--pseudobulk adds up counts, and the matrix holds {values.data[wrong[0]]:g}",
+                    where=f"{self.path}: {block.ids[row]}, {names[values.indices[wrong[0]]]}",
                     hint="name the raw counts, such as --layer counts or --layer raw.X",
                     option="pseudobulk",
                 )

@@ -10,8 +10,8 @@ import numpy as np
 from sfs_cli.errors import InputError, UsageError, counted, listed, nearest
 from sfs_cli.io.files.sniff import refuse_other_than_text
 from sfs_cli.io.files.table import is_number, read_header
-from sfs_cli.io.files.text import LineStream, decode
-from sfs_cli.io.matrix.base import Annotations, MatrixReader, ReadOptions, RowBlock, releasing
+from sfs_cli.io.files.text import LineStream, decode, repeated
+from sfs_cli.io.matrix.base import Annotations, MatrixReader, ReadOptions, RowBlock
 from sfs_cli.io.matrix.delimited import DelimitedReader, Layout
 from sfs_cli.io.matrix.quantifiers import NO_GENES, UNNAMED, counts_of, sample_names
 
@@ -41,8 +41,8 @@ class SamplesReader(MatrixReader):
         self.n_rows = len(paths)
         self.samples = sample_names(paths)
         self._paths, self._options, self._asked = paths, options, column
-        self.column_ids, _, self._column, no_genes = self._read(paths[0])
-        self._order = {name: at for at, name in enumerate(self.column_ids)}
+        counts, no_genes, self._column = self._read(paths[0])
+        self.column_ids = list(counts)
         self.notes = [
             f"{counted(len(paths), 'file')}, a sample each: column {self._column}",
             *([f"rows that count no gene are left out: {listed(no_genes, 5)}"] if no_genes else []),
@@ -55,7 +55,7 @@ class SamplesReader(MatrixReader):
     def blocks(self) -> Iterator[RowBlock]:
         """Yield the samples, one at a time."""
         for path, name in zip(self._paths, self.samples, strict=True):
-            ids, values, column, _ = self._read(path)
+            counts, _, column = self._read(path)
             if column != self._column:
                 raise InputError(
                     f"its counts are in column {column}, and those of {self.path} in "
@@ -65,32 +65,28 @@ class SamplesReader(MatrixReader):
                     f"{listed(UNNAMED[4][1:])}",
                     option="column",
                 )
-            lacking = self._order.keys() - {*ids}
-            if lacking or len(ids) != len(self._order):
+            lacking = counts.keys() ^ self.column_ids
+            if lacking:
                 raise InputError(
-                    f"it has {len(ids):,} rows and {self.path} {len(self._order):,} ids: "
-                    f"{len(lacking):,} of those are not in it",
+                    f"it and {self.path} have other ids: {len(lacking):,} are in one of them alone",
                     where=path,
-                    hint="give files that were made with one annotation; no id may be repeated",
+                    hint="give files that were made with one annotation",
                 )
-            row = np.empty((1, len(ids)), self._options.dtype)
-            row[0, [self._order[i] for i in ids]] = values
-            yield RowBlock((name,), row)
+            row = [counts[each] for each in self.column_ids]
+            yield RowBlock((name,), np.array([row], self._options.dtype))
 
-    def _read(self, path: Path) -> tuple[Sequence[str], np.ndarray, str, list[str]]:
-        """Return the ids of a file, its counts, their column, and rows that are left out."""
+    def _read(self, path: Path) -> tuple[dict[str, float], list[str], str]:
+        """Return the counts of a file by their ids, rows that are left out, and the column."""
         refuse_other_than_text(path, "counts of a sample")
-        stream = LineStream(path)
-        with releasing(stream.close):
+        with LineStream(path) as stream:
             layout, known = _layout_of(stream)
-            reader = DelimitedReader(stream, layout, self._options, format="text")
-            blocks = list(reader.blocks())
-            reader.close()
-        rows = [name for block in blocks for name in block.ids]
-        kept = np.array([not name.startswith(NO_GENES) for name in rows])
-        values = np.concatenate([block.values for block in blocks])[kept]
+            blocks = list(DelimitedReader(stream, layout, self._options).blocks())
         names = list(layout.column_ids)
-        column = self._asked or known or names[int(np.argmax(values.sum(axis=0)))]
+        rows = [name for block in blocks for name in block.ids]
+        values = np.concatenate([np.asarray(block.values) for block in blocks])
+        no_genes = [name for name in rows if name.startswith(NO_GENES)]
+        totals = values[[not name.startswith(NO_GENES) for name in rows]].sum(axis=0)
+        column = self._asked or known or names[int(np.argmax(totals))]
         if column not in names:
             raise UsageError(
                 f"there is no column {column!r}, given as --column",
@@ -98,9 +94,13 @@ class SamplesReader(MatrixReader):
                 hint=nearest(column, names),
                 option="column",
             )
-        ids = [name for name, of_gene in zip(rows, kept) if of_gene]
-        no_genes = [name for name, of_gene in zip(rows, kept) if not of_gene]
-        return ids, values[:, names.index(column)], column, no_genes
+        if twice := repeated(rows):
+            what = f"rows have the same id: {listed(twice)}"
+            raise InputError(what, where=path, hint="leave one row for each id")
+        counts = dict(zip(rows, values[:, names.index(column)].tolist()))
+        for name in no_genes:
+            del counts[name]
+        return counts, no_genes, column
 
 
 def _layout_of(stream: LineStream) -> tuple[Layout, str | None]:

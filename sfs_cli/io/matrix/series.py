@@ -34,16 +34,9 @@ def open_series(path: Path, options: ReadOptions) -> MatrixReader:
         both = (frozenset(series.titles), frozenset(series.accessions))
         first, second = (sum(map(ids.__contains__, options.known_samples)) for ids in both)
         ids = series.titles if series.titles and first >= second else series.accessions
-        layout = Layout(path, "\t", ("ID_REF", *ids))
-        known = Annotations(null_table(series.columns))
-        reader = DelimitedReader(
-            stream,
-            layout,
-            options,
-            format="series-matrix",
-            fixed_rows="features",
-            annotations=known,
-        )
+        reader = DelimitedReader(stream, Layout(path, "\t", ("ID_REF", *ids)), options)
+    reader.format, reader.fixed_rows = "series-matrix", "features"
+    reader.annotations = Annotations(null_table(series.columns))
     what = "titles" if ids is series.titles else "accessions (GSM)"
     reader.notes = [f"samples are named by their {what}; other files may have either"]
     return reader

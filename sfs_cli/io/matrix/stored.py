@@ -75,7 +75,7 @@ class SparseRows:
             )
         # an absent chunk of Zarr reads as zeros, which sparse matrices do not store
         lost = getattr(self._data, "nchunks", 0) - getattr(self._data, "nchunks_initialized", 0)
-        if self._data.shape[0] and lost > 0:
+        if n_values and lost > 0:
             raise InputError(
                 f"{lost:,} chunks of the values of the sparse matrix are lost",
                 where=where,
@@ -111,6 +111,18 @@ def csr_block(
     with read_errors(where, "a sparse matrix"):
         rows = csr_array((data, indices, indptr), shape=shape)
     check_sparse(rows, where)
+    return _sorted(rows, where)
+
+
+def checked_csr(matrix: Any, where: object, dtype: str = "float64") -> csr_array:
+    """Return a sparse matrix of SciPy as `csr_block` does; it stays as it is itself."""
+    check_sparse(matrix, where)
+    rows = csr_array(matrix, copy=True)
+    rows.data = cast_values(rows.data, dtype, where)
+    return _sorted(rows, where)
+
+
+def _sorted(rows: csr_array, where: object) -> csr_array:
     rows.sort_indices()
     if not rows.has_canonical_format:
         raise InputError(
@@ -119,14 +131,6 @@ def csr_block(
             hint="add them up with sum_duplicates() if that is meant, or write the file again",
         )
     return rows
-
-
-def checked_csr(matrix: Any, where: object) -> csr_array:
-    """Return a sparse matrix of SciPy as `csr_block` does, in float64."""
-    check_sparse(matrix, where)
-    rows = csr_array(matrix)
-    data = cast_values(rows.data, "float64", where)
-    return csr_block(data, rows.indices, rows.indptr, rows.shape, where)
 
 
 def check_sparse(matrix: Any, where: object) -> None:
@@ -146,22 +150,10 @@ class ArrayRows:
     """
 
     def __init__(self, values: Any, across: bool, where: object) -> None:
-        if len(values.shape) != 2:
-            raise InputError(
-                f"the matrix has {len(values.shape)} axes, not 2",
-                where=where,
-                hint="give a matrix of samples and features",
-            )
         n, m = map(int, values.shape)
         self.shape = (m, n) if across else (n, m)
         self._values, self._across, self._where = values, across, where
-        self.sparse = is_sparse(self._rows(0, 1))
-        if not self.sparse and not hasattr(values, "dtype"):
-            raise InputError(
-                f"a matrix of type {type(values).__name__} cannot be read",
-                where=where,
-                hint="give an array, a sparse matrix, a data frame or AnnData",
-            )
+        self.sparse = is_sparse(values)
 
     def _rows(self, start: int, stop: int) -> Any:
         # a matrix in a file has no transpose of its own
@@ -189,13 +181,9 @@ def is_sparse(value: Any) -> bool:
 
 def real(values: Any, where: object, dtype: str = "float64") -> np.ndarray | csr_array:
     """Return a dense or sparse matrix of numbers in a type; InputError for other values."""
-    if not is_sparse(values):
-        return cast_values(np.asarray(values), dtype, where)
-    check_sparse(values, where)
-    made = csr_array(values, copy=True)  # they may be all of the user's matrix
-    made.sum_duplicates()
-    data = cast_values(made.data, dtype, where)
-    return csr_array((data, made.indices, made.indptr), shape=made.shape)
+    if is_sparse(values):
+        return checked_csr(values, where, dtype)
+    return cast_values(np.asarray(values), dtype, where)
 
 
 def chunks_are_tall(array: Any, block_bytes: int) -> bool:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -21,9 +21,6 @@ from sfs_cli.io.files.table import quoted_fields, read_header
 from sfs_cli.io.files.text import PACKED, LineStream, arrow_file
 from sfs_cli.io.matrix.base import Axis, ReadOptions, read_errors
 from sfs_cli.io.matrix.delimited import open_text
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 Writer = Callable[[Path, Path, Path, np.ndarray, Axis], None]
 """Takes the source, the path to write to, the target that it will become, the features (ascending
@@ -36,17 +33,17 @@ def _text_to(path: Path, named: Path) -> Iterator[Any]:
     import pyarrow as pa
 
     kind = next((kind for kind, end in PACKED.items() if end == named.suffix.lower()), None)
-    with path.open("wb") as file:
+    with arrow_file(path, "wb") as file:
         if kind is None:
             yield file
             return
-        with pa.CompressedOutputStream(pa.PythonFile(file, "w"), kind) as packed:
+        with pa.CompressedOutputStream(file, kind) as packed:
             yield packed
 
 
 def _write_text(source: Path, path: Path, target: Path, features: np.ndarray, rows: Axis) -> None:
     with LineStream(source) as stream:
-        header = read_header(stream, titles=True)
+        header = read_header(stream)
         first = stream.line  # of the rows
     with LineStream(source) as stream, _text_to(path, target) as out:
         if rows == "features":
@@ -54,16 +51,18 @@ def _write_text(source: Path, path: Path, target: Path, features: np.ndarray, ro
             _copy_rows(stream, out, features)
             return
         _copy_lines(stream, out, header.line - 1)
-        reader = open_text(source, ReadOptions(leave_out=True))
+        reader = open_text(source, ReadOptions())
         reader.close()
         values = reader.layout.values
         dropped = {*values} - {values[i] for i in features.tolist()}
         for raw in _lines(stream):
-            fields = _fields(raw, header.delimiter, source)
+            fields = quoted_fields(raw.decode(), header.delimiter, source)
             # R's write.table has no name for the row ids, and its header one field fewer
             places = enumerate(fields, len(header.names) - len(fields))
-            kept = [field for at, field in places if at not in dropped]
-            out.write(_joined(kept, header.delimiter) + b"\n")
+            line = io.StringIO()
+            writer = csv.writer(line, delimiter=header.delimiter, lineterminator="\n")
+            writer.writerow([field for at, field in places if at not in dropped])
+            out.write(line.getvalue().encode())
 
 
 def _write_gct(source: Path, path: Path, target: Path, features: np.ndarray, rows: Axis) -> None:
@@ -77,9 +76,7 @@ def _write_gct(source: Path, path: Path, target: Path, features: np.ndarray, row
 
 
 def _lines(stream: LineStream) -> Iterator[bytes]:
-    while (raw := stream.read_line()) is not None:
-        if raw.strip():
-            yield raw
+    return filter(bytes.strip, iter(stream.read_line, None))
 
 
 def _copy_lines(stream: LineStream, out: IO[bytes], count: int) -> None:
@@ -88,75 +85,46 @@ def _copy_lines(stream: LineStream, out: IO[bytes], count: int) -> None:
 
 
 def _copy_rows(stream: LineStream, out: IO[bytes], features: np.ndarray) -> None:
-    wanted = iter(features.tolist())
-    following = next(wanted, -1)
+    wanted = {*features.tolist()}
     for at, raw in enumerate(_lines(stream)):
-        if at == following:
+        if at in wanted:
             out.write(raw + b"\n")
-            following = next(wanted, -1)
 
 
-def _fields(raw: bytes, delimiter: str, where: object) -> list[bytes]:
-    if b'"' not in raw:
-        return raw.split(delimiter.encode())
-    return [field.encode() for field in quoted_fields(raw.decode(), delimiter, where)]
-
-
-def _joined(fields: list[bytes], delimiter: str) -> bytes:
-    sign = delimiter.encode()
-    if not any(sign in field or b'"' in field for field in fields):
-        return sign.join(fields)
-    line = io.StringIO()
-    csv.writer(line, delimiter=delimiter, lineterminator="").writerow(
-        [field.decode() for field in fields]
-    )
-    return line.getvalue().encode()
-
-
-def _cut(table: pa.Table, source: Path, features: np.ndarray, rows: Axis, first: int) -> pa.Table:
-    """Return the rows of a part of a table that are wanted, or its columns."""
-    if rows == "features":
-        inside = features[(features >= first) & (features < first + table.num_rows)] - first
-        return table.take(inside)
-    from sfs_cli.io.matrix.arrow import choose_columns
-
-    values = choose_columns(table.schema, source, texts=True)[1]
-    wanted = {values[i] for i in features.tolist()}
-    left_out = set(values) - wanted
-    return table.select([i for i in range(table.num_columns) if i not in left_out])
-
-
-def _write_parquet(
-    source: Path, path: Path, target: Path, features: np.ndarray, rows: Axis
+def _write_table(
+    name: str, source: Path, path: Path, target: Path, features: np.ndarray, rows: Axis
 ) -> None:
+    """Write a Parquet or Feather file, as `name` says, one part of it after the other."""
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    with read_errors(source, "parquet"), arrow_file(source) as raw, pq.ParquetFile(raw) as file:
-        empty = _cut(file.schema_arrow.empty_table(), source, features, rows, 0)
-        with arrow_file(path, "wb") as out, pq.ParquetWriter(out, empty.schema) as writer:
-            first = 0
-            for group in range(file.num_row_groups):
-                names = empty.column_names if rows == "samples" else None
-                table = file.read_row_group(group, columns=names)
-                made = table if rows == "samples" else _cut(table, source, features, rows, first)
-                writer.write_table(made.select(empty.column_names).cast(empty.schema))
-                first += table.num_rows
+    from sfs_cli.io.matrix.arrow import choose_columns
 
-
-def _write_feather(
-    source: Path, path: Path, target: Path, features: np.ndarray, rows: Axis
-) -> None:
-    import pyarrow as pa
-
-    with read_errors(source, "feather"), pa.memory_map(os.fsencode(source)) as mapped:
-        file = pa.ipc.open_file(mapped)
+    with read_errors(source, name), arrow_file(source) as raw, arrow_file(path, "wb") as out:
+        file: Any = pq.ParquetFile(raw) if name == "parquet" else pa.ipc.open_file(raw)
+        known: pa.Schema = file.schema_arrow if name == "parquet" else file.schema
+        kept = list(range(len(known)))
+        if rows == "samples":
+            values = choose_columns(known, source)[1]
+            left_out = {*values} - {values[i] for i in features.tolist()}
+            kept = [at for at in kept if at not in left_out]
+        schema = known.empty_table().select(kept).schema
+        if name == "parquet":
+            names = schema.names
+            groups = range(file.num_row_groups)
+            parts = (file.read_row_group(i, columns=names).select(names) for i in groups)
+            writer: Any = pq.ParquetWriter(out, schema)
+        else:
+            batches = map(file.get_batch, range(file.num_record_batches))
+            parts = (pa.Table.from_batches([batch]).select(kept) for batch in batches)
+            writer = pa.ipc.new_file(out, schema)
         first = 0
-        empty = _cut(file.schema.empty_table(), source, features, rows, 0)
-        with arrow_file(path, "wb") as out, pa.ipc.new_file(out, empty.schema) as writer:
-            for part in range(file.num_record_batches):
-                table = pa.Table.from_batches([file.get_batch(part)])
-                writer.write_table(_cut(table, source, features, rows, first))
-                first += table.num_rows
+        with writer:
+            for part in parts:
+                inside = features[(features >= first) & (features < first + len(part))] - first
+                first += len(part)
+                made = part.take(inside) if rows == "features" else part
+                writer.write_table(made.cast(schema))
 
 
 def _write_anndata(
@@ -179,8 +147,8 @@ def _write_anndata(
 WRITERS: dict[str, Writer] = {
     "text": _write_text,
     "gct": _write_gct,
-    "parquet": _write_parquet,
-    "feather": _write_feather,
+    "parquet": partial(_write_table, "parquet"),
+    "feather": partial(_write_table, "feather"),
     "h5ad": _write_anndata,
     "zarr": _write_anndata,
 }

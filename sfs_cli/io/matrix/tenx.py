@@ -32,17 +32,9 @@ def open_tenx_mtx(path: Path, options: ReadOptions) -> MatrixReader:
     """
     matrix = _present(path, "", ("matrix.mtx",)) if path.is_dir() else path
     prefix = matrix.name.partition("matrix.mtx")[0] if "matrix.mtx" in matrix.name else ""
-    of_features = _present(matrix.parent, prefix, _FEATURES)
-    lines = _table(of_features)
-    widths = {len(line) for line in lines}
-    if len(widths) > 1:
-        raise InputError(
-            f"its lines have {listed([str(width) for width in sorted(widths)])} columns",
-            where=of_features,
-            hint="every line is an id, a symbol and a feature type, with tabs between",
-        )
     # older files lack the feature types, or hold ids alone
-    fields = [list(column) for column in zip(*lines)] + [[], [], []]
+    lines = _table(_present(matrix.parent, prefix, _FEATURES))
+    fields = [*map(list, zip(*lines)), [], [], []]
     features, notes = _name_features(*fields[:3])
     barcodes = [line[0] for line in _table(_present(matrix.parent, prefix, _BARCODES))]
     entries = MatrixMarketRows(matrix, options)

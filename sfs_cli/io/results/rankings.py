@@ -7,6 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 
 from sfs_cli.errors import COPY_AGAIN, InputError, listed, nearest
@@ -17,14 +18,13 @@ from sfs_cli.io.files.table import (
     ONE_COLUMN,
     TextTable,
     first_rows,
-    is_decimal,
     is_id_name,
     is_number,
     read_table,
     read_unnamed,
     texts_of,
 )
-from sfs_cli.io.files.text import first_lines, read_whole, text_suffix
+from sfs_cli.io.files.text import first_lines, read_whole, repeated, text_suffix
 
 _RNK_COLUMNS = ("feature", "score")
 _FEATURES = (
@@ -81,34 +81,26 @@ def _read_ids(path: Path) -> TextTable:
     ids = table.columns["feature"]
     # a name may be above scores; whole numbers may be ids, and nan and inf are names of genes
     numbers = ids[1:] or ids
-    scores = any(is_decimal(text) and not text.strip("+-").isalpha() for text in numbers)
-    if not ids or (scores and all(map(is_number, numbers))):
+    whole = all(text.strip("+-").isalnum() for text in numbers)
+    if not ids or (not whole and all(map(is_number, numbers))):
         raise InputError(ONE_COLUMN, where=path, hint=_LIST_HINT)
     ranks = [str(rank) for rank in range(1, len(ids) + 1)]
     return replace(table, columns={"feature": ids, _IN_ORDER: ranks})
 
 
 def _read_json(path: Path) -> TextTable:
-    """Read a list of records that all have the same names."""
+    """Read a list of records; a value that one lacks is missing."""
     try:
         records = json.loads(read_whole(path))
     except (ValueError, RecursionError) as error:
         raise InputError(
             f"the JSON cannot be read ({error})", where=path, hint=COPY_AGAIN
         ) from None
-    if not isinstance(records, list) or not records:
+    known = isinstance(records, list) and all(isinstance(record, dict) for record in records)
+    names = dict.fromkeys(chain.from_iterable(records)) if known else {}
+    if not names:
         raise InputError("the JSON is not a list of records", where=path, hint=_JSON_HINT)
-    names = list(records[0]) if isinstance(records[0], dict) else []
-    for number, record in enumerate(records, 1):
-        if not isinstance(record, dict) or not names or set(record) != set(names):
-            raise InputError(
-                f"record {number:,} does not have the names {listed(names)}"
-                if names
-                else "the first record has no names",
-                where=f"{path}, record {number}",
-                hint=_JSON_HINT,
-            )
-    columns = {nfc(name): texts_of([record[name] for record in records]) for name in names}
+    columns = {nfc(name): texts_of(record.get(name) for record in records) for name in names}
     return TextTable(path, columns, range(1, len(records) + 1), "record")
 
 
@@ -137,8 +129,32 @@ def choose_columns(table: TextTable, feature: str | None, value: str | None) -> 
     ``rank``, else ``score``, else the only other column of numbers. No such column, or several
     that could be meant, is an `InputError`.
     """
-    feature = _asked(table, feature, "--feature-column") or _feature_column(table)
-    if (value := _asked(table, value, "the one that ranks")) is not None:
+    names = list(table.columns)
+
+    def asked(name: str, flag: str) -> str:
+        name = nfc(name)
+        if name not in names:
+            what = f"there is no column {name!r}, given as {flag}"
+            raise InputError(what, where=table.path, hint=nearest(name, names))
+        return name
+
+    def numeric(name: str) -> bool:
+        known = [value for value in table.columns[name] if value not in NULL_TOKENS]
+        return bool(known) and all(map(is_number, known))
+
+    if feature is None:
+        usual = chain(_named(names, _FEATURES), (name for name in names if not name))
+        feature = next(chain(usual, (name for name in names if not numeric(name))), None)
+    else:
+        feature = asked(feature, "--feature-column")
+    if feature is None:
+        raise InputError(
+            "it is not clear which column names the features: all hold numbers",
+            where=f"{table.path} (columns: {listed(names, 10)})",
+            hint="name it with --feature-column",
+        )
+    if value is not None:
+        value = asked(value, "the one that ranks")
         if value == feature:
             raise InputError(
                 f"column {value!r} names the features and cannot rank them too",
@@ -146,76 +162,39 @@ def choose_columns(table: TextTable, feature: str | None, value: str | None) -> 
                 hint="give another FILE:COLUMN, or the column of the features: --feature-column",
             )
         return Choice(feature, value, _plain(value) in _RANKS)
-    others = [name for name in table.columns if name != feature]
-    for names, is_rank in ((_RANKS, True), (_SCORES, False)):
-        if found := _named(others, names):
-            return Choice(feature, found, is_rank)
-    numeric = [name for name in others if _is_numeric(table.columns[name])]
-    if len(numeric) != 1:
-        what = f"columns of numbers: {listed(numeric, 10)}" if numeric else "no other has numbers"
+    others = [name for name in names if name != feature]
+    ranks, scores = _named(others, _RANKS), _named(others, _SCORES)
+    values = (ranks or scores)[:1] or list(filter(numeric, others))
+    if len(values) != 1:
+        what = f"columns of numbers: {listed(values, 10)}" if values else "no other has numbers"
         raise InputError(
             "it is not clear which column ranks the features",
             where=f"{table.path} ({what})",
             hint="name it after the file, FILE:COLUMN, or call it rank or score",
         )
-    return Choice(feature, numeric[0], False)
-
-
-def _asked(table: TextTable, name: str | None, flag: str) -> str | None:
-    name = None if name is None else nfc(name)
-    if name is not None and name not in table.columns:
-        raise InputError(
-            f"there is no column {name!r}, given as {flag}",
-            where=table.path,
-            hint=nearest(name, table.columns),
-        )
-    return name
-
-
-def _feature_column(table: TextTable) -> str:
-    names = list(table.columns)
-    if found := _named(names, _FEATURES):
-        return found
-    if "" in names:
-        return ""
-    text = next((name for name in names if not _is_numeric(table.columns[name])), None)
-    if text is None:
-        raise InputError(
-            "it is not clear which column names the features: all hold numbers",
-            where=f"{table.path} (columns: {listed(names, 10)})",
-            hint="name it with --feature-column",
-        )
-    return text
+    return Choice(feature, values[0], bool(ranks))
 
 
 def _plain(name: str) -> str:
     return name.lower().replace(" ", "_").replace(".", "_").replace("-", "_")
 
 
-def _named(columns: Sequence[str], wanted: Sequence[str]) -> str | None:
-    by_name = {_plain(name): name for name in reversed(columns)}
-    return next((by_name[name] for name in wanted if name in by_name), None)
-
-
-def _is_numeric(values: Sequence[str]) -> bool:
-    known = [value for value in values if value not in NULL_TOKENS]
-    return bool(known) and all(map(is_number, known))
+def _named(columns: Sequence[str], wanted: Sequence[str]) -> list[str]:
+    """Return the columns with a wanted name, in the order of those."""
+    return [name for word in wanted for name in columns if _plain(name) == word]
 
 
 def parse_numbers(table: TextTable, column: str) -> list[float]:
     """Return a column as numbers, missing values as NaN; other text is an `InputError`."""
-    numbers = []
-    for row, value in enumerate(table.columns[column]):
-        if value in NULL_TOKENS:
-            numbers.append(math.nan)
-        elif is_number(value):
-            numbers.append(float(value))
-        else:
+    texts = ["nan" if text in NULL_TOKENS else text for text in table.columns[column]]
+    for row, text in enumerate(texts):
+        if not is_number(text):
             raise InputError(
-                f"{value!r} is not a number",
+                f"{text!r} is not a number",
                 where=table.where(row, column),
                 hint="name another column, FILE:COLUMN, or write missing values as NA",
             )
+    numbers = list(map(float, texts))
     if all(map(math.isnan, numbers)):
         raise InputError(
             "no feature has a value",
@@ -246,18 +225,16 @@ def check_ranks(table: TextTable, column: str, ranks: Sequence[float]) -> None:
 
 def feature_ids(table: TextTable, column: str) -> list[str]:
     """Return the ids of the features; an empty or repeated id is an `InputError`."""
-    seen: dict[str, int] = {}
-    for row, name in enumerate(table.columns[column]):
-        if not name:
-            raise InputError(
-                "a row has no feature", where=table.where(row, column), hint="name it, or remove it"
-            )
-        if name in seen:
-            raise InputError(
-                f"feature {name!r} is ranked twice, in {table.unit} {table.rows[seen[name]]} too",
-                where=table.where(row, column),
-                hint="leave one row for each feature, or name another column: --feature-column",
-            )
-        seen[name] = row
-    check_names(seen, "a feature", table.path)
-    return list(seen)
+    names = list(table.columns[column])
+    if "" in names:
+        where = table.where(names.index(""), column)
+        raise InputError("a row has no feature", where=where, hint="name it, or remove it")
+    for name in repeated(names):
+        first = names.index(name)
+        raise InputError(
+            f"feature {name!r} is ranked twice, in {table.unit} {table.rows[first]} too",
+            where=table.where(names.index(name, first + 1), column),
+            hint="leave one row for each feature, or name another column: --feature-column",
+        )
+    check_names(names, "a feature", table.path)
+    return names

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import math
@@ -9,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
@@ -17,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfs_cli.display import shown
-from sfs_cli.errors import InputError, counted, listed
+from sfs_cli.errors import InputError
 from sfs_cli.io.files.text import number_array, string_array
 from sfs_cli.ranking.evidence import exponential_scores
 from sfs_cli.ranking.prune import InOrder
@@ -33,7 +34,6 @@ CHUNK = 65_536
 """Rows that become text at a time."""
 ROW_GROUP = 1 << 20
 """Rows of a Parquet row group."""
-_ROUNDED_TOGETHER = 1 << 16
 _SHEET_ROWS = 1 << 20
 """Rows of a sheet of Excel."""
 _WIDTH = 16
@@ -41,11 +41,8 @@ _WIDTH = 16
 _NO_DATE = datetime(1980, 1, 1)
 DIGITS = 10
 """Significant digits of numbers in text."""
-_LEAST, _MOST = -4, 9
-"""From ``1e-4`` to ``1e9`` neither Arrow nor ``%g`` writes an exponent."""
-_STEPS = np.array([float(f"1e{power}") for power in range(_LEAST, _MOST + 1)])
-_TENS = np.array([float(f"1e{power}") for power in range(DIGITS - _LEAST)])
-"""Powers of ten from 1 on; up to ``1e22`` they are exact."""
+_TENS = np.array([float(f"1e{power}") for power in range(23)])
+"""The powers of ten that are exact."""
 
 
 def number_text(value: float) -> str:
@@ -53,78 +50,19 @@ def number_text(value: float) -> str:
     return "NaN" if math.isnan(value) else f"{value:.{DIGITS}g}"
 
 
-def delimited(
-    ranking: Ranking, delimiter: str, in_order: InOrder = map
-) -> Iterator[bytes | pa.Buffer]:
-    """Yield the table as UTF-8: the header, then `CHUNK` lines at a time.
+def rounded(values: np.ndarray) -> np.ndarray:
+    """Return numbers, shape (m,), with `DIGITS` significant digits.
 
-    Arrow joins the cells to lines, outside of the interpreter's lock, so `in_order` may use
-    threads. Ids that hold the delimiter are quoted (RFC 4180).
+    A product with a power of ten is rounded, which takes a tenth of the time of text; where that
+    power is not exact, and of infinities and NaN, text is made and read.
     """
-    import pyarrow.compute as pc
-
-    header = list(ranking.columns(0, 0))
-    yield (delimiter.join(quoted(name, delimiter) for name in header) + "\n").encode()
-    between, newline, nothing = string_array([delimiter, "\n", ""])
-    columns = [ranking.feature, ranking.score, ranking.status, *ranking.extra.values()]
-    names = {id(column): _names(column) for column in columns if isinstance(column, Picked)}
-
-    def texts(column: np.ndarray | Picked, lo: int, hi: int) -> pa.Array:
-        if isinstance(column, Picked):
-            picked = names[id(column)].take(number_array(column.positions[lo:hi]))
-            return _quote_where_needed(picked.cast("large_string"), delimiter)
-        rows = column[lo:hi]
-        if rows.dtype.kind == "f":
-            return number_texts(rows)
-        integers = rows.dtype.kind in "iu"
-        return number_array(rows).cast("large_string") if integers else string_array(map(str, rows))
-
-    def lines(lo: int) -> pa.Buffer:
-        hi = min(lo + CHUNK, ranking.n_written)
-        row = pc.binary_join_element_wise(
-            number_array(np.arange(lo + 1, hi + 1)).cast("large_string"),
-            *(texts(column, lo, hi) for column in columns),
-            between,
-        )
-        return pc.binary_join_element_wise(row, newline, nothing).buffers()[2]
-
-    yield from in_order(lines, range(0, ranking.n_written, CHUNK))
-
-
-# Arrays are made of buffers below, and read from them: the first call of `pyarrow.array`, or of an
-# array's `to_numpy`, would import pandas, which takes longer than writing a million lines.
-
-
-def number_texts(values: np.ndarray) -> pa.Array:
-    """Return numbers with `DIGITS` significant digits, as ``%g`` prints them; NaN as ``NaN``.
-
-    Arrow prints the shortest text of a number, outside of the interpreter's lock and in a quarter
-    of the time of ``%``. Of a number that is rounded first, this is the text of ``%g``, unless
-    one of the two writes an exponent, or the number lies so near to the middle between two
-    decimals that the product with a power of ten may have crossed it: those are left to ``%``.
-    """
-    import pyarrow.compute as pc
-
-    values = values.astype(np.float64, copy=False)
-    shown, sure = _rounded_by_tens(values)
-    texts = number_array(shown).cast("large_string")
-    if sure.all():
-        return texts
-    others = string_array(map(number_text, values[~sure].tolist()))
-    return pc.replace_with_mask(texts, number_array((~sure).astype(np.uint8)).cast("bool"), others)
-
-
-def _rounded_by_tens(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return numbers with `DIGITS` significant digits, and for which of them that is sure."""
-    exponent = np.searchsorted(_STEPS, np.abs(values), "right") - 1 + _LEAST
-    sure = (exponent >= _LEAST) & (exponent < _MOST)
-    tens = _TENS[DIGITS - 1 - np.where(sure, exponent, 0)]
-    with np.errstate(over="ignore", invalid="ignore"):
-        scaled = values * tens
-        whole = np.rint(scaled)
-        from_middle = np.abs(np.abs(scaled - whole) - 0.5)
-        sure &= from_middle > np.abs(scaled) * np.finfo(np.float64).eps
-    return whole / tens, sure
+    with np.errstate(divide="ignore"):
+        power = DIGITS - 1 - np.floor(np.log10(np.abs(values)))
+    exact = (power >= 0) & (power < len(_TENS))
+    tens = _TENS[np.where(exact, power, 0).astype(int)]
+    found = np.rint(values * tens) / tens
+    found[~exact] = [float(number_text(value)) for value in values[~exact].tolist()]
+    return found
 
 
 def as_written(ranking: Ranking, form: str, in_order: InOrder = map) -> Ranking:
@@ -136,107 +74,123 @@ def as_written(ranking: Ranking, form: str, in_order: InOrder = map) -> Ranking:
     def read(column: np.ndarray | Picked) -> np.ndarray | Picked:
         if isinstance(column, Picked) or column.dtype.kind != "f":
             return column
-        if form == "parquet":
-            return column.astype(np.float64, copy=False)
-        found = np.empty(len(column))
-
-        def round_part(lo: int) -> None:
-            part = slice(lo, lo + _ROUNDED_TOGETHER)
-            values = column[part].astype(np.float64)
-            found[part], sure = _rounded_by_tens(values)
-            if not sure.all():
-                buffer = number_texts(values[~sure]).cast("double").buffers()[1]
-                found[part][~sure] = np.frombuffer(buffer, np.float64, len(values) - sure.sum())
-
-        for _ in in_order(round_part, range(0, len(column), _ROUNDED_TOGETHER)):
-            pass
-        return found
+        values = column.astype(np.float64, copy=False)
+        parts = np.array_split(values, len(values) // CHUNK + 1)
+        return values if form == "parquet" else np.concatenate([*in_order(rounded, parts)])
 
     extra = {name: read(column) for name, column in ranking.extra.items()}
     return replace(ranking, score=cast(np.ndarray, read(ranking.score)), extra=extra)
 
 
-def _names(picked: Picked) -> pa.Array:
-    names = picked.names
-    return names.__arrow_array__() if hasattr(names, "__arrow_array__") else string_array(names)
+# Arrays are made of buffers below, and read from them: the first call of `pyarrow.array`, or of an
+# array's `to_numpy`, would import pandas, which takes longer than writing a million lines.
 
 
-def _quote_where_needed(texts: pa.Array, delimiter: str) -> pa.Array:
-    buffer = texts.buffers()[2]
-    letters = b"" if buffer is None else buffer.to_pybytes()
-    if not any(mark in letters for mark in (delimiter.encode(), b'"', b"\n", b"\r")):
-        return texts  # nearly always
-    return string_array(quoted(text, delimiter) for text in texts.to_pylist())
+def _parts(
+    ranking: Ranking, size: int, change: Callable[[pa.Array], pa.Array] = lambda names: names
+) -> Iterator[Callable[[], dict[str, pa.Array]]]:
+    """Yield what makes the columns of the next rows, `size` at a time.
+
+    Names, which many rows may share, go through `change` once.
+    """
+    columns: dict[str, np.ndarray | Picked] = {"feature": ranking.feature, "score": ranking.score}
+    columns |= {"status": ranking.status, **ranking.extra}
+    names = {
+        name: change(
+            held.__arrow_array__()
+            if hasattr(held := column.names, "__arrow_array__")
+            else string_array(held)
+        )
+        for name, column in columns.items()
+        if isinstance(column, Picked)
+    }
+
+    def rows(lo: int, hi: int) -> dict[str, pa.Array]:
+        found = {"rank": number_array(np.arange(lo + 1, hi + 1))}
+        for name, column in columns.items():
+            if isinstance(column, Picked):
+                found[name] = names[name].take(number_array(column.positions[lo:hi]))
+            else:
+                found[name] = number_array(column[lo:hi])
+        return found
+
+    for lo in range(0, ranking.n_written, size):
+        yield partial(rows, lo, min(lo + size, ranking.n_written))
 
 
-def quoted(text: str, delimiter: str) -> str:
-    """Return a cell, in quotation marks where the delimiter or a line break is in it."""
-    if delimiter in text or '"' in text or "\n" in text or "\r" in text:
-        return '"' + text.replace('"', '""') + '"'
-    return text
+def write_delimited(delimiter: str, ranking: Ranking, file: IO[bytes], in_order: InOrder) -> None:
+    """Write UTF-8; ids that hold the delimiter or a quotation mark are quoted (RFC 4180).
 
+    Arrow joins the cells to lines, outside of the interpreter's lock, so `in_order` may use
+    threads.
+    """
+    import pyarrow.compute as pc
 
-def table_lines(header: Sequence[str], rows: Iterable[Row]) -> Iterator[bytes]:
-    """Yield the lines of a TSV; numbers that are not whole have `DIGITS` significant digits."""
-    for row in chain([header], rows):
-        line = "\t".join(quoted(_cell(value), "\t") for value in row)
-        yield (line + "\n").encode()
+    between, newline, mark, nan, nothing = string_array([delimiter, "\n", '"', "NaN", ""])
+
+    def quoted(names: pa.Array) -> pa.Array:
+        special = pc.match_substring_regex(names, f'[{delimiter}"\r\n]')
+        names = names.cast("large_string")
+        if not pc.any(special).as_py():
+            return names  # nearly always
+        inside = pc.replace_substring(names, '"', '""')
+        return pc.if_else(special, pc.binary_join_element_wise(mark, inside, mark, nothing), names)
+
+    def text(column: pa.Array) -> pa.Array:
+        if not pa.types.is_floating(column.type):
+            return column.cast("large_string")
+        numbers = number_array(rounded(np.from_dlpack(column).astype(np.float64)))
+        return pc.if_else(pc.is_nan(numbers), nan, numbers.cast("large_string"))
+
+    def lines(part: Callable[[], dict[str, pa.Array]]) -> pa.Buffer:
+        row = pc.binary_join_element_wise(*map(text, part().values()), between)
+        return pc.binary_join_element_wise(row, newline, nothing).buffers()[2]
+
+    header = quoted(string_array(ranking.columns(0, 0))).to_pylist()
+    file.write((delimiter.join(header) + "\n").encode())
+    file.writelines(in_order(lines, _parts(ranking, CHUNK, quoted)))
 
 
 def table_bytes(header: Sequence[str], rows: Iterable[Row]) -> bytes:
-    """Return all of `table_lines`."""
-    return b"".join(table_lines(header, rows))
+    """Return a small TSV; numbers that are not whole have `DIGITS` significant digits."""
+    text = io.StringIO()
+    table = csv.writer(text, "excel-tab", lineterminator="\n")
+    table.writerow(map(_cell, header))
+    table.writerows(map(_cell, row) for row in rows)
+    return text.getvalue().encode()
 
 
 def _cell(value: str | float) -> str:
     return number_text(value) if isinstance(value, float) else shown(str(value))
 
 
-def _write_delimited(delimiter: str, ranking: Ranking, file: IO[bytes], in_order: InOrder) -> None:
-    file.writelines(delimited(ranking, delimiter, in_order))
-
-
-def _chunks(ranking: Ranking, rows: int) -> Iterator[dict[str, Sequence[object] | np.ndarray]]:
-    for lo in range(0, ranking.n_written, rows):
-        yield ranking.columns(lo, min(lo + rows, ranking.n_written))
-
-
 def write_json(ranking: Ranking, file: IO[bytes], _in_order: InOrder) -> None:
     """Write a list of records; numbers that JSON lacks (NaN, infinity) are null and strings."""
 
     def plain(value: object) -> object:
-        if isinstance(value, float):
-            if math.isnan(value):
-                return None
-            return float(number_text(value)) if math.isfinite(value) else str(value)
-        return value
+        if not isinstance(value, float) or math.isfinite(value):
+            return value
+        return None if math.isnan(value) else str(value)
 
     lead = "[\n "
-    for chunk in _chunks(ranking, CHUNK):
-        columns = [c.tolist() if isinstance(c, np.ndarray) else list(c) for c in chunk.values()]
-        for row in zip(*columns):
-            record = dict(zip(chunk, map(plain, row)))
+    for part in _parts(as_written(ranking, "json"), CHUNK):
+        for record in pa.table(part()).to_pylist():
+            record = {name: plain(value) for name, value in record.items()}
             text = json.dumps(record, ensure_ascii=False, allow_nan=False)
-            file.write((lead + text).encode("utf-8"))
+            file.write((lead + text).encode())
             lead = ",\n "
-    file.write(b"\n]\n" if len(ranking) else b"[\n]\n")
+    file.write(b"\n]\n")
 
 
 def write_parquet(ranking: Ranking, file: IO[bytes], _in_order: InOrder) -> None:
     """Write Parquet; numbers keep all their digits."""
     import pyarrow.parquet as pq
 
-    def table(columns: dict[str, Sequence[object] | np.ndarray]) -> pa.Table:
-        return pa.table(
-            {
-                name: pa.array(column, None if isinstance(column, np.ndarray) else pa.string())
-                for name, column in columns.items()
-            }
-        )
-
-    with pq.ParquetWriter(file, table(ranking.columns(0, 0)).schema) as writer:
-        for chunk in _chunks(ranking, ROW_GROUP):
-            writer.write_table(table(chunk))
+    tables = (pa.table(part()) for part in _parts(ranking, ROW_GROUP))
+    first = next(tables)
+    with pq.ParquetWriter(file, first.schema) as writer:
+        for table in chain([first], tables):
+            writer.write_table(table)
 
 
 def write_xlsx(ranking: Ranking, file: IO[bytes], _in_order: InOrder) -> None:
@@ -247,13 +201,13 @@ def write_xlsx(ranking: Ranking, file: IO[bytes], _in_order: InOrder) -> None:
     """
     import pandas as pd
 
-    written = as_written(ranking, "xlsx")
-    frame = pd.DataFrame(next(_chunks(written, len(ranking))))
-    if len(frame) >= _SHEET_ROWS:
+    if ranking.n_written >= _SHEET_ROWS:
         raise InputError(
-            f"a sheet has {_SHEET_ROWS:,} rows, too few for {len(frame):,} features",
+            f"a sheet has {_SHEET_ROWS:,} rows, too few for {ranking.n_written:,} features",
             hint="use --format parquet or tsv",
         )
+    (part,) = _parts(as_written(ranking, "xlsx"), _SHEET_ROWS)
+    frame = pa.table(part()).to_pandas()
     plain = {"strings_to_formulas": False, "strings_to_urls": False}
     target: Any = file
     with pd.ExcelWriter(target, "xlsxwriter", engine_kwargs={"options": plain}) as writer:
@@ -266,31 +220,20 @@ def write_rnk(ranking: Ranking, file: IO[bytes], _in_order: InOrder) -> None:
     """Write GSEA's two columns, id and a metric: positive, and largest for the best feature.
 
     The metric is that of `exponential_scores`, with the sign of the direction where the ranking has
-    one, from the largest down; features without a score are left out. An id with a
-    tab or a line break, which the format cannot quote, is an `InputError`.
+    one, from the largest down; features without a score are left out.
     """
     scored = min(ranking.n_scored, ranking.n_written)
-    names = islice(ranking.feature, scored)
-    unfit = [repr(name) for name in names if any(c in name for c in "\t\r\n")]
-    if unfit:
-        raise InputError(
-            f"{counted(len(unfit), 'feature id')} with a tab or a line break cannot be written "
-            "as rnk",
-            where=listed(unfit),
-            hint="rename these features, or use --format tsv",
-        )
-    metric, features = exponential_scores(ranking)[:scored], ranking.feature
+    metric = exponential_scores(ranking)[:scored]
     if ranking.direction is not None:
         metric = metric * ranking.direction[:scored]
-        rows = np.argsort(-metric, kind="stable")
-        metric, features = metric[rows], features.reordered(rows)
-    for name, value in zip(features, metric):
+    rows = np.argsort(-metric, kind="stable")
+    for name, value in zip(ranking.feature.reordered(rows), metric[rows].tolist()):
         file.write(f"{name}\t{number_text(value)}\n".encode())
 
 
 WRITERS: dict[str, Callable[[Ranking, IO[bytes], InOrder], None]] = {
-    "tsv": partial(_write_delimited, "\t"),
-    "csv": partial(_write_delimited, ","),
+    "tsv": partial(write_delimited, "\t"),
+    "csv": partial(write_delimited, ","),
     "parquet": write_parquet,
     "json": write_json,
     "rnk": write_rnk,
@@ -316,11 +259,11 @@ def write_scores(
     path: Path,
     ranking: Ranking,
     about: Mapping[str, Any],
-    ids: Callable[[list[str]], Sequence[str]] = list,
-    found: Callable[[list[str]], dict[str, object]] = lambda _: {},
+    ids: Callable[[list[str]], Sequence[str]],
+    found: Callable[[list[str]], dict[str, object]],
     *,
-    top: int | None = None,
-    layer: str | None = None,
+    top: int | None,
+    layer: str | None,
 ) -> list[str]:
     """Copy AnnData to a path with a ranking in ``var`` and ``uns``: see `additions`.
 
@@ -347,5 +290,4 @@ def write_coefficients(features: Sequence[str], rows: np.ndarray, path: Path) ->
     """Write the coefficients (s, k) of the s features that have some, as a TSV to a path."""
     names = ["feature", *(f"w{j}" for j in range(1, rows.shape[1] + 1))]
     table = ((feature, *row.tolist()) for feature, row in zip(features, rows))
-    with path.open("wb") as file:
-        file.writelines(table_lines(names, table))
+    path.write_bytes(table_bytes(names, table))

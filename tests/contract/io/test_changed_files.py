@@ -35,7 +35,7 @@ GAF = "\t".join(["DB", "1", "A", "", "GO:1", "PMID:1", "IDA", "", "P", *[""] * 6
 
 def read_matrix(path: Path) -> tuple[list[str], list[str], list[list[float]]]:
     """Return the ids of rows and columns and the values, which fit together."""
-    options = ReadOptions(dtype="float64", leave_out=True, decimal="auto", block_bytes=100)
+    options = ReadOptions(dtype="float64", decimal="auto", block_bytes=100)
     reader = open_matrix(path, options)
     try:
         blocks = list(reader.blocks())

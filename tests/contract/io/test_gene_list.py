@@ -42,7 +42,7 @@ def test_a_header_is_one_only_in_the_first_line(write_text):
         ("S1\thttp://x\tA\tB\nS2\thttp://y\tC\tD\n", "looks like gene sets", "g.txt"),
         ("S1\tna\tA\tB\nS2\tna\tC\n", "looks like gene sets", "g.txt"),
         ("!gaf-version: 2.2\nDB\tID\n", "looks like annotations", "g.txt"),
-        ("TP53\n\tBRCA1\n", "no id in its first field", "g.txt, line 2"),
+        ("TP53\n\tBRCA1\n", "no id in field 1", "g.txt, line 2"),
         (b"PAR1....", "a Parquet table, not a list of genes", "g.txt"),
     ],
 )

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sfs_cli.io.knowledge.gene_sets import choose_sets, read_gmt, split_set_spec
+from sfs_cli.io.knowledge.gene_sets import Study, choose_sets, read_gmt, split_set_spec
 
 TEXT = "S1\tfirst\tA\tB\tA\nS2\t\tB\t C \t\t\nT[1]\tthird\tD\n"
 SETS = {"S1": ["A", "B"], "S2": ["B", "C"], "T[1]": ["D"]}
@@ -95,3 +95,22 @@ GMX = "S1\tS2\tT[1]\n\t\t\nA\tB\tD\nB\t C\nA\n"
 def test_sets_in_columns(write_text, ending):
     assert read_gmt(write_text(GMX, f"s.gmx{ending}")) == SETS
     assert read_gmt(write_text(GMX.replace("\n", "\r\n"), "s.GMX")) == SETS
+
+
+@pytest.mark.parametrize(
+    ("text", "features", "sets", "n"),
+    [
+        ("S1\tna\tA\tB\nS2\tB\tC\nS3\tX\tD\n", "XYZ", ["AB", "BC", "XD"], 2),
+        ("S1\tC\tA\tB\nS2\tB\tC\n", "", ["CAB", "BC"], 2),
+        ("S1\tC\tA\tB\nS2\tB\tC\nS3\tan aim\tA\n", "", ["AB", "C", "A"], 0),  # one describes
+        ("of C\tC\tA\tB\nS2\tB\tC\n", "", ["AB", "C"], 0),  # the name says what the gene is
+        ("S1\tA\tA\tB\nS2\tB\tB\tC\n", "", ["AB", "BC"], 0),
+        ("S1\tX\tA\nS2\tX\tB\nS3\tX\tC\n", "X", ["A", "B", "C"], 0),  # a word that is a gene
+        ("S1\tX\tA\n", "X", ["A"], 0),
+    ],
+)
+def test_descriptions_that_are_genes(write_text, text, features, sets, n):
+    told = []
+    found = read_gmt(write_text(text, "s.gmt"), Study(features, told.append))
+    assert ["".join(genes) for genes in found.values()] == sets
+    assert [f"the second field of {n} sets is a gene" in each for each in told] == [True] * (n > 0)

@@ -137,9 +137,8 @@ def test_missing_X_and_missing_raw_are_refused(tmp_path):
     assert read(path, layer="counts")[1].sum() == 6
 
 
-@pytest.mark.parametrize("element", ["obs", "X"])
-def test_an_encoding_of_the_future_is_refused(path, element):
-    edit(path, lambda file: file[element].attrs.__setitem__("encoding-version", "1.0.0"))
+def test_an_encoding_of_the_future_is_refused(path):
+    edit(path, lambda file: file["obs"].attrs.__setitem__("encoding-version", "1.0.0"))
     with pytest.raises(InputError, match=r"1\.0\.0"):
         read(path)
 

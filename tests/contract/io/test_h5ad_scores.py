@@ -50,7 +50,9 @@ def ranking():
 
 def write_scores(source, target, ranking, about):
     with replacing(target) as partial:
-        writers.write_scores(source, partial, ranking, about)
+        writers.write_scores(
+            source, partial, ranking, about, list, lambda _: {}, top=None, layer=None
+        )
 
 
 def content(path, leave_out=()):

@@ -46,6 +46,7 @@ def write(tmp_path):
         "Table S1. Patients,,\nid,label,age\ns1,tumour,4\ns2,normal,5\n",
         "My clinical table 2024\nid\tlabel\ns1\ttumour\ns2\tnormal\n",
         "id,label,note\ns1,tumour,x\n,,\n\ns2,normal,\n,,\n",
+        "id,label\n\ns1,tumour\ns2,normal\n",
     ],
 )
 def test_labels_of_many_dialects(write, text):
@@ -174,7 +175,7 @@ def test_parquet_labels(tmp_path, index):
         ("id\tx\ty\ns1\ta\tb\n", ":z", "no column 'z'"),
         ("id\tlabel\ns1\tNA\n", "", "no sample has a label"),
         ("s1\ns2\n", "", "only one column"),
-        ("id\tlabel\n\ns1\ta\n", "", "no rows"),
+        ("id\tlabel\n\n", "", "no rows"),
         ("id\tlabel\ns1\ta\n\ns2\n", "", "line 4"),
         ('id\tlabel\ns1\ta\n\ns2\t"b\ns3\tc"\n', "", "line 4"),
         ("id\tlabel\ns1\ta\n\ns2\tb\ns2\tc\n", "", "line 5"),

@@ -93,6 +93,10 @@ def test_values_beyond_float32_are_refused_only_there(write):
     assert read(path)[2][1, 1] == -1e39
 
 
+LATE = "id,what,b\n" + "".join(f"h{i},NA,1\n" for i in range(100))
+"""A column whose texts begin below the rows that are looked at."""
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -103,9 +107,9 @@ def test_values_beyond_float32_are_refused_only_there(write):
         ("id;a;b\ng1;1,5;2,5\n", "decimal commas"),
         ("id,a,b\ng1,1,2\ng2,1,oops\n", "line 3, column 'b'"),
         ("id,a,b\ng1,1,2\ng2,1,oops\n", "'oops' is not a number"),
-        ("id,what,b\ng1,kinase,2\ng2,,3\ng3,ligase,3\n", "column 'what' holds text: remove it"),
+        (f"{LATE}g1,kinase,2\ng2,,3\ng3,ligase,3\n", "column 'what' holds text: remove it"),
         ('id,a,b\ng1,"1,5",2\n', "line 2"),
-        ('id,what,b\ng1,"a, b",2\ng2,c,3\n', "the field 'a, b' holds a comma"),
+        (f'{LATE}g1,"a, b",2\ng2,c,3\n', "the field 'a, b' holds a comma"),
     ],
 )
 def test_what_is_wrong_is_named(write, text, expected):

@@ -27,7 +27,7 @@ FRAME = pd.DataFrame(
 
 def read(path: Path, **options: Any) -> tuple[pd.DataFrame, dict[str, list[str]], list[str]]:
     """Return the values by the ids of both axes, the annotations, and the notes."""
-    asked = {"leave_out": True, "decimal": "auto", "dtype": "float64"} | options
+    asked = {"decimal": "auto", "dtype": "float64"} | options
     reader = open_matrix(path, ReadOptions(**asked))
     blocks = list(reader.blocks())
     reader.close()

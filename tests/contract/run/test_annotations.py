@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sfs_cli.store.disk import open_store
 from tests.running import Finished
 from tests.running import run_here as run_captured
 
@@ -82,8 +83,7 @@ def test_a_store_keeps_them(path, here, tmp_path) -> None:
     here("convert", path, store)
     of_store = here("rank", store, "--method", "variance").out
     assert of_store == here("rank", path, "--method", "variance").out
-    manifest = json.loads((store / "manifest.json").read_text())
-    assert manifest["annotations"] == ["gene_name", "score", "q_value", "biotype"]
+    assert list(open_store(store).ids.var) == ["gene_name", "score", "q_value", "biotype"]
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])

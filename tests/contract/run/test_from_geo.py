@@ -14,7 +14,7 @@ import pytest
 import sfs_cli
 from sfs_cli.compute.matrix import Ids
 from sfs_cli.run.annotations import groupings
-from sfs_cli.store.matrix import DenseMatrix
+from sfs_cli.store.matrix import HeldMatrix
 from tests.making import annotated, names, series_matrix
 from tests.running import Finished, run_here
 
@@ -112,7 +112,7 @@ def test_columns_that_look_like_batches_are_found_by_title_or_accession(study, X
     found = [
         [(each.spec, each.codes.tolist()) for each in groupings(matrix, spec=f"{SERIES}:tissue")]
         for ids in (TITLES, [f"GSM{i + 1}" for i in range(N)])
-        for matrix in [DenseMatrix(X, Ids(PROBES, ids))]
+        for matrix in [HeldMatrix(X, Ids(PROBES, ids))]
     ]
     assert [spec for spec, _ in found[0]] == [f"{SERIES}:scan batch"]  # not the labels
     assert found[0] == found[1]

@@ -118,7 +118,7 @@ def test_what_does_not_fit_is_refused(here: Run, tmp_path: Path) -> None:
         return done.err
 
     few = salmon(tmp_path, "few", COUNTS["A1"].iloc[3:])
-    assert "3 of those are not in it" in refused(*paths, few)
+    assert "3 are in one of them alone" in refused(*paths, few)
     assert "est_counts" in refused(*paths, kallisto(tmp_path, "k", COUNTS["A1"]))
     assert "no column 'NumRead'" in refused(*paths, "--column", "NumRead")
     assert "--column" in refused(paths[0], "--column", "TPM")

@@ -15,7 +15,7 @@ from sfs_cli.compute.matrix import Span
 from sfs_cli.graph.similarity import DenseSimilarity
 from sfs_cli.methods.base import Problem
 from sfs_cli.store.disk import open_store
-from sfs_cli.store.matrix import DenseMatrix
+from sfs_cli.store.matrix import HeldMatrix
 from tests.making import make_engine, make_problem
 from tools.benchmarks.make_store import make_store
 
@@ -98,6 +98,6 @@ def test_a_store_is_opened_again_where_it_arrives(
 
 def test_a_matrix_in_memory_is_sent_whole() -> None:
     matrix = make_engine(X).source.matrix
-    assert isinstance(matrix, DenseMatrix)
+    assert isinstance(matrix, HeldMatrix)
     assert matrix.files == ()
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(matrix)).values, matrix.values)

@@ -18,7 +18,7 @@ from sfs_cli.methods.base import Status
 from sfs_cli.methods.classical import VarianceScorer
 from sfs_cli.methods.gdcov.covariance import GdcovScorer
 from sfs_cli.methods.spectral import SpecScorer
-from sfs_cli.store.matrix import Missing, SparseMatrix
+from sfs_cli.store.matrix import HeldMatrix, Missing
 from sfs_cli.store.prepared import PreparedMatrix
 from tests.making import fit, make_engine, problem_of
 from tests.oracles import spec as oracle
@@ -82,7 +82,7 @@ def prepared(values: csr_array, **more: Any) -> PreparedMatrix:
     m, n = values.shape
     ids = Ids([f"g{i}" for i in range(m)], [f"s{i}" for i in range(n)])
     gaps = int(np.isnan(values.data).sum())
-    source = PreparedMatrix(SparseMatrix(values, ids, Missing(gaps, min(gaps, 1))), **more)
+    source = PreparedMatrix(HeldMatrix(values, ids, Missing(gaps, min(gaps, 1))), **more)
     return fit(source)
 
 

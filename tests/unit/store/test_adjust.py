@@ -166,7 +166,6 @@ def test_zeros_do_not_stay_and_views_say_so(X, adjustment):
     sparse = PreparedMatrix(make_matrix(X, sparse=True), adjustment=adjustment)
     assert sparse.sparse
     assert not sparse.keeps_zeros
-    assert not sparse.plain
     assert sparse.lossless_dtype == DOUBLE
     bare = sparse.adjusted(None)
     assert bare.keeps_zeros

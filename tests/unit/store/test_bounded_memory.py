@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from sfs_cli.store import sinks
-from sfs_cli.store.sinks import SampleRows, SparseSampleRows
+from sfs_cli.store.sinks import Sink, ValueFiles
 
 STEP = 4
 """The samples of a block."""
@@ -27,7 +27,7 @@ def sparse_block(lo: int, m: int, every: int) -> csr_array:
 
 def transposed(folder, kind, n, m, limit):
     """Turn n samples of m features; return the file of the values."""
-    sink = (SampleRows if kind == "dense" else SparseSampleRows)(folder, limit)
+    sink = Sink(folder, limit, across=True, sparse=kind == "sparse")
     for lo in range(0, n, STEP):
         sink.add(block(lo, m, 1) if kind == "dense" else sparse_block(lo, m, 20))
     assert sink.finish(to_disk=False) is None
@@ -45,27 +45,25 @@ def assert_same(path, kind, n, m):
 def test_what_is_held_and_what_is_joined_stay_within_the_limit(tmp_path, monkeypatch, kind, limit):
     n, m = 120, 2000
     held, written = [], []
-    sink = SampleRows if kind == "dense" else SparseSampleRows
-    spill, as_bytes, stacked = sink._spill, sinks.as_bytes, sinks._stacked
+    spill, append = Sink._spill, ValueFiles.append
 
     def spilling(self):
         held.append(self._bytes)
         spill(self)
 
-    def writing(values):
-        written.append(values.nbytes)
-        return as_bytes(values)
+    def appending(self, blocks):
+        def seen():
+            for each in blocks:
+                if self.folder == tmp_path:  # of panels, sparse ones are turned as a whole
+                    written.append(
+                        sinks.stored_bytes(each) if kind == "dense" else each.data.nbytes
+                    )
+                yield each
 
-    def joining(blocks, axis=0):
-        found = stacked(blocks, axis)
-        written.extend([found.data.nbytes] * axis)
-        return found
+        append(self, seen())
 
-    monkeypatch.setattr(sink, "_spill", spilling)
-    monkeypatch.setattr(
-        sinks, *(("as_bytes", writing) if kind == "dense" else ("_stacked", joining))
-    )
-    monkeypatch.setattr(sinks, "TILE_BYTES", 4096)
+    monkeypatch.setattr(Sink, "_spill", spilling)
+    monkeypatch.setattr(ValueFiles, "append", appending)
     path = transposed(tmp_path, kind, n, m, limit)
     one = sinks.stored_bytes(block(0, m, 1) if kind == "dense" else sparse_block(0, m, 20))
     assert len(held) > 1

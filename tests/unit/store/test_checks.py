@@ -13,7 +13,7 @@ ROWS, COLUMNS = ["r0", "r1", "r2", "r3"], ["c0", "c1", "c2"]
 
 
 def checked(values, *, features_in_rows=True, sparse=False, step=2, ids=ROWS):
-    check = ValueCheck("file.csv", features_in_rows, COLUMNS, single=False)
+    check = ValueCheck("file.csv", features_in_rows, COLUMNS)
     for lo in range(0, len(values), step):
         block = values[lo : lo + step]
         check.see(ids[lo : lo + step], csr_array(block) if sparse else block)

@@ -13,7 +13,7 @@ from sfs_cli.errors import InputError
 from sfs_cli.knowledge.matching import FeatureIndex
 from sfs_cli.store.collapse import WAYS, Collapsed
 from sfs_cli.store.ids import FeatureIds
-from sfs_cli.store.matrix import DenseMatrix
+from sfs_cli.store.matrix import HeldMatrix
 from tests.making import names
 
 M, N = 60, 7
@@ -109,8 +109,8 @@ def test_a_map_gives_the_ids_and_leaves_out_what_has_none_or_several(built, way_
     assert (again.several, np.count_nonzero(again.codes < 0)) == (2, 22)
 
 
-def matrix_of(X: np.ndarray, features: list[str]) -> DenseMatrix:
-    return DenseMatrix(X, Ids(features, names("s", N)))
+def matrix_of(X: np.ndarray, features: list[str]) -> HeldMatrix:
+    return HeldMatrix(X, Ids(features, names("s", N)))
 
 
 def test_repeated_probes_go_the_way_of_their_gene(built):

@@ -6,14 +6,11 @@ import pickle
 from unicodedata import normalize
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfs_cli.ranking.table import Picked
-from sfs_cli.store.ids import CHUNK, FeatureIds, FeatureIdsBuilder, read_ids, write_ids
+from sfs_cli.store.ids import CHUNK, FeatureIds
 
 # names are held in the composed form of Unicode
 NAMES = st.lists(st.text(max_size=5).map(lambda text: normalize("NFC", text)), max_size=20)
@@ -44,26 +41,7 @@ def test_places_are_taken_in_any_order_and_again(names, data):
 
 def test_pieces_are_joined_across_chunks():
     names = [f"gene {i} é" if i % 1000 == 0 else f"g{i}" for i in range(CHUNK + 10)]
-    builder = FeatureIdsBuilder()
-    for lo in range(0, len(names), 777):
-        builder.extend(names[lo : lo + 777])
-    ids = builder.finish()
+    ids = FeatureIds.joined(names[lo : lo + 777] for lo in range(0, len(names), 777))
     assert ids == names
     assert pickle.loads(pickle.dumps(ids)) == names
     assert ids.take(np.arange(len(names))[::-1]) == names[::-1]
-
-
-@pytest.mark.parametrize("rows", [1 << 20, 7])
-def test_ids_are_read_as_written(tmp_path, rows):
-    names = ["", "ünï😀", "tab\t", *[f"g{i}" for i in range(50)]]
-    write_ids(tmp_path / "ids.parquet", {"feature": FeatureIds.of(names)}, rows)
-    assert read_ids(tmp_path / "ids.parquet", "feature") == names
-    assert pq.read_table(tmp_path / "ids.parquet")["feature"].to_pylist() == names
-
-
-def test_ids_that_lack_are_refused(tmp_path):
-    pq.write_table(pa.table({"feature": ["a", None]}), tmp_path / "ids.parquet")
-    with pytest.raises(ValueError, match="1 of the feature ids"):
-        read_ids(tmp_path / "ids.parquet", "feature")
-    with pytest.raises(KeyError):
-        read_ids(tmp_path / "ids.parquet", "gene")

@@ -32,7 +32,6 @@ def test_without_anything_to_do_blocks_are_the_stored_values(matrix, counts):
     source = PreparedMatrix(matrix(counts))
     values, missing, zero = prepared(source)
     np.testing.assert_array_equal(values, counts)
-    assert source.plain
     assert not missing.any()
     assert np.flatnonzero(zero).tolist() == [5]
 

@@ -10,7 +10,7 @@ import pytest
 from sfs_cli.compute.engine import Engine, ThreadExecutor
 from sfs_cli.compute.matrix import Span, cut
 from sfs_cli.errors import InputError
-from sfs_cli.store.disk import DenseStore
+from sfs_cli.store.disk import Store
 from sfs_cli.store.filters import FeatureFilter
 from sfs_cli.store.prepared import PreparedMatrix
 from sfs_cli.store.quantile import group_size, held, replaced
@@ -76,7 +76,7 @@ def test_memory_and_threads_do_not_change_a_byte(
     memory = 8 * 8 * M * samples
     assert group_size(N, M, memory) == min(N, samples)
     source = prepared(X, memory=memory, folder=tmp_path, threads=threads, size=7 * threads)
-    on_disk = isinstance(source._factors[0], DenseStore)
+    on_disk = isinstance(source._factors[0], Store)
     assert on_disk == (held(N, M, memory) == 0)
     np.testing.assert_array_equal(read(source, 13), read(prepared(X)))
 

@@ -8,11 +8,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from sfs_cli.store.sinks import (
-    SparseFeatureRows,
-    SparseSampleRows,
-    write_indptr,
-)
+from sfs_cli.store.sinks import Sink, ValueFiles
 
 
 @pytest.mark.parametrize(("limit", "dtype"), [(1, "float64"), (500, "float32")])
@@ -56,9 +52,9 @@ def test_values_on_disk_are_the_same_bytes_whatever_the_limit(built, counts, row
 
 def test_blocks_without_a_stored_value(tmp_path, counts):
     empty = csr_array(np.zeros((4, 11)))
-    for kind in (SparseFeatureRows, SparseSampleRows):
+    for across in (False, True):
         for limit in (1, 1 << 20):
-            sink = kind(tmp_path, limit)
+            sink = Sink(tmp_path, limit, across=across, sparse=True)
             sink.add(empty)
             sink.add(empty)
             made = sink.finish(to_disk=False)
@@ -72,7 +68,9 @@ def test_blocks_without_a_stored_value(tmp_path, counts):
 def test_samples_are_in_the_order_they_came_across_sparse_panels(tmp_path):
     rng = np.random.default_rng(0)
     values = rng.poisson(0.3, (50, 20)).astype(np.float32)
-    in_memory, spilled = SparseSampleRows(tmp_path, 1 << 30), SparseSampleRows(tmp_path, 300)
+    in_memory, spilled = (
+        Sink(tmp_path, limit, across=True, sparse=True) for limit in (1 << 30, 300)
+    )
     for lo in range(0, 50, 4):
         for sink in (in_memory, spilled):
             sink.add(csr_array(values[lo : lo + 4]))
@@ -85,7 +83,8 @@ def test_samples_are_in_the_order_they_came_across_sparse_panels(tmp_path):
 
 def test_where_features_end_does_not_overflow_32_bits(tmp_path):
     most = np.iinfo(np.int32).max
-    counts = [np.array([most, most], np.int32), np.array([most], np.int32)]
-    write_indptr(tmp_path, counts)
+    files = ValueFiles(tmp_path, sparse=True)
+    files._counts = [np.array([most, most], np.int32), np.array([most], np.int32)]
+    files.finish()
     found = np.fromfile(tmp_path / "indptr.bin", np.int64)
     assert found.tolist() == [0, most, 2 * most, 3 * most]

@@ -222,7 +222,7 @@ def test_errors_say_what_is_wrong() -> None:
         with pytest.raises(InputError, match=f"--transform {step}: .* add up to 0") as error:
             fit(empty, step)
         assert error.value.where == "x: sample s2"
-    with pytest.raises(InputError, match="--min-count: the counts of a sample add up to 0"):
+    with pytest.raises(InputError, match="--min-count: the values of a sample add up to 0"):
         fit(empty, least=10)
     with pytest.raises(InputError, match="each feature has a count of 0"):
         fit(MATRICES["apart"], "log2cpm:ratios")

@@ -22,7 +22,7 @@ def test_only_features_that_vary_little_for_their_size_are_named(
     values = VALUES if rows_are_features else VALUES.T
     ids = NAMES if rows_are_features else ["s1", "s2", "s3", "s4"]
     columns = ["s1", "s2", "s3", "s4"] if rows_are_features else NAMES
-    check = ValueCheck("file.csv", rows_are_features, columns, single=True)
+    check = ValueCheck("file.csv", rows_are_features, columns)
     for lo in range(0, len(values), cut):
         check.see(ids[lo : lo + cut], values[lo : lo + cut])
     check.finish()

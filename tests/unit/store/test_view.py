@@ -113,8 +113,6 @@ def test_selecting_keeps_the_samples_and_what_is_known_of_them(matrix, counts):
     assert (view.n_features, view.n_samples, view.where) == (10, 2, "x.csv")
     assert list(view.ids.samples) == ["s8", "s2"]
     assert view.ids.obs["batch"].to_pylist() == ["b8", "b2"]
-    assert not view.plain
-    assert fitted(matrix(counts)).selecting(CHOSEN).plain
 
 
 def test_a_refusal_names_the_feature_of_the_matrix(matrix, counts):
