@@ -155,7 +155,8 @@ def _options(root: dict[str, Node], name: str) -> tuple[dict[str, Any], Lines]:
         if key not in RANK_KEYS:
             if part := next((o for o in options_of(RankConfig) if o.of and o.key == key), None):
                 value = f"{part.word}PATH" if part.begins else f"NAME,{part.parameter}=VALUE"
-                hint = f"it is a parameter now: {flag(part.of)[2:]}: {value}"
+                key_of = part.of.replace("_", "-")
+                hint = f"it is a parameter now: {key_of}: {value}"
                 raise InputError(f"unknown option {key!r}", where=where, hint=hint)
             raise _unknown(key, RANK_KEYS, where)
         option = RANK_KEYS[key]
