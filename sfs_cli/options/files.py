@@ -36,8 +36,6 @@ RANK_KEYS = keys_of(o for o in options_of(EvaluateConfig) if not o.of)
 """The options of a ranking, and of what judges it, by their keys: one file serves both."""
 PARAMETERS = {host: parameters(RankConfig, host) for host in hosts(RankConfig)}
 """The options that have parameters, and these by their keys."""
-_PARTS = keys_of(o for o in options_of(RankConfig) if o.of)
-"""All parameters, by the keys that they had as options in version 0."""
 _OF_SOURCE = {key: Option(help="", name=key) for key in ("kind", "path")} | SOURCE_KEYS
 _SOURCE_HINT = "write NAME: {kind: profile, path: mirna.csv}, or NAME: profile:mirna.csv"
 _TYPES = {
@@ -155,9 +153,10 @@ def _options(root: dict[str, Node], name: str) -> tuple[dict[str, Any], Lines]:
     for key, node in root.items():
         where = place(name, node.line)
         if key not in RANK_KEYS:
-            if part := _PARTS.get(key):
-                hint = f"it is a parameter now: {part.of.replace('_', '-')}: "
-                hint += f"{part.word}PATH" if part.begins else f"NAME,{part.parameter}=VALUE"
+            if part := next((o for o in options_of(RankConfig) if o.of and o.key == key), None):
+                value = f"{part.word}PATH" if part.begins else f"NAME,{part.parameter}=VALUE"
+                key_of = part.of.replace("_", "-")
+                hint = f"it is a parameter now: {key_of}: {value}"
                 raise InputError(f"unknown option {key!r}", where=where, hint=hint)
             raise _unknown(key, RANK_KEYS, where)
         option = RANK_KEYS[key]

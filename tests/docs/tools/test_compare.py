@@ -88,6 +88,20 @@ def test_documents() -> None:
     assert found.notes == ["new: key .k", ".kind: 'csr', now 'csc'"]
 
 
+def test_a_name_with_parameters_is_the_name() -> None:
+    found = Found()
+    old, new = {"method": "spec"}, {"method": {"name": "spec", "ranking": "phi3"}}
+    compare_facts(old, new, found)
+    assert not found.differences
+    compare_facts(old, {"method": {"name": "hsic"}}, found)
+    assert len(found.differences) == 1
+
+
+def test_numbers_that_are_written_in_another_way_are_the_same() -> None:
+    old, new = b"feature\tscore\na\t0.00001\nb\tNaN\n", b"feature\tscore\na\t1e-05\nb\tNaN\n"
+    assert contents_apart(old, new, ".tsv") == []
+
+
 def contents_apart(old: bytes, new: bytes, suffix: str) -> list[str]:
     found = Found()
     compare_contents(old, new, suffix, found)
