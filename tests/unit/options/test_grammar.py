@@ -15,6 +15,7 @@ from sfs_cli.catalog import METHODS
 from sfs_cli.errors import InputError, UsageError
 from sfs_cli.features.stability import SUBSETS
 from sfs_cli.options import RankConfig
+from sfs_cli.options.compare import CompareConfig, parse_ranking
 from sfs_cli.options.fields import Option, options_of, split_word
 from sfs_cli.options.files import load, written
 from sfs_cli.options.grammar import NAME, expanded, hosts, joined, parameters, split, text_of
@@ -304,3 +305,13 @@ def test_the_record_of_a_run_repeats_it(
     assert not given & {key.replace("-", "_") for key in config}
     monkeypatch.chdir("/")
     assert load(tmp_path / "out" / "run.json").options["matrix"] == f"{tmp_path}/m.csv"
+
+
+def test_methods_of_compare_have_parameters() -> None:
+    """Of `--method`, which is repeated, and inside of `--ranking-of`."""
+    own = parse_ranking("rbf=--method spec,ranking=phi3 --similarity rbf,bandwidth=2")
+    texts = ("spec,ranking=phi1", "variance")
+    made = CompareConfig("x.csv", labels="y.tsv", method_=texts, ranking_of=(own,)).rankings
+    assert list(made) == [*texts, "rbf"]
+    assert [each.ranking for each in made.values()] == ["phi1", None, "phi3"]
+    assert (made["rbf"].similarity, made["rbf"].bandwidth) == ("rbf", "2")
