@@ -18,7 +18,7 @@ def of_list(rows: Rows, name: str) -> Rows:
 
 def test_each_ranking_has_the_accuracy_that_evaluate_finds(tmp_path):
     given = study(tmp_path, *planted())
-    own = parse_ranking("graph=--method spec --similarity knn --neighbors 4")
+    own = parse_ranking("graph=--method spec --similarity knn,neighbors=4")
     found = tables(compared(tmp_path, **given, method_=("f-test",), ranking_of=(own,)))
     for name, options in (
         ("f-test", {"method": "f-test"}),

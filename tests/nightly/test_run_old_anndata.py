@@ -65,7 +65,7 @@ COMMANDS = (
     "--method f-test --labels obs:batch",
     "--method variance --adjust obs:age",
     "--method laplacian --similarity obsp:connectivities",
-    "--method laplacian --similarity obsm:X_pca --neighbors 5",
+    "--method laplacian --similarity obsm:X_pca,neighbors=5",
     "",
 )
 

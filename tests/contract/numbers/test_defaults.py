@@ -69,7 +69,7 @@ def test_method_of_many_samples(n: int, method: str) -> None:
         (("X_pca", "X_umap"), "", f"{ON_CELLS} obsm:X_pca"),
         (("X_umap",), "", PROFILES),
         (("connectivities", "X_pca"), "--adjust obs:depth", PROFILES),
-        (("connectivities", "X_pca"), "--neighbors 4", PROFILES),
+        (("connectivities", "X_pca"), "--similarity knn-correlation,neighbors=4", "--method spec"),
         (("connectivities", "X_pca"), "--method variance", ""),
     ],
     ids=["graph", "PCA", "neither", "adjusted", "own neighbors", "no graph"],

@@ -95,8 +95,8 @@ def test_ordered_classes_may_be_numbers(study: Path) -> None:
 
 def test_the_order_in_a_file_may_be_a_list(study: Path) -> None:
     content = {
-        **{"matrix": "m.csv", "labels": "age.tsv:stage", "label-type": "ordered"},
-        **{"label-order": ORDER, "method": "f-test"},
+        **{"matrix": "m.csv", "labels": "age.tsv:stage", "method": "f-test"},
+        "label-type": {"name": "ordered", "order": ORDER},
     }
     (study / "run.json").write_text(json.dumps(content))
     by_file = ranking_bytes(study / "a", "--config=run.json")

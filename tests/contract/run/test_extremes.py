@@ -18,7 +18,7 @@ FOUND = (
     ("many scales", "rank MATRIX --method variance --adjust COVARIATES:tiny"),
     ("many scales", "evaluate MATRIX --method f-test --lengths 1 LABELS --splits 2 --repeats 1"),
     ("two values", "aggregate RESULT RESULT2 --how borda"),
-    ("two values", "rank MATRIX --method rfs --gamma 1e-3"),
+    ("two values", "rank MATRIX --method rfs,gamma=1e-3"),
     ("tiny", "rank MATRIX --method mrsf-rounds"),
     ("signed huge", "rank MATRIX --method f-test --out OUT"),
 )

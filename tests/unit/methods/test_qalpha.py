@@ -158,7 +158,7 @@ def test_clusters_default_to_the_classes_and_else_to_the_papers_choice() -> None
 
 @pytest.mark.parametrize("clusters", [0, 18])
 def test_more_clusters_than_samples_can_form_are_refused(clusters: int) -> None:
-    with pytest.raises(InputError, match="--clusters"):
+    with pytest.raises(InputError, match="clusters="):
         solve(case()[0], clusters=clusters)
 
 

@@ -111,7 +111,7 @@ def test_a_small_class_gives_fewer_neighbors_and_a_warning() -> None:
         solution = relieff.solve(make_problem(X, codes=codes, neighbors=k))
         np.testing.assert_allclose(solution.score, twin.relieff(X, codes, k), rtol=1e-9, atol=1e-13)
         assert words in solution.warnings[0]
-        assert "--neighbors 1 " in solution.warnings[0]
+        assert "neighbors=1 " in solution.warnings[0]
     assert not relieff.solve(make_problem(X, codes=codes, neighbors=1)).warnings
 
 

@@ -133,7 +133,7 @@ def test_choosing_the_mix_is_refused_where_it_cannot_be_done() -> None:
     X, S, y = make_data(2)
     with pytest.raises(OutOfMemoryError, match="graphs of all 36 samples") as caught:
         scores(X, S, y, None, memory=1000)
-    assert "--lambda" in str(caught.value)
+    assert "lambda=" in str(caught.value)
     with pytest.raises(InputError, match="no feature varies"):
         scores(np.zeros_like(X), S, y, None)
 

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from sfs_cli.errors import ConflictError
+from sfs_cli.features.members import member_configs
+from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import Config, option
 
 
@@ -66,3 +68,14 @@ def test_what_does_not_go_together_is_refused(
 )
 def test_what_goes_together_is_taken(given: dict[str, Any]) -> None:
     Example(**given)
+
+
+def test_members_have_the_graph_that_is_asked_for() -> None:
+    names = ("spec", "relieff", "variance")
+    asked = RankConfig(
+        "x.csv", "kogs", members=names, similarity="knn", neighbors=3, labels="y.tsv"
+    )
+    made = member_configs(asked, names)
+    assert [(each.similarity, each.neighbors) for each in made] == [
+        *(("knn", 3), (None, 3), (None, None))
+    ]

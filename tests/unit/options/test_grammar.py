@@ -1,0 +1,317 @@
+"""``NAME,KEY=VALUE,...``: the rule, its refusals, and that texts, mappings and files agree."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sfs_cli.catalog import METHODS
+from sfs_cli.errors import InputError, UsageError
+from sfs_cli.features.stability import SUBSETS
+from sfs_cli.options import RankConfig
+from sfs_cli.options.compare import CompareConfig, parse_ranking
+from sfs_cli.options.fields import Option, options_of, split_word
+from sfs_cli.options.files import load, written
+from sfs_cli.options.grammar import NAME, expanded, hosts, joined, parameters, split, text_of
+from sfs_cli.options.graph import GRAPHS
+from sfs_cli.options.weightings import WEIGHTINGS
+from sfs_cli.options.weightings import taking as weighting
+from tests.making import write_labels, write_table
+from tests.running import run_here
+
+# ---- the rule ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "pairs"),
+    [
+        ("spec", "spec", []),
+        ("spec,ranking=phi3,clusters=4", "spec", [("ranking", "phi3"), ("clusters", "4")]),
+        ("msfs,then=gdcov,gamma=heat:1", "msfs", [("then", "gdcov"), ("gamma", "heat:1")]),
+        ("x,transform=cpm,log1p,k=2", "x", [("transform", "cpm,log1p"), ("k", "2")]),
+        ("sets.gmt:A,B", "sets.gmt:A,B", []),
+        ("ordered,order=low,mid,high", "ordered", [("order", "low,mid,high")]),
+        ("a,b.csv", "a,b.csv", []),
+        ("a,B=1", "a,B=1", []),
+        ("a,=1", "a,=1", []),
+        ("a,1k=1", "a,1k=1", []),
+        ("a, k=1", "a, k=1", []),
+        ("a=b", "a=b", []),
+        ("a,k=b=c", "a", [("k", "b=c")]),
+        ("a,k=", "a", [("k", "")]),
+        ("2,1,0.5,normalize=frobenius", "2,1,0.5", [("normalize", "frobenius")]),
+        ("knn,edge_weights=binary", "knn", [("edge-weights", "binary")]),
+    ],
+)
+def test_a_comma_begins_a_parameter_before_a_key_alone(
+    text: str, name: str, pairs: list[tuple[str, str]]
+) -> None:
+    assert split(text) == (name, pairs)
+
+
+@pytest.mark.parametrize(
+    ("option", "text", "found"),
+    [
+        ("method", "spec,gamma_power=2", {"method": "spec", "gamma_power": 2}),
+        ("method", "kogs,members=spec,fisher,how=rra", {"members": ("spec", "fisher")}),
+        ("similarity", "knn,neighbors=1e1", {"similarity": "knn", "neighbors": 10}),
+        ("similarity", "file:a,b.csv", {"similarity": None, "similarity_file": "a,b.csv"}),
+        ("similarity", "obsm:X,neighbors=4", {"similarity": "obsm:X", "neighbors": 4}),
+        ("weights", "2,1,normalize=frobenius", {"weights": "2,1", "normalize": "frobenius"}),
+        ("weights", "naml,lambda=0.5,clusters=3", {"fusion_lambda": 0.5, "fusion_clusters": 3}),
+        ("stability", "bootstrap,subsets=9,top=4", {"stability_subsets": 9, "stability_top": 4}),
+        ("stability", "50", {"stability": "50"}),
+        ("pvalues", "permutation,draws=99", {"pvalues": "permutation", "permutation_draws": 99}),
+        ("label_type", "ordered,order=c,a,b", {"label_type": "ordered", "label_order": "c,a,b"}),
+    ],
+)
+def test_parameters_are_options_of_a_configuration(
+    option: str, text: str, found: dict[str, Any]
+) -> None:
+    made = expanded(RankConfig, {option: text})
+    assert made.items() >= found.items()
+
+
+def test_a_number_alone_is_that_of_halves() -> None:
+    config = RankConfig("x.csv", **expanded(RankConfig, {"stability": "50"}))
+    assert (config.stability, config.stability_subsets) == ("half", 50)
+
+
+# ---- refusals ----------------------------------------------------------------------------------
+
+REFUSED = [
+    ("method", "spec,rankin=phi3", "unknown parameter 'rankin' of --method spec", "ranking"),
+    (
+        "similarity",
+        "knn,neighbours=3",
+        "unknown parameter 'neighbours' of --similarity",
+        "neighbors",
+    ),
+    ("weights", "rkda,lamda=1", "unknown parameter 'lamda' of --weights rkda", "lambda"),
+    ("pvalues", "permutation,draw=99", "unknown parameter 'draw' of --pvalues", "draws"),
+    ("method", "spec,clusters=2,clusters=3", "clusters= of --method is given twice", ""),
+    ("method", "spec,gamma-power=2,gamma_power=3", "gamma-power= of --method is given twice", ""),
+    ("method", "spec,ranking=", "ranking= of --method has no value", ""),
+    ("similarity", "knn,neighbors= ", "neighbors= of --similarity has no value", ""),
+    ("similarity", "knn,neighbors=three", "'three' is not a whole number", ""),
+    ("similarity", "knn,neighbors=2.5", "'2.5' is not a whole number", ""),
+    ("similarity", "diffusion,beta=much", "'much' is not a number", ""),
+]
+"""Options, their texts, what is said of them, and the key that is near."""
+
+
+@pytest.mark.parametrize(("option", "text", "what", "near"), REFUSED)
+def test_what_is_no_parameter_is_refused(option: str, text: str, what: str, near: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        expanded(RankConfig, {option: text})
+    assert what in caught.value.what
+    assert f"did you mean {near}" in caught.value.hint if near else caught.value.hint
+
+
+@pytest.mark.parametrize(("option", "text", "what", "near"), REFUSED[:8:3])
+def test_the_command_ends_with_2(option: str, text: str, what: str, near: str, capfd) -> None:
+    done = run_here(["rank", "x.csv", f"--{option}", text], capfd)
+    assert done.code == 2
+    assert what in " ".join(done.err.split())
+
+
+def test_a_mapping_has_a_name() -> None:
+    with pytest.raises(UsageError, match="the name is missing"):
+        expanded(RankConfig, {"method": {"ranking": "phi3"}})
+
+
+def test_no_two_parameters_of_an_option_have_one_key() -> None:
+    """Those of ``then=`` stand in the list of MSFS and KOGS."""
+    for host in hosts(RankConfig):
+        keys = [o.parameter for o in options_of(RankConfig) if o.of == host]
+        assert len(keys) == len({*keys})
+
+
+# ---- all parameters of all names ---------------------------------------------------------------
+
+NAMES: dict[str, tuple[str, ...]] = {
+    "method": tuple(METHODS),
+    "similarity": (*GRAPHS, "obsp:S", "obsm:X_pca", "file:sub/S,1.csv"),
+    "weights": (*WEIGHTINGS, "2,1,0.5"),
+    "stability": tuple(SUBSETS),
+    "pvalues": ("moments", "permutation"),
+    "label_type": ("classes", "continuous", "ordered"),
+}
+FORMS = {"NUMBER": "2.5", "T": "0.25", "COUNT": "12", "KEY": "key", "PATH": "p.csv"}
+
+
+def of_name(host: str, name: str) -> dict[str, Option]:
+    """Return the parameters that a name takes, by their keys; those of members have none."""
+    known = parameters(RankConfig, host)
+    if host == "method":
+        return {k: o for k, o in known.items() if o.name in METHODS[name].options}
+    if host == "similarity":
+        takes = GRAPHS[name].takes if name in GRAPHS else ()
+        return {k: o for k, o in known.items() if o.name in takes}
+    if host == "weights":
+        names = [o.name for o in known.values() if name in weighting(o.name)]
+        return {k: o for k, o in known.items() if o.name in (*names, "normalize")}
+    takers = {"pvalues": "permutation", "label_type": "ordered"}
+    return known if takers.get(host, name) == name else {}
+
+
+def values_of(o: Option, name: str) -> st.SearchStrategy[str]:
+    """Return texts of valid values of a parameter."""
+    words = METHODS[name].choices.get(o.name, ()) if name in METHODS else ()
+    words = words or o.known
+    if o.name == "members":
+        return st.lists(st.sampled_from(words), min_size=2, max_size=4, unique=True).map(",".join)
+    if words:
+        starts = ((word, split_word(word)[0]) for word in words)
+        return st.sampled_from([s + FORMS.get(word.removeprefix(s), "") for word, s in starts])
+    if o.type is int:
+        return st.integers(int(o.least or 1), 9999).map(str)
+    if o.type is float:
+        return st.floats(1e-3, 1e3).map(repr)
+    return st.sampled_from(["low,mid,high", "b,a", "1,10,2"])
+
+
+@st.composite
+def texts(draw: st.DrawFn) -> tuple[str, str]:
+    """Return an option, and a name with some of its parameters in some order."""
+    host = draw(st.sampled_from(sorted(NAMES)))
+    name = draw(st.sampled_from(NAMES[host]))
+    known = of_name(host, name)
+    keys = draw(st.lists(st.sampled_from(sorted(known)), unique=True)) if known else []
+    pairs = [f"{key}={draw(values_of(known[key], name))}" for key in keys]
+    return host, ",".join([name, *pairs])
+
+
+def test_every_option_with_parameters_is_drawn() -> None:
+    assert set(NAMES) == set(hosts(RankConfig))
+    drawn = {
+        o.name for host, names in NAMES.items() for n in names for o in of_name(host, n).values()
+    }
+    files = {o.name for o in options_of(RankConfig) if o.begins}
+    assert drawn | files == {o.name for o in options_of(RankConfig) if o.of}
+
+
+@settings(max_examples=300, deadline=None)
+@given(texts())
+def test_what_is_written_is_read_as_it_was(asked: tuple[str, str]) -> None:
+    host, text = asked
+    found = expanded(RankConfig, {host: text})
+    key = host.replace("_", "-")
+    kept = written(found)
+    assert set(kept) == {key}  # one option, with its parameters
+    assert stated(expanded(RankConfig, {host: kept[key]})) == stated(found)
+    again = json.loads(json.dumps(kept))[key]
+    assert stated(expanded(RankConfig, {host: again})) == stated(found)
+    assert stated(expanded(RankConfig, {host: text_of(kept[key])})) == stated(found)
+    name, pairs = split(text)
+    mapping = {NAME: name, **dict(pairs)}
+    assert expanded(RankConfig, {host: mapping}) == found
+    assert joined(RankConfig, expanded(RankConfig, joined(RankConfig, found))) == joined(
+        RankConfig, found
+    )
+
+
+def stated(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+# ---- files -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "mapping"),
+    [
+        (
+            "method: spec,ranking=phi3,clusters=4",
+            "method: {name: spec, ranking: phi3, clusters: 4}",
+        ),
+        ("method: l21,lambda=0.10", "method:\n  name: l21\n  lambda: 0.10"),
+        ("method: kogs,members=spec,fisher", "method: {name: kogs, members: [spec, fisher]}"),
+        ("method: rfs,gamma=1e-3", "method: {name: rfs, gamma: 1e-3}"),
+        ("method: spec,gamma_power=2", "method: {name: spec, gamma_power: 2}"),
+        ("similarity: knn,neighbors=5", "similarity: {name: knn, neighbors: 5}"),
+        ("similarity: rbf,bandwidth=2.50", "similarity: {name: rbf, bandwidth: 2.50}"),
+        ("similarity: 'file:S.csv'", "similarity: {name: 'file:S.csv'}"),
+        ("weights: '2,1,normalize=frobenius'", "weights: {name: '2,1', normalize: frobenius}"),
+        ("stability: half,subsets=20", "stability: {name: half, subsets: 20}"),
+        ("label-type: ordered,order=b,a", "label-type: {name: ordered, order: [b, a]}"),
+    ],
+)
+def test_text_and_mapping_of_a_file_agree(read: Any, text: str, mapping: str) -> None:
+    assert read(text).options == read(mapping).options
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("method: {name: spec, rankin: phi3}", "unknown parameter 'rankin' of --method spec"),
+        ("method: {ranking: phi3}", "the name is missing"),
+        ("method: {name: spec, ranking: }", "ranking of method has no value"),
+        ("method: {name: spec, clusters: [2, 3]}", "clusters of method: a list"),
+        ("similarity: {name: knn, neighbors: {a: 1}}", "neighbors of similarity: a mapping"),
+        ("method: [spec, ranking=phi3]", "method: a list is not text"),
+    ],
+)
+def test_what_is_wrong_in_a_file_names_its_line(read: Any, text: str, what: str) -> None:
+    with pytest.raises((InputError, UsageError)) as caught:
+        read(f"seed: 1\n{text}\n")
+    assert what in caught.value.what
+    assert str(caught.value.where).startswith("run.yaml, line 2")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--method", "spec,ranking=phi3,clusters=2", "--similarity", "rbf,bandwidth=2.50"),
+        ("--method", "kogs,members=spec,variance,how=geometric", "--similarity", "knn,neighbors=3"),
+        ("--similarity", "file:S.csv", "--method", "spec", "--pvalues", "permutation,draws=20"),
+        (
+            "--method",
+            "msfs,then=gdcov,gamma=heat:1",
+            "--source",
+            "a=target:",
+            "--source",
+            "b=profile:m.csv,transform=log1p",
+            "--weights",
+            "2,1,normalize=frobenius",
+        ),
+        ("--method", "variance", "--stability", "bootstrap,subsets=4,top=3"),
+        ("--method", "f-test", "--labels", "y.tsv", "--label-type", "ordered,order=b,a,c"),
+    ],
+    ids=lambda words: words[1],
+)
+def test_the_record_of_a_run_repeats_it(
+    words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    write_table(tmp_path / "m.csv", rng.random((12, 9)))
+    S = np.corrcoef(rng.random((9, 20))) + 1
+    write_table(tmp_path / "S.csv", S, [f"s{i}" for i in range(9)])
+    write_labels(tmp_path / "y.tsv", ["a", "b", "c"] * 3)
+    done = run_here(["rank", "m.csv", *words, "--out", "out"], capfd)
+    assert done.code == 0, done.err
+    assert "up to date" in run_here(["rank", "m.csv", *words, "--out", "out"], capfd).err
+    again = run_here(["rank", "--config", "out/run.json", "--out", "out"], capfd)
+    assert "up to date" in again.err
+    given = {option.name for option in options_of(RankConfig) if option.of}
+    config = json.loads((tmp_path / "out" / "run.json").read_text())["config"]
+    assert not given & {key.replace("-", "_") for key in config}
+    monkeypatch.chdir("/")
+    assert load(tmp_path / "out" / "run.json").options["matrix"] == f"{tmp_path}/m.csv"
+
+
+def test_methods_of_compare_have_parameters() -> None:
+    """Of `--method`, which is repeated, and inside of `--ranking-of`."""
+    own = parse_ranking("rbf=--method spec,ranking=phi3 --similarity rbf,bandwidth=2")
+    texts = ("spec,ranking=phi1", "variance")
+    made = CompareConfig("x.csv", labels="y.tsv", method_=texts, ranking_of=(own,)).rankings
+    assert list(made) == [*texts, "rbf"]
+    assert [each.ranking for each in made.values()] == ["phi1", None, "phi3"]
+    assert (made["rbf"].similarity, made["rbf"].bandwidth) == ("rbf", "2")
