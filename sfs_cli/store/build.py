@@ -224,7 +224,12 @@ class ValueCheck:
             infinite = "the matrix holds infinite values"
             hint = "replace them; empty or NA fields are missing values (--missing)"
             self._refuse(ids, values, np.isinf(stored), infinite, hint)
-            self._see_gaps(ids, *_indices_of(values, np.isnan(stored)))
+            rows, columns = _indices_of(values, np.isnan(stored))
+            self._gaps += len(rows)
+            self._rows_with_gaps += len(np.unique(rows))
+            self._columns_with_gaps[columns] = True
+            first = slice(SHOWN - len(self._places))
+            self._places += [self._place(ids[i], j) for i, j in zip(rows[first], columns[first])]
             low, high = float(np.fmin.reduce(stored, None)), float(np.fmax.reduce(stored, None))
         largest = max(high, -low)
         self._largest = max(self._largest, largest)
@@ -240,14 +245,6 @@ class ValueCheck:
             self.large.update(dict.fromkeys(names[i] for i in np.unique(at).tolist()))
         if stored is values and stored.dtype == np.float32:
             self._see_spread(ids, stored)
-
-    def _see_gaps(self, ids: Sequence[str], row: np.ndarray, column: np.ndarray) -> None:
-        """Count missing values."""
-        self._gaps += len(row)
-        self._rows_with_gaps += len(np.unique(row))
-        self._columns_with_gaps[column] = True
-        free = SHOWN - len(self._places)
-        self._places += [self._place(ids[i], j) for i, j in zip(row[:free], column[:free])]
 
     def _see_spread(self, ids: Sequence[str], values: np.ndarray) -> None:
         """Note the features that vary little for their size."""
