@@ -621,15 +621,16 @@ def _read_parquet(path: Path) -> TextTable:
         raise InputError("the table has no columns", where=path, hint=COPY_AGAIN)
     # the ids are the index of pandas, else the first text, else the first column
     named = [name for name in map(nfc, pandas_index(table.schema)) if name in names]
-    kinds = list(zip(names, table.schema.types))
-    texts = [n for n, t in kinds if pa.types.is_string(t) or pa.types.is_large_string(t)]
-    coded = [name for name, kind in kinds if pa.types.is_dictionary(kind)]
+    kinds = dict(zip(names, table.schema.types))
+    texts = [n for n, t in kinds.items() if pa.types.is_string(t) or pa.types.is_large_string(t)]
+    coded = filter(lambda name: pa.types.is_dictionary(kinds[name]), kinds)
     ids = (named or texts or names)[0]
     _refuse_repeated(names, path)
-    table = table.rename_columns(names).select([ids, *(name for name in names if name != ids)])
-    columns = Texts(table.column_names, table.columns)
+    columns = dict(zip(names, table.columns))
+    columns = {ids: columns.pop(ids), **columns}
     rows = range(1, len(table) + 1)
-    return TextTable(path, columns, rows, "row", frozenset([*texts, *coded]))
+    held = Texts([*columns], columns.values())
+    return TextTable(path, held, rows, "row", frozenset([*texts, *coded]))
 
 
 def pandas_index(schema: pa.Schema) -> list[str]:

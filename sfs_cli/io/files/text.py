@@ -93,7 +93,21 @@ def arrow_file(path: str | Path, mode: Literal["rb", "wb"] = "rb") -> pa.OSFile:
     return pa.OSFile(os.fsencode(path), mode)
 
 
-class ByteStream:
+class Closes:
+    """What is closed at the end of a ``with`` block."""
+
+    def close(self) -> None:
+        """Release the file."""
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class ByteStream(Closes):
     """A file read from its beginning to its end; gzip (also bgzip) and zstd are decompressed."""
 
     sheets: Collection[str] = ()
@@ -127,12 +141,6 @@ class ByteStream:
     def close(self) -> None:
         """Release the file."""
         self._stream.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 class TextBytes(ByteStream):
@@ -191,7 +199,7 @@ class Chunk(NamedTuple):
     first_line: int
 
 
-class LineStream:
+class LineStream(Closes):
     """A text file, or a sheet of a workbook, read line by line, or in chunks of whole lines.
 
     `sheets` are those of the workbook that could be meant: one, unless the `first` may be read.
@@ -259,12 +267,6 @@ class LineStream:
     def close(self) -> None:
         """Release the file."""
         self._bytes.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def _look(self, size: int) -> bytes:
         """Return ``size`` bytes or more of whole lines, fewer at the end, and stay before them."""

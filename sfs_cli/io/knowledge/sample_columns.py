@@ -317,20 +317,19 @@ def parse_event(text: str) -> float:
         word = word[0]
     if is_number(word):
         word = f"{float(word):g}"
-    found = [word in words for words in (_CENSORED, _EVENT)]
-    if not any(found):
+    if word not in _OUTCOMES:
+        of_r = " (R's survival has 2 for an event and 1 for none)" if word == "2" else ""
         raise InputError(
             f"{text!r} does not say whether there was an event",
-            hint=f"write 1 for an event and 0 for a censored sample, or {'/'.join(_EVENT[1:])} and "
-            f"{'/'.join(_CENSORED[1:])}"
-            + " (R's survival has 2 for an event and 1 for none)"
-            * (word == "2"),
+            hint=f"write 1 for an event and 0 for a censored sample, or {'/'.join(_EVENT)} and "
+            f"{'/'.join(_CENSORED)}{of_r}",
         )
-    return float(found[1])
+    return _OUTCOMES[word]
 
 
-_EVENT = ("1", "true", "yes", "dead", "deceased", "event")
-_CENSORED = ("0", "false", "no", "alive", "living", "censored")
+_EVENT = ("true", "yes", "dead", "deceased", "event")
+_CENSORED = ("false", "no", "alive", "living", "censored")
+_OUTCOMES = {**dict.fromkeys(("1", *_EVENT), 1.0), **dict.fromkeys(("0", *_CENSORED), 0.0)}
 EVENTS = Wanted("event", "event", parse_event)
 """Whether there was an event, in each sample."""
 

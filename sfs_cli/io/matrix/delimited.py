@@ -8,6 +8,7 @@ speed; its cost per column would be ruinous for a wide file read as it is.
 
 from __future__ import annotations
 
+import math
 import re
 from bisect import bisect_left
 from collections import deque
@@ -20,6 +21,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
 from sfs_cli.errors import InputError, counted, listed
@@ -40,7 +42,6 @@ from sfs_cli.io.files.table import (
     split_fields,
 )
 from sfs_cli.io.files.text import Chunk, LineStream, decode, repeated
-from sfs_cli.io.matrix.arrow import numbers
 from sfs_cli.io.matrix.base import (
     CONVERT,
     Annotations,
@@ -318,7 +319,7 @@ def _texts(chunk: Chunk, layout: Layout, stops: np.ndarray, at: int) -> list[str
         texts = b"\n".join(fields).decode("utf-8").split("\n")
     except UnicodeDecodeError:
         texts = [decode(raw, layout.path, chunk.first_line + i) for i, raw in enumerate(fields)]
-    if layout.quoting and '"' in "".join(texts):
+    if layout.quoting and b'"' in chunk.text:
         texts = [text.removesuffix("\r") for text in texts]
         for row, text in enumerate(texts):
             if text.startswith('"'):
@@ -368,9 +369,7 @@ def _parse_column(column: bytes, decimal: str) -> np.ndarray:
         ),
     )
     values = pa.concat_arrays(table.column(0).chunks)
-    if values.null_count == 0:
-        return np.from_dlpack(values)  # without a copy
-    return numbers(pa.record_batch([values], names=["value"]))[:, 0]
+    return np.from_dlpack(pc.fill_null(values, math.nan))  # without a copy, if none is missing
 
 
 # What follows describes the first thing that is wrong in a chunk. It runs once, after parsing has
