@@ -325,17 +325,18 @@ class Texts(Mapping[str, list[str]]):
     """
 
     def __init__(self, names: Sequence[str], arrays: Iterable[pa.ChunkedArray]) -> None:
-        self._arrays = dict(reversed([*zip(names, arrays)]))
-        self._names = list(dict.fromkeys(names))
+        self._arrays: dict[str, pa.ChunkedArray] = {}
+        for name, array in zip(names, arrays):
+            self._arrays.setdefault(name, array)
 
     def __getitem__(self, name: str) -> list[str]:
         return texts_of(self._arrays[name].to_pylist())
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
+        return iter(self._arrays)
 
     def __len__(self) -> int:
-        return len(self._names)
+        return len(self._arrays)
 
     def coded(self, name: str) -> tuple[np.ndarray, list[str]]:
         """Return the number of the text of each row, and the texts."""
@@ -617,8 +618,6 @@ def _read_parquet(path: Path) -> TextTable:
         raise InputError(
             f"the Parquet file cannot be read ({error})", where=path, hint=COPY_AGAIN
         ) from error
-    if not names:
-        raise InputError("the table has no columns", where=path, hint=COPY_AGAIN)
     # the ids are the index of pandas, else the first text, else the first column
     named = [name for name in map(nfc, pandas_index(table.schema)) if name in names]
     kinds = dict(zip(names, table.schema.types))
@@ -748,9 +747,3 @@ def sure_annotations(names: Sequence[str], beside: Collection[str] = ()) -> list
 def may_be_numbers(name: str) -> bool:
     """Say whether a column with such a name may be numbers and no values: chromosomes, ids."""
     return _is_place(name) or annotation_of(name) != "" or is_id_name(name)
-
-
-def other_annotations(names: Iterable[str], known: Collection[str]) -> str:
-    """Return, for a message, which other columns are named like annotations; may be empty."""
-    others = [name for name in names if name not in known and annotation_of(name)]
-    return f", and {listed(others, 8)}, which seem to be no samples either" if others else ""

@@ -32,7 +32,6 @@ _MAGIC: dict[bytes, Compression] = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "z
 BOM = b"\xef\xbb\xbf"
 """The mark that some programs write at the beginning of UTF-8 text."""
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-_CHARACTER = 4  # bytes of the longest one in UTF-16
 _LINE_STEP = 1 << 16
 _CHUNK_BYTES = 1 << 20
 
@@ -158,8 +157,7 @@ class TextBytes(ByteStream):
         self._old_mac = b"\r" in self._head[:-1] and b"\n" not in self._head
 
     def read(self, size: int) -> bytes:
-        """Return about ``size`` bytes, and none after the end."""
-        size = max(size, _CHARACTER)  # or what is no whole one would look like the end
+        """Return about ``size`` bytes, which are several characters, and none after the end."""
         data, self._head = self._head or self._decoded(super().read(size), size), b""
         return data.replace(b"\r", b"\n") if self._old_mac else data
 

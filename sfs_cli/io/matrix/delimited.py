@@ -37,7 +37,6 @@ from sfs_cli.io.files.table import (
     is_like_number,
     is_number,
     may_be_numbers,
-    other_annotations,
     read_header,
     split_fields,
 )
@@ -442,10 +441,9 @@ def _not_a_number(column: bytes, chunk: Chunk, layout: Layout) -> InputError:
     elif layout.decimal == ",":
         hint = "the file has decimal commas: write all numbers with them, and missing ones as NA"
     elif are_texts(column_texts):
-        name = layout.column_ids[at]
         hint = (
-            f"column {name!r} holds text: remove it{other_annotations(layout.column_ids, [name])}, "
-            "or move a row that has a text there to the first 100"
+            f"column {layout.column_ids[at]!r} holds text: remove it, or move a row that has a "
+            "text there to the first 100"
         )
     else:
         hint = "write missing values as NA or leave them empty"
