@@ -29,11 +29,6 @@ class Coordinates:
     names: Sequence[str]  # of the d columns
     values: np.ndarray  # (samples, d), float64; not checked
 
-    @property
-    def width(self) -> int:
-        """Number of coordinates d."""
-        return self.values.shape[1]
-
     def aligned(self, sample_ids: Sequence[str]) -> np.ndarray:
         """Return the coordinates of some samples in their order, shape (n, d).
 

@@ -206,12 +206,11 @@ class DelimitedReader(MatrixReader):
         self._options = options
         # the numbers take up to ten times the room of their text, in several chunks at once
         self._chunk_bytes = max(options.block_bytes // 16, 1)
-        chunk = stream.peek_chunk(self._chunk_bytes)
-        self._first_ids = _row_ids(chunk, layout, _stops(chunk, layout)) if chunk else []
 
     def first_row_ids(self) -> Sequence[str]:
         """Return the ids of the first rows, as many as are parsed at a time."""
-        return self._first_ids
+        chunk = self._stream.peek_chunk(self._chunk_bytes)
+        return _row_ids(chunk, self.layout, _stops(chunk, self.layout)) if chunk else []
 
     @property
     def beside(self) -> Sequence[str]:
