@@ -388,9 +388,8 @@ class TextTable:
 
     def _may_be_ids(self, name: str) -> bool:
         codes, texts = self.coded(name)
-        used = [texts[code] for code in np.unique(codes)]
-        differ = len(set(used)) == len(codes) and "" not in used
-        return differ and (names_samples(name) or not all(map(is_number, used)))
+        differ = len(set(texts)) == len(codes) and "" not in texts
+        return differ and (names_samples(name) or not all(map(is_number, texts)))
 
     def ids_among(self, known: Iterable[str]) -> str:
         """Return the column that holds the ids, some of which are known.
