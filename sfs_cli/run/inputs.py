@@ -192,23 +192,14 @@ def load(
         for note in reader.notes:
             messages.note(note)
         with messages.progress("reading", reader.n_rows) as advance:
-            seen = 0
-
-            def progress(done: int, _total: int | None) -> None:
-                nonlocal seen
-                advance(done - seen)
-                seen = done
-
+            read = {"format": reader.format, "rows": rows} | logged(reader.annotations.facts)
             options = BuildOptions(
                 rows=rows,
                 dtype=storage_dtype(config),
                 folder=folder,
                 limit=held_limit(config, memory),
-                keep=kept is not None,
-                source=(kept or {})
-                | {"format": reader.format, "rows": rows}
-                | logged(reader.annotations.facts),
-                progress=progress,
+                source=None if kept is None else kept | read,
+                progress=advance,
                 collapse=collapse,
                 symbols=partial(_symbols, config.id_map) if config.id_map else None,
             )

@@ -301,7 +301,7 @@ def loaded(
             log.note(f"coordinates are all columns of {found.where}: {listed([*found.names], 20)}")
             taken["coordinates"] = ", ".join(found.names)
         n, m, stored = prepared.n_samples, prepared.n_features, prepared.dtype
-        width = None if found is None else found.width
+        width = None if found is None else len(found.names)
         shape = Shape(n, m, stored, memory, cohort.sizes, width, classes)
         passes = PassList(m)
         passes.look(looked + seen)

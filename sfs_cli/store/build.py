@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -50,8 +50,6 @@ WHOLE = "whole"
 """Where a matrix lies before its features become fewer, in the folder of what is made of it."""
 LARGEST_EXACT = 2.0**53
 """Beyond this, whole numbers are not exact in double precision."""
-Progress = Callable[[int, int | None], None]
-"""Called with the rows read so far and, where it is known, their number."""
 
 
 @dataclass
@@ -74,9 +72,9 @@ class BuildOptions:
     dtype: np.dtype[Any]  # float32 or float64
     folder: Path  # empty, or made when it is needed: for what does not stay in memory
     limit: int  # bytes to hold in memory before the folder is used
-    keep: bool = False  # always write the folder (it becomes a store to keep)
-    source: dict[str, Any] = field(default_factory=dict)  # provenance for the manifest
-    progress: Progress | None = None
+    # provenance for the manifest of a store that is kept, and always written; None: of none
+    source: dict[str, Any] | None = None
+    progress: Callable[[int], None] | None = None  # called with the number of rows of each block
     collapse: str | None = None  # how features of one id become one, of `collapse.WAYS`
     symbols: Symbols | None = None  # the map that gives those ids
 
@@ -114,10 +112,9 @@ def build(reader: MatrixReader, options: BuildOptions) -> Built:
 
         obs = pa.table({name: column.array.cast(pa.string()) for name, column in texts.items()})
     ids = Ids(unique, samples, obs, texts if rows_are_features else {})
-    values = sink.finish(options.keep)
+    values = sink.finish(to_disk=options.source is not None)
     if values is None:
-        source = options.source if options.keep else None
-        write_store_files(options.folder, ids, options.dtype, seen.missing, source)
+        write_store_files(options.folder, ids, options.dtype, seen.missing, options.source)
         matrix: Matrix = open_store(options.folder)
     else:
         matrix = HeldMatrix(values, ids, seen.missing)
@@ -126,7 +123,7 @@ def build(reader: MatrixReader, options: BuildOptions) -> Built:
 
 def _build_collapsed(reader: MatrixReader, how: str, options: BuildOptions) -> Built:
     folder = options.folder / WHOLE
-    whole = build(reader, replace(options, folder=folder, keep=False))
+    whole = build(reader, replace(options, folder=folder, source=None))
     again = Collapsed(whole.matrix, whole.given, how, options.symbols, reader.path)
     made = build(again, replace(options, rows="features", progress=None))
     shutil.rmtree(folder, ignore_errors=True)
@@ -142,26 +139,25 @@ def _drain(
     """
     where, rows_are_features = str(reader.path), options.rows == "features"
     seen = ValueCheck(where, rows_are_features, reader.column_ids)
-    row_ids: list[FeatureIds] = []
-    count = 0
+    pieces: list[FeatureIds] = []
     texts = Texts(where)
     for block in reader.blocks():
         check_names(block.ids, "a feature" if rows_are_features else "a sample", where)
         seen.see(block.ids, block.values)
         sink.add(block.values)
-        row_ids.append(FeatureIds.of(block.ids))
-        count += len(block.ids)
+        pieces.append(FeatureIds.of(block.ids))
         texts.add(block.texts)
         if options.progress is not None:
-            options.progress(count, reader.n_rows)
-    if not count:
+            options.progress(len(block.ids))
+    row_ids = FeatureIds.joined(each.array for each in pieces)
+    if not len(row_ids):
         raise InputError(
             "the matrix has no rows",
             where=where,
             hint="check the step that wrote it: a filter may have removed everything",
         )
     seen.finish()
-    return FeatureIds.joined(each.array for each in row_ids), seen, texts.finish()
+    return row_ids, seen, texts.finish()
 
 
 def build_subset(
@@ -228,7 +224,12 @@ class ValueCheck:
             infinite = "the matrix holds infinite values"
             hint = "replace them; empty or NA fields are missing values (--missing)"
             self._refuse(ids, values, np.isinf(stored), infinite, hint)
-            self._see_gaps(ids, *_indices_of(values, np.isnan(stored)))
+            rows, columns = _indices_of(values, np.isnan(stored))
+            self._gaps += len(rows)
+            self._rows_with_gaps += len(np.unique(rows))
+            self._columns_with_gaps[columns] = True
+            first = slice(SHOWN - len(self._places))
+            self._places += [self._place(ids[i], j) for i, j in zip(rows[first], columns[first])]
             low, high = float(np.fmin.reduce(stored, None)), float(np.fmax.reduce(stored, None))
         largest = max(high, -low)
         self._largest = max(self._largest, largest)
@@ -244,14 +245,6 @@ class ValueCheck:
             self.large.update(dict.fromkeys(names[i] for i in np.unique(at).tolist()))
         if stored is values and stored.dtype == np.float32:
             self._see_spread(ids, stored)
-
-    def _see_gaps(self, ids: Sequence[str], row: np.ndarray, column: np.ndarray) -> None:
-        """Count missing values."""
-        self._gaps += len(row)
-        self._rows_with_gaps += len(np.unique(row))
-        self._columns_with_gaps[column] = True
-        free = SHOWN - len(self._places)
-        self._places += [self._place(ids[i], j) for i, j in zip(row[:free], column[:free])]
 
     def _see_spread(self, ids: Sequence[str], values: np.ndarray) -> None:
         """Note the features that vary little for their size."""

@@ -89,7 +89,7 @@ class ThinnedMatrix(DerivedMatrix):
                 hint="give raw counts, or --split features",
                 option="split",
             )
-        name = f"{self.ids.features[feature]}".encode()
+        name = self.ids.features[feature].encode()
         own = int.from_bytes(hashlib.blake2b(name, digest_size=7).digest(), "little")
         rng = np.random.Generator(np.random.Philox(key=self.seed, counter=[0, 0, 0, own]))
         # a missing count takes a draw too, of which nothing is used

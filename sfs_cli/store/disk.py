@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import finalize
 
 import numpy as np
 
@@ -115,6 +116,10 @@ class Store(Matrix, Shared):
         self.shape = manifest.n_features, manifest.n_samples
         self.dtype, self.sparse = np.dtype(manifest.dtype), manifest.sparse
         self.missing = manifest.missing
+        self._handles = {}
+        for name in (INDICES, DATA) if self.sparse else (VALUES,):
+            self._handles[name] = os.open(directory / name, os.O_RDONLY)
+            finalize(self, os.close, self._handles[name])
         if self.sparse:
             # mapped, for there may be one for each of many panels of samples
             self.indptr = np.asarray(np.memmap(directory / INDPTR, np.int64, "r"))
@@ -154,22 +159,18 @@ class Store(Matrix, Shared):
         if self.sparse:
             super().read(span, out)
         else:
-            path = self.directory / VALUES
-            with path.open("rb") as file:
-                file.seek(span.lo * self.n_samples * self.dtype.itemsize)
-                if file.readinto(out.data) != out.nbytes:
-                    raise InputError("the store ends too early", where=str(path), hint=REBUILD)
+            self._fill(out, VALUES, span.lo * self.n_samples)
 
     def read_stored(self, span: Span) -> Stored:
         """Return the stored values of a block of features, where the store is sparse.
 
         Their samples are those of the matrix, each once for a feature, and ascending.
         """
-        indices, data = (
-            np.fromfile(self.directory / name, kind, hi - lo, offset=lo * kind.itemsize)
+        found = [
+            self._fill(np.empty(hi - lo, kind), name, lo)
             for name, kind, lo, hi in self._places(span)
-        )
-        return Stored(np.diff(self.indptr[span.lo : span.hi + 1]), indices, data)
+        ]
+        return Stored(np.diff(self.indptr[span.lo : span.hi + 1]), *found)
 
     def prefetch(self, span: Span) -> None:
         """Have the kernel read `span` ahead."""
@@ -177,8 +178,7 @@ class Store(Matrix, Shared):
             # macOS has no such call; a length of 0 would mean all that follows
             if lo < hi and hasattr(os, "posix_fadvise"):
                 first, length = lo * kind.itemsize, (hi - lo) * kind.itemsize
-                with (self.directory / name).open("rb") as file:
-                    os.posix_fadvise(file.fileno(), first, length, os.POSIX_FADV_WILLNEED)
+                os.posix_fadvise(self._handles[name], first, length, os.POSIX_FADV_WILLNEED)
 
     def bytes_before(self) -> np.ndarray:
         """Return the bytes of the values before each feature, and of all, shape (m + 1,)."""
@@ -192,3 +192,16 @@ class Store(Matrix, Shared):
             return [(VALUES, self.dtype, span.lo * self.n_samples, span.hi * self.n_samples)]
         lo, hi = int(self.indptr[span.lo]), int(self.indptr[span.hi])
         return [(INDICES, np.dtype(np.int32), lo, hi), (DATA, self.dtype, lo, hi)]
+
+    def _fill(self, out: np.ndarray, name: str, first: int) -> np.ndarray:
+        """Fill an array with the numbers of a file, of its type, and return it."""
+        view, done = out.reshape(-1).view(np.uint8), 0
+        while done < out.nbytes:  # at most 2 GiB are read at once
+            # at an offset of its own: threads share the file, but not its position
+            at = first * out.itemsize + done
+            count = os.preadv(self._handles[name], [view[done:].data], at)
+            if count == 0:
+                where = str(self.directory / name)
+                raise InputError("the store ends before its last value", where=where, hint=REBUILD)
+            done += count
+        return out

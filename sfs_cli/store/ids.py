@@ -73,11 +73,6 @@ class FeatureIds(Sequence[str]):
             return NotImplemented
         return len(self) == len(other) and all(a == b for a, b in zip(self, other))
 
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return f"FeatureIds({len(self):,}: {', '.join(self[:3])}{', ...' if len(self) > 3 else ''})"
-
     def __arrow_array__(self, type: pa.DataType | None = None) -> pa.Array:
         """Return the ids as an Arrow array, without a copy."""
         return self.array if type is None else self.array.cast(type)

@@ -78,7 +78,6 @@ def normalized(
         Float64, in memory or a store in the scratch folder. Its bytes depend on neither memory nor
         threads.
     """
-    limit = memory // HELD_PART
     groups = sample_groups(passes, memory)
     total, taking, values = np.zeros(0), np.zeros(0, bool), np.zeros((0, 0))
     for group in groups:
@@ -87,8 +86,9 @@ def normalized(
         for ordered in each(passes, partial(_ordered, values, taking), len(values)):
             total += ordered  # in the order of the samples
     reference = total / len(ids.samples)
-    place = None if folder is None else folder / f"quantiles-{uuid.uuid4().hex}"
-    sink = Sink(place or Path(), 1 << 62 if place is None else limit, across=True, sparse=False)
+    place = Path() if folder is None else folder / f"quantiles-{uuid.uuid4().hex}"
+    limit = 1 << 62 if folder is None else memory // HELD_PART
+    sink = Sink(place, limit, across=True, sparse=False)
     for group in groups:
         if len(groups) > 1:  # a single one is here still
             values, taking = gathered(passes, read, group)
@@ -98,7 +98,6 @@ def normalized(
     in_memory = sink.finish(to_disk=False)
     if in_memory is not None:
         return HeldMatrix(in_memory, ids)
-    assert place is not None
     write_store_files(place, ids, np.dtype(np.float64))
     return open_store(place)
 

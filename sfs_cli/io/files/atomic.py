@@ -42,9 +42,7 @@ class OutputFolder:
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         shutil.rmtree(self._staging, ignore_errors=True)
         remove_empty(self._made)
-        place = Path(str(getattr(error, "filename", None)))
-        target = self.path / place.name if place.parent == self._staging else self.path
-        if told := _told(error, target, self._staging, "--out"):
+        if told := _told(error, self.path, self._staging, "--out"):
             raise told from None
 
     def file(self, name: str) -> Path:

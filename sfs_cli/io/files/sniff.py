@@ -106,31 +106,33 @@ def recognize(path: str | Path) -> Content:
             names = {member.name for member in path.iterdir()}
             kinds = (kind for kind, marks in _MEMBERS.items() if not names.isdisjoint(marks))
             return Content(next(kinds, Kind.FOLDER))
-        if not path.exists():
-            return Content(Kind.MISSING)
-        with path.open("rb"):
-            pass
+        with ByteStream(path) as stream:
+            return Content(_kind_of(path, stream.read(_HEAD_BYTES)), stream.compression)
+    except FileNotFoundError:
+        return Content(Kind.MISSING)
     except PermissionError:
         return Content(Kind.UNREADABLE)
-    with ByteStream(path) as stream:
-        head = stream.read(_HEAD_BYTES)
-        if head.startswith(ZIP):
-            with suppress(zipfile.BadZipFile), zipfile.ZipFile(path) as archive:
-                if _ODS in head or any(name.startswith("xl/") for name in archive.namelist()):
-                    return Content(Kind.WORKBOOK, stream.compression)
-            return Content(Kind.ZIP, stream.compression)
-        if not head.strip():
-            return Content(Kind.EMPTY, stream.compression)
-        if is_utf16(head):
-            with TextBytes(path) as text:
-                head = text.read(_HEAD_BYTES)
-        head = head.removeprefix(BOM).lstrip(b"\r\n")
-        known = (kind for magic, kind in _MAGIC.items() if head.startswith(magic))
-        kind = next(known, Kind.BINARY if b"\0" in head else Kind.TEXT)
-        if kind in _UNPACK:  # as R may have written it
-            with suppress(OSError, EOFError, lzma.LZMAError), _UNPACK[kind](path) as unpacked:
-                kind = Kind.R_DATA if unpacked.read(5) in _R_HEADS else kind
-        return Content(kind, stream.compression)
+
+
+def _kind_of(path: Path, head: bytes) -> Kind:
+    """Say what a file holds, by its beginning once decompressed."""
+    if head.startswith(ZIP):
+        with suppress(zipfile.BadZipFile), zipfile.ZipFile(path) as archive:
+            if _ODS in head or any(name.startswith("xl/") for name in archive.namelist()):
+                return Kind.WORKBOOK
+        return Kind.ZIP
+    if not head.strip():
+        return Kind.EMPTY
+    if is_utf16(head):
+        with TextBytes(path) as text:
+            head = text.read(_HEAD_BYTES)
+    head = head.removeprefix(BOM).lstrip(b"\r\n")
+    known = (kind for magic, kind in _MAGIC.items() if head.startswith(magic))
+    kind = next(known, Kind.BINARY if b"\0" in head else Kind.TEXT)
+    if kind in _UNPACK:  # as R may have written it
+        with suppress(OSError, EOFError, lzma.LZMAError), _UNPACK[kind](path) as unpacked:
+            kind = Kind.R_DATA if unpacked.read(5) in _R_HEADS else kind
+    return kind
 
 
 def examine(path: Path) -> Content:

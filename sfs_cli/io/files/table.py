@@ -325,17 +325,18 @@ class Texts(Mapping[str, list[str]]):
     """
 
     def __init__(self, names: Sequence[str], arrays: Iterable[pa.ChunkedArray]) -> None:
-        self._arrays = dict(reversed([*zip(names, arrays)]))
-        self._names = list(dict.fromkeys(names))
+        self._arrays: dict[str, pa.ChunkedArray] = {}
+        for name, array in zip(names, arrays):
+            self._arrays.setdefault(name, array)
 
     def __getitem__(self, name: str) -> list[str]:
         return texts_of(self._arrays[name].to_pylist())
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
+        return iter(self._arrays)
 
     def __len__(self) -> int:
-        return len(self._names)
+        return len(self._arrays)
 
     def coded(self, name: str) -> tuple[np.ndarray, list[str]]:
         """Return the number of the text of each row, and the texts."""
@@ -387,9 +388,8 @@ class TextTable:
 
     def _may_be_ids(self, name: str) -> bool:
         codes, texts = self.coded(name)
-        used = [texts[code] for code in np.unique(codes)]
-        differ = len(set(used)) == len(codes) and "" not in used
-        return differ and (names_samples(name) or not all(map(is_number, used)))
+        differ = len(set(texts)) == len(codes) and "" not in texts
+        return differ and (names_samples(name) or not all(map(is_number, texts)))
 
     def ids_among(self, known: Iterable[str]) -> str:
         """Return the column that holds the ids, some of which are known.
@@ -617,19 +617,18 @@ def _read_parquet(path: Path) -> TextTable:
         raise InputError(
             f"the Parquet file cannot be read ({error})", where=path, hint=COPY_AGAIN
         ) from error
-    if not names:
-        raise InputError("the table has no columns", where=path, hint=COPY_AGAIN)
     # the ids are the index of pandas, else the first text, else the first column
     named = [name for name in map(nfc, pandas_index(table.schema)) if name in names]
-    kinds = list(zip(names, table.schema.types))
-    texts = [n for n, t in kinds if pa.types.is_string(t) or pa.types.is_large_string(t)]
-    coded = [name for name, kind in kinds if pa.types.is_dictionary(kind)]
+    kinds = dict(zip(names, table.schema.types))
+    texts = [n for n, t in kinds.items() if pa.types.is_string(t) or pa.types.is_large_string(t)]
+    coded = filter(lambda name: pa.types.is_dictionary(kinds[name]), kinds)
     ids = (named or texts or names)[0]
     _refuse_repeated(names, path)
-    table = table.rename_columns(names).select([ids, *(name for name in names if name != ids)])
-    columns = Texts(table.column_names, table.columns)
+    columns = dict(zip(names, table.columns))
+    columns = {ids: columns.pop(ids), **columns}
     rows = range(1, len(table) + 1)
-    return TextTable(path, columns, rows, "row", frozenset([*texts, *coded]))
+    held = Texts([*columns], columns.values())
+    return TextTable(path, held, rows, "row", frozenset([*texts, *coded]))
 
 
 def pandas_index(schema: pa.Schema) -> list[str]:
@@ -747,9 +746,3 @@ def sure_annotations(names: Sequence[str], beside: Collection[str] = ()) -> list
 def may_be_numbers(name: str) -> bool:
     """Say whether a column with such a name may be numbers and no values: chromosomes, ids."""
     return _is_place(name) or annotation_of(name) != "" or is_id_name(name)
-
-
-def other_annotations(names: Iterable[str], known: Collection[str]) -> str:
-    """Return, for a message, which other columns are named like annotations; may be empty."""
-    others = [name for name in names if name not in known and annotation_of(name)]
-    return f", and {listed(others, 8)}, which seem to be no samples either" if others else ""

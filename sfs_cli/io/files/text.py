@@ -32,7 +32,6 @@ _MAGIC: dict[bytes, Compression] = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "z
 BOM = b"\xef\xbb\xbf"
 """The mark that some programs write at the beginning of UTF-8 text."""
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-_CHARACTER = 4  # bytes of the longest one in UTF-16
 _LINE_STEP = 1 << 16
 _CHUNK_BYTES = 1 << 20
 
@@ -93,7 +92,21 @@ def arrow_file(path: str | Path, mode: Literal["rb", "wb"] = "rb") -> pa.OSFile:
     return pa.OSFile(os.fsencode(path), mode)
 
 
-class ByteStream:
+class Closes:
+    """What is closed at the end of a ``with`` block."""
+
+    def close(self) -> None:
+        """Release the file."""
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class ByteStream(Closes):
     """A file read from its beginning to its end; gzip (also bgzip) and zstd are decompressed."""
 
     sheets: Collection[str] = ()
@@ -128,12 +141,6 @@ class ByteStream:
         """Release the file."""
         self._stream.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
 
 class TextBytes(ByteStream):
     """Text as UTF-8 with line feeds: UTF-16 by its mark, and the lines of old Macs, are turned.
@@ -150,8 +157,7 @@ class TextBytes(ByteStream):
         self._old_mac = b"\r" in self._head[:-1] and b"\n" not in self._head
 
     def read(self, size: int) -> bytes:
-        """Return about ``size`` bytes, and none after the end."""
-        size = max(size, _CHARACTER)  # or what is no whole one would look like the end
+        """Return about ``size`` bytes, which are several characters, and none after the end."""
         data, self._head = self._head or self._decoded(super().read(size), size), b""
         return data.replace(b"\r", b"\n") if self._old_mac else data
 
@@ -191,7 +197,7 @@ class Chunk(NamedTuple):
     first_line: int
 
 
-class LineStream:
+class LineStream(Closes):
     """A text file, or a sheet of a workbook, read line by line, or in chunks of whole lines.
 
     `sheets` are those of the workbook that could be meant: one, unless the `first` may be read.
@@ -259,12 +265,6 @@ class LineStream:
     def close(self) -> None:
         """Release the file."""
         self._bytes.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def _look(self, size: int) -> bytes:
         """Return ``size`` bytes or more of whole lines, fewer at the end, and stay before them."""

@@ -29,14 +29,6 @@ class Coordinates:
     names: Sequence[str]  # of the d columns
     values: np.ndarray  # (samples, d), float64; not checked
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "samples", [nfc(name) for name in self.samples])
-
-    @property
-    def width(self) -> int:
-        """Number of coordinates d."""
-        return self.values.shape[1]
-
     def aligned(self, sample_ids: Sequence[str]) -> np.ndarray:
         """Return the coordinates of some samples in their order, shape (n, d).
 
@@ -72,14 +64,14 @@ def open_coordinates(spec: str, matrix: str) -> Coordinates:
     """
     if spec.startswith(INSIDE):
         values, names, samples = read_inside(spec, matrix)
-        return Coordinates(f"{matrix}, obsm/{spec.removeprefix(INSIDE)}", samples, names, values)
+        where = f"{matrix}, obsm/{spec.removeprefix(INSIDE)}"
+        return Coordinates(where, [*map(nfc, samples)], names, values)
     wanted = "a table of coordinates"
     hint = "give a table of numbers with a row for each sample, its id first"
     reader, samples, values = read_dense_table(Path(spec), wanted, hint)
-    names = list(reader.column_ids)
-    if not names or reader.fixed_rows == "features":
+    if not reader.column_ids or reader.fixed_rows == "features":
         raise InputError(f"this is not {wanted}", where=spec, hint=hint)
-    return Coordinates(spec, samples, names, values)
+    return Coordinates(spec, samples, reader.column_ids, values)
 
 
 def read_inside(spec: str, matrix: str) -> tuple[Any, Sequence[str], Sequence[str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -167,14 +168,13 @@ def score_fault(value: float) -> str:
 
 def _without_taxon(ids: list[str], facts: dict[str, Any]) -> list[str]:
     """Return the ids without the number and the point that all begin with, but are not all of."""
-    taxon, point, _ = ids[0].partition(".")
-    prefix = taxon + point
-    rests = [i.removeprefix(prefix) for i in ids if i.startswith(prefix)]
-    if not (point and taxon.isdecimal() and len(rests) == len(ids)):
+    found = re.match(r"([0-9]+)\.", ids[0])
+    if found is None:
         return ids
-    if any(not rest or rest.isdecimal() for rest in rests):
+    prefix, rests = found[0], [i[found.end() :] for i in ids]
+    if any(rest.isdecimal() for rest in rests) or not all(i.startswith(prefix) for i in ids):
         return ids
-    facts["taxon"] = taxon
+    facts["taxon"] = found[1]
     return rests
 
 

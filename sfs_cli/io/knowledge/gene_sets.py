@@ -82,18 +82,19 @@ def _refuse_sets(path: Path) -> None:
     """Refuse gene sets and annotations whose name does not say what they are."""
     rows = [text.split("\t") for text in first_rows(path, 5)[0]]
     widths = {len(row) for row in rows}
-    links = all(row[1].startswith("http") for row in rows if len(row) > 1)
-    what = ""
-    if rows and rows[0][0].lower().startswith("!gaf-version"):
-        what, suffix = "annotations (GAF)", ".gaf"
-    elif min(widths, default=0) >= 3 and (links or len(widths) > 1):
+    what, suffix = "annotations (GAF)", ".gaf"
+    if not any(row[0].lower().startswith("!gaf-version") for row in rows[:1]):
         what, suffix = "gene sets (GMT)", ".gmt"
-    if what and not any(is_number(row[2]) for row in rows if len(row) > 2):
-        raise InputError(
-            f"the file looks like {what}, but its name does not end in {suffix}",
-            where=path,
-            hint=f"give it a name that ends in {suffix}",
-        )
+        links = all(row[1:] and row[1].startswith("http") for row in rows)
+        if min(widths, default=0) < 3 or not (links or len(widths) > 1):
+            return
+        if any(is_number(row[2]) for row in rows):
+            return
+    raise InputError(
+        f"the file looks like {what}, but its name does not end in {suffix}",
+        where=path,
+        hint=f"give it a name that ends in {suffix}",
+    )
 
 
 _MAP_HINT = "a map has two columns, divided by tabs, commas or semicolons"

@@ -21,12 +21,13 @@ import numpy as np
 
 from sfs_cli.compute.limits import TOO_LARGE
 from sfs_cli.errors import InputError, Options, UsageError, listed, near
-from sfs_cli.io.files import sniff
 from sfs_cli.io.files.names import BLANKS, check_names, nfc
 from sfs_cli.io.files.series import plain_name
+from sfs_cli.io.files.sniff import examine
 from sfs_cli.io.files.table import NULL_TOKENS, Texts, TextTable, is_number, read_table
 from sfs_cli.io.files.text import WORKBOOKS, repeated, split_member, string_array
 from sfs_cli.io.files.workbook import SheetStream
+from sfs_cli.io.given import given
 
 if TYPE_CHECKING:
     from sfs_cli.compute.matrix import Ids
@@ -184,13 +185,11 @@ def split_label_spec(spec: str) -> tuple[Path, str | None]:
     """
     if ":" not in spec or Path(spec).exists():
         return Path(spec), None
-    file, _, column = spec.rpartition(":")
+    file, parts = spec.rpartition(":")[0], spec.split(":")
     if split_member(Path(spec))[1] is None:
-        parts = spec.split(":")
         starts = (":".join(parts[:count]) for count in range(len(parts) - 1, 0, -1))
         file = next((start for start in starts if Path(start).exists()), file)
-        column = spec[len(file) + 1 :]
-    return Path(file), nfc(column)
+    return Path(file), nfc(spec[len(file) + 1 :])
 
 
 def table_of(
@@ -226,7 +225,7 @@ def find_columns(spec: str) -> tuple[Path, str | None]:
     path, columns = split_label_spec(spec)
     if columns is None or path.suffix.lower() not in WORKBOOKS:
         return path, columns
-    sniff.examine(path)
+    examine(path)
     with closing(SheetStream(path, None)) as stream:
         sheets = stream.sheets
     names = {part.partition("=")[0].strip() for part in columns.split(",")}
@@ -443,17 +442,18 @@ def read_covariates(
     table, columns = table_of(spec, option, matrix, ids)
     what = f"{groups} of each sample" if groups else "covariates"
     known = list(table.columns)[1:]
-    asked_for: list[tuple[str, Kind | None]]
     if every and not columns:
         texts = {name: {text.strip(BLANKS) for text in table.columns[name]} for name in known}
-        full = [name for name in known if texts[name].difference(NULL_TOKENS)]
-        asked_for = [(name, None) for name in full]
+        asked_for: dict[str, Kind | None] = {
+            name: None for name in known if texts[name].difference(NULL_TOKENS)
+        }
     else:
         columns = choose(table, None, option, what) if columns is None else columns
-        asked_for = _split_columns(columns, known, option, groups)
-    held = not is_inside(spec) and sniff.recognize(table.path).kind is sniff.Kind.OBJECT
+        asked_for = _split_columns(columns, known, option)
+    held = not is_inside(spec) and given(table.path) is not None
     found = []
-    for asked, kind in asked_for:
+    for asked, kind in asked_for.items():
+        kind = "categorical" if groups else kind
         name = choose(table, asked, option, what)
         values: Column[Any] = Column(table, name, "value", str)
         number = name not in table.categories and all(map(is_number, values.known.values()))
@@ -465,21 +465,19 @@ def read_covariates(
     return found
 
 
-def _split_columns(
-    text: str, known: Sequence[str], option: str, groups: str
-) -> list[tuple[str, Kind | None]]:
+def _split_columns(text: str, known: Sequence[str], option: str) -> dict[str, Kind | None]:
     """Return the columns of ``NAME,NAME=KIND``; a text that is a column is that column."""
     found: dict[str, Kind | None] = {}
-    for part in [text] if text in known else text.split(","):
-        name, _, kind = part.strip().rpartition("=")
-        asked = next((each for each in KINDS if each == kind and part.strip() not in known), None)
-        name = name if asked else part.strip()
+    for part in [text] if text in known else map(str.strip, text.split(",")):
+        start, _, end = part.rpartition("=")
+        kind = next((each for each in KINDS if each == end and part not in known), None)
+        name = start if kind else part
         if name in found:
             raise UsageError(
                 f"--{option} names {name} twice", hint="name every column once", option=option
             )
-        found[name] = "categorical" if groups else asked
-    return [*found.items()]
+        found[name] = kind
+    return found
 
 
 def positions(

@@ -242,10 +242,7 @@ def open_similarity(spec: str, matrix: str = "") -> SimilarityFile:
             "an array of numbers",
             "write it with numpy.save or scipy.sparse.save_npz; ids as text, not objects",
         ):
-            if path.suffix.lower() == ".npz":
-                return _read_npz(path)
-            values = np.load(path, allow_pickle=False)
-            return SimilarityFile(path, cast_values(values, "float64", path))
+            return _read_arrays(path)
     reader, row_ids, values = read_dense_table(
         path,
         "a table of similarities",
@@ -254,18 +251,20 @@ def open_similarity(spec: str, matrix: str = "") -> SimilarityFile:
     return SimilarityFile(path, values, row_ids, list(reader.column_ids))
 
 
-def _read_npz(path: Path) -> SimilarityFile:
+def _read_arrays(path: Path) -> SimilarityFile:
     from scipy.sparse import load_npz
 
     from sfs_cli.io.matrix.stored import checked_csr
 
-    with np.load(path, allow_pickle=False) as arrays:
+    found = np.load(path, allow_pickle=False)
+    if isinstance(found, np.ndarray):
+        return SimilarityFile(path, cast_values(found, "float64", path))
+    with found as arrays:
         ids, dense = arrays.get("samples"), arrays.get("dense")
-        matrix: Similarity = (
-            checked_csr(load_npz(path), path)
-            if dense is None
-            else cast_values(dense, "float64", path)
-        )
+    if dense is None:
+        matrix: Similarity = checked_csr(load_npz(path), path)
+    else:
+        matrix = cast_values(dense, "float64", path)
     if ids is None:
         return SimilarityFile(path, matrix)
     samples = list(map(decoded, ids.tolist()))

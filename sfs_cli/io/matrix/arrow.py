@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from sfs_cli.errors import InputError, counted, listed, unwritable
 from sfs_cli.io.files.scratch import made
-from sfs_cli.io.files.table import is_index_name, other_annotations, pandas_index, texts_of
+from sfs_cli.io.files.table import is_index_name, pandas_index, texts_of
 from sfs_cli.io.matrix.base import (
     Annotations,
     MatrixReader,
@@ -226,8 +226,7 @@ def choose_columns(
             f"{counted(len(bad), 'column')} without numbers besides the names "
             f"({schema.field(ids).name!r})",
             where=f"{path}: {listed(list(bad.values()), 8)}",
-            hint="leave out annotation columns"
-            f"{other_annotations([f.name for f in fields], bad)}; values are numbers",
+            hint="leave out annotation columns; values are numbers",
         )
     if not values:
         raise InputError(

@@ -8,6 +8,7 @@ speed; its cost per column would be ruinous for a wide file read as it is.
 
 from __future__ import annotations
 
+import math
 import re
 from bisect import bisect_left
 from collections import deque
@@ -20,6 +21,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
 from sfs_cli.errors import InputError, counted, listed
@@ -35,12 +37,10 @@ from sfs_cli.io.files.table import (
     is_like_number,
     is_number,
     may_be_numbers,
-    other_annotations,
     read_header,
     split_fields,
 )
 from sfs_cli.io.files.text import Chunk, LineStream, decode, repeated
-from sfs_cli.io.matrix.arrow import numbers
 from sfs_cli.io.matrix.base import (
     CONVERT,
     Annotations,
@@ -206,12 +206,11 @@ class DelimitedReader(MatrixReader):
         self._options = options
         # the numbers take up to ten times the room of their text, in several chunks at once
         self._chunk_bytes = max(options.block_bytes // 16, 1)
-        chunk = stream.peek_chunk(self._chunk_bytes)
-        self._first_ids = _row_ids(chunk, layout, _stops(chunk, layout)) if chunk else []
 
     def first_row_ids(self) -> Sequence[str]:
         """Return the ids of the first rows, as many as are parsed at a time."""
-        return self._first_ids
+        chunk = self._stream.peek_chunk(self._chunk_bytes)
+        return _row_ids(chunk, self.layout, _stops(chunk, self.layout)) if chunk else []
 
     @property
     def beside(self) -> Sequence[str]:
@@ -318,7 +317,7 @@ def _texts(chunk: Chunk, layout: Layout, stops: np.ndarray, at: int) -> list[str
         texts = b"\n".join(fields).decode("utf-8").split("\n")
     except UnicodeDecodeError:
         texts = [decode(raw, layout.path, chunk.first_line + i) for i, raw in enumerate(fields)]
-    if layout.quoting and '"' in "".join(texts):
+    if layout.quoting and b'"' in chunk.text:
         texts = [text.removesuffix("\r") for text in texts]
         for row, text in enumerate(texts):
             if text.startswith('"'):
@@ -368,9 +367,7 @@ def _parse_column(column: bytes, decimal: str) -> np.ndarray:
         ),
     )
     values = pa.concat_arrays(table.column(0).chunks)
-    if values.null_count == 0:
-        return np.from_dlpack(values)  # without a copy
-    return numbers(pa.record_batch([values], names=["value"]))[:, 0]
+    return np.from_dlpack(pc.fill_null(values, math.nan))  # without a copy, if none is missing
 
 
 # What follows describes the first thing that is wrong in a chunk. It runs once, after parsing has
@@ -443,10 +440,9 @@ def _not_a_number(column: bytes, chunk: Chunk, layout: Layout) -> InputError:
     elif layout.decimal == ",":
         hint = "the file has decimal commas: write all numbers with them, and missing ones as NA"
     elif are_texts(column_texts):
-        name = layout.column_ids[at]
         hint = (
-            f"column {name!r} holds text: remove it{other_annotations(layout.column_ids, [name])}, "
-            "or move a row that has a text there to the first 100"
+            f"column {layout.column_ids[at]!r} holds text: remove it, or move a row that has a "
+            "text there to the first 100"
         )
     else:
         hint = "write missing values as NA or leave them empty"

@@ -26,7 +26,6 @@ from sfs_cli.io.matrix.stored import (
     SparseRows,
     StoredMatrix,
     StoredReader,
-    checked_csr,
     is_sparse,
     real,
 )
@@ -202,9 +201,7 @@ def read_held(
 
     def plain(name: str) -> Any:
         found = known[name]
-        if part == "obsp":
-            return real(found, where)
-        return found.toarray() if is_sparse(found) else found
+        return found.toarray() if part == "obsm" and is_sparse(found) else found
 
     found = {name: partial(plain, name) for name in known}
     return *inside(found, part, key, len(table.row_ids), where), table.row_ids
@@ -228,7 +225,7 @@ def inside(
     columns = [str(name) for name in getattr(element, "columns", ())]
     sparse = hasattr(element, "tocsr")
     if part == "obsp":
-        values = checked_csr(element, place) if sparse else np.asarray(element)
+        values = real(element, place)
         fits = values.shape == (n, n)
     else:
         kinds = element.dtypes if columns else [getattr(element, "dtype", None)]

@@ -111,18 +111,6 @@ def csr_block(
     with read_errors(where, "a sparse matrix"):
         rows = csr_array((data, indices, indptr), shape=shape)
     check_sparse(rows, where)
-    return _sorted(rows, where)
-
-
-def checked_csr(matrix: Any, where: object, dtype: str = "float64") -> csr_array:
-    """Return a sparse matrix of SciPy as `csr_block` does; it stays as it is itself."""
-    check_sparse(matrix, where)
-    rows = csr_array(matrix, copy=True)
-    rows.data = cast_values(rows.data, dtype, where)
-    return _sorted(rows, where)
-
-
-def _sorted(rows: csr_array, where: object) -> csr_array:
     rows.sort_indices()
     if not rows.has_canonical_format:
         raise InputError(
@@ -130,6 +118,18 @@ def _sorted(rows: csr_array, where: object) -> csr_array:
             where=where,
             hint="add them up with sum_duplicates() if that is meant, or write the file again",
         )
+    return rows
+
+
+def checked_csr(matrix: Any, where: object, dtype: str = "float64") -> csr_array:
+    """Return the sorted rows of a sparse matrix of SciPy, which adds up the values of one place.
+
+    What `check_sparse` finds is an `InputError`.
+    """
+    check_sparse(matrix, where)
+    rows = csr_array(matrix, copy=True)  # it may be all of the user's matrix
+    rows.sum_duplicates()
+    rows.data = cast_values(rows.data, dtype, where)
     return rows
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -49,12 +48,11 @@ def read_rank_table(path: Path) -> TextTable:
     if examine(path).is_text:
         if text_suffix(path) == ".rnk":
             return _read_rnk(path)
-        rows, delimiter = first_rows(path)
-        if any(text.lstrip().startswith(("[", "{")) for _, text in first_lines(path, 1)):
+        first = "".join(text for _, text in first_lines(path, 1)).lstrip()
+        if text_suffix(path) == ".json" or first.startswith(("[", "{")):
             return _read_json(path)
-        if rows and delimiter is None:
-            # lines of a damaged JSON file are no ids
-            return _read_json(path) if text_suffix(path) == ".json" else _read_ids(path)
+        if first and first_rows(path)[1] is None:
+            return _read_ids(path)
     table = read_table(path)
     if not table.rows:
         raise InputError("the table has no rows", where=path, hint=COPY_AGAIN)
@@ -207,14 +205,10 @@ def parse_numbers(table: TextTable, column: str) -> list[float]:
 def check_ranks(table: TextTable, column: str, ranks: Sequence[float]) -> None:
     """Refuse what is no rank: less than 1, infinite, or a fraction.
 
-    Features may share a rank. That of an even number of them may be a half, the mean of theirs.
+    Features may share a rank; the mean of theirs may be a half.
     """
-    shared = Counter(ranks)
     for row, rank in enumerate(ranks):
-        if math.isnan(rank):
-            continue
-        half = rank % 1 == 0.5 and shared[rank] % 2 == 0
-        if not 1 <= rank < math.inf or (rank % 1 and not half):
+        if not (math.isnan(rank) or (1 <= rank < math.inf and 2 * rank % 1 == 0)):
             raise InputError(
                 f"{table.columns[column][row]!r} is no rank",
                 where=table.where(row, column),

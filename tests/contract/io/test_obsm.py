@@ -47,7 +47,7 @@ def test_each_format_has_them(format: str, tmp_path: Path) -> None:
     for spec in [path] if format != "h5mu" else [path, f"{path}:rna"]:
         found = open_coordinates("obsm:X_pca", spec)
         np.testing.assert_array_equal(found.values, Z)
-        assert (found.samples, found.width) == (CELLS, 3)
+        assert (found.samples, len(found.names)) == (CELLS, 3)
         found = open_coordinates("obsm:frame", spec)
         np.testing.assert_array_equal(found.values, Z)
         assert found.names == ["u", "v", "w"]

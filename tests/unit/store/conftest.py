@@ -67,8 +67,9 @@ def built(tmp_path):
         )
         folder = tmp_path / f"store-{next(folders)}"
         folder.mkdir()
+        source = more.pop("source", {}) if keep else None
         options = BuildOptions(
-            rows=rows, dtype=values.dtype, folder=folder, limit=limit, keep=keep, **more
+            rows=rows, dtype=values.dtype, folder=folder, limit=limit, source=source, **more
         )
         result = build(reader, options)
         return SimpleNamespace(matrix=result.matrix, renamed=result.renamed, folder=folder)
