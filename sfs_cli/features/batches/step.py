@@ -63,7 +63,7 @@ class BatchStep(Step):
             if part.labels is not None:
                 facts["classes"] = part.labels.counts()
             ranked.append(facts | {"graph": scored.graph, "method": scored.solution.facts})
-        how = run.config.how or DEFAULT_AGGREGATION
+        how = DEFAULT_AGGREGATION
         names = [part.name for part in cohort.parts]
         solution, ranks = aggregate_solutions(how, solutions, names)
         if tested := run.config.pvalues is not None:

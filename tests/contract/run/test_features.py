@@ -16,7 +16,7 @@ from sfs_cli.run.rank import RankResult, rank
 from tests.cli.shard_study import sfs
 from tests.contract.numbers.commands import facts
 from tests.making import names, write_labels, write_table
-from tests.unit.options.making import DEFAULTS
+from tests.unit.options.making import DEFAULTS, configured
 
 N, M = 24, 60
 FEATURES = [f"{'MT-' if i % 10 == 3 else 'g'}{i}" for i in range(M)]
@@ -142,10 +142,10 @@ def test_lists_and_patterns_of_a_file_of_options(
     file = tmp_path / "run" / "run.yaml"
     file.write_text("matrix: x.csv\nexclude: [list.txt, ^MT-]\ninclude: ^g\n")
     monkeypatch.chdir(tmp_path)
-    config = load("run/run.yaml").config(DEFAULTS)
+    config = configured(load("run/run.yaml"), DEFAULTS)
     assert config.exclude == ("run/list.txt", "^MT-")
     assert config.include == ("^g",)
     (tmp_path / "run" / "bad.yaml").write_text("matrix: x.csv\nexclude: [a(]\n")
     with pytest.raises(UsageError, match="neither a file nor") as caught:
-        load("run/bad.yaml").config(DEFAULTS)
+        configured(load("run/bad.yaml"), DEFAULTS)
     assert caught.value.where == "run/bad.yaml, line 2"

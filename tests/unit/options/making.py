@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection, Mapping
 from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
 from sfs_cli.options import RankConfig
+from sfs_cli.options.files import ConfigFile
 
 DEFAULTS: dict[str, Any] = {
     f.name: f.default for f in fields(RankConfig) if f.default is not MISSING
@@ -21,3 +23,12 @@ def written(folder: Path, content: Any, name: str = "run.yaml") -> Path:
     text = content if isinstance(content, str) else json.dumps(content)
     path.write_text(text, encoding="utf-8")
     return path
+
+
+def configured(
+    file: ConfigFile, given: Mapping[str, Any], flags: Collection[str] = ()
+) -> RankConfig:
+    """Return the configuration of a ranking by a file, options with their values, and flags."""
+    found = file.checked(RankConfig, file.merged(given, flags), flags)
+    assert isinstance(found, RankConfig)
+    return found

@@ -7,7 +7,7 @@ import pytest
 from sfs_cli.errors import InputError, UsageError
 from sfs_cli.options import parse_source
 from sfs_cli.options.files import load
-from tests.unit.options.making import DEFAULTS, written
+from tests.unit.options.making import DEFAULTS, configured, written
 
 
 @pytest.mark.parametrize(
@@ -192,22 +192,22 @@ def test_the_parent_of_a_linked_folder_is_that_of_its_target(tmp_path, monkeypat
 def test_flags_win_over_the_file(read):
     file = read("matrix: x.csv\nmethod: msfs\nsimilarity: knn,neighbors=5\n")
     given = DEFAULTS | {"method": "spec", "neighbors": 7, "matrix": "y.csv"}
-    config = file.config(given, {"method", "neighbors", "matrix"})
+    config = configured(file, given, {"method", "neighbors", "matrix"})
     assert (config.matrix, config.method, config.neighbors) == ("y.csv", "spec", 7)
     assert config.similarity == "knn"
-    assert file.config(given | {"method": "spec"}, {"method"}).matrix == "x.csv"
+    assert configured(file, given | {"method": "spec"}, {"method"}).matrix == "x.csv"
 
 
 def test_a_flag_of_the_default_value_wins_too(read):
     file = read("matrix: x.csv\nformat: csv\n")
-    assert file.config(DEFAULTS).format == "csv"
-    assert file.config(DEFAULTS, {"format"}).format == "tsv"
+    assert configured(file, DEFAULTS).format == "csv"
+    assert configured(file, DEFAULTS, {"format"}).format == "tsv"
 
 
 def test_a_source_of_the_command_line_replaces_its_namesake_in_place(read):
     file = read("matrix: x.csv\nsource: {a: 'profile:a.csv', b: 'profile:b.csv', c: 'target:'}\n")
     flags = tuple(parse_source(t) for t in ("d=profile:d.csv", "b=profile:other.csv"))
-    config = file.config(DEFAULTS | {"source": flags}, {"source"})
+    config = configured(file, DEFAULTS | {"source": flags}, {"source"})
     shown = [(source.name, source.path) for source in config.source]
     assert shown == [("a", "a.csv"), ("b", "other.csv"), ("c", ""), ("d", "d.csv")]
 
@@ -227,7 +227,7 @@ def test_a_source_of_the_command_line_replaces_its_namesake_in_place(read):
 )
 def test_what_is_refused_names_the_file_where_it_comes_from_it(read, text, flags, where):
     with pytest.raises(UsageError) as caught:
-        read(text).config(DEFAULTS | flags, set(flags))
+        configured(read(text), DEFAULTS | flags, set(flags))
     assert caught.value.where == where
 
 

@@ -13,7 +13,7 @@ from sfs_cli.options import RankConfig, parse_source
 from sfs_cli.options.fields import options_of
 from sfs_cli.options.files import load, resolved
 from tests.running import run_here
-from tests.unit.options.making import DEFAULTS
+from tests.unit.options.making import DEFAULTS, configured
 
 PATHS = tuple(option.name for option in options_of(RankConfig) if option.path)
 
@@ -95,7 +95,7 @@ def test_it_comes_back_from_any_folder(config, folder, tmp_path, monkeypatch):
     (out / "run.json").write_text(provenance.dumps(record))
     before = physical(config)
     monkeypatch.chdir(tmp_path)
-    again = load(f"work/{folder}/run.json").config(DEFAULTS)
+    again = configured(load(f"work/{folder}/run.json"), DEFAULTS)
     assert physical(again) == before
     assert list(physical(again)["source"]) == list(before["source"])
 
@@ -159,8 +159,9 @@ def test_in_a_configuration_a_column_has_no_folder(tmp_path: Path) -> None:
     (tmp_path / "labels.tsv").write_text("sample\tclass\tpatient\n")
     text = "method: f-test\nlabels: labels.tsv:class\nblock: patient\n"
     (tmp_path / "c.yaml").write_text(text + "adjust: [age, site.tsv:site]\n")
-    found = load(tmp_path / "c.yaml").config(
-        {"matrix": "x.csv", "labels": None, "block": None, "adjust": (), "method": None}
+    found = configured(
+        load(tmp_path / "c.yaml"),
+        {"matrix": "x.csv", "labels": None, "block": None, "adjust": (), "method": None},
     )
     assert found.block == f"{tmp_path}/labels.tsv:patient"
     assert found.adjust == (f"{tmp_path}/labels.tsv:age", f"{tmp_path}/site.tsv:site")
