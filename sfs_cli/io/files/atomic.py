@@ -172,10 +172,16 @@ def _told(
 
 
 def _replace(partial: Path, path: Path) -> None:
-    old = path.with_name(f"{partial.name}-old")
-    if partial.is_dir() and path.is_dir():  # a folder cannot replace one that is not empty
-        path.rename(old)
-    partial.replace(path)
+    if not (partial.is_dir() and path.is_dir()):
+        partial.replace(path)
+        return
+    old = path.with_name(f"{partial.name}-old")  # a folder cannot replace one that is not empty
+    path.rename(old)
+    try:
+        partial.rename(path)
+    except BaseException:
+        old.rename(path)
+        raise
     shutil.rmtree(old, ignore_errors=True)
 
 
