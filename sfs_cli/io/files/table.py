@@ -569,7 +569,8 @@ def read_rows(
     if not columns:
         return TextTable(stream.path, Texts(names, table.columns), [], "line")
     columns = [pc.utf8_trim(column, BLANKS) for column in columns]
-    filled = reduce(pc.or_, [pc.not_equal(column, "") for column in columns])
+    # a comparison with a text would import pandas first
+    filled = reduce(pc.or_, [pc.binary_length(column).cast("bool") for column in columns])
     rows: Sequence[int] = range(first, first + len(table))
     if blank or not pc.all(filled).as_py():
         columns = [column.filter(filled) for column in columns]

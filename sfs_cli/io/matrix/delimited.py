@@ -40,7 +40,7 @@ from sfs_cli.io.files.table import (
     read_header,
     split_fields,
 )
-from sfs_cli.io.files.text import Chunk, LineStream, decode, repeated
+from sfs_cli.io.files.text import Chunk, LineStream, decode, number_array, repeated
 from sfs_cli.io.matrix.base import (
     CONVERT,
     Annotations,
@@ -367,7 +367,8 @@ def _parse_column(column: bytes, decimal: str) -> np.ndarray:
         ),
     )
     values = pa.concat_arrays(table.column(0).chunks)
-    return np.from_dlpack(pc.fill_null(values, math.nan))  # without a copy, if none is missing
+    missing = number_array(np.array([math.nan]))[0]  # of a plain number Arrow imports pandas first
+    return np.from_dlpack(pc.fill_null(values, missing))  # without a copy, if none is missing
 
 
 # What follows describes the first thing that is wrong in a chunk. It runs once, after parsing has
