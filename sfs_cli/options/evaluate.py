@@ -97,6 +97,7 @@ class JudgeConfig(TableFields, FoldFields, RankConfig):
         "included.",
         default=False,
         needs=("labels",),
+        first="",
     )
     drivers: str | None = _how(
         "List of reference features: which share of them is among the first.",

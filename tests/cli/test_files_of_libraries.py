@@ -70,8 +70,8 @@ def test_mudata_of_mudata_is_read(tmp_path, capfd):
         assert ranked(f"{path}:{name}", capfd) == by_variance(part.X)
 
 
-def test_a_user_block_of_any_size_may_come_first(tmp_path, capfd):
-    size, block = 1 << 16, b"text, with a comma\n"
+def test_a_user_block_of_mudata_may_come_first(tmp_path, capfd):
+    size, block = 512, b"MuData (format-version=0.1.0)"
     data = made()
     data.write_h5ad(tmp_path / "plain.h5ad")
     path = with_user_block(tmp_path / "plain.h5ad", tmp_path / "cells.h5ad", size, block)
