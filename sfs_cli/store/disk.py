@@ -123,6 +123,10 @@ class Store(Matrix, Shared):
         if self.sparse:
             # mapped, for there may be one for each of many panels of samples
             self.indptr = np.asarray(np.memmap(directory / INDPTR, np.int64, "r"))
+            counts, stored = np.diff(self.indptr), (directory / INDICES).stat().st_size // 4
+            fits = self.indptr[0] == 0 and self.indptr[-1] == stored and counts.min() >= 0
+            if not fits or len(counts) != self.n_features:
+                raise self._damaged(INDPTR, "it does not say where each feature begins")
 
     @cached_property
     def ids(self) -> Ids:  # type: ignore[override]
@@ -132,7 +136,13 @@ class Store(Matrix, Shared):
         var = {name: FeatureIds.joined(column.chunks) for name, column in names}
         obs = samples.remove_column(0)  # an annotation may be named sample too
         ids = samples.column(0).to_pylist()
+        if (len(features), len(ids)) != self.shape:
+            raise self._damaged(NAME, "it has other numbers of features and samples than their ids")
         return Ids(var.pop("feature"), ids, obs if obs.num_columns else None, var)
+
+    def _damaged(self, name: str, why: str) -> InputError:
+        what = f"{name} of the store is damaged: {why}"
+        return InputError(what, where=str(self.directory / name), hint=REBUILD)
 
     def _table(self, name: str) -> pa.Table:
         import pyarrow.parquet as pq
@@ -164,13 +174,17 @@ class Store(Matrix, Shared):
     def read_stored(self, span: Span) -> Stored:
         """Return the stored values of a block of features, where the store is sparse.
 
-        Their samples are those of the matrix, each once for a feature, and ascending.
+        Their samples are those of the matrix, each once for a feature, and ascending: compiled
+        loops rely on it.
         """
-        found = [
+        indices, data = (
             self._fill(np.empty(hi - lo, kind), name, lo)
             for name, kind, lo, hi in self._places(span)
-        ]
-        return Stored(np.diff(self.indptr[span.lo : span.hi + 1]), *found)
+        )
+        counts = np.diff(self.indptr[span.lo : span.hi + 1])
+        if not _rise_in_bounds(indices, counts, self.n_samples):
+            raise self._damaged(INDICES, "samples are out of bounds, repeated or out of order")
+        return Stored(counts, indices, data)
 
     def prefetch(self, span: Span) -> None:
         """Have the kernel read `span` ahead."""
@@ -205,3 +219,18 @@ class Store(Matrix, Shared):
                 raise InputError("the store ends before its last value", where=where, hint=REBUILD)
             done += count
         return out
+
+
+def _rise_in_bounds(indices: np.ndarray, counts: np.ndarray, n: int) -> bool:
+    """Tell whether the indices of each feature, int32, rise from 0 or more to below n.
+
+    `counts`, shape (b,), say how many each feature has, and add up to all.
+    """
+    if not indices.size:
+        return True
+    if indices.view(np.uint32).max() >= n:  # without a sign, one below 0 is a large number
+        return False
+    rises = indices[1:] > indices[:-1]
+    begins = np.cumsum(counts[:-1]) - 1  # where the next index is that of another feature
+    rises[begins[(begins >= 0) & (begins < len(rises))]] = True
+    return bool(rises.all())

@@ -76,6 +76,7 @@ class TableReader(MatrixReader):
             chosen = choose_columns(source.schema, path)
             self._ids, values, texts, self.notes = chosen
             self._choose(values, texts)
+        self.left_out = self.beside
 
     def _choose(self, values: Sequence[int], texts: Sequence[int]) -> None:
         self._values, self._texts = values, texts

@@ -99,6 +99,8 @@ class MatrixReader(Protocol):
 class LeavesOut(MatrixReader, Protocol):
     """A reader that gives columns as texts of its blocks, beside the values."""
 
+    left_out: Sequence[str] = ()  # these columns, and lines of text below the names
+
     @property
     def beside(self) -> Sequence[str]:
         """The names of these columns."""
@@ -302,6 +304,16 @@ _ADVICE = {
 }
 
 
+def _refuse_text(reader: MatrixReader) -> None:
+    """Refuse text in a table of which nothing may be left out: who reads it tells no notes."""
+    if isinstance(reader, LeavesOut) and reader.left_out:
+        raise InputError(
+            f"text in place of numbers: {listed([*reader.left_out])}",
+            where=reader.path,
+            hint="take out columns and lines of text; all values are numbers",
+        )
+
+
 def read_dense_table(
     path: Path, wanted: str, hint: str
 ) -> tuple[MatrixReader, list[str], np.ndarray]:
@@ -313,6 +325,7 @@ def read_dense_table(
     names: list[str] = []
     values: list[np.ndarray] = []
     with closing(open_matrix(path, ReadOptions(dtype="float64"))) as reader:
+        _refuse_text(reader)
         for block in reader.blocks() if not reader.sparse else ():
             check_names(block.ids, "a row", path)
             names += map(nfc, block.ids)
@@ -474,6 +487,7 @@ def read_sparse_table(
     from scipy.sparse import csr_array, vstack
 
     with closing(open_matrix(path, ReadOptions(dtype="float64"))) as reader:
+        _refuse_text(reader)
         columns = [nfc(name) for name in reader.column_ids]
         rows: list[str] = []
         blocks = [csr_array((0, len(columns)))]

@@ -94,6 +94,8 @@ def open_text(path: Path, options: ReadOptions) -> DelimitedReader:
         layout = _look_at(stream, layout, options, notes)
         reader = DelimitedReader(stream, layout, options)
         reader.format, reader.notes = "excel" if stream.sheets else "text", notes
+        below = [f"line {at}" for at, _ in header.skipped if at > header.line]
+        reader.left_out = [*reader.beside, *below]
         ids = reader.first_row_ids()
         later = any(map(is_id_name, reader.beside)) and not may_be_numbers(names[0] or "id")
         measured = later or (reader.beside and repeated(ids))
@@ -196,6 +198,7 @@ class DelimitedReader(MatrixReader):
     """A reader of a delimited file, whose `stream` is at the first row."""
 
     format = "text"
+    left_out: Sequence[str] = ()
 
     def __init__(self, stream: LineStream, layout: Layout, options: ReadOptions) -> None:
         self.path = layout.path

@@ -128,8 +128,8 @@ def checked_csr(matrix: Any, where: object, dtype: str = "float64") -> csr_array
     """
     check_sparse(matrix, where)
     rows = csr_array(matrix, copy=True)  # it may be all of the user's matrix
+    rows.data = cast_values(rows.data, dtype, where)  # before sums, which short integers lose
     rows.sum_duplicates()
-    rows.data = cast_values(rows.data, dtype, where)
     return rows
 
 

@@ -63,7 +63,14 @@ def _present(folder: Path, prefix: str, names: tuple[str, ...]) -> Path:
 
 
 def _table(path: Path) -> list[list[str]]:
-    return [text.split("\t") for _, text in text_lines(path)]
+    rows = [text.split("\t") for _, text in text_lines(path)]
+    if len(widths := {len(row) for row in rows}) > 1:
+        raise InputError(
+            f"the lines have {listed([str(width) for width in sorted(widths)])} fields",
+            where=path,
+            hint="all lines have the same number of fields: the file may be cut off, copy it again",
+        )
+    return rows
 
 
 def _name_features(

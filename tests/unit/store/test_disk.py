@@ -104,3 +104,27 @@ def test_a_truncated_or_absent_file_is_named(store):
             open_store(store.folder)
         path.write_bytes(content)
     open_store(store.folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "at", "value"),
+    [
+        ("indptr.bin", np.int64, 2, -5),
+        ("indptr.bin", np.int64, -1, 2),
+        ("indices.bin", np.int32, 1, 1 << 30),
+        ("indices.bin", np.int32, 1, -1),
+    ],
+)
+def test_arrays_that_lead_elsewhere_are_refused(built, counts, name, kind, at, value):
+    """A disk or a copy may change bytes, and the size stays."""
+    folder = built(counts, sparse=True, keep=True).folder
+    numbers = np.fromfile(folder / name, kind)
+    numbers[at] = value
+    numbers.tofile(folder / name)
+
+    def read():
+        opened = open_store(folder)
+        opened.read_stored(Span(0, opened.n_features))
+
+    with pytest.raises(InputError, match=f"{name} of the store is damaged"):
+        read()
