@@ -64,21 +64,29 @@ class OutputFolder:
             kept.mkdir()
             for name in names:
                 place = self.path / name
-                if os.path.lexists(place):
-                    place.rename(kept / name)
+                _keep(place, kept / name)
                 (self._staging / name).replace(place)
         except BaseException as error:
             for name in names:
-                if not (self._staging / name).exists():
-                    (self.path / name).unlink()
                 if os.path.lexists(kept / name):
-                    (kept / name).rename(self.path / name)
+                    (kept / name).replace(self.path / name)
+                elif not (self._staging / name).exists():
+                    (self.path / name).unlink()
             shutil.rmtree(kept, ignore_errors=True)
             if isinstance(error, OSError):
                 reason = OSError(error.errno, error.strerror, str(place))
                 raise unwritable(place, reason, "--out") from None
             raise
         shutil.rmtree(kept, ignore_errors=True)
+
+
+def _keep(path: Path, kept: Path) -> None:
+    """Give a file, which may not be there, a second name, so that it is never away."""
+    if os.path.lexists(path):
+        try:
+            os.link(path, kept, follow_symlinks=False)
+        except OSError:  # without hard links it is away for a moment
+            path.rename(kept)
 
 
 @contextmanager
