@@ -380,7 +380,7 @@ _METHODS = (
         "different classes (RReliefF: of different numeric labels).",
         needs=("labels",),
         numeric=True,
-        options={"neighbors": 10},
+        options={"relieff_neighbors": 10},
         iterative=True,
         cost="n^2 m + n k c m, with k neighbors",
         passes="2",

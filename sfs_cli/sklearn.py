@@ -20,6 +20,7 @@ from sfs_cli.catalog import METHODS
 from sfs_cli.errors import UsageError, listed
 from sfs_cli.io.matrix.memory import Table
 from sfs_cli.options import RankConfig
+from sfs_cli.options.fields import stated
 from sfs_cli.options.grammar import NAME, split
 
 try:
@@ -280,9 +281,14 @@ class Selector(_Selector):
                 "parameters, n_features_to_select and random_state, and fit takes y and "
                 "sample_weight"
             )
-        if self.method is not None:
-            name, given = split(self.method)
-            asked["method"] = {NAME: name, **dict(given), **(self.parameters or {})}
+        asked["method"] = self.method
+        if self.parameters:
+            if self.method is None or split(self.method)[1]:
+                raise ValueError(
+                    f"parameters={self.parameters} need a method with none of its own: "
+                    f"method={self.method!r}"
+                )
+            asked["method"] = {NAME: self.method, **self.parameters}
         return asked
 
 
@@ -441,6 +447,9 @@ class ReliefFSelector(_Selector):
 
     METHOD, LABELS = "relieff", "needed"
     neighbors: int | None = None
+
+    def _options(self) -> dict[str, Any]:
+        return stated({"relieff_neighbors": self.neighbors})
 
 
 class TraceRatioSelector(_Selector):

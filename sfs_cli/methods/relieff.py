@@ -50,7 +50,7 @@ def solve(problem: Problem) -> Solution:
     Parameters
     ----------
     problem : Problem
-        With labels of all samples, and the option ``neighbors``.
+        With labels of all samples, and the option ``relieff_neighbors``.
 
     Raises
     ------
@@ -60,12 +60,14 @@ def solve(problem: Problem) -> Solution:
     OutOfMemoryError
         If the distances between all samples do not fit in memory.
     """
-    engine, labels, k = problem.engine, problem.labels, int(problem.options["neighbors"])
+    engine, labels, k = problem.engine, problem.labels, int(problem.options["relieff_neighbors"])
     codes, names = labels.codes, labels.classes
     if labels.values is not None:
         outcome = unit_outcome(labels.values, "RReliefF", 3)
         k = min(k, len(outcome) - 1)
-        warning = f"there are only {k} neighbors" if k < problem.options["neighbors"] else ""
+        warning = (
+            f"there are only {k} neighbors" if k < problem.options["relieff_neighbors"] else ""
+        )
         pairs = outcome_pairs(manhattan_distances(engine, problem.memory), outcome, k)
     else:
         class_members(codes, names)  # refuse wrong labels before a pass is made
@@ -163,7 +165,7 @@ def outcome_pairs(distances: np.ndarray, outcome: np.ndarray, k: int) -> Pairs:
         raise InputError(
             "the label is the same among all nearest samples, so RReliefF cannot compare features",
             hint=f"give more than {k} neighbors=",
-            option=("neighbors", "labels"),
+            option=("relieff_neighbors", "labels"),
         )
     weight = change / changed
     if changed < n:  # else every neighbor has the other end of the range, and this part is 0

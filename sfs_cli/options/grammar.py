@@ -11,7 +11,6 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from sfs_cli import catalog
 from sfs_cli.errors import UsageError, nearest
 from sfs_cli.options.fields import Config, Option, options_of
 
@@ -24,19 +23,17 @@ def split(text: str) -> tuple[str, list[tuple[str, str]]]:
     """Return the name that a text begins with, and the keys and values of its parameters."""
     head, *words = _BEGINS.split(text)
     pairs = (word.partition("=") for word in words)
-    return head, [(key.replace("_", "-"), value) for key, _, value in pairs]
+    return head, [(_key(key), value) for key, _, value in pairs]
+
+
+def _key(text: str) -> str:
+    """Return a key as it is declared; that of Python's ``lambda_`` is lambda."""
+    return text.rstrip("_").replace("_", "-")
 
 
 def parameters(config: type, host: str) -> dict[str, Option]:
-    """Return the parameters of an option of a configuration by their keys.
-
-    ``neighbors`` is one of graphs, and of the methods that have it as their own.
-    """
-    return {
-        o.parameter: o
-        for o in options_of(config)
-        if o.of == host or (o.of and host == "method" and o.name in catalog.OPTIONS)
-    }
+    """Return the parameters of an option of a configuration by their keys."""
+    return {o.parameter: o for o in options_of(config) if o.of == host}
 
 
 def hosts(config: type) -> list[str]:
@@ -57,7 +54,7 @@ def expanded(config: type, values: Mapping[str, Any]) -> dict[str, Any]:
             found |= {host: name, **given}
             for key, o in known.items():
                 if o.begins and str(name).startswith(key):
-                    found |= {host: None, o.name: name.removeprefix(key)}
+                    found |= {host: None, o.name: typed(o, name.removeprefix(key))}
     return found
 
 
@@ -73,7 +70,7 @@ def read(
             hint = f"write {{{NAME}: NAME, KEY: VALUE}}, or NAME,KEY=VALUE"
             raise UsageError(f"{label}: the name is missing", hint=hint, option=host)
         name = value[NAME]  # None: the default
-        pairs = [(str(key).replace("_", "-"), each) for key, each in value.items() if key != NAME]
+        pairs = [(_key(str(key)), each) for key, each in value.items() if key != NAME]
     found = dict[str, Any]()
     for key, text in pairs:
         if key not in known:
@@ -115,10 +112,6 @@ def joined(config: type, values: Mapping[str, Any]) -> dict[str, Any]:
     found = dict(values)
     for host in hosts(config):
         known = parameters(config, host)
-        if host == "method":
-            method = catalog.METHODS.get(found.get("method") or "")
-            own = () if method is None else method.options
-            known = {key: o for key, o in known.items() if o.of == host or o.name in own}
         taken = {key: found.pop(o.name, None) for key, o in known.items()}
         given = {key: value for key, value in taken.items() if value not in (None, ())}
         for key in [key for key in given if known[key].begins]:

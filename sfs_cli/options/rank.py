@@ -371,6 +371,9 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         excludes={"variant=cut-value": "it chooses the weight"},
     )
     budget: float | None = _own("Sum of the coefficient norms.", metavar="T", above=0)
+    relieff_neighbors: int | None = _own(
+        "Number of nearest samples of each class.", word="neighbors", metavar="K", least=1
+    )
     then: str | None = _own(
         "Method that scores the features on the fused graph.",
         excludes={"members": "the members rank"},

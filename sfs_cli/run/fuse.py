@@ -16,6 +16,7 @@ from sfs_cli.io.files.atomic import OutputFolder, check_writable, refuse_folders
 from sfs_cli.io.knowledge.similarity import FORMATS, write_similarity
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
+from sfs_cli.options.grammar import joined
 from sfs_cli.options.source import KINDS
 from sfs_cli.run.fused_rank import Fused, fuse
 from sfs_cli.run.guards import guard_labels, guard_raw, guard_sources
@@ -42,7 +43,8 @@ def run(
     _check_target(config, path)
     check_writable(path, "--out")
     refuse_folders((path, record))
-    described, options = describe_inputs(config), config.result_options() | {"key": key}
+    described = describe_inputs(config)
+    options = joined(type(config), config.result_options()) | {"key": key}
     differs = partial(provenance.difference, options=options, inputs=described)
     if not config.force and (known := known_result(path, record, [path.name], differs)):
         tell_up_to_date(path, messages, [record], provenance.made_by(known))

@@ -130,7 +130,10 @@ def _option(method: Method, option: str) -> str:
 
 def key_of(name: str) -> str:
     """Return the key of a parameter, or of an option."""
-    return flag(name)[2:]
+    return _KEYS.get(name, flag(name)[2:])
+
+
+_KEYS = {o.name: o.parameter for o in options_of(RankConfig) if o.of == "method"}
 
 
 def _listed(options: Iterable[str]) -> str:

@@ -41,6 +41,7 @@ from sfs_cli.io.files.sniff import Kind, recognize
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import flag
+from sfs_cli.options.grammar import joined
 from sfs_cli.options.paths import is_copied
 from sfs_cli.options.rank import OutputFields
 from sfs_cli.provenance import InputFile, RankingFacts
@@ -387,7 +388,7 @@ def make_result(
         return made.table()
     out = Path(config.out)
     if options is None:
-        options = config.result_options()
+        options = joined(type(config), config.result_options())
     check_writable(out, "--out")
     for option, path in others.items():
         check_writable(path, option)

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 from sfs_cli.catalog import METHODS, ON_SOURCES
 from sfs_cli.features.feature import Feature
 from sfs_cli.features.members import member_configs
-from sfs_cli.options.fields import WHOLE, Config, Refusal, option, option_fields, split_words
+from sfs_cli.options.fields import (
+    WHOLE,
+    Config,
+    Refusal,
+    option,
+    option_fields,
+    options_of,
+    split_words,
+)
 
 if TYPE_CHECKING:
     from sfs_cli.options import RankConfig
@@ -53,6 +61,8 @@ def others(config: RankConfig) -> list[RankConfig]:
         moderate="auto",
         voom=False,
         **config.unset("pvalues", "split"),
+        # parameters are of the method that they stand with
+        **{o.name: o.default for o in options_of(type(config)) if o.of == "method"},
     )
     return [
         replace(each, response=each.response or each.response_to_labels)

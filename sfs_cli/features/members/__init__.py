@@ -43,7 +43,7 @@ def member_configs(config: RankConfig, names: Sequence[str], **without: Any) -> 
     configs = []
     for name in names:
         method = METHODS[name]
-        others = {*catalog.OPTIONS} - {*GRAPH_FIELDS}  # neighbors are of relieff, and of graphs
+        others = {*catalog.OPTIONS}
         if "graph" not in method.needed(method.options):
             others |= {"similarity", "similarity_file", "coordinates", *GRAPH_FIELDS}
         changes: dict[str, Any] = dict.fromkeys(others - set(method.options))

@@ -74,6 +74,9 @@ def _implied(config: RankConfig) -> dict[str, Any]:
     """Return what a number alone stands for."""
     if config.stability is None or config.stability in SUBSETS:
         return {}
+    if config.stability_subsets is not None:
+        what = f"--stability {config.stability},subsets={config.stability_subsets} has two numbers"
+        raise config.error(what, "leave one out", "stability")
     with suppress(ValueError):  # which is refused as an unknown value
         return {"stability": "half", "stability_subsets": int(float(config.stability))}
     return {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 from sfs_cli.catalog import METHODS
@@ -14,39 +15,32 @@ if TYPE_CHECKING:
     from sfs_cli.options import RankConfig
 
 
+_NUMBERS = {"label_type=ordered": "times are numbers", "sample_weights": "all samples count alike"}
+_column = partial(
+    option,
+    section="Tests",
+    verbs=(*RANKING, "compare"),
+    metavar="FILE:COLUMN, obs:KEY or COLUMN",
+    column=True,
+    needs=("labels",),
+    path=READS,
+)
+
+
 @option_fields
 class SurvivalFields(Config):
     """The options of events."""
 
-    event: str | None = option(
+    event: str | None = _column(
         "Whether each sample had an event (1, true, yes, dead) at the time that --labels gives, or "
         "was censored then (0, false, no, alive): for --method cox. Of others that take numeric "
         "labels the outcome is the martingale residual of the times.",
-        section="Tests",
-        verbs=(*RANKING, "compare"),
-        metavar="FILE:COLUMN, obs:KEY or COLUMN",
-        column=True,
-        needs=("labels",),
-        excludes={
-            "label_type=ordered": "times are numbers",
-            "sample_weights": "all samples count alike",
-        },
-        path=READS,
+        excludes=_NUMBERS,
     )
-    censored: str | None = option(
+    censored: str | None = _column(
         "The opposite of --event: whether each sample was censored (1, true, yes) at the time that "
         "--labels gives, or had the event then (0, false, no).",
-        section="Tests",
-        verbs=(*RANKING, "compare"),
-        metavar="FILE:COLUMN, obs:KEY or COLUMN",
-        column=True,
-        needs=("labels",),
-        excludes={
-            "event": "both say who had the event",
-            "label_type=ordered": "times are numbers",
-            "sample_weights": "all samples count alike",
-        },
-        path=READS,
+        excludes={"event": "both say who had the event"} | _NUMBERS,
     )
 
     @property

@@ -221,6 +221,12 @@ def test_what_a_selector_cannot_do_is_refused() -> None:
     for error, made, given in (
         ("no effect with method", selectors.Selector(method="mrmr"), {"sample_weight": Y + 1}),
         ("unknown value 'nope' of method", selectors.Selector(method="nope"), {}),
+        ("need a method", selectors.Selector(parameters={"ranking": "phi3"}), {}),
+        (
+            "with none of its own",
+            selectors.Selector(method="spec,ranking=phi1", parameters={"clusters": 3}),
+            {},
+        ),
         ("no option 'nope'", selectors.Selector(options={"nope": 1}), {}),
         ("36 samples|sample_weight.shape", selectors.Selector(), {"sample_weight": [1.0]}),
     ):

@@ -273,3 +273,11 @@ def test_other_hdf5_is_refused(tmp_path):
         read(path, open_tenx_h5)
     assert "Cell Ranger" in caught.value.hint
     assert str(path) in str(caught.value.where)
+
+
+def test_lines_of_other_widths_are_refused(tmp_path, counts):
+    write(tmp_path, counts)
+    path = tmp_path / "features.tsv"
+    path.write_text(path.read_text().rstrip()[: -len("\tGene Expression")])  # cut off
+    with pytest.raises(InputError, match="2, 3 fields"):
+        read(tmp_path)

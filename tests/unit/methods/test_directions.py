@@ -13,7 +13,7 @@ from tests.making import make_problem
 from tests.unit.methods.helpers import score_all
 
 METHODS: dict[str, tuple[Any, dict[str, Any]]] = {
-    "relieff": (relieff, {"neighbors": 5}),
+    "relieff": (relieff, {"relieff_neighbors": 5}),
     "sselect": (sselect, {"lambda_": 0.5, "variant": "fixed", "select": 10}),
     "sselect, mix chosen": (sselect, {"lambda_": 0.5, "variant": "cut-value", "select": 10}),
     "f-test": (classical.FTestScorer, {}),

@@ -113,7 +113,9 @@ def test_a_feature_on_the_line_is_infinitely_good() -> None:
 @pytest.mark.parametrize("k", [1, 10])
 def test_rrelieff_equals_the_twin(y: np.ndarray, k: int) -> None:
     expected = twin.rrelieff(X, y, k)
-    np.testing.assert_allclose(scores("relieff", y=y, neighbors=k), expected, rtol=1e-9, atol=1e-13)
+    np.testing.assert_allclose(
+        scores("relieff", y=y, relieff_neighbors=k), expected, rtol=1e-9, atol=1e-13
+    )
 
 
 def test_rrelieff_finds_what_changes_with_the_outcome_whatever_its_form() -> None:
@@ -129,8 +131,8 @@ def test_rrelieff_needs_neighbors_that_differ() -> None:
     pairs = np.repeat(np.random.default_rng(0).random((10, 5)), 2, axis=0)
     y = np.repeat(np.arange(10.0), 2)
     with pytest.raises(InputError, match="same among all nearest"):
-        scores("relieff", pairs, y, neighbors=1)
-    solution = solved("relieff", pairs, y, neighbors=50)
+        scores("relieff", pairs, y, relieff_neighbors=1)
+    solution = solved("relieff", pairs, y, relieff_neighbors=50)
     assert "only 19 neighbors" in solution.warnings[0]
     np.testing.assert_allclose(solution.score, twin.rrelieff(pairs, y, 19), rtol=1e-9)
 

@@ -17,7 +17,7 @@ Data = tuple[np.ndarray, np.ndarray]
 
 
 def scores(X: np.ndarray, codes: np.ndarray, k: int = 5, **context: object) -> np.ndarray:
-    solution = relieff.solve(make_problem(X, codes=codes, neighbors=k, **context))
+    solution = relieff.solve(make_problem(X, codes=codes, relieff_neighbors=k, **context))
     check_solution(solution)
     return solution.score
 
@@ -91,7 +91,7 @@ def test_the_order_of_samples_and_features_does_not_matter(data: Data) -> None:
 def test_features_that_do_not_vary_take_no_part(data: Data) -> None:
     X, codes = data
     wide = np.insert(X, [0, 5], [[0.0, 7.0]], axis=1)
-    solution = relieff.solve(make_problem(wide, codes=codes, neighbors=5))
+    solution = relieff.solve(make_problem(wide, codes=codes, relieff_neighbors=5))
     np.testing.assert_array_equal(solution.status[[0, 6]], [Status.ALL_ZERO, Status.CONSTANT])
     assert np.isnan(solution.score[[0, 6]]).all()
     rest = np.delete(solution.score, [0, 6])
@@ -108,11 +108,11 @@ def test_a_small_class_gives_fewer_neighbors_and_a_warning() -> None:
     codes = np.array([0] * 17 + [1] * 5 + [2] * 2)
     X = np.random.default_rng(0).random((24, 9))
     for k, words in ((2, "('2')"), (5, "('1', '2')"), (9, "than 9 neighbors")):
-        solution = relieff.solve(make_problem(X, codes=codes, neighbors=k))
+        solution = relieff.solve(make_problem(X, codes=codes, relieff_neighbors=k))
         np.testing.assert_allclose(solution.score, twin.relieff(X, codes, k), rtol=1e-9, atol=1e-13)
         assert words in solution.warnings[0]
         assert "neighbors=1 " in solution.warnings[0]
-    assert not relieff.solve(make_problem(X, codes=codes, neighbors=1)).warnings
+    assert not relieff.solve(make_problem(X, codes=codes, relieff_neighbors=1)).warnings
 
 
 def test_a_class_of_one_sample_is_named() -> None:

@@ -118,7 +118,7 @@ CLR_METHODS = METHODS | {
     "gdcov": {"method": "gdcov"},
     "hsic": {"method": "hsic"},
     "t-test": {"method": "t-test"},
-    "relieff": {"method": "relieff", "neighbors": 4},
+    "relieff": {"method": "relieff", "relieff_neighbors": 4},
     "mrsf": {"method": "mrsf", "select": 4},
 }
 

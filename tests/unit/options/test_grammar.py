@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from sfs_cli.catalog import METHODS
 from sfs_cli.errors import InputError, UsageError
+from sfs_cli.features.also import others
 from sfs_cli.features.stability import SUBSETS
 from sfs_cli.options import RankConfig
 from sfs_cli.options.compare import CompareConfig, parse_ranking
@@ -315,3 +316,35 @@ def test_methods_of_compare_have_parameters() -> None:
     assert list(made) == [*texts, "rbf"]
     assert [each.ranking for each in made.values()] == ["phi1", None, "phi3"]
     assert (made["rbf"].similarity, made["rbf"].bandwidth) == ("rbf", "2")
+
+
+def test_neighbors_of_relieff_are_not_those_of_a_graph() -> None:
+    texts = {"method": "kogs,members=relieff,spec,neighbors=3", "similarity": "knn,neighbors=15"}
+    config = RankConfig("x.csv", labels="y.tsv", **expanded(RankConfig, texts))
+    relieff, spec = config.each_ranking()
+    assert relieff.method_options()["relieff_neighbors"] == 3
+    assert relieff.neighbors is None
+    assert spec.graph_options("knn").neighbors == 15
+    with pytest.raises(UsageError, match="neighbors= of --method has no effect"):
+        RankConfig("x.csv", **expanded(RankConfig, {"method": "spec,neighbors=3"}))
+
+
+def test_parameters_are_of_the_method_that_they_stand_with() -> None:
+    text = {"method": "gdcov,gamma=inverse,definition=1"}
+    config = RankConfig("x.csv", also=("gdcov-spca",), **expanded(RankConfig, text))
+    (other,) = others(config)
+    assert (other.method_options()["gamma"], other.method_options()["definition"]) == (
+        METHODS["gdcov-spca"].options["gamma"],
+        METHODS["gdcov-spca"].options["definition"],
+    )
+    RankConfig("x.csv", also=("spec",), **expanded(RankConfig, {"method": "qalpha,clusters=3"}))
+
+
+def test_two_numbers_of_subsets_are_refused() -> None:
+    with pytest.raises(UsageError, match="two numbers"):
+        RankConfig("x.csv", **expanded(RankConfig, {"stability": "10,subsets=20"}))
+
+
+def test_a_file_without_a_path_is_refused() -> None:
+    with pytest.raises(UsageError, match="has no value"):
+        expanded(RankConfig, {"similarity": "file:"})

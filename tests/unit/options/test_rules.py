@@ -77,5 +77,5 @@ def test_members_have_the_graph_that_is_asked_for() -> None:
     )
     made = member_configs(asked, names)
     assert [(each.similarity, each.neighbors) for each in made] == [
-        *(("knn", 3), (None, 3), (None, None))
+        *(("knn", 3), (None, None), (None, None))
     ]
