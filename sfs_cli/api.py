@@ -35,9 +35,9 @@ from sfs_cli.io.results.highly_variable import MARK
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import options_of, stated
-from sfs_cli.options.grammar import expanded, hosts, joined
+from sfs_cli.options.grammar import expanded, hosts, joined, text_of
 from sfs_cli.options.paths import READS, NamedPath, refuse_pipes
-from sfs_cli.options.rank import OF_SAMPLES, texts_of
+from sfs_cli.options.rank import OF_SAMPLES
 from sfs_cli.options.source import SourceSpec, parse_sources
 from sfs_cli.ranking.table import Picked
 from sfs_cli.run import rank as of_rank
@@ -1251,7 +1251,8 @@ def compare(
     for name, given in (("rankings", rankings), ("lists", lists)):
         if given is not None and not isinstance(given, Mapping):
             raise _refused(name, given, f"a dict of names and {name}")
-    methods = texts_of(methods)  # type: ignore[arg-type]
+    several = [methods] if isinstance(methods, str | Mapping) else list(methods)
+    methods = [text_of(each) if isinstance(each, Mapping) else each for each in several]
     if not (methods or rankings or lists):
         hint = 'give methods, such as ["spec", "f-test"], rankings, or lists'
         raise UsageError("nothing to compare: there is no ranking", hint=hint, option="methods")

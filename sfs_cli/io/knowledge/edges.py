@@ -172,7 +172,9 @@ def _without_taxon(ids: list[str], facts: dict[str, Any]) -> list[str]:
     if found is None:
         return ids
     prefix, rests = found[0], [i[found.end() :] for i in ids]
-    if any(rest.isdecimal() for rest in rests) or not all(i.startswith(prefix) for i in ids):
+    if any(not rest or rest.isdecimal() for rest in rests) or not all(
+        i.startswith(prefix) for i in ids
+    ):
         return ids
     facts["taxon"] = found[1]
     return rests
@@ -182,16 +184,19 @@ def _without_taxon(ids: list[str], facts: dict[str, Any]) -> list[str]:
 
 TABLE, STRING, BIOGRID, SIF = "table", "STRING", "BioGRID", "SIF"
 _SCORES = ("combined score", "score", "weight", "similarity", "confidence")
-_PAIRS = (
+_SYMBOLS = (
     ("official symbol interactor a", "official symbol interactor b"),  # BioGRID
     ("preferredname a", "preferredname b"),  # STRING
+)
+"""Names of the columns of two ends that are taken before all others."""
+_PAIRS = (
     *(("source", "target"), ("from", "to"), ("mirna", "target"), ("tf", "target")),
     ("mirna", "target gene"),  # miRTarBase
     # TargetScan; its families are seed sequences in files that also have miRNAs
     *(("gene symbol", mirna) for mirna in ("representative mirna", "mirna", "mir family")),
     ("gene symbol", "mirna family"),
 )
-"""Names of the columns of two ends, the first of which that are there are taken."""
+"""Names of the columns of two ends; those that come first in the table are taken."""
 _ENDS = (("a", "b"), ("1", "2"))
 _END_WORDS = (
     *("interactor", "node", "item", "entity", "vertex", "partner", "participant", "biogrid"),
@@ -343,10 +348,9 @@ def _plain(names: list[str]) -> list[str]:
 def _ends_of(plain: list[str]) -> list[int] | None:
     """Return the columns of two names that differ in being the first and the second of a pair."""
     ends = [(name, name[: -len(a)] + b) for name in plain for a, b in _ENDS if _ends_with(name, a)]
-    for a, b in (*_PAIRS, *ends):
-        if a in plain and b in plain:
-            return [plain.index(a), plain.index(b)]
-    return None
+    there = [(a, b) for a, b in (*_SYMBOLS, *_PAIRS, *ends) if a in plain and b in plain]
+    there.sort(key=lambda pair: (pair not in _SYMBOLS, plain.index(pair[0])))
+    return [plain.index(end) for end in there[0]] if there else None
 
 
 def _ends_with(name: str, end: str) -> bool:
