@@ -172,9 +172,8 @@ def _without_taxon(ids: list[str], facts: dict[str, Any]) -> list[str]:
     if found is None:
         return ids
     prefix, rests = found[0], [i[found.end() :] for i in ids]
-    if any(not rest or rest.isdecimal() for rest in rests) or not all(
-        i.startswith(prefix) for i in ids
-    ):
+    named = all(rest and not rest.isdecimal() for rest in rests)
+    if not named or not all(i.startswith(prefix) for i in ids):
         return ids
     facts["taxon"] = found[1]
     return rests

@@ -251,3 +251,11 @@ def test_scores_that_do_not_go_with_min_score(
 ):
     path = write_text(text, "e.tsv")
     check_refused(lambda: read_edges(path, min_score), what, where)
+
+
+def test_the_ends_that_come_first_are_taken(tmp_path):
+    path = tmp_path / "e.tsv"
+    path.write_text("gene_a\tgene_b\tsource\ttarget\tscore\nA\tB\tdb1\tx\t0.5\n")
+    assert read_edges(path).facts["columns"] == ["gene_a", "gene_b"]
+    path.write_text("source\ttarget\tgene_a\tgene_b\nA\tB\tdb1\tx\n")
+    assert read_edges(path).facts["columns"] == ["source", "target"]
