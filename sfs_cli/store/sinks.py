@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 TILE_BYTES = 256 << 10
+JOINED = 8
+"""Sparse panels are held about four times while scipy joins them: in parts, and in copies."""
 
 
 class Sink:
@@ -118,7 +120,7 @@ class Sink:
         before = np.sum([panel.bytes_before() for panel in self._panels], axis=0)
         while lo < m:
             # a block is held twice, in parts and joined
-            end = int(np.searchsorted(before, before[lo] + self.limit // 2, side="right")) - 1
+            end = int(np.searchsorted(before, before[lo] + self.limit // JOINED, side="right")) - 1
             hi = max(lo + 1, end)
             parts: list[Any] = [block_of(panel, Span(lo, hi)) for panel in self._panels]
             yield _stacked(parts, axis=1) if self.sparse else np.concatenate(parts, axis=1)
