@@ -18,6 +18,10 @@ def command(config: RankConfig, messages: Messages, as_json: bool) -> None:
 
     The whole file is read once: format, orientation, shape, ids, missing values, constant
     features, range of the values, and the classes of --labels.
+
+    \b
+    sfs inspect expression.csv --labels labels.tsv:tissue
+    sfs inspect cells.h5ad --json > cells.json
     """
     from sfs_cli.run.inspect import inspect
 

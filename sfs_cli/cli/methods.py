@@ -23,6 +23,10 @@ def command(name: str | None, as_json: bool) -> None:
     With METHOD, all options that it takes are described too.
     Without METHOD, it lists similarities, kinds of knowledge sources, and ways of weighting them
     and of aggregating rankings too.
+
+    \b
+    sfs methods
+    sfs methods mrsf
     """
     from sfs_cli.run.methods import describe_methods
 
