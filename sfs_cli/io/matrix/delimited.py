@@ -436,6 +436,9 @@ def _not_a_number(column: bytes, chunk: Chunk, layout: Layout) -> InputError:
     text = column_texts[row]
     if _THOUSANDS.fullmatch(text):
         hint = "thousands marks are not supported: write 1234.5, not 1,234.5"
+    elif _LIKE_THOUSANDS.fullmatch(text):
+        hint = "write the numbers without thousands marks; give --decimal comma if 1,234 is "
+        hint += "between 1 and 2"
     elif DECIMAL_COMMA.fullmatch(text):
         hint = (
             "these are decimal commas: give --decimal comma, or where there is no such option "

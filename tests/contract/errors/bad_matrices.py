@@ -165,6 +165,14 @@ VALUES = [
     ),
     refused("commas of either kind", decimal_commas, "m.tsv", "line 2; --decimal comma"),
     refused(
+        "commas that are no decimal ones",
+        decimal_commas,
+        "m.tsv",
+        "1,234; without thousands marks; --decimal comma",
+        "--decimal",
+        "point",
+    ),
+    refused(
         "thousands marks",
         lambda f: edited(f, (4, 3), '"1,234.5"'),
         "m.csv",
