@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import Any, cast
 
 import numpy as np
@@ -15,7 +16,6 @@ from sfs_cli.graph.similarity import (
     ASYMMETRY_LIMIT,
     DenseSimilarity,
     look_like_distances,
-    row_panels,
 )
 from sfs_cli.io.knowledge.sample_columns import (
     CLASSES,
@@ -143,18 +143,20 @@ def hierarchy_similarity(paths: Sequence[tuple[str, ...]], depth: int) -> np.nda
         The number of leading nodes that two paths share, over `depth`: symmetric to the last bit,
         in [0, 1], and 1 on the diagonal where a path is as long as the tree is deep.
     """
-    n = len(paths)
-    S = np.zeros((n, n))
-    for level in range(max(map(len, paths), default=0)):
-        # the same node below another parent is another node: so the whole way down is its name
-        nodes: dict[tuple[str, ...], int] = {}
-        codes = np.array([nodes.setdefault(path[: level + 1], len(nodes)) for path in paths])
-        # a path that ends above this level shares no node here
-        reaches = np.array([len(path) > level for path in paths])
-        for rows in row_panels(n):
-            S[rows] += (codes[rows, None] == codes) & reaches
+    S = np.diag(np.array([len(path) for path in paths], float))
+    # in sorted order, two paths share what all neighbors from the one to the other share
+    order = np.array(sorted(range(len(paths)), key=paths.__getitem__), int)
+    ways = [paths[i] for i in order]
+    shared = np.array([_n_shared(a, b) for a, b in pairwise(ways)])
+    for at, i in enumerate(order[:-1]):
+        others = order[at + 1 :]
+        S[i, others] = S[others, i] = np.minimum.accumulate(shared[at:])
     S /= max(depth, 1)
     return S
+
+
+def _n_shared(a: tuple[str, ...], b: tuple[str, ...]) -> int:
+    return next((k for k, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
 
 
 class GivenSimilarity(Source):

@@ -121,8 +121,7 @@ class Store(Matrix, Shared):
             self._handles[name] = os.open(directory / name, os.O_RDONLY)
             finalize(self, os.close, self._handles[name])
         if self.sparse:
-            # mapped, for there may be one for each of many panels of samples
-            self.indptr = np.asarray(np.memmap(directory / INDPTR, np.int64, "r"))
+            self.indptr = np.fromfile(directory / INDPTR, np.int64)
             counts, stored = np.diff(self.indptr), (directory / INDICES).stat().st_size // 4
             fits = self.indptr[0] == 0 and self.indptr[-1] == stored and counts.min() >= 0
             if not fits or len(counts) != self.n_features:

@@ -48,7 +48,7 @@ class Sink:
         self._held: list[Any] = []
         self._bytes = 0
         self._appended: ValueFiles | None = None
-        self._panels: list[Store] = []
+        self._panels: list[tuple[Path, Manifest]] = []
 
     def add(self, values: np.ndarray | csr_array) -> None:
         """Take the next rows."""
@@ -66,8 +66,8 @@ class Sink:
         files = self._appended or ValueFiles(self.folder, self.sparse)
         files.append(self._side_by_side() if self._panels else self._turned())
         files.finish()
-        for panel in self._panels:
-            shutil.rmtree(panel.directory)
+        for folder, _ in self._panels:
+            shutil.rmtree(folder)
         return None
 
     def _spill(self) -> None:
@@ -81,9 +81,7 @@ class Sink:
         panel = ValueFiles(self.folder / f"panel-{len(self._panels)}", self.sparse)
         panel.append(self._turned())
         panel.finish()
-        self._panels.append(
-            Store(panel.folder, Manifest(first.shape[1], width, dtype, self.sparse))
-        )
+        self._panels.append((panel.folder, Manifest(first.shape[1], width, dtype, self.sparse)))
 
     def _in_memory(self) -> Any:
         if self.sparse:
@@ -116,13 +114,16 @@ class Sink:
 
     def _side_by_side(self) -> Iterator[Any]:
         """Yield all panels joined, some features at a time."""
-        lo, m = 0, self._panels[0].n_features
-        before = np.sum([panel.bytes_before() for panel in self._panels], axis=0)
+        # opened one after the other, each time: a large matrix has more panels than a process
+        # may have open files
+        ends = (Store(*panel).bytes_before() for panel in self._panels)
+        before = sum(ends, start=np.zeros(1, np.int64))
+        lo, m = 0, len(before) - 1
         while lo < m:
             # a block is held twice, in parts and joined
             end = int(np.searchsorted(before, before[lo] + self.limit // JOINED, side="right")) - 1
             hi = max(lo + 1, end)
-            parts: list[Any] = [block_of(panel, Span(lo, hi)) for panel in self._panels]
+            parts: list[Any] = [block_of(Store(*panel), Span(lo, hi)) for panel in self._panels]
             yield _stacked(parts, axis=1) if self.sparse else np.concatenate(parts, axis=1)
             lo = hi
 

@@ -96,6 +96,26 @@ def test_a_named_pipe_is_an_error_and_not_waited_for(tmp_path, capfd):
     assert (done.returncode, "is a pipe" in done.stderr) == (BAD, True)
 
 
+def test_no_output_takes_the_place_of_a_pipe(tmp_path, capfd):
+    matrix, out = good(tmp_path), str(tmp_path / "out")
+    assert run_here(["rank", matrix, "--method", "variance", "--out", out], capfd).code == 0
+    pipe, store = tmp_path / "pipe.npz", tmp_path / "store"
+    os.mkfifo(pipe)
+    os.mkfifo(store)
+    for words in (
+        ["convert", matrix, str(store)],
+        ["fuse", matrix, "--source", "e=target:", "--out", str(pipe)],
+    ):
+        done = run_here([*words, "--force"], capfd)
+        assert (done.code, "it is a device or a pipe" in done.err) == (BAD, True), words
+    assert pipe.is_fifo()
+    assert store.is_fifo()
+    page = [*MODULE, "report", out, "--out", "/dev/stdout"]
+    with (tmp_path / "page.html").open("wb") as file:  # the link leads to a file here
+        done = subprocess.run(page, stdout=file, stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, "it is a device or a pipe" in done.stderr) == (BAD, True)
+
+
 def test_the_formats_that_standard_input_may_have(tmp_path, capfd):
     table = pd.read_csv(good(tmp_path), index_col=0)
     table.to_csv(tmp_path / "x.tsv", sep="\t")

@@ -141,8 +141,13 @@ def check_writable(path: Path, option: str) -> None:
     error = None
     if place != path and not place.is_dir():
         error = OSError(errno.ENOTDIR, "not a directory")
-    elif not (place.is_dir() or place.is_file()):
-        error = OSError(errno.EINVAL, "it is a device or a pipe, and not a file")
+    elif place.parent == Path("/dev") or not (place.is_dir() or place.is_file()):
+        # /dev/stdout may be a link to a file, and an output takes the place of a link
+        raise InputError(
+            f"{path} cannot be written: it is a device or a pipe, and not a file",
+            where=path,
+            hint=f"give another {option}, the name of a file",
+        )
     elif not os.access(place, os.W_OK | (os.X_OK if place.is_dir() else 0)):
         error = OSError(errno.EACCES, "permission denied")
     if error is not None:

@@ -282,11 +282,10 @@ def choose_sets(sets: Mapping[str, list[str]], names: str, path: Path) -> dict[s
 def _split_names(text: str, known: Collection[str]) -> Iterator[str]:
     """Split at commas, but not in the names of sets; of several names the longest counts."""
     longest_first = sorted(known, key=len, reverse=True)
+    text = re.sub(r" +,", ",", text)
     while text := text.strip(" ,"):
-        begins = (
-            name for name in longest_first if f"{text},".replace(" ,", ",").startswith(f"{name},")
-        )
-        name = next(begins, text.split(",")[0].strip())
+        begins = (name for name in longest_first if f"{text},".startswith(f"{name},"))
+        name = next(begins, text.split(",")[0])
         yield name
         text = text[len(name) :]
 
@@ -319,7 +318,7 @@ def kept_codes(evidence: str) -> frozenset[str]:
     what = ""
     for code in {*codes}.difference(CODES):
         what, hint = f"unknown evidence code {code!r}", nearest(code.upper(), CODES)
-    if len({*codes.values()}) > 1:
+    if len({word.startswith("!") for word in words}) > 1:
         what = f"evidence {evidence!r} keeps some codes and leaves others out"
         hint = "give codes to keep (EXP,IDA) or codes to leave out (!IEA,!ISS), not both"
     if what:

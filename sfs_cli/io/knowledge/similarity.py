@@ -280,8 +280,9 @@ def write_similarity(path: Path, similarity: Similarity, samples: Sequence[str])
     """Write a similarity of n samples, shape (n, n); the suffix of the path tells the format.
 
     ``.npz`` holds a dense one as ``dense``, a sparse one as `scipy.sparse.save_npz` writes it, and
-    ``samples``; ``.parquet``, ``.tsv`` and ``.csv`` are tables with ids in the first column and the
-    header. A sparse one, which would be a table of mostly zeros, is an `InputError` there.
+    ``samples``; ``.tsv`` and ``.csv`` are tables with ids in the first column and the header, and
+    ``.parquet`` a data frame of pandas with the ids as its index. A sparse one, which would be a
+    table of mostly zeros, is an `InputError` there.
     """
     if path.suffix == ".npz":
         arrays: dict[str, Any] = {"dense": similarity}

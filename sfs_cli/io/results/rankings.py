@@ -77,7 +77,7 @@ def _read_ids(path: Path) -> TextTable:
     """Read an id in each line, the best first; a usual name of such a column may be above them."""
     table = read_unnamed(path, ["feature"], "\t", _LIST_HINT, lambda row: is_id_name(row[0]))
     ids = table.columns["feature"]
-    # a name may be above scores; whole numbers may be ids, and nan and inf are names of genes
+    # a name may be above scores; 7157, 2310009E13 (RIKEN), nan and inf are names of genes
     numbers = ids[1:] or ids
     whole = all(text.strip("+-").isalnum() for text in numbers)
     if not ids or (not whole and all(map(is_number, numbers))):

@@ -101,6 +101,13 @@ def test_string(write_text, ending):
     }
 
 
+@pytest.mark.parametrize("ids", [["9606.", "9606.A"], ["7.1", "7.2"], ["9606.A", "10090.B"]])
+def test_a_number_that_is_no_taxon_of_all_ids_stays(write_text, ids):
+    found = read_edges(write_text(f"protein1 protein2\n{ids[0]} {ids[1]}\n", "links.txt"))
+    assert sorted(found.ids) == sorted(ids)
+    assert "taxon" not in found.facts
+
+
 SIF = "1001\tpp\t1002\t1003\n\n1004\n1003\tinteracts with\t1004\n"
 
 

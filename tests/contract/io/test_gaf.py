@@ -52,6 +52,7 @@ def test_evidence_is_kept_or_left_out(write_text, evidence, genes, other):
     ("evidence", "what", "hint"),
     [
         ("IDA,!IEA", "keeps some codes and leaves others out", "not both"),
+        ("IDA,!IDA", "keeps some codes and leaves others out", "not both"),
         ("IEX", "'IEX'", "did you mean"),
         ("", "''", "choose from EXP"),
     ],

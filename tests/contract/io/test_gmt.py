@@ -83,6 +83,7 @@ REACTOME = {"Cell Cycle, Mitotic": ["A"], "Cell Cycle": ["B"], "G2, M, late": ["
         ("Cell Cycle", ["Cell Cycle"]),
         ("Cell Cycle,Cell Cycle, Mitotic", ["Cell Cycle, Mitotic", "Cell Cycle"]),
         ("G2, M, late , Cell*", list(REACTOME)),
+        (" Cell Cycle  ,G2 , M, late", ["Cell Cycle", "G2, M, late"]),
     ],
 )
 def test_names_may_hold_commas(text, names):

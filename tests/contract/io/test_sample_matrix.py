@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 from sfs_cli.errors import InputError
-from sfs_cli.io.knowledge.similarity import open_similarity
+from sfs_cli.io.knowledge.similarity import FORMATS, open_similarity, write_similarity
 
 IDS = ["p", "q", "r", "s", "extra"]
 WANTED = ["s", "q", "p", "r"]
@@ -74,6 +74,22 @@ def test_every_format_of_scipy_is_the_same_matrix(tmp_path, similarity, format):
     found = open_similarity(str(tmp_path / "s.npz")).aligned(IDS)
     np.testing.assert_array_equal(found.toarray(), similarity)
     assert found.has_canonical_format
+
+
+def test_values_of_one_place_are_added_up_beyond_the_range_of_their_type(tmp_path):
+    arrays = np.full(4, 200, np.uint8), [1, 1, 0, 0], [0, 2, 4]
+    sparse.save_npz(tmp_path / "s.npz", sparse.csr_array(arrays, shape=(2, 2)))
+    found = open_similarity(str(tmp_path / "s.npz")).aligned(["p", "q"])
+    np.testing.assert_array_equal(found.toarray(), [[0, 400], [400, 0]])
+
+
+@pytest.mark.parametrize("ending", [ending for ending in FORMATS if ending != ".h5ad"])
+def test_what_is_written_is_read_as_it_was(tmp_path, similarity, ending):
+    ids = ["sample", "1", "x y", "é", "index"]
+    write_similarity(tmp_path / f"s{ending}", similarity / 3, ids)
+    found = open_similarity(str(tmp_path / f"s{ending}"))
+    assert [*found.rows] == [*found.columns] == ids
+    np.testing.assert_array_equal(found.aligned(ids), similarity / 3)
 
 
 @pytest.mark.parametrize("axis", ["rows", "columns"])

@@ -94,3 +94,12 @@ def test_lines_of_a_damaged_json_file_are_no_ids(tmp_path: Path) -> None:
         read_rank_table(tmp_path / "a.json")
     (tmp_path / "a.txt").write_text(lines)
     assert read_rank_table(tmp_path / "a.txt").rows
+
+
+def test_names_of_genes_that_look_like_numbers_are_ids(tmp_path: Path) -> None:
+    names = ["2310009E13", "7157", "nan"]
+    (tmp_path / "a.txt").write_text("\n".join(names))
+    assert read_rank_table(tmp_path / "a.txt").columns["feature"] == names
+    (tmp_path / "b.txt").write_text("1e-5\n3e+4\n")
+    with pytest.raises(InputError, match="one column"):
+        read_rank_table(tmp_path / "b.txt")

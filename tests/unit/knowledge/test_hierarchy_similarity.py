@@ -36,8 +36,8 @@ def test_levels_of_the_sample_data():
     np.testing.assert_array_equal(S * 3, [[3, 2, 1, 0], [2, 3, 1, 0], [1, 1, 3, 0], [0, 0, 0, 1]])
 
 
-def test_neither_order_nor_panels_matter():
-    paths = random_paths(7, n=1100)  # more than one panel of rows
+def test_order_does_not_matter():
+    paths = random_paths(7, n=300)
     whole = hierarchy_similarity(paths, 5)
     order = np.random.default_rng(0).permutation(len(paths))
     shuffled = hierarchy_similarity([paths[i] for i in order], 5)
@@ -46,6 +46,12 @@ def test_neither_order_nor_panels_matter():
 
 def test_kernel_is_positive_semidefinite():
     assert np.linalg.eigvalsh(hierarchy_similarity(random_paths(3), 5)).min() > -1e-12
+
+
+def test_a_tree_as_deep_as_samples_may_be():
+    deep = tuple(map(str, range(100_000)))
+    S = hierarchy_similarity([deep, deep[:70_000], (*deep[:50_000], "x")], len(deep))
+    np.testing.assert_array_equal(S, [[1.0, 0.7, 0.5], [0.7, 0.7, 0.5], [0.5, 0.5, 0.50001]])
 
 
 def test_no_samples_and_empty_paths():

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import resource
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -70,4 +73,16 @@ def test_what_is_held_and_what_is_joined_stay_within_the_limit(tmp_path, monkeyp
     assert max(held) <= limit + one
     assert sum(held) == one * n // STEP
     assert max(written) <= limit < path.stat().st_size
+    assert_same(path, kind, n, m)
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_a_matrix_of_more_panels_than_files_may_be_open(tmp_path, kind):
+    n, m = 240, 100  # a panel of each block
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (len([*Path("/dev/fd").iterdir()]) + 30, hard))
+    try:
+        path = transposed(tmp_path, kind, n, m, 1)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     assert_same(path, kind, n, m)
