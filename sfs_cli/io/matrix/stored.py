@@ -127,9 +127,11 @@ def checked_csr(matrix: Any, where: object, dtype: str = "float64") -> csr_array
     What `check_sparse` finds is an `InputError`.
     """
     check_sparse(matrix, where)
+    if matrix.dtype.kind in "biuf" and not getattr(matrix, "has_canonical_format", False):
+        matrix = matrix.astype(np.float64)  # a sum of short integers overflows, of float32 rounds
     rows = csr_array(matrix, copy=True)  # it may be all of the user's matrix
-    rows.data = cast_values(rows.data, dtype, where)  # before sums, which short integers lose
     rows.sum_duplicates()
+    rows.data = cast_values(rows.data, dtype, where)
     return rows
 
 

@@ -33,10 +33,10 @@ def open_tenx_mtx(path: Path, options: ReadOptions) -> MatrixReader:
     matrix = _present(path, "", ("matrix.mtx",)) if path.is_dir() else path
     prefix = matrix.name.partition("matrix.mtx")[0] if "matrix.mtx" in matrix.name else ""
     # older files lack the feature types, or hold ids alone
-    lines = _table(_present(matrix.parent, prefix, _FEATURES))
+    lines = _table(_present(matrix.parent, prefix, _FEATURES), 3)
     fields = [*map(list, zip(*lines)), [], [], []]
     features, notes = _name_features(*fields[:3])
-    barcodes = [line[0] for line in _table(_present(matrix.parent, prefix, _BARCODES))]
+    barcodes = [line[0] for line in _table(_present(matrix.parent, prefix, _BARCODES), 1)]
     entries = MatrixMarketRows(matrix, options)
     return StoredReader(
         path=path,
@@ -62,8 +62,9 @@ def _present(folder: Path, prefix: str, names: tuple[str, ...]) -> Path:
     return found
 
 
-def _table(path: Path) -> list[list[str]]:
-    rows = [text.split("\t") for _, text in text_lines(path)]
+def _table(path: Path, most: int) -> list[list[str]]:
+    """Return the first fields of every line, `most` of them at most."""
+    rows = [text.split("\t")[:most] for _, text in text_lines(path)]
     if len(widths := {len(row) for row in rows}) > 1:
         raise InputError(
             f"the lines have {listed([str(width) for width in sorted(widths)])} fields",

@@ -76,9 +76,12 @@ def test_every_format_of_scipy_is_the_same_matrix(tmp_path, similarity, format):
     assert found.has_canonical_format
 
 
-def test_values_of_one_place_are_added_up_beyond_the_range_of_their_type(tmp_path):
-    arrays = np.full(4, 200, np.uint8), [1, 1, 0, 0], [0, 2, 4]
-    sparse.save_npz(tmp_path / "s.npz", sparse.csr_array(arrays, shape=(2, 2)))
+@pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csc_array, sparse.coo_array])
+def test_values_of_one_place_are_added_up_beyond_the_range_of_their_type(tmp_path, kind):
+    starts = [[1, 1, 0, 0], [0, 0, 1, 1]] if kind is sparse.coo_array else None
+    values = np.full(4, 200, np.uint8)
+    arrays = (values, starts) if starts else (values, [1, 1, 0, 0], [0, 2, 4])
+    sparse.save_npz(tmp_path / "s.npz", kind(arrays, shape=(2, 2)))
     found = open_similarity(str(tmp_path / "s.npz")).aligned(["p", "q"])
     np.testing.assert_array_equal(found.toarray(), [[0, 400], [400, 0]])
 

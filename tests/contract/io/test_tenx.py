@@ -281,3 +281,13 @@ def test_lines_of_other_widths_are_refused(tmp_path, counts):
     path.write_text(path.read_text().rstrip()[: -len("\tGene Expression")])  # cut off
     with pytest.raises(InputError, match="2, 3 fields"):
         read(tmp_path)
+
+
+def test_fields_after_those_that_are_read_may_be_missing(tmp_path, counts):
+    write(tmp_path, counts)
+    path = tmp_path / "features.tsv"
+    first, rest = path.read_text().split("\n", 1)
+    path.write_text(f"{first}\tchr1\t10\t20\n{rest}")
+    path = tmp_path / "barcodes.tsv"
+    path.write_text(path.read_text().replace("\n", "\tgood\n", 1))
+    np.testing.assert_array_equal(read(tmp_path)[1].T, counts)
