@@ -198,8 +198,14 @@ class CompareConfig(JudgeConfig):
             raise self.error(what, hint, "method_", "ranking_of", "list_")
         named = [each.name for each in self.list_ if each.name]
         check_different([*self.method_, *(each.name for each in self.ranking_of), *named])
-        self.rankings  # noqa: B018 - each ranking checks its options
-        self.check_evaluation(ranks=bool(self.method_ or self.ranking_of))
+        for name, ranking in self.rankings.items():  # each checks its options
+            for written, why in ranking.ignored.items():
+                self.ignored[f"{written} of ranking {name}"] = why
+
+    @property
+    def ranks(self) -> bool:
+        """Whether features are ranked, beside lists or without any."""
+        return bool(self.method_ or self.ranking_of)
 
     @property
     def rankings(self) -> dict[str, RankConfig]:

@@ -172,7 +172,7 @@ def read_result(config: SelectConfig, messages: Messages) -> Result:
         )
     table = read_rank_table(path)
     ranked: RankedList = list_of(table, column, config, messages, path.stem)
-    check_order([ranked], config)
+    check_order([ranked], config, messages)
     order = np.argsort(ranked.ranks, kind="stable")[: ranked.n_ranked]
     needing = config.given(*_WHOLE)
     if ranked.whole is not None and needing:
