@@ -446,10 +446,9 @@ class Config:
             o = next(o for o in options_of(type(self)) if o.name == name)
             written = self.written(o, getattr(self, name))
             if o.of or not o.verbs:
-                hint = (
-                    f"leave it out; it has an effect with {o.names}" if o.names else "leave it out"
-                )
-                raise self.error(f"{written} has no effect {why}", hint, name, kind=ConflictError)
+                what = f"{written} has no effect {why}"
+                hint = f"leave it out{o.names and f'; it has an effect with {o.names}'}"
+                raise self.error(what, hint, name, o.of or name, kind=ConflictError)
             self.ignored[written] = why
             vars(self).update(self.unset(name))
         for what, hint, names in self.refusals():
