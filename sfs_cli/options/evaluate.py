@@ -26,7 +26,7 @@ DEFAULT_LENGTHS = (10, 20, 50, 100, 200)
 CURVE_LENGTHS = (1, 2, 3, 5, 7, 10, 14, 20, 28, 40, 57, 80, 113, 160, 226)
 """Of a curve: each is 1.4 times the one before."""
 DEFAULT_SPLITS, DEFAULT_REPEATS = 5, 5
-_LIST_ALONE = "with --list alone"
+LIST_ALONE = "with --list alone"
 
 _how = partial(option, section="Evaluation", verbs=("evaluate", "compare"), first=ASKED)
 _folds = partial(
@@ -113,17 +113,6 @@ class JudgeConfig(TableFields, FoldFields, RankConfig):
         super().__post_init__()
         self.asked_lengths  # noqa: B018 - a list that is no list is refused here
 
-    def without_effect(self) -> Iterator[Idle]:
-        """Yield what has no effect, first where lists alone are judged."""
-        if self.leaky and not self.ranks:
-            yield "leaky", _LIST_ALONE
-        yield from super().without_effect()
-
-    @property
-    def ranks(self) -> bool:
-        """Whether features are ranked, beside lists or without any."""
-        return True
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EvaluateConfig(JudgeConfig):
@@ -145,8 +134,8 @@ class EvaluateConfig(JudgeConfig):
     def without_effect(self) -> Iterator[Idle]:
         """Yield what has no effect, first what says how to rank where a list alone is judged."""
         for o in options_of(type(self)) if not self.ranks else ():
-            if says_how(o) and getattr(self, o.name) != o.default:
-                yield o.of or o.name, _LIST_ALONE
+            if (says_how(o) or o.name == "leaky") and getattr(self, o.name) != o.default:
+                yield o.of or o.name, LIST_ALONE
         yield from super().without_effect()
 
     @property

@@ -43,9 +43,9 @@ def member_configs(config: RankConfig, names: Sequence[str], **without: Any) -> 
     for name in names:
         others = {*catalog.OPTIONS} - {*METHODS[name].options}
         changes: dict[str, Any] = dict.fromkeys(others)
-        changes |= {"members": (), "also": (), "source": (), **config.unset("weights")}
+        changes |= {"members": (), "also": (), "source": ()}  # and what has no effect without them
         changes |= without  # members are ranked by their scores
-        configs.append(replace(config, method=name, leave_one_out=False, **changes))
+        configs.append(replace(config, method=name, **changes))
     return configs
 
 
