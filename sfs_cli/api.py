@@ -32,7 +32,7 @@ from sfs_cli.io.matrix.memory import Table, table_of
 from sfs_cli.io.matrix.stored import check_sparse, is_sparse, real
 from sfs_cli.io.results.additions import KEY
 from sfs_cli.io.results.highly_variable import MARK
-from sfs_cli.logs import Messages
+from sfs_cli.logs import AT_ONCE, Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import options_of, stated
 from sfs_cli.options.grammar import expanded, hosts, joined, text_of
@@ -571,6 +571,8 @@ class Inputs:
         for text in dict.fromkeys(self._doubts):
             messages.warn(text)
         self._doubts, self._n_columns = [], 0
+        if config.left_out:
+            messages.warn(config.left_out, AT_ONCE)
         with giving(self.objects):
             found = work(config, messages)
         _warn(messages.warnings, verbose)

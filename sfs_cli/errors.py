@@ -254,10 +254,10 @@ def plural(noun: str) -> str:
     return noun + ("es" if noun.endswith(("s", "ch")) else "s")
 
 
-def either(words: Sequence[str]) -> str:
-    """Join alternatives: ``a``, ``a or b``, ``a, b or c``."""
+def either(words: Sequence[str], word: str = "or") -> str:
+    """Join alternatives: ``a``, ``a or b``, ``a, b or c``; or what another word joins."""
     *others, last = words
-    return f"{', '.join(others)} or {last}" if others else last
+    return f"{', '.join(others)} {word} {last}" if others else last
 
 
 def _cut(text: str) -> str:

@@ -124,6 +124,7 @@ class _Selector(SelectorMixin, BaseEstimator):
         with warnings.catch_warnings():
             # what says that a list is no evidence would come in every fold
             warnings.simplefilter("ignore", SfsWarning)
+            warnings.filterwarnings("always", ".* no effect .*", SfsWarning)
             found = rank(table, **asked)
         self.table_ = found.table
         order = found.order

@@ -35,7 +35,7 @@ from sfs_cli.options.paths import (
     refuse_pipes,
     refuse_suffixes,
 )
-from sfs_cli.options.rank import RankConfig
+from sfs_cli.options.rank import OutputFields, RankConfig
 
 if TYPE_CHECKING:
     from sfs_cli.logs import Messages
@@ -222,7 +222,8 @@ class Command(click.Command):
             return self._invoke(ctx, messages)
 
     def _invoke(self, ctx: click.Context, messages: Messages) -> Any:
-        from sfs_cli.options.replaced import refuse_replaced  # help needs none of this
+        from sfs_cli.logs import AT_ONCE  # help needs none of this
+        from sfs_cli.options.replaced import refuse_replaced
 
         given = ctx.params
         paths = list(self._own_paths(given))
@@ -253,13 +254,18 @@ class Command(click.Command):
             return super().invoke(ctx)
         with self._pipes_read(paths, whole, messages) as values:
             if file is None:
-                given["config"] = self.config(**values)
+                config: Any = self.config(**values)
             else:
-                given["config"] = file.checked(self.config, values, flags)
+                config = file.checked(self.config, values, flags)
+            if isinstance(config, OutputFields) and "out" in self.declared and config.out is None:
+                config = config.to_stdout()
+            if config.left_out:
+                messages.warn(config.left_out, AT_ONCE)
             if file is not None and file.inputs:
                 from sfs_cli.run.recorded import warn_of_changes
 
-                warn_of_changes(file, given["config"], flags, messages)
+                warn_of_changes(file, config, flags, messages)
+            given["config"] = config
             return super().invoke(ctx)
 
     def _own_paths(self, given: dict[str, Any]) -> Iterator[NamedPath]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 from sfs_cli.errors import UsageError, nearest, within
-from sfs_cli.options.evaluate import JudgeConfig, says_how
-from sfs_cli.options.fields import ASKED, Option, given_twice, keys_of, option, options_of
+from sfs_cli.options.evaluate import LIST_ALONE, JudgeConfig, says_how
+from sfs_cli.options.fields import ASKED, Idle, Option, given_twice, keys_of, option, options_of
 from sfs_cli.options.grammar import expanded
 from sfs_cli.options.paths import READS, MovePart, moved
 from sfs_cli.options.rank import RankConfig, texts_of
@@ -198,8 +198,15 @@ class CompareConfig(JudgeConfig):
             raise self.error(what, hint, "method_", "ranking_of", "list_")
         named = [each.name for each in self.list_ if each.name]
         check_different([*self.method_, *(each.name for each in self.ranking_of), *named])
-        self.rankings  # noqa: B018 - each ranking checks its options
-        self.check_evaluation(ranks=bool(self.method_ or self.ranking_of))
+        for name, ranking in self.rankings.items():  # each checks its options
+            for written, why in ranking.ignored.items():
+                self.ignored[f"{written} of ranking {name}"] = why
+
+    def without_effect(self) -> Iterator[Idle]:
+        """Yield what has no effect, first what is about rankings where there are lists alone."""
+        if self.leaky and not (self.method_ or self.ranking_of):
+            yield "leaky", LIST_ALONE
+        yield from super().without_effect()
 
     @property
     def rankings(self) -> dict[str, RankConfig]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
@@ -11,6 +12,7 @@ from sfs_cli.options.fields import (
     ASKED,
     SURE,
     Config,
+    Idle,
     Option,
     option,
     option_fields,
@@ -24,6 +26,7 @@ DEFAULT_LENGTHS = (10, 20, 50, 100, 200)
 CURVE_LENGTHS = (1, 2, 3, 5, 7, 10, 14, 20, 28, 40, 57, 80, 113, 160, 226)
 """Of a curve: each is 1.4 times the one before."""
 DEFAULT_SPLITS, DEFAULT_REPEATS = 5, 5
+LIST_ALONE = "with --list alone"
 
 _how = partial(option, section="Evaluation", verbs=("evaluate", "compare"), first=ASKED)
 _folds = partial(
@@ -106,12 +109,9 @@ class JudgeConfig(TableFields, FoldFields, RankConfig):
         first="",
     )
 
-    def check_evaluation(self, *, ranks: bool) -> None:
-        """Refuse lengths that are none, and what has no effect if no ranking is made."""
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self.asked_lengths  # noqa: B018 - a list that is no list is refused here
-        if not ranks and self.leaky:
-            what = "--leaky has no effect with --list alone, which stays the same in all folds"
-            raise self.error(what, "leave it out, or give --method too", "leaky", "list_")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -131,14 +131,12 @@ class EvaluateConfig(JudgeConfig):
         first=ASKED,
     )
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not self.ranks:
-            for o in options_of(type(self)):
-                if says_how(o) and getattr(self, o.name) != o.default:
-                    what = f"{o.flag} has no effect with --list alone, which nothing is ranked for"
-                    raise self.error(what, "leave it out, or give --method too", o.name, "list_")
-        self.check_evaluation(ranks=self.ranks)
+    def without_effect(self) -> Iterator[Idle]:
+        """Yield what has no effect, first what says how to rank where a list alone is judged."""
+        for o in options_of(type(self)) if not self.ranks else ():
+            if (says_how(o) or o.name == "leaky") and getattr(self, o.name) != o.default:
+                yield o.of or o.name, LIST_ALONE
+        yield from super().without_effect()
 
     @property
     def ranks(self) -> bool:

@@ -386,16 +386,22 @@ def keys_of(options: Iterable[Option]) -> dict[str, Option]:
 
 Refusal = tuple[str, str, tuple[str, ...]]
 """What is wrong, what to do, and the options it is about, the one to change first."""
+Idle = tuple[str, str]
+"""An option that has no effect, and why, to stand after these words: with --method f-test."""
 
 
 class Config:
     """A configuration whose fields are options: what every one can do with them.
+
+    An option that has no effect with the others is put back to its default: the same options go
+    through a loop over methods. `ignored` says why, by its flag, and `left_out` warns of all.
 
     Its subclasses are frozen dataclasses with ``eq=False, repr=False``: those that Python would
     make take a third of the time in which a class of a hundred fields is made, at each start.
     """
 
     VERB: ClassVar[str] = "rank"
+    ignored: dict[str, str]
 
     def __repr__(self) -> str:
         """Return how it is made, without what is as by default."""
@@ -420,9 +426,10 @@ class Config:
         return {o.name: o.default for o in own}
 
     def check_values(self) -> None:
-        """Check each value by itself, and what the declarations say of others.
+        """Check each value by itself, leave out what has no effect, and check the rest together.
 
-        A `UsageError` names the first wrong one.
+        A `UsageError` names the first wrong one. A parameter without effect is wrong, too: it was
+        written in one text with what does not take it.
         """
         for o in (o.as_in(self.VERB) for o in options_of(type(self))):
             value = getattr(self, o.name)
@@ -433,7 +440,32 @@ class Config:
                 object.__setattr__(self, o.name, value := int(value))
             if (found := o.problem(value, self.label(o.name))) is not None:
                 raise self.error(*found, o.name)
-        self.refuse(self.refusals())
+        vars(self)["ignored"] = {}
+        while idle := next(self.without_effect(), None):
+            name, why = idle
+            o = next(o for o in options_of(type(self)) if o.name == name)
+            written = self.written(o, getattr(self, name))
+            if o.of or not o.verbs:
+                what = f"{written} has no effect {why}"
+                hint = f"leave it out{o.names and f'; it has an effect with {o.names}'}"
+                raise self.error(what, hint, name, o.of or name, kind=ConflictError)
+            self.ignored[written] = why
+            vars(self).update(self.unset(name))
+        for what, hint, names in self.refusals():
+            raise self.error(what, hint, *names, kind=ConflictError)
+
+    @property
+    def left_out(self) -> str:
+        """What to warn of: the options that have no effect, and why; "" where all have one."""
+        by_why = dict[str, list[str]]()
+        for written, why in self.ignored.items():
+            by_why.setdefault(why, []).append(written)
+        parts = [
+            f"{either(names, 'and')} {'has' if len(names) == 1 else 'have'} no effect {why}"
+            for why, names in by_why.items()
+        ]
+        rest = "it is" if len(self.ignored) == 1 else "they are"
+        return f"{'; '.join(parts)}: {rest} left out" if parts else ""
 
     def error(
         self, what: str, hint: str, *names: str, kind: type[UsageError] = UsageError
@@ -441,40 +473,35 @@ class Config:
         """Return an error about options of this configuration."""
         return kind(what, hint=hint, option=names)
 
-    def refuse(self, refusals: Iterable[Refusal]) -> None:
-        """Raise the first of what rules between options refuse."""
-        for what, hint, names in refusals:
-            raise self.error(what, hint, *names, kind=ConflictError)
+    def _taken(self) -> dict[str, Option]:
+        """Return the options that the command takes, by name."""
+        declared = (o.as_in(self.VERB) for o in options_of(type(self)))
+        return {o.name: o for o in declared if not o.verbs or self.VERB in o.verbs}
 
-    def refusals(self) -> Iterator[Refusal]:
-        """Yield what the declarations refuse, in their order: ``needs``, ``excludes``, takers."""
-        declared = [o.as_in(self.VERB) for o in options_of(type(self))]
-        taken = {o.name: o for o in declared if not o.verbs or self.VERB in o.verbs}
+    def without_effect(self) -> Iterator[Idle]:
+        """Yield what has no effect by the declarations: ``needs`` and takers."""
+        taken = self._taken()
         for o in taken.values():
-            value = getattr(self, o.name)
-            if value == o.default:
+            if getattr(self, o.name) == o.default:
                 continue
-            written = self.written(o, value)
             needs = [each for each in o.needs if each.partition("=")[0] in taken]
             if needs and not any(map(self.has, needs)):
-                first = taken[needs[0].partition("=")[0]]
-                wanted = [self.label(*each.split("=")) for each in needs]
-                what = f"{written} has no effect without {either(wanted)}"
-                form = "" if "=" in needs[0] else f" {metavar_of(first) or ''}".rstrip()
-                hint = f"leave it out, or give {wanted[0]}{form}"
-                yield what, hint, (o.name, *(each.partition("=")[0] for each in needs))
-            for each, why in o.excludes.items():
+                yield o.name, f"without {either([self.label(*each.split('=')) for each in needs])}"
+            users = self.users(o.taken_by)
+            if o.takers is not None and users and not {*users} & {*o.takers(o.name)}:
+                yield o.name, f"with {self.label(o.taken_by, ', '.join(dict.fromkeys(users)))}"
+
+    def refusals(self) -> Iterator[Refusal]:
+        """Yield what contradicts by the declarations: ``excludes``."""
+        taken = self._taken()
+        for o in taken.values():
+            value = getattr(self, o.name)
+            for each, why in o.excludes.items() if value != o.default else ():
                 other = each.partition("=")[0]
                 if other in taken and self.has(each):
                     label = self.label(*each.split("=")) if "=" in each else self.label(other)
-                    what = f"{written} has no effect with {label}"
-                    yield f"{what}: {why}", "leave one of them out", (o.name, other)
-            users = self.users(o.taken_by)
-            if o.takers is not None and users and not {*users} & {*o.takers(o.name)}:
-                named = self.label(o.taken_by, ", ".join(dict.fromkeys(users)))
-                what = f"{written} has no effect with {named}"
-                hint = f"leave it out; it has an effect with {self.label(o.taken_by, o.names)}"
-                yield what, hint, (o.name, o.taken_by)
+                    what = f"{self.written(o, value)} does not go with {label}: {why}"
+                    yield what, "leave one of them out", (o.name, other)
 
     def users(self, option: str) -> tuple[str, ...]:
         """Return what an option names that takes other options; nothing where anything may."""

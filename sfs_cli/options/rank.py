@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from sfs_cli import catalog
 from sfs_cli.catalog import KNOWN_AS, METHODS, ON_SOURCES
@@ -22,6 +23,8 @@ from sfs_cli.options.fields import (
     WHOLE,
     WRITTEN,
     Config,
+    Idle,
+    Refusal,
     numbers_of,
     option,
     option_fields,
@@ -82,7 +85,13 @@ _TWO_GRAPHS = "these are two sample graphs"
 _SIMILARITY_SOURCE = f"{_TWO_GRAPHS}; a similarity can be a source, NAME=similarity:FILE"
 _graph = partial(option, section="Sample graph", verbs=RANKING, lead=True)
 _table = partial(option, section="Output", verbs=("rank", "shard init", "aggregate"))
-_page = partial(option, section="Output", verbs=("rank", "shard init", "report"), for_out=True)
+_page = partial(
+    option,
+    section="Output",
+    verbs=("rank", "shard init", "report"),
+    for_out=True,
+    by_verb={"report": {"for_out": False}},
+)
 _output = partial(option, section="Output", in_result=False)
 _running = partial(option, section="Running", in_result=False)
 _working = partial(_running, verbs=(*ON_MATRIX, "convert", *_SHARDS, "select", "report"))
@@ -117,15 +126,18 @@ class OutputFields(Config):
         first=WRITTEN,
     )
 
-    def check_out(self) -> None:
-        """Refuse options about files of the output folder where a command has none.
+    def to_stdout(self) -> Self:
+        """Return the configuration of a command that has no output folder.
 
-        Functions of Python write no files, and do not ask for this.
+        Options about its files have no effect then. Functions of Python, which write no files,
+        take them.
         """
-        for o in options_of(type(self)):
-            if o.for_out and self.out is None and self.given(o.name):
-                hint = "give --out DIR: it is about files of that folder"
-                self.refuse([(f"{o.flag} has no effect without --out", hint, (o.name, "out"))])
+        declared = (o.as_in(self.VERB) for o in options_of(type(self)))
+        idle = self.given(*(o.name for o in declared if o.for_out))
+        made = replace(self, **self.unset(*idle))
+        without = dict.fromkeys(map(self.label, idle), "without --out")
+        vars(made)["ignored"] = self.ignored | without | made.ignored
+        return made
 
 
 @option_fields
@@ -217,7 +229,6 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         "platform table of GEO the probe and the gene symbol.",
         metavar="FILE[:COLUMN,COLUMN]",
         path=READS,
-        needs=("source", "collapse"),
     )
     pseudobulk: str | None = _reading(
         "Add up the counts of the cells that share these annotations (obs), such as donor,cluster, "
@@ -509,8 +520,6 @@ class RankConfig(FeatureFields, CoreFields):
     VERB: ClassVar[str] = "rank"
 
     def __post_init__(self) -> None:
-        from sfs_cli.options.rules import refusals  # imported late: help does not need the rules
-
         for name in self.given(*OF_SAMPLES):
             labels = self.labels or ("obs:" if self.files else None)
             if name != "labels" and labels is not None:
@@ -523,9 +532,24 @@ class RankConfig(FeatureFields, CoreFields):
             object.__setattr__(self, "label_type", "continuous")  # times are numbers
         for part in FEATURES:
             vars(self).update(part.implies(self))
-        self.check_values()
         check_names(self.source)
-        self.refuse(refusals(self))
+        self.check_values()
+
+    # imported late, as help does not need the rules
+
+    def without_effect(self) -> Iterator[Idle]:
+        """Yield the options that have no effect with the others, and why."""
+        from sfs_cli.options import rules
+
+        yield from super().without_effect()
+        yield from rules.without_effect(self)
+
+    def refusals(self) -> Iterator[Refusal]:
+        """Yield what is wrong with how the options go together."""
+        from sfs_cli.options import rules
+
+        yield from super().refusals()
+        yield from rules.refusals(self)
 
     @property
     def least_cells(self) -> int:

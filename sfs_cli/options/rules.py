@@ -1,8 +1,9 @@
 """What is wrong with how the options of a ranking go together, beyond what they declare.
 
 What an option needs and excludes, and the methods and graphs that take it, stand in its declaration
-(`sfs_cli.options.fields.Config.refusals`). The rules here are about more than that. Each is an
-``if`` that yields a `Refusal`; the first one refuses the configuration.
+(`sfs_cli.options.fields.Config`). The rules here are about more than that. Each is an ``if`` that
+yields an `Idle`, an option that is left out with a warning, or a `Refusal`, the first of which
+refuses the configuration.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from sfs_cli import catalog
 from sfs_cli.catalog import METHODS
 from sfs_cli.errors import either, nearest
-from sfs_cli.features import FEATURES
+from sfs_cli.features import FEATURES, scales
 from sfs_cli.features.also import others
 from sfs_cli.options.fields import (
+    Idle,
     Refusal,
     flag,
     matches,
@@ -26,7 +28,6 @@ from sfs_cli.options.fields import (
     split_words,
 )
 from sfs_cli.options.graph import GRAPH_FIELDS, GRAPHS, LABEL_GRAPHS, LABELS_ALONE
-from sfs_cli.options.source import kinds_taking
 from sfs_cli.options.weightings import WEIGHTINGS
 from sfs_cli.ranking.aggregations import check_list_weights
 
@@ -34,6 +35,43 @@ if TYPE_CHECKING:
     from sfs_cli.options.rank import RankConfig
 
 _SOURCE_HINT = "give one, such as --source mirna=profile:mirna.csv"
+
+
+def without_effect(c: RankConfig) -> Iterator[Idle]:
+    """Yield the options that have no effect with the others, and why."""
+    method = f"with --method {c.ranker}"
+    ranked = (*c.each_ranking(), *others(c))
+    if not any("graph" in METHODS[each.scorer].needed(each.method_options()) for each in ranked):
+        if c.given("similarity", "similarity_file", *GRAPH_FIELDS):
+            yield "similarity", method
+        for name in c.given("coordinates", "source"):
+            yield name, method
+    if c.coordinates is not None and c.graph in LABELS_ALONE:
+        yield "coordinates", f"with --similarity {c.graph}"
+    if c.also == (c.method,):
+        yield "also", method
+    if c.given_ is not None and c.max_correlation is None:
+        going_on = {*catalog.GOING_ON}
+        about = "members" if c.members else "method" if c.then is None else "then"
+        if unable := [name for name in c.members or (c.scorer,) if name not in going_on]:
+            name = c.ranker if about == "method" else unable[0]
+            yield "given_", f"with {c.label(about, name)}"
+    if c.pvalues is not None and c.ranker == "kogs":
+        yield "pvalues", method
+    if c.pvalues is not None and c.batch is not None and not scales.asked(c):
+        yield "pvalues", "with --batch, whose rankings are aggregated"
+    own_graph = c.graph in ("file", "obsp", *LABELS_ALONE) or c.coordinates_from is not None
+    if c.split is not None and own_graph:
+        yield "split", "on a sample graph that is not built from the features"
+    if c.id_map and c.collapse is None and not any(source.about_genes for source in c.source):
+        yield "id_map", "without --collapse or sources about genes"
+    listed = c.weighting not in ("given", "uniform") or (c.members and c.weights == "given")
+    if c.method == "kogs" and listed:
+        yield "weights", f"{method}, which takes one number for each ranking"
+    if c.samples == "union" and not c.source:
+        yield "samples", "without --source"
+    if c.samples == "union" and c.method == "kogs":
+        yield "samples", f"{method}, which ranks on each source by itself"
 
 
 def refusals(config: RankConfig) -> Iterator[Refusal]:
@@ -73,13 +111,11 @@ def _file_rules(c: RankConfig) -> Iterator[Refusal]:
 
 def _graph_rules(c: RankConfig) -> Iterator[Refusal]:
     asked = f"--similarity {c.similarity}"
-    if c.coordinates is not None and c.coordinates_from != c.coordinates:
-        what = f"{asked} and --coordinates name two sets of coordinates"
+    inside = (c.similarity or "").startswith(("obsm:", "obsp:"))
+    if c.coordinates is not None and inside and c.similarity != c.coordinates:
+        what = f"{asked} and --coordinates are two sample graphs"
         hint = "give the name of a graph to --similarity, such as knn"
         yield what, hint, ("similarity", "coordinates")
-    if c.coordinates is not None and c.graph in (*LABELS_ALONE, "obsp"):
-        what = f"--coordinates has no effect with {asked}"
-        yield what, "leave one of them out", ("coordinates", "similarity")
     for name in c.given("components", "variable_genes") if c.coordinates_from else ():
         what = f"{c.label(name)} has no effect with {asked}"
         hint = "leave it out: neighbors are searched among the coordinates as they are"
@@ -105,12 +141,6 @@ def _method_rules(c: RankConfig) -> Iterator[Refusal]:
     if c.method == "l21" and c.lambda_ is not None and c.lambda_ <= 0:
         what = f"lambda={c.lambda_:g} is not a positive number"
         yield what, "give a penalty such as 1", ("lambda_",)
-    on_graph = any("graph" in METHODS[m.scorer].needed(m.method_options()) for m in (c, *others(c)))
-    for name in c.given("similarity", "similarity_file", "coordinates", "source", *GRAPH_FIELDS):
-        if not on_graph and name not in scorer.options:
-            what = f"{c.label(name)} has no effect: {method} uses no graph"
-            hint = "leave it out, or choose a method that ranks on a graph, such as spec"
-            yield what, hint, (name, "method")
 
 
 class _Use(NamedTuple):
@@ -174,13 +204,6 @@ def _label_rules(c: RankConfig) -> Iterator[Refusal]:
 
 
 def _source_rules(c: RankConfig) -> Iterator[Refusal]:
-    if c.id_map and c.collapse is None and not any(source.about_genes for source in c.source):
-        kinds = ", ".join(kinds_taking("id_map"))
-        yield (
-            "--id-map has no effect without --collapse and sources about genes",
-            (f"leave it out; such sources are of the kinds {kinds}"),
-            ("id_map", "source"),
-        )
     if c.method == "msfs" and c.graph not in ("sources", "file", "obsp"):
         hint = f"{_SOURCE_HINT}, or a similarity made by `sfs fuse`: --similarity file:PATH"
         yield "no knowledge source is given", hint, ("source", "method")
@@ -194,28 +217,16 @@ def _source_rules(c: RankConfig) -> Iterator[Refusal]:
             what = "nothing to aggregate: this is only one ranking"
             hint = "give two or more sources (--source) or methods (members=)"
             yield what, hint, ("source", "members")
-        if c.weighting not in ("given", "uniform") or (c.members and c.weights == "given"):
-            what = f"--weights {c.weights} has no effect: --method kogs aggregates rankings"
-            hint = "rankings have given weights: @WEIGHT after a source, or --weights 2,1,1"
-            yield what, hint, ("weights", "method")
-    if c.samples == "union":
-        hint = "give --samples intersect to keep only common samples"
-        if not c.source:
-            what = "--samples union has no effect without --source: it averages over sources"
-            yield what, hint, ("samples", "source")
-        if c.method == "kogs":
-            what = "--samples union has no effect with --method kogs: it ranks on each source "
-            yield f"{what}separately", f"{hint}, or --method msfs", ("samples", "method")
-        if c.weights == "snf":
-            what = "--weights snf needs every sample in every source"
-            yield what, f"{hint}, or other --weights", ("weights", "samples")
+    if c.samples == "union" and c.weights == "snf":
+        hint = "give --samples intersect to keep only common samples, or other --weights"
+        yield "--weights snf needs every sample in every source", hint, ("weights", "samples")
 
 
 def _weight_rules(c: RankConfig) -> Iterator[Refusal]:
     numbers, count = numbers_of(c.weights), len(c.source) or len(c.members)
     for source in c.source:
         if source.weight is not None and (numbers or c.weighting != "given"):
-            what = f"the weight of source {source.name} has no effect with --weights {c.weights}"
+            what = f"source {source.name} has a weight, and --weights {c.weights} gives another"
             yield what, "leave one of them out", (f"source.{source.name}", "weights")
     if numbers and len(numbers) != count:
         of = "sources" if c.source else "members"

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, Literal, NamedTuple
 
 from sfs_cli.errors import ConflictError, UsageError, nearest
-from sfs_cli.options.fields import Refusal, flag, keys_of, option, options_of, stated
+from sfs_cli.options.fields import Idle, Refusal, flag, keys_of, option, options_of, stated
 from sfs_cli.options.graph import (
     FROM_DISTANCES,
     GRAPH_FIELDS,
@@ -204,19 +204,20 @@ class SourceSpec(GraphFields):
             hint = f"write {self.name}={self.kind}:, or {self.name}=profile:{self.path}"
             what = f"{self.kind} takes no path: it is the matrix itself"
             raise self.error(what, hint, "path")
-        self.refuse(self._rules())
         self.check_values()
 
-    def _rules(self) -> Iterator[Refusal]:
-        """Yield what is wrong with how the options go together."""
+    def without_effect(self) -> Iterator[Idle]:
+        """Yield the options that the kind does not take, and those of features on coordinates."""
         for name in self.given(*OPTIONS):
             if name not in KINDS[self.kind].takes:
-                what = f"{self.label(name)} has no effect on sources of the kind {self.kind}"
-                hint = f"leave it out; it has an effect on {', '.join(kinds_taking(name))}"
-                yield what, hint, (name, "kind")
+                yield name, f"on sources of the kind {self.kind}"
         for name in self.given(*_OF_FEATURES) if self.has_coordinates else ():
-            what = f"{self.label(name)} has no effect on {self.path}"
-            yield what, "leave it out: coordinates are used as they are", (name, "path")
+            yield name, f"on {self.path}, whose coordinates are used as they are"
+        yield from super().without_effect()
+
+    def refusals(self) -> Iterator[Refusal]:
+        """Yield what is wrong with how the options go together."""
+        yield from super().refusals()
         known = KINDS[self.kind].similarities
         if self.similarity is not None and self.similarity not in known:
             what = f"unknown value {self.similarity!r} of similarity for the kind {self.kind}"

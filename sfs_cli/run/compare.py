@@ -61,7 +61,6 @@ Pair = tuple[str, str, int, Overlap]
 
 def run(config: CompareConfig, messages: Messages, *, as_json: bool = False) -> bytes:
     """Compare, write what is asked for, and return what belongs on stdout."""
-    config.check_out()
 
     def make() -> outputs.Made:
         found = compare(config, messages)

@@ -169,7 +169,6 @@ class Evaluated:
 
 def run(config: EvaluateConfig, messages: Messages, *, as_json: bool = False) -> bytes:
     """Evaluate, write what is asked for, and return what belongs on stdout."""
-    config.check_out()
 
     def make() -> outputs.Made:
         found = evaluate(config, messages)

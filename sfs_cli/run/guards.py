@@ -253,7 +253,7 @@ def guard_ranking(run: Run, ranking: Ranking, top: TopFeatures | None) -> None:
 def _takes(run: Run, **options: Any) -> bool:
     """Tell whether options go with those of a run, so that they can be proposed."""
     try:
-        return bool(replace(run.config, **options))
+        return not replace(run.config, **options).ignored
     except SfsError:
         return False
 

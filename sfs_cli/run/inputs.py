@@ -249,7 +249,7 @@ def _several(
     names = matrix_files(config)
     parts, room = [], memory // len(names)
     for i, file in enumerate(config.all_files):
-        one = replace(config, matrix=file, files=(), pseudobulk=None, min_cells=None)
+        one = replace(config, matrix=file, files=(), pseudobulk=None)
         parts.append(load(one, known_samples, room, made(folder) / str(i), messages))
     release = partial(shutil.rmtree, folder, ignore_errors=True)
     return _summed(config, stack(parts, names, Path(config.matrix_name), release), "features")

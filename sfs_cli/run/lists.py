@@ -13,7 +13,7 @@ import numpy as np
 
 from sfs_cli import provenance
 from sfs_cli.display import shown
-from sfs_cli.errors import InputError, UsageError, counted
+from sfs_cli.errors import InputError, counted
 from sfs_cli.io.files.table import TextTable
 from sfs_cli.io.given import given
 from sfs_cli.io.knowledge.sample_columns import find_columns
@@ -100,7 +100,7 @@ def read_lists(
         list_of(read_rank_table(source.path), source.column, config, messages, name)
         for source, name in zip(sources, names)
     ]
-    check_order(found, config)
+    check_order(found, config, messages)
     return found
 
 
@@ -160,14 +160,10 @@ def record_of(path: Path) -> dict[str, Any]:
     return record if path.name in provenance.outputs_of(record) else {}
 
 
-def check_order(lists: Sequence[RankedList], config: TableFields) -> None:
-    """Refuse an order of scores where every table has ranks, with a UsageError."""
+def check_order(lists: Sequence[RankedList], config: TableFields, messages: Messages) -> None:
+    """Warn of an order of scores where every table has ranks."""
     if config.order is not None and not any(each.order for each in lists):
-        raise UsageError(
-            "--order has no effect: every table has a column of ranks, and rank 1 is the best",
-            hint="omit it, or name a column of scores, FILE:COLUMN",
-            option="order",
-        )
+        messages.warn("--order has no effect with columns of ranks, whose rank 1 is the best")
 
 
 def list_names(sources: Sequence[Source]) -> list[str]:

@@ -23,7 +23,7 @@ from sfs_cli.io.files.scratch import made, scratch_folder
 from sfs_cli.io.knowledge.coordinates import INSIDE, Coordinates, open_coordinates
 from sfs_cli.io.knowledge.sample_columns import Column
 from sfs_cli.knowledge.base import Source
-from sfs_cli.logs import Messages
+from sfs_cli.logs import AT_ONCE, Messages
 from sfs_cli.methods.base import Status
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import flag
@@ -235,8 +235,10 @@ def loaded(
                 "most values are zero, as in single cells: the default method is spec, whose lists "
                 "give better clusters there than those of mrsf-rounds"
             )
-        config = with_defaults(config, *size, sparse, opened.graphs)
-        asked = config
+        asked = with_defaults(config, *size, sparse, opened.graphs)
+        if config.method is None and asked.left_out:
+            log.warn(asked.left_out, AT_ONCE)
+        config = asked
         for part in FEATURES:
             config = part.settle(config, opened.matrix)
         if config != asked:

@@ -73,7 +73,11 @@ def with_defaults(
     own = own and not any(each.adjusts and each.asked(config) for each in FEATURES)
     found = [name for name in GRAPHS_OF_FILES if name in graphs]
     if own and found and "graph" in needed(config):
-        return replace(config, similarity=found[0])
+        made = replace(config, similarity=found[0])
+        made.ignored.update(
+            config.ignored
+        )  # by the method, which the number of samples has decided
+        return made
     return config
 
 

@@ -368,7 +368,6 @@ def _facts(run: Run, scored: Scored) -> RunFacts:
 
 def check_outputs(config: RankConfig) -> None:
     """Refuse outputs that cannot be written for this input."""
-    config.check_out()
     copy = config.write_h5ad
     if copy is None:
         return

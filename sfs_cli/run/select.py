@@ -172,7 +172,7 @@ def read_result(config: SelectConfig, messages: Messages) -> Result:
         )
     table = read_rank_table(path)
     ranked: RankedList = list_of(table, column, config, messages, path.stem)
-    check_order([ranked], config)
+    check_order([ranked], config, messages)
     order = np.argsort(ranked.ranks, kind="stable")[: ranked.n_ranked]
     needing = config.given(*_WHOLE)
     if ranked.whole is not None and needing:
@@ -261,8 +261,7 @@ def to_rank_again(
         made = _judged_by(config.labels, made, record.get("graph", {}))
     # by the whole configuration: without p-values it no longer asks for all parts of it
     wrong = not_in_folds(made) if config.cv else {}
-    donors = None if made.labels is None else made.donors  # folds take whole ones
-    made = replace(made, **_WITHOUT | {"donors": donors})
+    made = replace(made, **_WITHOUT | {"donors": made.donors})  # folds take whole ones
     if config.cv:
         _check_folds(made, where)
     for name, why in wrong.items():

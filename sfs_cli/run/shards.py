@@ -34,7 +34,7 @@ from sfs_cli.errors import (
 from sfs_cli.features import steps_of
 from sfs_cli.io.files.atomic import check_writable, refuse_dangling, replacing, size_and_time
 from sfs_cli.io.matrix.base import is_anndata
-from sfs_cli.logs import Messages
+from sfs_cli.logs import AT_ONCE, Messages
 from sfs_cli.options import RankConfig, parse_source
 from sfs_cli.options.fields import stated
 from sfs_cli.options.grammar import joined
@@ -52,7 +52,7 @@ VERSION = 6
 MAX_SHARDS = 10_000
 _AGAIN = "make the plan again: sfs shard init --force"
 _SHARD = re.compile(r"(\d+)(?:-of-(\d+))?")
-_FACTS = ("shards", "inputs", "parts", "home")
+_FACTS = ("shards", "inputs", "parts", "home", "left_out")
 """What ``plan.json`` holds of a `ShardPlan` as it is."""
 _PATHS = {"out", "write_h5ad"}
 
@@ -70,6 +70,7 @@ class ShardPlan:
     inputs: list[InputFile]  # as they were then
     parts: str  # the folder of what shards make: a shard of a plan before this one writes elsewhere
     home: str  # the folder that paths are relative to
+    left_out: str = ""  # what the configuration has left out
 
     @property
     def place(self) -> Path:
@@ -216,7 +217,9 @@ def init(target: str, config: RankConfig, shards: int, messages: Messages, *, fo
         tell_up_to_date(folder, messages, [folder / NAME])
         return
     own, home = uuid.uuid4().hex[:12], str(Path.cwd())
-    plan = ShardPlan(folder.absolute(), config, shards, with_digests(inputs), own, home)
+    plan = ShardPlan(
+        folder.absolute(), config, shards, with_digests(inputs), own, home, config.left_out
+    )
     with replacing(folder) as begun:
         (begun / plan.place).mkdir(parents=True)
         _rehearse(plan, begun, messages)
@@ -378,6 +381,8 @@ def merge(target: str, messages: Messages, *, as_json: bool = False, **given: An
     """
     plan = read_plan(target)
     config = plan.config_with(given)
+    if plan.left_out:
+        messages.warn(plan.left_out, AT_ONCE)
 
     def describe() -> list[InputFile]:
         plan.check_inputs(read=True)

@@ -121,20 +121,6 @@ def test_modules_are_of_what_was_scored(tmp_path):
     assert max(int(row["size"]) for row in after) == 6
 
 
-@pytest.mark.parametrize(
-    ("words", "named"),
-    [
-        (["--modules"], ["--modules", "--out"]),
-        (["--module-traits", "c.csv", "--out", "o"], ["--module-traits", "--modules"]),
-    ],
-)
-def test_options_that_do_not_fit_are_refused(words, named, capfd):
-    done = run_here(["rank", "x.csv", *VARIANCE, *words], capfd)
-    assert done.code == 2
-    assert all(name in done.err for name in named)
-    assert not Path("o").exists()
-
-
 # ---- columns of the samples ----------------------------------------------------------------------
 
 

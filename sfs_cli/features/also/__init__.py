@@ -49,7 +49,7 @@ class AlsoFields(Config):
 
 def others(config: RankConfig) -> list[RankConfig]:
     """Return the configuration of each other method: with the options that it takes."""
-    names = tuple(name for name in config.also if name != NONE)
+    names = tuple(name for name in config.also if name not in (NONE, config.method))
     if not names:
         return []
     made = member_configs(
@@ -76,9 +76,6 @@ def rules(config: RankConfig) -> Iterator[Refusal]:
     """Yield what is wrong with the option; each method checks the options that it takes."""
     if NONE in config.also and len(config.also) > 1:
         yield "--also names methods beside none", "leave one of them out", ("also",)
-    if config.method in config.also:  # a default one is chosen, and checked, by the samples
-        what = f"--also names {config.method}, by which the features are ranked"
-        yield what, "leave it out", ("also", "method")
     others(config)
 
 

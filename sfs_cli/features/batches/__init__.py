@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING
 
 from sfs_cli.catalog import ON_SOURCES
-from sfs_cli.features import scales
 from sfs_cli.features.feature import Feature
-from sfs_cli.options.fields import WHOLE, Config, Refusal, option, option_fields
+from sfs_cli.options.fields import WHOLE, Config, option, option_fields
 from sfs_cli.options.paths import READS
 
-if TYPE_CHECKING:
-    from sfs_cli.options import RankConfig
-
-_EACH = "one ranking of each batch is aggregated"
+_EACH = (
+    "one ranking of each batch is aggregated; --adjust takes the batch out of the features instead"
+)
 _batches = partial(option, section="Input", verbs=WHOLE)
 
 
@@ -30,30 +26,17 @@ class BatchFields(Config):
         column=True,
         groups="batch",
         excludes={
-            "source": f"{_EACH}; --adjust takes the batch out of the features instead",
-            "members": f"{_EACH}; --adjust takes the batch out of the features instead",
+            **dict.fromkeys(("source", *(f"method={name}" for name in ON_SOURCES)), _EACH),
             "sample_weights": "all samples count alike",
         },
         path=READS,
     )
 
 
-def rules(config: RankConfig) -> Iterator[Refusal]:
-    """Yield what is wrong with the options, beyond what they declare."""
-    if config.batch and config.pvalues and not scales.asked(config):
-        what = "--batch has no effect with --pvalues: an aggregate of rankings has no p-values"
-        yield what, "leave one of them out", ("batch", "pvalues")
-    if config.batch is not None and config.method in ON_SOURCES:
-        what = f"--batch has no effect with --method {config.method}"
-        hint = f"give --method {config.scorer}; --adjust takes the batch out of the features"
-        yield what, hint, ("batch", "method")
-
-
 FEATURE = Feature(
     "batches",
     lambda config: config.batch is not None,
     BatchFields,
-    rules,
     orders=True,
     one_by_one=True,
     not_in_folds="has no folds within batches",

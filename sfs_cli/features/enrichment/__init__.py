@@ -27,6 +27,7 @@ class EnrichmentFields(Config):
         metavar="FILE[:SET,...]",
         path=READS,
         for_out=True,
+        by_verb={verb: {"for_out": False} for verb in ("report", "select")},
         first=SURE,
     )
 

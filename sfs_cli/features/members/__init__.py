@@ -10,7 +10,6 @@ from sfs_cli import catalog
 from sfs_cli.catalog import METHODS, ON_SOURCES
 from sfs_cli.features.feature import Feature
 from sfs_cli.options.fields import RANKING, Config, Refusal, option, option_fields, split_words
-from sfs_cli.options.graph import GRAPH_FIELDS
 
 if TYPE_CHECKING:
     from sfs_cli.options import RankConfig
@@ -42,14 +41,11 @@ def member_configs(config: RankConfig, names: Sequence[str], **without: Any) -> 
     """
     configs = []
     for name in names:
-        method = METHODS[name]
-        others = {*catalog.OPTIONS}
-        if "graph" not in method.needed(method.options):
-            others |= {"similarity", "similarity_file", "coordinates", *GRAPH_FIELDS}
-        changes: dict[str, Any] = dict.fromkeys(others - set(method.options))
-        changes |= {"members": (), "also": (), "source": (), **config.unset("weights")}
+        others = {*catalog.OPTIONS} - {*METHODS[name].options}
+        changes: dict[str, Any] = dict.fromkeys(others)
+        changes |= {"members": (), "also": (), "source": ()}  # and what has no effect without them
         changes |= without  # members are ranked by their scores
-        configs.append(replace(config, method=name, leave_one_out=False, **changes))
+        configs.append(replace(config, method=name, **changes))
     return configs
 
 

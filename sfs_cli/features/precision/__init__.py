@@ -63,7 +63,6 @@ FEATURE = Feature(
     PrecisionFields,
     _rules,
     orders=True,
-    suits=lambda config, method: not config.voom or method.name in METHODS,
     one_by_one=True,
     resolve=_resolve,
 )

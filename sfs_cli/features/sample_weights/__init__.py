@@ -35,7 +35,6 @@ FEATURE = Feature(
     lambda config: config.sample_weights is not None,
     WeightFields,
     orders=True,
-    suits=lambda config, method: config.sample_weights is None or method.weighted,
     not_in_folds="treats all samples alike",
     untested="a sample of weight 10 is not 10 independent samples; for p-values, rank without "
     "weights",

@@ -243,7 +243,6 @@ def test_a_result_is_compared_pickled_and_not_changed() -> None:
         ("unknown value 'bogus' of rows", lambda: sfs.rank(COUNTED, rows="bogus")),
         ("source is of type", lambda: sfs.rank(COUNTED, source=COUNTED)),
         ("not an option of one", lambda: sfs.compare(X, rankings={"a": {"labels": CLASSES}})),
-        ("similarity file: has no", lambda: sfs.rank(X, similarity=S, method="variance")),
     ],
 )
 def test_errors_name_arguments(error: str, call: Any) -> None:

@@ -219,7 +219,6 @@ def test_a_sample_of_weight_two_counts_twice() -> None:
 
 def test_what_a_selector_cannot_do_is_refused() -> None:
     for error, made, given in (
-        ("no effect with method", selectors.Selector(method="mrmr"), {"sample_weight": Y + 1}),
         ("unknown value 'nope' of method", selectors.Selector(method="nope"), {}),
         ("need a method", selectors.Selector(parameters={"ranking": "phi3"}), {}),
         (

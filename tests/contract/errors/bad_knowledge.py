@@ -194,20 +194,6 @@ ASKED = [
         method="msfs,then=fisher",
         name="then= of --method",
     ),
-    bad(
-        "sources of a method without a graph",
-        lambda f: on(f, "x=target:", method="fisher", more=["--labels", labels(f, AB)]),
-        "--source",
-        "no effect; fisher",
-        USAGE,
-    ),
-    bad(
-        "kogs: learned weights",
-        lambda f: on(f, "x=target:", LABELLED, method="kogs", more=["--weights", "statis"]),
-        "--weights statis",
-        "no effect; kogs",
-        USAGE,
-    ),
     asked(
         "weights: one too many",
         "3 numbers for 2 sources",
@@ -225,7 +211,7 @@ ASKED = [
     ),
     asked(
         "weights: twice",
-        "no effect; --weights uniform",
+        "has a weight; --weights uniform",
         "x=target:@2",
         more=["--weights", "uniform"],
         name="source x",
@@ -244,13 +230,6 @@ ASKED = [
         "x=target:",
         more=["--weights", "snf", "--samples", "union"],
         name="snf",
-    ),
-    asked(
-        "id-map without genes",
-        "no effect; --collapse; interactions",
-        "x=target:",
-        more=["--id-map", "map.tsv"],
-        name="--id-map",
     ),
 ]
 

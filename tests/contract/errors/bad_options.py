@@ -123,25 +123,8 @@ WITHOUT_EFFECT = [
         *("--similarity", "rbf,neighbors=3"),
     ),
     option(
-        "an option of another method",
-        "no effect; mrsf",
-        *("--method", "variance", "--select", "3"),
-        name="--select",
-    ),
-    option(
-        "a graph of a method without one",
-        "no effect; fisher",
-        *("--method", "fisher", "--labels", "LABELS", "--similarity", "knn"),
-        name="--similarity",
-    ),
-    option(
-        "coordinates of a method without a graph",
-        "no effect; fisher",
-        *("--method", "fisher", "--labels", "LABELS", "--coordinates", "z.csv"),
-    ),
-    option(
         "two sets of coordinates",
-        "two sets; --similarity",
+        "two sample graphs; --similarity",
         *("--similarity", "obsm:X_pca", "--coordinates", "z.csv"),
     ),
     option(
@@ -181,30 +164,7 @@ def given(*names: str) -> Make:
 
 METHODS = [
     option(
-        "p-values of a method without",
-        "spec; hsic; fisher",
-        *("--method", "variance", "--pvalues", "moments"),
-        name="--pvalues",
-    ),
-    option(
-        "p-values of a method with its own",
-        "p-values of its own",
-        *("--method", "f-test", "--labels", "LABELS", "--pvalues", "moments"),
-    ),
-    option(
         "p-values by few permutations", "draws=; 9; 10 or more", "--pvalues", "permutation,draws=9"
-    ),
-    option(
-        "a split without p-values",
-        "no effect without --pvalues",
-        "--split",
-        "features",
-    ),
-    option(
-        "a split without a graph",
-        "no sample graph",
-        *("--method", "fisher", "--labels", "LABELS", "--pvalues", "moments", "--split", "counts"),
-        name="--split",
     ),
     option("stability of one", "1; 2 or more", "--stability", "1"),
     bad(
@@ -225,12 +185,6 @@ METHODS = [
     option("gdcov with an unknown gamma", "gamma=; one-minus", "--method", "gdcov,gamma=onemin"),
     bad("given features that are unknown", given("gene1", "x1", "x2"), "--given", "2 of 3; x1"),
     bad("given features that are all", given(*FEATURES), "--given", "all 9"),
-    option(
-        "given features of a method that scores each by itself",
-        "--method variance; --max-correlation",
-        *("--method", "variance", "--given", "panel.txt"),
-        name="--given",
-    ),
     option("kogs of nothing", "either sources or members", "--method", "kogs"),
     option(
         "kogs of one member",
@@ -281,8 +235,8 @@ CONFIGS = [
     config(
         "flags against the file",
         "similarity: rbf\n",
-        "no effect; line 1",
-        *("--method", "variance"),
+        "two sample graphs; line 1",
+        *("--source", "x=target:"),
         code=USAGE,
     ),
 ]

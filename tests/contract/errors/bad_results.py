@@ -327,7 +327,6 @@ EVALUATIONS = [
         *("--labels", "LABELS", "--method", "f-test", "--splits", "3", "--block", "PAIRS"),
         name="--block",
     ),
-    evaluated("folds without labels", "--labels", "--splits", "3", name="--splits", code=USAGE),
     evaluated(
         "lengths beyond the features", "9 features", "--lengths", "5,10", name="--lengths 10"
     ),
@@ -353,7 +352,6 @@ EVALUATIONS = [
         *("--sets", "SETS", "--out", "OUT"),
         name="--sets",
     ),
-    evaluated("sets without --out", "--out", "--sets", "SETS", name="--sets", code=USAGE),
     bad(
         "nothing to compare",
         words_of("compare", "MATRIX"),

@@ -160,12 +160,6 @@ OUTCOMES = [
         name="fisher",
     ),
     option(
-        "--label-type without labels",
-        "no effect without --labels",
-        *("--method", "variance", *CONTINUOUS),
-        name="--label-type",
-    ),
-    option(
         "--similarity label of an outcome",
         "--label-type continuous; outcome",
         *("--labels", "LABELS", *CONTINUOUS, "--similarity", "label"),
@@ -209,11 +203,6 @@ WEIGHTS = [
     weights("a missing one", [*"11111", "NA"], "1 of 6; s6; --samples intersect"),
     weights("all but one 0", [*"100000"], "1 of the 6; too few; above 0"),
     weights("of too small a sum", ["0.1"] * N, "0.6; above 1", "good.csv"),
-    option(
-        "weights of a method that takes none",
-        "t-test; no effect; variance",
-        *("--method", "t-test", "--labels", "LABELS", "--sample-weights", "w.tsv"),
-    ),
     option(
         "weights beside pruning",
         "--max-correlation",

@@ -60,6 +60,8 @@ FORMS = {
 """How a path is written where it is only a part of the value."""
 NEEDS = {
     "event": ["--labels", "LABELS"],
+    "censored": ["--labels", "LABELS"],
+    "module_traits": ["--modules", "--out", "OUT"],
     "given_": ["--method", "mrsf"],
     "donors": ["--labels", "LABELS"],
     "sets": ["--out", "OUT"],

@@ -70,12 +70,10 @@ def test_labels_alone_are_tested_with_the_order_of_mrsf_beside(study: Path) -> N
 def test_what_depends_on_the_default_method_is_checked_once_it_is_known() -> None:
     labelled = RankConfig("m.csv", labels="l.tsv", also=("f-test",))
     assert labelled.for_samples(60, 3).also == ("f-test",)
-    with pytest.raises(UsageError, match="f-test"):
-        labelled.for_samples(60)
+    assert "--also has no effect" in labelled.for_samples(60).left_out
     started = RankConfig("m.csv", labels="l.tsv", given_="chosen.txt")
     assert started.for_samples(60).method == "mrsf-rounds"
-    with pytest.raises(UsageError, match="--given has no effect with --method spec"):
-        started.for_samples(10_001)
+    assert "--given has no effect with --method spec" in started.for_samples(10_001).left_out
 
 
 def test_labels_of_another_method_are_not_those_of_the_ranking(study: Path, tmp_path: Path) -> None:
@@ -86,17 +84,14 @@ def test_labels_of_another_method_are_not_those_of_the_ranking(study: Path, tmp_
 
 
 def test_what_does_not_go_together() -> None:
-    for also, words in (("f-test", "is ranked|are ranked"), ("none,spec", "beside none")):
-        with pytest.raises(UsageError, match=words):
-            RankConfig("m.csv", labels="l.tsv", method="f-test", also=tuple(also.split(",")))
+    with pytest.raises(UsageError, match="beside none"):
+        RankConfig("m.csv", labels="l.tsv", method="f-test", also=("none", "spec"))
     with pytest.raises(UsageError, match="--labels"):
         RankConfig("m.csv", method="spec", also=("relieff",))
     with pytest.raises(UsageError, match="batch"):
         RankConfig("m.csv", method="spec", also=("variance",), batch="b.tsv:b")
     with pytest.raises(UsageError, match="--source"):
         RankConfig("m.csv", method="spec", also=("variance",), source=parse_sources(["x=target:"]))
-    with pytest.raises(UsageError, match="uses no graph"):
-        RankConfig("m.csv", labels="l.tsv", method="f-test", similarity="rbf", also=("relieff",))
 
 
 def test_a_method_of_another_program_has_one_of_ours_beside_it() -> None:

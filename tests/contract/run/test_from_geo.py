@@ -202,7 +202,7 @@ def test_sources_find_genes_where_the_matrix_has_probes(study, sfs, collapse):
 @pytest.mark.parametrize(
     ("words", "said", "code"),
     [
-        (("--id-map", "GPL9.txt"), "no effect without --source or --collapse", 2),
+        (("--id-map", "GPL9.txt"), "no effect without --collapse or sources about genes", 0),
         (("--collapse", "mean", "--id-map", "GPL9.txt:ID,Symbol"), "one of ID, GB_ACC", 3),
         (("--collapse", "mean", "--id-map", "GPL9.txt:GB_ACC"), "0 that share an id", 0),
         (("--collapse", "mean"), "by the ids in the file", 0),

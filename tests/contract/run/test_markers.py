@@ -235,9 +235,7 @@ def test_a_warning_tells_of_cells_of_one_donor(cells, tmp_path):
         ({"markers": "t-test"}, UsageError, "welch"),
         ({"markers": "welch", "block": "obs:donor"}, UsageError, "no place for --block"),
         ({"markers": "t", "block": "obs:kind"}, InputError, "explain"),
-        ({"markers": "t", "labels": None}, UsageError, "--labels"),
         ({"markers": "t", "labels": "obs:age", "label_type": "continuous"}, UsageError, "classes"),
-        ({"markers": "t", "out": None}, UsageError, "without --out"),
     ],
 )
 def test_what_cannot_be_is_refused(cells, tmp_path, options, error, message):

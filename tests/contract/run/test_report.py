@@ -379,7 +379,6 @@ def test_figures_are_files_in_place_of_the_page_or_beside_it(ranked, monkeypatch
     assert Path("p.html").read_bytes() == written
     Path("file").write_text("x")
     assert run_here(["report", "results", "--figures", "file"], capfd).code == 3
-    assert run_here(["report", "results", "--figure-format", "pdf"], capfd).code == 2
 
 
 APART: dict[str, tuple[int, float, str, str, bool]] = {

@@ -187,7 +187,6 @@ REFUSED = {
     "another method": (*SPATIAL, "--scales", "3", "--method", "spec"),
     "a graph": (*SPATIAL, "--scales", "3", "--similarity", "knn,neighbors=4"),
     "stability, by default": (*SPATIAL, "--stability", "5"),
-    "no coordinates": ("--scales", "3", "--pvalues", "moments"),
     "no p-values": ("--scales", "3", "--coordinates", "obsm:spatial"),
 }
 

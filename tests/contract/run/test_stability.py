@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -148,7 +148,7 @@ def first_on(config: RankConfig, own: np.ndarray, folder: Path, where: Path) -> 
             return tuple(map(moved, value))
         return copies.get(value, value) if isinstance(value, str) else value
 
-    options = {name: moved(value) for name, value in vars(config).items()}
+    options = {name: moved(value) for name, value in asdict(config).items()}
     options |= dict.fromkeys(("stability", "stability_subsets", "stability_top", "donors"))
     options["source"] = tuple(
         parse_source(str(source).replace(str(folder), str(where))) for source in config.source

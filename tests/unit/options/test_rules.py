@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import pytest
 
+from sfs_cli.catalog import METHODS, ON_SOURCES
 from sfs_cli.errors import ConflictError
 from sfs_cli.features.members import member_configs
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import Config, option
+from sfs_cli.options.source import parse_sources
+
+_option = partial(option, verbs=("rank",))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Example(Config):
     """Options that need and exclude each other."""
 
-    shape: str = option("Shape.", default="round", words=("round", "square"))
-    corners: int | None = option("Corners.", metavar="K", needs=("shape=square",))
-    color: str | None = option("Color.", metavar="NAME")
-    shade: str | None = option("Shade.", needs=("color", "nowhere"), verbs=("rank",))
-    plain: bool = option("Plain.", default=False, excludes={"color": "it has none"})
-    filled: bool = option("Filled.", default=False, excludes={"shape=square": "it is open"})
+    shape: str = _option("Shape.", default="round", words=("round", "square"), needs=("color",))
+    corners: int | None = _option("Corners.", of="shape", needs=("shape=square",))
+    color: str | None = _option("Color.", metavar="NAME")
+    shade: str | None = _option("Shade.", needs=("color", "nowhere"))
+    tint: str | None = _option("Tint.", needs=("shade",))
+    plain: bool = _option("Plain.", default=False, excludes={"color": "it has none"})
+    filled: bool = _option("Filled.", default=False, excludes={"shape=square": "it is open"})
     elsewhere: str | None = option("Of another command.", needs=("color",), verbs=("other",))
 
     def __post_init__(self) -> None:
@@ -32,16 +38,19 @@ class Example(Config):
 @pytest.mark.parametrize(
     ("given", "said", "options"),
     [
-        ({"corners": 4}, "--corners has no effect without --shape square", ("corners", "shape")),
-        ({"shade": "x"}, "--shade has no effect without --color", ("shade", "color")),
+        (
+            {"corners": 4, "shape": "round", "color": "red"},
+            "corners= of --shape has no effect without --shape square",
+            ("corners", "shape"),
+        ),
         (
             {"plain": True, "color": "red"},
-            "--plain has no effect with --color: it has none",
+            "--plain does not go with --color: it has none",
             ("plain", "color"),
         ),
         (
-            {"filled": True, "shape": "square"},
-            "--filled has no effect with --shape square: it is open",
+            {"filled": True, "shape": "square", "color": "red"},
+            "--filled does not go with --shape square: it is open",
             ("filled", "shape"),
         ),
     ],
@@ -59,15 +68,134 @@ def test_what_does_not_go_together_is_refused(
     "given",
     [
         {},
-        {"shape": "square", "corners": 4},
-        {"color": "red", "shade": "x"},
+        {"shape": "square", "corners": 4, "color": "red"},
+        {"color": "red", "shade": "x", "tint": "y"},
         {"plain": True},
         {"filled": True},
         {"elsewhere": "x"},
     ],
 )
 def test_what_goes_together_is_taken(given: dict[str, Any]) -> None:
-    Example(**given)
+    assert not Example(**given).left_out
+
+
+@pytest.mark.parametrize(
+    ("given", "left_out"),
+    [
+        ({"shade": "x"}, "--shade has no effect without --color: it is left out"),
+        (
+            {"shade": "x", "tint": "y", "shape": "square", "corners": 4},
+            "--shape square and --shade have no effect without --color; --tint has no effect "
+            "without --shade: they are left out",
+        ),
+    ],
+)
+def test_what_has_no_effect_is_left_out(given: dict[str, Any], left_out: str) -> None:
+    made = Example(**given)
+    assert made == Example()
+    assert made.left_out == left_out
+
+
+SOURCES = parse_sources(["x=target:", "y=profile:y.csv"])
+
+
+@pytest.mark.parametrize(
+    ("asked", "left", "why"),
+    [
+        ({"min_cells": 3}, "min_cells", "without --pseudobulk"),
+        ({"label_type": "ordered", "label_order": "a,b"}, "label_type label_order", "--labels"),
+        ({"event": "e.csv:e"}, "event", "without --labels"),
+        ({"module_traits": ("t.csv",)}, "module_traits", "without --modules"),
+        ({"id_map": "map.tsv"}, "id_map", "without --collapse or sources about genes"),
+        ({"id_map": "map.tsv", "source": SOURCES}, "id_map", "or sources about genes"),
+        ({"samples": "union"}, "samples", "--samples union has no effect without --source"),
+        ({"weights": "snf", "fusion_neighbors": 3}, "weights fusion_neighbors", "without --source"),
+        ({"method": "variance", "select": 3}, "select", "with --method variance"),
+        ({"method": "mrmr", "sample_weights": "w.csv"}, "sample_weights", "with --method mrmr"),
+        ({"method": "welch", "moderate": "yes"}, "moderate", "--moderate yes has no effect with"),
+        ({"method": "welch", "voom": True}, "voom", "with --method welch"),
+        ({"method": "variance", "given_": "g.txt"}, "given_", "--given has no effect with"),
+        ({"method": "f-test", "pvalues": "moments"}, "pvalues", "with --method f-test"),
+        (
+            {
+                "method": "variance",
+                "pvalues": "permutation",
+                "permutation_draws": 99,
+                "split": "counts",
+            },
+            "pvalues permutation_draws split",
+            "with --method variance",
+        ),
+        (
+            {"method": "fisher", "pvalues": "moments", "split": "counts"},
+            "split",
+            "with --method fisher",
+        ),
+        (
+            {"method": "spec", "pvalues": "moments", "split": "counts", "similarity": "label"},
+            "split",
+            "not built from the features",
+        ),
+        (
+            {"method": "spec", "pvalues": "moments", "batch": "b.csv:b"},
+            "pvalues",
+            "with --batch",
+        ),
+        (
+            {"method": "f-test", "similarity": "knn", "neighbors": 3},
+            "similarity neighbors",
+            "with --method f-test",
+        ),
+        ({"method": "f-test", "similarity_file": "S.csv"}, "similarity_file", "--similarity has"),
+        ({"method": "f-test", "coordinates": "z.csv"}, "coordinates", "with --method f-test"),
+        (
+            {"method": "spec", "similarity": "label", "coordinates": "z.csv"},
+            "coordinates",
+            "with --similarity label",
+        ),
+        (
+            {"method": "f-test", "source": SOURCES, "weights": "snf", "leave_one_out": True},
+            "source weights leave_one_out",
+            "--source has no effect with --method f-test; --weights and --leave-one-out have no "
+            "effect without --source or members= of --method: they are left out",
+        ),
+        ({"method": "f-test", "also": ("f-test",)}, "also", "with --method f-test"),
+        (
+            {"method": "kogs", "members": ("f-test", "fisher"), "similarity": "knn"},
+            "similarity",
+            "with --method kogs",
+        ),
+        (
+            {
+                "method": "kogs",
+                "source": SOURCES,
+                "weights": "statis",
+            },
+            "weights",
+            "with --method kogs",
+        ),
+    ],
+)
+def test_what_a_ranking_leaves_out(asked: dict[str, Any], left: str, why: str) -> None:
+    known = {"labels": "l.csv"} if "method" in asked else {}
+    made = RankConfig("x.csv", **known, **asked)
+    rest = {name: value for name, value in asked.items() if name not in left.split()}
+    assert made == RankConfig("x.csv", **known, **rest)
+    assert why in made.left_out
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_options_go_through_a_loop_over_methods(method: str) -> None:
+    asked: dict[str, Any] = {"pvalues": "moments", "select": 50, "moderate": "yes"}
+    asked |= {"cox": {"event": "e"}, "spearman": {"label_type": "ordered"}}.get(method, {})
+    if method in ON_SOURCES:
+        asked |= {"source": SOURCES, "weights": "uniform"}
+    else:
+        asked |= {"similarity": "knn", "given_": "g.csv", "split": "features"}
+    budget = {"budget": 2.0} if method == "l21" else {}
+    made = RankConfig("x.csv", method=method, labels="l.csv", **asked, **budget)
+    assert made.method == method
+    assert not replace(made).left_out  # nothing is without effect in what is left
 
 
 def test_members_have_the_graph_that_is_asked_for() -> None:
