@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sfs_cli.options.fields import Config, Refusal, options_of
 
 if TYPE_CHECKING:
-    from sfs_cli.catalog import Method
     from sfs_cli.features.step import Step
     from sfs_cli.run.cohort import Cohort
     from sfs_cli.store.matrix import Matrix
@@ -23,8 +22,6 @@ class Feature(NamedTuple):
     fields: type[Config] | None = None  # its options
     rules: Callable[[Any], Iterator[Refusal]] = lambda _: iter(())  # which of them go together
     orders: bool = False  # whether it changes the order of the features
-    # whether a method may be the default one of a configuration that asks for it
-    suits: Callable[[Any, Method], bool] = lambda *_: True
     one_by_one: bool = False  # whether subsets of the samples can be ranked one by one only
     method: Callable[[Any], str] = lambda _: ""  # that it asks for, where none is given; or none
     # what it stands for: values of options, with those of them that are given

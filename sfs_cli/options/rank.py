@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 from sfs_cli import catalog
 from sfs_cli.catalog import KNOWN_AS, METHODS, ON_SOURCES
 from sfs_cli.features import FEATURES, FeatureFields
+from sfs_cli.features.given import can_start
 from sfs_cli.features.members import member_configs
 from sfs_cli.options import weightings
 from sfs_cli.options.fields import (
@@ -622,8 +623,8 @@ class RankConfig(FeatureFields, CoreFields):
             for o in options_of(RankConfig)
             if o.taken_by == "method" and o.takers is not None
         )
-        suits = all(each.suits(self, METHODS[name]) for each in FEATURES)
-        return takes_all and suits and not (name == "mrsf-rounds" and n > TOGETHER)
+        few = name != "mrsf-rounds" or n <= TOGETHER
+        return takes_all and few and can_start(self, name)
 
     @property
     def _from_labels(self) -> bool:

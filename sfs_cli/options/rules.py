@@ -17,6 +17,7 @@ from sfs_cli.catalog import METHODS
 from sfs_cli.errors import either, nearest
 from sfs_cli.features import FEATURES, scales
 from sfs_cli.features.also import others
+from sfs_cli.features.given import can_start
 from sfs_cli.options.fields import (
     Idle,
     Refusal,
@@ -50,12 +51,8 @@ def without_effect(c: RankConfig) -> Iterator[Idle]:
         yield "coordinates", f"with --similarity {c.graph}"
     if c.also == (c.method,):
         yield "also", method
-    if c.given_ is not None and c.max_correlation is None:
-        going_on = {*catalog.GOING_ON}
-        about = "members" if c.members else "method" if c.then is None else "then"
-        if unable := [name for name in c.members or (c.scorer,) if name not in going_on]:
-            name = c.ranker if about == "method" else unable[0]
-            yield "given_", f"with {c.label(about, name)}"
+    if not can_start(c, *(c.members or (c.scorer,))):
+        yield "given_", method
     if c.pvalues is not None and c.ranker == "kogs":
         yield "pvalues", method
     if c.pvalues is not None and c.batch is not None and not scales.asked(c):

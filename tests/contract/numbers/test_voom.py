@@ -136,7 +136,6 @@ def test_rankings_in_folds_and_on_subsets(study: tuple[Path, Path], tmp_path: Pa
     [
         (("--transform", "cpm,log1p"), 2),
         (("--transform", "log2cpm:tmm,zscore"), 2),
-        (("--method", "fisher"), 2),
         (("--method", "kogs,members=f-test,t-test"), 2),
         (("--moderate", "sometimes"), 2),
     ],
