@@ -13,7 +13,7 @@ from tests.unit.store.test_bounded_memory import STEP, assert_same, transposed
 def test_arrays_of_a_transposition_take_a_few_times_the_limit(tmp_path, kind, times):
     """Counted by Python's allocator: what the system gives a process is not looked at."""
     n, m, limit = 400, 20_000, 1 << 21
-    transposed(tmp_path, kind, 2 * STEP, 100, 1)  # what the libraries take for themselves
+    transposed(tmp_path / "first", kind, 2 * STEP, 100, 1)  # what the libraries take for themselves
     tracemalloc.start()
     try:
         path = transposed(tmp_path, kind, n, m, limit)
