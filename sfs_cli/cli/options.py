@@ -115,11 +115,6 @@ def own(*names: str, section: str, **facts: Any) -> Decorator:
     return click.option(*names, cls=SectionOption, section=section, **facts)
 
 
-def json_option(help: str) -> Decorator:
-    """Return the option ``--json``, the argument ``as_json`` of the command."""
-    return own("--json", "as_json", section="Output", is_flag=True, help=help)
-
-
 _CONFIG = SectionOption(
     ["--config", "config_file"],
     section="Input",

@@ -167,7 +167,7 @@ class Evaluated:
     facts: dict[str, Any] = field(default_factory=dict)
 
 
-def run(config: EvaluateConfig, messages: Messages, *, as_json: bool = False) -> bytes:
+def run(config: EvaluateConfig, messages: Messages) -> bytes:
     """Evaluate, write what is asked for, and return what belongs on stdout."""
     config.check_out()
 
@@ -186,7 +186,6 @@ def run(config: EvaluateConfig, messages: Messages, *, as_json: bool = False) ->
         table_names(config, EVALUATION),
         lambda: describe_judged(config, [*input_files(config), *lists]),
         make,
-        as_json=as_json,
     )
 
 

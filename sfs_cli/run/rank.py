@@ -77,7 +77,6 @@ def run(
     config: RankConfig,
     messages: Messages,
     *,
-    as_json: bool = False,
     describe: Callable[[], list[InputFile]] | None = None,
     shared: Shared | None = None,
     home: Path | None = None,
@@ -111,7 +110,6 @@ def run(
         make,
         options=None if config.out is None else resolved(as_given(config), config.out),
         beside=copies,
-        as_json=as_json,
     )
 
 

@@ -258,9 +258,8 @@ def test_the_record_is_what_its_schema_says_and_a_second_run_is_up_to_date(tmp_p
         sets=(f"{tmp_path}/sets.gmt:planted",),
         out=str(out),
     )
-    printed = json.loads(evaluate.run(config, Messages(-1), as_json=True))
+    evaluate.run(config, Messages(-1))
     record = json.loads((out / "run.json").read_text())
-    assert printed == record
     check(record, EvaluateRecord, "run.json")
     assert {each["role"] for each in record["inputs"]} == {
         *("matrix", "labels", "list", "drivers", "sets")

@@ -85,7 +85,7 @@ def read_config(path):
 configs = {name: read_config(path) for name, path in jobs["config"].items()}
 
 # the workflow gives these itself, or has no rule for the files that they make
-OWN = {"out", "write-h5ad", "top", "json"}
+OWN = {"out", "write-h5ad", "top"}
 # and where what it gives is said
 KEYS = {
     "threads": "threads of config.yaml (--config threads=N), or --set-threads RULE=N of Snakemake",
