@@ -22,7 +22,7 @@ from sfs_cli.options.paths import (
     is_copied,
     moved,
 )
-from sfs_cli.options.rank import ON_PAGE, RankConfig
+from sfs_cli.options.rank import RankConfig
 from sfs_cli.options.source import (
     KINDS,
     SOURCE_KEYS,
@@ -45,7 +45,7 @@ _TYPES = {
     str: ("text", "write a word or path; in quotes if it is true, a date, or ends with a colon"),
 }
 
-_SHOWN = {"format", "top", *ON_PAGE}
+_SHOWN = {"format", "top"}
 """Options that change what is written of a ranking, and not the ranking."""
 
 Lines = dict[str, int | None]

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from scipy.stats import hypergeom
 
-from sfs_cli.errors import ConflictError
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig, parse_source
 from sfs_cli.report.model import Heatmap, Pictures, SampleNotes
@@ -244,10 +243,3 @@ def test_the_sets_of_a_source_are_tested_among_the_first(folder: Path, tmp_path:
     page = (tmp_path / "out" / "report.html").read_text()
     assert "Gene sets of sets among the first" in page
     assert "What each source changed" in page
-
-
-def test_a_title_needs_a_report(folder: Path) -> None:
-    config = RankConfig(str(folder / "x.csv"), "variance", title="x")
-    with pytest.raises(ConflictError) as caught:
-        run(config, Messages(verbosity=-1))
-    assert caught.value.options == ("title", "out")
