@@ -132,7 +132,9 @@ def command(config: Config) -> list[str]:
         if o.argument:
             words += value if isinstance(value, tuple) else [value]
         elif o.in_result and value != o.default:
-            words += o.as_words(text_of(value) if isinstance(value, Mapping) else value)
+            if isinstance(value, Mapping):  # parameters alone are those of the default one
+                value = text_of({**value, NAME: value[NAME] or config.users(o.name)[0]})
+            words += o.as_words(value)
     return words
 
 

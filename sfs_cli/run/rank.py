@@ -32,7 +32,7 @@ from sfs_cli.io.matrix.base import is_anndata
 from sfs_cli.logs import Messages
 from sfs_cli.methods.base import Solution, Status
 from sfs_cli.options import RankConfig
-from sfs_cli.options.fields import options_of, stated
+from sfs_cli.options.fields import options_of
 from sfs_cli.options.files import resolved, written
 from sfs_cli.options.grammar import text_of
 from sfs_cli.options.paths import check_suffix
@@ -452,7 +452,7 @@ def _made(config: RankConfig, result: RankResult, messages: Messages, home: Path
     facts: dict[str, Any] = {
         **result.facts,
         "defaults": _defaults(config, result),
-        "page": page_facts(result.config),
+        "page": page_facts(result.config, result.facts["graph"]),
         "warnings": result.warnings,
         "seconds": round(result.seconds, 3),
         "peak_memory_bytes": result.peak_memory,
@@ -469,7 +469,8 @@ def _log_summary(config: RankConfig, result: RankResult, messages: Messages) -> 
         f"(peak memory {format_size(result.peak_memory)})"
     )
     if chosen := _chosen(config, result):
-        words = (f"--{key} {text_of(value)}" for key, value in written(chosen).items())
+        options = _named(result.config, chosen)
+        words = (f"--{key} {text_of(value)}" for key, value in options.items())
         messages.note(f"defaults: {' '.join(words)}")
     log_ranking(ranking, messages)
     if ranking.n_written < len(ranking):
@@ -508,5 +509,11 @@ def _defaults(config: RankConfig, result: RankResult) -> dict[str, Any]:
         found.setdefault("neighbors", graph["neighbors"])
     left_out = [o for o in options_of(RankConfig) if getattr(config, o.name) == o.default]
     chosen = {o.name: found[o.name] for o in left_out if found.get(o.name) not in (None, o.default)}
-    named = {o.of: getattr(config, o.of) for o in left_out if o.of and o.name in chosen}
-    return written(stated(named) | chosen)
+    return _named(used, chosen)
+
+
+def _named(used: RankConfig, chosen: dict[str, Any]) -> dict[str, Any]:
+    """Return options by their keys; parameters stand with the name that they belong to."""
+    hosts = {o.of for o in options_of(RankConfig) if o.of and o.name in chosen}
+    names = {host: getattr(used, host) or used.users(host)[0] for host in hosts}
+    return written(names | chosen)

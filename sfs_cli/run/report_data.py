@@ -7,7 +7,8 @@ equal pages.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -21,7 +22,7 @@ from sfs_cli.graph.groups import Groups
 from sfs_cli.io.files.table import is_id_name
 from sfs_cli.options import RankConfig
 from sfs_cli.options.grammar import command
-from sfs_cli.options.graph import GRAPHS, LABELS_ALONE
+from sfs_cli.options.graph import GRAPH_FIELDS, GRAPHS, LABELS_ALONE
 from sfs_cli.provenance import (
     PageFacts,
     RunFacts,
@@ -42,8 +43,13 @@ NAMED = 3
 """Covariates or sources that the title names."""
 
 
-def page_facts(config: RankConfig) -> PageFacts:
-    """Return what the report says of the command line of a ranking."""
+def page_facts(config: RankConfig, graph: Mapping[str, Any]) -> PageFacts:
+    """Return what the report says of the command line of a ranking; `graph` are its facts.
+
+    Parameters of a sample graph that the data chose stand with its name.
+    """
+    if config.graph is None and config.given(*GRAPH_FIELDS):
+        config = replace(config, similarity=graph.get("similarity"))
     return PageFacts(matrix=config.matrix_name, command=command(config))
 
 

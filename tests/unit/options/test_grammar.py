@@ -266,6 +266,52 @@ def test_what_is_wrong_in_a_file_names_its_line(read: Any, text: str, what: str)
     assert str(caught.value.where).startswith("run.yaml, line 2")
 
 
+@pytest.fixture
+def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a matrix, a similarity, coordinates and labels, where the commands run."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    write_table(tmp_path / "m.csv", rng.random((12, 12)))
+    S = np.corrcoef(rng.random((12, 20))) + 1
+    write_table(tmp_path / "S.csv", S, [f"s{i}" for i in range(12)])
+    rows = (f"s{i},{x},{y}\n" for i, (x, y) in enumerate(rng.random((12, 2))))
+    (tmp_path / "xy.csv").write_text(f"sample,x,y\n{''.join(rows)}")
+    write_labels(tmp_path / "y.tsv", ["a", "b", "c"] * 4)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ("similarity: {name: null, neighbors: 3}", "--similarity knn-correlation,neighbors=3"),
+        ("method: {name: null, ranking: phi1}", "--method spec,ranking=phi1"),
+        (
+            "source: {own: 'target:'}\nmethod: msfs\nweights: {name: null, normalize: frobenius}",
+            "--weights uniform,normalize=frobenius",
+        ),
+    ],
+)
+def test_the_page_names_what_parameters_alone_are_of(
+    options: str, words: str, study: Path, capfd
+) -> None:
+    (study / "run.yaml").write_text(f"matrix: m.csv\n{options}\n")
+    done = run_here(["rank", "--config", "run.yaml", "--out", "out"], capfd)
+    assert done.code == 0, done.err
+    command = json.loads((study / "out" / "run.json").read_text())["page"]["command"]
+    assert words in " ".join(command)
+    again = run_here([*command[1:], "--out", "again"], capfd)
+    assert again.code == 0, again.err
+    tables = [(study / out / "ranking.tsv").read_bytes() for out in ("out", "again")]
+    assert tables[0] == tables[1]
+
+
+def test_defaults_are_recorded_with_the_name_of_their_graph(study: Path, capfd) -> None:
+    words = ["rank", "m.csv", "--method", "spec", "--coordinates", "xy.csv", "--out", "out"]
+    assert run_here(words, capfd).code == 0
+    defaults = json.loads((study / "out" / "run.json").read_text())["defaults"]
+    assert defaults["similarity"]["name"] == "knn"
+
+
 @pytest.mark.parametrize(
     "words",
     [
@@ -288,14 +334,8 @@ def test_what_is_wrong_in_a_file_names_its_line(read: Any, text: str, what: str)
     ids=lambda words: words[1],
 )
 def test_the_record_of_a_run_repeats_it(
-    words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd
+    words: tuple[str, ...], study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    rng = np.random.default_rng(0)
-    write_table(tmp_path / "m.csv", rng.random((12, 9)))
-    S = np.corrcoef(rng.random((9, 20))) + 1
-    write_table(tmp_path / "S.csv", S, [f"s{i}" for i in range(9)])
-    write_labels(tmp_path / "y.tsv", ["a", "b", "c"] * 3)
     done = run_here(["rank", "m.csv", *words, "--out", "out"], capfd)
     assert done.code == 0, done.err
     assert "up to date" in run_here(["rank", "m.csv", *words, "--out", "out"], capfd).err
