@@ -249,7 +249,8 @@ class Command(click.Command):
         with self._pipes_read(paths, whole, messages) as values:
             if file is None:
                 given["config"] = self.config(**values)
-            else:
+            else:  # which has the options of a ranking
+                assert issubclass(self.config, RankConfig)
                 given["config"] = file.checked(self.config, values, flags)
             if file is not None and file.inputs:
                 from sfs_cli.run.recorded import warn_of_changes

@@ -16,7 +16,7 @@ from typing import Any
 from sfs_cli.errors import InputError, UsageError, nearest
 from sfs_cli.options.documents import Node, kind_of, parse, place
 from sfs_cli.options.evaluate import EvaluateConfig
-from sfs_cli.options.fields import Config, Option, keys_of, names_file, options_of
+from sfs_cli.options.fields import Option, keys_of, names_file, options_of
 from sfs_cli.options.grammar import NAME, expanded, hosts, joined, parameters
 from sfs_cli.options.paths import (
     is_copied,
@@ -90,8 +90,8 @@ class ConfigFile:
         return {name: value for name, value in self.defaults.items() if name in given}
 
     def checked(
-        self, kind: type[Config], merged: Mapping[str, Any], flags: Collection[str]
-    ) -> Config:
+        self, kind: type[RankConfig], merged: Mapping[str, Any], flags: Collection[str]
+    ) -> RankConfig:
         """Return the configuration of options that were merged.
 
         Raises
@@ -100,8 +100,9 @@ class ConfigFile:
             For options that contradict each other or need another; it names the line of the file
             that has one of them.
         """
+        pinned = frozenset(self.pinned(merged, flags)) - self.options.keys()
         try:
-            return kind(**merged)
+            return kind(**merged, pinned=pinned)
         except UsageError as error:
             own = self.options.keys() & merged.keys()  # of the file, also sources beside flags
             own -= {*flags} - {"source"}
@@ -332,11 +333,12 @@ def _joined(text: str, folder: str) -> str:
     return short if os.path.realpath(short) == os.path.realpath(path) else path
 
 
-def resolved(config: RankConfig, folder: str) -> dict[str, Any]:
+def resolved(config: RankConfig, folder: str, without: Collection[str] = ()) -> dict[str, Any]:
     """Return a configuration as a file in a folder has it: complete, with paths from there.
 
-    Options without effect on the result are left out, and so are those that are not set. Defaults
-    are written, so that the file means the same when a later version has others.
+    Options without effect on the result are left out, and so are those that are not set, and those
+    of `without`. Defaults are written, so that the file means the same when a later version has
+    others.
     """
 
     def move(_option: Option, text: str, _what: str) -> str:
@@ -346,7 +348,7 @@ def resolved(config: RankConfig, folder: str) -> dict[str, Any]:
     source = moved(RANK_KEYS["source"], config.source, move)
     found = replace(config, source=source).result_options()
     values = {o.name: moved(o, found.get(o.name), move) for o in options}
-    return written(values)
+    return written({name: value for name, value in values.items() if name not in without})
 
 
 def written(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -488,6 +488,9 @@ class RankConfig(FeatureFields, CoreFields):
     """The options of a ranking; None stands for a default that depends on the data."""
 
     VERB: ClassVar[str] = "rank"
+
+    # options that nobody asked for: their values are defaults of the run of ``--config run.json``
+    pinned: frozenset[str] = field(default=frozenset(), kw_only=True)
 
     def __post_init__(self) -> None:
         from sfs_cli.options.rules import refusals  # imported late: help does not need the rules

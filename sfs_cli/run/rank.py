@@ -7,7 +7,7 @@ writes. `rank` is the same without files, for Python. `score` is what shards do,
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -108,7 +108,7 @@ def run(
         ranking_files(config),
         describe or partial(describe_inputs, config),
         make,
-        options=None if config.out is None else resolved(as_given(config), config.out),
+        options=_recorded(config),
         beside=copies,
     )
 
@@ -427,6 +427,11 @@ def about_ranking(config: RankConfig, facts: Mapping[str, Any], top: int | None)
     return {"params": params, "record": provenance.dumps(record)}
 
 
+def _recorded(config: RankConfig, without: Collection[str] = ()) -> dict[str, Any]:
+    """Return the options as ``run.json`` has them, with paths from the folder of the result."""
+    return {} if config.out is None else resolved(as_given(config), config.out, without)
+
+
 def _made(config: RankConfig, result: RankResult, messages: Messages, home: Path | None) -> Made:
     """Return the files of a ranking, and the facts for ``run.json``."""
     from sfs_cli.io.results.writers import as_written, ranking_bytes, write_coefficients
@@ -451,6 +456,7 @@ def _made(config: RankConfig, result: RankResult, messages: Messages, home: Path
 
     facts: dict[str, Any] = {
         **result.facts,
+        "config": _recorded(config, config.pinned),
         "defaults": _defaults(config, result),
         "page": page_facts(result.config, result.facts["graph"]),
         "warnings": result.warnings,
@@ -500,15 +506,19 @@ def _defaults(config: RankConfig, result: RankResult) -> dict[str, Any]:
     They are written, so that a later version, which may have other defaults, repeats the run.
     """
     used, graph = result.config, result.facts["graph"]
-    found = _chosen(config, result)
+    found = {name: getattr(config, name) for name in config.pinned} | _chosen(config, result)
     for name, value in used.method_options().items():
         with suppress(UsageError):  # what would have no effect, as a power beside gamma=exp
             replace(used, **{name: value})
             found.setdefault(name, value)
     if "neighbors" in graph:
         found.setdefault("neighbors", graph["neighbors"])
-    left_out = [o for o in options_of(RankConfig) if getattr(config, o.name) == o.default]
-    chosen = {o.name: found[o.name] for o in left_out if found.get(o.name) not in (None, o.default)}
+    chosen = {
+        o.name: found[o.name]
+        for o in options_of(RankConfig)
+        if (o.name in config.pinned or getattr(config, o.name) == o.default)
+        and found.get(o.name) not in (None, o.default)
+    }
     return _named(used, chosen)
 
 

@@ -143,6 +143,13 @@ def test_the_default_method_is_repeated_where_another_one_is_asked_for(study, ca
     assert record["defaults"]["method"]["name"] == "mrsf-rounds"
     again = ["rank", "--config", "first/run.json"]
     assert "up to date" in run_here([*again, "--out", "first"], capfd).err
+    assert run_here([*again, "--out", "again"], capfd).code == 0
+    repeated = json.loads(Path("again/run.json").read_text())
+    assert [repeated[key] for key in ("config", "defaults")] == [
+        record[key] for key in ("config", "defaults")
+    ]
+    plain = run_here(["rank", "expression.csv", "--out", "again"], capfd)
+    assert "up to date" in plain.err
     alone = run_here(["rank", "expression.csv", "--method", "mrsf-rounds", "--out", "first"], capfd)
     assert alone.code == EXISTS  # with other defaults of its own, perhaps
     assert "there --method is not given" in alone.err
