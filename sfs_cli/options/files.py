@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from sfs_cli.errors import InputError, UsageError, nearest
+from sfs_cli.options.aggregate import AggregateConfig
+from sfs_cli.options.compare import CompareConfig
 from sfs_cli.options.documents import Node, kind_of, parse, place
 from sfs_cli.options.evaluate import EvaluateConfig
 from sfs_cli.options.fields import Option, keys_of, names_file, options_of
@@ -23,6 +25,8 @@ from sfs_cli.options.paths import (
     moved,
 )
 from sfs_cli.options.rank import RankConfig
+from sfs_cli.options.report import ReportConfig
+from sfs_cli.options.select import SelectConfig
 from sfs_cli.options.source import (
     KINDS,
     SOURCE_KEYS,
@@ -34,6 +38,13 @@ from sfs_cli.options.source import (
 
 RANK_KEYS = keys_of(o for o in options_of(EvaluateConfig) if not o.of)
 """The options of a ranking, and of what judges it, by their keys: one file serves both."""
+_OTHER_KEYS = {"column", "key", "shards"} | {
+    o.key
+    for config in (CompareConfig, SelectConfig, ReportConfig, AggregateConfig)
+    for o in options_of(config)
+    if not (o.argument or o.of)
+}
+"""Those of commands that read no file of options, which one for several commands may have."""
 PARAMETERS = {host: parameters(RankConfig, host) for host in hosts(RankConfig)}
 """The options that have parameters, and these by their keys."""
 _OF_SOURCE = {key: Option(help="", name=key) for key in ("kind", "path")} | SOURCE_KEYS
@@ -100,7 +111,7 @@ class ConfigFile:
             For options that contradict each other or need another; it names the line of the file
             that has one of them.
         """
-        pinned = frozenset(self.pinned(merged, flags)) - self.options.keys()
+        pinned = tuple(n for n in self.pinned(merged, flags) if n not in self.options)
         try:
             return kind(**merged, pinned=pinned)
         except UsageError as error:
@@ -154,6 +165,8 @@ def _options(root: dict[str, Node], name: str) -> tuple[dict[str, Any], Lines]:
     for key, node in root.items():
         where = place(name, node.line)
         if key not in RANK_KEYS:
+            if key in _OTHER_KEYS:
+                continue
             if part := next((o for o in options_of(RankConfig) if o.of and o.key == key), None):
                 value = f"{part.word}PATH" if part.begins else f"NAME,{part.parameter}=VALUE"
                 key_of = part.of.replace("_", "-")
@@ -344,7 +357,7 @@ def resolved(config: RankConfig, folder: str, without: Collection[str] = ()) -> 
     def move(_option: Option, text: str, _what: str) -> str:
         return _relative(text, folder)
 
-    options = options_of(RankConfig)
+    options = [o for o in options_of(type(config)) if config.VERB in o.verbs]
     source = moved(RANK_KEYS["source"], config.source, move)
     found = replace(config, source=source).result_options()
     values = {o.name: moved(o, found.get(o.name), move) for o in options}
@@ -354,7 +367,7 @@ def resolved(config: RankConfig, folder: str, without: Collection[str] = ()) -> 
 def written(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return options by their keys, those that are set, with their parameters in mappings."""
     found = joined(RankConfig, values)
-    keys = {o.name: o.key for o in options_of(RankConfig)}
+    keys = {o.name: o.key for o in options_of(EvaluateConfig)}
     return {keys[k]: value for k, value in found.items() if value not in (None, (), {})}
 
 

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sfs_cli.errors import UsageError, nearest
 from sfs_cli.options.fields import Config, Option, options_of
+
+if TYPE_CHECKING:
+    from sfs_cli.options import RankConfig
 
 _BEGINS = re.compile(r",(?=[a-z][a-z0-9_-]*=)")
 NAME = "name"
@@ -136,6 +139,13 @@ def command(config: Config) -> list[str]:
                 value = text_of({**value, NAME: value[NAME] or config.users(o.name)[0]})
             words += o.as_words(value)
     return words
+
+
+def method_text(config: RankConfig, name: str) -> str:
+    """Return a method with the parameters that are given with it, as text."""
+    given = {o.name: getattr(config, o.name) for o in parameters(type(config), "method").values()}
+    asked = {key: value for key, value in given.items() if key not in config.pinned}
+    return text_of(joined(type(config), {"method": name, **asked})["method"])
 
 
 def text_of(value: Any) -> str:

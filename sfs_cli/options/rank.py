@@ -490,7 +490,7 @@ class RankConfig(FeatureFields, CoreFields):
     VERB: ClassVar[str] = "rank"
 
     # options that nobody asked for: their values are defaults of the run of ``--config run.json``
-    pinned: frozenset[str] = field(default=frozenset(), kw_only=True)
+    pinned: tuple[str, ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
         from sfs_cli.options.rules import refusals  # imported late: help does not need the rules

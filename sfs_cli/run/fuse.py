@@ -16,7 +16,7 @@ from sfs_cli.io.files.atomic import OutputFolder, check_writable, refuse_folders
 from sfs_cli.io.knowledge.similarity import FORMATS, write_similarity
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
-from sfs_cli.options.grammar import joined
+from sfs_cli.options.files import resolved
 from sfs_cli.options.source import KINDS
 from sfs_cli.run.fused_rank import Fused, fuse
 from sfs_cli.run.guards import guard_labels, guard_raw, guard_sources
@@ -27,6 +27,7 @@ from sfs_cli.run.outputs import (
     tell_up_to_date,
     with_digests,
 )
+from sfs_cli.run.pipes import as_given
 
 
 def run(config: RankConfig, target: str, key: str, messages: Messages) -> None:
@@ -41,7 +42,7 @@ def run(config: RankConfig, target: str, key: str, messages: Messages) -> None:
     check_writable(path, "--out")
     refuse_folders((path, record))
     described = describe_inputs(config)
-    options = joined(type(config), config.result_options()) | {"key": key}
+    options = resolved(as_given(config), str(path.parent)) | {"key": key}
     differs = partial(provenance.difference, options=options, inputs=described)
     if not config.force and (known := known_result(path, record, [path.name], differs)):
         tell_up_to_date(path, messages, [record], provenance.made_by(known))
