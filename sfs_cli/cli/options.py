@@ -326,9 +326,11 @@ class Command(click.Command):
         # --method=NAME are two words, and a value with parameters is one
         words = [part for word in given for part in word.split("=", int(word.startswith("--")))]
         after = [split(value)[0] for name, value in pairwise(words) if name == "--method"]
-        method = after[0] if after and "method" in self.declared else ""
-        if method and (wrong := self.declared["method"].problem(method, "--method")):
-            raise UsageError(wrong[0], hint=wrong[1], option="method")
+        asked, method = self.declared.get("method"), ""
+        if asked and after:
+            method = after[0]
+            if wrong := asked.problem(method, asked.label):
+                raise UsageError(wrong[0], hint=wrong[1], option="method")
         names: Sequence[str] = SECTIONS if whole else QUESTIONS
         sections = {name: list[tuple[str, str]]() for name in names}
         for each in self.get_params(ctx):

@@ -106,7 +106,7 @@ def typed(option: Option, value: Any) -> Any:
         return int(number) if option.type is int else number
     except (ValueError, OverflowError):
         meaning = "a whole number" if option.type is int else "a number"
-        what = f"{option.flag} {value!r} is not {meaning}"
+        what = f"{option.label(repr(value))} is not {meaning}"
         raise UsageError(what, hint=f"give {meaning}", option=option.name) from None
 
 

@@ -177,7 +177,7 @@ def test_warnings_name_the_ranking(tmp_path):
     [
         ("x=--method nothing", "nothing"),
         ("x=--method spec --similarty rbf", "--similarty"),
-        ("x=--method spec --similarity knn,neighbors=many", "neighbors= of --similarity"),
+        ("x=--method spec --similarity knn,neighbors=many", "neighbors='many' of --similarity"),
         ("x=--method spec --threads 4", "--threads"),
         ("x=--method 'spec", "quotation"),
         ("no name", "--ranking-of"),

@@ -100,9 +100,9 @@ REFUSED = [
     ("method", "spec,gamma-power=2,gamma_power=3", "gamma-power= of --method is given twice", ""),
     ("method", "spec,ranking=", "ranking= of --method has no value", ""),
     ("similarity", "knn,neighbors= ", "neighbors= of --similarity has no value", ""),
-    ("similarity", "knn,neighbors=three", "'three' is not a whole number", ""),
-    ("similarity", "knn,neighbors=2.5", "'2.5' is not a whole number", ""),
-    ("similarity", "diffusion,beta=much", "'much' is not a number", ""),
+    ("similarity", "knn,neighbors=three", "'three' of --similarity is not a whole number", ""),
+    ("similarity", "knn,neighbors=2.5", "'2.5' of --similarity is not a whole number", ""),
+    ("similarity", "diffusion,beta=much", "beta='much' of --similarity is not a number", ""),
 ]
 """Options, their texts, what is said of them, and the key that is near."""
 
@@ -120,6 +120,11 @@ def test_the_command_ends_with_2(option: str, text: str, what: str, near: str, c
     done = run_here(["rank", "x.csv", f"--{option}", text], capfd)
     assert done.code == 2
     assert what in " ".join(done.err.split())
+
+
+def test_a_parameter_that_is_out_of_bounds_is_named_with_its_value() -> None:
+    with pytest.raises(UsageError, match="neighbors=0 of --similarity is too small"):
+        RankConfig("x.csv", **expanded(RankConfig, {"similarity": "knn,neighbors=0"}))
 
 
 def test_a_mapping_has_a_name() -> None:
