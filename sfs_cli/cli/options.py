@@ -375,6 +375,10 @@ def _click_option(o: Option, parameters: Sequence[Option] = ()) -> SectionOption
         return SectionOption([o.flag, o.name], is_flag=True, **facts)
     if o.parse is None and o.default not in (None, ...):
         facts["default"] = o.default
+    if words := o.plain_words:
+        facts["shell_complete"] = lambda _ctx, _option, begun: [
+            word for word in words if word.startswith(begun)
+        ]
     return SectionOption(
         [o.flag, o.name],
         type=o.type if o.type in (int, float) else PATH if o.path else str,

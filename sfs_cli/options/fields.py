@@ -278,6 +278,12 @@ class Option(NamedTuple):
         """The values that it takes; of an option of methods those that some method takes."""
         return self.words or _choices(self.name)
 
+    @property
+    def plain_words(self) -> list[str]:
+        """The values that it takes that are words, without those that have a form."""
+        known = catalog.METHODS if self.flag == "--method" else self.known  # that of compare, too
+        return [word for word in known if split_word(word)[1] is None]
+
     def label(self, value: object = None) -> str:
         """Return how messages name it, perhaps with a value."""
         if value is None:
@@ -571,5 +577,5 @@ def metavar_of(option: Option) -> str | None:
         return None
     if option.metavar:
         return option.metavar
-    plain = [word for word in option.known if split_word(word)[1] is None]
-    return f"[{'|'.join(plain)}]" if plain else {int: "N", float: "NUMBER"}.get(option.type, "TEXT")
+    words = "|".join(option.plain_words)
+    return f"[{words}]" if words else {int: "N", float: "NUMBER"}.get(option.type, "TEXT")
