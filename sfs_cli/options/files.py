@@ -19,7 +19,7 @@ from sfs_cli.options.compare import CompareConfig
 from sfs_cli.options.documents import Node, kind_of, parse, place
 from sfs_cli.options.evaluate import EvaluateConfig
 from sfs_cli.options.fields import Option, keys_of, names_file, options_of
-from sfs_cli.options.grammar import NAME, expanded, hosts, joined, parameters
+from sfs_cli.options.grammar import KEY, NAME, expanded, hosts, joined, parameters
 from sfs_cli.options.paths import (
     is_copied,
     moved,
@@ -175,6 +175,8 @@ def _options(root: dict[str, Node], name: str) -> tuple[dict[str, Any], Lines]:
             raise _unknown(key, RANK_KEYS, where)
         option = RANK_KEYS[key]
         lines[option.name] = node.line
+        if option.name in PARAMETERS:
+            _refuse_cut(node, key, where)
         if option.name == "source":
             value, places = _sources(node, name)
             lines |= places
@@ -188,6 +190,19 @@ def _options(root: dict[str, Node], name: str) -> tuple[dict[str, Any], Lines]:
         for each in (o for o in options_of(EvaluateConfig) if o.name in given):
             options[each.name] = _from(folder, each, given[each.name])
     return options, lines
+
+
+def _refuse_cut(node: Node, what: str, where: str, of_sources: bool = False) -> None:
+    """Refuse a text cut at its comma: ``[spec, ranking=phi3]`` or ``{spec,ranking=phi3}``."""
+    inner = node.value if isinstance(node.value, dict | list) else ()
+    items = (each if isinstance(each, str) else each.value for each in inner)
+    for item in items:
+        key, equals, rest = str(item).partition("=")
+        begins = equals and (key in _OF_SOURCE if of_sources else KEY.fullmatch(key))
+        if begins and not (of_sources and rest.partition(":")[0] in KINDS):
+            what = f"{what}: a list or mapping has cut the text at its comma, before {item}"
+            hint = "write a block list or a mapping, or the text in quotes"
+            raise InputError(what, where=where, hint=hint)
 
 
 def _with_parameters(
@@ -281,6 +296,7 @@ def _sources(node: Node, name: str) -> tuple[tuple[SourceSpec, ...], Lines]:
     sources: list[SourceSpec] = []
     lines: Lines = {}
     if isinstance(node.value, list):
+        _refuse_cut(node, "source", place(name, node.line), of_sources=True)
         for item in node.value:
             where = place(name, item.line)
             with _located(f"{where} (source)"):
@@ -303,6 +319,7 @@ def _source(name: str, node: Node, file: str) -> SourceSpec:
     if isinstance(node.value, str) and node.value.strip():
         with _located(f"{where} ({what})"):
             return parse_source(f"{name}={node.value}")
+    _refuse_cut(node, what, where)
     inner = _mapping_of(node, what, file, _SOURCE_HINT)
     kind = inner["kind"].value if "kind" in inner else None
     takes = KINDS[kind].takes if isinstance(kind, str) and kind in KINDS else SOURCE_OPTIONS

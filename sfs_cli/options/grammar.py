@@ -17,7 +17,8 @@ from sfs_cli.options.fields import Config, Option, options_of
 if TYPE_CHECKING:
     from sfs_cli.options import RankConfig
 
-_BEGINS = re.compile(r",(?=[a-z][a-z0-9_-]*=)")
+KEY = re.compile("[a-z][a-z0-9_-]*")
+_BEGINS = re.compile(f",(?={KEY.pattern}=)")
 NAME = "name"
 """The key of the name in a mapping."""
 

@@ -261,7 +261,13 @@ def test_text_and_mapping_of_a_file_agree(read: Any, text: str, mapping: str) ->
         ("method: {name: spec, ranking: }", "ranking of method has no value"),
         ("method: {name: spec, clusters: [2, 3]}", "clusters of method: a list"),
         ("similarity: {name: knn, neighbors: {a: 1}}", "neighbors of similarity: a mapping"),
-        ("method: [spec, ranking=phi3]", "method: a list is not text"),
+        ("method: [spec, fisher]", "method: a list is not text"),
+        ("method: [spec, ranking=phi3]", "cut the text at its comma, before ranking=phi3"),
+        ("method: {spec,ranking=phi3}", "cut the text at its comma, before ranking=phi3"),
+        ("pvalues: {name: permutation,draws=9}", "cut the text at its comma, before draws=9"),
+        ("weights: [2, 1, normalize=frobenius]", "comma, before normalize=frobenius"),
+        ("source: ['a=target:', b=profile:x.csv,rows=samples]", "comma, before rows=samples"),
+        ("source: {a: {profile:x.csv,rows=samples}}", "comma, before rows=samples"),
     ],
 )
 def test_what_is_wrong_in_a_file_names_its_line(read: Any, text: str, what: str) -> None:
@@ -351,6 +357,11 @@ def test_the_record_of_a_run_repeats_it(
     assert not given & {key.replace("-", "_") for key in config}
     monkeypatch.chdir("/")
     assert load(tmp_path / "out" / "run.json").options["matrix"] == f"{tmp_path}/m.csv"
+
+
+def test_a_source_may_have_the_name_of_an_option(read: Any) -> None:
+    found = read("source:\n  - rows=profile:x.csv,rows=samples\n  - similarity=target:\n")
+    assert [each.name for each in found.options["source"]] == ["rows", "similarity"]
 
 
 def test_methods_of_compare_have_parameters() -> None:
