@@ -360,7 +360,7 @@ def test_the_record_of_a_run_repeats_it(
 
 
 def test_a_source_may_have_the_name_of_an_option(read: Any) -> None:
-    found = read("source:\n  - rows=profile:x.csv,rows=samples\n  - similarity=target:\n")
+    found = read("source:\n  - rows=profile:x.csv,rows=samples\n  - 'similarity=target:'\n")
     assert [each.name for each in found.options["source"]] == ["rows", "similarity"]
 
 
