@@ -20,7 +20,8 @@ SAMPLE = DOCS.parent / "sample_data"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 WIDTH, HEIGHT = 1000, 1200
 """Of the picture, in pixels: the first page of the report."""
-OPTIONS = ("--labels", f"{SAMPLE / 'labels.tsv'}:tissue", "--title", "Tissues of sample_data")
+OPTIONS = ("--labels", f"{SAMPLE / 'labels.tsv'}:tissue")
+TITLE = "Tissues of sample_data"
 
 
 def browser() -> str | None:
@@ -30,8 +31,11 @@ def browser() -> str | None:
 
 def report(folder: Path) -> Path:
     """Rank the sample data by its tissues, and return the report."""
-    command = [sys.executable, "-m", "sfs_cli", "rank", str(SAMPLE / "expression.csv"), *OPTIONS]
-    subprocess.run([*command, "--quiet", "--out", str(folder)], check=True)
+    for words in (
+        ["rank", str(SAMPLE / "expression.csv"), *OPTIONS, "--out", str(folder)],
+        ["report", str(folder), "--title", TITLE, "--force"],
+    ):
+        subprocess.run([sys.executable, "-m", "sfs_cli", *words, "--quiet"], check=True)
     return folder / "report.html"
 
 

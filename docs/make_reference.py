@@ -42,8 +42,7 @@ SHEETS = (
 SHEET_VERBS = ("shard init", "select", "evaluate", "fuse", "report")
 GIVEN_BY_WORKFLOWS = {
     *("--memory", "--threads", "--shards", "--out", "--force", "--matrix", "--list"),
-    *("--json", "--help-all"),
-    *("--write-matrix", "--figures", "--figure-format"),
+    *("--help-all", "--write-matrix", "--figures", "--figure-format"),
 }
 """Options that are no part of what a row asks for, or write files that no rule or task hands on."""
 OPTIONS = {o.name: o for o in options_of(RankConfig)}

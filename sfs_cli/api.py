@@ -14,7 +14,7 @@ import sys
 import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping
 from copy import copy as copied
-from dataclasses import Field, dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property, wraps
 from numbers import Integral, Number
@@ -34,7 +34,7 @@ from sfs_cli.io.results.additions import KEY
 from sfs_cli.io.results.highly_variable import MARK
 from sfs_cli.logs import AT_ONCE, Messages
 from sfs_cli.options import RankConfig
-from sfs_cli.options.fields import options_of, stated
+from sfs_cli.options.fields import Option, options_of, stated
 from sfs_cli.options.grammar import expanded, hosts, joined, text_of
 from sfs_cli.options.paths import READS, NamedPath, refuse_pipes
 from sfs_cli.options.rank import OF_SAMPLES
@@ -392,8 +392,7 @@ def options_for(kind: Any, options: Mapping[str, Any]) -> dict[str, Any]:
 
     UsageError for one that it does not have, or that is about files.
     """
-    declared = {each.name: each.metadata["option"] for each in fields(kind)}
-    known = {each.name: each for each in fields(kind) if not declared[each.name].of}
+    known = {o.name: o for o in options_of(kind) if not o.of}
     of_parts = hosts(kind)
     made = {}
     for name, value in options.items():
@@ -442,8 +441,8 @@ def _value(name: str, value: Any, default: Any) -> Any:
     return value if one else ",".join(map(str, value))  # as the command line has it
 
 
-def _is_of_files(option: Field[Any]) -> bool:
-    return bool(option.metadata["option"].section == "Output")
+def _is_of_files(option: Option) -> bool:
+    return option.section == "Output"
 
 
 class Inputs:

@@ -218,7 +218,7 @@ class RunFacts(ScoringFacts, PartFacts):
 class PageFacts(TypedDict):
     """What the report says of the command line: what was ranked, and how it is ranked again.
 
-    Paths are as they were given. The command lacks the options that are about the page alone.
+    Paths are as they were given.
     """
 
     matrix: str

@@ -237,10 +237,10 @@ class Selector(_Selector):
     ----------
     n_features_to_select : int or float, optional
         A number, or a share, of features; half of them by default.
-    method : str, optional
+    method : str or dict, optional
         Such as ``"f-test"``, ``"variance"``, ``"mrmr"`` (``sfs methods`` lists them); by default
         that of ``sfs rank``: it depends on y and on the number of samples. It may hold parameters:
-        ``"spec,ranking=phi3"``.
+        ``"spec,ranking=phi3"``, or ``{"name": "spec", "ranking": "phi3"}``.
     parameters : dict, optional
         Parameters of the method, such as ``{"ranking": "phi3"}``, for a grid search.
     options : dict, optional
@@ -255,7 +255,7 @@ class Selector(_Selector):
     others.
     """
 
-    method: str | None = None
+    method: str | dict[str, Any] | None = None
     parameters: dict[str, Any] | None = None
     options: dict[str, Any] | None = None
     random_state: Any = 0
@@ -263,7 +263,9 @@ class Selector(_Selector):
     @property
     def METHOD(self) -> str | None:  # type: ignore[override]
         """The method asked for, by its name alone."""
-        return None if self.method is None else split(self.method)[0]
+        if isinstance(self.method, dict):
+            return self.method.get(NAME)
+        return None if self.method is None else split(str(self.method))[0]
 
     @property
     def LABELS(self) -> str:  # type: ignore[override]
@@ -284,7 +286,7 @@ class Selector(_Selector):
             )
         asked["method"] = self.method
         if self.parameters:
-            if self.method is None or split(self.method)[1]:
+            if not isinstance(self.method, str) or split(self.method)[1]:
                 raise ValueError(
                     f"parameters={self.parameters} need a method with none of its own: "
                     f"method={self.method!r}"

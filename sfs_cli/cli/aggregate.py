@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from sfs_cli.cli.options import Command, json_option
+from sfs_cli.cli.options import Command
 from sfs_cli.cli.streams import write_result
 from sfs_cli.logs import Messages
 from sfs_cli.options.aggregate import AggregateConfig
@@ -12,8 +12,7 @@ from sfs_cli.options.aggregate import AggregateConfig
 
 @click.command(cls=Command, verb="aggregate", config=AggregateConfig)
 @click.argument("rankings", metavar="RANKING...", nargs=-1, required=True)
-@json_option("Print run.json on stdout.")
-def command(config: AggregateConfig, messages: Messages, as_json: bool) -> None:
+def command(config: AggregateConfig, messages: Messages) -> None:
     """Aggregate several RANKINGs of the same features into one.
 
     A RANKING is an output of `sfs rank` in any format or its folder, any delimited text, Parquet or
@@ -27,4 +26,4 @@ def command(config: AggregateConfig, messages: Messages, as_json: bool) -> None:
     """
     from sfs_cli.run.aggregate import run
 
-    write_result(run, config, messages, as_json)
+    write_result(run, config, messages)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from sfs_cli.cli.options import Command, json_option
+from sfs_cli.cli.options import Command
 from sfs_cli.cli.streams import write_result
 from sfs_cli.logs import Messages
 from sfs_cli.options.compare import CompareConfig
@@ -12,8 +12,7 @@ from sfs_cli.options.compare import CompareConfig
 
 @click.command(cls=Command, verb="compare", config=CompareConfig)
 @click.argument("matrix", metavar="MATRIX", required=True)
-@json_option("Print run.json on stdout.")
-def command(config: CompareConfig, messages: Messages, as_json: bool) -> None:
+def command(config: CompareConfig, messages: Messages) -> None:
     """Compare rankings of the features of MATRIX.
 
     Each is a method (--method), a ranking with options of its own (--ranking-of), or a table that
@@ -29,4 +28,4 @@ def command(config: CompareConfig, messages: Messages, as_json: bool) -> None:
     """
     from sfs_cli.run.compare import run
 
-    write_result(run, config, messages, as_json)
+    write_result(run, config, messages)

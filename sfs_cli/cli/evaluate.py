@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from sfs_cli.cli.options import Command, json_option
+from sfs_cli.cli.options import Command
 from sfs_cli.cli.streams import write_result
 from sfs_cli.logs import Messages
 from sfs_cli.options.evaluate import EvaluateConfig
@@ -12,8 +12,7 @@ from sfs_cli.options.evaluate import EvaluateConfig
 
 @click.command(cls=Command, verb="evaluate", config=EvaluateConfig, file=True)
 @click.argument("matrix", metavar="[MATRIX]", required=False)
-@json_option("Print run.json on stdout.")
-def command(config: EvaluateConfig, messages: Messages, as_json: bool) -> None:
+def command(config: EvaluateConfig, messages: Messages) -> None:
     """Measure what a ranking of the features of MATRIX is worth.
 
     With --labels: the accuracy of classifiers on samples that they have not seen, by repeated
@@ -32,4 +31,4 @@ def command(config: EvaluateConfig, messages: Messages, as_json: bool) -> None:
     """
     from sfs_cli.run.evaluate import run
 
-    write_result(run, config, messages, as_json)
+    write_result(run, config, messages)

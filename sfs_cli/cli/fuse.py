@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import click
 
-from sfs_cli.cli.options import Command, json_option, own
-from sfs_cli.cli.streams import write_stdout
+from sfs_cli.cli.options import Command, own
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import WRITTEN
@@ -32,8 +31,7 @@ from sfs_cli.options.paths import WRITES
     show_default=True,
     help="Name of the similarity in obsp of an h5ad.",
 )
-@json_option("Print the weights and other facts as JSON on stdout.")
-def command(config: RankConfig, messages: Messages, target: str, key: str, as_json: bool) -> None:
+def command(config: RankConfig, messages: Messages, target: str, key: str) -> None:
     """Fuse knowledge sources about the samples of MATRIX into one similarity between them.
 
     The output can be the graph of any ranking; the ranking then has the same bytes as with the
@@ -45,4 +43,4 @@ def command(config: RankConfig, messages: Messages, target: str, key: str, as_js
     """
     from sfs_cli.run.fuse import run
 
-    write_stdout(run(config, target, key, messages, as_json=as_json))
+    run(config, target, key, messages)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from sfs_cli.cli.options import Command, json_option
+from sfs_cli.cli.options import Command, own
 from sfs_cli.cli.streams import write_stdout
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
@@ -12,7 +12,7 @@ from sfs_cli.options import RankConfig
 
 @click.command(cls=Command, verb="inspect")
 @click.argument("matrix", metavar="MATRIX")
-@json_option("Print JSON.")
+@own("--json", "as_json", section="Output", is_flag=True, help="Print JSON.")
 def command(config: RankConfig, messages: Messages, as_json: bool) -> None:
     """Describe MATRIX and how `sfs rank` would read it. Nothing is written.
 

@@ -115,11 +115,6 @@ def own(*names: str, section: str, **facts: Any) -> Decorator:
     return click.option(*names, cls=SectionOption, section=section, **facts)
 
 
-def json_option(help: str) -> Decorator:
-    """Return the option ``--json``, the argument ``as_json`` of the command."""
-    return own("--json", "as_json", section="Output", is_flag=True, help=help)
-
-
 _CONFIG = SectionOption(
     ["--config", "config_file"],
     section="Input",
@@ -255,7 +250,8 @@ class Command(click.Command):
         with self._pipes_read(paths, whole, messages) as values:
             if file is None:
                 config: Any = self.config(**values)
-            else:
+            else:  # which has the options of a ranking
+                assert issubclass(self.config, RankConfig)
                 config = file.checked(self.config, values, flags)
             if isinstance(config, OutputFields) and "out" in self.declared and config.out is None:
                 config = config.to_stdout()
@@ -336,9 +332,11 @@ class Command(click.Command):
         # --method=NAME are two words, and a value with parameters is one
         words = [part for word in given for part in word.split("=", int(word.startswith("--")))]
         after = [split(value)[0] for name, value in pairwise(words) if name == "--method"]
-        method = after[0] if after and "method" in self.declared else ""
-        if method and (wrong := self.declared["method"].problem(method, "--method")):
-            raise UsageError(wrong[0], hint=wrong[1], option="method")
+        asked, method = self.declared.get("method"), ""
+        if asked and after:
+            method = after[0]
+            if wrong := asked.problem(method, asked.label):
+                raise UsageError(wrong[0], hint=wrong[1], option="method")
         names: Sequence[str] = SECTIONS if whole else QUESTIONS
         sections = {name: list[tuple[str, str]]() for name in names}
         for each in self.get_params(ctx):
@@ -383,6 +381,10 @@ def _click_option(o: Option, parameters: Sequence[Option] = ()) -> SectionOption
         return SectionOption([o.flag, o.name], is_flag=True, **facts)
     if o.parse is None and o.default not in (None, ...):
         facts["default"] = o.default
+    if words := o.plain_words:
+        facts["shell_complete"] = lambda _ctx, _option, begun: [
+            word for word in words if word.startswith(begun)
+        ]
     return SectionOption(
         [o.flag, o.name],
         type=o.type if o.type in (int, float) else PATH if o.path else str,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from sfs_cli.cli.options import Command, json_option
+from sfs_cli.cli.options import Command
 from sfs_cli.cli.streams import write_result
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
@@ -12,8 +12,7 @@ from sfs_cli.options import RankConfig
 
 @click.command(cls=Command, verb="rank", file=True)
 @click.argument("matrix", metavar="[MATRIX]", required=False)
-@json_option("Print run.json on stdout.")
-def command(config: RankConfig, messages: Messages, as_json: bool) -> None:
+def command(config: RankConfig, messages: Messages) -> None:
     """Rank the features of MATRIX by their consistency with a sample graph.
 
     MATRIX is CSV, TSV or TXT (also .gz, .zst), FILE.xlsx:SHEET, Parquet, Feather, GCT, a series
@@ -31,4 +30,4 @@ def command(config: RankConfig, messages: Messages, as_json: bool) -> None:
     """
     from sfs_cli.run.rank import run
 
-    write_result(run, config, messages, as_json)
+    write_result(run, config, messages)

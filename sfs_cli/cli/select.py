@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from sfs_cli.cli.options import Command, json_option
+from sfs_cli.cli.options import Command
 from sfs_cli.cli.streams import write_stdout
 from sfs_cli.logs import Messages
 from sfs_cli.options.select import SelectConfig
@@ -12,8 +12,7 @@ from sfs_cli.options.select import SelectConfig
 
 @click.command(cls=Command, verb="select", config=SelectConfig)
 @click.argument("result", metavar="RESULT", required=True)
-@json_option("Print run.json on stdout.")
-def command(config: SelectConfig, messages: Messages, as_json: bool) -> None:
+def command(config: SelectConfig, messages: Messages) -> None:
     """Choose how many features of a ranking to take, and write the list.
 
     RESULT is the output folder of `sfs rank`, or a table of features with ranks or scores. Exactly
@@ -26,4 +25,4 @@ def command(config: SelectConfig, messages: Messages, as_json: bool) -> None:
     """
     from sfs_cli.run import select
 
-    write_stdout(select.run(config, messages, as_json=as_json))
+    write_stdout(select.run(config, messages))

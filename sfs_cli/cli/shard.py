@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from sfs_cli.cli.app import Group
-from sfs_cli.cli.options import Command, json_option, own, path_argument
+from sfs_cli.cli.options import Command, own, path_argument
 from sfs_cli.cli.streams import write_stdout
 from sfs_cli.logs import Messages
 from sfs_cli.options.fields import ASKED
@@ -91,8 +91,7 @@ def run(
     short_help="Merge the shards and write the ranking.",
 )
 @path_argument("plan", OPENS)
-@json_option("Print run.json on stdout.")
-def merge(messages: Messages, plan: str, as_json: bool, **given: Any) -> None:
+def merge(messages: Messages, plan: str, **given: Any) -> None:
     """Write the output of `sfs rank` from all shards of PLAN.
 
     Solvers cannot be split into shards; they run here.
@@ -102,7 +101,7 @@ def merge(messages: Messages, plan: str, as_json: bool, **given: Any) -> None:
     """
     from sfs_cli.run.shards import merge as gather
 
-    write_stdout(gather(plan, messages, as_json=as_json, **given))
+    gather(plan, messages, **given)
 
 
 @command.command(short_help="Print which shards are complete.")

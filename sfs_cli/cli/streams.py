@@ -119,13 +119,13 @@ def write_stdout(content: str | bytes) -> None:
         raise
 
 
-def write_result(run: Callable[..., bytes], config: Any, messages: Messages, as_json: bool) -> None:
-    """Run a command, and write its result: without ``--out`` its table, else a record or nothing.
+def write_result(run: Callable[..., bytes], config: Any, messages: Messages) -> None:
+    """Run a command, and write its table, which it returns without ``--out``.
 
     A terminal gets the first rows of a table of lines, and a message says how to get all. With
     ``-q``, which hides the message, and in a file or pipe there are all rows.
     """
-    content = run(config, messages, as_json=as_json)
+    content = run(config, messages)
     lines = config.format in _LINES and config.out is None
     terminal = sys.stdout is not None and sys.stdout.isatty()
     if lines and terminal and messages.verbosity >= 0:

@@ -15,7 +15,7 @@ import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
-from functools import cache
+from functools import cache, partial
 from typing import Any, ClassVar, NamedTuple, TypeVar, dataclass_transform
 
 from sfs_cli import catalog
@@ -278,10 +278,24 @@ class Option(NamedTuple):
         """The values that it takes; of an option of methods those that some method takes."""
         return self.words or _choices(self.name)
 
-    def problem(self, value: Any, label: str) -> tuple[str, str] | None:
+    @property
+    def plain_words(self) -> list[str]:
+        """The values that it takes that are words, without those that have a form."""
+        known = catalog.METHODS if self.flag == "--method" else self.known  # that of compare, too
+        return [word for word in known if split_word(word)[1] is None]
+
+    def label(self, value: object = None) -> str:
+        """Return how messages name it, perhaps with a value."""
+        if value is None:
+            return self.flag
+        if self.begins:
+            return f"{self.flag}{value}"
+        return self.flag.replace("=", f"={value}", 1) if self.of else f"{self.flag} {value}"
+
+    def problem(self, value: Any, label: Callable[..., str]) -> tuple[str, str] | None:
         """Return what is wrong with a value and what to do about it; None if nothing is.
 
-        The label is what messages call the option.
+        The label is what messages call the option, also with a value.
         """
         if value is None:
             return None
@@ -289,28 +303,29 @@ class Option(NamedTuple):
         if known and (wrong := [v for v in _listed(value) if not matches(str(v), known)]):
             word = str(wrong[0]).lower().replace("_", "-")
             hint = nearest(word, spelled(known), self.also.get(word))
-            return f"unknown value {listed([repr(str(wrong[0]))])} of {label}", hint
+            return f"unknown value {listed([repr(str(wrong[0]))])} of {label()}", hint
         if self.type not in (int, float):
             return None
         if isinstance(value, bool) or not isinstance(value, int | float):
-            return f"{label} {listed([repr(value)])} is not a number", "give a number such as 1"
+            return f"{label(listed([repr(value)]))} is not a number", "give a number such as 1"
         if isinstance(value, float) and self.type is int and math.isfinite(value):
-            return f"{label} {value!r} is not a whole number", "give a number such as 1"
+            return f"{label(repr(value))} is not a whole number", "give a number such as 1"
         if isinstance(value, int) and abs(value) > LARGEST_COUNT:
-            return f"{label} is too large", f"give {LARGEST_COUNT:,} or less"
+            return f"{label()} is too large", f"give {LARGEST_COUNT:,} or less"
+        shown = f"{value:g}"
         if self.least is not None and value < self.least:
-            return f"{label} {value:g} is too small", f"give {self.least:g} or more"
+            return f"{label(shown)} is too small", f"give {self.least:g} or more"
         if self.most is not None and value > self.most:
-            return f"{label} {value:g} is too large", f"give {self.most:g} or less"
+            return f"{label(shown)} is too large", f"give {self.most:g} or less"
         if self.below is not None and value >= self.below:
-            return f"{label} {value:g} is too large", f"give less than {self.below:g}"
+            return f"{label(shown)} is too large", f"give less than {self.below:g}"
         if self.above is not None and not self.above < value < math.inf:
             such = 1 if self.below is None else self.below / 2
-            return f"{label} {value:g} is not a positive number", f"give a number such as {such:g}"
+            return f"{label(shown)} is not a positive number", f"give a number such as {such:g}"
         if LARGEST < abs(value) < math.inf:
-            return f"{label} {value:g} is too large", f"give {LARGEST:g} or less"
+            return f"{label(shown)} is too large", f"give {LARGEST:g} or less"
         if not math.isfinite(value):
-            return f"{label} {value:g} is not a finite number", "give a number such as 1"
+            return f"{label(shown)} is not a finite number", "give a number such as 1"
         return None
 
     def as_words(self, value: Any) -> list[str]:
@@ -438,7 +453,7 @@ class Config:
                 object.__setattr__(self, o.name, str(value))
             elif o.type is int and isinstance(value, float) and value.is_integer():
                 object.__setattr__(self, o.name, value := int(value))
-            if (found := o.problem(value, self.label(o.name))) is not None:
+            if (found := o.problem(value, partial(self.label, o.name))) is not None:
                 raise self.error(*found, o.name)
         vars(self)["ignored"] = {}
         while idle := next(self.without_effect(), None):
@@ -529,8 +544,7 @@ class Config:
         """Return how messages name an option, perhaps with a value."""
         own = next((o for o in options_of(type(self)) if o.name == name and o.of), None)
         if own is not None:
-            text = "" if value is None else str(value)
-            return own.flag + text if own.begins else own.flag.replace("=", f"={text}", 1)
+            return own.label(value)
         return flag(name) if value is None else f"{flag(name)} {value}"
 
     def result_options(self) -> dict[str, Any]:
@@ -590,5 +604,5 @@ def metavar_of(option: Option) -> str | None:
         return None
     if option.metavar:
         return option.metavar
-    plain = [word for word in option.known if split_word(word)[1] is None]
-    return f"[{'|'.join(plain)}]" if plain else {int: "N", float: "NUMBER"}.get(option.type, "TEXT")
+    words = "|".join(option.plain_words)
+    return f"[{words}]" if words else {int: "N", float: "NUMBER"}.get(option.type, "TEXT")

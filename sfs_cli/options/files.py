@@ -14,15 +14,19 @@ from pathlib import Path
 from typing import Any
 
 from sfs_cli.errors import InputError, UsageError, nearest
+from sfs_cli.options.aggregate import AggregateConfig
+from sfs_cli.options.compare import CompareConfig
 from sfs_cli.options.documents import Node, kind_of, parse, place
 from sfs_cli.options.evaluate import EvaluateConfig
-from sfs_cli.options.fields import Config, Option, keys_of, names_file, options_of
-from sfs_cli.options.grammar import NAME, expanded, hosts, joined, parameters
+from sfs_cli.options.fields import Option, keys_of, names_file, options_of
+from sfs_cli.options.grammar import KEY, NAME, expanded, hosts, joined, parameters
 from sfs_cli.options.paths import (
     is_copied,
     moved,
 )
-from sfs_cli.options.rank import ON_PAGE, RankConfig
+from sfs_cli.options.rank import RankConfig
+from sfs_cli.options.report import ReportConfig
+from sfs_cli.options.select import SelectConfig
 from sfs_cli.options.source import (
     KINDS,
     SOURCE_KEYS,
@@ -34,6 +38,13 @@ from sfs_cli.options.source import (
 
 RANK_KEYS = keys_of(o for o in options_of(EvaluateConfig) if not o.of)
 """The options of a ranking, and of what judges it, by their keys: one file serves both."""
+_OTHER_KEYS = {"column", "key", "shards"} | {
+    o.key
+    for config in (CompareConfig, SelectConfig, ReportConfig, AggregateConfig)
+    for o in options_of(config)
+    if not (o.argument or o.of)
+}
+"""Those of commands that read no file of options, which one for several commands may have."""
 PARAMETERS = {host: parameters(RankConfig, host) for host in hosts(RankConfig)}
 """The options that have parameters, and these by their keys."""
 _OF_SOURCE = {key: Option(help="", name=key) for key in ("kind", "path")} | SOURCE_KEYS
@@ -45,7 +56,7 @@ _TYPES = {
     str: ("text", "write a word or path; in quotes if it is true, a date, or ends with a colon"),
 }
 
-_SHOWN = {"format", "top", *ON_PAGE}
+_SHOWN = {"format", "top"}
 """Options that change what is written of a ranking, and not the ranking."""
 
 Lines = dict[str, int | None]
@@ -90,8 +101,8 @@ class ConfigFile:
         return {name: value for name, value in self.defaults.items() if name in given}
 
     def checked(
-        self, kind: type[Config], merged: Mapping[str, Any], flags: Collection[str]
-    ) -> Config:
+        self, kind: type[RankConfig], merged: Mapping[str, Any], flags: Collection[str]
+    ) -> RankConfig:
         """Return the configuration of options that were merged.
 
         Raises
@@ -100,8 +111,9 @@ class ConfigFile:
             For options that contradict each other or need another; it names the line of the file
             that has one of them.
         """
+        pinned = tuple(n for n in self.pinned(merged, flags) if n not in self.options)
         try:
-            return kind(**merged)
+            return kind(**merged, pinned=pinned)
         except UsageError as error:
             own = self.options.keys() & merged.keys()  # of the file, also sources beside flags
             own -= {*flags} - {"source"}
@@ -153,6 +165,8 @@ def _options(root: dict[str, Node], name: str) -> tuple[dict[str, Any], Lines]:
     for key, node in root.items():
         where = place(name, node.line)
         if key not in RANK_KEYS:
+            if key in _OTHER_KEYS:
+                continue
             if part := next((o for o in options_of(RankConfig) if o.of and o.key == key), None):
                 value = f"{part.word}PATH" if part.begins else f"NAME,{part.parameter}=VALUE"
                 key_of = part.of.replace("_", "-")
@@ -161,6 +175,8 @@ def _options(root: dict[str, Node], name: str) -> tuple[dict[str, Any], Lines]:
             raise _unknown(key, RANK_KEYS, where)
         option = RANK_KEYS[key]
         lines[option.name] = node.line
+        if option.name in PARAMETERS:
+            _refuse_cut(node, key, where)
         if option.name == "source":
             value, places = _sources(node, name)
             lines |= places
@@ -174,6 +190,19 @@ def _options(root: dict[str, Node], name: str) -> tuple[dict[str, Any], Lines]:
         for each in (o for o in options_of(EvaluateConfig) if o.name in given):
             options[each.name] = _from(folder, each, given[each.name])
     return options, lines
+
+
+def _refuse_cut(node: Node, what: str, where: str, of_sources: bool = False) -> None:
+    """Refuse a text cut at its comma: ``[spec, ranking=phi3]`` or ``{spec,ranking=phi3}``."""
+    inner = node.value if isinstance(node.value, dict | list) else ()
+    items = (each if isinstance(each, str) else each.value for each in inner)
+    for item in items:
+        key, equals, rest = str(item).partition("=")
+        begins = equals and (key in _OF_SOURCE if of_sources else KEY.fullmatch(key))
+        if begins and not (of_sources and rest.partition(":")[0] in KINDS):
+            what = f"{what}: a list or mapping has cut the text at its comma, before {item}"
+            hint = "write a block list or a mapping, or the text in quotes"
+            raise InputError(what, where=where, hint=hint)
 
 
 def _with_parameters(
@@ -267,6 +296,7 @@ def _sources(node: Node, name: str) -> tuple[tuple[SourceSpec, ...], Lines]:
     sources: list[SourceSpec] = []
     lines: Lines = {}
     if isinstance(node.value, list):
+        _refuse_cut(node, "source", place(name, node.line), of_sources=True)
         for item in node.value:
             where = place(name, item.line)
             with _located(f"{where} (source)"):
@@ -289,6 +319,7 @@ def _source(name: str, node: Node, file: str) -> SourceSpec:
     if isinstance(node.value, str) and node.value.strip():
         with _located(f"{where} ({what})"):
             return parse_source(f"{name}={node.value}")
+    _refuse_cut(node, what, where)
     inner = _mapping_of(node, what, file, _SOURCE_HINT)
     kind = inner["kind"].value if "kind" in inner else None
     takes = KINDS[kind].takes if isinstance(kind, str) and kind in KINDS else SOURCE_OPTIONS
@@ -332,27 +363,28 @@ def _joined(text: str, folder: str) -> str:
     return short if os.path.realpath(short) == os.path.realpath(path) else path
 
 
-def resolved(config: RankConfig, folder: str) -> dict[str, Any]:
+def resolved(config: RankConfig, folder: str, without: Collection[str] = ()) -> dict[str, Any]:
     """Return a configuration as a file in a folder has it: complete, with paths from there.
 
-    Options without effect on the result are left out, and so are those that are not set. Defaults
-    are written, so that the file means the same when a later version has others.
+    Options without effect on the result are left out, and so are those that are not set, and those
+    of `without`. Defaults are written, so that the file means the same when a later version has
+    others.
     """
 
     def move(_option: Option, text: str, _what: str) -> str:
         return _relative(text, folder)
 
-    options = options_of(RankConfig)
+    options = [o for o in options_of(type(config)) if config.VERB in o.verbs]
     source = moved(RANK_KEYS["source"], config.source, move)
     found = replace(config, source=source).result_options()
     values = {o.name: moved(o, found.get(o.name), move) for o in options}
-    return written(values)
+    return written({name: value for name, value in values.items() if name not in without})
 
 
 def written(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return options by their keys, those that are set, with their parameters in mappings."""
     found = joined(RankConfig, values)
-    keys = {o.name: o.key for o in options_of(RankConfig)}
+    keys = {o.name: o.key for o in options_of(EvaluateConfig)}
     return {keys[k]: value for k, value in found.items() if value not in (None, (), {})}
 
 

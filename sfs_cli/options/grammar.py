@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sfs_cli.errors import UsageError, nearest
 from sfs_cli.options.fields import Config, Option, options_of
 
-_BEGINS = re.compile(r",(?=[a-z][a-z0-9_-]*=)")
+if TYPE_CHECKING:
+    from sfs_cli.options import RankConfig
+
+KEY = re.compile("[a-z][a-z0-9_-]*")
+_BEGINS = re.compile(f",(?={KEY.pattern}=)")
 NAME = "name"
 """The key of the name in a mapping."""
 
@@ -103,7 +107,7 @@ def typed(option: Option, value: Any) -> Any:
         return int(number) if option.type is int else number
     except (ValueError, OverflowError):
         meaning = "a whole number" if option.type is int else "a number"
-        what = f"{option.flag} {value!r} is not {meaning}"
+        what = f"{option.label(repr(value))} is not {meaning}"
         raise UsageError(what, hint=f"give {meaning}", option=option.name) from None
 
 
@@ -132,8 +136,17 @@ def command(config: Config) -> list[str]:
         if o.argument:
             words += value if isinstance(value, tuple) else [value]
         elif o.in_result and value != o.default:
-            words += o.as_words(text_of(value) if isinstance(value, Mapping) else value)
+            if isinstance(value, Mapping):  # parameters alone are those of the default one
+                value = text_of({**value, NAME: value[NAME] or config.users(o.name)[0]})
+            words += o.as_words(value)
     return words
+
+
+def method_text(config: RankConfig, name: str) -> str:
+    """Return a method with the parameters that are given with it, as text."""
+    given = {o.name: getattr(config, o.name) for o in parameters(type(config), "method").values()}
+    asked = {key: value for key, value in given.items() if key not in config.pinned}
+    return text_of(joined(type(config), {"method": name, **asked})["method"])
 
 
 def text_of(value: Any) -> str:

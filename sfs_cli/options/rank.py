@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -86,13 +86,6 @@ _TWO_GRAPHS = "these are two sample graphs"
 _SIMILARITY_SOURCE = f"{_TWO_GRAPHS}; a similarity can be a source, NAME=similarity:FILE"
 _graph = partial(option, section="Sample graph", verbs=RANKING, lead=True)
 _table = partial(option, section="Output", verbs=("rank", "shard init", "aggregate"))
-_page = partial(
-    option,
-    section="Output",
-    verbs=("rank", "shard init", "report"),
-    for_out=True,
-    by_verb={"report": {"for_out": False}},
-)
 _output = partial(option, section="Output", in_result=False)
 _running = partial(option, section="Running", in_result=False)
 _working = partial(_running, verbs=(*ON_MATRIX, "convert", *_SHARDS, "select", "report"))
@@ -168,26 +161,8 @@ class ResourceFields(Config):
     )
 
 
-@option_fields
-class PageFields(Config):
-    """The options about the report of a ranking, which change nothing else."""
-
-    title: str | None = _page(
-        "Title of the report, in place of the file and what was asked of it.", metavar="TEXT"
-    )
-    gene_links: str | None = _page(
-        "Make the names in the report links: gene symbols to GeneCards, Ensembl ids to Ensembl. "
-        "Nothing is looked up before they are followed.",
-        words=("symbol", "ensembl"),
-    )
-
-
-ON_PAGE = tuple(option.name for option in options_of(PageFields))
-"""The options that change nothing but the page."""
-
-
 @dataclass(frozen=True, init=False, eq=False, repr=False)
-class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
+class CoreFields(GraphFields, OutputFields, ResourceFields):
     """The options of every ranking; those of its optional parts are in `sfs_cli.features`."""
 
     matrix: str = _reading(
@@ -519,6 +494,9 @@ class RankConfig(FeatureFields, CoreFields):
     """The options of a ranking; None stands for a default that depends on the data."""
 
     VERB: ClassVar[str] = "rank"
+
+    # options that nobody asked for: their values are defaults of the run of ``--config run.json``
+    pinned: tuple[str, ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
         for name in self.given(*OF_SAMPLES):

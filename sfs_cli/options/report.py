@@ -9,14 +9,15 @@ from typing import ClassVar
 from sfs_cli.features.enrichment import EnrichmentFields
 from sfs_cli.options.fields import option, split_words
 from sfs_cli.options.paths import OPENS, READS, WRITES
-from sfs_cli.options.rank import OutputFields, PageFields, ResourceFields
+from sfs_cli.options.rank import OutputFields, ResourceFields
 
 FIGURE_FORMATS, DEFAULT_FORMATS = ("pdf", "svg", "png"), ("pdf", "png")
 _input = partial(option, section="Input", verbs=("report",), in_result=False)
+_page = partial(option, section="Output", verbs=("report",), in_result=False)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class ReportConfig(PageFields, EnrichmentFields, OutputFields, ResourceFields):
+class ReportConfig(EnrichmentFields, OutputFields, ResourceFields):
     """The options of `sfs report`; None stands for what the record of the ranking says."""
 
     VERB: ClassVar[str] = "report"
@@ -34,29 +35,28 @@ class ReportConfig(PageFields, EnrichmentFields, OutputFields, ResourceFields):
         path=READS,
         default_text="the one that run.json of the result names",
     )
-    out: str | None = option(
+    title: str | None = _page(
+        "Title of the page, in place of the file and what was asked of it.", metavar="TEXT"
+    )
+    gene_links: str | None = _page(
+        "Make the names in the page links: gene symbols to GeneCards, Ensembl ids to Ensembl. "
+        "Nothing is looked up before they are followed.",
+        words=("symbol", "ensembl"),
+    )
+    out: str | None = _page(
         "Write the page to this file.",
-        section="Output",
-        verbs=("report",),
         metavar="FILE",
         path=WRITES,
         default_text="report.html beside the ranking",
-        in_result=False,
     )
-
-    figures: str | None = option(
+    figures: str | None = _page(
         "Draw the charts of the page for publications, as files in this folder; the page is then "
         "written only with --out. It needs the extra plots.",
-        section="Output",
-        verbs=("report",),
         metavar="DIR",
         path=WRITES,
-        in_result=False,
     )
-    figure_format: tuple[str, ...] = option(
+    figure_format: tuple[str, ...] = _page(
         "Formats of the figures: letters stay letters in pdf and svg, png has 300 dots per inch.",
-        section="Output",
-        verbs=("report",),
         metavar="FORMAT,...",
         words=FIGURE_FORMATS,
         items=str,
@@ -64,7 +64,6 @@ class ReportConfig(PageFields, EnrichmentFields, OutputFields, ResourceFields):
         default=(),
         default_text=",".join(DEFAULT_FORMATS),
         needs=("figures",),
-        in_result=False,
     )
 
     def __post_init__(self) -> None:

@@ -57,7 +57,7 @@ class Aggregated:
     of_one_matrix: bool | None  # whether two lists are, by the records beside them; None: not known
 
 
-def run(config: AggregateConfig, messages: Messages, *, as_json: bool = False) -> bytes:
+def run(config: AggregateConfig, messages: Messages) -> bytes:
     """Aggregate, write the outputs, and return what belongs on stdout."""
     sources = _sources(config)
 
@@ -89,7 +89,6 @@ def run(config: AggregateConfig, messages: Messages, *, as_json: bool = False) -
         lambda: outputs.describe_files(source.as_read("rankings") for source in sources),
         make,
         options=config.result_options() | {"names": list_names(sources)},
-        as_json=as_json,
     )
 
 

@@ -59,7 +59,7 @@ Pair = tuple[str, str, int, Overlap]
 """Two lists, a length, and what their first features have in common."""
 
 
-def run(config: CompareConfig, messages: Messages, *, as_json: bool = False) -> bytes:
+def run(config: CompareConfig, messages: Messages) -> bytes:
     """Compare, write what is asked for, and return what belongs on stdout."""
 
     def make() -> outputs.Made:
@@ -76,9 +76,7 @@ def run(config: CompareConfig, messages: Messages, *, as_json: bool = False) -> 
         )
 
     names = [*table_names(config, CURVES), OVERLAP, METHODS, outputs.REPORT]
-    return outputs.make_result(
-        config, messages, names, lambda: _describe(config), make, as_json=as_json
-    )
+    return outputs.make_result(config, messages, names, lambda: _describe(config), make)
 
 
 def _describe(config: CompareConfig) -> list[Any]:

@@ -45,6 +45,8 @@ from sfs_cli.methods.shared import require_sklearn
 from sfs_cli.options.compare import ALL, RANDOM, VARIABLE
 from sfs_cli.options.evaluate import DEFAULT_LENGTHS, EvaluateConfig, JudgeConfig
 from sfs_cli.options.fields import flag
+from sfs_cli.options.files import resolved
+from sfs_cli.options.grammar import method_text
 from sfs_cli.options.rank import RankConfig
 from sfs_cli.provenance import EvaluatedList, InputFile
 from sfs_cli.ranking.stability import nogueira
@@ -73,6 +75,7 @@ from sfs_cli.run.lists import (
 )
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.needs import needed
+from sfs_cli.run.pipes import as_given
 from sfs_cli.run.verdicts import (
     CONTROLS,
     Compared,
@@ -167,7 +170,7 @@ class Evaluated:
     facts: dict[str, Any] = field(default_factory=dict)
 
 
-def run(config: EvaluateConfig, messages: Messages, *, as_json: bool = False) -> bytes:
+def run(config: EvaluateConfig, messages: Messages) -> bytes:
     """Evaluate, write what is asked for, and return what belongs on stdout."""
 
     def make() -> outputs.Made:
@@ -185,7 +188,7 @@ def run(config: EvaluateConfig, messages: Messages, *, as_json: bool = False) ->
         table_names(config, EVALUATION),
         lambda: describe_judged(config, [*input_files(config), *lists]),
         make,
-        as_json=as_json,
+        options=None if config.out is None else resolved(as_given(config), config.out),
     )
 
 
@@ -250,7 +253,7 @@ def evaluate(config: EvaluateConfig, messages: Messages) -> Evaluated:
     with loaded(config, messages, labeled=config.labels is not None) as run:
         # lists are judged, not columns beside them
         run = replace(run, config=replace(run.config, also=()))
-        runs = {run.config.ranker: run} if config.ranks else {}
+        runs = {method_text(config, run.config.ranker): run} if config.ranks else {}
         return Evaluation(config, run, runs, given).evaluate()
 
 

@@ -16,27 +16,25 @@ from sfs_cli.io.files.atomic import OutputFolder, check_writable, refuse_folders
 from sfs_cli.io.knowledge.similarity import FORMATS, write_similarity
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
-from sfs_cli.options.grammar import joined
+from sfs_cli.options.files import resolved
 from sfs_cli.options.source import KINDS
 from sfs_cli.run.fused_rank import Fused, fuse
 from sfs_cli.run.guards import guard_labels, guard_raw, guard_sources
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.outputs import (
     describe_inputs,
-    json_bytes,
     known_result,
     tell_up_to_date,
     with_digests,
 )
+from sfs_cli.run.pipes import as_given
 
 
-def run(
-    config: RankConfig, target: str, key: str, messages: Messages, *, as_json: bool = False
-) -> bytes:
+def run(config: RankConfig, target: str, key: str, messages: Messages) -> None:
     """Fuse the sources of a configuration, and write the similarity and its record.
 
     The suffix of `target` decides the format; `key` is the name of the graph under ``obsp`` of an
-    h5ad. Returns what belongs on stdout.
+    h5ad.
     """
     path = Path(target)
     record = path.with_name(path.name + provenance.BESIDE)
@@ -44,11 +42,11 @@ def run(
     check_writable(path, "--out")
     refuse_folders((path, record))
     described = describe_inputs(config)
-    options = joined(type(config), config.result_options()) | {"key": key}
+    options = resolved(as_given(config), str(path.parent)) | {"key": key}
     differs = partial(provenance.difference, options=options, inputs=described)
     if not config.force and (known := known_result(path, record, [path.name], differs)):
         tell_up_to_date(path, messages, [record], provenance.made_by(known))
-        return json_bytes(known, as_json)
+        return
     described = with_digests(described)
     with loaded(config, messages) as loaded_run:
         fused, S, samples = fuse_sources(loaded_run)
@@ -86,7 +84,6 @@ def run(
         out.file(record.name).write_text(provenance.dumps(made), encoding="utf-8")
         out.commit(last=record.name)
     messages.note(f"wrote {path}: {counted(len(samples), 'sample')}")
-    return json_bytes(made, as_json)
 
 
 def fuse_sources(run: Run) -> tuple[Fused, Any, list[str]]:

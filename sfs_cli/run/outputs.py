@@ -69,24 +69,6 @@ Writers = dict[str, Callable[[Path], object]]
 """What writes each file of a result, by their names."""
 
 
-def check_json_option(out: str | None, as_json: bool) -> None:
-    """Refuse ``--json`` where no ``run.json`` is written.
-
-    Raises UsageError when it is given without ``--out``.
-    """
-    if as_json and out is None:
-        raise UsageError(
-            "--json has no effect without --out",
-            hint="give --out, or --format json",
-            option="as_json",
-        )
-
-
-def json_bytes(record: Any, wanted: bool) -> bytes:
-    """Return a record for stdout, nothing where it is not wanted."""
-    return provenance.dumps(record or {}).encode() if wanted else b""
-
-
 def describe_inputs(config: RankConfig) -> list[InputFile]:
     """Return role (the option), path, size and time of every file that a run reads.
 
@@ -268,11 +250,11 @@ def write_result(
     folder: Path,
     files: Writers,
     record: dict[str, Any],
-) -> dict[str, Any]:
+) -> None:
     """Write the files of a result, by their names, and its record; all of them, or none.
 
-    The record, the content of ``run.json``, is returned with the names of the files. Files of the
-    result that is replaced, which the new one does not have, are removed.
+    The record, the content of ``run.json``, gets the names of the files. Files of the result that
+    is replaced, which the new one does not have, are removed.
     """
     before = provenance.outputs_of(provenance.read_run(folder))
     with OutputFolder(folder) as out:
@@ -287,7 +269,6 @@ def write_result(
     for name in {*before} - {*outputs, provenance.NAME}:
         if not (folder / name).is_dir():
             (folder / name).unlink(missing_ok=True)
-    return run
 
 
 class Made(NamedTuple):
@@ -349,11 +330,10 @@ def make_result(
     *,
     options: dict[str, Any] | None = None,
     beside: Sequence[Beside] = (),
-    as_json: bool = False,
 ) -> bytes:
-    """Make a result, write it to ``--out`` with its record, and return what belongs on stdout.
+    """Make a result, and write it to ``--out`` with its record; without it return the main table.
 
-    Without ``--out`` that is the main table. Nothing is made where this result is there already.
+    Nothing is made where this result is there already.
 
     Parameters
     ----------
@@ -371,11 +351,8 @@ def make_result(
         Those that it depends on; by default those of the configuration.
     beside : sequence of Beside
         Other files, which `make` writes; they take their names after those of the folder.
-    as_json : bool
-        Whether the record goes to stdout.
     """
     started, begun = time.perf_counter(), datetime.now(UTC)
-    check_json_option(config.out, as_json)
     if config.format == "xlsx":
         need_extra("xlsxwriter", "excel", "--format xlsx needs XlsxWriter")  # before it is made
     others = {flag(each.option): each.path for each in beside}
@@ -404,7 +381,7 @@ def make_result(
     if not config.force and (known := known_result(out, out / provenance.NAME, names, differs)):
         own = [out / name for name in (*known["outputs"], provenance.NAME)]
         tell_up_to_date(out, messages, (*others.values(), *own), provenance.made_by(known))
-        return json_bytes(known, as_json)
+        return b""
     with ExitStack() as stack:
         for each in beside:
             stack.enter_context(each.written(config.force))
@@ -429,7 +406,7 @@ def make_result(
         try:
             writers = made.complete(facts)
             _refuse_own(others, out, writers)
-            record = write_result(out, writers, facts)
+            write_result(out, writers, facts)
         except OSError as error:
             raise unwritable(out, error, "--out") from None
     main = REPORT if REPORT in files else provenance.NAME
@@ -437,7 +414,7 @@ def make_result(
     made.summarize()
     paths = [f"{out}/{name}" for name in writers]
     messages.note(f"wrote {', '.join([*paths, *map(str, others.values())])}")
-    return json_bytes(record, as_json)
+    return b""
 
 
 def describe_beside(

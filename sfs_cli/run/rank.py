@@ -7,7 +7,7 @@ writes. `rank` is the same without files, for Python. `score` is what shards do,
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -32,7 +32,7 @@ from sfs_cli.io.matrix.base import is_anndata
 from sfs_cli.logs import Messages
 from sfs_cli.methods.base import Solution, Status
 from sfs_cli.options import RankConfig
-from sfs_cli.options.fields import options_of, stated
+from sfs_cli.options.fields import options_of
 from sfs_cli.options.files import resolved, written
 from sfs_cli.options.grammar import text_of
 from sfs_cli.options.paths import check_suffix
@@ -77,7 +77,6 @@ def run(
     config: RankConfig,
     messages: Messages,
     *,
-    as_json: bool = False,
     describe: Callable[[], list[InputFile]] | None = None,
     shared: Shared | None = None,
     home: Path | None = None,
@@ -109,9 +108,8 @@ def run(
         ranking_files(config),
         describe or partial(describe_inputs, config),
         make,
-        options=None if config.out is None else resolved(as_given(config), config.out),
+        options=_recorded(config),
         beside=copies,
-        as_json=as_json,
     )
 
 
@@ -428,6 +426,11 @@ def about_ranking(config: RankConfig, facts: Mapping[str, Any], top: int | None)
     return {"params": params, "record": provenance.dumps(record)}
 
 
+def _recorded(config: RankConfig, without: Collection[str] = ()) -> dict[str, Any]:
+    """Return the options as ``run.json`` has them, with paths from the folder of the result."""
+    return {} if config.out is None else resolved(as_given(config), config.out, without)
+
+
 def _made(config: RankConfig, result: RankResult, messages: Messages, home: Path | None) -> Made:
     """Return the files of a ranking, and the facts for ``run.json``."""
     from sfs_cli.io.results.writers import as_written, ranking_bytes, write_coefficients
@@ -452,8 +455,9 @@ def _made(config: RankConfig, result: RankResult, messages: Messages, home: Path
 
     facts: dict[str, Any] = {
         **result.facts,
+        "config": _recorded(config, config.pinned),
         "defaults": _defaults(config, result),
-        "page": page_facts(result.config),
+        "page": page_facts(result.config, result.facts["graph"]),
         "warnings": result.warnings,
         "seconds": round(result.seconds, 3),
         "peak_memory_bytes": result.peak_memory,
@@ -470,7 +474,8 @@ def _log_summary(config: RankConfig, result: RankResult, messages: Messages) -> 
         f"(peak memory {format_size(result.peak_memory)})"
     )
     if chosen := _chosen(config, result):
-        words = (f"--{key} {text_of(value)}" for key, value in written(chosen).items())
+        options = _named(result.config, chosen)
+        words = (f"--{key} {text_of(value)}" for key, value in options.items())
         messages.note(f"defaults: {' '.join(words)}")
     log_ranking(ranking, messages)
     if ranking.n_written < len(ranking):
@@ -500,14 +505,24 @@ def _defaults(config: RankConfig, result: RankResult) -> dict[str, Any]:
     They are written, so that a later version, which may have other defaults, repeats the run.
     """
     used, graph = result.config, result.facts["graph"]
-    found = _chosen(config, result)
+    found = {name: getattr(config, name) for name in config.pinned} | _chosen(config, result)
     for name, value in used.method_options().items():
         with suppress(UsageError):  # what would have no effect, as a power beside gamma=exp
             replace(used, **{name: value})
             found.setdefault(name, value)
     if "neighbors" in graph:
         found.setdefault("neighbors", graph["neighbors"])
-    left_out = [o for o in options_of(RankConfig) if getattr(config, o.name) == o.default]
-    chosen = {o.name: found[o.name] for o in left_out if found.get(o.name) not in (None, o.default)}
-    named = {o.of: getattr(config, o.of) for o in left_out if o.of and o.name in chosen}
-    return written(stated(named) | chosen)
+    chosen = {
+        o.name: found[o.name]
+        for o in options_of(RankConfig)
+        if (o.name in config.pinned or getattr(config, o.name) == o.default)
+        and found.get(o.name) not in (None, o.default)
+    }
+    return _named(used, chosen)
+
+
+def _named(used: RankConfig, chosen: dict[str, Any]) -> dict[str, Any]:
+    """Return options by their keys; parameters stand with the name that they belong to."""
+    hosts = {o.of for o in options_of(RankConfig) if o.of and o.name in chosen}
+    names = {host: getattr(used, host) or used.users(host)[0] for host in hosts}
+    return written(names | chosen)

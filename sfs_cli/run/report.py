@@ -40,7 +40,6 @@ from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import Option, options_of
 from sfs_cli.options.files import load
 from sfs_cli.options.paths import is_there, moved, split_part
-from sfs_cli.options.rank import ON_PAGE
 from sfs_cli.options.report import DEFAULT_FORMATS, ReportConfig
 from sfs_cli.provenance import RunRecord
 from sfs_cli.ranking.table import Picked, Ranking
@@ -92,6 +91,7 @@ def run(config: ReportConfig, messages: Messages) -> None:
         )
     check_writable(*held)
     data = data_of(made, result, messages, config.sets)
+    data = replace(data, title=config.title or data.title, gene_links=config.gene_links)
     files = {target: shown(render(data)).encode()} if alone is None else {}
     if config.figures is not None:
         drawn = figures_of(data)
@@ -170,7 +170,7 @@ def read_result(config: ReportConfig) -> Result:
 
 
 def ranking_config(config: ReportConfig, result: Result) -> RankConfig:
-    """Return how the matrix was ranked, with the title and links that are asked for.
+    """Return how the matrix was ranked.
 
     Raises InputError when a file is gone or has changed since.
     """
@@ -182,7 +182,8 @@ def ranking_config(config: ReportConfig, result: Result) -> RankConfig:
         "memory": config.memory,
         "out": str(result.path.parent),
     }
-    changes |= {name: getattr(config, name) for name in config.given("matrix", *ON_PAGE)}
+    if config.matrix is not None:
+        changes["matrix"] = config.matrix
     try:
         asked = _found_beside(dict(load(where).options), roles, result.path.parent)
         made = RankConfig(**asked | changes)

@@ -7,7 +7,7 @@ equal pages.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -21,10 +21,8 @@ from sfs_cli.features.step import Pairs, as_pairs
 from sfs_cli.graph.groups import Groups
 from sfs_cli.io.files.table import is_id_name
 from sfs_cli.options import RankConfig
-from sfs_cli.options.fields import flag
 from sfs_cli.options.grammar import command
-from sfs_cli.options.graph import GRAPHS, LABELS_ALONE
-from sfs_cli.options.rank import ON_PAGE
+from sfs_cli.options.graph import GRAPH_FIELDS, GRAPHS, LABELS_ALONE
 from sfs_cli.provenance import (
     PageFacts,
     RunFacts,
@@ -45,10 +43,14 @@ NAMED = 3
 """Covariates or sources that the title names."""
 
 
-def page_facts(config: RankConfig) -> PageFacts:
-    """Return what the report says of the command line of a ranking."""
-    without: dict[str, Any] = dict.fromkeys(ON_PAGE)
-    return PageFacts(matrix=config.matrix_name, command=command(replace(config, **without)))
+def page_facts(config: RankConfig, graph: Mapping[str, Any]) -> PageFacts:
+    """Return what the report says of the command line of a ranking; `graph` are its facts.
+
+    Parameters of a sample graph that the data chose stand with its name.
+    """
+    if config.graph is None and config.given(*GRAPH_FIELDS):
+        config = replace(config, similarity=graph.get("similarity"))
+    return PageFacts(matrix=config.matrix_name, command=command(config))
 
 
 def report_data(
@@ -62,11 +64,9 @@ def report_data(
     """Return the contents of the report of a run.
 
     All that is known of the run is taken from what ``run.json`` has, as it has it, and from the
-    numbers of the table. Of the configuration only the method, the names of the files, the title
-    and the links are used.
+    numbers of the table. Of the configuration only the method and the names of the files are used.
     """
     method, knowledge = METHODS[config.ranker], facts["knowledge"]
-    words = [word for n in config.given(*ON_PAGE) for word in (flag(n), getattr(config, n))]
     parts = [
         (each.name, each.step, found)
         for each in FEATURES
@@ -96,17 +96,16 @@ def report_data(
         ],
         made_from=f"on {_samples(facts)}",
         reading=reading,
-        gene_links=config.gene_links,
         pictures=pictures,
         n_left_out=sum(facts["input"]["left_out"].values()),
-        title=config.title or title_of(facts),
+        title=title_of(facts),
         method="Moderated " * bool(facts["moderation"]) + _title(method, facts["method"]),
         how=next((text for _, step, of in parts if (text := step.how(of, method))), "")
         or _how(method, facts["method"]),
         tables=[table for _, step, of in parts for table in step.tables(of)],
         facts=[(title, pairs) for title, pairs in sections if pairs],
         warnings=facts["warnings"],
-        command=shlex.join([*facts["page"]["command"], *words, "--out", "results"]),
+        command=shlex.join([*facts["page"]["command"], "--out", "results"]),
         reference="; ".join(filter(None, (step.reference(of) for _, step, of in parts)))
         or method.reference,
         downloads=[

@@ -84,9 +84,8 @@ class Selected:
     tables: outputs.Tables = field(default_factory=dict)  # beside those of the rows
 
 
-def run(config: SelectConfig, messages: Messages, *, as_json: bool = False) -> bytes:
+def run(config: SelectConfig, messages: Messages) -> bytes:
     """Select, write what is asked for, and return what belongs on stdout."""
-    outputs.check_json_option(config.out, as_json)
     result = read_result(config, messages)
     ranking, copy, options = None, None, config.result_options()
     if config.reads_matrix:
@@ -150,7 +149,6 @@ def run(config: SelectConfig, messages: Messages, *, as_json: bool = False) -> b
         make,
         options=options,
         beside=[] if copy is None else [copy],
-        as_json=as_json,
     )
 
 

@@ -373,8 +373,8 @@ def parse_shard(text: str, shards: int) -> int:
 # sfs shard merge, sfs shard status
 
 
-def merge(target: str, messages: Messages, *, as_json: bool = False, **given: Any) -> bytes:
-    """Write what `sfs rank` would have written, to ten digits; return what belongs on stdout.
+def merge(target: str, messages: Messages, **given: Any) -> None:
+    """Write what `sfs rank` would have written, to ten digits.
 
     Parts that are missing are made here. `given` are options of `RankConfig` about outputs and how
     it is run.
@@ -391,10 +391,9 @@ def merge(target: str, messages: Messages, *, as_json: bool = False, **given: An
     home = Path.cwd()
     with plan.at_home():
         shared = plan.shared(range(1, plan.shards + 1), gather=True)
-        record = run(config, messages, as_json=as_json, describe=describe, shared=shared, home=home)
+        run(config, messages, describe=describe, shared=shared, home=home)
         with contextlib.suppress(OSError):  # of a plan that may only be read now
             shared.parts.finish()
-        return record
 
 
 def status(target: str, *, as_json: bool = False) -> str:

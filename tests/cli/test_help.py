@@ -71,6 +71,24 @@ def test_all_options_are_listed_once_and_completed(verb, capfd):
     assert {"--help", "--help-all"} <= completed
 
 
+@pytest.mark.parametrize(
+    ("verb", "option", "begun", "words"),
+    [
+        ("rank", "--method", "spe", {"spec", "spearman"}),
+        ("rank", "--method", "spec,ran", set()),
+        ("rank", "--method", "spec,ranking=phi", set()),
+        ("compare", "--method", "mrsf", {"mrsf", "mrsf-rounds"}),
+        ("evaluate", "--similarity", "knn", {"knn", "knn-correlation"}),
+        ("rank", "--missing", "", {"error", "drop", "mean"}),
+    ],
+)
+def test_names_are_completed_and_parameters_are_not(verb, option, begun, words):
+    found = ShellComplete(app, {}, "sfs", "_SFS_COMPLETE").get_completions(
+        [verb, "x.csv", "--seed", "1", "--seed", "2", option], begun
+    )
+    assert {item.value for item in found} == words
+
+
 def test_the_first_options_are_by_questions_and_answer_what_users_ask(capfd):
     text = helped("rank", capfd, "--help")
     headings = re.findall(r"^([A-Z][\w ]+):$", text, re.MULTILINE)

@@ -67,13 +67,6 @@ def test_quiet_says_nothing_but_errors(tmp_path, capfd):
     assert done.err.startswith("error: ")
 
 
-def test_json_prints_json_and_nothing_else(tmp_path, capfd):
-    done = run_here(["rank", good(tmp_path), "--out", str(tmp_path / "out"), "--json"], capfd)
-    record = json.loads(done.out)
-    assert record["result"]["n_features"] == 9
-    assert record == json.loads((tmp_path / "out" / "run.json").read_text())
-
-
 @pytest.fixture
 def ranked(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> list[str]:
     """Rank into a folder; return the command."""
@@ -91,8 +84,6 @@ def test_second_run_is_up_to_date_and_writes_nothing(ranked, tmp_path, capfd):
     assert done.code == 0
     assert "up to date" in done.err
     assert written() == before
-    again = run_here([*ranked, "--json"], capfd)
-    assert json.loads(again.out)["result"]["n_features"] == 9
 
 
 def test_other_option_is_refused_and_forced(ranked, tmp_path, capfd):

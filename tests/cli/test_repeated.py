@@ -27,10 +27,10 @@ def test_flags_may_be_repeated(tmp_path, capfd):
 
 def test_a_list_of_words_is_a_parameter(tmp_path, capfd):
     given = ["--method", "kogs,members=variance,f-test,fisher"]
-    given += ["--labels", labels(tmp_path, AB), "--out", str(tmp_path / "out"), "--json"]
+    given += ["--labels", labels(tmp_path, AB), "--out", str(tmp_path / "out")]
     done = run_here(["rank", good(tmp_path), *given], capfd)
     assert done.code == 0, done.err
-    asked = json.loads(done.out)["config"]
+    asked = json.loads((tmp_path / "out" / "run.json").read_text())["config"]
     assert asked["method"]["members"] == ["variance", "f-test", "fisher"]
 
 

@@ -86,9 +86,9 @@ def test_samples_that_a_source_lacks_are_said(tmp_path, capfd):
 
 
 def test_the_record_of_a_run_is_complete(tmp_path, capfd):
-    words = msfs(tmp_path, "--weights", "statis", "--leave-one-out", "--json")
-    record = json.loads(done(words, capfd).out)
-    assert record == json.loads((tmp_path / "out" / "run.json").read_text())
+    words = msfs(tmp_path, "--weights", "statis", "--leave-one-out")
+    done(words, capfd)
+    record = json.loads((tmp_path / "out" / "run.json").read_text())
     assert [entry["role"] for entry in record["inputs"]] == [
         "matrix",
         "source.mirna.path",
@@ -104,7 +104,7 @@ def test_the_record_of_a_run_is_complete(tmp_path, capfd):
     assert knowledge["fusion"]["weights"] == "statis"
     assert knowledge["fusion"]["objective"] > 1
     assert len(knowledge["leave_one_out"]) == 3
-    assert "up to date" in done(words[:-1], capfd).err
+    assert "up to date" in done(words, capfd).err
 
 
 def test_a_profile_may_be_a_store(tmp_path, capfd):
@@ -129,7 +129,6 @@ def test_fuse_is_up_to_date_until_something_changes(tmp_path, capfd):
     first = snapshot(tmp_path)
     assert "up to date" in done(words, capfd).err
     assert snapshot(tmp_path) == first
-    assert json.loads(done([*words, "--json"], capfd).out)["samples"] == 6
     changed = [*words, "--weights", "uniform,normalize=frobenius"]
     refused = run_here(changed, capfd)
     assert refused.code == 4

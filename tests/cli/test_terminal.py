@@ -59,12 +59,9 @@ def test_a_terminal_gets_the_first_rows_and_is_told_how_to_get_all(capfd):
     assert "--out" in err
 
 
-def test_what_is_asked_for_is_whole(capfd):
-    """Quietly, or as JSON."""
+def test_quietly_a_terminal_gets_all_rows(capfd):
     code, lines, err = out_on_terminal(*RANK, "-q")
     assert (code, len(lines), err) == (0, M + 1, "")
-    _, lines, _ = out_on_terminal(*RANK, "--out", "o", "--json")
-    assert "\n".join(lines) == Path("o/run.json").read_text().rstrip("\n")
 
 
 def test_a_terminal_gets_a_progress_bar_and_colours():

@@ -268,7 +268,7 @@ SHEETS = [
     ("matrix\toptions\nm.csv\t\n", "the columns are name"),
     ("name\tmatrix\na b\tm.csv\n", "line 2: the name 'a b'"),
     ("name\tmatrix\na\tnone.csv\n", "line 2: there is no"),
-    ("name\tmatrix\toptions\na\tm.csv\t--title 'x\n", "is not closed"),
+    ("name\tmatrix\toptions\na\tm.csv\t--exclude 'x\n", "is not closed"),
     ("name\tmatrix\toptions\na\tm.csv\t--memory 2G\n", "the pipeline gives --memory"),
     ("name\tmatrix\toptions\na\tm.csv\t--out x\n", "the pipeline gives --out"),
     ("name\tmatrix\toptions\na\tm.csv\t--write-h5ad=x\n", "the pipeline gives --write-h5ad"),
@@ -328,7 +328,7 @@ def test_the_profile_of_the_tests_uses_every_module(nextflow, tmp_path, env):
 def test_shards_in_scratch_make_the_bytes_of_one_run(nextflow, tmp_path, env):
     named = tmp_path / "m[1].csv"
     named.symlink_to(MATRIX)
-    options = "--method fisher --labels labels.tsv:tissue --title 'a $(b)'"
+    options = "--method fisher --labels labels.tsv:tissue --exclude 'a $(b)'"
     (tmp_path / "two words.txt").write_text("")  # names may have spaces
     files = f"{LABELS} '{tmp_path}/two words.txt'"
     (tmp_path / "sheet.tsv").write_text(

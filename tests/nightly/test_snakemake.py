@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import html
+import json
 import os
 import shlex
 import shutil
@@ -162,20 +162,20 @@ def test_what_has_changed_is_ranked_anew(snakemake, tmp_path, monkeypatch, capfd
     turned = [f"{name},{','.join(reversed(numbers.split(',')))}"]
     matrix.write_text("\n".join([first, *turned, *lines]) + "\n")
     follows(*options)
-    follows("--method", "variance", "--title", "a # is no comment")
-    page = tmp_path / "the results" / "ranked" / "sheet" / "report.html"
-    assert "a # is no comment" in page.read_text()
+    follows("--method", "variance", "--exclude", "a # is no comment")
+    record = tmp_path / "the results" / "ranked" / "sheet" / "run.json"
+    assert json.loads(record.read_text())["config"]["exclude"] == ["a # is no comment"]
     assert "Nothing to be done" in run(command, tmp_path, env).stderr
 
 
 def test_nothing_of_a_sheet_is_run_by_the_shell(snakemake, tmp_path):
-    title = "$(touch pwned) `touch pwned` {wildcards.name} > pwned; a  b"
-    write_sheet(tmp_path, f"plain\t{MATRIX}\t--method variance --title '{title}'\t\t\t1")
+    pattern = "$(touch pwned) `touch pwned` {wildcards.name} > pwned; a  b"
+    write_sheet(tmp_path, f"plain\t{MATRIX}\t--method variance --exclude '{pattern}'\t\t\t1")
     done = run(snakemake, tmp_path, environment(tmp_path / "bin"))
     assert done.returncode == 0, done.stderr
     assert not list(tmp_path.rglob("pwned"))
-    page = (tmp_path / "results/ranked/plain/report.html").read_text()
-    assert html.escape(title, quote=False) in page
+    record = json.loads((tmp_path / "results/ranked/plain/run.json").read_text())
+    assert record["config"]["exclude"] == [pattern]
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,7 @@ def test_nothing_of_a_sheet_is_run_by_the_shell(snakemake, tmp_path):
         (f"plain\t{MATRIX}\t\trun.yaml\t\t2", "format"),
         (f"plain\t{MATRIX}\t\tno.yaml\t\t2", "no.yaml"),
         (f"..\t{MATRIX}\t\t\t\t2", "name"),
-        (f"plain\t{MATRIX}\t--title 'a\t\t\t2", "plain: a quote in the column options is not"),
+        (f"plain\t{MATRIX}\t--exclude 'a\t\t\t2", "plain: a quote in the column options is not"),
         (f'plain\t{MATRIX}\t\t\t"a\t2', "plain: a quote in the column files is not"),
         ("plain\t{name}.csv\t\t\t\t2", "plain: Snakemake takes what is in braces"),
         (f"plain\t{MATRIX}\t--methd x\t\t\t2", "--methd is no option"),
@@ -210,9 +210,8 @@ def test_the_folder_can_be_lifted_and_its_own_test_runs(tmp_path):
     done = run([tool("snakemake", "SFS_SNAKEMAKE"), *words], lifted, env)
     assert done.returncode == 0, done.stderr
     results = lifted / ".test" / "results"
-    whole = ranked(tmp_path / "fisher", [*TISSUE, "--title", "Fisher scores"], env)
+    whole = ranked(tmp_path / "fisher", TISSUE, env)
     assert (results / "ranked/fisher/ranking.tsv").read_bytes() == whole["ranking.tsv"]
-    assert "Fisher scores" in (results / "ranked/fisher/report.html").read_text()
     assert (results / "compared/methods/ranking.tsv").exists()
     listed = run([tool("snakemake", "SFS_SNAKEMAKE"), "--dry-run"], lifted, env)  # its own sheet
     assert listed.returncode == 0, listed.stderr
@@ -266,7 +265,7 @@ def test_the_wrapper_tells_sfs_mib_and_lets_the_shell_run_nothing(tmp_path):
     wrapper = FOLDER / "workflow" / "wrapper"
     text = (wrapper / "test" / "Snakefile").read_text().replace("file:..", f"file://{wrapper}")
     (tmp_path / "Snakefile").write_text(
-        text.replace("--method", "--title '$(touch pwned)' --method")
+        text.replace("--method", "--exclude '$(touch pwned)' --method")
     )
     for name in (MATRIX.name, "labels.tsv"):
         (tmp_path / name).symlink_to(MATRIX.parent / name)
@@ -280,5 +279,5 @@ touch out/study/ranking.tsv out/study/report.html
     assert done.returncode == 0, done.stderr
     given = (tmp_path / "words").read_text().splitlines()
     assert given[given.index("--memory") + 1] == "477M"  # 500 MB
-    assert given[given.index("--title") + 1] == "$(touch pwned)"
+    assert given[given.index("--exclude") + 1] == "$(touch pwned)"
     assert not (tmp_path / "pwned").exists()

@@ -208,7 +208,7 @@ def test_lists_are_aggregated_chosen_and_judged() -> None:
     assert wanted["value"].max() > 0.9
     compared = sfs.compare(
         adata,
-        ["variance"],
+        ["variance", {"name": "spec", "ranking": "phi1"}],
         rankings={"f": {"method": "f-test"}, "given": {"method": "spec", "similarity": X @ X.T}},
         lists={"mine": GENES[:6]},
         labels="cell type",
@@ -216,7 +216,8 @@ def test_lists_are_aggregated_chosen_and_judged() -> None:
         splits=4,
         repeats=1,
     )
-    assert {"variance", "f", "given", "mine"} <= set(compared.table["list"])
+    names = {"variance", "spec,ranking=phi1", "f", "given", "mine"}
+    assert names <= set(compared.table["list"])
 
 
 def test_errors_are_those_of_python_too() -> None:

@@ -141,7 +141,6 @@ WITHOUT_EFFECT = [
         name="obsm:X_pca",
     ),
     option("--write-h5ad of a CSV", "h5ad; --out", "--write-h5ad", "copy.h5ad"),
-    option("--json without --out", "--out", "--json"),
 ]
 
 # ---------------------------------------------------------------------------- methods

@@ -30,7 +30,7 @@ def complete(case: Bad, folder: Path) -> list[str]:
     """Build the files of a case; add an output where a ranking has none."""
     (folder / "files").mkdir()
     verb, *rest = case.make(folder / "files")
-    out = [] if verb != "rank" or {"--out", "--json"} & {*rest} else ["--out", str(folder / "out")]
+    out = [] if verb != "rank" or "--out" in rest else ["--out", str(folder / "out")]
     return [verb, *out, *rest]
 
 

@@ -143,10 +143,9 @@ def test_the_record_is_what_its_schema_says_and_a_second_run_is_up_to_date(tmp_p
     sets = (f"{tmp_path}/sets.gmt",)
     asked: dict[str, Any] = {"method_": ("f-test",), "sets": sets, "lengths": "5", "splits": 2}
     config = compared(tmp_path, **given, **asked, ranking_of=(own,))
-    printed = json.loads(compare.run(config, Messages(-1), as_json=True))
+    compare.run(config, Messages(-1))
     out = tmp_path / "out"
     record = json.loads((out / "run.json").read_text())
-    assert printed == record
     check(record, EvaluateRecord, "run.json")
     before = {path.name: path.stat().st_ino for path in out.iterdir()}
     tables_made = ("curves", "verdicts", "folds", "enrichment", "overlap", "methods")
@@ -178,7 +177,7 @@ def test_warnings_name_the_ranking(tmp_path):
     [
         ("x=--method nothing", "nothing"),
         ("x=--method spec --similarty rbf", "--similarty"),
-        ("x=--method spec --similarity knn,neighbors=many", "neighbors= of --similarity"),
+        ("x=--method spec --similarity knn,neighbors=many", "neighbors='many' of --similarity"),
         ("x=--method spec --threads 4", "--threads"),
         ("x=--method 'spec", "quotation"),
         ("no name", "--ranking-of"),

@@ -124,7 +124,8 @@ def test_lists_of_folds_are_those_of_a_file_of_the_training_samples(tmp_path, op
     )
     evaluate.run(config, Messages(-1))
     lines = (tmp_path / "o" / "folds.tsv").read_text().splitlines()
-    rows = [r for r in csv.DictReader(lines, delimiter="\t") if r["list"] == options["method"]]
+    found = csv.DictReader(lines, delimiter="\t")
+    rows = [r for r in found if r["list"].partition(",")[0] == options["method"]]
     counts = 1e6 / X.sum(axis=0) if "cpm" in options["transform"] else 1
     V = np.log1p(X * counts).T
     split = RepeatedStratifiedKFold(n_splits=3, n_repeats=1, random_state=0).split(V, y)
@@ -258,9 +259,8 @@ def test_the_record_is_what_its_schema_says_and_a_second_run_is_up_to_date(tmp_p
         sets=(f"{tmp_path}/sets.gmt:planted",),
         out=str(out),
     )
-    printed = json.loads(evaluate.run(config, Messages(-1), as_json=True))
+    evaluate.run(config, Messages(-1))
     record = json.loads((out / "run.json").read_text())
-    assert printed == record
     check(record, EvaluateRecord, "run.json")
     assert {each["role"] for each in record["inputs"]} == {
         *("matrix", "labels", "list", "drivers", "sets")

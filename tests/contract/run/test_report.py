@@ -140,13 +140,11 @@ def test_title_and_links_change_only_those(ranked, capfd):
     assert page.read_text() == before
     sfs("report", "results", "--title", "Colon <1>", "--gene-links", "symbol", "--force")
     made = page.read_text()
-    sfs("rank", *F_TEST, "--out", "again", "--title", "Colon <1>", "--gene-links", "symbol")
-    wanted = Path("again/report.html").read_text()
-    assert made == wanted
     assert made.count("Colon &lt;1&gt;") >= 2
     assert "genecards" in made
     assert "genecards" not in before
     assert (ranked / "run.json").read_bytes() == record
+    assert "up to date" in run_here(["rank", *F_TEST, "--out", "results"], capfd).err
     sfs("report", "results", "--force")
     assert page.read_text() == before
 

@@ -410,9 +410,8 @@ def test_genes_of_one_name_are_cut_by_their_places(tmp_path):
 def test_the_record_is_what_its_schema_says_and_a_second_run_is_up_to_date(tmp_path, how):
     out, copy = tmp_path / "out", tmp_path / "cut.csv"
     config = SelectConfig(ranked(tmp_path), **how, out=str(out), write_matrix=str(copy))
-    printed = json.loads(select.run(config, Messages(-1), as_json=True))
+    select.run(config, Messages(-1))
     record = json.loads((out / "run.json").read_text())
-    assert printed == record
     check(record, SelectRecord, "run.json")
     before = {path.name: path.stat().st_ino for path in (*out.iterdir(), copy)}
     select.run(config, Messages(-1))

@@ -70,7 +70,7 @@ def test_what_the_process_gives_is_no_option_of_a_user(name):
     assert asked
     for given in ("--memory 2G", "--top 3 --threads=2", "'--memory' '2G'"):
         assert re.search(asked[1], given)
-    for given in ("--top 3", "--memory-plot x", "--title a--memory"):
+    for given in ("--top 3", "--memory-plot x", "--exclude a--memory"):
         assert not re.search(asked[1], given)
 
 

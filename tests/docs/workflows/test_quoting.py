@@ -75,7 +75,7 @@ def test_what_slurm_is_given_is_as_it_was_asked_for(tmp_path):
     env = environment(tmp_path / "bin", LOGS=ODD)
     (tmp_path / f"{ODD}.csv").write_text(MATRIX.read_text())
     submit = str(WORKFLOWS / "slurm" / "submit.sh")
-    words = [submit, ODD, "1", f"{ODD}.csv", "--method", "variance", "--title", ODD]
+    words = [submit, ODD, "1", f"{ODD}.csv", "--method", "variance", "--exclude", ODD]
     done = run(words, tmp_path, env)
     assert done.returncode == 0, done.stderr
     given = (tmp_path / "words").read_text().splitlines()

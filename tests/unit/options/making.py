@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
 from sfs_cli.options import RankConfig
+from sfs_cli.options.fields import options_of
 from sfs_cli.options.files import ConfigFile
 
-DEFAULTS: dict[str, Any] = {
-    f.name: f.default for f in fields(RankConfig) if f.default is not MISSING
-} | {"matrix": None}
+DEFAULTS: dict[str, Any] = {o.name: o.default for o in options_of(RankConfig)}
 """What a verb is given where no flag is."""
 
 

@@ -46,7 +46,7 @@ def test_values_take_the_type_of_the_option(read, text, option, value):
     ("text", "words"),
     [
         ("similarity: {name: knn, neighbors: '3'}", "neighbors of similarity: '3' is not a whole"),
-        ("similarity: knn,neighbors=3.5", "neighbors= of --similarity '3.5' is not a whole number"),
+        ("similarity: knn,neighbors=3.5", "neighbors='3.5' of --similarity is not a whole number"),
         ("similarity: knn,neighbors=", "neighbors= of --similarity has no value"),
         ("similarity: {neighbors: 3}", "--similarity: the name is missing"),
         ("similarity: {name: knn, neighbors: 3.5}", "3.5 is not a whole number"),
@@ -128,7 +128,7 @@ def test_sources_keep_the_order_of_the_file(read, name):
         ("path: x", "the kind is missing", "line 3 (source m)"),
         ("kind: profile", "the path is missing", "line 3 (source m)"),
         ("kind: labels, rows: samples", "rows has no effect", "line 3 (source m)"),
-        ("kind: target, weight: -1", "weight -1", "line 3 (source m)"),
+        ("kind: target, weight: -1", "weight=-1", "line 3 (source m)"),
     ],
 )
 def test_sources_that_cannot_be_meant_name_their_line(read, text, words, place):

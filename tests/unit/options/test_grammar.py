@@ -100,9 +100,9 @@ REFUSED = [
     ("method", "spec,gamma-power=2,gamma_power=3", "gamma-power= of --method is given twice", ""),
     ("method", "spec,ranking=", "ranking= of --method has no value", ""),
     ("similarity", "knn,neighbors= ", "neighbors= of --similarity has no value", ""),
-    ("similarity", "knn,neighbors=three", "'three' is not a whole number", ""),
-    ("similarity", "knn,neighbors=2.5", "'2.5' is not a whole number", ""),
-    ("similarity", "diffusion,beta=much", "'much' is not a number", ""),
+    ("similarity", "knn,neighbors=three", "'three' of --similarity is not a whole number", ""),
+    ("similarity", "knn,neighbors=2.5", "'2.5' of --similarity is not a whole number", ""),
+    ("similarity", "diffusion,beta=much", "beta='much' of --similarity is not a number", ""),
 ]
 """Options, their texts, what is said of them, and the key that is near."""
 
@@ -120,6 +120,11 @@ def test_the_command_ends_with_2(option: str, text: str, what: str, near: str, c
     done = run_here(["rank", "x.csv", f"--{option}", text], capfd)
     assert done.code == 2
     assert what in " ".join(done.err.split())
+
+
+def test_a_parameter_that_is_out_of_bounds_is_named_with_its_value() -> None:
+    with pytest.raises(UsageError, match="neighbors=0 of --similarity is too small"):
+        RankConfig("x.csv", **expanded(RankConfig, {"similarity": "knn,neighbors=0"}))
 
 
 def test_a_mapping_has_a_name() -> None:
@@ -256,7 +261,13 @@ def test_text_and_mapping_of_a_file_agree(read: Any, text: str, mapping: str) ->
         ("method: {name: spec, ranking: }", "ranking of method has no value"),
         ("method: {name: spec, clusters: [2, 3]}", "clusters of method: a list"),
         ("similarity: {name: knn, neighbors: {a: 1}}", "neighbors of similarity: a mapping"),
-        ("method: [spec, ranking=phi3]", "method: a list is not text"),
+        ("method: [spec, fisher]", "method: a list is not text"),
+        ("method: [spec, ranking=phi3]", "cut the text at its comma, before ranking=phi3"),
+        ("method: {spec,ranking=phi3}", "cut the text at its comma, before ranking=phi3"),
+        ("pvalues: {name: permutation,draws=9}", "cut the text at its comma, before draws=9"),
+        ("weights: [2, 1, normalize=frobenius]", "comma, before normalize=frobenius"),
+        ("source: ['a=target:', b=profile:x.csv,rows=samples]", "comma, before rows=samples"),
+        ("source: {a: {profile:x.csv,rows=samples}}", "comma, before rows=samples"),
     ],
 )
 def test_what_is_wrong_in_a_file_names_its_line(read: Any, text: str, what: str) -> None:
@@ -264,6 +275,52 @@ def test_what_is_wrong_in_a_file_names_its_line(read: Any, text: str, what: str)
         read(f"seed: 1\n{text}\n")
     assert what in caught.value.what
     assert str(caught.value.where).startswith("run.yaml, line 2")
+
+
+@pytest.fixture
+def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a matrix, a similarity, coordinates and labels, where the commands run."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    write_table(tmp_path / "m.csv", rng.random((12, 12)))
+    S = np.corrcoef(rng.random((12, 20))) + 1
+    write_table(tmp_path / "S.csv", S, [f"s{i}" for i in range(12)])
+    rows = (f"s{i},{x},{y}\n" for i, (x, y) in enumerate(rng.random((12, 2))))
+    (tmp_path / "xy.csv").write_text(f"sample,x,y\n{''.join(rows)}")
+    write_labels(tmp_path / "y.tsv", ["a", "b", "c"] * 4)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ("similarity: {name: null, neighbors: 3}", "--similarity knn-correlation,neighbors=3"),
+        ("method: {name: null, ranking: phi1}", "--method spec,ranking=phi1"),
+        (
+            "source: {own: 'target:'}\nmethod: msfs\nweights: {name: null, normalize: frobenius}",
+            "--weights uniform,normalize=frobenius",
+        ),
+    ],
+)
+def test_the_page_names_what_parameters_alone_are_of(
+    options: str, words: str, study: Path, capfd
+) -> None:
+    (study / "run.yaml").write_text(f"matrix: m.csv\n{options}\n")
+    done = run_here(["rank", "--config", "run.yaml", "--out", "out"], capfd)
+    assert done.code == 0, done.err
+    command = json.loads((study / "out" / "run.json").read_text())["page"]["command"]
+    assert words in " ".join(command)
+    again = run_here([*command[1:], "--out", "again"], capfd)
+    assert again.code == 0, again.err
+    tables = [(study / out / "ranking.tsv").read_bytes() for out in ("out", "again")]
+    assert tables[0] == tables[1]
+
+
+def test_defaults_are_recorded_with_the_name_of_their_graph(study: Path, capfd) -> None:
+    words = ["rank", "m.csv", "--method", "spec", "--coordinates", "xy.csv", "--out", "out"]
+    assert run_here(words, capfd).code == 0
+    defaults = json.loads((study / "out" / "run.json").read_text())["defaults"]
+    assert defaults["similarity"]["name"] == "knn"
 
 
 @pytest.mark.parametrize(
@@ -288,14 +345,8 @@ def test_what_is_wrong_in_a_file_names_its_line(read: Any, text: str, what: str)
     ids=lambda words: words[1],
 )
 def test_the_record_of_a_run_repeats_it(
-    words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd
+    words: tuple[str, ...], study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    rng = np.random.default_rng(0)
-    write_table(tmp_path / "m.csv", rng.random((12, 9)))
-    S = np.corrcoef(rng.random((9, 20))) + 1
-    write_table(tmp_path / "S.csv", S, [f"s{i}" for i in range(9)])
-    write_labels(tmp_path / "y.tsv", ["a", "b", "c"] * 3)
     done = run_here(["rank", "m.csv", *words, "--out", "out"], capfd)
     assert done.code == 0, done.err
     assert "up to date" in run_here(["rank", "m.csv", *words, "--out", "out"], capfd).err
@@ -306,6 +357,11 @@ def test_the_record_of_a_run_repeats_it(
     assert not given & {key.replace("-", "_") for key in config}
     monkeypatch.chdir("/")
     assert load(tmp_path / "out" / "run.json").options["matrix"] == f"{tmp_path}/m.csv"
+
+
+def test_a_source_may_have_the_name_of_an_option(read: Any) -> None:
+    found = read("source:\n  - rows=profile:x.csv,rows=samples\n  - 'similarity=target:'\n")
+    assert [each.name for each in found.options["source"]] == ["rows", "similarity"]
 
 
 def test_methods_of_compare_have_parameters() -> None:

@@ -16,7 +16,7 @@ from snakemake.utils import validate
 
 validate(config, "../schemas/config.schema.yaml")
 
-# only whole lines are comments: paths and titles may hold a #; quotes are those of the options
+# only whole lines are comments: paths and patterns may hold a #; quotes are those of the options
 with open(config["samples"], encoding="utf-8-sig") as file:
     sheet = io.StringIO("".join(line for line in file if not line.startswith("#")))
 try:
@@ -85,7 +85,7 @@ def read_config(path):
 configs = {name: read_config(path) for name, path in jobs["config"].items()}
 
 # the workflow gives these itself, or has no rule for the files that they make
-OWN = {"out", "write-h5ad", "top", "json"}
+OWN = {"out", "write-h5ad", "top"}
 # and where what it gives is said
 KEYS = {
     "threads": "threads of config.yaml (--config threads=N), or --set-threads RULE=N of Snakemake",
@@ -183,7 +183,7 @@ def files_in(words, folder=Path()):
 
 
 def is_file(path):
-    """Tell whether there is a file of this name; a long title is none."""
+    """Tell whether there is a file of this name; a long text is none."""
     try:
         return path.is_file()
     except OSError:

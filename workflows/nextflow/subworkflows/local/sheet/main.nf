@@ -81,7 +81,7 @@ def optionsOf(text, command, known, place) {
             return
         }
         def name = word.startsWith('--') ? word.tokenize('=')[0] : word
-        if (name in ['--memory', '--threads', '--shards', '--out', '--force', '--matrix', '--list', '--json', '--write-h5ad', '--write-matrix', '--figures', '--figure-format', '--dask']) {
+        if (name in ['--memory', '--threads', '--shards', '--out', '--force', '--matrix', '--list', '--write-h5ad', '--write-matrix', '--figures', '--figure-format', '--dask']) {
             error("${place}: the pipeline gives ${name}, or hands on no such file: memory and cpus of the process, --shards and --outdir of the pipeline, and the name of the row say what it is")
         }
         if (!known.containsKey(name)) {
