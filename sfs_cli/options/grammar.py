@@ -11,8 +11,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from sfs_cli.catalog import METHODS, ON_SOURCES
 from sfs_cli.errors import UsageError, nearest
-from sfs_cli.options.fields import Config, Option, options_of
+from sfs_cli.options.fields import Config, Option, options_of, split_words, texts_of
 
 _BEGINS = re.compile(r",(?=[a-z][a-z0-9_-]*=)")
 NAME = "name"
@@ -47,10 +48,11 @@ def expanded(config: type, values: Mapping[str, Any]) -> dict[str, Any]:
     Raises UsageError for an unknown key, a key twice, an empty value, or one of another type.
     """
     found = dict(values)
+    options = {o.name: o for o in options_of(config)}
     for host in hosts(config):
         value, known = values.get(host), parameters(config, host)
         if isinstance(value, str | Mapping):
-            name, given = read(value, host, known)
+            name, given = read(value, options[host], known)
             found |= {host: name, **given}
             for key, o in known.items():
                 if o.begins and str(name).startswith(key):
@@ -59,30 +61,47 @@ def expanded(config: type, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read(
-    value: str | Mapping[str, Any], host: str, known: Mapping[str, Option]
+    value: str | Mapping[str, Any], host: Option, known: Mapping[str, Option]
 ) -> tuple[Any, dict[str, Any]]:
     """Return the name that a value gives, and the parameters by the names of their options."""
-    label = Option(help="", name=host).flag
     if isinstance(value, str):
         name, pairs = split(value)
     else:
         if NAME not in value:
             hint = f"write {{{NAME}: NAME, KEY: VALUE}}, or NAME,KEY=VALUE"
-            raise UsageError(f"{label}: the name is missing", hint=hint, option=host)
+            raise UsageError(f"{host.flag}: the name is missing", hint=hint, option=host.name)
         name = value[NAME]  # None: the default
         pairs = [(_key(str(key)), each) for key, each in value.items() if key != NAME]
     found = dict[str, Any]()
+    taken = _taken(host, name, dict(pairs), known)
     for key, text in pairs:
-        if key not in known:
-            takers = {k: o.takers(o.name) if o.takers else () for k, o in known.items()}
-            own = [k for k, names in takers.items() if name in names] or list(known)
-            what = f"unknown parameter {key!r} of {label} {name}"
-            raise UsageError(what, hint=nearest(key, own), option=host)
+        if key not in taken:
+            what = f"unknown parameter {key!r} of {host.flag} {name}"
+            hint = nearest(key, taken) if taken else "leave it out: it takes none"
+            raise UsageError(what, hint=hint, option=host.name)
         option = known[key]
         if option.name in found:
-            raise UsageError(f"{option.flag} is given twice", hint="leave one out", option=host)
+            what = f"{option.flag} is given twice"
+            raise UsageError(what, hint="leave one out", option=host.name)
         found[option.name] = typed(option, text)
     return name, found
+
+
+def _taken(
+    host: Option, name: Any, given: Mapping[str, Any], known: Mapping[str, Option]
+) -> list[str]:
+    """Return the parameters of a name by their keys; all where it is none that is declared."""
+    names = [name]
+    if host.name == "method" and name in ON_SOURCES:  # with those of the methods that it names
+        members = split_words(",".join(texts_of(given.get("members"))))
+        names += members or [given.get("then", METHODS[name].options["then"])]
+    if name not in host.words:
+        return list(known)
+    return [
+        key
+        for key, o in known.items()
+        if o.takers is None or any(each in o.takers(o.name) for each in names)
+    ]
 
 
 def typed(option: Option, value: Any) -> Any:

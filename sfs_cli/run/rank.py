@@ -511,4 +511,6 @@ def _defaults(config: RankConfig, result: RankResult) -> dict[str, Any]:
     left_out = [o for o in options_of(RankConfig) if getattr(config, o.name) == o.default]
     chosen = {o.name: found[o.name] for o in left_out if found.get(o.name) not in (None, o.default)}
     named = {o.of: getattr(config, o.of) for o in left_out if o.of and o.name in chosen}
+    if "method" in named:
+        named["then"] = config.then  # it says which parameters there are
     return written(stated(named) | chosen)
