@@ -51,6 +51,7 @@ else:
         "MethodFields",
         [_field(name) for name in catalog.OPTIONS if name != "select"],
         bases=(Config,),
+        namespace={"__doc__": "The parameters of all methods."},  # without, Python makes a slow one
         frozen=True,
         kw_only=True,
         init=False,
