@@ -14,7 +14,7 @@ def _begun(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> lis
     return [name for name in NAMES if name.startswith(incomplete)]
 
 
-@click.command(short_help="List the methods.")
+@click.command()
 @click.argument("name", metavar="[NAME]", required=False, shell_complete=_begun)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(name: str | None, as_json: bool) -> None:
