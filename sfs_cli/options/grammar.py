@@ -13,7 +13,7 @@ from typing import Any
 
 from sfs_cli.catalog import METHODS, ON_SOURCES
 from sfs_cli.errors import UsageError, nearest
-from sfs_cli.options.fields import Config, Option, options_of, split_words, texts_of
+from sfs_cli.options.fields import Config, Option, keys_of, options_of, split_words, texts_of
 
 _BEGINS = re.compile(r",(?=[a-z][a-z0-9_-]*=)")
 NAME = "name"
@@ -48,41 +48,41 @@ def expanded(config: type, values: Mapping[str, Any]) -> dict[str, Any]:
     Raises UsageError for an unknown key, a key twice, an empty value, or one of another type.
     """
     found = dict(values)
-    options = {o.name: o for o in options_of(config)}
     for host in hosts(config):
-        value, known = values.get(host), parameters(config, host)
+        value = values.get(host)
         if isinstance(value, str | Mapping):
-            name, given = read(value, options[host], known)
+            name, given = read(config, host, value)
             found |= {host: name, **given}
-            for key, o in known.items():
+            for key, o in parameters(config, host).items():
                 if o.begins and str(name).startswith(key):
                     found |= {host: None, o.name: typed(o, name.removeprefix(key))}
     return found
 
 
-def read(
-    value: str | Mapping[str, Any], host: Option, known: Mapping[str, Option]
-) -> tuple[Any, dict[str, Any]]:
+def read(config: type, host: str, value: str | Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
     """Return the name that a value gives, and the parameters by the names of their options."""
+    known, options = parameters(config, host), keys_of(options_of(config))
+    asked = next(o for o in options.values() if o.name == host)
     if isinstance(value, str):
         name, pairs = split(value)
     else:
         if NAME not in value:
             hint = f"write {{{NAME}: NAME, KEY: VALUE}}, or NAME,KEY=VALUE"
-            raise UsageError(f"{host.flag}: the name is missing", hint=hint, option=host.name)
+            raise UsageError(f"{asked.flag}: the name is missing", hint=hint, option=host)
         name = value[NAME]  # None: the default
         pairs = [(_key(str(key)), each) for key, each in value.items() if key != NAME]
     found = dict[str, Any]()
-    taken = _taken(host, name, dict(pairs), known)
+    taken = _taken(asked, name, dict(pairs), known)
     for key, text in pairs:
         if key not in taken:
-            what = f"unknown parameter {key!r} of {host.flag} {name}"
+            what = f"unknown parameter {key!r} of {asked.flag} {name}"
             hint = nearest(key, taken) if taken else "leave it out: it takes none"
-            raise UsageError(what, hint=hint, option=host.name)
+            if key in options and not options[key].of:
+                hint = f"it is an option of its own: {options[key].flag}"
+            raise UsageError(what, hint=hint, option=host)
         option = known[key]
         if option.name in found:
-            what = f"{option.flag} is given twice"
-            raise UsageError(what, hint="leave one out", option=host.name)
+            raise UsageError(f"{option.flag} is given twice", hint="leave one out", option=host)
         found[option.name] = typed(option, text)
     return name, found
 
@@ -93,7 +93,7 @@ def _taken(
     """Return the parameters of a name by their keys; all where it is none that is declared."""
     names = [name]
     if host.name == "method" and name in ON_SOURCES:  # with those of the methods that it names
-        members = split_words(",".join(texts_of(given.get("members"))))
+        members = split_words(",".join(map(str, texts_of(given.get("members")))))
         names += members or [given.get("then", METHODS[name].options["then"])]
     if name not in host.words:
         return list(known)

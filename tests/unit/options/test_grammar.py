@@ -129,6 +129,7 @@ def test_what_a_name_takes_is_said() -> None:
     """Of MSFS and KOGS with the parameters of the methods that they name."""
     said = {
         "f-test": "it takes none",
+        "mrmr,select=3": "it is an option of its own: --select",
         "l21": "choose from lambda, response, response-rank, budget",
         "msfs,then=gdcov": "choose from gamma, definition, then",
         "kogs,members=rfs,relieff": "choose from gamma, neighbors, then, how, members",
