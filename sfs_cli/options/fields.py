@@ -439,7 +439,7 @@ class Config:
 
     def refusals(self) -> Iterator[Refusal]:
         """Yield what the declarations refuse, in their order: ``needs``, ``excludes``, takers."""
-        declared = [o.as_in(self.VERB) for o in options_of(type(self))]
+        declared = self.declared()
         taken = {o.name: o for o in declared if not o.verbs or self.VERB in o.verbs}
         for o in taken.values():
             value = getattr(self, o.name)
@@ -466,6 +466,10 @@ class Config:
                 what = f"{written} has no effect with {named}"
                 hint = f"leave it out; it has an effect with {self.label(o.taken_by, o.names)}"
                 yield what, hint, (o.name, o.taken_by)
+
+    def declared(self) -> list[Option]:
+        """Return the options as the command has them, once their values are of the right types."""
+        return [o.as_in(self.VERB) for o in options_of(type(self))]
 
     def users(self, option: str) -> tuple[str, ...]:
         """Return what an option names that takes other options; nothing where anything may."""

@@ -1,7 +1,7 @@
 """The parameters of methods as options, made from the catalog.
 
-A configuration has one option for each name. What it means, and its values and default, are those
-of the method that is asked for.
+A configuration has one option for each name. What it means, its values and default, and what goes
+together with it, are those of the method that is asked for.
 """
 
 from __future__ import annotations
@@ -31,11 +31,7 @@ def _field(name: str) -> tuple[str, str, Any]:
     kinds = {one.type for one in each}
     kind = kinds.pop() if len(kinds) == 1 else str  # each method reads the text
     facts = _facts(Parameter("", kind, () if kind is tuple else None, word=each[0].word))
-    facts["needs"] = tuple(need for one in each for need in one.needs)
-    facts["excludes"] = {other: why for one in each for other, why in one.excludes.items()}
-    del facts["type"]
-    made = option(**facts, takers=catalog.takers, taken_by="method")
-    return name, kind.__name__, made
+    return name, kind.__name__, option(**facts, takers=catalog.takers, taken_by="method")
 
 
 if TYPE_CHECKING:

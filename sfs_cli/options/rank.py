@@ -21,6 +21,7 @@ from sfs_cli.options.fields import (
     WHOLE,
     WRITTEN,
     Config,
+    Option,
     Refusal,
     numbers_of,
     option,
@@ -451,6 +452,17 @@ class RankConfig(FeatureFields, CoreFields):
         if option == "similarity":
             return DEFAULT_GRAPHS if self.graph is None else (self.graph,)
         return (self.weighting,) if option == "weights" else ()
+
+    def declared(self) -> list[Option]:
+        """Return the options, parameters with what their method says of others."""
+        own = parameters_of(self.ranker)
+        if not self.members:  # which check their own
+            own = parameters_of(self.scorer) | own
+        found = {o.name: o for o in super().declared()}
+        for name, o in own.items():
+            if o.of:
+                found[name] = found[name]._replace(needs=o.needs, excludes=o.excludes)
+        return list(found.values())
 
     def refusals(self) -> Iterator[Refusal]:
         """Yield what the declarations refuse, those of parameters by the method that takes them."""

@@ -459,6 +459,15 @@ def test_parameters_are_of_the_method_that_they_stand_with() -> None:
     RankConfig("x.csv", also=("spec",), **expanded(RankConfig, {"method": "qalpha,clusters=3"}))
 
 
+def test_what_goes_with_a_parameter_is_what_its_method_says() -> None:
+    """`clusters` of SPEC is for phi3; members of KOGS check their own."""
+    for text in ("qalpha,clusters=3", "kogs,members=qalpha,variance,clusters=3"):
+        RankConfig("x.csv", **expanded(RankConfig, {"method": text}))
+    for text in ("spec,clusters=3", "kogs,members=spec,variance,clusters=3"):
+        with pytest.raises(ConflictError, match="it is for ranking=phi3"):
+            RankConfig("x.csv", **expanded(RankConfig, {"method": text}))
+
+
 def test_two_numbers_of_subsets_are_refused() -> None:
     with pytest.raises(UsageError, match="two numbers"):
         RankConfig("x.csv", **expanded(RankConfig, {"stability": "10,subsets=20"}))
