@@ -75,7 +75,7 @@ def described(name: str | None = None) -> list[dict[str, Any]]:
 
 
 def _found(name: str | None) -> list[tuple[str, str]]:
-    """Return the options that have a name, with it; all of all where none is given."""
+    """Return the options that have a name, with it; those of all names where none is given."""
     if name is not None and name not in NAMES:
         raise UsageError(f"unknown method {name!r}", hint=nearest(name, NAMES), option="method")
     return [(o, own) for o, each in NAMED.items() for own in each.table if name in (None, own)]
@@ -86,11 +86,10 @@ def taken_options(option: str, name: str) -> list[Option]:
 
     Each is as this name has it, with its own meaning, values and default.
     """
-    own = dict(NAMED[option].parameters_of(name))
-    if option == "method":
-        others = {o.name: o for o in options_of(RankConfig) if o.is_of(name)}
-        own |= {key: o for key, o in others.items() if key not in own}
-    return sorted(own.values(), key=lambda o: not o.of)
+    own = NAMED[option].parameters_of(name)
+    of_methods = [o for o in options_of(RankConfig) if o.is_of(name)] if option == "method" else []
+    others = [o for o in of_methods if o.name not in own]
+    return sorted([*own.values(), *others], key=lambda o: not o.of)
 
 
 def needs(method: Method) -> list[tuple[str, str]]:
