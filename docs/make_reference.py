@@ -22,15 +22,15 @@ from sfs_cli.cli.app import VERBS, app, commands_of
 from sfs_cli.errors import ExitCode
 from sfs_cli.io.matrix.base import FORMATS
 from sfs_cli.methods.base import Status
-from sfs_cli.options.fields import flag, options_of, spelled
+from sfs_cli.options.fields import Option, default_of, values_of
 from sfs_cli.options.grammar import hosts, parameters
 from sfs_cli.options.graph import GRAPHS
 from sfs_cli.options.guards import GUARDS
 from sfs_cli.options.rank import RankConfig
-from sfs_cli.options.source import KINDS
+from sfs_cli.options.source import KINDS, SOURCE_OPTIONS
 from sfs_cli.options.weightings import WEIGHTINGS
 from sfs_cli.ranking.aggregations import AGGREGATIONS
-from sfs_cli.run.methods import TAKES, needs
+from sfs_cli.run.methods import needs, taken_options
 from sfs_cli.tables import FILES, RANKING
 
 FOLDER = Path(__file__).resolve().parent / "reference"
@@ -45,7 +45,6 @@ GIVEN_BY_WORKFLOWS = {
     *("--help-all", "--write-matrix", "--figures", "--figure-format"),
 }
 """Options that are no part of what a row asks for, or write files that no rule or task hands on."""
-OPTIONS = {o.name: o for o in options_of(RankConfig)}
 CHECKED = ("enum", "type", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
 RECORDS = {
     "rank": provenance.RunRecord,
@@ -132,43 +131,44 @@ def own_options(made: click.Command) -> Iterator[tuple[str, str]]:
 
 
 def methods() -> str:
-    """Return a section for each method, and the tables of graphs, sources, weights, aggregation."""
+    """Return what there is of methods, graphs, sources, weights and aggregations."""
     parts = [
         "# Methods, graphs and sources",
-        "`sfs methods` prints this in short. n is the number of samples, m of features, c of "
-        "classes, k of clusters or eigenvectors, l of selected features, r the power of the "
+        "`sfs methods NAME` prints this of a method, a graph or weights. A parameter is written "
+        "after the name: `--method spec,ranking=phi3`. n is the number of samples, m of features, "
+        "c of classes, k of clusters or eigenvectors, l of selected features, r the power of the "
         "eigenvalues.",
     ]
     for method in METHODS.values():
         parts += [f"## `{method.name}`", f"**{method.title}.** {meaning(method)}", facts(method)]
-    graphs = [
-        (f"`{name}`", each.meaning, flags(each.takes) or "none") for name, each in GRAPHS.items()
-    ]
-    kinds = [
-        (f"`{name}`", each.meaning, each.path or "none", flags(each.takes, keys=True) or "none")
-        for name, each in KINDS.items()
-    ]
-    weights = [
-        (f"`{name}`", each.title, "yes" if each.needs_labels else "no", each.when, each.reference)
-        for name, each in WEIGHTINGS.items()
-    ]
+        parts += parameters_table("method", method.name)
+    parts += ["## Sample graphs (`--similarity`)"]
+    for name, graph in GRAPHS.items():
+        parts += [f"### Graph `{name}`", sentence(graph.meaning)]
+        parts += parameters_table("similarity", name)
+    kinds = []
+    for name, kind in KINDS.items():
+        keys = listed(SOURCE_OPTIONS[o].key for o in kind.takes)
+        kinds.append((f"`{name}`", kind.meaning, kind.path or "none", keys or "none"))
+    parts += ["## Kinds of knowledge sources (`--source NAME=KIND:PATH`)"]
+    parts += [markdown(("kind", "which samples are similar", "path", "options"), kinds)]
+    parts += ["## Weights of sources (`--weights`)"]
+    for name, entry in WEIGHTINGS.items():
+        rows = [("use it when", entry.when), ("needs", "labels" if entry.needs_labels else "")]
+        rows = [row for row in (*rows, ("reference", entry.reference)) if row[1]]
+        parts += [f"### Weights `{name}`", sentence(entry.title), markdown(("", ""), rows)]
+        parts += parameters_table("weights", name)
     ways = [
         (f"`{name}`", each.title, each.meaning, each.reference)
         for name, each in AGGREGATIONS.items()
     ]
-    return "\n\n".join(
-        [
-            *parts,
-            "## Sample graphs (`--similarity`)",
-            markdown(("similarity", "what it is", "options"), graphs),
-            "## Kinds of knowledge sources (`--source NAME=KIND:PATH`)",
-            markdown(("kind", "which samples are similar", "path", "options"), kinds),
-            "## Weights of sources (`--weights`)",
-            markdown(("weights", "name", "needs labels", "use it when", "reference"), weights),
-            "## Aggregations of rankings (`how=` of `kogs`, `--how` of `sfs aggregate`)",
-            markdown(("how", "name", "its score", "reference"), ways),
-        ]
-    )
+    parts += ["## Aggregations of rankings (`how=` of `kogs`, `--how` of `sfs aggregate`)"]
+    return "\n\n".join([*parts, markdown(("how", "name", "its score", "reference"), ways)])
+
+
+def sentence(text: str) -> str:
+    """Return words as a sentence."""
+    return f"{text[0].upper()}{text[1:]}."
 
 
 def meaning(method: Method) -> str:
@@ -183,14 +183,8 @@ def facts(method: Method) -> str:
     rows = [("use it when", method.when), ("needs", needed(method))]
     if method.label_types:
         rows.append(("labels", ", ".join(method.label_types)))
-    own = []
-    for name, default in method.options.items():
-        known = ", ".join(spelled(method.choices.get(name, ())))
-        text = f" ({known})" if known else ""
-        own.append(f"`{named(name)}`{text}" + (f", default {default}" if default else ""))
-    rows += [("its parameters and options", "; ".join(own))] if own else []
-    takes = [f"`{taken}`" for name, taken in TAKES.items() if getattr(method, name)]
-    rows += [("it also takes", ", ".join(takes))] if takes else []
+    takes = ", ".join(f"`{o.flag}`" for o in taken_options("method", method.name) if not o.of)
+    rows += [("options that it takes", takes)] if takes else []
     columns = [f"`{name}`: {text}" for name, text in method.columns.items()]
     rows += [("its columns", "; ".join(columns))] if columns else []
     rows += [("cost", method.cost), ("passes over the matrix", method.passes)]
@@ -273,15 +267,19 @@ CODES = {
 }
 
 
-def flags(names: Iterable[str], *, keys: bool = False) -> str:
-    """Return options as code, as they are written or as the keys of a source."""
-    return ", ".join(f"`{flag(name)[2:] if keys else named(name)}`" for name in names)
+def parameters_table(option: str, name: str) -> list[str]:
+    """Return the table of the parameters of a name; nothing where it has none."""
+    rows = [
+        (f"`{o.parameter}=`", values_of(o), default_shown(o), o.help)
+        for o in taken_options(option, name)
+        if o.of
+    ]
+    return [markdown(("parameter", "values", "default", "meaning"), rows)] if rows else []
 
 
-def named(name: str) -> str:
-    """Return an option as it is written: its flag, or the key of a parameter and ``=``."""
-    o = OPTIONS.get(name)
-    return flag(name) if o is None or not o.of else f"{o.parameter}="
+def default_shown(o: Option) -> str:
+    """Return a default, as code where it is a value that may be given."""
+    return default_of(o) if o.default_text else listed(filter(None, [default_of(o)]))
 
 
 def listed(words: Iterable[str]) -> str:

@@ -14,11 +14,10 @@ from sfs_cli.options.fields import (
     Option,
     Schema,
     default_of,
-    metavar_of,
     options_of,
-    spelled,
     split_word,
     stated,
+    values_of,
 )
 from sfs_cli.options.graph import GRAPHS
 from sfs_cli.options.rank import RankConfig
@@ -32,7 +31,7 @@ _TEXT: Schema = {"type": ["string", "number"], "pattern": r"\S"}  # a number is 
 
 def value_schema(option: Option) -> Schema:
     """Return the schema of the value of an option."""
-    known = option.known
+    known = option.words
     if option.type is int and known:
         return {"enum": [int(word) for word in known]}
     if option.type is tuple and not known:
@@ -97,10 +96,12 @@ def reference(further: Mapping[str, Sequence[tuple[str, str]]]) -> str:
         "Keys of configuration files are the flags without `--`. An option with the values yes and "
         "no is a flag without a value on the command line (`--force`), and `true` or `false` in a "
         "file. `KEY= of --OPTION` is a parameter, and is written with the name that it belongs to: "
-        "`--method spec,ranking=phi3`, or `method: {name: spec, ranking: phi3}` in a file.",
+        "`--method spec,ranking=phi3`, or `method: {name: spec, ranking: phi3}` in a file. Those "
+        "of methods are at each [method](methods.md).",
     ]
     for section in SECTIONS:
-        if options := [o for o in options_of(RankConfig) if o.section == section]:
+        declared = (o for o in options_of(RankConfig) if o.section == section)
+        if options := [o for o in declared if o.of != "method"]:
             parts += [f"## {section}", _table(options)]
     parts += ["## Options of a source", "Written as `,OPTION=VALUE` after the path of `--source`."]
     kinds = [(f"`{name}`", kind.meaning, kind.path or "none") for name, kind in KINDS.items()]
@@ -129,9 +130,8 @@ def _table(options: Iterable[Option], of_source: bool = False) -> str:
     rows = []
     for o in options:
         name = o.key if of_source else o.metavar if o.argument else o.flag
-        values = "yes or no" if o.type is bool else ", ".join(spelled(o.known)) or metavar_of(o)
         verbs = ", ".join(o.verbs) + ("" if o.in_result else " (no effect on the result)")
-        row = (f"`{name}`", values or "", default_of(o), o.names, o.help)
+        row = (f"`{name}`", values_of(o), default_of(o), o.names, o.help)
         rows.append(row if of_source else (*row, verbs))
     head = ("option", "values", "default", "taken by", "meaning")
     return markdown(head if of_source else (*head, "commands"), rows)

@@ -97,7 +97,7 @@ def _in_python(text: str | None) -> str | None:
         name = found[1][2:].replace("-", "_") if option is None else option.name
         if value is None:
             return name
-        if value.isalpha() and (option is None or value not in option.known):
+        if value.isalpha() and (option is None or value not in option.words):
             return f"{name} {value}"  # a word of the sentence
         return f"{name}={value}" if value.replace(".", "").isdigit() else f'{name}="{value}"'
 

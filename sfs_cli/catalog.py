@@ -1,8 +1,8 @@
 """The catalog of ranking methods: what each needs, takes, costs and cites.
 
-Adding a method takes its file in ``sfs_cli.methods`` and its entry here. An option that no other
-method has is declared in ``sfs_cli.options.rank`` as well. No numeric library is imported here,
-because ``sfs --help`` and shell completion read this table.
+Adding a method takes its file in ``sfs_cli.methods`` and its entry here, and so does adding a
+parameter of a method. No numeric library is imported here, because ``sfs --help`` and shell
+completion read this table.
 """
 
 from __future__ import annotations
@@ -14,6 +14,28 @@ from typing import Any, Literal, NamedTuple
 from sfs_cli.ranking.aggregations import AGGREGATIONS
 
 Need = Literal["graph", "labels", "some-labels", "event"]
+
+
+class Parameter(NamedTuple):
+    """A parameter of a method, ``--method NAME,KEY=VALUE``, or its default of ``--select``.
+
+    Its facts are those of `sfs_cli.options.fields.Option`. Methods may declare one name, each with
+    a meaning, values and a default of its own.
+    """
+
+    help: str  # one sentence, or two
+    type: type = str
+    default: Any = None  # None: there is none, or it depends on the data
+    default_text: str = ""  # what happens without it, where that depends on the data
+    metavar: str = ""
+    words: tuple[str, ...] = ()
+    least: float | None = None
+    most: float | None = None
+    above: float | None = None
+    needs: tuple[str, ...] = ()
+    excludes: Mapping[str, str] = {}
+    word: str = ""  # its key, where that is not its name
+    of: str = "method"  # "" of an option of its own
 
 
 class Method(NamedTuple):
@@ -35,7 +57,6 @@ class Method(NamedTuple):
     unordered: bool = True  # whether they may be classes without an order
     weighted: bool = False  # whether samples may have weights (--sample-weights)
     tested: bool = False  # whether its score is a ratio of quadratic forms (--pvalues)
-    on_sources: bool = False  # whether another method scores the features for it
     goes_on: bool = False  # whether it selects features together, and goes on from given ones
     by_class: bool = False  # whether it scores by the classes: which of them is a feature higher in
     compares: bool = False  # by their means: of two classes one mean is the larger
@@ -45,13 +66,16 @@ class Method(NamedTuple):
     # none where the means of two classes say it
     signed_by: tuple[str, float] | None = None
     own_eigenvalues: bool = False  # whether its eigenvalues are not those of the sample graph
-    options: Mapping[str, Any] = {}  # its own, with defaults; None: it depends on the data
-    # the values that those options take, as `sfs_cli.options.fields.matches` reads them
-    choices: Mapping[str, tuple[str, ...]] = {}
+    parameters: Mapping[str, Parameter] = {}  # by their names in Python
     columns: Mapping[str, str] = {}  # that it adds to the ranking, with their meaning
     reference: str = ""  # what to cite
     kernel: bool = False  # it uses the similarity as a kernel: degrees may be zero or negative
     iterative: bool = False  # it has `solve`; else every feature is scored by itself
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Its parameters with their defaults."""
+        return {name: each.default for name, each in self.parameters.items()}
 
     def how(self, options: Mapping[str, Any]) -> str:
         """Return one sentence on how to read a score that was made with these options."""
@@ -88,15 +112,44 @@ class Method(NamedTuple):
         return getattr(import_module(module), function, None)
 
 
-_GDCOV_GAMMAS = ("one-minus", "inverse", "heat:T")
-_SCORERS_ON_SOURCES = ("spec", "laplacian", "gdcov", "hsic", "mrsf", "mrsf-rounds")
-_RESPONSES = ("similarity", "lda", "svm", "outcome", "pca")
+MAX_GAMMA_POWER = 64
+"""Eigenvalues go up to 2: larger powers leave the range of float32."""
+
+_SELECT = Parameter("Number of features to select.", int, 50, metavar="N", least=1, of="")
+_GDCOV = {
+    "definition": Parameter(
+        "Covariance definition, 1 (unnormalized) or 3 (normalized).", int, 3, words=("1", "3")
+    ),
+    "gamma": Parameter(
+        "Function of the eigenvalues of the graph; heat:T is exp(-T times the eigenvalue).",
+        default="one-minus",
+        metavar="one-minus, inverse or heat:T",
+        words=("one-minus", "inverse", "heat:T"),
+    ),
+}
+_RESPONSE = Parameter(
+    "Response matrix that the features predict.",
+    default="similarity",
+    words=("similarity", "lda", "svm", "outcome", "pca"),
+)
+_RESPONSE_RANK = Parameter(
+    "Keep this many leading eigenvectors of the response.",
+    int,
+    default_text="all",
+    metavar="R",
+    least=1,
+)
 _RESPONSE_NEEDS: dict[str, dict[str, tuple[Need, ...]]] = {
     "response": {
         "similarity": ("graph",),
         **dict.fromkeys(("lda", "svm", "outcome"), ("labels",)),
     }
 }
+_THEN = Parameter(
+    "Method that scores the features on the fused graph; its parameters stand in the same list.",
+    default="spec",
+    words=("spec", "laplacian", "gdcov", "hsic", "mrsf", "mrsf-rounds"),
+)
 _SOURCES_REFERENCE = "Zhao and Liu, JMLR W&CP 4, 2008"
 _THESIS = "Zhao, dissertation, Arizona State University 2010"
 
@@ -117,8 +170,33 @@ _METHODS = (
         needs=("graph",),
         tested=True,
         weighted=True,
-        options={"ranking": "phi2", "gamma": "power", "gamma_power": 1, "clusters": None},
-        choices={"ranking": ("phi1", "phi2", "phi3"), "gamma": ("power", "exp")},
+        parameters={
+            "ranking": Parameter(
+                "Score to compute.", default="phi2", words=("phi1", "phi2", "phi3")
+            ),
+            "gamma": Parameter(
+                "Function of the eigenvalues of the graph.",
+                default="power",
+                words=("power", "exp"),
+            ),
+            "gamma_power": Parameter(
+                "Power of the eigenvalues.",
+                int,
+                1,
+                metavar="R",
+                least=1,
+                most=MAX_GAMMA_POWER,
+                excludes={"gamma=exp": "it is for gamma=power"},
+            ),
+            "clusters": Parameter(
+                "Number of clusters of the samples, of phi3.",
+                int,
+                default_text="by the eigengap",
+                metavar="K",
+                least=2,
+                excludes=dict.fromkeys(("ranking=phi1", "ranking=phi2"), "it is for ranking=phi3"),
+            ),
+        },
         cost="n^2 m ceil(r/2); phi3: n m k",
         passes="1",
         when="few classes: phi1 or phi2; many classes: phi2 or phi3; noisy data: phi3 or a larger "
@@ -147,8 +225,23 @@ _METHODS = (
         needs=("graph", "some-labels"),
         # on the graph of nearest neighbors lists are best from 0.3 to 0.5 (0.844 balanced accuracy
         # over 9 labeled sets; 0.776 by the cut value), and with few labels, or on rbf, at 0.3
-        options={"lambda_": 0.3, "variant": "fixed", "select": 50},
-        choices={"variant": ("fixed", "cut-value")},
+        parameters={
+            "lambda_": Parameter(
+                "Weight of the graph of all samples; the labels have the rest.",
+                float,
+                0.3,
+                metavar="L",
+                least=0,
+                most=1,
+                excludes={"variant=cut-value": "it chooses the weight"},
+            ),
+            "variant": Parameter(
+                "Take the weight as it is given (fixed), or the one of the smallest cut value.",
+                default="fixed",
+                words=("fixed", "cut-value"),
+            ),
+            "select": _SELECT,
+        },
         cost="n^2 m + n m c",
         passes="1; 2 if lambda is chosen by the cut value",
         when="only some of the samples have labels",
@@ -162,8 +255,7 @@ _METHODS = (
         "sample graph.",
         needs=("graph",),
         tested=True,
-        options={"definition": 3, "gamma": "one-minus"},
-        choices={"gamma": _GDCOV_GAMMAS},
+        parameters=_GDCOV,
         cost="n^2 m; inverse and heat: n^3 more",
         passes="1",
         when="several knowledge sources in one sample graph",
@@ -176,8 +268,7 @@ _METHODS = (
         goes_on=True,
         meaning="The score is the variance that this feature and those before it explain together.",
         needs=("graph",),
-        options={"definition": 3, "gamma": "one-minus", "select": 50},
-        choices={"gamma": _GDCOV_GAMMAS},
+        parameters={**_GDCOV, "select": _SELECT},
         iterative=True,
         columns={
             "variance_kept": "part of the variance of all features that the set so far explains",
@@ -209,45 +300,20 @@ _METHODS = (
         meaning="The larger the score, the more the feature raises the ratio of the scatter "
         "between groups to the scatter within groups of the selected features.",
         needs_by={"variant": {"fisher": ("labels",), "laplacian": ("graph",)}},
-        options={"variant": "fisher", "select": 50},
-        choices={"variant": ("fisher", "laplacian")},
+        parameters={
+            "variant": Parameter(
+                "Groups of samples: the classes (fisher), or neighbors in the graph (laplacian).",
+                default="fisher",
+                words=("fisher", "laplacian"),
+            ),
+            "select": _SELECT,
+        },
         iterative=True,
         cost="n m c; laplacian: n^2 m",
         passes="1",
         when="the best set of a given size, by one ratio for the whole set; features of a large "
         "scale dominate it (--transform zscore makes them equal)",
         reference="Nie, Xiang, Jia, Zhang and Yan, AAAI 2008",
-    ),
-    # another method, then=, scores the features on one or several knowledge sources
-    Method(
-        name="msfs",
-        title="MSFS",
-        module="sfs_cli.methods.spectral:SpecScorer",
-        on_sources=True,
-        meaning="Each knowledge source gives similarities between the samples. The score says how "
-        "well the feature agrees with all of them together.",
-        needs=("graph",),
-        options={"then": "spec"},
-        choices={"then": _SCORERS_ON_SOURCES},
-        cost="n^2 for each source, and the cost of then=",
-        passes="1, and 1 for each source made from the matrix",
-        when="other profiles of the samples, gene sets, terms or interactions are known",
-        reference=f"{_SOURCES_REFERENCE}; {_THESIS}, ch. 5",
-    ),
-    Method(
-        name="kogs",
-        title="KOGS",
-        module="sfs_cli.methods.spectral:SpecScorer",
-        on_sources=True,
-        meaning="The features are ranked separately on each knowledge source (or by each member "
-        "method), and the rankings are aggregated.",
-        needs=("graph",),
-        options={"then": "spec", "how": "borda", "members": ()},
-        choices={"then": _SCORERS_ON_SOURCES, "how": tuple(AGGREGATIONS)},
-        cost="the cost of then= for each source, or of each member",
-        passes="the passes of all rankings",
-        when="sources that should not be mixed, or several methods that should agree",
-        reference=f"{_THESIS}, ch. 5",
     ),
     # features are selected together: the coefficients of most become zero
     Method(
@@ -259,8 +325,11 @@ _METHODS = (
         "score is the penalty lambda at which each enters. Features that repeat selected ones "
         "enter late.",
         needs_by=_RESPONSE_NEEDS,
-        options={"response": "similarity", "response_rank": None, "select": 50},
-        choices={"response": _RESPONSES},
+        parameters={
+            "response": _RESPONSE,
+            "response_rank": _RESPONSE_RANK,
+            "select": _SELECT,
+        },
         kernel=True,
         iterative=True,
         numeric=True,
@@ -285,8 +354,24 @@ _METHODS = (
         "which they are selected, in rounds that end where shuffled features would enter, and the "
         "others by their score.",
         needs_by=_RESPONSE_NEEDS,
-        options={"response": "similarity", "response_rank": None, "select": None, "chance": 10},
-        choices={"response": _RESPONSES},
+        parameters={
+            "response": _RESPONSE,
+            "response_rank": _RESPONSE_RANK._replace(
+                help="Keep this many leading eigenvectors of the response. The scores of more than "
+                "1,000 samples change with their number.",
+                default_text="all; 100 above 1,000 samples",
+            ),
+            "select": _SELECT._replace(
+                default=None, default_text="200, of few features half of them"
+            ),
+            "chance": Parameter(
+                "A round ends where so many features would enter if their samples were shuffled.",
+                int,
+                10,
+                metavar="N",
+                least=1,
+            ),
+        },
         kernel=True,
         iterative=True,
         numeric=True,
@@ -307,8 +392,14 @@ _METHODS = (
         goes_on=True,
         meaning="The score is the norm of the feature's coefficients; most are zero.",
         needs_by=_RESPONSE_NEEDS,
-        options={"lambda_": None, "budget": None, "response": "similarity", "response_rank": None},
-        choices={"response": _RESPONSES},
+        parameters={
+            "lambda_": Parameter("Penalty of the coefficient norms.", float, metavar="L", above=0),
+            "budget": Parameter(
+                "Sum of the coefficient norms, in place of lambda=.", float, metavar="T", above=0
+            ),
+            "response": _RESPONSE,
+            "response_rank": _RESPONSE_RANK,
+        },
         kernel=True,
         iterative=True,
         columns={
@@ -328,8 +419,9 @@ _METHODS = (
         "classes (or of numeric labels) that is robust to outliers.",
         needs=("labels",),
         numeric=True,
-        options={"gamma": 1.0},
-        choices={"gamma": ("NUMBER",)},
+        parameters={
+            "gamma": Parameter("Weight of the regularization.", float, 1.0, metavar="G", above=0),
+        },
         iterative=True,
         columns={"pull": "1 with weight, less without: the larger, the sooner it would enter"},
         cost="n^2 m for each pass, and (p + n)^3 for each step over p features with weight",
@@ -345,8 +437,29 @@ _METHODS = (
         meaning="The larger the weight alpha, the more the feature contributes to a clear "
         "clustering of the samples.",
         needs_by={"variant": {"supervised": ("labels",)}},
-        options={"variant": "basic", "clusters": None, "power": None},
-        choices={"variant": ("basic", "power", "ritz", "laplacian", "supervised", "kernel")},
+        parameters={
+            "variant": Parameter(
+                "Variant of the algorithm.",
+                default="basic",
+                words=("basic", "power", "ritz", "laplacian", "supervised", "kernel"),
+            ),
+            "clusters": Parameter(
+                "Number of clusters of the samples.",
+                int,
+                default_text="the number of classes, else 6",
+                metavar="K",
+                least=1,
+            ),
+            "power": Parameter(
+                "Number of orthogonal iterations (variants power and ritz), or degree of the "
+                "polynomial kernel (variant kernel).",
+                int,
+                default_text="1; variant kernel: 2",
+                metavar="P",
+                least=1,
+                needs=("variant=power", "variant=ritz", "variant=kernel"),
+            ),
+        },
         iterative=True,
         cost="n^2 m for each pass; kernel: m^2",
         passes="15 to 70",
@@ -380,7 +493,16 @@ _METHODS = (
         "different classes (RReliefF: of different numeric labels).",
         needs=("labels",),
         numeric=True,
-        options={"relieff_neighbors": 10},
+        parameters={
+            "relieff_neighbors": Parameter(
+                "Number of nearest samples of each class.",
+                int,
+                10,
+                metavar="K",
+                least=1,
+                word="neighbors",
+            ),
+        },
         iterative=True,
         cost="n^2 m + n k c m, with k neighbors",
         passes="2",
@@ -517,8 +639,14 @@ _METHODS = (
         "correlates little with those before it.",
         needs=("labels",),
         numeric=True,
-        options={"variant": "quotient", "select": 50},
-        choices={"variant": ("quotient", "difference")},
+        parameters={
+            "variant": Parameter(
+                "How relevance and redundancy are weighed against each other.",
+                default="quotient",
+                words=("quotient", "difference"),
+            ),
+            "select": _SELECT,
+        },
         iterative=True,
         columns={"f_statistic": "the F statistic of the labels"},
         cost="n m l",
@@ -533,7 +661,7 @@ _METHODS = (
         meaning="Features are ranked in reverse order of elimination by a linear SVM that is "
         "trained repeatedly.",
         needs=("labels",),
-        options={"select": 50},
+        parameters={"select": _SELECT},
         iterative=True,
         cost="(n^2 m + n m c) for each iteration",
         passes="2 for each iteration",
@@ -557,7 +685,7 @@ _METHODS = (
         module="sfs_cli.methods.spca",
         goes_on=True,
         meaning="The score is the variance that this feature and those before it explain together.",
-        options={"select": 50},
+        parameters={"select": _SELECT},
         iterative=True,
         columns={
             "variance_kept": "part of the variance of all features that the set so far explains",
@@ -579,7 +707,54 @@ _METHODS = (
     ),
 )
 
-METHODS: dict[str, Method] = {method.name: method for method in _METHODS}
+# other methods score the features on knowledge sources
+_OF_SOURCES = (
+    Method(
+        name="msfs",
+        title="MSFS",
+        module="sfs_cli.methods.spectral:SpecScorer",
+        meaning="Each knowledge source gives similarities between the samples. The score says how "
+        "well the feature agrees with all of them together.",
+        needs=("graph",),
+        parameters={"then": _THEN},
+        cost="n^2 for each source, and the cost of then=",
+        passes="1, and 1 for each source made from the matrix",
+        when="other profiles of the samples, gene sets, terms or interactions are known",
+        reference=f"{_SOURCES_REFERENCE}; {_THESIS}, ch. 5",
+    ),
+    Method(
+        name="kogs",
+        title="KOGS",
+        module="sfs_cli.methods.spectral:SpecScorer",
+        meaning="The features are ranked separately on each knowledge source (or by each member "
+        "method), and the rankings are aggregated.",
+        needs=("graph",),
+        parameters={
+            "then": _THEN._replace(
+                help="Method that scores the features on each source; its parameters stand in the "
+                "same list.",
+                excludes={"members": "the members rank"},
+            ),
+            "how": Parameter(
+                "How the rankings are aggregated.", default="borda", words=tuple(AGGREGATIONS)
+            ),
+            "members": Parameter(
+                "Methods whose rankings are aggregated, such as spec,fisher; their parameters "
+                "stand in the same list.",
+                tuple,
+                (),
+                metavar="METHODS",
+                words=tuple(method.name for method in _METHODS),
+            ),
+        },
+        cost="the cost of then= for each source, or of each member",
+        passes="the passes of all rankings",
+        when="sources that should not be mixed, or several methods that should agree",
+        reference=f"{_THESIS}, ch. 5",
+    ),
+)
+
+METHODS: dict[str, Method] = {method.name: method for method in (*_METHODS, *_OF_SOURCES)}
 """The methods by name, in the order in which they are listed."""
 KNOWN_AS = {
     "wilcoxon": "rank-test",
@@ -601,23 +776,25 @@ KNOWN_AS = {
 
 def _with(fact: str) -> tuple[str, ...]:
     """Return the names of the methods of which something is true."""
-    return tuple(method.name for method in _METHODS if getattr(method, fact))
+    return tuple(method.name for method in METHODS.values() if getattr(method, fact))
 
 
-ON_SOURCES = _with("on_sources")
+ON_SOURCES = tuple(method.name for method in _OF_SOURCES)
 WITH_WEIGHTS = _with("weighted")
 WITH_PVALUES = _with("tested")
 TESTING = _with("testing")
-UNADJUSTED = tuple(method.name for method in _METHODS if not method.adjusted)
-SIGNED = tuple(method.name for method in _METHODS if method.compares or method.signed_by)
+UNADJUSTED = tuple(method.name for method in METHODS.values() if not method.adjusted)
+SIGNED = tuple(method.name for method in METHODS.values() if method.compares or method.signed_by)
 GOING_ON = _with("goes_on")
-SPLIT = tuple(method.name for method in _METHODS if method.tested and "graph" in method.needs)
+SPLIT = tuple(
+    method.name for method in METHODS.values() if method.tested and "graph" in method.needs
+)
 """Methods that may be tested on a graph of other features or counts, with ``--split``."""
 
-OPTIONS = tuple(dict.fromkeys(option for m in METHODS.values() for option in m.options))
-"""Every option that some method takes."""
+OPTIONS = tuple(dict.fromkeys(name for m in METHODS.values() for name in m.parameters))
+"""Every parameter that some method takes."""
 
 
 def takers(option: str) -> list[str]:
     """Return the names of the methods that take an option."""
-    return [name for name, method in METHODS.items() if option in method.options]
+    return [name for name, method in METHODS.items() if option in method.parameters]

@@ -8,21 +8,20 @@ from sfs_cli.cli.streams import write_stdout
 
 
 def _begun(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
-    """Return the methods that begin as an incomplete name."""
-    from sfs_cli.run.methods import METHODS
+    """Return the names that begin as an incomplete one."""
+    from sfs_cli.run.methods import NAMES
 
-    return [name for name in METHODS if name.startswith(incomplete)]
+    return [name for name in NAMES if name.startswith(incomplete)]
 
 
-@click.command(short_help="List the methods.")
-@click.argument("name", metavar="[METHOD]", required=False, shell_complete=_begun)
+@click.command()
+@click.argument("name", metavar="[NAME]", required=False, shell_complete=_begun)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(name: str | None, as_json: bool) -> None:
-    """List the ranking methods: what each needs, what it costs, when to use it, what to cite.
+    """List the methods, similarities, kinds of knowledge sources, and ways of weighting them.
 
-    With METHOD, all options that it takes are described too.
-    Without METHOD, it lists similarities, kinds of knowledge sources, and ways of weighting them
-    and of aggregating rankings too.
+    With the NAME of a method, a similarity or a way of weighting: what it needs and costs, when to
+    use it, what to cite, and its parameters.
 
     \b
     sfs methods

@@ -24,7 +24,8 @@ from sfs_cli.options.fields import (
     short_help,
     texts_of,
 )
-from sfs_cli.options.grammar import expanded, parameters, split
+from sfs_cli.options.grammar import expanded, split
+from sfs_cli.options.parameters import parameters_of
 from sfs_cli.options.paths import (
     OPENS,
     READS,
@@ -353,9 +354,9 @@ class Command(click.Command):
         if method and not whole:
             heading = f"Parameters of --method {method}"
             sections[heading] = [
-                (f"{key}={metavar_of(o)}", short_help(o))
-                for key, o in parameters(RankConfig, "method").items()
-                if o.is_of(method)
+                (f"{o.parameter}={metavar_of(o)}", short_help(o))
+                for o in parameters_of(method).values()
+                if o.of
             ]
         left = len(sections.pop("", ()))
         for heading, records in sections.items():

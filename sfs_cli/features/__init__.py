@@ -83,7 +83,6 @@ class FeatureFields(
     survival.SurvivalFields,
     covariates.CovariateFields,
     also.AlsoFields,
-    members.MemberFields,
     markers.MarkerFields,
 ):
     """The options of the optional parts; help lists those of the last one first."""

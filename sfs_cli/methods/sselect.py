@@ -16,7 +16,7 @@ from scipy import linalg
 from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.matrix import DOUBLE, Span
 from sfs_cli.compute.memory import check_memory
-from sfs_cli.errors import InputError, UsageError
+from sfs_cli.errors import InputError
 from sfs_cli.graph.distances import median_bandwidth, rbf, squared_distances
 from sfs_cli.graph.laplacian import NormalizedLaplacian
 from sfs_cli.graph.similarity import DenseSimilarity
@@ -100,16 +100,8 @@ def prepare(problem: Problem) -> Scorer:
     ------
     InputError
         If the labeled samples are not of two classes or more.
-    UsageError
-        If ``lambda_`` is not between 0 and 1.
     """
     mix = problem.options["lambda_"]
-    if not 0 <= mix <= 1:
-        raise UsageError(
-            f"lambda={mix:g} is not a number from 0 to 1",
-            hint="give a number such as 0.5",
-            option="lambda_",
-        )
     # both terms are computed apart from the mix, so any will do until it is chosen
     scorer = SSelectScorer(problem, mix)
     if problem.options["variant"] == "cut-value":

@@ -15,7 +15,7 @@ import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
-from functools import cache, partial
+from functools import partial
 from typing import Any, ClassVar, NamedTuple, TypeVar, dataclass_transform
 
 from sfs_cli import catalog
@@ -251,8 +251,13 @@ class Option(NamedTuple):
 
     def is_of(self, method: str) -> bool:
         """Tell whether a method takes it."""
-        takers = self.takers(self.name) if self.takers and self.taken_by in ("", "method") else ()
-        return method in takers or self.name in catalog.METHODS[method].options
+        if self.takers is None or self.taken_by not in ("", "method"):
+            return False
+        return method in self.takers(self.name)
+
+    def with_default(self, default: Any) -> Option:
+        """Return the option as one of those that take it has it: with its own default, if any."""
+        return self if default is None else self._replace(default=default, default_text="")
 
     def as_in(self, verb: str) -> Option:
         """Return the option as the help of a command describes it."""
@@ -274,14 +279,9 @@ class Option(NamedTuple):
         return ", ".join(self.takers(self.name)) if self.takers else ""
 
     @property
-    def known(self) -> tuple[str, ...]:
-        """The values that it takes; of an option of methods those that some method takes."""
-        return self.words or _choices(self.name)
-
-    @property
     def plain_words(self) -> list[str]:
         """The values that it takes that are words, without those that have a form."""
-        known = catalog.METHODS if self.flag == "--method" else self.known  # that of compare, too
+        known = catalog.METHODS if self.flag == "--method" else self.words  # that of compare, too
         return [word for word in known if split_word(word)[1] is None]
 
     def label(self, value: object = None) -> str:
@@ -299,7 +299,7 @@ class Option(NamedTuple):
         """
         if value is None:
             return None
-        known = self.known
+        known = self.words
         if known and (wrong := [v for v in _listed(value) if not matches(str(v), known)]):
             word = str(wrong[0]).lower().replace("_", "-")
             hint = nearest(word, spelled(known), self.also.get(word))
@@ -385,13 +385,6 @@ def options_of(config: type) -> tuple[Option, ...]:
         declared.sort(key=lambda o: (SECTIONS.index(o.section), not o.lead))
         _DECLARED[config] = tuple(declared)
     return _DECLARED[config]
-
-
-@cache
-def _choices(name: str) -> tuple[str, ...]:
-    """Return the values of an option that some method takes."""
-    methods = (m.choices.get(name, ()) for m in catalog.METHODS.values())
-    return tuple(dict.fromkeys(word for known in methods for word in known))
 
 
 def keys_of(options: Iterable[Option]) -> dict[str, Option]:
@@ -490,8 +483,7 @@ class Config:
 
     def _taken(self) -> dict[str, Option]:
         """Return the options that the command takes, by name."""
-        declared = (o.as_in(self.VERB) for o in options_of(type(self)))
-        return {o.name: o for o in declared if not o.verbs or self.VERB in o.verbs}
+        return {o.name: o for o in self.declared() if not o.verbs or self.VERB in o.verbs}
 
     def without_effect(self) -> Iterator[Idle]:
         """Yield what has no effect by the declarations: ``needs`` and takers."""
@@ -517,6 +509,10 @@ class Config:
                     label = self.label(*each.split("=")) if "=" in each else self.label(other)
                     what = f"{self.written(o, value)} does not go with {label}: {why}"
                     yield what, "leave one of them out", (o.name, other)
+
+    def declared(self) -> list[Option]:
+        """Return the options as the command has them, once their values are of the right types."""
+        return [o.as_in(self.VERB) for o in options_of(type(self))]
 
     def users(self, option: str) -> tuple[str, ...]:
         """Return what an option names that takes other options; nothing where anything may."""
@@ -561,9 +557,6 @@ def full_help(option: Option) -> str:
     if option.names:
         start = text[0].lower() if text[1:2].islower() else text[0]
         text = f"{option.names}: {start}{text[1:]}"
-    values = _by_taker(option.name, "choices", lambda words: ", ".join(spelled(words)))
-    if not option.words and len(values) > 1:
-        text += f" Values: {'; '.join(f'{names}: {words}' for words, names in values.items())}."
     default = default_of(option)
     return f"{text}  [default: {default}]" if default else text
 
@@ -578,24 +571,26 @@ def default_of(option: Option) -> str:
     """Return the default of an option as text; empty where it is to do nothing."""
     if option.default_text:
         return option.default_text
-    if option.type is not bool and option.default not in (None, (), ...):
-        return str(option.default)
-    defaults = _by_taker(
-        option.name, "options", lambda v: f"{v:g}" if isinstance(v, float) else str(v)
-    )
-    if len(defaults) == 1:
-        return next(iter(defaults))
-    return "; ".join(f"{names}: {value}" for value, names in defaults.items())
+    if option.type is bool or option.default in (None, (), ...):
+        return ""
+    return f"{option.default:g}" if option.type is float else str(option.default)
 
 
-def _by_taker(name: str, table: str, show: Callable[[Any], str]) -> dict[str, str]:
-    """Return the entries for an option in a table of the methods, and the methods that share it."""
-    found: dict[str, list[str]] = {}
-    for method in catalog.METHODS.values():
-        value = getattr(method, table).get(name)
-        if value not in (None, ()):
-            found.setdefault(show(value), []).append(method.name)
-    return {text: ", ".join(names) for text, names in found.items()}
+def values_of(option: Option) -> str:
+    """Return the values that an option takes as text: its words, or its bounds."""
+    if option.words:
+        return ", ".join(spelled(option.words))
+    if option.type not in (int, float):
+        return "yes or no" if option.type is bool else option.metavar
+    kind = "a whole number" if option.type is int else "a number"
+    least, most = option.least, option.most
+    if option.above is None and least is not None and most is not None:
+        return f"{kind} from {least:,.12g} to {most:,.12g}"
+    bounds = {"above {}": option.above, "below {}": option.below, "at most {}": most}
+    if option.above is None:
+        bounds = {"of {} or more": least} | bounds
+    told = [text.format(f"{bound:,.12g}") for text, bound in bounds.items() if bound is not None]
+    return " ".join([kind, " and ".join(told)]).rstrip()
 
 
 def metavar_of(option: Option) -> str | None:

@@ -11,8 +11,9 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from sfs_cli.catalog import METHODS, ON_SOURCES
 from sfs_cli.errors import UsageError, nearest
-from sfs_cli.options.fields import Config, Option, options_of
+from sfs_cli.options.fields import Config, Option, keys_of, options_of, split_words, texts_of
 
 if TYPE_CHECKING:
     from sfs_cli.options import RankConfig
@@ -52,41 +53,59 @@ def expanded(config: type, values: Mapping[str, Any]) -> dict[str, Any]:
     """
     found = dict(values)
     for host in hosts(config):
-        value, known = values.get(host), parameters(config, host)
+        value = values.get(host)
         if isinstance(value, str | Mapping):
-            name, given = read(value, host, known)
+            name, given = read(config, host, value)
             found |= {host: name, **given}
-            for key, o in known.items():
+            for key, o in parameters(config, host).items():
                 if o.begins and str(name).startswith(key):
                     found |= {host: None, o.name: typed(o, name.removeprefix(key))}
     return found
 
 
-def read(
-    value: str | Mapping[str, Any], host: str, known: Mapping[str, Option]
-) -> tuple[Any, dict[str, Any]]:
+def read(config: type, host: str, value: str | Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
     """Return the name that a value gives, and the parameters by the names of their options."""
-    label = Option(help="", name=host).flag
+    known, options = parameters(config, host), keys_of(options_of(config))
+    asked = next(o for o in options.values() if o.name == host)
     if isinstance(value, str):
         name, pairs = split(value)
     else:
         if NAME not in value:
             hint = f"write {{{NAME}: NAME, KEY: VALUE}}, or NAME,KEY=VALUE"
-            raise UsageError(f"{label}: the name is missing", hint=hint, option=host)
+            raise UsageError(f"{asked.flag}: the name is missing", hint=hint, option=host)
         name = value[NAME]  # None: the default
         pairs = [(_key(str(key)), each) for key, each in value.items() if key != NAME]
     found = dict[str, Any]()
+    taken = _taken(asked, name, dict(pairs), known)
     for key, text in pairs:
-        if key not in known:
-            takers = {k: o.takers(o.name) if o.takers else () for k, o in known.items()}
-            own = [k for k, names in takers.items() if name in names] or list(known)
-            what = f"unknown parameter {key!r} of {label} {name}"
-            raise UsageError(what, hint=nearest(key, own), option=host)
+        if key not in taken:
+            what = f"unknown parameter {key!r} of {asked.flag} {name}"
+            hint = nearest(key, taken) if taken else "leave it out: it takes none"
+            if key in options and not options[key].of:
+                hint = f"it is an option of its own: {options[key].flag}"
+            raise UsageError(what, hint=hint, option=host)
         option = known[key]
         if option.name in found:
             raise UsageError(f"{option.flag} is given twice", hint="leave one out", option=host)
         found[option.name] = typed(option, text)
     return name, found
+
+
+def _taken(
+    host: Option, name: Any, given: Mapping[str, Any], known: Mapping[str, Option]
+) -> list[str]:
+    """Return the parameters of a name by their keys; all where it is none that is declared."""
+    names = [name]
+    if host.name == "method" and name in ON_SOURCES:  # with those of the methods that it names
+        members = split_words(",".join(map(str, texts_of(given.get("members")))))
+        names += members or [given.get("then", METHODS[name].options["then"])]
+    if name not in host.words:
+        return list(known)
+    return [
+        key
+        for key, o in known.items()
+        if o.takers is None or any(each in o.takers(o.name) for each in names)
+    ]
 
 
 def typed(option: Option, value: Any) -> Any:

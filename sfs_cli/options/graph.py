@@ -6,11 +6,12 @@ more field of `GraphFields`, which rankings and knowledge sources share.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sfs_cli.options.fields import Config, option, option_fields
+from sfs_cli.options.fields import Config, Option, option, option_fields, options_of
 
 DEFAULT_NEIGHBORS = 10
 MOST_PROFILES = 300
@@ -30,14 +31,18 @@ DENSE_SAMPLES = 2000
 BANDWIDTHS = ("median", "self-tuning", "NUMBER")
 EDGE_WEIGHTS = ("rbf", "binary")
 
-_SPACE = ("components", "variable_genes")  # options of the space where neighbors are searched
+# options of the space where neighbors are searched
+_SPACE = dict.fromkeys(("components", "variable_genes"))
+_NEIGHBORS, _WIDTH = {"neighbors": DEFAULT_NEIGHBORS}, {"bandwidth": "median"}
+_WEIGHTED = _WIDTH | {"edge_weights": "rbf"}
 
 
 class GraphKind(NamedTuple):
     """A similarity between samples."""
 
     meaning: str
-    takes: tuple[str, ...] = ()  # its options
+    # its options with their defaults; None where these depend on the data
+    takes: Mapping[str, Any] = {}
     from_labels: bool = False  # whether it is made from the labels of the samples
     labels_alone: bool = False  # of those: whether the matrix has no part in it
     numeric: bool = False  # of those: whether labels are to be numbers
@@ -46,27 +51,25 @@ class GraphKind(NamedTuple):
 
 
 GRAPHS = {
-    "rbf": GraphKind(
-        "Gaussian kernel of the Euclidean distances", ("bandwidth",), from_distances=True
-    ),
+    "rbf": GraphKind("Gaussian kernel of the Euclidean distances", _WIDTH, from_distances=True),
     "knn": GraphKind(
         "graph of the nearest neighbors",
-        ("neighbors", "bandwidth", "edge_weights", *_SPACE),
+        _NEIGHBORS | _WEIGHTED | _SPACE,
         from_distances=True,
         sparse=True,
     ),
     "knn-correlation": GraphKind(
         "graph of the nearest neighbors by the Pearson correlation of the samples, of features "
         "less their means",
-        ("neighbors", "bandwidth", "edge_weights"),
+        {"neighbors": NEAREST_PROFILES} | _WEIGHTED,
         sparse=True,
     ),
     "geodesic": GraphKind(
-        "shortest paths along the nearest neighbors", ("neighbors", *_SPACE), from_distances=True
+        "shortest paths along the nearest neighbors", _NEIGHBORS | _SPACE, from_distances=True
     ),
     "diffusion": GraphKind(
         "diffusion along the graph of the nearest neighbors",
-        ("neighbors", "bandwidth", "edge_weights", "beta", *_SPACE),
+        _NEIGHBORS | _WEIGHTED | {"beta": DEFAULT_BETA} | _SPACE,
         from_distances=True,
     ),
     "label": GraphKind(
@@ -74,14 +77,14 @@ GRAPHS = {
     ),
     "outcome": GraphKind(
         "Gaussian kernel of the differences of numeric labels, or of the places of ordered classes",
-        ("bandwidth",),
+        _WIDTH,
         from_labels=True,
         labels_alone=True,
         numeric=True,
     ),
     "relieff": GraphKind(
         "near samples of one class are similar, near samples of other classes dissimilar",
-        ("neighbors",),
+        _NEIGHBORS,
         from_labels=True,
         sparse=True,
     ),
@@ -183,6 +186,12 @@ class GraphFields(Config):
 
 GRAPH_FIELDS = tuple(f.name for f in fields(GraphFields))
 """The options of sample graphs."""
+
+
+def parameters_of(name: str) -> dict[str, Option]:
+    """Return the parameters of a similarity by their names, with its own defaults."""
+    known = {o.name: o for o in options_of(GraphFields)}
+    return {each: known[each].with_default(own) for each, own in GRAPHS[name].takes.items()}
 
 
 @dataclass(frozen=True, eq=False, repr=False)

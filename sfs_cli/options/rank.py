@@ -12,7 +12,6 @@ from sfs_cli.catalog import KNOWN_AS, METHODS, ON_SOURCES
 from sfs_cli.features import FEATURES, FeatureFields
 from sfs_cli.features.given import can_start
 from sfs_cli.features.members import member_configs
-from sfs_cli.options import weightings
 from sfs_cli.options.fields import (
     ASKED,
     ON_MATRIX,
@@ -20,11 +19,11 @@ from sfs_cli.options.fields import (
     RANKING,
     READ,
     READING,
-    SMALLEST,
     WHOLE,
     WRITTEN,
     Config,
     Idle,
+    Option,
     Refusal,
     numbers_of,
     option,
@@ -33,6 +32,7 @@ from sfs_cli.options.fields import (
     stated,
     texts_of,
 )
+from sfs_cli.options.grammar import typed
 from sfs_cli.options.graph import (
     DEFAULT_COMPONENTS,
     DEFAULT_GRAPHS,
@@ -43,6 +43,7 @@ from sfs_cli.options.graph import (
     GraphFields,
     GraphOptions,
 )
+from sfs_cli.options.parameters import MethodFields, parameters_of
 from sfs_cli.options.paths import FILLS, READS, REPLACES, beside_labels
 from sfs_cli.options.source import (
     KINDS,
@@ -52,11 +53,9 @@ from sfs_cli.options.source import (
     check_names,
     parse_sources,
 )
-from sfs_cli.options.weightings import WEIGHTINGS, own_name
+from sfs_cli.options.weightings import WEIGHTINGS, WeightingFields
 
 FORMATS = ("tsv", "csv", "parquet", "json", "rnk", "xlsx")
-MAX_GAMMA_POWER = 64
-"""Eigenvalues go up to 2: larger powers leave the range of float32."""
 TOGETHER = 10_000
 """Up to this many samples features are selected together by default; above, one by one."""
 COLLAPSES = ("mean", "median", "sum", "highest-mean")
@@ -78,10 +77,7 @@ _input = partial(option, section="Input", verbs=ON_MATRIX)
 _reading = partial(option, section="Input", verbs=READING)
 _labels = partial(option, section="Input", verbs=(*RANKING, "compare", "inspect"))
 _method = partial(option, section="Method", verbs=RANKING)
-_taken = partial(_method, takers=catalog.takers, taken_by="method")
-_own = partial(_taken, of="method")
 _sources = partial(option, section="Knowledge sources", verbs=ON_SOURCE, needs=("source",))
-_fusion = partial(_sources, takers=weightings.taking, taken_by="weights", of="weights")
 _TWO_GRAPHS = "these are two sample graphs"
 _SIMILARITY_SOURCE = f"{_TWO_GRAPHS}; a similarity can be a source, NAME=similarity:FILE"
 _graph = partial(option, section="Sample graph", verbs=RANKING, lead=True)
@@ -162,7 +158,7 @@ class ResourceFields(Config):
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
-class CoreFields(GraphFields, OutputFields, ResourceFields):
+class CoreFields(MethodFields, GraphFields, WeightingFields, OutputFields, ResourceFields):
     """The options of every ranking; those of its optional parts are in `sfs_cli.features`."""
 
     matrix: str = _reading(
@@ -302,71 +298,14 @@ class CoreFields(GraphFields, OutputFields, ResourceFields):
         words=("error", "intersect", "union"),
     )
 
-    ranking: str | None = _own("Score to compute.")
-    gamma: str | None = _own(
-        "Function of the eigenvalues of the graph, or weight of the regularization (rfs).",
-        metavar="VALUE",
-    )
-    gamma_power: int | None = _own(
-        "Power of the eigenvalues.",
-        metavar="R",
-        least=1,
-        most=MAX_GAMMA_POWER,
-        excludes={"gamma=exp": "it is for gamma=power"},
-    )
-    clusters: int | None = _own(
-        "Number of clusters of the samples (spec: with phi3).",
-        metavar="K",
-        least=1,
-        default_text="spec: by the eigengap; qalpha: the number of classes, else 6",
-        excludes=dict.fromkeys(("ranking=phi1", "ranking=phi2"), "it is for ranking=phi3"),
-    )
-    select: int | None = _taken(
+    select: int | None = _method(
         "Number of features to select.",
         metavar="N",
         least=1,
         default_text="50; mrsf-rounds: 200, of few features half of them",
+        takers=catalog.takers,
+        taken_by="method",
     )
-    variant: str | None = _own("Variant of the method.", metavar="NAME")
-    definition: int | None = _own(
-        "Covariance definition, 1 (unnormalized) or 3 (normalized).", words=("1", "3")
-    )
-    power: int | None = _own(
-        "Number of orthogonal iterations (variants power and ritz), or degree of the polynomial "
-        "kernel (variant kernel).",
-        metavar="P",
-        least=1,
-        needs=("variant=power", "variant=ritz", "variant=kernel"),
-    )
-    chance: int | None = _own(
-        "A round ends where so many features would enter if their samples were shuffled.",
-        metavar="N",
-        least=1,
-    )
-    response: str | None = _own("Response matrix that the features predict.")
-    response_rank: int | None = _own(
-        "Keep this many leading eigenvectors of the response. mrsf-rounds keeps 100 of more than "
-        "1,000 samples, whose scores change with their number.",
-        metavar="R",
-        least=1,
-        default_text="all; mrsf-rounds: 100 above 1,000 samples",
-    )
-    lambda_: float | None = _own(
-        "Penalty (l21), or weight of the graph from 0 to 1 (sselect).",
-        metavar="L",
-        default_text=f"sselect: {METHODS['sselect'].options['lambda_']}",
-        excludes={"variant=cut-value": "it chooses the weight"},
-    )
-    budget: float | None = _own("Sum of the coefficient norms.", metavar="T", above=0)
-    relieff_neighbors: int | None = _own(
-        "Number of nearest samples of each class.", word="neighbors", metavar="K", least=1
-    )
-    then: str | None = _own(
-        "Method that scores the features on the fused graph.",
-        excludes={"members": "the members rank"},
-    )
-    how: str | None = _own("How the rankings are aggregated.")
-
     similarity: str | None = _graph(
         f"Similarity between samples: {', '.join(SIMILARITIES)}, obsp:KEY of an h5ad, or the "
         "matrix in a file; obsm:KEY is knn on its --coordinates.",
@@ -411,38 +350,6 @@ class CoreFields(GraphFields, OutputFields, ResourceFields):
         items=float,
         default_text="given if sources have weights, else uniform",
         needs=("source", "members"),
-    )
-    normalize: str | None = _sources(
-        "Scale similarities by their Frobenius norm as well as by their mean diagonal.",
-        metavar="frobenius",
-        of="weights",
-        words=("frobenius",),
-    )
-    fusion_lambda: float | None = _fusion(
-        "Regularization.",
-        word="lambda",
-        metavar="L",
-        above=0,
-        least=SMALLEST,
-        default_text="1 / samples",
-    )
-    fusion_neighbors: int | None = _fusion(
-        "Number of nearest neighbors.",
-        word="neighbors",
-        metavar="K",
-        least=1,
-        default_text="; ".join(
-            f"{name}: {entry.options['neighbors']}"
-            for name, entry in WEIGHTINGS.items()
-            if "neighbors" in entry.options
-        ),
-    )
-    fusion_clusters: int | None = _fusion(
-        "Number of clusters of the samples.",
-        word="clusters",
-        metavar="K",
-        least=2,
-        default_text="by the eigengap",
     )
     leave_one_out: bool = _sources(
         "Rank without each source, and on it alone, as well, to show what it changes.",
@@ -514,22 +421,6 @@ class RankConfig(FeatureFields, CoreFields):
         check_names(self.source)
         self.check_values()
 
-    # imported late, as help does not need the rules
-
-    def without_effect(self) -> Iterator[Idle]:
-        """Yield the options that have no effect with the others, and why."""
-        from sfs_cli.options import rules
-
-        yield from super().without_effect()
-        yield from rules.without_effect(self)
-
-    def refusals(self) -> Iterator[Refusal]:
-        """Yield what is wrong with how the options go together."""
-        from sfs_cli.options import rules
-
-        yield from super().refusals()
-        yield from rules.refusals(self)
-
     @property
     def least_cells(self) -> int:
         """The fewest cells of a sample of ``--pseudobulk``."""
@@ -544,6 +435,41 @@ class RankConfig(FeatureFields, CoreFields):
         if option == "similarity":
             return DEFAULT_GRAPHS if self.graph is None else (self.graph,)
         return (self.weighting,) if option == "weights" else ()
+
+    def declared(self) -> list[Option]:
+        """Return the options, parameters with what their method says of others."""
+        own = parameters_of(self.ranker)
+        if not self.members:  # which check their own
+            own = parameters_of(self.scorer) | own
+        found = {o.name: o for o in super().declared()}
+        for name, o in own.items():
+            if o.of:
+                found[name] = found[name]._replace(needs=o.needs, excludes=o.excludes)
+        return list(found.values())
+
+    # imported late, as help does not need the rules
+
+    def without_effect(self) -> Iterator[Idle]:
+        """Yield the options that have no effect with the others, and why."""
+        from sfs_cli.options import rules
+
+        yield from super().without_effect()
+        yield from rules.without_effect(self)
+
+    def refusals(self) -> Iterator[Refusal]:
+        """Yield what is wrong with how the options go together."""
+        from sfs_cli.options import rules
+
+        # the method asked for says first which one scores the features; members check their own
+        methods = [self.ranker] if self.members else dict.fromkeys((self.ranker, self.scorer))
+        for method in methods:
+            for name in self.given(*parameters_of(method)):
+                o = parameters_of(method)[name]
+                found = o.problem(typed(o, getattr(self, name)), partial(_of_method, o, method))
+                if found is not None:
+                    raise self.error(*found, name)
+        yield from super().refusals()
+        yield from rules.refusals(self)
 
     def chosen(self, name: str) -> Any:
         """Return the value of an option, the default of the method filled in."""
@@ -629,14 +555,14 @@ class RankConfig(FeatureFields, CoreFields):
         if self.method is not None:
             return self
         method = self.default_method(n, classes, sparse)
-        response, also, similarity = self.response, self.also, self.similarity
+        changes: dict[str, Any] = {"method": method}
         if sparse and method == "spec" and self.graph is None and n <= MOST_PROFILES:
-            similarity = "knn"  # of few counts correlations are too rough
+            changes["similarity"] = "knn"  # of few counts correlations are too rough
         if method == "mrsf-rounds":
-            response = response or self.response_to_labels
-        elif method in ("f-test", "cox") and not also and self.batch is None:
-            also = ("mrsf-rounds",) if self._admits("mrsf-rounds", n) else ()
-        return replace(self, method=method, response=response, also=also, similarity=similarity)
+            changes["response"] = self.response or self.response_to_labels
+        elif method in ("f-test", "cox") and not self.also and self.batch is None:
+            changes["also"] = ("mrsf-rounds",) if self._admits("mrsf-rounds", n) else ()
+        return replace(self, **changes)
 
     @property
     def scorer(self) -> str:
@@ -697,20 +623,14 @@ class RankConfig(FeatureFields, CoreFields):
         default = [1.0 if source.weight is None else source.weight for source in self.source]
         return numbers_of(self.weights) or default or [1.0] * len(self.members)
 
-    def fusion_options(self) -> dict[str, float | int]:
-        """Return the given options of the way of weighting, by its own names."""
-        names = ("fusion_lambda", "fusion_neighbors", "fusion_clusters")
-        return stated({own_name(name): getattr(self, name) for name in names})
-
     def method_options(self) -> dict[str, Any]:
         """Return the options of the method itself, defaults filled in; members have their own."""
         if self.members:
             return {}
+        own = parameters_of(self.scorer)
+        given = stated({name: getattr(self, name) for name in own})
         defaults = METHODS[self.scorer].options
-        options = {**defaults, **stated({name: getattr(self, name) for name in defaults})}
-        if isinstance(defaults.get("gamma"), float):
-            options["gamma"] = float(options["gamma"])
-        return options
+        return defaults | {name: typed(own[name], value) for name, value in given.items()}
 
     def result_options(self) -> dict[str, Any]:
         """Return the options that the result depends on, the sources by their names."""
@@ -720,6 +640,11 @@ class RankConfig(FeatureFields, CoreFields):
     def each_ranking(self) -> list[RankConfig]:
         """Return the rankings that are aggregated: that of each member, else this one."""
         return member_configs(self, self.members) or [self]
+
+
+def _of_method(o: Option, method: str, value: object = None) -> str:
+    """Return how messages name a parameter of a method."""
+    return f"{o.label(value)} {method}" if o.of else o.label(value)
 
 
 OF_SAMPLES = tuple(o.name for o in options_of(RankConfig) if o.column)

@@ -12,9 +12,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from sfs_cli import catalog
 from sfs_cli.catalog import METHODS
-from sfs_cli.errors import either, nearest
+from sfs_cli.errors import either
 from sfs_cli.features import FEATURES, scales
 from sfs_cli.features.also import others
 from sfs_cli.features.given import can_start
@@ -22,10 +21,8 @@ from sfs_cli.options.fields import (
     Idle,
     Refusal,
     flag,
-    matches,
     names_file,
     numbers_of,
-    spelled,
     split_words,
 )
 from sfs_cli.options.graph import GRAPH_FIELDS, GRAPHS, LABEL_GRAPHS, LABELS_ALONE
@@ -120,24 +117,10 @@ def _graph_rules(c: RankConfig) -> Iterator[Refusal]:
 
 
 def _method_rules(c: RankConfig) -> Iterator[Refusal]:
-    method, scorer = f"--method {c.ranker}", METHODS[c.scorer]
-    for name in c.given(*catalog.OPTIONS):
-        # an option is about the method that is asked for, else about the one that scores after it
-        entry = METHODS[c.ranker] if name in METHODS[c.ranker].options else scorer
-        value, known = str(getattr(c, name)), entry.choices.get(name)
-        if known and not matches(value, known):
-            what = f"unknown value {value!r} of {c.label(name)} for {method}"
-            yield what, nearest(value, spelled(known)), (name, "method")
-    if c.clusters is not None and c.clusters < 2 and c.scorer != "qalpha":
-        what = f"clusters={c.clusters} is too small for {method}"
-        yield what, "give 2 or more", ("clusters", "method")
     if c.method == "l21" and (c.lambda_ is None) == (c.budget is None):
         what = "--method l21 takes either lambda= or budget="
         hint = "give the penalty, or the sum of the coefficient norms"
         yield what, hint, ("lambda_", "budget", "method")
-    if c.method == "l21" and c.lambda_ is not None and c.lambda_ <= 0:
-        what = f"lambda={c.lambda_:g} is not a positive number"
-        yield what, "give a penalty such as 1", ("lambda_",)
 
 
 class _Use(NamedTuple):

@@ -1,13 +1,28 @@
 """The ways of weighting knowledge sources: what each needs, takes and cites.
 
-Adding one takes its file in ``sfs_cli.knowledge.weights`` and its entry here. No numeric library
-is imported.
+Adding one takes its file in ``sfs_cli.knowledge.weights`` and its entry here; a new parameter is
+one more field of `WeightingFields`. No numeric library is imported.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, NamedTuple
+
+from sfs_cli.options.fields import (
+    ON_SOURCE,
+    SMALLEST,
+    Config,
+    Option,
+    option,
+    option_fields,
+    options_of,
+    stated,
+)
+
+PREFIX = "fusion_"
+"""So begin the names of parameters in Python that have a name of a method's, such as clusters."""
 
 
 class Entry(NamedTuple):
@@ -83,10 +98,66 @@ WEIGHTINGS: dict[str, Entry] = {
 
 
 def taking(name: str) -> list[str]:
-    """Return the ways of weighting that take an option of the command line."""
-    return [key for key, entry in WEIGHTINGS.items() if own_name(name) in entry.options]
+    """Return the ways of weighting that take a parameter, by the name of its option."""
+    own = name.removeprefix(PREFIX)
+    return [key for key, entry in WEIGHTINGS.items() if own in entry.options]
 
 
-def own_name(name: str) -> str:
-    """Return what a way of weighting calls an option: ``lambda`` for ``fusion_lambda``."""
-    return name.removeprefix("fusion_")
+_weighting = partial(
+    option,
+    section="Knowledge sources",
+    verbs=ON_SOURCE,
+    needs=("source",),
+    taken_by="weights",
+    of="weights",
+)
+_fusion = partial(_weighting, takers=taking)
+
+
+@option_fields
+class WeightingFields(Config):
+    """The parameters of the ways of weighting; None stands for the default."""
+
+    normalize: str | None = _weighting(
+        "Scale similarities by their Frobenius norm as well as by their mean diagonal.",
+        metavar="frobenius",
+        words=("frobenius",),
+    )
+    fusion_lambda: float | None = _fusion(
+        "Regularization.",
+        word="lambda",
+        metavar="L",
+        above=0,
+        least=SMALLEST,
+        default_text="1 / samples",
+    )
+    fusion_neighbors: int | None = _fusion(
+        "Number of nearest neighbors.",
+        word="neighbors",
+        metavar="K",
+        least=1,
+        default_text="; ".join(
+            f"{name}: {entry.options['neighbors']}"
+            for name, entry in WEIGHTINGS.items()
+            if "neighbors" in entry.options
+        ),
+    )
+    fusion_clusters: int | None = _fusion(
+        "Number of clusters of the samples.",
+        word="clusters",
+        metavar="K",
+        least=2,
+        default_text="by the eigengap",
+    )
+
+    def fusion_options(self) -> dict[str, float | int]:
+        """Return the given parameters of the way of weighting, by its own names."""
+        own = (o.name for o in options_of(WeightingFields) if o.takers is not None)
+        return stated({name.removeprefix(PREFIX): getattr(self, name) for name in own})
+
+
+def parameters_of(name: str) -> dict[str, Option]:
+    """Return the parameters of a way of weighting by their names, with its own defaults."""
+    defaults = WEIGHTINGS[name].options
+    taken = (o for o in options_of(WeightingFields) if o.takers is None or o.parameter in defaults)
+    return {o.name: o.with_default(defaults.get(o.parameter)) for o in taken}

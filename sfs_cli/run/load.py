@@ -432,8 +432,7 @@ def _choose_samples(
         check = inputs.check_outcome if config.numeric else inputs.check_classes
         check(used, str(config.labels))
         return chosen, used
-    other = METHODS[config.ranker].choices.get("response", ())
-    hint = "; response=lda uses them" * ("lda" in other)
+    hint = "; response=lda uses them" * ("response" in METHODS[config.ranker].parameters)
     log.note(f"the labels are not used by --method {config.method}{hint}")
     return chosen, None
 

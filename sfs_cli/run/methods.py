@@ -3,137 +3,198 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
 
 from sfs_cli.catalog import METHODS, Method
 from sfs_cli.errors import UsageError, nearest
-from sfs_cli.options.fields import flag, metavar_of, options_of, spelled
-from sfs_cli.options.graph import GRAPHS
+from sfs_cli.options import graph, parameters, weightings
+from sfs_cli.options.fields import (
+    Option,
+    default_of,
+    flag,
+    metavar_of,
+    options_of,
+    stated,
+    values_of,
+)
+from sfs_cli.options.graph import GRAPHS, GraphKind
 from sfs_cli.options.rank import RankConfig
-from sfs_cli.options.source import KINDS
-from sfs_cli.options.weightings import WEIGHTINGS
+from sfs_cli.options.source import KINDS, SOURCE_OPTIONS
+from sfs_cli.options.weightings import WEIGHTINGS, Entry
 from sfs_cli.ranking.aggregations import AGGREGATIONS
 
+
+class Named(NamedTuple):
+    """What an option names, and how its parameters are found."""
+
+    table: Mapping[str, Any]
+    parameters_of: Callable[[str], Mapping[str, Option]]
+
+
+NAMED = {
+    "method": Named(METHODS, parameters.parameters_of),
+    "similarity": Named(GRAPHS, graph.parameters_of),
+    "weights": Named(WEIGHTINGS, weightings.parameters_of),
+}
+"""What has parameters of its own, by the option that names it."""
+NAMES = tuple(dict.fromkeys(name for each in NAMED.values() for name in each.table))
+"""What can be described; a method and a similarity may have one name."""
 FIELDS = (
-    *("needs", "label_types", "weighted", "tested", "options", "columns"),
+    *("title", "needs", "needs_by", "label_types", "columns"),
     *("cost", "passes", "meaning", "when", "reference"),
 )
-TITLES = {"label_types": "labels", "weighted": "weights", "tested": "p-values"}
-"""What the text calls a field where the name is too long for its column."""
+"""What is said of a method beside its parameters."""
+TITLES = {"label_types": "labels"}
+"""What the text calls a field whose name is too long for its column."""
 NEEDS = {
     "graph": "a sample graph",
     "labels": "labels",
     "some-labels": "labels of some samples",
     "event": "events of the samples (--event or --censored)",
 }
-TAKES = {
-    "weighted": "--sample-weights",
-    "tested": "--pvalues",
-}
-"""The options that a method may take beside its own, by the field that says so."""
+"""What a method may need, for people."""
 
 
 def describe_methods(name: str | None, as_json: bool) -> str:
-    """Return a description of one method, or of all.
+    """Return a description of what has a name, or a list of all.
 
-    Raises UsageError for an unknown method.
+    Raises UsageError for an unknown name.
     """
-    if name is not None and name not in METHODS:
-        raise UsageError(f"unknown method {name!r}", hint=nearest(name, METHODS), option="method")
-    methods = [METHODS[name]] if name else list(METHODS.values())
     if as_json:
-        return json.dumps([_record(m) for m in methods], indent=2) + "\n"
-    parts = [_text(m) for m in methods]
-    if name is not None:
-        own = [o for o in options_of(RankConfig) if o.is_of(name)]
-        rows = {
-            f"{o.parameter}={metavar_of(o)}" if o.of else f"{o.flag} {metavar_of(o) or ''}": o.help
-            for o in own
-        }
-        title = f"parameters (--method {name},KEY=VALUE) and options:"
-        parts += [_section(title, rows)] if rows else []
-    else:
-        parts += [
+        return json.dumps(described(name), indent=2) + "\n"
+    return _list() if name is None else "\n".join(_text(*each) for each in _found(name))
+
+
+def described(name: str | None = None) -> list[dict[str, Any]]:
+    """Return what is known of a name, or of all, as plain data.
+
+    Raises UsageError for an unknown name.
+    """
+    return [_record(*each) for each in _found(name)]
+
+
+def _found(name: str | None) -> list[tuple[str, str]]:
+    """Return the options that have a name, with it; those of all names where none is given."""
+    if name is not None and name not in NAMES:
+        raise UsageError(f"unknown method {name!r}", hint=nearest(name, NAMES), option="method")
+    return [(o, own) for o, each in NAMED.items() for own in each.table if name in (None, own)]
+
+
+def taken_options(option: str, name: str) -> list[Option]:
+    """Return the parameters of what an option names, and the options that only some methods take.
+
+    Each is as this name has it, with its own meaning, values and default.
+    """
+    own = NAMED[option].parameters_of(name)
+    of_methods = [o for o in options_of(RankConfig) if o.is_of(name)] if option == "method" else []
+    others = [o for o in of_methods if o.name not in own]
+    return sorted([*own.values(), *others], key=lambda o: not o.of)
+
+
+def needs(method: Method) -> list[tuple[str, str]]:
+    """Return what a method needs, each with the parameter that asks for it; empty where always."""
+    found = [(NEEDS[need], "") for need in method.needs]
+    for name, by_value in method.needs_by.items():
+        for value, wanted in by_value.items():
+            found += [(NEEDS[need], f"{name}={value}") for need in wanted]
+    return found
+
+
+# ---- JSON --------------------------------------------------------------------------------------
+
+_TYPES = {int: "integer", float: "number", bool: "boolean", str: "text", tuple: "list"}
+
+
+def _record(option: str, name: str) -> dict[str, Any]:
+    own = taken_options(option, name)
+    record = {"name": name, "option": flag(option), **_facts(NAMED[option].table[name])}
+    record["parameters"] = {o.parameter: _described(o) for o in own if o.of}
+    return record | {"options": {o.flag: _described(o) for o in own if not o.of}}
+
+
+def _described(o: Option) -> dict[str, Any]:
+    found = {"type": _TYPES[o.type], "values": o.words or None, "least": o.least, "most": o.most}
+    found |= {"above": o.above, "below": o.below, "default_text": o.default_text or None}
+    return stated(found) | {"default": o.default, "help": o.help}
+
+
+def _facts(entry: Method | GraphKind | Entry) -> dict[str, Any]:
+    """Return what the catalog says of a method, a similarity or a way of weighting."""
+    if isinstance(entry, GraphKind):
+        return {"needs": ["labels"] * entry.from_labels, "meaning": entry.meaning}
+    if isinstance(entry, Entry):
+        found = {"title": entry.title, "needs": ["labels"] * entry.needs_labels}
+        return found | {"when": entry.when, "reference": entry.reference}
+    found = {field: getattr(entry, field) for field in FIELDS}
+    meaning = {"": entry.meaning} if isinstance(entry.meaning, str) else entry.meaning
+    return found | {"meaning": meaning}
+
+
+# ---- text --------------------------------------------------------------------------------------
+
+
+def _text(option: str, name: str) -> str:
+    """Return the description of a name: what is known of it, its parameters and options."""
+    entry = NAMED[option].table[name]
+    facts = _facts(entry)
+    if isinstance(entry, Method):
+        facts["needs"] = [f"{need} ({by})" if by else need for need, by in needs(entry)]
+        facts["meaning"] = " ".join(f"{k}: {v}" if k else v for k, v in facts["meaning"].items())
+        facts["columns"] = "; ".join(f"{key}: {text}" for key, text in facts["columns"].items())
+        del facts["needs_by"]
+    facts["needs"] = facts["needs"] or ["nothing"]
+    title = facts.pop("title", f"{flag(option)} {name}")
+    lines = [f"{name}: {title}"]
+    for key, value in facts.items():
+        if text := value if isinstance(value, str) else ", ".join(value):
+            lines.append(f"  {TITLES.get(key, key):<10}{text}")
+    own = taken_options(option, name)
+    rows = {f"{o.parameter}={metavar_of(o)}": _row(o) for o in own if o.of}
+    others = {f"{o.flag} {metavar_of(o) or ''}": _row(o) for o in own if not o.of}
+    parts = ["\n".join(lines) + "\n"]
+    parts += [_section(f"parameters ({flag(option)} {name},KEY=VALUE):", rows)] if rows else []
+    parts += [_section("options that it takes:", others)] if others else []
+    return "\n".join(parts)
+
+
+def _row(o: Option) -> str:
+    """Return what a parameter or an option means, its bounds and its default."""
+    bounds = values_of(o) if o.type in (int, float) and not o.words else ""
+    default = default_of(o)
+    notes = "; ".join(filter(None, (bounds, default and f"default: {default}")))
+    return f"{o.help}  [{notes}]" if notes else o.help
+
+
+def _list() -> str:
+    """Return a line for each of all names, by what they are for."""
+    ways = {n: f"{way.title}: {way.meaning}" for n, way in AGGREGATIONS.items()}
+    return "\n".join(
+        [
             _section(
-                "similarities between samples (--similarity NAME,KEY=VALUE) and their parameters:",
-                {n: g.meaning + _listed(map(key_of, g.takes)) for n, g in GRAPHS.items()},
+                "methods (--method NAME,KEY=VALUE):",
+                {n: f"{each.title}: {each.when}" for n, each in METHODS.items()},
             ),
             _section(
-                "kinds of knowledge sources (--source NAME=KIND:PATH) and their options:",
+                "similarities between samples (--similarity NAME,KEY=VALUE):",
+                {n: each.meaning for n, each in GRAPHS.items()},
+            ),
+            _section(
+                "kinds of knowledge sources (--source NAME=KIND:PATH,KEY=VALUE) and their options:",
                 {
-                    n: kind.meaning.rstrip(".") + _listed(map(key_of, kind.takes))
+                    n: kind.meaning.rstrip(".") + _listed(SOURCE_OPTIONS[o].key for o in kind.takes)
                     for n, kind in KINDS.items()
                 },
             ),
             _section(
-                "ways of weighting knowledge sources (--weights):",
-                {
-                    n: f"{entry.title}{' (needs labels)' if entry.needs_labels else ''}: "
-                    f"{entry.when}{f'. {entry.reference}' if entry.reference else ''}"
-                    for n, entry in WEIGHTINGS.items()
-                },
+                "ways of weighting knowledge sources (--weights NAME,KEY=VALUE):",
+                {n: f"{each.title}: {each.when}" for n, each in WEIGHTINGS.items()},
             ),
-            _section(
-                "ways of aggregating rankings (how= of kogs, --how of sfs aggregate):",
-                {n: f"{way.title}: {way.meaning}" for n, way in AGGREGATIONS.items()},
-            ),
+            _section("ways of aggregating rankings (how= of kogs, --how of sfs aggregate):", ways),
+            "`sfs methods NAME` describes a method, a similarity or a way of weighting, and its "
+            "parameters.\n",
         ]
-    return "\n".join(parts)
-
-
-def _record(method: Method) -> dict[str, Any]:
-    record = {field: getattr(method, field) for field in ("name", "title", *FIELDS)}
-    options = {key_of(name): default for name, default in method.options.items()}
-    needs_by = {key_of(name): by_value for name, by_value in method.needs_by.items()}
-    meaning = {"": method.meaning} if isinstance(method.meaning, str) else method.meaning
-    return record | {"needs_by": needs_by, "options": options, "meaning": meaning}
-
-
-def _text(method: Method) -> str:
-    lines = [f"{method.name}: {method.title}"]
-    for name in FIELDS:
-        value = getattr(method, name)
-        if name == "needs":
-            value = tuple(f"{need} ({by})" if by else need for need, by in needs(method))
-            value = value or ("nothing",)
-        elif name == "options":
-            value = tuple(_option(method, option) for option in value)
-        elif isinstance(value, bool):
-            value = TAKES[name] if value else ""
-        elif isinstance(value, Mapping):
-            words = (f"{key}: {text}" if key else text for key, text in value.items())
-            value = ("; " if name == "columns" else " ").join(words)
-        text = ", ".join(value) if isinstance(value, tuple) else str(value)
-        if text:
-            lines.append(f"  {TITLES.get(name, name):<10}{text}")
-    return "\n".join(lines) + "\n"
-
-
-def needs(method: Method) -> list[tuple[str, str]]:
-    """Return what a method needs, each with the option that asks for it; empty where always."""
-    found = [(NEEDS[need], "") for need in method.needs]
-    for option, by_value in method.needs_by.items():
-        for value, wanted in by_value.items():
-            found += [(NEEDS[need], f"{key_of(option)}={value}") for need in wanted]
-    return found
-
-
-def _option(method: Method, option: str) -> str:
-    """Return an option as `sfs methods` has it: its flag, choices and default."""
-    known, default = method.choices.get(option), method.options[option]
-    words = [key_of(option) + (f"=[{'|'.join(spelled(known))}]" if known else "")]
-    if default not in (None, ()):
-        words.append(f"(default {default})")
-    return " ".join(words)
-
-
-def key_of(name: str) -> str:
-    """Return the key of a parameter, or of an option."""
-    return _KEYS.get(name, flag(name)[2:])
-
-
-_KEYS = {o.name: o.parameter for o in options_of(RankConfig) if o.of == "method"}
+    )
 
 
 def _listed(options: Iterable[str]) -> str:
@@ -141,6 +202,6 @@ def _listed(options: Iterable[str]) -> str:
     return f": {text}" if text else ""
 
 
-def _section(title: str, rows: dict[str, str]) -> str:
+def _section(title: str, rows: Mapping[str, str]) -> str:
     width = max(map(len, rows)) + 2
     return "\n".join([title, *(f"  {name:<{width}}{text}" for name, text in rows.items())]) + "\n"

@@ -32,7 +32,7 @@ from sfs_cli.io.matrix.base import is_anndata
 from sfs_cli.logs import Messages
 from sfs_cli.methods.base import Solution, Status
 from sfs_cli.options import RankConfig
-from sfs_cli.options.fields import options_of
+from sfs_cli.options.fields import options_of, stated
 from sfs_cli.options.files import resolved, written
 from sfs_cli.options.grammar import text_of
 from sfs_cli.options.paths import check_suffix
@@ -525,4 +525,6 @@ def _named(used: RankConfig, chosen: dict[str, Any]) -> dict[str, Any]:
     """Return options by their keys; parameters stand with the name that they belong to."""
     hosts = {o.of for o in options_of(RankConfig) if o.of and o.name in chosen}
     names = {host: getattr(used, host) or used.users(host)[0] for host in hosts}
-    return written(names | chosen)
+    if "method" in names:
+        names["then"] = used.then  # it says which parameters there are
+    return written(stated(names) | chosen)

@@ -105,8 +105,8 @@ def parameters(text: str) -> set[str]:
 @pytest.mark.parametrize("method", METHODS)
 def test_options_of_a_method_are_shown_with_it(method, capfd):
     own = {SHOWN[name] for name in METHODS[method].options}
-    described = helped("methods", capfd, method).partition("and options:\n")[2]
-    assert own <= parameters(described) | set(listed("Options:\n" + described))
+    described, _, options = helped("methods", capfd, method).partition("options that it takes:\n")
+    assert own <= parameters(described) | set(listed("Options:\n" + options))
     text = helped("rank", capfd, "--method", method, "--help")
     found = set(listed(text))
     assert own <= parameters(text) | found

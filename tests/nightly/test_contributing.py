@@ -1,36 +1,55 @@
-"""The worked example of CONTRIBUTING."""
+"""The worked examples of CONTRIBUTING, in a copy of the package."""
 
 from __future__ import annotations
 
 import shutil
+import textwrap
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from tests.docs.pages import Reader, blocks_of, console_blocks
 from tests.docs.test_contributing import TEXT
 from tests.places import ROOT
 
+METHOD, ENTRY, TWIN, _, PARAMETER, IN_METHOD, OPTION, IN_RUN, COMMAND, LINE = blocks_of(
+    TEXT, "python"
+)
 
-def test_the_method_of_the_example_ranks(tmp_path: Path) -> None:
-    method, entry, twin, *_ = blocks_of(TEXT, "python")
-    package = tmp_path / "copy" / "sfs_cli"
-    shutil.copytree(ROOT / "sfs_cli", package)
-    (package / "methods" / "mad.py").write_text(method, encoding="utf-8")
-    catalog = (package / "catalog.py").read_text(encoding="utf-8")
-    end = "\n)\n\nMETHODS: "
-    assert catalog.count(end) == 1
-    catalog = catalog.replace(end, f"\n{entry.rstrip()},{end}")
-    (package / "catalog.py").write_text(catalog, encoding="utf-8")
 
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    """A copy of the package, which the commands of `Reader` run."""
+    copy = tmp_path / "copy" / "sfs_cli"
+    shutil.copytree(ROOT / "sfs_cli", copy)
+    return copy
+
+
+@pytest.fixture
+def reader(package: Path, tmp_path: Path) -> Reader:
     reader = Reader(tmp_path)
-    reader.env["PYTHONPATH"] = str(tmp_path / "copy")
+    reader.env["PYTHONPATH"] = str(package.parent)
+    return reader
+
+
+def put(file: Path, before: str, code: str, indent: int = 0) -> None:
+    """Write code of an example before a text that the file has once."""
+    text = file.read_text(encoding="utf-8")
+    assert text.count(before) == 1
+    made = textwrap.indent(code, " " * indent)
+    file.write_text(text.replace(before, made + before), encoding="utf-8")
+
+
+def test_the_method_of_the_example_ranks(package: Path, reader: Reader) -> None:
+    (package / "methods" / "mad.py").write_text(METHOD, encoding="utf-8")
+    put(package / "catalog.py", ")\n\n# other methods score", f"{ENTRY.rstrip()},\n")
     (commands,) = console_blocks(TEXT)
     for command in commands:
         reader.follow(command)
     names: dict = {"np": np}
-    exec(twin, names)
+    exec(TWIN, names)
     values = pd.read_csv(ROOT / "sample_data" / "expression.csv", index_col=0)
     found = pd.read_csv(reader.folder / "results" / "mad" / "ranking.tsv", sep="\t", index_col=1)
     scored = found["score"].dropna()
@@ -38,3 +57,35 @@ def test_the_method_of_the_example_ranks(tmp_path: Path) -> None:
     expected = [names["mad"](stored.loc[gene].to_numpy()) for gene in scored.index]
     np.testing.assert_allclose(scored, expected, rtol=1e-9)
     assert scored.is_monotonic_decreasing
+
+
+def test_the_parameter_of_the_example_is_used(package: Path, reader: Reader) -> None:
+    catalog, method = package / "catalog.py", package / "methods" / "arom_svm.py"
+    text = catalog.read_text(encoding="utf-8")
+    start = text.index('name="arom-svm"')
+    own = text[start:].replace('parameters={"select": _SELECT}', PARAMETER.strip(), 1)
+    catalog.write_text(text[:start] + own, encoding="utf-8")
+    put(method, "    factors = features.usable.astype", IN_METHOD, 4)
+    reader.follow("sfs methods arom-svm | grep 'cost=C .*number above 0; default: 1]'")
+    rank = "sfs rank sample_data/expression.csv --labels sample_data/labels.tsv:tissue"
+    reader.follow(f"{rank} --method arom-svm,cost=0.25 --out a")
+    reader.follow("grep '\"cost\": 0.25' a/run.json")
+
+
+def test_the_option_of_the_example_draws(package: Path, reader: Reader) -> None:
+    features = package / "run" / "features.py"
+    put(package / "options" / "rank.py", "    labels: str | None = _reading(", OPTION, 4)
+    put(features, "    group = group_of", IN_RUN, 8)
+    text = features.read_text(encoding="utf-8")
+    any_given = "if config.include or config.exclude:"
+    assert text.count(any_given) == 1
+    features.write_text(text.replace(any_given, f"{any_given[:-1]} or config.draw:"), "utf-8")
+    rank = "sfs rank sample_data/expression.csv --method variance --draw 9 --out a"
+    reader.follow(f"{rank} 2>&1 | grep 'ranked 9 of'")
+
+
+def test_the_command_of_the_example_prints(package: Path, reader: Reader) -> None:
+    (package / "cli" / "cite.py").write_text(COMMAND, encoding="utf-8")
+    put(package / "cli" / "app.py", '}\n"""The commands in the order of the help', LINE, 4)
+    reader.follow("sfs cite rfs | grep '^Nie'")
+    reader.follow("sfs --help | grep '^  cite '")

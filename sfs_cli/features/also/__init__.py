@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sfs_cli.catalog import METHODS, ON_SOURCES
 from sfs_cli.features.feature import Feature
@@ -64,12 +64,12 @@ def others(config: RankConfig) -> list[RankConfig]:
         # parameters are of the method that they stand with
         **{o.name: o.default for o in options_of(type(config)) if o.of == "method"},
     )
-    return [
-        replace(each, response=each.response or each.response_to_labels)
-        if "response" in METHODS[each.ranker].options
-        else each
-        for each in made
-    ]
+    found = []
+    for each in made:
+        own: dict[str, Any] = {"response": each.response_to_labels}
+        takes_it = "response" in METHODS[each.ranker].parameters
+        found.append(replace(each, **own) if takes_it else each)
+    return found
 
 
 def rules(config: RankConfig) -> Iterator[Refusal]:

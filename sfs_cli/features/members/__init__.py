@@ -7,31 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sfs_cli import catalog
-from sfs_cli.catalog import METHODS, ON_SOURCES
+from sfs_cli.catalog import METHODS
 from sfs_cli.features.feature import Feature
-from sfs_cli.options.fields import RANKING, Config, Refusal, option, option_fields, split_words
+from sfs_cli.options.fields import Refusal
 
 if TYPE_CHECKING:
     from sfs_cli.options import RankConfig
-
-
-@option_fields
-class MemberFields(Config):
-    """The option of the members of an aggregate."""
-
-    members: tuple[str, ...] = option(
-        "Methods whose rankings are aggregated, such as spec,fisher.",
-        section="Method",
-        verbs=RANKING,
-        takers=catalog.takers,
-        taken_by="method",
-        of="method",
-        default=(),
-        metavar="METHODS",
-        words=tuple(name for name in METHODS if name not in ON_SOURCES),
-        items=str,
-        parse=split_words,
-    )
 
 
 def member_configs(config: RankConfig, names: Sequence[str], **without: Any) -> list[RankConfig]:
@@ -58,7 +39,6 @@ def rules(config: RankConfig) -> Iterator[Refusal]:
 FEATURE = Feature(
     "members",
     lambda config: bool(config.members),
-    MemberFields,
-    rules,
+    rules=rules,
     orders=True,
 )

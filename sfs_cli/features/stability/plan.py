@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from sfs_cli.catalog import METHODS
+from sfs_cli.catalog import METHODS, ON_SOURCES
 from sfs_cli.compute.limits import LIMITS
 from sfs_cli.features import FEATURES
 from sfs_cli.features.stability import SUBSETS
@@ -45,7 +45,7 @@ def ranks_together(config: RankConfig, n: int, m: int) -> bool:
     """
     method, steps = METHODS[config.scorer], parse(config.transform)
     own_passes = method.name == "sselect" and config.method_options()["variant"] == "cut-value"
-    if method.iterative or METHODS[config.ranker].on_sources or own_passes:
+    if method.iterative or config.ranker in ON_SOURCES or own_passes:
         return False
     # the median is that of a subset, and a zero feature may vary after clr
     fitted = before_fitting(steps) != steps or not {MEDIAN, "clr"}.isdisjoint(steps)

@@ -119,7 +119,7 @@ WITHOUT_EFFECT = [
     option("a method without its labels", "needs --labels", "--method", "fisher"),
     option(
         "a parameter of another graph",
-        "neighbors=; no effect; knn",
+        "unknown parameter; neighbors; bandwidth",
         *("--similarity", "rbf,neighbors=3"),
     ),
     option(
@@ -178,9 +178,7 @@ METHODS = [
         *("--method", "mrsf", "--select", "5", "--stability", "half,subsets=4,top=6"),
     ),
     option("l21 without a penalty or budget", "lambda=; budget=", "--method", "l21"),
-    option(
-        "l21 with a negative penalty", "positive", "--method", "l21,lambda=-1", name="lambda=-1"
-    ),
+    option("l21 with a negative penalty", "positive", "--method", "l21,lambda=-1", name="lambda="),
     option("gdcov with an unknown gamma", "gamma=; one-minus", "--method", "gdcov,gamma=onemin"),
     bad("given features that are unknown", given("gene1", "x1", "x2"), "--given", "2 of 3; x1"),
     bad("given features that are all", given(*FEATURES), "--given", "all 9"),

@@ -193,10 +193,10 @@ def test_errors_inside_of_a_ranking_name_it(text, what):
 
 def test_options_of_a_ranking_are_typed_as_on_the_command_line():
     spec = parse_ranking(
-        "a=--method kogs,members=spec,fisher,response-rank=3 --similarity=knn,neighbors=7,beta=0.5 "
-        "--source 'm=profile:my file.csv' --source t=target:"
+        "a=--method kogs,members=spec,mrsf,response-rank=3 --similarity=diffusion,neighbors=7,"
+        "beta=0.5 --source 'm=profile:my file.csv' --source t=target:"
     )
-    assert spec.options["members"] == ("spec", "fisher")
+    assert spec.options["members"] == ("spec", "mrsf")
     assert spec.options["neighbors"] == 7
     assert spec.options["beta"] == 0.5
     assert spec.options["response_rank"] == 3

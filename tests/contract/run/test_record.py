@@ -111,8 +111,9 @@ def test_a_later_version_with_other_defaults_repeats_a_run(
 ) -> None:
     words = ["rank", "expression.csv", "--method", method, "--labels", "labels.tsv:tissue"]
     assert run_here([*words, "--out", "first"], capfd).code == 0
-    known = METHODS[method]
-    monkeypatch.setitem(METHODS, method, known._replace(options={**known.options, name: other}))
+    known = METHODS[method].parameters
+    changed = {**known, name: known[name]._replace(default=other)}
+    monkeypatch.setitem(METHODS, method, METHODS[method]._replace(parameters=changed))
     again = ["rank", "--config", "first/run.json"]
     assert run_here([*again, "--out", "again"], capfd).code == 0
     assert run_here([*words, "--out", "now"], capfd).code == 0

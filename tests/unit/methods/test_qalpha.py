@@ -142,7 +142,7 @@ def test_equal_features_have_equal_weights() -> None:
 def test_features_that_do_not_vary_are_left_out_of_everything() -> None:
     X, y = case()
     with_dead = np.column_stack([np.zeros(len(X)), X, np.full(len(X), 3.3)])
-    for variant in METHODS["qalpha"].choices["variant"]:
+    for variant in METHODS["qalpha"].parameters["variant"].words:
         found = solve(with_dead, variant, 2, codes=y)
         assert list(found.status[[0, -1]]) == [Status.ALL_ZERO, Status.CONSTANT]
         np.testing.assert_allclose(found.score[1:-1], plain(variant).score, atol=1e-8)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +14,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfs_cli.catalog import METHODS
-from sfs_cli.errors import InputError, UsageError
+from sfs_cli.errors import ConflictError, InputError, UsageError
 from sfs_cli.features.also import others
 from sfs_cli.features.stability import SUBSETS
 from sfs_cli.options import RankConfig
 from sfs_cli.options.compare import CompareConfig, parse_ranking
 from sfs_cli.options.fields import Option, options_of, split_word
 from sfs_cli.options.files import load, written
-from sfs_cli.options.grammar import NAME, expanded, hosts, joined, parameters, split, text_of
+from sfs_cli.options.grammar import NAME, expanded, hosts, joined, parameters, split, text_of, typed
 from sfs_cli.options.graph import GRAPHS
+from sfs_cli.options.source import parse_sources
 from sfs_cli.options.weightings import WEIGHTINGS
-from sfs_cli.options.weightings import taking as weighting
+from sfs_cli.run.methods import NAMED
 from tests.making import write_labels, write_table
+from tests.places import ROOT
 from tests.running import run_here
 
 # ---- the rule ----------------------------------------------------------------------------------
@@ -95,6 +99,12 @@ REFUSED = [
         "neighbors",
     ),
     ("weights", "rkda,lamda=1", "unknown parameter 'lamda' of --weights rkda", "lambda"),
+    ("method", "f-test,ranking=phi3", "unknown parameter 'ranking' of --method f-test", ""),
+    ("method", "l21,gamma=1", "unknown parameter 'gamma' of --method l21", ""),
+    ("method", "msfs,then=hsic,gamma=exp", "unknown parameter 'gamma' of --method msfs", ""),
+    ("method", "kogs,members=hsic,rfs,power=2", "unknown parameter 'power' of --method kogs", ""),
+    ("similarity", "rbf,neighbors=3", "unknown parameter 'neighbors' of --similarity rbf", ""),
+    ("weights", "uniform,lambda=1", "unknown parameter 'lambda' of --weights uniform", ""),
     ("pvalues", "permutation,draw=99", "unknown parameter 'draw' of --pvalues", "draws"),
     ("method", "spec,clusters=2,clusters=3", "clusters= of --method is given twice", ""),
     ("method", "spec,gamma-power=2,gamma_power=3", "gamma-power= of --method is given twice", ""),
@@ -113,6 +123,46 @@ def test_what_is_no_parameter_is_refused(option: str, text: str, what: str, near
         expanded(RankConfig, {option: text})
     assert what in caught.value.what
     assert f"did you mean {near}" in caught.value.hint if near else caught.value.hint
+
+
+def test_what_a_name_takes_is_said() -> None:
+    """Of MSFS and KOGS with the parameters of the methods that they name."""
+    said = {
+        "f-test": "it takes none",
+        "mrmr,select=3": "it is an option of its own: --select",
+        "l21": "choose from lambda, response, response-rank, budget",
+        "msfs,then=gdcov": "choose from gamma, definition, then",
+        "kogs,members=rfs,relieff": "choose from gamma, neighbors, then, how, members",
+    }
+    for text, hint in said.items():
+        with pytest.raises(UsageError) as caught:
+            expanded(RankConfig, {"method": f"{text},x=1"})
+        assert hint in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("spec,clusters=1", "clusters= of --method spec 1 is too small"),
+        ("spec,gamma-power=65", "gamma-power= of --method spec 65 is too large"),
+        ("spec,gamma=inverse", "unknown value 'inverse' of gamma= of --method spec"),
+        ("rfs,gamma=power", "gamma= of --method 'power' is not a number"),
+        ("rfs,gamma=0", "gamma= of --method rfs 0 is not a positive number"),
+        ("l21,lambda=0", "lambda= of --method l21 0 is not a positive number"),
+        ("sselect,lambda=1.5", "lambda= of --method sselect 1.5 is too large"),
+        ("msfs,then=gdcov,gamma=exp", "unknown value 'exp' of gamma= of --method gdcov"),
+        ("msfs,then=f-test", "unknown value 'f-test' of then= of --method msfs"),
+        ("kogs,members=spec,nothing", "unknown value 'nothing' of members= of --method kogs"),
+        (
+            "kogs,members=spec,qalpha,ranking=phi3,clusters=1",
+            "clusters= of --method spec 1 is too small",
+        ),
+    ],
+)
+def test_a_value_is_one_of_those_that_the_method_declares(text: str, what: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        RankConfig("x.csv", labels="y.tsv", **expanded(RankConfig, {"method": text}))
+    assert caught.value.what == what
 
 
 @pytest.mark.parametrize(("option", "text", "what", "near"), REFUSED[:8:3])
@@ -155,31 +205,26 @@ FORMS = {"NUMBER": "2.5", "T": "0.25", "COUNT": "12", "KEY": "key", "PATH": "p.c
 def of_name(host: str, name: str) -> dict[str, Option]:
     """Return the parameters that a name takes, by their keys; those of members have none."""
     known = parameters(RankConfig, host)
-    if host == "method":
-        return {k: o for k, o in known.items() if o.name in METHODS[name].options}
-    if host == "similarity":
-        takes = GRAPHS[name].takes if name in GRAPHS else ()
-        return {k: o for k, o in known.items() if o.name in takes}
-    if host == "weights":
-        names = [o.name for o in known.values() if name in weighting(o.name)]
-        return {k: o for k, o in known.items() if o.name in (*names, "normalize")}
+    if host in NAMED:
+        own = NAMED[host].parameters_of(name) if name in NAMED[host].table else {}
+        return {o.parameter: o for o in own.values() if o.of}
     takers = {"pvalues": "permutation", "label_type": "ordered"}
     return known if takers.get(host, name) == name else {}
 
 
-def values_of(o: Option, name: str) -> st.SearchStrategy[str]:
-    """Return texts of valid values of a parameter."""
-    words = METHODS[name].choices.get(o.name, ()) if name in METHODS else ()
-    words = words or o.known
+def values_of(o: Option) -> st.SearchStrategy[str]:
+    """Return texts of values of a parameter that are within its bounds."""
+    words = o.words
     if o.name == "members":
         return st.lists(st.sampled_from(words), min_size=2, max_size=4, unique=True).map(",".join)
     if words:
         starts = ((word, split_word(word)[0]) for word in words)
         return st.sampled_from([s + FORMS.get(word.removeprefix(s), "") for word, s in starts])
     if o.type is int:
-        return st.integers(int(o.least or 1), 9999).map(str)
+        return st.integers(int(o.least or 1), int(o.most or 9999)).map(str)
     if o.type is float:
-        return st.floats(1e-3, 1e3).map(repr)
+        least = 1e-3 if o.above is not None or o.least is None else o.least
+        return st.floats(least, o.most or 1e3).map(repr)
     return st.sampled_from(["low,mid,high", "b,a", "1,10,2"])
 
 
@@ -190,7 +235,7 @@ def texts(draw: st.DrawFn) -> tuple[str, str]:
     name = draw(st.sampled_from(NAMES[host]))
     known = of_name(host, name)
     keys = draw(st.lists(st.sampled_from(sorted(known)), unique=True)) if known else []
-    pairs = [f"{key}={draw(values_of(known[key], name))}" for key in keys]
+    pairs = [f"{key}={draw(values_of(known[key]))}" for key in keys]
     return host, ",".join([name, *pairs])
 
 
@@ -225,6 +270,80 @@ def test_what_is_written_is_read_as_it_was(asked: tuple[str, str]) -> None:
 
 def stated(values: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
+
+
+# ---- the reference pages -----------------------------------------------------------------------
+
+
+def printed() -> list[tuple[str, str, str, str, str]]:
+    """Return the parameters that the page of methods prints: option, name, key, values, default."""
+    page = (ROOT / "docs" / "reference" / "methods.md").read_text(encoding="utf-8")
+    hosts = {"## ": "method", "### Graph ": "similarity", "### Weights ": "weights"}
+    found, where = [], ("", "")
+    for line in page.splitlines():
+        for start, host in hosts.items():
+            if made := re.fullmatch(f"{start}`(.+)`", line):
+                where = host, made[1]
+        if made := re.fullmatch(r"\| `([a-z-]+)=` \| (.*?) \| (.*?) \| .* \|", line):
+            found.append((*where, *made.groups()))
+    return found
+
+
+def test_the_page_has_the_parameters_of_every_name() -> None:
+    declared = {
+        (host, name, o.parameter)
+        for host, each in NAMED.items()
+        for name in each.table
+        for o in each.parameters_of(name).values()
+        if o.of
+    }
+    assert {row[:3] for row in printed()} == declared
+    assert len(printed()) == len(declared)
+
+
+BOUND = r"(above|below|from|of|to|at most) ([\d,.]*\d)"
+BEYOND = {"above": 0, "below": 0, "from": -1, "of": -1, "to": 1, "at most": 1}
+"""What to add to a bound for a number that is refused."""
+
+
+@pytest.mark.parametrize("row", printed(), ids=lambda row: ",".join(row[1:3]))
+def test_what_the_page_prints_is_what_is_taken(row: tuple[str, str, str, str, str]) -> None:
+    """The default of a parameter, its words and the ends of its bounds, and nothing beyond."""
+    host, name, key, values, default = row
+    within, beyond = [default.strip("`")] if default.startswith("`") else [], ["no-such-word"]
+    if values.startswith("a "):
+        bounds = [(kind, int(word.replace(",", ""))) for kind, word in re.findall(BOUND, values)]
+        within += [str(bound) for kind, bound in bounds if BEYOND[kind]]
+        beyond += [str(bound + BEYOND[kind]) for kind, bound in bounds]
+    else:
+        words = (word.replace(":T", ":0.5") for word in values.split(", "))
+        within += [word for word in words if " " not in word and word != "METHODS"]
+    given = {"labels": "y.tsv"}
+    if host == "weights":
+        given["source"] = parse_sources(["a=target:", "b=profile:m.csv"])
+    for text in within:
+        found = expanded(RankConfig, {host: f"{name},{key}={text}"})
+        with suppress(ConflictError):  # which is about other options
+            config = RankConfig("x.csv", **found, **given)
+            if host == "method" and text == default.strip("`") and not config.members:
+                assert config.method_options() == METHODS[config.scorer].options
+    for text in beyond:
+        with pytest.raises(UsageError) as caught:
+            RankConfig("x.csv", **expanded(RankConfig, {host: f"{name},{key}={text}"}), **given)
+        assert not isinstance(caught.value, ConflictError), text
+
+
+def test_the_page_of_options_prints_what_they_take() -> None:
+    page = (ROOT / "docs" / "reference" / "options.md").read_text(encoding="utf-8")
+    known = {o.flag: o for o in options_of(RankConfig) if o.of != "method" and not o.argument}
+    rows = re.findall(r"^\| `([^`]+)` \| (.*?) \| (.*?) \|", page, re.MULTILINE)
+    found = [(known[flag], values, default) for flag, values, default in rows if flag in known]
+    assert {o.flag for o, *_ in found} == {*known}
+    for o, values, default in found:
+        texts = [word for word in values.split(", ") if word in o.words]
+        texts += [default] if o.default not in (None, ()) and o.type is not bool else []
+        for text in texts:
+            assert o.problem(typed(o, text), o.flag) is None
 
 
 # ---- files -------------------------------------------------------------------------------------
@@ -381,7 +500,7 @@ def test_neighbors_of_relieff_are_not_those_of_a_graph() -> None:
     assert relieff.method_options()["relieff_neighbors"] == 3
     assert relieff.neighbors is None
     assert spec.graph_options("knn").neighbors == 15
-    with pytest.raises(UsageError, match="neighbors= of --method has no effect"):
+    with pytest.raises(UsageError, match="unknown parameter 'neighbors' of --method spec"):
         RankConfig("x.csv", **expanded(RankConfig, {"method": "spec,neighbors=3"}))
 
 
@@ -394,6 +513,15 @@ def test_parameters_are_of_the_method_that_they_stand_with() -> None:
         METHODS["gdcov-spca"].options["definition"],
     )
     RankConfig("x.csv", also=("spec",), **expanded(RankConfig, {"method": "qalpha,clusters=3"}))
+
+
+def test_what_goes_with_a_parameter_is_what_its_method_says() -> None:
+    """`clusters` of SPEC is for phi3; members of KOGS check their own."""
+    for text in ("qalpha,clusters=3", "kogs,members=qalpha,variance,clusters=3"):
+        RankConfig("x.csv", **expanded(RankConfig, {"method": text}))
+    for text in ("spec,clusters=3", "kogs,members=spec,variance,clusters=3"):
+        with pytest.raises(ConflictError, match="it is for ranking=phi3"):
+            RankConfig("x.csv", **expanded(RankConfig, {"method": text}))
 
 
 def test_two_numbers_of_subsets_are_refused() -> None:
