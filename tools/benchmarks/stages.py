@@ -21,6 +21,7 @@ def mark():
 from sfs_cli.options import RankConfig
 from sfs_cli.run.load import loaded
 from sfs_cli.run import scoring
+from sfs_cli.run.needs import SCORES
 from sfs_cli.compute.engine import Engine
 from sfs_cli.logs import Messages
 silent = Messages(verbosity=-1)
@@ -28,7 +29,7 @@ passes = []
 def columns(engine, *args, once=Engine.columns):
     start = time.perf_counter()
     found = once(engine, *args)
-    if engine.made.kind == "score":
+    if engine.purpose == SCORES:
         passes.append(time.perf_counter() - start)
     return found
 Engine.columns = columns
