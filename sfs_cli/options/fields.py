@@ -449,11 +449,11 @@ class Config:
             if (found := o.problem(value, partial(self.label, o.name))) is not None:
                 raise self.error(*found, o.name)
         vars(self)["ignored"] = {}
-        while idle := next(self.without_effect(), None):
+        while idle := next(self.without_effect(), None):  # others may be without effect then
             name, why = idle
             o = next(o for o in options_of(type(self)) if o.name == name)
             written = self.written(o, getattr(self, name))
-            if o.of or not o.verbs:
+            if o.of or not o.verbs:  # a parameter, as all options of a source are
                 what = f"{written} has no effect {why}"
                 hint = f"leave it out{o.names and f'; it has an effect with {o.names}'}"
                 raise self.error(what, hint, name, o.of or name, kind=ConflictError)
