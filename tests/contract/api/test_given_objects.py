@@ -234,8 +234,14 @@ def test_a_result_is_compared_pickled_and_not_changed() -> None:
         ("sets is of type", lambda: sfs.evaluate(NAMED, list=GENES, sets=np.zeros((2, 2)))),
         ("did you mean splits", lambda: sfs.evaluate(COUNTED, spilts=3)),
         ("it is a parameter: similarity", lambda: sfs.rank(X, similarity="knn", neighbors=5)),
-        ("'five' is not a whole", lambda: sfs.rank(X, similarity="knn,neighbors=five")),
-        ("'5.5' is not a whole", lambda: sfs.rank(X, similarity="knn,neighbors=5.5")),
+        (
+            "neighbors='five' of similarity is not",
+            lambda: sfs.rank(X, similarity="knn,neighbors=five"),
+        ),
+        (
+            "neighbors='5.5' of similarity is not",
+            lambda: sfs.rank(X, similarity="knn,neighbors=5.5"),
+        ),
         ("seed is of type", lambda: sfs.rank(X, seed=np.random.RandomState(0))),
         ("top=0", lambda: sfs.rank(ad.AnnData(NAMED.copy()), top=0)),
         ("nothing to aggregate", lambda: sfs.aggregate(sfs.rank(X, method="variance"))),
