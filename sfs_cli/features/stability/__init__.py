@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -74,12 +73,17 @@ def _implied(config: RankConfig) -> dict[str, Any]:
     """Return what a number alone stands for."""
     if config.stability is None or config.stability in SUBSETS:
         return {}
+    try:
+        count = float(config.stability)
+    except ValueError:  # which is refused as an unknown value
+        return {}
     if config.stability_subsets is not None:
         what = f"--stability {config.stability},subsets={config.stability_subsets} has two numbers"
         raise config.error(what, "leave one out", "stability")
-    with suppress(ValueError):  # which is refused as an unknown value
-        return {"stability": "half", "stability_subsets": int(float(config.stability))}
-    return {}
+    if not count.is_integer():
+        what = f"--stability {config.stability} is not a whole number"
+        raise config.error(what, "give the number of subsets, such as 100", "stability")
+    return {"stability": "half", "stability_subsets": int(count)}
 
 
 def rules(config: RankConfig) -> Iterator[Refusal]:

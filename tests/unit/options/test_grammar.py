@@ -524,9 +524,20 @@ def test_what_goes_with_a_parameter_is_what_its_method_says() -> None:
             RankConfig("x.csv", **expanded(RankConfig, {"method": text}))
 
 
-def test_two_numbers_of_subsets_are_refused() -> None:
-    with pytest.raises(UsageError, match="two numbers"):
-        RankConfig("x.csv", **expanded(RankConfig, {"stability": "10,subsets=20"}))
+@pytest.mark.parametrize(
+    ("text", "what", "hint"),
+    [
+        ("10,subsets=20", "--stability 10,subsets=20 has two numbers", "leave one out"),
+        ("hlaf,subsets=20", "unknown value 'hlaf' of --stability", "did you mean half"),
+        ("10.5", "--stability 10.5 is not a whole number", "such as 100"),
+        ("inf", "--stability inf is not a whole number", "such as 100"),
+    ],
+)
+def test_what_is_no_number_of_subsets_is_refused(text: str, what: str, hint: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        RankConfig("x.csv", **expanded(RankConfig, {"stability": text}))
+    assert caught.value.what == what
+    assert hint in caught.value.hint
 
 
 def test_a_file_without_a_path_is_refused() -> None:
