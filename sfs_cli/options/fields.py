@@ -433,12 +433,8 @@ class Config:
         own = (o for o in options_of(type(self)) if o.name in names or o.of in names)
         return {o.name: o.default for o in own}
 
-    def check_values(self) -> None:
-        """Check each value by itself, leave out what has no effect, and check the rest together.
-
-        A `UsageError` names the first wrong one. A parameter without effect is wrong, too: it was
-        written in one text with what does not take it.
-        """
+    def check_each(self) -> None:
+        """Check each value by itself. A `UsageError` names the first wrong one."""
         for o in (o.as_in(self.VERB) for o in options_of(type(self))):
             value = getattr(self, o.name)
             # Python callers may write components=20 or neighbors=5.0
@@ -448,6 +444,14 @@ class Config:
                 object.__setattr__(self, o.name, value := int(value))
             if (found := o.problem(value, partial(self.label, o.name))) is not None:
                 raise self.error(*found, o.name)
+
+    def check_values(self) -> None:
+        """Check each value by itself, leave out what has no effect, and check the rest together.
+
+        A parameter without effect is wrong, too: it was written in one text with what does not
+        take it.
+        """
+        self.check_each()
         vars(self)["ignored"] = {}
         while idle := next(self.without_effect(), None):  # others may be without effect then
             name, why = idle
@@ -488,7 +492,7 @@ class Config:
     def without_effect(self) -> Iterator[Idle]:
         """Yield what has no effect by the declarations: ``needs`` and takers."""
         taken = self._taken()
-        for o in taken.values():
+        for o in sorted(taken.values(), key=lambda o: o.of):  # parameters go with their option
             if getattr(self, o.name) == o.default:
                 continue
             needs = [each for each in o.needs if each.partition("=")[0] in taken]

@@ -447,6 +447,18 @@ class RankConfig(FeatureFields, CoreFields):
                 found[name] = found[name]._replace(needs=o.needs, excludes=o.excludes)
         return list(found.values())
 
+    def check_each(self) -> None:
+        """Check each value by itself, those of parameters by the method that takes them."""
+        super().check_each()
+        # the method asked for says first which one scores the features; members check their own
+        methods = [self.ranker] if self.members else dict.fromkeys((self.ranker, self.scorer))
+        for method in methods:
+            for name in self.given(*parameters_of(method)):
+                o = parameters_of(method)[name]
+                found = o.problem(typed(o, getattr(self, name)), partial(_of_method, o, method))
+                if found is not None:
+                    raise self.error(*found, name)
+
     # imported late, as help does not need the rules
 
     def without_effect(self) -> Iterator[Idle]:
@@ -460,14 +472,6 @@ class RankConfig(FeatureFields, CoreFields):
         """Yield what is wrong with how the options go together."""
         from sfs_cli.options import rules
 
-        # the method asked for says first which one scores the features; members check their own
-        methods = [self.ranker] if self.members else dict.fromkeys((self.ranker, self.scorer))
-        for method in methods:
-            for name in self.given(*parameters_of(method)):
-                o = parameters_of(method)[name]
-                found = o.problem(typed(o, getattr(self, name)), partial(_of_method, o, method))
-                if found is not None:
-                    raise self.error(*found, name)
         yield from super().refusals()
         yield from rules.refusals(self)
 

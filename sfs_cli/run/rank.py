@@ -527,4 +527,5 @@ def _named(used: RankConfig, chosen: dict[str, Any]) -> dict[str, Any]:
     names = {host: getattr(used, host) or used.users(host)[0] for host in hosts}
     if "method" in names:
         names["then"] = used.then  # it says which parameters there are
-    return written(stated(names) | chosen)
+    found = stated(names) | chosen
+    return written({o.name: found[o.name] for o in options_of(RankConfig) if o.name in found})

@@ -143,19 +143,19 @@ def test_what_a_name_takes_is_said() -> None:
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        ("spec,clusters=1", "clusters= of --method spec 1 is too small"),
-        ("spec,gamma-power=65", "gamma-power= of --method spec 65 is too large"),
+        ("spec,clusters=1", "clusters=1 of --method spec is too small"),
+        ("spec,gamma-power=65", "gamma-power=65 of --method spec is too large"),
         ("spec,gamma=inverse", "unknown value 'inverse' of gamma= of --method spec"),
-        ("rfs,gamma=power", "gamma= of --method 'power' is not a number"),
-        ("rfs,gamma=0", "gamma= of --method rfs 0 is not a positive number"),
-        ("l21,lambda=0", "lambda= of --method l21 0 is not a positive number"),
-        ("sselect,lambda=1.5", "lambda= of --method sselect 1.5 is too large"),
+        ("rfs,gamma=power", "gamma='power' of --method is not a number"),
+        ("rfs,gamma=0", "gamma=0 of --method rfs is not a positive number"),
+        ("l21,lambda=0", "lambda=0 of --method l21 is not a positive number"),
+        ("sselect,lambda=1.5", "lambda=1.5 of --method sselect is too large"),
         ("msfs,then=gdcov,gamma=exp", "unknown value 'exp' of gamma= of --method gdcov"),
         ("msfs,then=f-test", "unknown value 'f-test' of then= of --method msfs"),
         ("kogs,members=spec,nothing", "unknown value 'nothing' of members= of --method kogs"),
         (
             "kogs,members=spec,qalpha,ranking=phi3,clusters=1",
-            "clusters= of --method spec 1 is too small",
+            "clusters=1 of --method spec is too small",
         ),
     ],
 )
