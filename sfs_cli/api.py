@@ -1230,8 +1230,8 @@ def compare(
     ----------
     data, modality, verbose
         As of `rank`.
-    methods : sequence of str
-        Methods, with their defaults.
+    methods : sequence of str or dict
+        Methods, perhaps with parameters: ``"spec"``, ``{"name": "spec", "ranking": "phi3"}``.
     rankings : dict, optional
         Names of rankings, each with the options of `rank` that make it, as a dict.
     lists : dict, optional
@@ -1253,7 +1253,10 @@ def compare(
         if given is not None and not isinstance(given, Mapping):
             raise _refused(name, given, f"a dict of names and {name}")
     several = [methods] if isinstance(methods, str | Mapping) else list(methods)
-    methods = [text_of(each) if isinstance(each, Mapping) else each for each in several]
+    methods = [
+        text_of(grouped({"method": each})["method"]) if isinstance(each, Mapping) else each
+        for each in several
+    ]
     if not (methods or rankings or lists):
         hint = 'give methods, such as ["spec", "f-test"], rankings, or lists'
         raise UsageError("nothing to compare: there is no ranking", hint=hint, option="methods")

@@ -208,7 +208,11 @@ def test_lists_are_aggregated_chosen_and_judged() -> None:
     assert wanted["value"].max() > 0.9
     compared = sfs.compare(
         adata,
-        ["variance", {"name": "spec", "ranking": "phi1"}],
+        [
+            "variance",
+            {"name": "spec", "ranking": "phi1", "clusters": None},
+            {"name": "kogs", "members": ["variance", "fisher"]},
+        ],
         rankings={"f": {"method": "f-test"}, "given": {"method": "spec", "similarity": X @ X.T}},
         lists={"mine": GENES[:6]},
         labels="cell type",
@@ -217,6 +221,7 @@ def test_lists_are_aggregated_chosen_and_judged() -> None:
         repeats=1,
     )
     names = {"variance", "spec,ranking=phi1", "f", "given", "mine"}
+    names.add("kogs,members=variance,fisher")
     assert names <= set(compared.table["list"])
 
 

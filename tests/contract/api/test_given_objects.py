@@ -248,6 +248,8 @@ def test_a_result_is_compared_pickled_and_not_changed() -> None:
         ("other lists", lambda: sfs.aggregate({"a": GENES, "b": GENES}, list_weights={"c": 1})),
         ("unknown value 'bogus' of rows", lambda: sfs.rank(COUNTED, rows="bogus")),
         ("source is of type", lambda: sfs.rank(COUNTED, source=COUNTED)),
+        ("method: the name is missing", lambda: sfs.compare(X, {"spec": {}, "f-test": {}})),
+        ("method: the name is missing", lambda: sfs.compare(X, [{"method": "spec"}])),
         ("not an option of one", lambda: sfs.compare(X, rankings={"a": {"labels": CLASSES}})),
     ],
 )
