@@ -110,7 +110,7 @@ def prepare(problem: Problem) -> Scorer:
         hint = "give lambda= and not variant=cut-value, or allow more with --memory"
         check_memory(what, 6 * 8 * n * n, problem.memory, hint, "variant")
         scorer.mix, cuts = choose_mix(scorer, problem.engine, int(problem.options["select"]))
-        scorer.facts["lambda_"] = scorer.mix  # in place of the option
+        scorer.facts["lambda"] = scorer.mix  # in place of the option
         scorer.facts["cut_values"] = {f"{tried:g}": cut for tried, cut in zip(MIXES, cuts)}
     scorer.facts["mix"] = scorer.mix
     return scorer

@@ -324,8 +324,9 @@ def _facts(run: Run, scored: Scored) -> RunFacts:
         method["how"] = scored.sources["aggregation"]["how"]
     if run.options and config.method != config.scorer:  # members have options of their own
         method["then"] = config.scorer
-    method |= run.options
-    method |= solution.facts
+    keys = {name: each.word or name.rstrip("_") for name, each in run.method.parameters.items()}
+    method |= {keys[name]: value for name, value in run.options.items()}
+    method |= solution.facts  # such as fewer neighbors than were asked for
     facts: RunFacts = {
         "input": read,
         "graph": scored.graph,

@@ -129,6 +129,20 @@ def test_a_later_version_with_other_defaults_repeats_a_run(
     assert now == another != first
 
 
+@pytest.mark.parametrize(
+    ("method", "key", "absent"),
+    [("relieff", "neighbors", "relieff_neighbors"), ("l21,budget=2", "lambda", "lambda_")],
+)
+def test_a_parameter_is_told_once_by_its_key(
+    method: str, key: str, absent: str, study: Path, capfd
+) -> None:
+    words = ["rank", "expression.csv", "--method", method, "--labels", "labels.tsv:tissue"]
+    assert run_here([*words, "--out", "out"], capfd).code == 0
+    facts = json.loads(Path("out/run.json").read_text())["method"]
+    assert facts[key]
+    assert absent not in facts
+
+
 @pytest.mark.parametrize("words", ["spec,gamma=exp", "spec,ranking=phi3", "mrsf --select 5"])
 def test_what_has_no_effect_is_not_recorded(study, capfd, words: str) -> None:
     command = ["rank", "expression.csv", "--method", *words.split()]

@@ -196,10 +196,10 @@ def test_the_default_is_the_graph_of_neighbors_and_a_fixed_mix(tmp_path: Path) -
     found = ranking_bytes(tmp_path / "a", matrix, *asked, "sselect")
     made = facts(tmp_path / "a")
     assert made["graph"]["similarity"] == "knn-correlation"
-    assert (made["method"]["lambda_"], made["method"]["variant"]) == (0.3, "fixed")
+    assert (made["method"]["lambda"], made["method"]["variant"]) == (0.3, "fixed")
     given = ("sselect,lambda=0.3", "--similarity", "knn-correlation")
     assert ranking_bytes(tmp_path / "b", matrix, *asked, *given) == found
     ranking_bytes(tmp_path / "c", matrix, *asked, "sselect,variant=cut-value", "--select", "8")
     chosen = facts(tmp_path / "c")["method"]
-    assert chosen["lambda_"] == chosen["mix"]
+    assert chosen["lambda"] == chosen["mix"]
     assert len(chosen["cut_values"]) == 11
