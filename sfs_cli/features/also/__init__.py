@@ -30,14 +30,15 @@ class AlsoFields(Config):
     """The option of other methods."""
 
     also: tuple[str, ...] = option(
-        "Rank by these methods too, and add their ranks as columns, such as rank_relieff; none for "
-        "no other.",
+        "Rank by these methods too, with their defaults (of which l21 has none), and add their "
+        "ranks as columns, such as rank_relieff; none for no other.",
         section="Method",
         verbs=WHOLE,
         default=(),
         default_text="mrsf-rounds where the method is chosen by --labels",
         metavar="METHODS",
-        words=(*(name for name in METHODS if name not in ON_SOURCES), NONE),
+        words=(*(name for name in METHODS if name not in (*ON_SOURCES, "l21")), NONE),
+        also={"l21": "mrsf"},  # which ranks by all penalties
         items=str,
         parse=split_words,
         excludes={

@@ -47,6 +47,12 @@ def test_the_ranks_are_those_of_the_method_alone(also: str, alone: list[str], st
     )
 
 
+def test_a_method_without_defaults_is_not_ranked_beside() -> None:
+    with pytest.raises(UsageError, match="unknown value 'l21' of --also") as caught:
+        RankConfig("m.csv", also=("l21",), method="variance")
+    assert "did you mean mrsf" in caught.value.hint
+
+
 def test_labels_alone_are_tested_with_the_order_of_mrsf_beside(study: Path) -> None:
     chosen = RankConfig("m.csv", labels="l.tsv").for_samples(60)
     assert (chosen.method, chosen.also) == ("f-test", ("mrsf-rounds",))
