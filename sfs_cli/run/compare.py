@@ -31,7 +31,7 @@ from sfs_cli.options.compare import (
     CompareConfig,
     check_different,
 )
-from sfs_cli.options.grammar import command
+from sfs_cli.options.grammar import command, split
 from sfs_cli.provenance import versions
 from sfs_cli.report.model import Table
 from sfs_cli.run import outputs
@@ -247,7 +247,8 @@ def _page(found: Evaluated, config: CompareConfig, messages: Messages, names: li
 
 
 def _methods_bytes(found: Evaluated, config: CompareConfig) -> bytes:
-    texts = {each.name: each.text for each in config.ranking_of}
+    texts = {text: text.removeprefix(split(text)[0])[1:] for text in config.method_}
+    texts |= {each.name: each.text for each in config.ranking_of}
     methods = {each["name"]: each.get("method", "") for each in found.facts["lists"]}
     rows: list[Row] = []
     numbers: Row

@@ -125,6 +125,19 @@ def test_lists_alone_are_compared_without_labels(tmp_path):
     assert {r["kind"] for r in found["methods"]} == {"given", "control"}
 
 
+def test_what_a_ranking_was_asked_with_stands_beside_its_method(tmp_path):
+    matrix = study(tmp_path, *planted())["matrix"]
+    texts = ("spec,ranking=phi1", "spec,gamma=power,ranking=phi2")
+    own = parse_ranking("rbf=--method spec --similarity rbf")
+    found = tables(compared(tmp_path, matrix=matrix, method_=texts, ranking_of=(own,)))
+    asked = [(r["method"], r["options"]) for r in found["methods"] if r["kind"] == "ranking"]
+    assert asked == [
+        ("spec", "ranking=phi1"),
+        ("spec", "gamma=power,ranking=phi2"),
+        ("spec", "--method spec --similarity rbf"),
+    ]
+
+
 def test_without_out_the_curves_are_on_stdout(tmp_path):
     matrix = study(tmp_path, *planted())["matrix"]
     config = CompareConfig(matrix, method_=("variance", "spec"), lengths="5")
