@@ -35,7 +35,7 @@ from sfs_cli.io.results.highly_variable import MARK
 from sfs_cli.logs import AT_ONCE, Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import Option, options_of, stated
-from sfs_cli.options.grammar import expanded, hosts, joined, text_of
+from sfs_cli.options.grammar import expanded, hosts, joined, parameter_called, text_of
 from sfs_cli.options.paths import READS, NamedPath, refuse_pipes
 from sfs_cli.options.rank import OF_SAMPLES
 from sfs_cli.options.source import SourceSpec, parse_sources
@@ -398,14 +398,7 @@ def options_for(kind: Any, options: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in options.items():
         asked = name if name in known else f"{name}_"  # such as given_, as the commands have it
         if asked not in known:
-            taken = [o.name.rstrip("_") for o in known.values() if not _is_of_files(o)]
-            close = get_close_matches(name, taken, 1, 0.7)
-            hint = f"did you mean {close[0]}?" if close else f"see `sfs {kind.VERB} --help`"
-            hint = _SCANPY.get(name, hint)
-            parts = (o for o in options_of(kind) if o.of and o.name in (name, asked))
-            if (part := next(parts, None)) is not None:
-                hint = f'it is a parameter: {part.of}="NAME,{part.parameter}=VALUE"'
-            raise UsageError(f"there is no option {name!r}", hint=hint, option=name)
+            raise _no_option(kind, name, options)
         if _is_of_files(known[asked]):
             what = f"{name!r} is about the command and its files, and a function writes none"
             hint = "leave it out, and take what the function returns"
@@ -416,6 +409,30 @@ def options_for(kind: Any, options: Mapping[str, Any]) -> dict[str, Any]:
         else:
             made[asked] = _value(name, value, known[asked].default)
     return expanded(kind, made)
+
+
+def _no_option(kind: Any, name: str, options: Mapping[str, Any]) -> UsageError:
+    """Return the error of a name among options that is none of them."""
+    taken = [o.name.rstrip("_") for o in options_of(kind) if not o.of and not _is_of_files(o)]
+    close = get_close_matches(name, taken, 1, 0.7)
+    hint = f"did you mean {close[0]}?" if close else f"see `sfs {kind.VERB} --help`"
+    hint = _SCANPY.get(name, hint)
+    if (part := parameter_called(kind, name, options)) is not None:
+        written = part.word if part.begins else f"NAME,{part.parameter}="
+        hint = f'it is a parameter: {part.of}="{written}VALUE"'
+    return UsageError(f"there is no option {name!r}", hint=hint, option=name)
+
+
+@_for_python
+def refuse_parameters(options: Mapping[str, Any]) -> None:
+    """Refuse parameters among the options of a ranking, as `rank` does.
+
+    Raises UsageError that says what they are parameters of.
+    """
+    parts = {o.name for o in options_of(RankConfig) if o.of}
+    for name in options:
+        if name in parts:
+            raise _no_option(RankConfig, name, options)
 
 
 @_for_python

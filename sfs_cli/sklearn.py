@@ -15,13 +15,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sfs_cli.api import Inputs, SfsWarning, grouped, rank
+from sfs_cli.api import Inputs, SfsWarning, grouped, rank, refuse_parameters
 from sfs_cli.catalog import METHODS
 from sfs_cli.errors import UsageError, listed
 from sfs_cli.io.matrix.memory import Table
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import stated
-from sfs_cli.options.grammar import NAME, split
+from sfs_cli.options.grammar import NAME, name_of, split
 
 try:
     from sklearn.base import BaseEstimator
@@ -263,9 +263,7 @@ class Selector(_Selector):
     @property
     def METHOD(self) -> str | None:  # type: ignore[override]
         """The method asked for, by its name alone."""
-        if isinstance(self.method, dict):
-            return self.method.get(NAME)
-        return None if self.method is None else split(str(self.method))[0]
+        return name_of(self.method)
 
     @property
     def LABELS(self) -> str:  # type: ignore[override]
@@ -285,6 +283,7 @@ class Selector(_Selector):
                 "sample_weight"
             )
         asked["method"] = self.method
+        refuse_parameters(asked)
         if self.parameters:
             if not isinstance(self.method, str) or split(self.method)[1]:
                 raise ValueError(

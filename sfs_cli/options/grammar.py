@@ -31,6 +31,22 @@ def split(text: str) -> tuple[str, list[tuple[str, str]]]:
     return head, [(_key(key), value) for key, _, value in pairs]
 
 
+def name_of(value: Any) -> str | None:
+    """Return the name that a text or a mapping gives, without its parameters."""
+    if isinstance(value, Mapping):
+        return value.get(NAME)
+    return split(value)[0] if isinstance(value, str) else None
+
+
+def parameter_called(config: type, key: str, values: Mapping[str, Any]) -> Option | None:
+    """Return the parameter that a key stands for, of several that of a name among the values."""
+    asked = _key(key)
+    found = [o for o in options_of(config) if o.of and asked in (o.key, o.parameter)]
+    found.sort(key=lambda o: o.key != asked)
+    taken = (o for o in found if o.takers and name_of(values.get(o.of)) in o.takers(o.name))
+    return next(taken, found[0] if found else None)
+
+
 def _key(text: str) -> str:
     """Return a key as it is declared; that of Python's ``lambda_`` is lambda."""
     return text.rstrip("_").replace("_", "-")

@@ -234,6 +234,9 @@ def test_a_result_is_compared_pickled_and_not_changed() -> None:
         ("sets is of type", lambda: sfs.evaluate(NAMED, list=GENES, sets=np.zeros((2, 2)))),
         ("did you mean splits", lambda: sfs.evaluate(COUNTED, spilts=3)),
         ("it is a parameter: similarity", lambda: sfs.rank(X, similarity="knn", neighbors=5)),
+        ("it is a parameter: similarity", lambda: sfs.rank(X, neighbors=5)),
+        ("it is a parameter: method", lambda: sfs.rank(X, method="relieff", neighbors=5)),
+        ('similarity="file:VALUE"', lambda: sfs.rank(X, similarity_file="S.npz")),
         (
             "neighbors='five' of similarity is not",
             lambda: sfs.rank(X, similarity="knn,neighbors=five"),
