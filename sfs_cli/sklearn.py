@@ -285,6 +285,11 @@ class Selector(_Selector):
         asked["method"] = self.method
         refuse_parameters(asked)
         if self.parameters:
+            if NAME in self.parameters:
+                raise ValueError(
+                    f"parameters={self.parameters} has {NAME!r}, which is no parameter: give the "
+                    f"method by its name, method={self.parameters[NAME]!r}"
+                )
             if not isinstance(self.method, str) or split(self.method)[1]:
                 raise ValueError(
                     f"parameters={self.parameters} need a method with none of its own: "

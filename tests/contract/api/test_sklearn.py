@@ -244,6 +244,11 @@ def test_what_a_selector_cannot_do_is_refused() -> None:
             selectors.Selector(method="spec,ranking=phi1", options={"ranking": "phi3"}),
             {},
         ),
+        (
+            "'name', which is no parameter",
+            selectors.Selector(method="relieff", parameters={"name": "spec"}),
+            {},
+        ),
         ("no option 'nope'", selectors.Selector(options={"nope": 1}), {}),
         ("36 samples|sample_weight.shape", selectors.Selector(), {"sample_weight": [1.0]}),
     ):
