@@ -86,15 +86,21 @@ def read(config: type, host: str, value: str | Mapping[str, Any]) -> tuple[Any, 
     if isinstance(value, str):
         name, pairs = split(value)
     else:
-        if NAME not in value:
-            hint = f"write {{{NAME}: NAME, KEY: VALUE}}, or NAME,KEY=VALUE"
-            raise UsageError(f"{asked.flag}: the name is missing", hint=hint, option=host)
-        name = value[NAME]  # None: the default
+        name = value.get(NAME, "")  # None: the default
         pairs = [(_key(str(key)), each) for key, each in value.items() if key != NAME]
+    if name == "":
+        hint = f"write {{{NAME}: NAME, KEY: VALUE}}, or NAME,KEY=VALUE"
+        raise UsageError(f"{asked.flag}: the name is missing", hint=hint, option=host)
+    unknown = asked.problem(name, asked.label)
+    if unknown is not None and "=" in str(name):
+        hint = "write NAME,KEY=VALUE without blanks, the key in lower case"
+        raise UsageError(unknown[0], hint=hint, option=host)
     found = dict[str, Any]()
     taken = _taken(asked, name, dict(pairs), known)
     for key, text in pairs:
         if key not in taken:
+            if unknown is not None:
+                raise UsageError(unknown[0], hint=unknown[1], option=host)
             what = f"unknown parameter {key!r} of {asked.flag} {name}"
             hint = nearest(key, taken) if taken else "leave it out: it takes none"
             if key in options and not options[key].of:

@@ -125,6 +125,24 @@ def test_what_is_no_parameter_is_refused(option: str, text: str, what: str, near
     assert f"did you mean {near}" in caught.value.hint if near else caught.value.hint
 
 
+@pytest.mark.parametrize(
+    ("option", "text", "what", "hint"),
+    [
+        ("method", ",ranking=phi3", "--method: the name is missing", "NAME,KEY=VALUE"),
+        ("weights", "rdka,foo=1", "unknown value 'rdka' of --weights", "did you mean rkda"),
+        ("method", "spec, ranking=phi3", "value 'spec, ranking=phi3' of", "without blanks"),
+        ("similarity", "knn,Neighbors=5", "value 'knn,Neighbors=5' of", "in lower case"),
+    ],
+)
+def test_a_wrong_name_is_said_before_its_parameters(
+    option: str, text: str, what: str, hint: str
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        expanded(RankConfig, {option: text})
+    assert what in caught.value.what
+    assert hint in caught.value.hint
+
+
 def test_what_a_name_takes_is_said() -> None:
     """Of MSFS and KOGS with the parameters of the methods that they name."""
     said = {
