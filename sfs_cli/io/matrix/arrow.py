@@ -93,6 +93,12 @@ class TableReader(MatrixReader):
         """The names of the annotations."""
         return [self._names[i] for i in self._texts]
 
+    @property
+    def booleans(self) -> Sequence[str]:
+        """The names of the columns of yes and no among the values, which are 1 and 0."""
+        types = self._source.schema.types
+        return [self._names[i] for i in self._values if pa.types.is_boolean(types[i])]
+
     def leave_out(self, names: Sequence[str]) -> None:
         """Take columns for annotations of the rows, before the first block."""
         more = {i for i in self._values if self._names[i] in {*names}}

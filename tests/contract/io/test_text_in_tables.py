@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow.feather import write_feather
 
 from sfs_cli.errors import InputError
 from sfs_cli.io.knowledge.coordinates import open_coordinates
@@ -30,6 +32,14 @@ def test_of_parquet(tmp_path: Path) -> None:
     path = tmp_path / "table.parquet"
     pq.write_table(pa.table({"id": ["a", "b"], "x": [1.0, 2.0], "y": ["1.0", "2.0"]}), path)
     with pytest.raises(InputError, match="text in place of numbers: y"):
+        open_coordinates(str(path), "m.csv")
+
+
+@pytest.mark.parametrize("write", [pq.write_table, write_feather])
+def test_booleans_are_no_coordinates(tmp_path: Path, write: Callable[..., None]) -> None:
+    path = tmp_path / "table"
+    write(pa.table({"id": ["a", "b"], "in_tissue": [True, False], "y": [1.0, 2.0]}), path)
+    with pytest.raises(InputError, match="yes and no in place of numbers: in_tissue"):
         open_coordinates(str(path), "m.csv")
 
 
