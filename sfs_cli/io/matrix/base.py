@@ -375,6 +375,8 @@ BY_CONVENTION = "rows are taken as features, the convention of expression matric
 """The reason of `decide` where nothing tells what a row is."""
 OF_ANNDATA = tuple(each.name for each in FORMATS if each.anndata)
 """Formats in which samples are the rows to people, although some files are read by columns."""
+OF_TENX = ("10x-mtx", "10x-h5")
+"""Formats with genes in rows on the disk, and in columns in Python: messages name no rows."""
 CARRY_SAMPLES = "rows are samples, since they carry the known sample ids"
 """The reason of `decide` where sample ids from labels or sources stand in the rows."""
 
@@ -387,16 +389,17 @@ def decide(reader: MatrixReader, rows: Rows, known_samples: Collection[str]) -> 
     that match rows and columns equally well are an `InputError`.
     """
     if (axis := reader.fixed_rows) is not None:
-        told = "samples" if reader.format in OF_ANNDATA else axis
+        told = "samples" if reader.format in (*OF_ANNDATA, *OF_TENX) else axis
+        what = "barcodes are samples" if reader.format in OF_TENX else f"rows are {told}"
+        why = f"{what}, by the format ({reader.format})"
         if rows not in ("auto", told):
             raise UsageError(
-                f"--rows {rows} contradicts the file: rows of this format ({reader.format}) "
-                f"are {told}",
+                f"--rows {rows} contradicts the file: {why}",
                 where=reader.path,
                 hint="leave --rows out",
                 option="rows",
             )
-        return axis, f"rows are {told}, by the format ({reader.format})"
+        return axis, why
     if rows != "auto":
         return rows, f"rows are {rows}, as --rows says"
     known = frozenset(map(nfc, known_samples))

@@ -12,6 +12,7 @@ from scipy import sparse
 from scipy.io import mmwrite
 
 from sfs_cli.errors import InputError, OutOfMemoryError, SfsError
+from sfs_cli.io.matrix.base import decide
 from sfs_cli.io.matrix.tenx import open_tenx_h5, open_tenx_mtx
 from tests.contract.io.reading import read_all
 
@@ -60,7 +61,10 @@ def test_either_order_of_entries_gives_the_matrix(
 ):
     path = write(tmp_path, counts, header(counts) + entries(counts, by_cell))
     ids, values, reader = read(path, block_bytes=block_bytes, decode_bytes=decode_bytes)
-    assert reader.fixed_rows == ("samples" if by_cell else "features")
+    axis = "samples" if by_cell else "features"
+    assert reader.fixed_rows == axis
+    told = "barcodes are samples, by the format (10x-mtx)"
+    assert decide(reader, "samples", []) == decide(reader, "auto", []) == (axis, told)
     assert len(ids) == reader.n_rows == len(values)
     np.testing.assert_array_equal(values.T if by_cell else values, counts)
 
