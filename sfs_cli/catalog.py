@@ -444,9 +444,10 @@ _METHODS = (
                 words=("basic", "power", "ritz", "laplacian", "supervised", "kernel"),
             ),
             "clusters": Parameter(
-                "Number of clusters of the samples.",
+                "Number of clusters of the samples; of eigenvectors within each class "
+                "(variant supervised).",
                 int,
-                default_text="the number of classes, else 6",
+                default_text="6; of variant=supervised 2",
                 metavar="K",
                 least=1,
             ),

@@ -47,8 +47,8 @@ def solve(problem: Problem, max_cycles: int = MAX_CYCLES) -> Solution:
         With the options
 
         - ``variant``: basic, power, ritz, laplacian, supervised (needs classes) or kernel,
-        - ``clusters``: k, by default the number of classes if there are labels, else 6; for
-          ``supervised`` the number of eigenvectors within each class, by default 2,
+        - ``clusters``: k, by default 6; for ``supervised`` the number of eigenvectors within
+          each class, by default 2,
         - ``power``: orthogonal iterations per cycle of ``power`` and ``ritz``, by default 1;
           for ``kernel`` the degree of the kernel ``(m_i'm_j)^degree``, by default 2.
     max_cycles : int
@@ -144,9 +144,7 @@ def _clusters(problem: Problem) -> int:
         return given
     if problem.options["variant"] == "supervised":
         return 2
-    labels = problem.context.labels
-    k = CLUSTERS if labels is None else len(np.unique(labels.codes[labels.codes >= 0]))
-    return max(1, min(k, n - 1))
+    return max(1, min(CLUSTERS, n - 1))
 
 
 def _variant(name: str, A: np.ndarray, k: int, problem: Problem) -> Basic | Supervised:

@@ -148,10 +148,10 @@ def test_features_that_do_not_vary_are_left_out_of_everything() -> None:
         np.testing.assert_allclose(found.score[1:-1], plain(variant).score, atol=1e-8)
 
 
-def test_clusters_default_to_the_classes_and_else_to_the_papers_choice() -> None:
+def test_clusters_default_to_the_papers_choice() -> None:
     X, y = case()
     assert solve(X, clusters=None).facts["clusters"] == 6
-    assert solve(X, clusters=None, codes=y).facts["clusters"] == 3
+    assert solve(X, clusters=None, codes=y).facts["clusters"] == 6
     assert solve(X, "supervised", None, codes=y).facts["clusters"] == 2
     assert solve(X[:4], clusters=None).facts["clusters"] == 3
 
