@@ -473,6 +473,7 @@ def _set(options: Any) -> dict[str, Any]:
         for name, each in found.items()
         for key, value in (each.items() if isinstance(each, dict) else [("name", each)])
     }
+    parts["source"] = [*(found.get("source") or ())]  # their order, which numbers of weights follow
     return {name: value for name, value in parts.items() if value not in (None, [], {})}
 
 

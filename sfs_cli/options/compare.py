@@ -11,7 +11,16 @@ from typing import Any, ClassVar, NamedTuple
 
 from sfs_cli.errors import UsageError, nearest, within
 from sfs_cli.options.evaluate import LIST_ALONE, JudgeConfig, says_how
-from sfs_cli.options.fields import ASKED, Idle, Option, given_twice, keys_of, option, options_of
+from sfs_cli.options.fields import (
+    ASKED,
+    Idle,
+    Option,
+    flag,
+    given_twice,
+    keys_of,
+    option,
+    options_of,
+)
 from sfs_cli.options.grammar import expanded
 from sfs_cli.options.paths import READS, MovePart, moved
 from sfs_cli.options.rank import RankConfig, texts_of
@@ -200,13 +209,22 @@ class CompareConfig(JudgeConfig):
         check_different([*self.method_, *(each.name for each in self.ranking_of), *named])
         for name, ranking in self.rankings.items():  # each checks its options
             for written, why in ranking.ignored.items():
-                self.ignored[f"{written} of ranking {name}"] = why
+                if written.split()[0] not in self._of_sources:
+                    self.ignored[f"{written} of ranking {name}"] = why
 
     def without_effect(self) -> Iterator[Idle]:
         """Yield what has no effect, first what is about rankings where there are lists alone."""
         if self.leaky and not (self.method_ or self.ranking_of):
             yield "leaky", LIST_ALONE
-        yield from super().without_effect()
+        for name, why in super().without_effect():
+            if flag(name) not in self._of_sources:
+                yield name, why
+
+    @property
+    def _of_sources(self) -> tuple[str, ...]:
+        """The options that are for those rankings that have sources, where there are some."""
+        sourced = any(spec.options.get("source") for spec in self.ranking_of)
+        return ("--id-map", "--samples") if sourced else ()
 
     @property
     def rankings(self) -> dict[str, RankConfig]:

@@ -43,7 +43,7 @@ _OTHER_KEYS = {"column", "key", "shards"} | {
     for config in (CompareConfig, SelectConfig, ReportConfig, AggregateConfig)
     for o in options_of(config)
     if not (o.argument or o.of)
-}
+} - {o.key for o in options_of(RankConfig) if o.of}
 """Those of commands that read no file of options, which one for several commands may have."""
 PARAMETERS = {host: parameters(RankConfig, host) for host in hosts(RankConfig)}
 """The options that have parameters, and these by their keys."""

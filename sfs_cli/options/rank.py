@@ -25,6 +25,7 @@ from sfs_cli.options.fields import (
     Idle,
     Option,
     Refusal,
+    flag,
     numbers_of,
     option,
     option_fields,
@@ -420,6 +421,7 @@ class RankConfig(FeatureFields, CoreFields):
             vars(self).update(part.implies(self))
         check_names(self.source)
         self.check_values()
+        self._ignore_in_parts()
 
     @property
     def least_cells(self) -> int:
@@ -458,6 +460,20 @@ class RankConfig(FeatureFields, CoreFields):
                 found = o.problem(typed(o, getattr(self, name)), partial(_of_method, o, method))
                 if found is not None:
                     raise self.error(*found, name)
+
+    def _ignore_in_parts(self) -> None:
+        """Say which of the rankings that stand beside each other leave out what others take."""
+        from sfs_cli.features.also import others
+
+        lacking = dict[str, list[str]]()
+        for each in (*member_configs(self, self.members), *others(self)):
+            for name in ("sample_weights", "given_"):
+                if getattr(self, name) != getattr(each, name):
+                    lacking.setdefault(flag(name), []).append(each.ranker)
+        for written, methods in lacking.items():
+            self.ignored[written] = f"on the ranks by {', '.join(methods)}"
+        if self.method in self.also and len(self.also) > 1:
+            self.ignored[f"--also {self.method}"] = f"with --method {self.method}"
 
     # imported late, as help does not need the rules
 

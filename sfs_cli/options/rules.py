@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from sfs_cli.catalog import METHODS
+from sfs_cli.catalog import METHODS, ON_SOURCES
 from sfs_cli.errors import either
 from sfs_cli.features import FEATURES, scales
 from sfs_cli.features.also import others
@@ -39,7 +39,8 @@ def without_effect(c: RankConfig) -> Iterator[Idle]:
     """Yield the options that have no effect with the others, and why."""
     method = f"with --method {c.ranker}"
     ranked = (*c.each_ranking(), *others(c))
-    if not any("graph" in METHODS[each.scorer].needed(each.method_options()) for each in ranked):
+    fusing = c.ranker in ON_SOURCES and not c.members  # which is refused without sources
+    if not (fusing or any(map(_on_graph, ranked))):
         if c.given("similarity", "similarity_file", *GRAPH_FIELDS):
             yield "similarity", method
         for name in c.given("coordinates", "source"):
@@ -48,7 +49,7 @@ def without_effect(c: RankConfig) -> Iterator[Idle]:
         yield "coordinates", f"with --similarity {c.graph}"
     if c.also == (c.method,):
         yield "also", method
-    if not can_start(c, *(c.members or (c.scorer,))):
+    if not any(can_start(c, each) for each in c.members or (c.scorer,)):
         yield "given_", method
     if c.pvalues is not None and c.ranker == "kogs":
         yield "pvalues", method
@@ -66,6 +67,10 @@ def without_effect(c: RankConfig) -> Iterator[Idle]:
         yield "samples", "without --source"
     if c.samples == "union" and c.method == "kogs":
         yield "samples", f"{method}, which ranks on each source by itself"
+
+
+def _on_graph(c: RankConfig) -> bool:
+    return "graph" in METHODS[c.scorer].needed(c.method_options())
 
 
 def refusals(config: RankConfig) -> Iterator[Refusal]:
@@ -184,6 +189,10 @@ def _label_rules(c: RankConfig) -> Iterator[Refusal]:
 
 
 def _source_rules(c: RankConfig) -> Iterator[Refusal]:
+    if c.method in ON_SOURCES and not c.members and not _on_graph(c):
+        what = f"then={c.scorer} ranks on no graph with these parameters, and so on no source"
+        hint = f"leave them out, or give --method {c.scorer} without sources"
+        yield what, hint, ("method", "source")
     if c.method == "msfs" and c.graph not in ("sources", "file", "obsp"):
         hint = f"{_SOURCE_HINT}, or a similarity made by `sfs fuse`: --similarity file:PATH"
         yield "no knowledge source is given", hint, ("source", "method")

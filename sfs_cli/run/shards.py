@@ -48,7 +48,7 @@ from sfs_cli.store.disk import is_store, open_store
 
 NAME, STORE, READING, PARTS = "plan.json", "store", "reading.json", "parts"
 FORMAT = "sfs-shards"
-VERSION = 6
+VERSION = 7
 MAX_SHARDS = 10_000
 _AGAIN = "make the plan again: sfs shard init --force"
 _SHARD = re.compile(r"(\d+)(?:-of-(\d+))?")

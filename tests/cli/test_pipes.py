@@ -13,6 +13,7 @@ import pytest
 from anndata import AnnData
 
 from sfs_cli import SfsError, rank
+from sfs_cli.io.files.atomic import check_writable
 from tests.making_commands import BAD, good
 from tests.running import MODULE, Finished, run_here
 
@@ -110,6 +111,8 @@ def test_no_output_takes_the_place_of_a_pipe(tmp_path, capfd):
         assert (done.code, "it is a device or a pipe" in done.err) == (BAD, True), words
     assert pipe.is_fifo()
     assert store.is_fifo()
+    if Path("/dev/shm").is_dir():  # a folder in memory, below that of devices
+        check_writable(Path("/dev/shm/new"), "--out")
     page = [*MODULE, "report", out, "--out", "/dev/stdout"]
     with (tmp_path / "page.html").open("wb") as file:  # the link leads to a file here
         done = subprocess.run(page, stdout=file, stderr=subprocess.PIPE, text=True)

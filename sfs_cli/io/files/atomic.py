@@ -141,7 +141,7 @@ def check_writable(path: Path, option: str) -> None:
     error = None
     if place != path and not place.is_dir():
         error = OSError(errno.ENOTDIR, "not a directory")
-    elif place.parent == Path("/dev") or not (place.is_dir() or place.is_file()):
+    elif not place.is_dir() and (place.parent == Path("/dev") or not place.is_file()):
         # /dev/stdout may be a link to a file, and an output takes the place of a link
         raise InputError(
             f"{path} cannot be written: it is a device or a pipe, and not a file",

@@ -172,3 +172,13 @@ def test_the_default_method_is_repeated_where_another_one_is_asked_for(study, ca
     defaults = json.loads(Path("spec/run.json").read_text())["defaults"]
     assert defaults["method"]["ranking"] == "phi2"
     assert "chance" not in defaults["method"]
+
+
+def test_the_order_of_sources_is_of_the_run(study, capfd) -> None:
+    one, other = "--source=a=target:", "--source=b=target:,transform=zscore"
+    asked = ["rank", "expression.csv", "--method", "msfs", "--weights", "2,1", "--out", "out"]
+    assert run_here([*asked, one, other], capfd).code == 0
+    assert "up to date" in run_here([*asked, one, other], capfd).err
+    turned = run_here([*asked, other, one], capfd)
+    assert turned.code == EXISTS
+    assert "there --source is a,b" in turned.err

@@ -184,6 +184,41 @@ def test_what_a_ranking_leaves_out(asked: dict[str, Any], left: str, why: str) -
     assert why in made.left_out
 
 
+@pytest.mark.parametrize(
+    ("asked", "why"),
+    [
+        (
+            {"method": "kogs", "members": ("f-test", "t-test"), "sample_weights": "w.tsv:w"},
+            "--sample-weights has no effect on the ranks by t-test: it is left out",
+        ),
+        (
+            {"method": "f-test", "also": ("t-test", "relieff"), "sample_weights": "w.tsv:w"},
+            "--sample-weights has no effect on the ranks by t-test, relieff: it is left out",
+        ),
+        (
+            {"method": "kogs", "members": ("mrmr", "fisher"), "given_": "g.txt"},
+            "--given has no effect on the ranks by fisher: it is left out",
+        ),
+        (
+            {"method": "f-test", "also": ("f-test", "relieff")},
+            "--also f-test has no effect with --method f-test: it is left out",
+        ),
+        ({"moderate": "yes", "select": 5}, "--select has no effect with the default --method"),
+    ],
+)
+def test_what_some_of_the_rankings_leave_out_is_kept_for_the_others(
+    asked: dict[str, Any], why: str
+) -> None:
+    assert why in RankConfig("x.csv", labels="l.csv", **asked).left_out
+
+
+@pytest.mark.parametrize("method", ["msfs", "kogs"])
+def test_sources_are_not_left_out_of_what_ranks_on_them(method: str) -> None:
+    asked = {"method": method, "then": "mrsf", "response": "lda", "labels": "l.csv"}
+    with pytest.raises(ConflictError, match="then=mrsf ranks on no graph"):
+        RankConfig("x.csv", source=SOURCES, **asked)
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_options_go_through_a_loop_over_methods(method: str) -> None:
     asked: dict[str, Any] = {"pvalues": "moments", "select": 50, "moderate": "yes"}
