@@ -500,11 +500,9 @@ class Config:
                 yield o.name, f"without {either([self.label(*each.split('=')) for each in needs])}"
             users = self.users(o.taken_by)
             if o.takers is not None and users and not {*users} & {*o.takers(o.name)}:
-                named = ", ".join(dict.fromkeys(users))
-                asked = getattr(self, o.taken_by) not in (None, ())  # else the data may choose
-                label = (
-                    self.label(o.taken_by, named) if asked else f"the default {flag(o.taken_by)}"
-                )
+                label = self.label(o.taken_by, ", ".join(dict.fromkeys(users)))
+                if o.taken_by == "method" and getattr(self, o.taken_by) is None:  # data may choose
+                    label = f"the default {flag(o.taken_by)}"
                 yield o.name, f"with {label}"
 
     def refusals(self) -> Iterator[Refusal]:
