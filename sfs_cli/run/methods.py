@@ -77,7 +77,7 @@ def described(name: str | None = None) -> list[dict[str, Any]]:
 def _found(name: str | None) -> list[tuple[str, str]]:
     """Return the options that have a name, with it; those of all names where none is given."""
     if name is not None and name not in NAMES:
-        raise UsageError(f"unknown method {name!r}", hint=nearest(name, NAMES), option="method")
+        raise UsageError(f"unknown name {name!r}", hint=nearest(name, NAMES), option="method")
     return [(o, own) for o, each in NAMED.items() for own in each.table if name in (None, own)]
 
 

@@ -74,9 +74,8 @@ def with_defaults(
     found = [name for name in GRAPHS_OF_FILES if name in graphs]
     if own and found and "graph" in needed(config):
         made = replace(config, similarity=found[0])
-        made.ignored.update(
-            config.ignored
-        )  # by the method, which the number of samples has decided
+        # what has no effect with the method that was chosen by the number of samples
+        made.ignored.update(config.ignored)
         return made
     return config
 

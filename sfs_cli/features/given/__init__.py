@@ -29,10 +29,10 @@ class GivenFields(Config):
     )
 
 
-def can_start(config: RankConfig, *methods: str) -> bool:
-    """Tell whether methods start from the given features, or pruning does, where there are some."""
-    starting = config.max_correlation is not None or {*methods} <= {*catalog.GOING_ON}
-    return config.given_ is None or starting
+def can_start(config: RankConfig, method: str) -> bool:
+    """Tell whether a method starts from the given features, or pruning does, if there are some."""
+    pruning = config.max_correlation is not None
+    return config.given_ is None or pruning or method in catalog.GOING_ON
 
 
 FEATURE = Feature(
