@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from anndata import AnnData
 
     from sfs_cli.ranking.table import Ranking
+    from sfs_cli.run.marker_table import Markers
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -138,7 +139,7 @@ class Ranked:
     adata: AnnData | None
     ranking: Ranking = field(repr=False)
     _inputs: Inputs = field(repr=False)
-    _steps: list[Any] = field(default_factory=list, repr=False)
+    _markers: Markers | None = field(default=None, repr=False)
     _coefficients: tuple[list[str], np.ndarray] | None = field(default=None, repr=False)
 
     @property
@@ -146,10 +147,9 @@ class Ranked:
         """The markers of each class, as in markers.tsv; None without ``markers``."""
         import pandas as pd
 
-        found = [
-            each for step in self._steps if hasattr(step, "written") for each in step.written()
-        ]
-        return pd.concat(found, ignore_index=True) if found else None
+        if self._markers is None:
+            return None
+        return pd.concat(self._markers.written(), ignore_index=True)
 
     @property
     def coefficients(self) -> pd.DataFrame | None:
@@ -347,7 +347,7 @@ def _rank(config: RankConfig, inputs: Inputs, verbose: bool) -> Ranked:
     if weights is not None:
         weights = [spelling.get(name, name) for name in weights[0]], weights[1]
     facts = dict(found.facts)
-    return Ranked(found.config, facts, told, None, ranking, inputs, found.steps, weights)
+    return Ranked(found.config, facts, told, None, ranking, inputs, found.markers, weights)
 
 
 def _spelling(ids: Iterable[Any]) -> Spelling:
@@ -970,8 +970,8 @@ def _written(inputs: Inputs, ranked: Ranked, top: int | None, key: str, copy: bo
         key=key,
     )
     of_features = adata.raw if config.of_raw else adata
-    for step in ranked._steps:
-        added.members |= step.members(list(of_features.var_names))
+    if ranked._markers is not None:
+        added.members |= ranked._markers.to_uns(list(of_features.var_names))
     added.write_to(adata)
     _warn(added.notes, False)
     return adata

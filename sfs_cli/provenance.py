@@ -186,7 +186,7 @@ class ScoringFacts(TypedDict):
 
 
 class PartFacts(TypedDict):
-    """What optional parts found out, by their rooms in `sfs_cli.features`; empty without them."""
+    """What optional parts found out, by their names; empty without them."""
 
     survival: dict[str, Any]
     precision: dict[str, Any]

@@ -9,9 +9,7 @@ from typing import Any, ClassVar, Self
 
 from sfs_cli import catalog
 from sfs_cli.catalog import KNOWN_AS, METHODS, ON_SOURCES
-from sfs_cli.features import FEATURES, FeatureFields
-from sfs_cli.features.given import can_start
-from sfs_cli.features.members import member_configs
+from sfs_cli.options import parts
 from sfs_cli.options.fields import (
     ASKED,
     ON_MATRIX,
@@ -44,6 +42,7 @@ from sfs_cli.options.graph import (
     GraphFields,
     GraphOptions,
 )
+from sfs_cli.options.lists import can_start, member_configs, others
 from sfs_cli.options.parameters import MethodFields, parameters_of
 from sfs_cli.options.paths import FILLS, READS, REPLACES, beside_labels
 from sfs_cli.options.source import (
@@ -160,7 +159,7 @@ class ResourceFields(Config):
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class CoreFields(MethodFields, GraphFields, WeightingFields, OutputFields, ResourceFields):
-    """The options of every ranking; those of its optional parts are in `sfs_cli.features`."""
+    """The options of every ranking; those of its optional parts are in `sfs_cli.options.parts`."""
 
     matrix: str = _reading(
         "The matrix; one on the command line replaces it.",
@@ -398,7 +397,7 @@ class CoreFields(MethodFields, GraphFields, WeightingFields, OutputFields, Resou
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RankConfig(FeatureFields, CoreFields):
+class RankConfig(parts.PartFields, CoreFields):
     """The options of a ranking; None stands for a default that depends on the data."""
 
     VERB: ClassVar[str] = "rank"
@@ -417,8 +416,7 @@ class RankConfig(FeatureFields, CoreFields):
                 object.__setattr__(self, name, tuple(specs) if repeated else specs[0])
         if self.events is not None and self.labels is not None and self.label_type == "classes":
             object.__setattr__(self, "label_type", "continuous")  # times are numbers
-        for part in FEATURES:
-            vars(self).update(part.implies(self))
+        vars(self).update(parts.implied(self))
         check_names(self.source)
         self.check_values()
         self._ignore_in_parts()
@@ -463,8 +461,6 @@ class RankConfig(FeatureFields, CoreFields):
 
     def _ignore_in_parts(self) -> None:
         """Say which of the rankings that stand beside each other leave out what others take."""
-        from sfs_cli.features.also import others
-
         lacking = dict[str, list[str]]()
         for each in (*member_configs(self, self.members), *others(self)):
             for name in ("sample_weights", "given_"):
@@ -537,7 +533,7 @@ class RankConfig(FeatureFields, CoreFields):
             names.insert(0, "spec")
         if self._from_labels:
             names.insert(0 if classes <= 2 else 1, "f-test")
-        names = [*filter(None, (each.method(self) for each in FEATURES)), *names]
+        names = [*filter(None, [parts.default_method(self)]), *names]
         return next((name for name in names if self._admits(name, n)), names[-1])
 
     def _admits(self, name: str, n: int) -> bool:

@@ -14,9 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sfs_cli.catalog import METHODS, ON_SOURCES
 from sfs_cli.errors import either
-from sfs_cli.features import FEATURES, scales
-from sfs_cli.features.also import others
-from sfs_cli.features.given import can_start
+from sfs_cli.options import parts
 from sfs_cli.options.fields import (
     Idle,
     Refusal,
@@ -26,6 +24,8 @@ from sfs_cli.options.fields import (
     split_words,
 )
 from sfs_cli.options.graph import GRAPH_FIELDS, GRAPHS, LABEL_GRAPHS, LABELS_ALONE
+from sfs_cli.options.lists import can_start, others
+from sfs_cli.options.tests import on_scales
 from sfs_cli.options.weightings import WEIGHTINGS
 from sfs_cli.ranking.aggregations import check_list_weights
 
@@ -53,7 +53,7 @@ def without_effect(c: RankConfig) -> Iterator[Idle]:
         yield "given_", method
     if c.pvalues is not None and c.ranker == "kogs":
         yield "pvalues", method
-    if c.pvalues is not None and c.batch is not None and not scales.asked(c):
+    if c.pvalues is not None and c.batch is not None and not on_scales(c):
         yield "pvalues", "with --batch, whose rankings are aggregated"
     own_graph = c.graph in ("file", "obsp", *LABELS_ALONE) or c.coordinates_from is not None
     if c.split is not None and own_graph:
@@ -83,8 +83,7 @@ def refusals(config: RankConfig) -> Iterator[Refusal]:
     yield from _label_rules(config)
     yield from _source_rules(config)
     yield from _weight_rules(config)
-    for feature in FEATURES:
-        yield from feature.rules(config)
+    yield from parts.rules(config)
 
 
 def _feature_rules(c: RankConfig) -> Iterator[Refusal]:

@@ -36,7 +36,6 @@ from sfs_cli.evaluation.measures import (
     redundancy,
 )
 from sfs_cli.evaluation.verdict import corrected_interval
-from sfs_cli.features.covariates.step import CovariateStep
 from sfs_cli.graph.distances import GRAM
 from sfs_cli.io.knowledge.gene_sets import Study, read_gene_list, read_sets
 from sfs_cli.io.results.writers import table_bytes
@@ -48,6 +47,7 @@ from sfs_cli.options.fields import flag
 from sfs_cli.options.files import resolved
 from sfs_cli.options.grammar import method_text
 from sfs_cli.options.rank import RankConfig
+from sfs_cli.parts import covariates
 from sfs_cli.provenance import EvaluatedList, InputFile
 from sfs_cli.ranking.stability import nogueira
 from sfs_cli.ranking.table import Ranking
@@ -679,7 +679,7 @@ class Evaluation(FoldRankings):
             if self.folds:
                 self.note_leakage_of_graph(run, self._label(name))
             if run.design is not None:
-                CovariateStep(run.config).check(run)
+                covariates.tell_unadjusted(run)
             if self.by_class and needed(run.config) & {"labels", "some-labels"}:
                 self.log.note(
                     f"{name} uses the labels of all samples: NMI and ARI of its clusters are "

@@ -18,7 +18,6 @@ from sfs_cli.compute.engine import Engine, Executor, ThreadExecutor
 from sfs_cli.compute.parts import Parts
 from sfs_cli.compute.passes import PassList
 from sfs_cli.errors import InputError, SfsError, UsageError, counted, listed, located
-from sfs_cli.features import FEATURES, steps_of
 from sfs_cli.io.files.scratch import made, scratch_folder
 from sfs_cli.io.knowledge.coordinates import INSIDE, Coordinates, open_coordinates
 from sfs_cli.io.knowledge.sample_columns import Column
@@ -27,6 +26,7 @@ from sfs_cli.logs import AT_ONCE, Messages
 from sfs_cli.methods.base import Status
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import flag
+from sfs_cli.options.tests import tested
 from sfs_cli.run import inputs
 from sfs_cli.run import sources as sources_of
 from sfs_cli.run.cohort import (
@@ -38,9 +38,10 @@ from sfs_cli.run.cohort import (
     read_files,
 )
 from sfs_cli.run.columns import check_columns
+from sfs_cli.run.compared import compared, for_cohort
 from sfs_cli.run.features import feature_filter, given_features, warn_of_own_columns
 from sfs_cli.run.memory import MemoryPlan, memory_budget, memory_plan
-from sfs_cli.run.needs import Shape, needed, with_defaults
+from sfs_cli.run.needs import Shape, needed, spatial_settled, with_defaults
 from sfs_cli.store.ids import natural_order
 from sfs_cli.store.joined import prepared as prepared_view
 from sfs_cli.store.matrix import Matrix
@@ -58,7 +59,8 @@ NEEDED_LATER = (
     *("pyarrow.compute", "sfs_cli.io.results.writers"),
     *("sfs_cli.report.page", "sfs_cli.report.multiqc"),
 )
-"""Modules that are not needed before the first pass, and slow to import."""
+OF_TESTS = ("scipy.special",)
+"""Modules that are not needed before the first pass, and slow to import; the last for tests."""
 
 
 @dataclass(frozen=True)
@@ -178,8 +180,7 @@ class Run:
             with suppress(SfsError):  # raised again where the ids are needed
                 self.matrix.matrix.ids.features[:1]
             self.method.load("prepare")
-            of_steps = [name for step in steps_of(self.config) for name in step.imports]
-            for name in (*NEEDED_LATER, *of_steps):
+            for name in (*NEEDED_LATER, *(OF_TESTS if tested(self.config) else ())):
                 import_module(name)
 
         if self.context.n * self.context.m > LONG:
@@ -239,8 +240,8 @@ def loaded(
         if config.method is None and asked.left_out:
             log.warn(asked.left_out, AT_ONCE)
         config = asked
-        for part in FEATURES:
-            config = part.settle(config, opened.matrix)
+        if config.spatial:
+            config = spatial_settled(config, opened.matrix)
         if config != asked:
             of_files = read_files(config)  # it may name another column
         name = config.coordinates_from or str(config.similarity)
@@ -272,11 +273,10 @@ def loaded(
         cohort = Cohort(columns, labels=used)
         if columns:
             ids = _taken(opened.matrix.ids.samples, chosen)
-            cohort = replace(cohort, samples=ids).prepared(config, memory, log)
+            cohort = compared(replace(cohort, samples=ids), config, memory, log)
         if cohort.kept is not None:
             chosen = cohort.kept if chosen is None else chosen[cohort.kept]
-        for part in FEATURES:
-            config = part.resolve(config, cohort)
+        config = for_cohort(config, cohort)
         adjustment = cohort.adjustment
         looked = check_columns(config, opened.matrix, chosen, log)
         n_used = opened.matrix.n_samples if chosen is None else len(chosen)

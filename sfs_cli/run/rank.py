@@ -7,36 +7,61 @@ writes. `rank` is the same without files, for Python. `score` is what shards do,
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
 from sfs_cli import provenance
-from sfs_cli.catalog import METHODS, Method
+from sfs_cli.catalog import SIGNED
 from sfs_cli.compute import memory as memory_of
 from sfs_cli.compute.engine import ThreadExecutor
 from sfs_cli.compute.matrix import LeftOut
 from sfs_cli.compute.memory import format_size
 from sfs_cli.errors import UsageError, listed
-from sfs_cli.features import ordering_steps, steps_of
-from sfs_cli.features.step import Step
-from sfs_cli.graph.groups import Groups, read_groups
+from sfs_cli.graph.groups import read_groups
 from sfs_cli.graph.spectral import DIRECT_LIMIT
 from sfs_cli.io.files.text import split_member
 from sfs_cli.io.matrix.base import is_anndata
 from sfs_cli.logs import Messages
 from sfs_cli.methods.base import Solution, Status
+from sfs_cli.methods.markers import MarkerTests
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import options_of, stated
 from sfs_cli.options.files import resolved, written
 from sfs_cli.options.grammar import text_of
+from sfs_cli.options.lists import others
 from sfs_cli.options.paths import check_suffix
 from sfs_cli.options.replaced import refuse_recorded
+from sfs_cli.options.tests import adjusts, moderates, on_scales, tested
+from sfs_cli.parts import (
+    also,
+    batches,
+    classes,
+    covariates,
+    direction,
+    donors,
+    given,
+    joint,
+    knowledge,
+    markers,
+    members,
+    moderation,
+    modules,
+    pruning,
+    scales,
+    sets,
+    significance,
+    stability,
+    survival,
+    voom,
+    weights,
+)
+from sfs_cli.parts.subsets import draw_subsets
 from sfs_cli.provenance import (
     InputFile,
     LabelFacts,
@@ -46,7 +71,6 @@ from sfs_cli.provenance import (
     without_parts,
 )
 from sfs_cli.ranking.table import Picked, Ranking, rank_features
-from sfs_cli.report.model import Pictures
 from sfs_cli.run import guards
 from sfs_cli.run.config import input_files
 from sfs_cli.run.load import Run, Shared, loaded
@@ -63,8 +87,9 @@ from sfs_cli.run.outputs import (
 )
 from sfs_cli.run.pictures import pictures_of
 from sfs_cli.run.pipes import as_given
+from sfs_cli.run.raw_values import refuse_logarithms
 from sfs_cli.run.report_data import page_facts, report_data
-from sfs_cli.run.scoring import Scored, make_graph, score_on
+from sfs_cli.run.scoring import RankResult, Scored, make_graph, score_on
 from sfs_cli.run.top import TopFeatures, read_top
 from sfs_cli.store.ids import free_names, unique_features
 from sfs_cli.tables import CHANGES, COEFFICIENTS, RANKING
@@ -113,58 +138,6 @@ def run(
     )
 
 
-@dataclass
-class RankResult:
-    """A ranking and all that is known of how it was made.
-
-    Attributes
-    ----------
-    config : RankConfig
-        What was done: as asked for, with the default method filled in.
-    scored : Scored
-        What the method has found.
-    ranking : Ranking
-        The table.
-    facts : RunFacts
-        What ``run.json`` and the report say of the run.
-    steps : list of Step
-        The optional parts that were made.
-    warnings : list of str
-        Warnings that the user was given.
-    seconds : float
-        Wall time.
-    peak_memory : int
-        Largest resident size of the process, bytes.
-    coefficients : (list of str, ndarray), optional
-        Features with non-zero coefficients and their rows, for methods that have some.
-    groups : Groups, optional
-        Groups of the samples that the eigenvalues of the sample graph show.
-    pictures : Pictures, optional
-        What the pictures of the report show, where one is written.
-    """
-
-    config: RankConfig
-    scored: Scored
-    ranking: Ranking
-    facts: RunFacts
-    steps: list[Step]
-    warnings: list[str] = field(default_factory=list)
-    seconds: float = 0.0
-    peak_memory: int = 0
-    coefficients: tuple[list[str], np.ndarray] | None = None
-    groups: Groups | None = None
-    pictures: Pictures | None = None
-
-    @property
-    def method(self) -> Method:
-        """The method of the configuration."""
-        return METHODS[self.config.ranker]
-
-    def members(self, names: Sequence[str]) -> dict[str, object]:
-        """Return what an AnnData gets in ``uns``, whose features have these names, in order."""
-        return {key: value for step in self.steps for key, value in step.members(names).items()}
-
-
 def rank(
     config: RankConfig,
     messages: Messages | None = None,
@@ -196,16 +169,13 @@ def rank(
         config = run.config  # with the method that suits the samples
         guards.guard_filled(run)
         guards.before_ranking(run)
-        steps = steps_of(config)
-        for step in steps:
-            step.check(run)
+        before = _checked(run)
         with run.progress("ranking"):
             scored = _score(run)
-            scored.solution = _solved(run, scored.solution, steps)
+            scored.solution = _solved(run, scored.solution)
             ranking = _by_score(run, scored.solution)
-            found = RankResult(config, scored, ranking, _facts(run, scored), steps)
-            for step in steps:
-                step.find(run, found)
+            found = RankResult(config, scored, ranking, _facts(run, scored))
+            _find_parts(run, found, before)
             found.ranking = replace(_annotated(run, found), top=config.top)
             scored.solution = replace(scored.solution, scorer=None)  # which may hold a graph
         top = read_top(run, found.ranking)
@@ -262,25 +232,120 @@ def score(run: Run) -> Scored:
 
 def _score(run: Run) -> Scored:
     run.fit()
-    for step in steps_of(run.config):
-        if (scored := step.score(run)) is not None:
-            return scored
+    if run.config.batch is not None:
+        return batches.rank_within(run, _score_samples)
+    return _score_samples(run)
+
+
+def _score_samples(run: Run) -> Scored:
+    """Score the features on all samples of a run, in the way that its configuration asks for."""
+    config = run.config
+    if config.source:
+        return knowledge.rank_by_knowledge(run)
+    if config.voom:
+        return voom.rank_counts(run)
+    if config.split is not None:
+        return significance.rank_split(run)
+    if config.members:
+        return members.rank_members(run)
+    if on_scales(config):
+        return scales.rank_on_scales(run)
     return score_on(run, make_graph(run))
 
 
 def ranked(run: Run) -> Ranking:
     """Score and order the features of a run as `rank` does, and find out nothing else."""
-    ranking = _by_score(run, _solved(run, _score(run).solution, steps_of(run.config)))
-    for step in ordering_steps(run.config):
-        ranking, _ = step.order(run, ranking)
+    ranking = _by_score(run, _solved(run, _score(run).solution))
+    if run.config.given_ is not None:
+        ranking = given.put_last(ranking)
+    if run.config.max_correlation is not None:
+        ranking, _ = pruning.pruned_by_correlation(run, ranking)
     return ranking
 
 
-def _solved(run: Run, solution: Solution, steps: list[Step]) -> Solution:
-    """Return what a method has found as the optional parts rank it."""
-    for step in steps:
-        solution = step.solved(run, solution)
-    return solution
+def _solved(run: Run, solution: Solution) -> Solution:
+    """Return what a method has found, as it is ranked: given features last, classes compared."""
+    if run.config.given_ is not None:
+        solution = given.without_scores(run, solution)
+    columns: dict[str, Any] = classes.class_columns(run, solution)
+    return replace(solution, extra=solution.extra | columns) if columns else solution
+
+
+class _Before(NamedTuple):
+    """What parts have made before the features are scored."""
+
+    sets: dict[str, dict[str, list[str]]]
+    markers: MarkerTests | None
+
+
+def check_parts(run: Run) -> None:
+    """Refuse what optional parts cannot do, and say what is so before anything is ranked."""
+    _checked(run)
+
+
+def _checked(run: Run) -> _Before:
+    config = run.config
+    if config.voom:
+        refuse_logarithms(run, "voom")
+    tests = None if config.markers is None else markers.tests_of(run)
+    if config.stability is not None and run.columns.donors is not None:
+        draw_subsets(run)  # donors that cannot be divided
+    if config.spatial:
+        scales.tell_spatial(run)
+    if adjusts(config):
+        covariates.tell_unadjusted(run)
+    known = {}
+    if config.sets:
+        ids = run.matrix.ids.features
+        known = dict([sets.given_sets(config.sets, ids, config.matrix, run.log)])
+    return _Before(known, tests)
+
+
+def _find_parts(run: Run, found: RankResult, before: _Before) -> None:
+    """Do what is asked for beside the scores: change the ranking, and add columns and facts."""
+    config, facts = run.config, found.facts
+    if config.given_ is not None:
+        found.ranking = given.put_last(found.ranking)
+        chosen = found.scored.solution.status == Status.GIVEN
+        facts["input"]["given"] = int(np.count_nonzero(chosen))
+    if config.sample_weights is not None:
+        weights.tell_weights(run, found)
+    if config.donors is not None:
+        donors.count_donors(run, found)
+    if config.voom:
+        voom.tell_trend(run, found)
+    if moderates(config):
+        moderation.tell_prior(run, found)
+    if tested(config) or config.how == "rra":  # which has p-values, too
+        significance.tell_significant(run, found)
+    if config.members:
+        facts["method"]["members"] = list(config.members)
+    if config.labels is not None:
+        classes.tell_difference(run, found)
+    if before.markers is not None:
+        markers.find_markers(run, found, before.markers)
+    if config.format == "rnk" and config.method in SIGNED:
+        direction.add_direction(run, found)
+    if others(config):
+        also.add_ranks(run, found)
+    if config.max_correlation is not None:
+        found.ranking, facts["pruning"] = pruning.pruned_by_correlation(run, found.ranking)
+    if config.rank_sources is not None:
+        joint.add_sources(run, found)
+    if config.modules:
+        modules.add_modules(run, found)
+    if config.stability is not None:
+        stability.add_frequencies(run, found, ranked)
+    if config.batch is not None:
+        batches.tell_explained(run, found)
+    if on_scales(config):
+        scales.tell_scales(run, found)
+    if config.events is not None:
+        survival.tell_events(run, found)
+    if adjusts(config):
+        covariates.tell_explained(run, found)
+    if config.sets or (config.out is not None and config.source):
+        sets.test_sets(run, found, before.sets)
 
 
 def _by_score(run: Run, solution: Solution) -> Ranking:
@@ -299,7 +364,7 @@ def _by_score(run: Run, solution: Solution) -> Ranking:
 def _facts(run: Run, scored: Scored) -> RunFacts:
     """Return what ``run.json`` and the report say of a run, once the features have scores.
 
-    The steps add what they find.
+    The optional parts add what they find.
     """
     config, matrix, solution = run.config, run.matrix, scored.solution
     read = run.opened.facts | {
@@ -402,7 +467,7 @@ def _write_copies(
             result.ranking,
             about_ranking(result.config, result.facts, config.top),
             lambda names: unique_features(names)[0],
-            result.members,
+            result.uns,
             top=config.top,
             layer=config.layer,
         )
@@ -448,8 +513,7 @@ def _made(config: RankConfig, result: RankResult, messages: Messages, home: Path
             result.config, ranking, known, groups=result.groups, pictures=result.pictures
         )
         writers = ranking_writers(config, result.ranking, data, threads, home)
-        for step in result.steps:
-            writers |= step.writers()
+        writers |= result.files
         if result.coefficients is not None:
             writers[COEFFICIENTS] = partial(write_coefficients, *result.coefficients)
         return writers

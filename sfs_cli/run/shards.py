@@ -31,7 +31,6 @@ from sfs_cli.errors import (
     counted,
     reason_of,
 )
-from sfs_cli.features import steps_of
 from sfs_cli.io.files.atomic import check_writable, refuse_dangling, replacing, size_and_time
 from sfs_cli.io.matrix.base import is_anndata
 from sfs_cli.logs import AT_ONCE, Messages
@@ -43,7 +42,7 @@ from sfs_cli.run import inputs as matrices
 from sfs_cli.run.inputs import Opened
 from sfs_cli.run.load import Shared, loaded
 from sfs_cli.run.outputs import describe_inputs, tell_up_to_date, with_digests
-from sfs_cli.run.rank import run, score
+from sfs_cli.run.rank import check_parts, run, score
 from sfs_cli.store.disk import is_store, open_store
 
 NAME, STORE, READING, PARTS = "plan.json", "store", "reading.json", "parts"
@@ -259,8 +258,7 @@ def _rehearse(plan: ShardPlan, folder: Path, messages: Messages) -> None:
     shared = Shared(Parts(folder / plan.place, plan.shards), partial(_load_first, folder))
     try:
         with loaded(plan.config, messages, shared) as ready:
-            for step in steps_of(ready.config):
-                step.check(ready)
+            check_parts(ready)
             score(ready)
     except IncompletePassError:
         return

@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 
 from sfs_cli.catalog import METHODS
 from sfs_cli.errors import ConflictError, InputError, UsageError
-from sfs_cli.features.also import others
-from sfs_cli.features.stability import SUBSETS
 from sfs_cli.options import RankConfig
 from sfs_cli.options.compare import CompareConfig, parse_ranking
 from sfs_cli.options.fields import Option, options_of, split_word
 from sfs_cli.options.files import load, written
 from sfs_cli.options.grammar import NAME, expanded, hosts, joined, parameters, split, text_of, typed
 from sfs_cli.options.graph import GRAPHS
+from sfs_cli.options.lists import others
+from sfs_cli.options.samples import SUBSETS
 from sfs_cli.options.source import parse_sources
 from sfs_cli.options.weightings import WEIGHTINGS
 from sfs_cli.run.methods import NAMED

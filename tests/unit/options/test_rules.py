@@ -10,9 +10,9 @@ import pytest
 
 from sfs_cli.catalog import METHODS, ON_SOURCES
 from sfs_cli.errors import ConflictError
-from sfs_cli.features.members import member_configs
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import Config, option
+from sfs_cli.options.lists import member_configs
 from sfs_cli.options.source import parse_sources
 
 _option = partial(option, verbs=("rank",))
