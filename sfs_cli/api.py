@@ -944,8 +944,7 @@ def _numbers_of(frame: pd.DataFrame, what: str) -> np.ndarray:
 
 def _written(inputs: Inputs, ranked: Ranked, top: int | None, key: str, copy: bool) -> Any:
     """Write a ranking into ``var`` and ``uns``, and return the AnnData; None where it cannot be."""
-    from sfs_cli.io.matrix.h5ad_copy import Inside
-    from sfs_cli.io.results.additions import additions
+    from sfs_cli.io.results.additions import Inside, additions
     from sfs_cli.io.results.highly_variable import plotted_columns
 
     adata: Any = inputs.adata
