@@ -367,7 +367,7 @@ def test_the_numbers_are_those_of_the_lists(folder):
     config = config_of(folder, method="spec", stability_subsets=10)
     facts = rank(config, quiet()).facts["stability"]
     with loaded(config, quiet()) as run:
-        lists = [each.tolist() for each in rank_in_turn(run, Parts(run).subsets, 10)]
+        lists = [each.tolist() for each in rank_in_turn(run, Parts(run).subsets, 10, ranked)]
     candidates = M - 1  # g88 is constant
     Z = slow.selections(lists, M)[:, [i for i in range(M) if i != M - 2]]
     assert facts["features"] == candidates
