@@ -92,7 +92,7 @@ def read(config: type, host: str, value: str | Mapping[str, Any]) -> tuple[Any, 
         hint = f"write {{{NAME}: NAME, KEY: VALUE}}, or NAME,KEY=VALUE"
         raise UsageError(f"{asked.flag}: the name is missing", hint=hint, option=host)
     unknown = asked.problem(name, asked.label)
-    if unknown is not None and "=" in str(name):
+    if unknown is not None and ("=" in str(name) or str(name).split(",")[0] in asked.words):
         hint = "write NAME,KEY=VALUE without blanks, the key in lower case"
         raise UsageError(unknown[0], hint=hint, option=host)
     found = dict[str, Any]()
@@ -121,12 +121,12 @@ def _taken(
     if host.name == "method" and name in ON_SOURCES:  # with those of the methods that it names
         members = split_words(",".join(map(str, texts_of(given.get("members")))))
         names += members or [given.get("then", METHODS[name].options["then"])]
-    if name not in host.words:
-        return list(known)
+    any_name = name not in host.words
     return [
         key
         for key, o in known.items()
-        if o.takers is None or any(each in o.takers(o.name) for each in names)
+        if not o.begins
+        and (any_name or o.takers is None or any(each in o.takers(o.name) for each in names))
     ]
 
 

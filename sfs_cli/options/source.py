@@ -31,6 +31,7 @@ ROWS = ("auto", "features", "samples")
 NAME = "[A-Za-z0-9_.+-]+"
 FORM = "write NAME=KIND:PATH[@WEIGHT][,OPTION=VALUE...], such as mirna=profile:mirna.csv"
 """The form of a source on the command line."""
+_WEIGHT = "write the weight after the path: PATH@WEIGHT,OPTION=VALUE"
 
 INSIDE = ("obs:", "obsp:", "obsm:")  # so begins what is in the file of the matrix itself
 _GRAPH = ("similarity", *GRAPH_FIELDS)
@@ -348,7 +349,7 @@ def _split(name: str, rest: str) -> tuple[str, dict[str, str]]:
     """Split at the commas that begin an option."""
     head, *words = rest.split(",")
     given: dict[str, str] = {}
-    known = [key for key in SOURCE_KEYS if key != "weight"]  # a weight follows the path
+    known = [key for key in SOURCE_KEYS if key != "weight"]
     last = ""
     for word in words:
         written, equals, value = word.partition("=")
@@ -359,7 +360,8 @@ def _split(name: str, rest: str) -> tuple[str, dict[str, str]]:
             given[key], last = value, key
         elif equals and "/" not in key and "." not in key:
             what = f"unknown option {written!r}"
-            raise _error(name, what, nearest(written, known), written)
+            hint = _WEIGHT if key == "weight" else nearest(written, known)
+            raise _error(name, what, hint, written)
         elif last:
             given[last] += f",{word}"
         else:
@@ -379,6 +381,5 @@ def _typed(name: str, key: str, text: str) -> Any:
         return int(number) if wanted is int else number
     except ValueError:
         meaning = "a whole number" if wanted is int else "a number"
-        late = "write the weight after the path: PATH@WEIGHT,OPTION=VALUE"
-        hint = late if "@" in text else f"give {meaning}"
+        hint = _WEIGHT if "@" in text else f"give {meaning}"
         raise _error(name, f"{key}={text!r} is not {meaning}", hint, key) from None

@@ -132,6 +132,7 @@ def test_what_is_no_parameter_is_refused(option: str, text: str, what: str, near
         ("weights", "rdka,foo=1", "unknown value 'rdka' of --weights", "did you mean rkda"),
         ("method", "spec, ranking=phi3", "value 'spec, ranking=phi3' of", "without blanks"),
         ("similarity", "knn,Neighbors=5", "value 'knn,Neighbors=5' of", "in lower case"),
+        ("label_type", "ordered,low,high", "value 'ordered,low,high' of", "NAME,KEY=VALUE"),
     ],
 )
 def test_a_wrong_name_is_said_before_its_parameters(
@@ -538,8 +539,41 @@ def test_what_goes_with_a_parameter_is_what_its_method_says() -> None:
     for text in ("qalpha,clusters=3", "kogs,members=qalpha,variance,clusters=3"):
         RankConfig("x.csv", **expanded(RankConfig, {"method": text}))
     for text in ("spec,clusters=3", "kogs,members=spec,variance,clusters=3"):
-        with pytest.raises(ConflictError, match="it is for ranking=phi3"):
+        with pytest.raises(ConflictError, match="no effect without ranking=phi3"):
             RankConfig("x.csv", **expanded(RankConfig, {"method": text}))
+
+
+@pytest.mark.parametrize(
+    ("option", "text", "what", "hint"),
+    [
+        ("method", "gdcov,gamma=heat:x", "unknown value 'heat:x' of gamma=", "T above 0"),
+        ("method", "spec,clusters=3", "no effect without ranking=phi3", "or give ranking=phi3"),
+        ("method", "qalpha,power=3", "without variant=power, variant=", "or give variant=power,"),
+        ("method", "l21,lambda=1,budget=2", "budget= of --method does not go with lambda=", "one"),
+        ("method", "l21", "--method l21 needs one of lambda= and budget=", "give the penalty"),
+        ("pvalues", "moments,draws=99", "without --pvalues permutation", "or give --pvalues perm"),
+    ],
+)
+def test_what_is_said_of_parameters_can_be_done(
+    option: str, text: str, what: str, hint: str
+) -> None:
+    asked = {"method": "spec"} | {option: text}
+    with pytest.raises(UsageError) as caught:
+        RankConfig("x.csv", **expanded(RankConfig, asked))
+    assert what in caught.value.what
+    assert hint in caught.value.hint
+
+
+def test_names_without_parameters_say_so() -> None:
+    with pytest.raises(UsageError, match="unknown value 'ranking=phi3' of --also") as caught:
+        RankConfig("x.csv", also=("spec", "ranking=phi3"))
+    assert "leave out KEY=VALUE" in caught.value.hint
+
+
+def test_the_beginning_of_a_name_is_no_parameter() -> None:
+    with pytest.raises(UsageError, match="unknown parameter 'file' of --similarity knn") as caught:
+        expanded(RankConfig, {"similarity": "knn,file=S.csv"})
+    assert "file:" not in caught.value.hint
 
 
 @pytest.mark.parametrize(
