@@ -546,7 +546,10 @@ def test_what_goes_with_a_parameter_is_what_its_method_says() -> None:
 @pytest.mark.parametrize(
     ("option", "text", "what", "hint"),
     [
-        ("method", "gdcov,gamma=heat:x", "unknown value 'heat:x' of gamma=", "T above 0"),
+        *(
+            ("method", f"gdcov,gamma={word}", f"unknown value {word!r} of gamma=", "T above 0")
+            for word in ("heat:x", "heat:", "heat:0", "heat:-1", "heat:inf", "power")
+        ),
         ("method", "spec,clusters=3", "no effect without ranking=phi3", "or give ranking=phi3"),
         ("method", "qalpha,power=3", "without variant=power, variant=", "or give variant=power,"),
         ("method", "l21,lambda=1,budget=2", "budget= of --method does not go with lambda=", "one"),
