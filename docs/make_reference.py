@@ -194,7 +194,8 @@ def facts(method: Method) -> str:
 
 def needed(method: Method) -> str:
     """Return what a method needs, with the options that it depends on."""
-    return ", ".join(f"{need} (`{by}`)" if by else need for need, by in needs(method)) or "nothing"
+    wanted = (f"{need} for `{by}`" if by else need for need, by in needs(method))
+    return "; ".join(wanted) or "nothing"
 
 
 def files() -> str:

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 from sfs_cli.ranking.aggregations import AGGREGATIONS
 
-Need = Literal["graph", "labels", "some-labels", "event"]
+Need = Literal["graph", "labels", "some-labels", "event", "sources", "sources-or-members"]
 
 
 class Parameter(NamedTuple):
@@ -720,7 +720,7 @@ _OF_SOURCES = (
         module="sfs_cli.methods.spectral:SpecScorer",
         meaning="Each knowledge source gives similarities between the samples. The score says how "
         "well the feature agrees with all of them together.",
-        needs=("graph",),
+        needs=("sources",),
         parameters={"then": _THEN},
         cost="n^2 for each source, and the cost of then=",
         passes="1, and 1 for each source made from the matrix",
@@ -733,7 +733,7 @@ _OF_SOURCES = (
         module="sfs_cli.methods.spectral:SpecScorer",
         meaning="The features are ranked separately on each knowledge source (or by each member "
         "method), and the rankings are aggregated.",
-        needs=("graph",),
+        needs=("sources-or-members",),
         parameters={
             "then": _THEN._replace(
                 help="Method that scores the features on each source; its parameters stand in the "

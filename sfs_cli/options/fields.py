@@ -583,6 +583,14 @@ def short_help(option: Option) -> str:
     return full_help(option._replace(help=f"{first}.", takers=None))
 
 
+def parameter_help(option: Option) -> str:
+    """Return what a parameter of a method means, its bounds and its default."""
+    bounds = values_of(option) if option.type in (int, float) and not option.words else ""
+    default = default_of(option)
+    notes = "; ".join(filter(None, (bounds, default and f"default: {default}")))
+    return f"{option.help}  [{notes}]" if notes else option.help
+
+
 def default_of(option: Option) -> str:
     """Return the default of an option as text; empty where it is to do nothing."""
     if option.default_text:
