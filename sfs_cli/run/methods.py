@@ -93,15 +93,29 @@ def taken_options(option: str, name: str) -> list[Option]:
     return sorted([*own.values(), *others], key=lambda o: not o.of)
 
 
-def needs(method: Method) -> list[tuple[str, str]]:
-    """Return what a method needs, each with the values that ask for it; empty where always."""
-    found = [(NEEDS[need], "") for need in method.needs]
+def known_of(option: str, name: str) -> dict[str, str]:
+    """Return what is known of a name for people, beside its parameters and options."""
+    entry = NAMED[option].table[name]
+    facts = _facts(entry)
+    if isinstance(entry, Method):
+        facts["needs"] = "; ".join(_needs(entry))
+        facts["meaning"] = " ".join(f"{k}: {v}" if k else v for k, v in facts["meaning"].items())
+        facts["columns"] = "; ".join(f"{key}: {text}" for key, text in facts["columns"].items())
+        del facts["needs_by"]
+    facts["needs"] = facts["needs"] or "nothing"
+    texts = {key: v if isinstance(v, str) else ", ".join(v) for key, v in facts.items()}
+    return {TITLES.get(key, key): text for key, text in texts.items() if text}
+
+
+def _needs(method: Method) -> list[str]:
+    """Return what a method needs, each with the values that ask for it, if it is not always."""
+    found = [NEEDS[need] for need in method.needs]
     for name, by_value in method.needs_by.items():
         values = dict[str, list[str]]()
         for value, wanted in by_value.items():
             for need in wanted:
                 values.setdefault(NEEDS[need], []).append(value)
-        found += [(need, f"{name}={', '.join(each)}") for need, each in values.items()]
+        found += [f"{need} for {name}={', '.join(each)}" for need, each in values.items()]
     return found
 
 
@@ -140,20 +154,9 @@ def _facts(entry: Method | GraphKind | Entry) -> dict[str, Any]:
 
 def _text(option: str, name: str) -> str:
     """Return the description of a name: what is known of it, its parameters and options."""
-    entry = NAMED[option].table[name]
-    facts = _facts(entry)
-    if isinstance(entry, Method):
-        wanted = [f"{need} for {by}" if by else need for need, by in needs(entry)]
-        facts["needs"] = ["; ".join(wanted)] if wanted else []
-        facts["meaning"] = " ".join(f"{k}: {v}" if k else v for k, v in facts["meaning"].items())
-        facts["columns"] = "; ".join(f"{key}: {text}" for key, text in facts["columns"].items())
-        del facts["needs_by"]
-    facts["needs"] = facts["needs"] or ["nothing"]
-    title = facts.pop("title", f"{flag(option)} {name}")
-    lines = [f"{name}: {title}"]
-    for key, value in facts.items():
-        if text := value if isinstance(value, str) else ", ".join(value):
-            lines.append(f"  {TITLES.get(key, key):<10}{text}")
+    known = known_of(option, name)
+    lines = [f"{name}: {known.pop('title', f'{flag(option)} {name}')}"]
+    lines += [f"  {key:<10}{text}" for key, text in known.items()]
     own = taken_options(option, name)
     rows = {f"{o.parameter}={metavar_of(o)}": parameter_help(o) for o in own if o.of}
     others = {f"{o.flag} {metavar_of(o) or ''}": parameter_help(o) for o in own if not o.of}

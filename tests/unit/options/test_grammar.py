@@ -335,7 +335,7 @@ def test_what_the_page_prints_is_what_is_taken(row: tuple[str, str, str, str, st
         within += [str(bound) for kind, bound in bounds if BEYOND[kind]]
         beyond += [str(bound + BEYOND[kind]) for kind, bound in bounds]
     else:
-        words = (word.replace(":T", ":0.5") for word in values.split(", "))
+        words = (re.sub(r":T \(.*\)", ":0.5", word) for word in values.split(", "))
         within += [word for word in words if " " not in word and word != "METHODS"]
     given = {"labels": "y.tsv"}
     if host == "weights":
