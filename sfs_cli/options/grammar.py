@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from sfs_cli.catalog import METHODS, ON_SOURCES
-from sfs_cli.errors import UsageError, nearest
-from sfs_cli.options.fields import Config, Option, keys_of, options_of, split_words, texts_of
+from sfs_cli.errors import UsageError, either, nearest
+from sfs_cli.options.fields import Config, Option, flag, keys_of, options_of, split_words, texts_of
 
 if TYPE_CHECKING:
     from sfs_cli.options import RankConfig
@@ -103,6 +103,8 @@ def read(config: type, host: str, value: str | Mapping[str, Any]) -> tuple[Any, 
                 raise UsageError(unknown[0], hint=unknown[1], option=host)
             what = f"unknown parameter {key!r} of {asked.flag} {name}"
             hint = nearest(key, taken) if taken else "leave it out: it takes none"
+            owners = [f"{flag(o.of)} {o.names}" for o in options.values() if o.parameter == key]
+            hint += f"; {key}= is of {either(owners, 'and').rstrip()}" if owners else ""
             if key in options and not options[key].of:
                 hint = f"it is an option of its own: {options[key].flag}"
             raise UsageError(what, hint=hint, option=host)

@@ -149,6 +149,8 @@ def test_what_a_name_takes_is_said() -> None:
     said = {
         "f-test": "it takes none",
         "mrmr,select=3": "it is an option of its own: --select",
+        "spec,neighbors=3": "neighbors= is of --method relieff, --similarity knn, knn-corr",
+        "spec,draws=99": "draws= is of --pvalues",
         "l21": "choose from lambda, response, response-rank, budget",
         "msfs,then=gdcov": "choose from gamma, definition, then",
         "kogs,members=rfs,relieff": "choose from gamma, neighbors, then, how, members",
