@@ -28,7 +28,7 @@ def split(text: str) -> tuple[str, list[tuple[str, str]]]:
     """Return the name that a text begins with, and the keys and values of its parameters."""
     head, *words = _BEGINS.split(text)
     pairs = (word.partition("=") for word in words)
-    return head, [(_key(key), value) for key, _, value in pairs]
+    return head, [(key_of(key), value) for key, _, value in pairs]
 
 
 def name_of(value: Any) -> str | None:
@@ -40,14 +40,14 @@ def name_of(value: Any) -> str | None:
 
 def parameter_called(config: type, key: str, values: Mapping[str, Any]) -> Option | None:
     """Return the parameter that a key stands for, of several that of a name among the values."""
-    asked = _key(key)
+    asked = key_of(key)
     found = [o for o in options_of(config) if o.of and asked in (o.key, o.parameter)]
     found.sort(key=lambda o: o.key != asked)
     taken = (o for o in found if o.takers and name_of(values.get(o.of)) in o.takers(o.name))
     return next(taken, found[0] if found else None)
 
 
-def _key(text: str) -> str:
+def key_of(text: str) -> str:
     """Return a key as it is declared; that of Python's ``lambda_`` is lambda."""
     return text.rstrip("_").replace("_", "-")
 
@@ -87,7 +87,7 @@ def read(config: type, host: str, value: str | Mapping[str, Any]) -> tuple[Any, 
         name, pairs = split(value)
     else:
         name = value.get(NAME, "")  # None: the default
-        pairs = [(_key(str(key)), each) for key, each in value.items() if key != NAME]
+        pairs = [(key_of(str(key)), each) for key, each in value.items() if key != NAME]
     if name == "":
         hint = f"write {{{NAME}: NAME, KEY: VALUE}}, or NAME,KEY=VALUE"
         raise UsageError(f"{asked.flag}: the name is missing", hint=hint, option=host)
@@ -163,13 +163,14 @@ def joined(config: type, values: Mapping[str, Any]) -> dict[str, Any]:
         given = {key: value for key, value in taken.items() if value not in (None, ())}
         for key in [key for key in given if known[key].begins]:
             found[host] = f"{key}{given.pop(key)}"
-        if given:
-            found[host] = {NAME: found.get(host), **given}
+        name = found.get(host)
+        if given or (isinstance(name, str) and split(name)[1]):
+            found[host] = {NAME: name, **given}
     return found
 
 
 def command(config: Config) -> list[str]:
-    """Return the command line that asks for the same result."""
+    """Return the command line that asks for the same result; none where a value has no text."""
     declared = options_of(type(config))
     values = {o.name: getattr(config, o.name) for o in declared}
     values = joined(type(config), values)
@@ -180,9 +181,27 @@ def command(config: Config) -> list[str]:
             words += value if isinstance(value, tuple) else [value]
         elif o.in_result and value != o.default:
             if isinstance(value, Mapping):  # parameters alone are those of the default one
-                value = text_of({**value, NAME: value[NAME] or config.users(o.name)[0]})
-            words += o.as_words(value)
+                value = {**value, NAME: value[NAME] or config.users(o.name)[0]}
+            if not has_text(type(config), o, value):
+                return []
+            words += o.as_words(text_of(value) if isinstance(value, Mapping) else value)
     return words
+
+
+def has_text(config: type, option: Option, value: Any) -> bool:
+    """Tell whether the text of a value means the value.
+
+    A name or a path with a parameter in it, as ``a,b=c.csv``, is another one as text.
+    """
+    try:
+        if isinstance(value, Mapping):
+            texts, given = ({option.name: each} for each in (text_of(value), value))
+            return expanded(config, texts) == expanded(config, given)
+        if option.parse is None or option.words:
+            return True
+        return bool(option.parse([str(each) for each in value]) == value)
+    except UsageError:
+        return False
 
 
 def method_text(config: RankConfig, name: str) -> str:

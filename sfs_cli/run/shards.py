@@ -35,9 +35,10 @@ from sfs_cli.features import steps_of
 from sfs_cli.io.files.atomic import check_writable, refuse_dangling, replacing, size_and_time
 from sfs_cli.io.matrix.base import is_anndata
 from sfs_cli.logs import AT_ONCE, Messages
-from sfs_cli.options import RankConfig, parse_source
+from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import stated
 from sfs_cli.options.grammar import joined
+from sfs_cli.options.source import source_of
 from sfs_cli.provenance import InputFile
 from sfs_cli.run import inputs as matrices
 from sfs_cli.run.inputs import Opened
@@ -79,7 +80,7 @@ class ShardPlan:
 
     def write(self, file: Path) -> None:
         """Write it as ``plan.json``."""
-        sources = [str(source) for source in self.config.source]
+        sources = {source.name: source.plain() for source in self.config.source}
         content = {
             "format": FORMAT,
             "version": VERSION,
@@ -175,7 +176,8 @@ def read_plan(path: str | Path) -> ShardPlan:
     try:
         known, config = dict(content["versions"]), content["config"]
         lists = {name: tuple(v) for name, v in config.items() if isinstance(v, list)}
-        lists["source"] = tuple(parse_source(text) for text in config["source"])
+        sources = config["source"].items()
+        lists["source"] = tuple(source_of(name, given.items()) for name, given in sources)
         plan = ShardPlan(
             folder, RankConfig(**{**config, **lists}), **{name: content[name] for name in _FACTS}
         )

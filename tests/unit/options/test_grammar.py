@@ -464,6 +464,34 @@ def test_defaults_are_recorded_with_the_name_of_their_graph(study: Path, capfd) 
 
 
 @pytest.mark.parametrize(
+    "options",
+    [
+        "method: msfs\nsource: ['a=target:', {name: b, kind: profile, path: 'a,k=2'}]",
+        "similarity: {name: 'file:S,k=2'}",
+    ],
+)
+def test_what_has_no_text_is_repeated_by_the_record(options: str, study: Path, capfd) -> None:
+    """Here paths in which a parameter would begin."""
+    (study / "S,k=2").write_bytes((study / "S.csv").read_bytes())
+    write_table(study / "a,k=2", np.random.default_rng(1).random((8, 12)))
+    (study / "run.yaml").write_text(f"matrix: m.csv\n{options}\n")
+    assert_repeated(study, capfd)
+
+
+def assert_repeated(study: Path, capfd) -> None:
+    """Assert that a run of a file is repeated by its record, to which its page refers."""
+    done = run_here(["rank", "--config", "run.yaml", "--out", "out"], capfd)
+    assert done.code == 0, done.err
+    record = json.loads((study / "out" / "run.json").read_text())
+    assert record["page"]["command"] == ["sfs", "rank", "--config", "run.json"]
+    assert "in run.json, in the folder of this page" in (study / "out" / "report.html").read_text()
+    done = run_here(["rank", "--config", "out/run.json", "--out", "again"], capfd)
+    assert done.code == 0, done.err
+    tables = [(study / out / "ranking.tsv").read_bytes() for out in ("out", "again")]
+    assert tables[0] == tables[1]
+
+
+@pytest.mark.parametrize(
     "words",
     [
         ("--method", "spec,ranking=phi3,clusters=2", "--similarity", "rbf,bandwidth=2.50"),
