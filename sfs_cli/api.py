@@ -35,10 +35,10 @@ from sfs_cli.io.results.highly_variable import MARK
 from sfs_cli.logs import AT_ONCE, Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import Option, options_of, stated
-from sfs_cli.options.grammar import expanded, hosts, joined, parameter_called, text_of
+from sfs_cli.options.grammar import NAME, expanded, hosts, joined, parameter_called, text_of
 from sfs_cli.options.paths import READS, NamedPath, refuse_pipes
 from sfs_cli.options.rank import OF_SAMPLES
-from sfs_cli.options.source import SourceSpec, parse_sources
+from sfs_cli.options.source import SourceSpec, parse_source, source_of
 from sfs_cli.ranking.table import Picked
 from sfs_cli.run import rank as of_rank
 from sfs_cli.run.inputs import on_its_side
@@ -227,10 +227,11 @@ def rank(
     similarity : str, DataFrame, array or sparse matrix, optional
         A name of the command (``knn``, ``obsp:connectivities`` ...), or the graph itself, shape
         (n, n).
-    source : sequence of str, or dict, optional
+    source : sequence of str or dict, or dict, optional
         Knowledge sources: texts of the command, or by their names a text without ``NAME=``, a
         matrix of other features of the samples (a profile), or a dict of gene sets (kind genes).
-        Of a MuData the name of another modality is enough.
+        Those with options are dicts: ``{"name": "mirna", "kind": "profile", "path": matrix,
+        "transform": "log1p"}``. Of a MuData the name of another modality is enough.
     top : int, optional
         Give ``table`` so many rows. In an AnnData all genes have their scores, and these are marked
         as ``highly_variable`` in ``var``. ``n_top_genes``, as scanpy calls it, is the same.
@@ -743,21 +744,38 @@ class Inputs:
             given = (given,)
         if hasattr(given, "shape") or not isinstance(given, Iterable):
             raise _refused("source", given, 'a dict, such as {"mirna": matrix}, or texts')
-        texts, made = [], []
-        for each in given:
-            if isinstance(each, SourceSpec):
-                made.append(each)
-            elif not isinstance(each, str):
-                raise _refused("a source", each, "a dict of names and sources, or texts")
-            elif each in self.modalities:
-                made.append(self._source(each, self.modalities[each]))
-            else:
-                texts.append(each)
-        return (*made, *parse_sources(texts))
+        return tuple(map(self._listed_source, given))
+
+    def _listed_source(self, each: Any) -> SourceSpec:
+        """Return a source of a list, which has its name inside."""
+        if isinstance(each, SourceSpec):
+            return each
+        if isinstance(each, Mapping) and NAME in each:
+            return self._described(str(each[NAME]), {k: v for k, v in each.items() if k != NAME})
+        if not isinstance(each, str):
+            taken = 'a text, or a dict such as {"name": "mirna", "kind": "profile", "path": matrix}'
+            raise _refused("a source", each, taken)
+        in_data = self.modalities.get(each)
+        return parse_source(each) if in_data is None else self._source(each, in_data)
+
+    def _described(self, name: str, given: Mapping[str, Any]) -> SourceSpec:
+        """Return a source with options, whose path may be an object."""
+        found = {key: _value(key, value, None) for key, value in given.items() if key != "path"}
+        path = given.get("path")
+        if path is not None and not isinstance(path, str | Path):
+            made = self._source(name, path)
+            if found.setdefault("kind", made.kind) != made.kind:
+                what = f"source {name}: an object is a source of the kind {made.kind}"
+                hint = f"give the path of a file to one of the kind {found['kind']}"
+                raise UsageError(what, hint=hint, option="source")
+            path = made.path
+        return source_of(name, stated(found | {"path": path and str(path)}).items())
 
     def _source(self, name: str, value: Any) -> SourceSpec:
         if isinstance(value, str):
-            return parse_sources((f"{name}={value}",))[0]
+            return parse_source(f"{name}={value}")
+        if isinstance(value, Mapping) and isinstance(value.get("kind"), str):
+            return self._described(name, value)
         if isinstance(value, Mapping):
             return SourceSpec(name, "genes", self.hold(name, _sets(value, name), ".gmt"))
         if not _is_anndata(value):

@@ -95,7 +95,7 @@ FORMS = {
         _ABOVE_ZERO,
         {"type": "number", "exclusiveMinimum": 0},
     ),
-    "T": Form("T", _is_positive, _ABOVE_ZERO),
+    "T": Form("T (T above 0)", _is_positive, _ABOVE_ZERO),
     "COUNT": Form(
         "a whole number above zero",
         lambda text: re.fullmatch(_COUNT, text) is not None,
@@ -303,6 +303,8 @@ class Option(NamedTuple):
         if known and (wrong := [v for v in _listed(value) if not matches(str(v), known)]):
             word = str(wrong[0]).lower().replace("_", "-")
             hint = nearest(word, spelled(known), self.also.get(word))
+            if "=" in word:
+                hint = f"names have no parameters here: leave out KEY=VALUE; {hint}"
             return f"unknown value {listed([repr(str(wrong[0]))])} of {label()}", hint
         if self.type not in (int, float):
             return None
@@ -460,6 +462,8 @@ class Config:
             if o.of or not o.verbs:  # a parameter, as all options of a source are
                 what = f"{written} has no effect {why}"
                 hint = f"leave it out{o.names and f'; it has an effect with {o.names}'}"
+                if why.startswith("without "):
+                    hint = f"leave it out, or give {why.removeprefix('without ')}"
                 raise self.error(what, hint, name, o.of or name, kind=ConflictError)
             self.ignored[written] = why
             vars(self).update(self.unset(name))
@@ -497,7 +501,7 @@ class Config:
                 continue
             needs = [each for each in o.needs if each.partition("=")[0] in taken]
             if needs and not any(map(self.has, needs)):
-                yield o.name, f"without {either([self.label(*each.split('=')) for each in needs])}"
+                yield o.name, f"without {either([self._beside(o, each) for each in needs])}"
             users = self.users(o.taken_by)
             if o.takers is not None and users and not {*users} & {*o.takers(o.name)}:
                 label = self.label(o.taken_by, ", ".join(dict.fromkeys(users)))
@@ -513,9 +517,14 @@ class Config:
             for each, why in o.excludes.items() if value != o.default else ():
                 other = each.partition("=")[0]
                 if other in taken and self.has(each):
-                    label = self.label(*each.split("=")) if "=" in each else self.label(other)
+                    label = self._beside(o, each)
                     what = f"{self.written(o, value)} does not go with {label}: {why}"
                     yield what, "leave one of them out", (o.name, other)
+
+    def _beside(self, option: Option, each: str) -> str:
+        """Return how messages name what an option needs or excludes, after the option itself."""
+        name, _, value = each.partition("=")
+        return self.label(name, value or None).removesuffix(f" of {flag(option.of)}")
 
     def declared(self) -> list[Option]:
         """Return the options as the command has them, once their values are of the right types."""
@@ -572,6 +581,14 @@ def short_help(option: Option) -> str:
     """Return the first sentence of the help of an option, and its default."""
     first = option.help.split(". ")[0].rstrip(".")
     return full_help(option._replace(help=f"{first}.", takers=None))
+
+
+def parameter_help(option: Option) -> str:
+    """Return what a parameter of a method means, its bounds and its default."""
+    bounds = values_of(option) if option.type in (int, float) and not option.words else ""
+    default = default_of(option)
+    notes = "; ".join(filter(None, (bounds, default and f"default: {default}")))
+    return f"{option.help}  [{notes}]" if notes else option.help
 
 
 def default_of(option: Option) -> str:

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from sfs_cli.catalog import METHODS, ON_SOURCES
-from sfs_cli.errors import UsageError, nearest
-from sfs_cli.options.fields import Config, Option, keys_of, options_of, split_words, texts_of
+from sfs_cli.errors import UsageError, either, nearest
+from sfs_cli.options.fields import Config, Option, flag, keys_of, options_of, split_words, texts_of
 
 if TYPE_CHECKING:
     from sfs_cli.options import RankConfig
@@ -28,7 +28,7 @@ def split(text: str) -> tuple[str, list[tuple[str, str]]]:
     """Return the name that a text begins with, and the keys and values of its parameters."""
     head, *words = _BEGINS.split(text)
     pairs = (word.partition("=") for word in words)
-    return head, [(_key(key), value) for key, _, value in pairs]
+    return head, [(key_of(key), value) for key, _, value in pairs]
 
 
 def name_of(value: Any) -> str | None:
@@ -40,14 +40,14 @@ def name_of(value: Any) -> str | None:
 
 def parameter_called(config: type, key: str, values: Mapping[str, Any]) -> Option | None:
     """Return the parameter that a key stands for, of several that of a name among the values."""
-    asked = _key(key)
+    asked = key_of(key)
     found = [o for o in options_of(config) if o.of and asked in (o.key, o.parameter)]
     found.sort(key=lambda o: o.key != asked)
     taken = (o for o in found if o.takers and name_of(values.get(o.of)) in o.takers(o.name))
     return next(taken, found[0] if found else None)
 
 
-def _key(text: str) -> str:
+def key_of(text: str) -> str:
     """Return a key as it is declared; that of Python's ``lambda_`` is lambda."""
     return text.rstrip("_").replace("_", "-")
 
@@ -87,12 +87,12 @@ def read(config: type, host: str, value: str | Mapping[str, Any]) -> tuple[Any, 
         name, pairs = split(value)
     else:
         name = value.get(NAME, "")  # None: the default
-        pairs = [(_key(str(key)), each) for key, each in value.items() if key != NAME]
+        pairs = [(key_of(str(key)), each) for key, each in value.items() if key != NAME]
     if name == "":
         hint = f"write {{{NAME}: NAME, KEY: VALUE}}, or NAME,KEY=VALUE"
         raise UsageError(f"{asked.flag}: the name is missing", hint=hint, option=host)
     unknown = asked.problem(name, asked.label)
-    if unknown is not None and "=" in str(name):
+    if unknown is not None and ("=" in str(name) or str(name).split(",")[0] in asked.words):
         hint = "write NAME,KEY=VALUE without blanks, the key in lower case"
         raise UsageError(unknown[0], hint=hint, option=host)
     found = dict[str, Any]()
@@ -103,6 +103,8 @@ def read(config: type, host: str, value: str | Mapping[str, Any]) -> tuple[Any, 
                 raise UsageError(unknown[0], hint=unknown[1], option=host)
             what = f"unknown parameter {key!r} of {asked.flag} {name}"
             hint = nearest(key, taken) if taken else "leave it out: it takes none"
+            owners = [f"{flag(o.of)} {o.names}" for o in options.values() if o.parameter == key]
+            hint += f"; {key}= is of {either(owners, 'and').rstrip()}" if owners else ""
             if key in options and not options[key].of:
                 hint = f"it is an option of its own: {options[key].flag}"
             raise UsageError(what, hint=hint, option=host)
@@ -121,12 +123,12 @@ def _taken(
     if host.name == "method" and name in ON_SOURCES:  # with those of the methods that it names
         members = split_words(",".join(map(str, texts_of(given.get("members")))))
         names += members or [given.get("then", METHODS[name].options["then"])]
-    if name not in host.words:
-        return list(known)
+    any_name = name not in host.words
     return [
         key
         for key, o in known.items()
-        if o.takers is None or any(each in o.takers(o.name) for each in names)
+        if not o.begins
+        and (any_name or o.takers is None or any(each in o.takers(o.name) for each in names))
     ]
 
 
@@ -161,13 +163,14 @@ def joined(config: type, values: Mapping[str, Any]) -> dict[str, Any]:
         given = {key: value for key, value in taken.items() if value not in (None, ())}
         for key in [key for key in given if known[key].begins]:
             found[host] = f"{key}{given.pop(key)}"
-        if given:
-            found[host] = {NAME: found.get(host), **given}
+        name = found.get(host)
+        if given or (isinstance(name, str) and split(name)[1]):
+            found[host] = {NAME: name, **given}
     return found
 
 
 def command(config: Config) -> list[str]:
-    """Return the command line that asks for the same result."""
+    """Return the command line that asks for the same result; none where a value has no text."""
     declared = options_of(type(config))
     values = {o.name: getattr(config, o.name) for o in declared}
     values = joined(type(config), values)
@@ -178,9 +181,27 @@ def command(config: Config) -> list[str]:
             words += value if isinstance(value, tuple) else [value]
         elif o.in_result and value != o.default:
             if isinstance(value, Mapping):  # parameters alone are those of the default one
-                value = text_of({**value, NAME: value[NAME] or config.users(o.name)[0]})
-            words += o.as_words(value)
+                value = {**value, NAME: value[NAME] or config.users(o.name)[0]}
+            if not has_text(type(config), o, value):
+                return []
+            words += o.as_words(text_of(value) if isinstance(value, Mapping) else value)
     return words
+
+
+def has_text(config: type, option: Option, value: Any) -> bool:
+    """Tell whether the text of a value means the value.
+
+    A name or a path with a parameter in it, as ``a,b=c.csv``, is another one as text.
+    """
+    try:
+        if isinstance(value, Mapping):
+            texts, given = ({option.name: each} for each in (text_of(value), value))
+            return expanded(config, texts) == expanded(config, given)
+        if option.parse is None or option.words:
+            return True
+        return bool(option.parse([str(each) for each in value]) == value)
+    except UsageError:
+        return False
 
 
 def method_text(config: RankConfig, name: str) -> str:

@@ -31,20 +31,18 @@ if TYPE_CHECKING:
     from sfs_cli.options.source import SourceSpec
 
 
-_ABLE = ", ".join(catalog.GOING_ON)
-
-
 @option_fields
 class GivenFields(Config):
     """The option of the features that are already chosen."""
 
     given_: str | None = option(
-        f"List of features that are already chosen: the methods {_ABLE} and --max-correlation "
-        "start from them.",
+        "List of features that are already chosen, from which the ranking starts; "
+        "--max-correlation starts from them with every method.",
         section="Method",
         verbs=RANKING,
         metavar="FILE",
         path=READS,
+        takers=lambda _: catalog.GOING_ON,  # `can_start` says when it has no effect
     )
 
 

@@ -287,8 +287,9 @@ class CoreFields(MethodFields, GraphFields, WeightingFields, OutputFields, Resou
         metavar="CLASS",
         default_text="the first by name",
         needs=("labels",),
-        excludes=dict.fromkeys(
-            ("label_type=ordered", "label_type=continuous"), "it is for two classes"
+        excludes=dict.fromkeys(  # times of events are a continuous outcome
+            ("event", "censored", "label_type=ordered", "label_type=continuous"),
+            "it is for two classes",
         ),
     )
     samples: str = _input(

@@ -121,8 +121,8 @@ def _graph_rules(c: RankConfig) -> Iterator[Refusal]:
 
 
 def _method_rules(c: RankConfig) -> Iterator[Refusal]:
-    if c.method == "l21" and (c.lambda_ is None) == (c.budget is None):
-        what = "--method l21 takes either lambda= or budget="
+    if c.method == "l21" and not c.given("lambda_", "budget"):
+        what = "--method l21 needs one of lambda= and budget="
         hint = "give the penalty, or the sum of the coefficient norms"
         yield what, hint, ("lambda_", "budget", "method")
 

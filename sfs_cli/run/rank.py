@@ -7,8 +7,7 @@ writes. `rank` is the same without files, for Python. `score` is what shards do,
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -31,8 +30,6 @@ from sfs_cli.logs import Messages
 from sfs_cli.methods.base import Solution, Status
 from sfs_cli.methods.markers import MarkerTests
 from sfs_cli.options import RankConfig
-from sfs_cli.options.fields import options_of, stated
-from sfs_cli.options.files import resolved, written
 from sfs_cli.options.grammar import text_of
 from sfs_cli.options.lists import others
 from sfs_cli.options.paths import check_suffix
@@ -86,8 +83,8 @@ from sfs_cli.run.outputs import (
     ranking_writers,
 )
 from sfs_cli.run.pictures import pictures_of
-from sfs_cli.run.pipes import as_given
 from sfs_cli.run.raw_values import refuse_logarithms
+from sfs_cli.run.recorded import chosen_by_data, defaults_of, recorded, with_names
 from sfs_cli.run.report_data import page_facts, report_data
 from sfs_cli.run.scoring import RankResult, Scored, make_graph, score_on
 from sfs_cli.run.top import TopFeatures, read_top
@@ -133,7 +130,7 @@ def run(
         ranking_files(config),
         describe or partial(describe_inputs, config),
         make,
-        options=_recorded(config),
+        options=recorded(config),
         beside=copies,
     )
 
@@ -492,11 +489,6 @@ def about_ranking(config: RankConfig, facts: Mapping[str, Any], top: int | None)
     return {"params": params, "record": provenance.dumps(record)}
 
 
-def _recorded(config: RankConfig, without: Collection[str] = ()) -> dict[str, Any]:
-    """Return the options as ``run.json`` has them, with paths from the folder of the result."""
-    return {} if config.out is None else resolved(as_given(config), config.out, without)
-
-
 def _made(config: RankConfig, result: RankResult, messages: Messages, home: Path | None) -> Made:
     """Return the files of a ranking, and the facts for ``run.json``."""
     from sfs_cli.io.results.writers import as_written, ranking_bytes, write_coefficients
@@ -520,8 +512,8 @@ def _made(config: RankConfig, result: RankResult, messages: Messages, home: Path
 
     facts: dict[str, Any] = {
         **result.facts,
-        "config": _recorded(config, config.pinned),
-        "defaults": _defaults(config, result),
+        "config": recorded(config, config.pinned),
+        "defaults": defaults_of(config, result.config, result.facts["graph"]),
         "page": page_facts(result.config, result.facts["graph"]),
         "warnings": result.warnings,
         "seconds": round(result.seconds, 3),
@@ -538,8 +530,8 @@ def _log_summary(config: RankConfig, result: RankResult, messages: Messages) -> 
         f"{result.method.title} in {result.seconds:.2f} s "
         f"(peak memory {format_size(result.peak_memory)})"
     )
-    if chosen := _chosen(config, result):
-        options = _named(result.config, chosen)
+    if chosen := chosen_by_data(config, result.config, result.facts["graph"]):
+        options = with_names(result.config, chosen)
         words = (f"--{key} {text_of(value)}" for key, value in options.items())
         messages.note(f"defaults: {' '.join(words)}")
     log_ranking(ranking, messages)
@@ -548,49 +540,3 @@ def _log_summary(config: RankConfig, result: RankResult, messages: Messages) -> 
             f"wrote the first {ranking.n_written:,} of {len(ranking):,} features; without --top "
             "all are written"
         )
-
-
-def _chosen(config: RankConfig, result: RankResult) -> dict[str, Any]:
-    """Return the options that the run has chosen for itself, by the data, and their values."""
-    used, graph = result.config, result.facts["graph"]
-    names = ("method", "also", "response", "similarity")
-    chosen = {n: getattr(used, n) for n in names if getattr(used, n) != getattr(config, n)}
-    if used.graph is None and "similarity" in graph:
-        chosen.setdefault("similarity", graph["similarity"])
-    if config.components is None and "components" in graph:
-        chosen["components"] = graph["components"]
-        if config.variable_genes is None:
-            chosen["variable_genes"] = graph["variable_genes"]
-    return chosen
-
-
-def _defaults(config: RankConfig, result: RankResult) -> dict[str, Any]:
-    """Return the options that were left out and that the run has a value for.
-
-    They are written, so that a later version, which may have other defaults, repeats the run.
-    """
-    used, graph = result.config, result.facts["graph"]
-    found = {name: getattr(config, name) for name in config.pinned} | _chosen(config, result)
-    for name, value in used.method_options().items():
-        with suppress(UsageError):  # what would have no effect, as a power beside gamma=exp
-            replace(used, **{name: value})
-            found.setdefault(name, value)
-    if "neighbors" in graph:
-        found.setdefault("neighbors", graph["neighbors"])
-    chosen = {
-        o.name: found[o.name]
-        for o in options_of(RankConfig)
-        if (o.name in config.pinned or getattr(config, o.name) == o.default)
-        and found.get(o.name) not in (None, o.default)
-    }
-    return _named(used, chosen)
-
-
-def _named(used: RankConfig, chosen: dict[str, Any]) -> dict[str, Any]:
-    """Return options by their keys; parameters stand with the name that they belong to."""
-    hosts = {o.of for o in options_of(RankConfig) if o.of and o.name in chosen}
-    names = {host: getattr(used, host) or used.users(host)[0] for host in hosts}
-    if "method" in names:
-        names["then"] = used.then  # it says which parameters there are
-    found = stated(names) | chosen
-    return written({o.name: found[o.name] for o in options_of(RankConfig) if o.name in found})

@@ -41,6 +41,7 @@ from sfs_cli.parts import (
     weights,
 )
 from sfs_cli.provenance import (
+    NAME,
     PageFacts,
     RunFacts,
     RunRecord,
@@ -67,7 +68,8 @@ def page_facts(config: RankConfig, graph: Mapping[str, Any]) -> PageFacts:
     """
     if config.graph is None and config.given(*GRAPH_FIELDS):
         config = replace(config, similarity=graph.get("similarity"))
-    return PageFacts(matrix=config.matrix_name, command=command(config))
+    words = command(config) or ["sfs", config.VERB, "--config", NAME]
+    return PageFacts(matrix=config.matrix_name, command=words)
 
 
 def report_data(

@@ -132,6 +132,7 @@ def test_what_is_no_parameter_is_refused(option: str, text: str, what: str, near
         ("weights", "rdka,foo=1", "unknown value 'rdka' of --weights", "did you mean rkda"),
         ("method", "spec, ranking=phi3", "value 'spec, ranking=phi3' of", "without blanks"),
         ("similarity", "knn,Neighbors=5", "value 'knn,Neighbors=5' of", "in lower case"),
+        ("label_type", "ordered,low,high", "value 'ordered,low,high' of", "NAME,KEY=VALUE"),
     ],
 )
 def test_a_wrong_name_is_said_before_its_parameters(
@@ -148,6 +149,8 @@ def test_what_a_name_takes_is_said() -> None:
     said = {
         "f-test": "it takes none",
         "mrmr,select=3": "it is an option of its own: --select",
+        "spec,neighbors=3": "neighbors= is of --method relieff, --similarity knn, knn-corr",
+        "spec,draws=99": "draws= is of --pvalues",
         "l21": "choose from lambda, response, response-rank, budget",
         "msfs,then=gdcov": "choose from gamma, definition, then",
         "kogs,members=rfs,relieff": "choose from gamma, neighbors, then, how, members",
@@ -334,7 +337,7 @@ def test_what_the_page_prints_is_what_is_taken(row: tuple[str, str, str, str, st
         within += [str(bound) for kind, bound in bounds if BEYOND[kind]]
         beyond += [str(bound + BEYOND[kind]) for kind, bound in bounds]
     else:
-        words = (word.replace(":T", ":0.5") for word in values.split(", "))
+        words = (re.sub(r":T \(.*\)", ":0.5", word) for word in values.split(", "))
         within += [word for word in words if " " not in word and word != "METHODS"]
     given = {"labels": "y.tsv"}
     if host == "weights":
@@ -461,6 +464,34 @@ def test_defaults_are_recorded_with_the_name_of_their_graph(study: Path, capfd) 
 
 
 @pytest.mark.parametrize(
+    "options",
+    [
+        "method: msfs\nsource: ['a=target:', {name: b, kind: profile, path: 'a,k=2'}]",
+        "similarity: {name: 'file:S,k=2'}",
+    ],
+)
+def test_what_has_no_text_is_repeated_by_the_record(options: str, study: Path, capfd) -> None:
+    """Here paths in which a parameter would begin."""
+    (study / "S,k=2").write_bytes((study / "S.csv").read_bytes())
+    write_table(study / "a,k=2", np.random.default_rng(1).random((8, 12)))
+    (study / "run.yaml").write_text(f"matrix: m.csv\n{options}\n")
+    assert_repeated(study, capfd)
+
+
+def assert_repeated(study: Path, capfd) -> None:
+    """Assert that a run of a file is repeated by its record, to which its page refers."""
+    done = run_here(["rank", "--config", "run.yaml", "--out", "out"], capfd)
+    assert done.code == 0, done.err
+    record = json.loads((study / "out" / "run.json").read_text())
+    assert record["page"]["command"] == ["sfs", "rank", "--config", "run.json"]
+    assert "in run.json, in the folder of this page" in (study / "out" / "report.html").read_text()
+    done = run_here(["rank", "--config", "out/run.json", "--out", "again"], capfd)
+    assert done.code == 0, done.err
+    tables = [(study / out / "ranking.tsv").read_bytes() for out in ("out", "again")]
+    assert tables[0] == tables[1]
+
+
+@pytest.mark.parametrize(
     "words",
     [
         ("--method", "spec,ranking=phi3,clusters=2", "--similarity", "rbf,bandwidth=2.50"),
@@ -538,8 +569,44 @@ def test_what_goes_with_a_parameter_is_what_its_method_says() -> None:
     for text in ("qalpha,clusters=3", "kogs,members=qalpha,variance,clusters=3"):
         RankConfig("x.csv", **expanded(RankConfig, {"method": text}))
     for text in ("spec,clusters=3", "kogs,members=spec,variance,clusters=3"):
-        with pytest.raises(ConflictError, match="it is for ranking=phi3"):
+        with pytest.raises(ConflictError, match="no effect without ranking=phi3"):
             RankConfig("x.csv", **expanded(RankConfig, {"method": text}))
+
+
+@pytest.mark.parametrize(
+    ("option", "text", "what", "hint"),
+    [
+        *(
+            ("method", f"gdcov,gamma={word}", f"unknown value {word!r} of gamma=", "T above 0")
+            for word in ("heat:x", "heat:", "heat:0", "heat:-1", "heat:inf", "power")
+        ),
+        ("method", "spec,clusters=3", "no effect without ranking=phi3", "or give ranking=phi3"),
+        ("method", "qalpha,power=3", "without variant=power, variant=", "or give variant=power,"),
+        ("method", "l21,lambda=1,budget=2", "budget= of --method does not go with lambda=", "one"),
+        ("method", "l21", "--method l21 needs one of lambda= and budget=", "give the penalty"),
+        ("pvalues", "moments,draws=99", "without --pvalues permutation", "or give --pvalues perm"),
+    ],
+)
+def test_what_is_said_of_parameters_can_be_done(
+    option: str, text: str, what: str, hint: str
+) -> None:
+    asked = {"method": "spec"} | {option: text}
+    with pytest.raises(UsageError) as caught:
+        RankConfig("x.csv", **expanded(RankConfig, asked))
+    assert what in caught.value.what
+    assert hint in caught.value.hint
+
+
+def test_names_without_parameters_say_so() -> None:
+    with pytest.raises(UsageError, match="unknown value 'ranking=phi3' of --also") as caught:
+        RankConfig("x.csv", also=("spec", "ranking=phi3"))
+    assert "leave out KEY=VALUE" in caught.value.hint
+
+
+def test_the_beginning_of_a_name_is_no_parameter() -> None:
+    with pytest.raises(UsageError, match="unknown parameter 'file' of --similarity knn") as caught:
+        expanded(RankConfig, {"similarity": "knn,file=S.csv"})
+    assert "file:" not in caught.value.hint
 
 
 @pytest.mark.parametrize(

@@ -212,6 +212,12 @@ def test_what_some_of_the_rankings_leave_out_is_kept_for_the_others(
     assert why in RankConfig("x.csv", labels="l.csv", **asked).left_out
 
 
+@pytest.mark.parametrize("given", ["event", "censored"])
+def test_what_makes_labels_times_is_named(given: str) -> None:
+    with pytest.raises(ConflictError, match=f"--reference does not go with --{given}: it is for"):
+        RankConfig("x.csv", labels="l.csv:time", reference="a", **{given: "l.csv:event"})
+
+
 @pytest.mark.parametrize("method", ["msfs", "kogs"])
 def test_sources_are_not_left_out_of_what_ranks_on_them(method: str) -> None:
     asked = {"method": method, "then": "mrsf", "response": "lda", "labels": "l.csv"}
