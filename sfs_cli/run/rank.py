@@ -7,7 +7,7 @@ writes. `rank` is the same without files, for Python. `score` is what shards do,
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,6 @@ from sfs_cli import provenance
 from sfs_cli.catalog import SIGNED
 from sfs_cli.compute import memory as memory_of
 from sfs_cli.compute.engine import ThreadExecutor
-from sfs_cli.compute.matrix import LeftOut
 from sfs_cli.compute.memory import format_size
 from sfs_cli.errors import UsageError, listed
 from sfs_cli.graph.groups import read_groups
@@ -61,15 +60,13 @@ from sfs_cli.parts import (
 from sfs_cli.parts.subsets import draw_subsets
 from sfs_cli.provenance import (
     InputFile,
-    LabelFacts,
     PassFacts,
-    RunFacts,
     RunRecord,
-    without_parts,
 )
 from sfs_cli.ranking.table import Picked, Ranking, rank_features
 from sfs_cli.run import guards
 from sfs_cli.run.config import input_files
+from sfs_cli.run.facts import about_ranking, facts_of
 from sfs_cli.run.load import Run, Shared, loaded
 from sfs_cli.run.outputs import (
     Beside,
@@ -171,7 +168,7 @@ def rank(
             scored = _score(run)
             scored.solution = _solved(run, scored.solution)
             ranking = _by_score(run, scored.solution)
-            found = RankResult(config, scored, ranking, _facts(run, scored))
+            found = RankResult(config, scored, ranking, facts_of(run, scored))
             _find_parts(run, found, before)
             found.ranking = replace(_annotated(run, found), top=config.top)
             scored.solution = replace(scored.solution, scorer=None)  # which may hold a graph
@@ -358,75 +355,6 @@ def _by_score(run: Run, solution: Solution) -> Ranking:
     )
 
 
-def _facts(run: Run, scored: Scored) -> RunFacts:
-    """Return what ``run.json`` and the report say of a run, once the features have scores.
-
-    The optional parts add what they find.
-    """
-    config, matrix, solution = run.config, run.matrix, scored.solution
-    read = run.opened.facts | {
-        "n_samples": matrix.n_samples,
-        "n_samples_in_file": matrix.matrix.n_samples,
-        "n_features": matrix.n_features,
-        "dtype": matrix.dtype.name,
-        "sparse": matrix.matrix.sparse,
-        "missing_values": matrix.matrix.missing.values,
-        "features_with_missing_values": matrix.matrix.missing.features,
-        "left_out": {
-            Status(why).text: count
-            for why in LeftOut
-            if (count := int(np.count_nonzero(solution.status == why)))
-        },
-        "transform": list(matrix.steps),
-    }
-    if matrix.dispersion is not None:
-        read["dispersion"] = matrix.dispersion
-    method: dict[str, Any] = {"name": config.method}
-    if config.method == "kogs":
-        method["how"] = scored.sources["aggregation"]["how"]
-    if run.options and config.method != config.scorer:  # members have options of their own
-        method["then"] = config.scorer
-    keys = {name: each.word or name.rstrip("_") for name, each in run.method.parameters.items()}
-    method |= {keys[name]: value for name, value in run.options.items()}
-    method |= solution.facts  # such as fewer neighbors than were asked for
-    facts: RunFacts = {
-        "input": read,
-        "graph": scored.graph,
-        "method": method,
-        "knowledge": scored.sources,
-        "solver": {},
-        **without_parts(),
-        "plan": {
-            "arithmetic": run.plan.dtype.name,
-            "block_size": run.plan.block_size,
-            "dask": config.dask,
-            "threads": run.plan.workers,
-            "passes": 0,
-        },
-        "passes": [],
-        "labels": {},
-    }
-    facts |= cast(RunFacts, scored.facts)
-    if solution.stop or solution.objective:
-        facts["solver"] = {
-            "converged": solution.converged,
-            "stop": solution.stop,
-            "objective": solution.objective,
-        }
-    if run.labels is not None:
-        facts["labels"] = {
-            "from": config.labels,
-            "type": config.label_type,
-            "classes": run.labels.counts(),
-            "used": run.labels_used,
-        }
-        if "labels" in run.taken:
-            facts["labels"]["column"] = run.taken["labels"]
-        if config.label_type == "continuous":
-            facts["labels"] |= cast(LabelFacts, run.labels.range())
-    return facts
-
-
 def check_outputs(config: RankConfig) -> None:
     """Refuse outputs that cannot be written for this input."""
     copy = config.write_h5ad
@@ -470,23 +398,6 @@ def _write_copies(
         )
         for note in notes:
             messages.note(note)
-
-
-def about_ranking(config: RankConfig, facts: Mapping[str, Any], top: int | None) -> dict[str, Any]:
-    """Return what ``uns`` of AnnData tells of how a ranking was made.
-
-    ``params`` are the options that were given, lists as JSON, and the method; ``record`` is all of
-    it, as JSON.
-    """
-    options = config.result_options() | {"top": top}
-    default = RankConfig(config.matrix).result_options()
-    given = {name: value for name, value in options.items() if value != default[name]}
-    record = {"config": options, **facts} | ({} if top is None else {"top": top})
-    params = {
-        name: value if isinstance(value, str | int | float) else provenance.dumps(value)
-        for name, value in provenance.plain(given).items()
-    }
-    return {"params": params, "record": provenance.dumps(record)}
 
 
 def _made(config: RankConfig, result: RankResult, messages: Messages, home: Path | None) -> Made:
