@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 from sfs_cli import catalog
 from sfs_cli.catalog import KNOWN_AS, METHODS, ON_SOURCES
-from sfs_cli.features import FEATURES, FeatureFields
+from sfs_cli.features import FEATURES, FeatureFields, untested
 from sfs_cli.features.given import can_start
 from sfs_cli.features.members import member_configs
 from sfs_cli.options.fields import (
@@ -176,9 +176,9 @@ class CoreFields(MethodFields, GraphFields, WeightingFields, OutputFields, Resou
         first=ASKED,
         words=tuple(METHODS),
         also=KNOWN_AS,
-        default_text="mrsf-rounds; f-test for two classes and numbers, cox with --event; spec on a "
-        "graph that is asked for, where most values are zero (as in single cells), and above "
-        f"{TOGETHER:,} samples (f-test with --labels)",
+        default_text="the first that takes the options: with --labels f-test, of three classes or "
+        "more mrsf-rounds, cox with --event; without labels mrsf-rounds, and spec on a graph that "
+        f"is asked for, where most values are zero, and above {TOGETHER:,} samples",
     )
     rows: str = _reading("What a row of a text or Parquet file is.", default="auto", words=ROWS)
     decimal: str = _reading(
@@ -481,7 +481,12 @@ class RankConfig(FeatureFields, CoreFields):
         """Yield the options that have no effect with the others, and why."""
         from sfs_cli.options import rules
 
-        yield from super().without_effect()
+        for name, why in super().without_effect():
+            if name == "pvalues" and self.scorer in catalog.TESTING:
+                if self.method is None:
+                    continue  # they ask for such a method, whatever the data choose
+                why += "" if untested(self) else ", which always has p-values"
+            yield name, why
         yield from rules.without_effect(self)
 
     def refusals(self) -> Iterator[Refusal]:
@@ -524,26 +529,31 @@ class RankConfig(FeatureFields, CoreFields):
 
         For two classes, numbers and times it is a test of every feature: of two classes its lists
         are as accurate on held-out samples as those of MRSF in rounds, whose ranks stand beside it,
-        and it gives p-values. For more `classes`, and without labels, MRSF in rounds gives the
-        lists that hold up best on labels that it has not seen, and those in which planted features
-        are found (``tools/benchmarks/lists.py``). Its cost grows with the square of the samples, so
-        that features of more samples are ranked one by one, and so are those of `sparse` values,
-        of which most are zero, as in single cells: there the clusters by the lists of SPEC are
-        nearer to the types of the cells (``tools/benchmarks/leiden.py``). On a graph that is asked
-        for, SPEC stays the default, as before there was another one.
+        and it gives p-values, for which it is also taken where they are asked for. For more
+        `classes`, and without labels, MRSF in rounds gives the lists that hold up best on labels
+        that it has not seen, and those in which planted features are found
+        (``tools/benchmarks/lists.py``). Its cost grows with the square of the samples, so that
+        features of more samples are ranked one by one, and so are those of `sparse` values, of
+        which most are zero, as in single cells: there the clusters by the lists of SPEC are nearer
+        to the types of the cells (``tools/benchmarks/leiden.py``). On a graph that is asked for,
+        SPEC stays the default, as before there was another one. Where no method takes all options,
+        the first for the labels is taken, and else SPEC.
         """
         names = ["mrsf-rounds", "spec"] if self.graph is None else ["spec"]
         if sparse and not self._from_labels:
             names.insert(0, "spec")
         if self._from_labels:
-            names.insert(0 if classes <= 2 else 1, "f-test")
+            names.insert(0 if classes <= 2 or n > TOGETHER else 1, "f-test")
         names = [*filter(None, (each.method(self) for each in FEATURES)), *names]
-        return next((name for name in names if self._admits(name, n)), names[-1])
+        rest = names[0] if self._from_labels else names[-1]
+        return next((name for name in names if self._admits(name, n)), rest)
 
     def _admits(self, name: str, n: int) -> bool:
         """Tell whether a method may be a default one for n samples, and takes all options given."""
         takes_all = all(
-            getattr(self, o.name) == o.default or name in o.takers(o.name)
+            getattr(self, o.name) == o.default
+            or name in o.takers(o.name)
+            or (o.name == "pvalues" and name in catalog.TESTING)
             for o in options_of(RankConfig)
             if o.taken_by == "method" and o.takers is not None
         )
