@@ -30,6 +30,7 @@ from sfs_cli.options.fields import (
     option,
     option_fields,
     options_of,
+    reason,
     stated,
     texts_of,
 )
@@ -127,7 +128,9 @@ class OutputFields(Config):
         idle = self.given(*(o.name for o in declared if o.for_out))
         made = replace(self, **self.unset(*idle))
         without = dict.fromkeys(map(self.label, idle), "without --out")
-        vars(made)["ignored"] = self.ignored | without | made.ignored
+        known = self.ignored | without
+        without |= {written: reason(why, known) for written, why in made.ignored.items()}
+        vars(made)["ignored"] = self.ignored | without
         return made
 
 
@@ -437,6 +440,16 @@ class RankConfig(FeatureFields, CoreFields):
         if option == "similarity":
             return DEFAULT_GRAPHS if self.graph is None else (self.graph,)
         return (self.weighting,) if option == "weights" else ()
+
+    def using(self, option: str) -> str:
+        """Return how messages name what takes other options: a method as it is written."""
+        if option != "method":
+            return super().using(option)
+        if self.method is None:  # the data may choose another one
+            return "the default --method"
+        inner = f",then={self.scorer}" if self.ranker in ON_SOURCES else ""
+        inner = f",members={','.join(self.members)}" if self.members else inner
+        return f"--method {self.ranker}{inner}"
 
     def declared(self) -> list[Option]:
         """Return the options, parameters with what their method says of others."""

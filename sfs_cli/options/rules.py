@@ -41,16 +41,20 @@ def without_effect(c: RankConfig) -> Iterator[Idle]:
     ranked = (*c.each_ranking(), *others(c))
     fusing = c.ranker in ON_SOURCES and not c.members  # which is refused without sources
     if not (fusing or any(map(_on_graph, ranked))):
+        why = f"with {c.using('method')}"
+        for name, by_value in METHODS[c.scorer].needs_by.items() if not c.members else ():
+            if any("graph" in needs for needs in by_value.values()):
+                why += f",{name}={c.chosen(name)}"
         if c.given("similarity", "similarity_file", *GRAPH_FIELDS):
-            yield "similarity", method
+            yield "similarity", why
         for name in c.given("coordinates", "source"):
-            yield name, method
+            yield name, why
     if c.coordinates is not None and c.graph in LABELS_ALONE:
         yield "coordinates", f"with --similarity {c.graph}"
     if c.also == (c.method,):
         yield "also", method
     if not any(can_start(c, each) for each in c.members or (c.scorer,)):
-        yield "given_", method
+        yield "given_", f"with {c.using('method')}"
     if c.pvalues is not None and c.ranker == "kogs":
         yield "pvalues", method
     if c.pvalues is not None and c.batch is not None and not scales.asked(c):
@@ -194,8 +198,7 @@ def _source_rules(c: RankConfig) -> Iterator[Refusal]:
         hint = f"leave them out, or give --method {c.scorer} without sources"
         yield what, hint, ("method", "source")
     if c.method == "msfs" and c.graph not in ("sources", "file", "obsp"):
-        hint = f"{_SOURCE_HINT}, or a similarity made by `sfs fuse`: --similarity file:PATH"
-        yield "no knowledge source is given", hint, ("source", "method")
+        yield "no knowledge source is given", _SOURCE_HINT, ("source", "method")
     if c.method == "kogs":
         if bool(c.source) == bool(c.members):
             what = "--method kogs takes either sources or members"

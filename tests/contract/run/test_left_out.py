@@ -82,8 +82,7 @@ def test_merged_shards_say_what_was_left_out(sfs):
     [
         (
             ("rank", "good.csv", "--modules", "--module-traits", "labels.tsv", "--sets", "s.gmt"),
-            "--sets and --modules have no effect without --out; --module-traits has no effect "
-            "without --modules: they are left out",
+            "--sets, --modules and --module-traits have no effect without --out: they are left out",
         ),
         (
             ("evaluate", "good.csv", "--list", "list.txt", "--select", "3", "--splits", "2"),

@@ -85,8 +85,7 @@ def test_what_goes_together_is_taken(given: dict[str, Any]) -> None:
         ({"shade": "x"}, "--shade has no effect without --color: it is left out"),
         (
             {"shade": "x", "tint": "y", "shape": "square", "corners": 4},
-            "--shape square and --shade have no effect without --color; --tint has no effect "
-            "without --shade: they are left out",
+            "--shape square, --shade and --tint have no effect without --color: they are left out",
         ),
     ],
 )
@@ -156,14 +155,35 @@ SOURCES = parse_sources(["x=target:", "y=profile:y.csv"])
         (
             {"method": "f-test", "source": SOURCES, "weights": "snf", "leave_one_out": True},
             "source weights leave_one_out",
-            "--source has no effect with --method f-test; --weights and --leave-one-out have no "
-            "effect without --source or members= of --method: they are left out",
+            "--source, --weights and --leave-one-out have no effect with --method f-test: they are "
+            "left out",
+        ),
+        (
+            {"method": "f-test", "pvalues": "moments", "split": "counts"},
+            "pvalues split",
+            "--pvalues and --split have no effect with --method f-test, which always has p-values",
+        ),
+        (
+            {"method": "mrsf", "response": "lda", "similarity": "knn"},
+            "similarity",
+            "with --method mrsf,response=lda",
+        ),
+        (
+            {"method": "trace-ratio", "coordinates": "z.csv"},
+            "coordinates",
+            "with --method trace-ratio,variant=fisher",
+        ),
+        ({"method": "qalpha", "similarity": "knn"}, "similarity", "with --method qalpha:"),
+        (
+            {"method": "msfs", "source": SOURCES, "select": 3},
+            "select",
+            "with --method msfs,then=spec",
         ),
         ({"method": "f-test", "also": ("f-test",)}, "also", "with --method f-test"),
         (
             {"method": "kogs", "members": ("f-test", "fisher"), "similarity": "knn"},
             "similarity",
-            "with --method kogs",
+            "with --method kogs,members=f-test,fisher",
         ),
         (
             {
