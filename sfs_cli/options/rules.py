@@ -23,6 +23,7 @@ from sfs_cli.options.fields import (
     flag,
     names_file,
     numbers_of,
+    options_of,
     split_words,
 )
 from sfs_cli.options.graph import GRAPH_FIELDS, GRAPHS, LABEL_GRAPHS, LABELS_ALONE
@@ -32,6 +33,8 @@ from sfs_cli.ranking.aggregations import check_list_weights
 if TYPE_CHECKING:
     from sfs_cli.options.rank import RankConfig
 
+_OF_SAMPLES = ("source", "similarity_file", "coordinates")
+"""What may lack samples, beside columns such as labels."""
 _SOURCE_HINT = "give one, such as --source mirna=profile:mirna.csv"
 
 
@@ -59,6 +62,8 @@ def without_effect(c: RankConfig) -> Iterator[Idle]:
         yield "pvalues", method
     if c.pvalues is not None and c.batch is not None and not scales.asked(c):
         yield "pvalues", "with --batch, whose rankings are aggregated"
+    if why := scales.without_effect(c):
+        yield "scales", why
     own_graph = c.graph in ("file", "obsp", *LABELS_ALONE) or c.coordinates_from is not None
     if c.split is not None and own_graph:
         yield "split", "on a sample graph that is not built from the features"
@@ -67,6 +72,11 @@ def without_effect(c: RankConfig) -> Iterator[Idle]:
     listed = c.weighting not in ("given", "uniform") or (c.members and c.weights == "given")
     if c.method == "kogs" and listed:
         yield "weights", f"{method}, which takes one number for each ranking"
+    if c.reference is not None and not METHODS[c.scorer].by_class and c.markers is None:
+        yield "reference", f"with {c.using('method')}"
+    columns = (o.name for o in options_of(type(c)) if o.column)
+    if c.samples == "intersect" and not c.given(*_OF_SAMPLES, *columns):
+        yield "samples", "without --labels or --source"
     if c.samples == "union" and not c.source:
         yield "samples", "without --source"
     if c.samples == "union" and c.method == "kogs":

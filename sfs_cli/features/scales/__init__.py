@@ -69,8 +69,6 @@ class ScaleFields(Config):
         default=(),
         default_text=f"{','.join(DEFAULT)} with --coordinates and --pvalues, if no sample graph is "
         "asked for",
-        needs=("coordinates", "similarity"),
-        excludes={"source": "it is one test on coordinates"},
     )
 
     def error(self, what: str, hint: str, *names: str, **kind: Any) -> UsageError:
@@ -83,7 +81,7 @@ class ScaleFields(Config):
 
 def asked(config: RankConfig) -> bool:
     """Tell whether features are tested on several scales: by default, where they can be."""
-    return bool(config.scales) or (config.scorer == "hsic" and _spatial(config))
+    return config.scorer == "hsic" and _spatial(config)
 
 
 def of(config: RankConfig) -> tuple[str, ...]:
@@ -95,7 +93,20 @@ def _spatial(config: RankConfig) -> bool:
     """Tell whether there are coordinates and p-values, and no sample graph is asked for."""
     where = config.coordinates_from
     free = config.similarity in (None, where) and not config.given(*GRAPH_FIELDS)
-    return where is not None and free and config.pvalues in ("moments", "permutation")
+    return where is not None and free and config.pvalues is not None
+
+
+def without_effect(config: RankConfig) -> str:
+    """Return why ``--scales`` has no effect; "" where it has one, or is not given."""
+    if not config.scales or asked(config):
+        return ""
+    if config.method is not None and config.scorer != "hsic":
+        return f"with {config.using('method')}"
+    if config.coordinates_from is None:
+        return "without --coordinates"
+    if config.pvalues is None:
+        return "without --pvalues"
+    return "with a sample graph that is asked for"
 
 
 def rules(config: RankConfig) -> Iterator[Refusal]:
@@ -109,16 +120,10 @@ def rules(config: RankConfig) -> Iterator[Refusal]:
         hint = "leave --stability out, or test on one sample graph: give --similarity "
         hint += f"{config.coordinates_from},neighbors=10 --pvalues moments, and no --spatial"
         yield what, hint, ("stability", "scales")
-    if not config.scales:
-        return
     if len({name if name == LINEAR else float(name) for name in config.scales}) < len(
         config.scales
     ):
         yield "--scales names a scale twice", "give each once", ("scales",)
-    if config.scorer != "hsic" or not _spatial(config):
-        what = "--scales takes coordinates, permuted p-values, no other method and no sample graph"
-        hint = "give --coordinates and --pvalues moments (or permutation), and leave out others"
-        yield what, hint, ("scales", "coordinates", "pvalues", "method", *GRAPH_FIELDS)
 
 
 def _implies(config: RankConfig) -> dict[str, Any]:
@@ -166,5 +171,5 @@ FEATURE = Feature(
     not_in_folds="tests on several scales at once",
     implies=_implies,
     settle=_settle,
-    method=lambda config: "hsic" if config.scales or _spatial(config) else "",
+    method=lambda config: "hsic" if _spatial(config) else "",
 )

@@ -12,6 +12,7 @@ from sfs_cli.catalog import METHODS, ON_SOURCES
 from sfs_cli.errors import ConflictError
 from sfs_cli.features.members import member_configs
 from sfs_cli.options import RankConfig
+from sfs_cli.options.compare import CompareConfig, parse_rankings
 from sfs_cli.options.fields import Config, option
 from sfs_cli.options.source import parse_sources
 
@@ -96,6 +97,7 @@ def test_what_has_no_effect_is_left_out(given: dict[str, Any], left_out: str) ->
 
 
 SOURCES = parse_sources(["x=target:", "y=profile:y.csv"])
+PLACES = {"coordinates": "z.csv", "pvalues": "moments"}
 
 
 @pytest.mark.parametrize(
@@ -174,6 +176,15 @@ SOURCES = parse_sources(["x=target:", "y=profile:y.csv"])
             "with --method trace-ratio,variant=fisher",
         ),
         ({"method": "qalpha", "similarity": "knn"}, "similarity", "with --method qalpha:"),
+        ({"scales": ("2",)}, "scales", "without --coordinates"),
+        ({"scales": ("2",), "coordinates": "z.csv"}, "scales", "without --pvalues"),
+        ({"scales": ("2",), "coordinates": "z.csv", "method": "hsic"}, "scales", "--pvalues"),
+        (PLACES | {"scales": ("2",), "method": "spec"}, "scales", "with --method spec"),
+        (PLACES | {"scales": ("2",), "similarity": "rbf"}, "scales", "with a sample graph"),
+        (PLACES | {"scales": ("2",), "neighbors": 4}, "scales", "with a sample graph"),
+        ({"method": "variance", "reference": "a"}, "reference", "with --method variance"),
+        ({"reference": "a"}, "reference", "without --labels"),
+        ({"samples": "intersect"}, "samples", "without --labels or --source"),
         (
             {"method": "msfs", "source": SOURCES, "select": 3},
             "select",
@@ -230,6 +241,15 @@ def test_what_some_of_the_rankings_leave_out_is_kept_for_the_others(
     asked: dict[str, Any], why: str
 ) -> None:
     assert why in RankConfig("x.csv", labels="l.csv", **asked).left_out
+
+
+@pytest.mark.parametrize("graph", ["--source x=target:", "--coordinates z.csv"])
+def test_rankings_that_are_compared_can_lack_samples(graph: str) -> None:
+    asked = [f"a=--method spec {graph}", "b=--method variance"]
+    made = CompareConfig("x.csv", samples="intersect", ranking_of=parse_rankings(asked))
+    assert (made.samples, made.left_out) == ("intersect", "")
+    alone = CompareConfig("x.csv", samples="intersect", ranking_of=parse_rankings(asked[1:]))
+    assert alone.samples == "error"
 
 
 @pytest.mark.parametrize("method", ["msfs", "kogs"])
