@@ -179,9 +179,10 @@ class CoreFields(MethodFields, GraphFields, WeightingFields, OutputFields, Resou
         first=ASKED,
         words=tuple(METHODS),
         also=KNOWN_AS,
-        default_text="the first that takes the options: with --labels f-test, of three classes or "
-        "more mrsf-rounds, cox with --event; without labels mrsf-rounds, and spec on a graph that "
-        f"is asked for, where most values are zero, and above {TOGETHER:,} samples",
+        default_text="spec on a graph that is asked for; else with --labels f-test (of three "
+        "classes or more mrsf-rounds, with --event cox), without them mrsf-rounds (where most "
+        f"values are zero spec); options that it does not take, and more than {TOGETHER:,} "
+        "samples, choose another: see the guide Which method?",
     )
     rows: str = _reading("What a row of a text or Parquet file is.", default="auto", words=ROWS)
     decimal: str = _reading(
