@@ -400,6 +400,15 @@ Idle = tuple[str, str]
 """An option that has no effect, and why, to stand after these words: with --method f-test."""
 
 
+def reason(why: str, ignored: Mapping[str, str]) -> str:
+    """Return why an option has no effect: of one without another that was given, why that has none.
+
+    `ignored` are the options that were left out before, and why.
+    """
+    missing = why.split() if why.startswith("without ") else []
+    return next((ignored[word] for word in missing if word in ignored), why)
+
+
 class Config:
     """A configuration whose fields are options: what every one can do with them.
 
@@ -465,7 +474,7 @@ class Config:
                 if why.startswith("without "):
                     hint = f"leave it out, or give {why.removeprefix('without ')}"
                 raise self.error(what, hint, name, o.of or name, kind=ConflictError)
-            self.ignored[written] = why
+            self.ignored[written] = reason(why, self.ignored)
             vars(self).update(self.unset(name))
         for what, hint, names in self.refusals():
             raise self.error(what, hint, *names, kind=ConflictError)
@@ -504,10 +513,7 @@ class Config:
                 yield o.name, f"without {either([self._beside(o, each) for each in needs])}"
             users = self.users(o.taken_by)
             if o.takers is not None and users and not {*users} & {*o.takers(o.name)}:
-                label = self.label(o.taken_by, ", ".join(dict.fromkeys(users)))
-                if o.taken_by == "method" and getattr(self, o.taken_by) is None:  # data may choose
-                    label = f"the default {flag(o.taken_by)}"
-                yield o.name, f"with {label}"
+                yield o.name, f"with {self.using(o.taken_by)}"
 
     def refusals(self) -> Iterator[Refusal]:
         """Yield what contradicts by the declarations: ``excludes``."""
@@ -533,6 +539,10 @@ class Config:
     def users(self, option: str) -> tuple[str, ...]:
         """Return what an option names that takes other options; nothing where anything may."""
         return ()
+
+    def using(self, option: str) -> str:
+        """Return how messages name what takes other options (`users`)."""
+        return self.label(option, ", ".join(dict.fromkeys(self.users(option))))
 
     def chosen(self, name: str) -> Any:
         """Return the value of an option, its default filled in if it is known."""

@@ -196,7 +196,7 @@ class AlsoFields(Config):
         section="Method",
         verbs=WHOLE,
         default=(),
-        default_text="mrsf-rounds where the method is chosen by --labels",
+        default_text="mrsf-rounds beside the f-test or cox that --labels alone choose",
         metavar="METHODS",
         words=(*(name for name in METHODS if name not in (*ON_SOURCES, "l21")), NONE),
         also={"l21": "mrsf"},  # which ranks by all penalties

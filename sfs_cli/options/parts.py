@@ -80,7 +80,7 @@ def implied(config: RankConfig) -> dict[str, Any]:
 
 def default_method(config: RankConfig) -> str:
     """Return the method that an option of a part asks for, where none is given; or none."""
-    if config.scales or tests.can_have_scales(config):
+    if tests.can_have_scales(config):
         return "hsic"
     # those who ask for another response or a sample graph ask for another method
     return "cox" if config.events and config.response_to_labels else ""

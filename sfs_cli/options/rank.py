@@ -28,6 +28,7 @@ from sfs_cli.options.fields import (
     option,
     option_fields,
     options_of,
+    reason,
     stated,
     texts_of,
 )
@@ -126,7 +127,9 @@ class OutputFields(Config):
         idle = self.given(*(o.name for o in declared if o.for_out))
         made = replace(self, **self.unset(*idle))
         without = dict.fromkeys(map(self.label, idle), "without --out")
-        vars(made)["ignored"] = self.ignored | without | made.ignored
+        known = self.ignored | without
+        without |= {written: reason(why, known) for written, why in made.ignored.items()}
+        vars(made)["ignored"] = self.ignored | without
         return made
 
 
@@ -175,9 +178,10 @@ class CoreFields(MethodFields, GraphFields, WeightingFields, OutputFields, Resou
         first=ASKED,
         words=tuple(METHODS),
         also=KNOWN_AS,
-        default_text="mrsf-rounds; f-test for two classes and numbers, cox with --event; spec on a "
-        "graph that is asked for, where most values are zero (as in single cells), and above "
-        f"{TOGETHER:,} samples (f-test with --labels)",
+        default_text="spec on a graph that is asked for; else with --labels f-test (of three "
+        "classes or more mrsf-rounds, with --event cox), without them mrsf-rounds (where most "
+        f"values are zero spec); options that it does not take, and more than {TOGETHER:,} "
+        "samples, choose another: see the guide Which method?",
     )
     rows: str = _reading("What a row of a text or Parquet file is.", default="auto", words=ROWS)
     decimal: str = _reading(
@@ -437,6 +441,16 @@ class RankConfig(parts.PartFields, CoreFields):
             return DEFAULT_GRAPHS if self.graph is None else (self.graph,)
         return (self.weighting,) if option == "weights" else ()
 
+    def using(self, option: str) -> str:
+        """Return how messages name what takes other options: a method as it is written."""
+        if option != "method":
+            return super().using(option)
+        if self.method is None:  # the data may choose another one
+            return "the default --method"
+        inner = f",then={self.scorer}" if self.ranker in ON_SOURCES else ""
+        inner = f",members={','.join(self.members)}" if self.members else inner
+        return f"--method {self.ranker}{inner}"
+
     def declared(self) -> list[Option]:
         """Return the options, parameters with what their method says of others."""
         own = parameters_of(self.ranker)
@@ -478,7 +492,12 @@ class RankConfig(parts.PartFields, CoreFields):
         """Yield the options that have no effect with the others, and why."""
         from sfs_cli.options import rules
 
-        yield from super().without_effect()
+        for name, why in super().without_effect():
+            if name == "pvalues" and self.scorer in catalog.TESTING:
+                if self.method is None:
+                    continue  # they ask for such a method, whatever the data choose
+                why += "" if self.sample_weights is not None else ", which always has p-values"
+            yield name, why
         yield from rules.without_effect(self)
 
     def refusals(self) -> Iterator[Refusal]:
@@ -521,26 +540,31 @@ class RankConfig(parts.PartFields, CoreFields):
 
         For two classes, numbers and times it is a test of every feature: of two classes its lists
         are as accurate on held-out samples as those of MRSF in rounds, whose ranks stand beside it,
-        and it gives p-values. For more `classes`, and without labels, MRSF in rounds gives the
-        lists that hold up best on labels that it has not seen, and those in which planted features
-        are found (``tools/benchmarks/lists.py``). Its cost grows with the square of the samples, so
-        that features of more samples are ranked one by one, and so are those of `sparse` values,
-        of which most are zero, as in single cells: there the clusters by the lists of SPEC are
-        nearer to the types of the cells (``tools/benchmarks/leiden.py``). On a graph that is asked
-        for, SPEC stays the default, as before there was another one.
+        and it gives p-values, for which it is also taken where they are asked for. For more
+        `classes`, and without labels, MRSF in rounds gives the lists that hold up best on labels
+        that it has not seen, and those in which planted features are found
+        (``tools/benchmarks/lists.py``). Its cost grows with the square of the samples, so that
+        features of more samples are ranked one by one, and so are those of `sparse` values, of
+        which most are zero, as in single cells: there the clusters by the lists of SPEC are nearer
+        to the types of the cells (``tools/benchmarks/leiden.py``). On a graph that is asked for,
+        SPEC stays the default, as before there was another one. Where no method takes all options,
+        the first for the labels is taken, and else SPEC.
         """
         names = ["mrsf-rounds", "spec"] if self.graph is None else ["spec"]
         if sparse and not self._from_labels:
             names.insert(0, "spec")
         if self._from_labels:
-            names.insert(0 if classes <= 2 else 1, "f-test")
+            names.insert(0 if classes <= 2 or n > TOGETHER else 1, "f-test")
         names = [*filter(None, [parts.default_method(self)]), *names]
-        return next((name for name in names if self._admits(name, n)), names[-1])
+        rest = names[0] if self._from_labels else names[-1]
+        return next((name for name in names if self._admits(name, n)), rest)
 
     def _admits(self, name: str, n: int) -> bool:
         """Tell whether a method may be a default one for n samples, and takes all options given."""
         takes_all = all(
-            getattr(self, o.name) == o.default or name in o.takers(o.name)
+            getattr(self, o.name) == o.default
+            or name in o.takers(o.name)
+            or (o.name == "pvalues" and name in catalog.TESTING)
             for o in options_of(RankConfig)
             if o.taken_by == "method" and o.takers is not None
         )

@@ -21,17 +21,20 @@ from sfs_cli.options.fields import (
     flag,
     names_file,
     numbers_of,
+    options_of,
     split_words,
 )
 from sfs_cli.options.graph import GRAPH_FIELDS, GRAPHS, LABEL_GRAPHS, LABELS_ALONE
 from sfs_cli.options.lists import can_start, others
-from sfs_cli.options.tests import on_scales
+from sfs_cli.options.tests import on_scales, why_no_scales
 from sfs_cli.options.weightings import WEIGHTINGS
 from sfs_cli.ranking.aggregations import check_list_weights
 
 if TYPE_CHECKING:
     from sfs_cli.options.rank import RankConfig
 
+_OF_SAMPLES = ("source", "similarity_file", "coordinates")
+"""What may lack samples, beside columns such as labels."""
 _SOURCE_HINT = "give one, such as --source mirna=profile:mirna.csv"
 
 
@@ -41,20 +44,26 @@ def without_effect(c: RankConfig) -> Iterator[Idle]:
     ranked = (*c.each_ranking(), *others(c))
     fusing = c.ranker in ON_SOURCES and not c.members  # which is refused without sources
     if not (fusing or any(map(_on_graph, ranked))):
+        why = f"with {c.using('method')}"
+        for name, by_value in METHODS[c.scorer].needs_by.items() if not c.members else ():
+            if any("graph" in needs for needs in by_value.values()):
+                why += f",{name}={c.chosen(name)}"
         if c.given("similarity", "similarity_file", *GRAPH_FIELDS):
-            yield "similarity", method
+            yield "similarity", why
         for name in c.given("coordinates", "source"):
-            yield name, method
+            yield name, why
     if c.coordinates is not None and c.graph in LABELS_ALONE:
         yield "coordinates", f"with --similarity {c.graph}"
     if c.also == (c.method,):
         yield "also", method
     if not any(can_start(c, each) for each in c.members or (c.scorer,)):
-        yield "given_", method
+        yield "given_", f"with {c.using('method')}"
     if c.pvalues is not None and c.ranker == "kogs":
         yield "pvalues", method
     if c.pvalues is not None and c.batch is not None and not on_scales(c):
         yield "pvalues", "with --batch, whose rankings are aggregated"
+    if why := why_no_scales(c):
+        yield "scales", why
     own_graph = c.graph in ("file", "obsp", *LABELS_ALONE) or c.coordinates_from is not None
     if c.split is not None and own_graph:
         yield "split", "on a sample graph that is not built from the features"
@@ -63,6 +72,11 @@ def without_effect(c: RankConfig) -> Iterator[Idle]:
     listed = c.weighting not in ("given", "uniform") or (c.members and c.weights == "given")
     if c.method == "kogs" and listed:
         yield "weights", f"{method}, which takes one number for each ranking"
+    if c.reference is not None and not METHODS[c.scorer].by_class and c.markers is None:
+        yield "reference", f"with {c.using('method')}"
+    columns = (o.name for o in options_of(type(c)) if o.column)
+    if c.samples == "intersect" and not c.given(*_OF_SAMPLES, *columns):
+        yield "samples", "without --labels or --source"
     if c.samples == "union" and not c.source:
         yield "samples", "without --source"
     if c.samples == "union" and c.method == "kogs":
@@ -193,8 +207,7 @@ def _source_rules(c: RankConfig) -> Iterator[Refusal]:
         hint = f"leave them out, or give --method {c.scorer} without sources"
         yield what, hint, ("method", "source")
     if c.method == "msfs" and c.graph not in ("sources", "file", "obsp"):
-        hint = f"{_SOURCE_HINT}, or a similarity made by `sfs fuse`: --similarity file:PATH"
-        yield "no knowledge source is given", hint, ("source", "method")
+        yield "no knowledge source is given", _SOURCE_HINT, ("source", "method")
     if c.method == "kogs":
         if bool(c.source) == bool(c.members):
             what = "--method kogs takes either sources or members"

@@ -297,8 +297,6 @@ class ScaleFields(Config):
         default=(),
         default_text=f"{','.join(SCALES)} with --coordinates and --pvalues, if no sample graph is "
         "asked for",
-        needs=("coordinates", "similarity"),
-        excludes={"source": "it is one test on coordinates"},
     )
 
     def error(self, what: str, hint: str, *names: str, **kind: Any) -> UsageError:
@@ -311,7 +309,7 @@ class ScaleFields(Config):
 
 def on_scales(config: RankConfig) -> bool:
     """Tell whether features are tested on several scales: by default, where they can be."""
-    return bool(config.scales) or (config.scorer == "hsic" and can_have_scales(config))
+    return config.scorer == "hsic" and can_have_scales(config)
 
 
 def scales_of(config: RankConfig) -> tuple[str, ...]:
@@ -323,7 +321,20 @@ def can_have_scales(config: RankConfig) -> bool:
     """Tell whether there are coordinates and p-values, and no sample graph is asked for."""
     where = config.coordinates_from
     free = config.similarity in (None, where) and not config.given(*GRAPH_FIELDS)
-    return where is not None and free and config.pvalues in ("moments", "permutation")
+    return where is not None and free and config.pvalues is not None
+
+
+def why_no_scales(config: RankConfig) -> str:
+    """Return why ``--scales`` has no effect; "" where it has one, or is not given."""
+    if not config.scales or on_scales(config):
+        return ""
+    if config.method is not None and config.scorer != "hsic":
+        return f"with {config.using('method')}"
+    if config.coordinates_from is None:
+        return "without --coordinates"
+    if config.pvalues is None:
+        return "without --pvalues"
+    return "with a sample graph that is asked for"
 
 
 def scale_rules(config: RankConfig) -> Iterator[Refusal]:
@@ -337,16 +348,10 @@ def scale_rules(config: RankConfig) -> Iterator[Refusal]:
         hint = "leave --stability out, or test on one sample graph: give --similarity "
         hint += f"{config.coordinates_from},neighbors=10 --pvalues moments, and no --spatial"
         yield what, hint, ("stability", "scales")
-    if not config.scales:
-        return
     if len({name if name == LINEAR else float(name) for name in config.scales}) < len(
         config.scales
     ):
         yield "--scales names a scale twice", "give each once", ("scales",)
-    if config.scorer != "hsic" or not can_have_scales(config):
-        what = "--scales takes coordinates, permuted p-values, no other method and no sample graph"
-        hint = "give --coordinates and --pvalues moments (or permutation), and leave out others"
-        yield what, hint, ("scales", "coordinates", "pvalues", "method", *GRAPH_FIELDS)
 
 
 def spatial_options(config: RankConfig) -> dict[str, Any]:

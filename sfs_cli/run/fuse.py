@@ -91,16 +91,9 @@ def fuse_sources(run: Run) -> tuple[Fused, Any, list[str]]:
     """Fuse the sources of a run, of which nothing was read yet, and warn of what they hold.
 
     Returned are the fusion, and its similarity (n, n), dense or sparse, with the samples in the
-    order of the file. Raises UsageError where there are no sources.
+    order of the file.
     """
     config, matrix = run.config, run.matrix
-    if not config.source:
-        raise UsageError(
-            "no knowledge source is given",
-            hint="give one or more, such as --source mirna=profile:mirna.csv "
-            "--source expression=target:",
-            option="source",
-        )
     if any(KINDS[spec.kind].of_matrix for spec in config.source):
         guard_raw(run, "the graph")
     guard_labels(run)

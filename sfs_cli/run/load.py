@@ -497,8 +497,9 @@ def _choose_samples(
         check = inputs.check_outcome if config.numeric else inputs.check_classes
         check(used, str(config.labels))
         return chosen, used
-    hint = "; response=lda uses them" * ("response" in METHODS[config.ranker].parameters)
-    log.note(f"the labels are not used by --method {config.method}{hint}")
+    by = "the sources and their weights" if config.source else config.using("method")
+    by += f"; response={config.label_response} uses them" * ("response" in config.method_options())
+    log.note(f"the labels are not used by {by}")
     return chosen, None
 
 

@@ -185,10 +185,7 @@ def test_too_few_places_and_useless_scales_are_refused(tissue, tmp_path, capfd):
 REFUSED = {
     "no number": (*SPATIAL, "--scales", "near"),
     "twice": (*SPATIAL, "--scales", "3,3.0"),
-    "another method": (*SPATIAL, "--scales", "3", "--method", "spec"),
-    "a graph": (*SPATIAL, "--scales", "3", "--similarity", "knn,neighbors=4"),
     "stability, by default": (*SPATIAL, "--stability", "5"),
-    "no p-values": ("--scales", "3", "--coordinates", "obsm:spatial"),
 }
 
 
