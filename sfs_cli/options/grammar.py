@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sfs_cli.catalog import METHODS, ON_SOURCES
 from sfs_cli.errors import UsageError, either, nearest
 from sfs_cli.options.fields import Config, Option, flag, keys_of, options_of, split_words, texts_of
-
-if TYPE_CHECKING:
-    from sfs_cli.options import RankConfig
+from sfs_cli.options.parameters import MethodFields
 
 KEY = re.compile("[a-z][a-z0-9_-]*")
 _BEGINS = re.compile(f",(?={KEY.pattern}=)")
@@ -204,7 +202,7 @@ def has_text(config: type, option: Option, value: Any) -> bool:
         return False
 
 
-def method_text(config: RankConfig, name: str) -> str:
+def method_text(config: MethodFields, name: str) -> str:
     """Return a method with the parameters that are given with it, as text."""
     given = {o.name: getattr(config, o.name) for o in parameters(type(config), "method").values()}
     asked = {key: value for key, value in given.items() if key not in config.pinned}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sfs_cli import catalog
 from sfs_cli.catalog import METHODS, ON_SOURCES
@@ -24,11 +24,13 @@ from sfs_cli.options.fields import (
     split_words,
     texts_of,
 )
+from sfs_cli.options.parameters import MethodFields
 from sfs_cli.options.paths import READS
 
 if TYPE_CHECKING:
-    from sfs_cli.options import RankConfig
     from sfs_cli.options.source import SourceSpec
+
+T = TypeVar("T", bound=MethodFields)
 
 
 @option_fields
@@ -46,7 +48,7 @@ class GivenFields(Config):
     )
 
 
-def can_start(config: RankConfig, method: str) -> bool:
+def can_start(config: MethodFields, method: str) -> bool:
     """Tell whether a method starts from the given features, or pruning does, if there are some."""
     pruning = config.max_correlation is not None
     return config.given_ is None or pruning or method in catalog.GOING_ON
@@ -123,14 +125,14 @@ class JointFields(Config):
     )
 
 
-def ranked_sources(config: RankConfig) -> list[SourceSpec]:
+def ranked_sources(config: MethodFields) -> list[SourceSpec]:
     """Return the sources whose features are ranked, in their order."""
     names = split_words(config.rank_sources)
     able = (s for s in config.source if s.kind == "profile" and not s.has_coordinates)
     return [each for each in able if each.name in names or names == ("all",)]
 
 
-def joint_rules(config: RankConfig) -> Iterator[Refusal]:
+def joint_rules(config: MethodFields) -> Iterator[Refusal]:
     """Yield what is wrong with ``--rank-sources``."""
     found = [each.name for each in ranked_sources(config)]
     unknown = {*split_words(config.rank_sources)}.difference(found, ("all",) if found else ())
@@ -168,7 +170,7 @@ class EnrichmentFields(Config):
     )
 
 
-def member_configs(config: RankConfig, names: Sequence[str], **without: Any) -> list[RankConfig]:
+def member_configs(config: T, names: Sequence[str], **without: Any) -> list[T]:
     """Return the configuration of each of several methods: with the options that it takes.
 
     `without` are options that none of them has, with their defaults.
@@ -178,8 +180,8 @@ def member_configs(config: RankConfig, names: Sequence[str], **without: Any) -> 
         others = {*catalog.OPTIONS} - {*METHODS[name].options}
         changes: dict[str, Any] = dict.fromkeys(others)
         changes |= {"members": (), "also": (), "source": ()}  # and what has no effect without them
-        changes |= without  # members are ranked by their scores
-        configs.append(replace(config, method=name, **changes))
+        changes |= {"method": name, **without}  # members are ranked by their scores
+        configs.append(replace(config, **changes))
     return configs
 
 
@@ -209,7 +211,7 @@ class AlsoFields(Config):
     )
 
 
-def others(config: RankConfig) -> list[RankConfig]:
+def others(config: T) -> list[T]:
     """Return the configuration of each other method: with the options that it takes."""
     names = tuple(name for name in config.also if name not in (NONE, config.method))
     if not names:
@@ -234,7 +236,7 @@ def others(config: RankConfig) -> list[RankConfig]:
     return found
 
 
-def also_rules(config: RankConfig) -> Iterator[Refusal]:
+def also_rules(config: MethodFields) -> Iterator[Refusal]:
     """Yield what is wrong with ``--also``; each method checks the options that it takes."""
     if NONE in config.also and len(config.also) > 1:
         yield "--also names methods beside none", "leave one of them out", ("also",)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sfs_cli.options import lists, samples, tests
 from sfs_cli.options.fields import Refusal, option_fields, options_of
-
-if TYPE_CHECKING:
-    from sfs_cli.options import RankConfig
+from sfs_cli.options.parameters import MethodFields
 
 
 @option_fields
@@ -60,7 +58,7 @@ UNTESTED = "a sample of weight 10 is not 10 independent samples; for p-values, r
 """Why methods that test by classes have no p-values with ``--sample-weights``."""
 
 
-def rules(config: RankConfig) -> Iterator[Refusal]:
+def rules(config: MethodFields) -> Iterator[Refusal]:
     """Yield what is wrong with how the options of the parts go together."""
     yield from tests.voom_rules(config)
     lists.member_configs(config, config.members)  # each member checks the options that it takes
@@ -73,12 +71,12 @@ def rules(config: RankConfig) -> Iterator[Refusal]:
     yield from tests.covariate_rules(config)
 
 
-def implied(config: RankConfig) -> dict[str, Any]:
+def implied(config: MethodFields) -> dict[str, Any]:
     """Return the options that others stand for."""
     return samples.stability_options(config) | tests.spatial_options(config)
 
 
-def default_method(config: RankConfig) -> str:
+def default_method(config: MethodFields) -> str:
     """Return the method that an option of a part asks for, where none is given; or none."""
     if tests.can_have_scales(config):
         return "hsic"
@@ -91,7 +89,7 @@ def without_effect_on_order() -> dict[str, Any]:
     return {option.name: option.default for kind in NOT_OF_ORDER for option in options_of(kind)}
 
 
-def not_in_folds(config: RankConfig) -> dict[str, str]:
+def not_in_folds(config: MethodFields) -> dict[str, str]:
     """Return what is wrong with `sfs select --cv` of such a ranking, by the option that asks."""
     wrong = {name: NOT_IN_FOLDS[name] for name in config.given(*NOT_IN_FOLDS)}
     if tests.on_scales(config):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from sfs_cli.catalog import METHODS, ON_SOURCES
 from sfs_cli.errors import either
@@ -26,19 +26,17 @@ from sfs_cli.options.fields import (
 )
 from sfs_cli.options.graph import GRAPH_FIELDS, GRAPHS, LABEL_GRAPHS, LABELS_ALONE
 from sfs_cli.options.lists import can_start, others
+from sfs_cli.options.parameters import MethodFields
 from sfs_cli.options.tests import on_scales, why_no_scales
 from sfs_cli.options.weightings import WEIGHTINGS
 from sfs_cli.ranking.aggregations import check_list_weights
-
-if TYPE_CHECKING:
-    from sfs_cli.options.rank import RankConfig
 
 _OF_SAMPLES = ("source", "similarity_file", "coordinates")
 """What may lack samples, beside columns such as labels."""
 _SOURCE_HINT = "give one, such as --source mirna=profile:mirna.csv"
 
 
-def without_effect(c: RankConfig) -> Iterator[Idle]:
+def without_effect(c: MethodFields) -> Iterator[Idle]:
     """Yield the options that have no effect with the others, and why."""
     method = f"with --method {c.ranker}"
     ranked = (*c.each_ranking(), *others(c))
@@ -83,11 +81,11 @@ def without_effect(c: RankConfig) -> Iterator[Idle]:
         yield "samples", f"{method}, which ranks on each source by itself"
 
 
-def _on_graph(c: RankConfig) -> bool:
+def _on_graph(c: MethodFields) -> bool:
     return "graph" in METHODS[c.scorer].needed(c.method_options())
 
 
-def refusals(config: RankConfig) -> Iterator[Refusal]:
+def refusals(config: MethodFields) -> Iterator[Refusal]:
     """Yield what is wrong with how the options of a ranking go together."""
     yield from _file_rules(config)
     yield from _feature_rules(config)
@@ -100,7 +98,7 @@ def refusals(config: RankConfig) -> Iterator[Refusal]:
     yield from parts.rules(config)
 
 
-def _feature_rules(c: RankConfig) -> Iterator[Refusal]:
+def _feature_rules(c: MethodFields) -> Iterator[Refusal]:
     for name in ("include", "exclude"):
         for text in getattr(c, name):
             try:
@@ -111,7 +109,7 @@ def _feature_rules(c: RankConfig) -> Iterator[Refusal]:
                 yield what, "check the path, or write \\ before signs such as ( [ * +", (name,)
 
 
-def _file_rules(c: RankConfig) -> Iterator[Refusal]:
+def _file_rules(c: MethodFields) -> Iterator[Refusal]:
     parts = (c.similarity, c.coordinates, *(each.path for each in c.source))
     asked = [text for text in map(str, parts) if text.startswith(("obsp:", "obsm:"))]
     asked += ["--write-h5ad"] * (c.write_h5ad is not None)
@@ -121,7 +119,7 @@ def _file_rules(c: RankConfig) -> Iterator[Refusal]:
         yield what, "give the file that anndata.concat makes of them, or leave it out", ("files",)
 
 
-def _graph_rules(c: RankConfig) -> Iterator[Refusal]:
+def _graph_rules(c: MethodFields) -> Iterator[Refusal]:
     asked = f"--similarity {c.similarity}"
     inside = (c.similarity or "").startswith(("obsm:", "obsp:"))
     if c.coordinates is not None and inside and c.similarity != c.coordinates:
@@ -134,7 +132,7 @@ def _graph_rules(c: RankConfig) -> Iterator[Refusal]:
         yield what, hint, (name, "similarity")
 
 
-def _method_rules(c: RankConfig) -> Iterator[Refusal]:
+def _method_rules(c: MethodFields) -> Iterator[Refusal]:
     if c.method == "l21" and not c.given("lambda_", "budget"):
         what = "--method l21 needs one of lambda= and budget="
         hint = "give the penalty, or the sum of the coefficient norms"
@@ -150,7 +148,7 @@ class _Use(NamedTuple):
     others: Sequence[str] = ()  # what can use others in its place
 
 
-def _uses_of_labels(c: RankConfig) -> Iterator[_Use]:
+def _uses_of_labels(c: MethodFields) -> Iterator[_Use]:
     classes, numbers = ("classes",), ("ordered", "continuous")
     if c.similarity in LABEL_GRAPHS:
         alike = [f"--similarity {n}" for n in LABEL_GRAPHS if GRAPHS[n].numeric == c.numeric]
@@ -179,7 +177,7 @@ def _uses_of_labels(c: RankConfig) -> Iterator[_Use]:
         yield _Use(f"--method {c.ranker}{deciding}", "method", scorer.label_types, able)
 
 
-def _label_rules(c: RankConfig) -> Iterator[Refusal]:
+def _label_rules(c: MethodFields) -> Iterator[Refusal]:
     if c.label_order is not None:
         order = split_words(c.label_order)
         if len(order) < 2 or len(set(order)) < len(order):
@@ -201,7 +199,7 @@ def _label_rules(c: RankConfig) -> Iterator[Refusal]:
             yield what, hint, (use.option, "label_type")
 
 
-def _source_rules(c: RankConfig) -> Iterator[Refusal]:
+def _source_rules(c: MethodFields) -> Iterator[Refusal]:
     if c.method in ON_SOURCES and not c.members and not _on_graph(c):
         what = f"then={c.scorer} ranks on no graph with these parameters, and so on no source"
         hint = f"leave them out, or give --method {c.scorer} without sources"
@@ -223,7 +221,7 @@ def _source_rules(c: RankConfig) -> Iterator[Refusal]:
         yield "--weights snf needs every sample in every source", hint, ("weights", "samples")
 
 
-def _weight_rules(c: RankConfig) -> Iterator[Refusal]:
+def _weight_rules(c: MethodFields) -> Iterator[Refusal]:
     numbers, count = numbers_of(c.weights), len(c.source) or len(c.members)
     for source in c.source:
         if source.weight is not None and (numbers or c.weighting != "given"):

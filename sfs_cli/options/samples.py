@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sfs_cli import catalog
 from sfs_cli.catalog import ON_SOURCES
@@ -20,11 +20,8 @@ from sfs_cli.options.fields import (
     option,
     option_fields,
 )
+from sfs_cli.options.parameters import MethodFields
 from sfs_cli.options.paths import READS
-
-if TYPE_CHECKING:
-    from sfs_cli.options import RankConfig
-
 
 DEFAULT_TOP = 50
 """Features of the list whose stability is measured, where there are many."""
@@ -81,7 +78,7 @@ class StabilityFields(Config):
         return count + count % 2 if self.subset_kind == "half" else count
 
 
-def stability_options(config: RankConfig) -> dict[str, Any]:
+def stability_options(config: MethodFields) -> dict[str, Any]:
     """Return what a number alone stands for."""
     if config.stability is None or config.stability in SUBSETS:
         return {}
@@ -98,7 +95,7 @@ def stability_options(config: RankConfig) -> dict[str, Any]:
     return {"stability": "half", "stability_subsets": int(count)}
 
 
-def stability_rules(config: RankConfig) -> Iterator[Refusal]:
+def stability_rules(config: MethodFields) -> Iterator[Refusal]:
     """Yield what is wrong with the options."""
     selected = config.method_options().get("select")
     if selected is not None and (config.stability_top or 0) > selected:

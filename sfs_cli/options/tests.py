@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sfs_cli import catalog
 from sfs_cli.catalog import METHODS, TESTING, UNADJUSTED
@@ -28,11 +28,8 @@ from sfs_cli.options.fields import (
     texts_of,
 )
 from sfs_cli.options.graph import GRAPH_FIELDS
+from sfs_cli.options.parameters import MethodFields
 from sfs_cli.options.paths import READS
-
-if TYPE_CHECKING:
-    from sfs_cli.options import RankConfig
-
 
 FEWEST_PERMUTATIONS, MOST_PERMUTATIONS = 10, 1_000_000
 DEFAULT_PERMUTATIONS = 1000
@@ -85,7 +82,7 @@ class SignificanceFields(Config):
         return self.permutation_draws or DEFAULT_PERMUTATIONS
 
 
-def tested(config: RankConfig) -> bool:
+def tested(config: MethodFields) -> bool:
     """Tell whether the features are tested: by ``--pvalues``, or by the method itself."""
     return config.pvalues is not None or config.scorer in catalog.TESTING
 
@@ -116,7 +113,7 @@ class ModerationFields(Config):
     )
 
 
-def moderates(config: RankConfig) -> bool:
+def moderates(config: MethodFields) -> bool:
     """Tell whether variances are moderated, once that is settled by the samples."""
     return config.scorer in MODERATED and config.moderate not in ("auto", "no")
 
@@ -148,7 +145,7 @@ class PrecisionFields(Config):
     )
 
 
-def voom_rules(config: RankConfig) -> Iterator[Refusal]:
+def voom_rules(config: MethodFields) -> Iterator[Refusal]:
     """Yield what is wrong with the transformation."""
     if config.voom and config.transform is not None and config.transform not in OF_COUNTS:
         what = "--voom takes the logarithms of raw counts itself, and does not go with --transform "
@@ -193,12 +190,12 @@ class CovariateFields(Config):
     )
 
 
-def adjusts(config: RankConfig) -> bool:
+def adjusts(config: MethodFields) -> bool:
     """Tell whether covariates or blocks are taken out of the features."""
     return bool(config.adjust) or config.block is not None
 
 
-def covariate_rules(config: RankConfig) -> Iterator[Refusal]:
+def covariate_rules(config: MethodFields) -> Iterator[Refusal]:
     """Yield what is wrong with covariates or blocks."""
     if not adjusts(config):
         return
@@ -254,7 +251,7 @@ class SurvivalFields(Config):
         return self.event if self.event is not None else self.censored
 
 
-def event_rules(config: RankConfig) -> Iterator[Refusal]:
+def event_rules(config: MethodFields) -> Iterator[Refusal]:
     """Yield what is wrong with the events."""
     if config.events is None and "event" in METHODS[config.scorer].needs:
         what = f"--method {config.scorer} needs --event"
@@ -307,24 +304,24 @@ class ScaleFields(Config):
         return super().error(what, hint, *names, **kind)
 
 
-def on_scales(config: RankConfig) -> bool:
+def on_scales(config: MethodFields) -> bool:
     """Tell whether features are tested on several scales: by default, where they can be."""
     return config.scorer == "hsic" and can_have_scales(config)
 
 
-def scales_of(config: RankConfig) -> tuple[str, ...]:
+def scales_of(config: MethodFields) -> tuple[str, ...]:
     """Return the scales of a configuration that asks for some."""
     return config.scales or SCALES
 
 
-def can_have_scales(config: RankConfig) -> bool:
+def can_have_scales(config: MethodFields) -> bool:
     """Tell whether there are coordinates and p-values, and no sample graph is asked for."""
     where = config.coordinates_from
     free = config.similarity in (None, where) and not config.given(*GRAPH_FIELDS)
     return where is not None and free and config.pvalues is not None
 
 
-def why_no_scales(config: RankConfig) -> str:
+def why_no_scales(config: MethodFields) -> str:
     """Return why ``--scales`` has no effect; "" where it has one, or is not given."""
     if not config.scales or on_scales(config):
         return ""
@@ -337,7 +334,7 @@ def why_no_scales(config: RankConfig) -> str:
     return "with a sample graph that is asked for"
 
 
-def scale_rules(config: RankConfig) -> Iterator[Refusal]:
+def scale_rules(config: MethodFields) -> Iterator[Refusal]:
     """Yield what is wrong with the options."""
     if config.spatial and not on_scales(config):
         what = "--spatial goes with no other method, sample graph or kind of --pvalues"
@@ -354,7 +351,7 @@ def scale_rules(config: RankConfig) -> Iterator[Refusal]:
         yield "--scales names a scale twice", "give each once", ("scales",)
 
 
-def spatial_options(config: RankConfig) -> dict[str, Any]:
+def spatial_options(config: MethodFields) -> dict[str, Any]:
     """Return the options that ``--spatial`` stands for."""
     if not config.spatial:
         return {}
@@ -394,7 +391,7 @@ class MarkerFields(Config):
     )
 
 
-def marker_rules(config: RankConfig) -> Iterator[Refusal]:
+def marker_rules(config: MethodFields) -> Iterator[Refusal]:
     """Yield what is wrong with tests of classes."""
     unfit = {"welch": ("adjust", "block"), "wilcoxon": ("adjust",)}
     for name in config.given(*unfit.get(str(config.markers), ())):
