@@ -244,9 +244,10 @@ def test_what_some_of_the_rankings_leave_out_is_kept_for_the_others(
 
 
 @pytest.mark.parametrize("given", ["event", "censored"])
-def test_what_makes_labels_times_is_named(given: str) -> None:
-    with pytest.raises(ConflictError, match=f"--reference does not go with --{given}: it is for"):
-        RankConfig("x.csv", labels="l.csv:time", reference="a", **{given: "l.csv:event"})
+def test_times_have_no_class_of_reference(given: str) -> None:
+    made = RankConfig("x.csv", labels="l.csv:time", reference="a", **{given: "l.csv:event"})
+    assert made.reference is None
+    assert "--reference has no effect" in made.left_out
 
 
 @pytest.mark.parametrize("graph", ["--source x=target:", "--coordinates z.csv"])
