@@ -25,6 +25,7 @@ from sfs_cli.options.fields import (
     numbers_of,
     split_words,
 )
+from sfs_cli.options.grammar import names_of
 from sfs_cli.options.graph import GRAPH_FIELDS, GRAPHS, LABEL_GRAPHS, LABELS_ALONE
 from sfs_cli.options.weightings import WEIGHTINGS
 from sfs_cli.ranking.aggregations import check_list_weights
@@ -49,7 +50,7 @@ def without_effect(c: RankConfig) -> Iterator[Idle]:
         yield "coordinates", f"with --similarity {c.graph}"
     if c.also == (c.method,):
         yield "also", method
-    if not any(can_start(c, each) for each in c.members or (c.scorer,)):
+    if not any(can_start(c, each) for each in names_of(c.members) or (c.scorer,)):
         yield "given_", method
     if c.pvalues is not None and c.ranker == "kogs":
         yield "pvalues", method
