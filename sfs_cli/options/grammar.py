@@ -116,13 +116,13 @@ def read(config: type, host: str, value: str | Mapping[str, Any]) -> tuple[Any, 
             raise UsageError(f"{option.flag} is given twice", hint="leave one out", option=host)
         found[option.name] = typed(option, text)
         if option.type is tuple:
-            found[option.name] = tuple(_as_text(config, each) for each in found[option.name])
+            found[option.name] = tuple(text_of(_member(config, m)) for m in found[option.name])
     return name, found
 
 
-def _as_text(config: type, method: Any) -> str:
-    """Return a method, of which the parameters may be in a mapping, as text."""
-    return text_of(joined(config, expanded(config, {"method": method}))["method"])
+def _member(config: type, method: Any) -> Any:
+    """Return a method, given as a text or as a mapping: its name, or a mapping."""
+    return joined(config, expanded(config, {"method": method}))["method"]
 
 
 def _taken(
@@ -131,7 +131,7 @@ def _taken(
     """Return the parameters of a name by their keys; all where it is none that is declared."""
     names: tuple[Any, ...] = (name,)
     if host.name == "method" and name in ON_SOURCES:  # with those of the methods that it names
-        members = given.get("members", ())
+        members = given.get("members") or ()
         members = split_words(members) if isinstance(members, str) else members
         names += names_of(members) or (given.get("then", METHODS[name].options["then"]),)
     if name not in host.words:
@@ -149,7 +149,7 @@ def typed(option: Option, value: Any) -> Any:
         hint = "give it one, or leave it out"
         raise UsageError(f"{option.flag} has no value", hint=hint, option=option.name)
     if option.type is tuple:  # of methods
-        return split_words(value) if isinstance(value, str) else tuple(value)
+        return split_words(value) if isinstance(value, str) else tuple(value or ())
     if isinstance(value, list | tuple):
         value = ",".join(map(str, value))
     if option.type not in (int, float) or not isinstance(value, str):
@@ -173,8 +173,7 @@ def joined(config: type, values: Mapping[str, Any]) -> dict[str, Any]:
         taken = {key: found.pop(o.name, None) for key, o in known.items()}
         given = {key: value for key, value in taken.items() if value not in (None, ())}
         for key in [key for key in given if known[key].type is tuple]:
-            each = ({"method": member} for member in given[key])
-            given[key] = [joined(config, expanded(config, one))["method"] for one in each]
+            given[key] = [_member(config, each) for each in given[key]]
         for key in [key for key in given if known[key].begins]:
             found[host] = f"{key}{given.pop(key)}"
         name = found.get(host)
@@ -196,13 +195,13 @@ def command(config: Config) -> list[str]:
         elif o.in_result and value != o.default:
             if isinstance(value, Mapping):  # parameters alone are those of the default one
                 value = {**value, NAME: value[NAME] or config.users(o.name)[0]}
-            if not has_text(type(config), o, value):
+            if not _has_text(type(config), o, value):
                 return []
             words += o.as_words(text_of(value) if isinstance(value, Mapping) else value)
     return words
 
 
-def has_text(config: type, option: Option, value: Any) -> bool:
+def _has_text(config: type, option: Option, value: Any) -> bool:
     """Tell whether the text of a value means the value.
 
     A name or a path with a parameter in it, as ``a,b=c.csv``, is another one as text.

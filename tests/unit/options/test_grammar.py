@@ -517,6 +517,11 @@ def test_members_may_be_texts_mappings_and_names(read: Any) -> None:
     assert written(found)["method"]["members"][1:] == ["fisher", {"name": "rfs", "gamma": "0.5"}]
 
 
+def test_members_of_none_are_the_default() -> None:
+    """As all parameters of a mapping of Python may be."""
+    assert expanded(RankConfig, {"method": {"name": "kogs", "members": None}})["members"] == ()
+
+
 def test_parameters_in_the_list_are_those_of_members_without_their_own() -> None:
     members = [{"name": "spec", "ranking": "phi1"}, "spec", "variance"]
     asked = {"method": {"name": "kogs", "ranking": "phi3", "members": members}}
