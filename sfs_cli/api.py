@@ -405,8 +405,7 @@ def options_for(kind: Any, options: Mapping[str, Any]) -> dict[str, Any]:
             hint = "leave it out, and take what the function returns"
             raise UsageError(what, hint=hint, option=name)
         if isinstance(value, Mapping) and asked in of_parts:
-            pairs = value.items()
-            made[asked] = {k: v.item() if isinstance(v, np.generic) else v for k, v in pairs}
+            made[asked] = _without_numpy(value)
         else:
             made[asked] = _value(name, value, known[asked].default)
     return expanded(kind, made)
@@ -439,7 +438,8 @@ def refuse_parameters(options: Mapping[str, Any]) -> None:
 @_for_python
 def grouped(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of a ranking, of which some are parameters, with these in mappings."""
-    return joined(RankConfig, expanded(RankConfig, options))
+    made = {k: _without_numpy(v) if isinstance(v, Mapping) else v for k, v in options.items()}
+    return joined(RankConfig, expanded(RankConfig, made))
 
 
 def _value(name: str, value: Any, default: Any) -> Any:
@@ -457,6 +457,15 @@ def _value(name: str, value: Any, default: Any) -> Any:
         items = [value] if one else value
         return tuple(str(v) if isinstance(v, Path | Number) else v for v in items)
     return value if one else ",".join(map(str, value))  # as the command line has it
+
+
+def _without_numpy(value: Any) -> Any:
+    """Return a name with its parameters, of which methods are members, without NumPy scalars."""
+    if isinstance(value, Mapping):
+        return {key: _without_numpy(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_numpy(each) for each in value]
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _is_of_files(option: Option) -> bool:
@@ -1287,10 +1296,7 @@ def compare(
         if given is not None and not isinstance(given, Mapping):
             raise _refused(name, given, f"a dict of names and {name}")
     several = [methods] if isinstance(methods, str | Mapping) else list(methods)
-    methods = [
-        text_of(grouped({"method": each})["method"]) if isinstance(each, Mapping) else each
-        for each in several
-    ]
+    methods = [_method_text(each) if isinstance(each, Mapping) else each for each in several]
     if not (methods or rankings or lists):
         hint = 'give methods, such as ["spec", "f-test"], rankings, or lists'
         raise UsageError("nothing to compare: there is no ranking", hint=hint, option="methods")
@@ -1316,6 +1322,16 @@ def compare(
         "list_": tuple(map(ListSpec, map(str, lists or {}), paths)),
     }
     return _judged(inputs, asked, CompareConfig, run_compare, verbose)
+
+
+def _method_text(method: Mapping[str, Any]) -> str:
+    """Return a method as text; UsageError where members with parameters have none."""
+    text = text_of(grouped({"method": method})["method"])
+    if text.startswith("{"):
+        what = f"methods: {text} has members with parameters"
+        hint = 'give it to rankings with a name, such as {"kogs": {"method": ...}}'
+        raise UsageError(what, hint=hint, option="methods")
+    return text
 
 
 def _judged(

@@ -744,8 +744,9 @@ _OF_SOURCES = (
                 "How the rankings are aggregated.", default="borda", words=tuple(AGGREGATIONS)
             ),
             "members": Parameter(
-                "Methods whose rankings are aggregated, such as spec,fisher; their parameters "
-                "stand in the same list.",
+                "Methods whose rankings are aggregated, such as spec,fisher. Their parameters "
+                "stand in the same list, or in files and in Python with each of them: "
+                "[{name: spec, ranking: phi1}, fisher].",
                 tuple,
                 (),
                 metavar="METHODS",

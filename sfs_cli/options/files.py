@@ -213,11 +213,25 @@ def _with_parameters(
     for key, inner in node.value.items():
         if key == NAME and inner.value is None:
             found[key] = None  # the default one, in the record of a run
+        elif key in known and known[key].type is tuple and isinstance(inner.value, list):
+            of = f"{key} of {what}"
+            _refuse_cut(inner, of, where)
+            found[key] = [_member(each, known, of, where) for each in inner.value]
+            if not inner.value:
+                raise InputError(f"{of} is an empty list", where=where, hint="leave it out")
         elif key in known:
             found[key] = _typed(inner, known[key], f"{key} of {what}", where)
         else:
             found[key] = _scalar(inner, str, f"{key} of {what}", where)
     return found
+
+
+def _member(node: Node, known: Mapping[str, Option], what: str, where: str) -> Any:
+    """Return one of several methods: a text, or a mapping with its parameters."""
+    if not isinstance(node.value, dict):
+        return _scalar(node, str, what, where)
+    _refuse_cut(node, what, where)
+    return _with_parameters(node, known, what, where)
 
 
 def _from(folder: str, option: Option, value: Any) -> Any:

@@ -8,12 +8,12 @@ parameters as options of their own, declared with the option that they belong to
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from sfs_cli.catalog import METHODS, ON_SOURCES
 from sfs_cli.errors import UsageError, either, nearest
-from sfs_cli.options.fields import Config, Option, flag, keys_of, options_of, split_words, texts_of
+from sfs_cli.options.fields import Config, Option, flag, keys_of, options_of, split_words
 from sfs_cli.options.parameters import MethodFields
 
 KEY = re.compile("[a-z][a-z0-9_-]*")
@@ -34,6 +34,11 @@ def name_of(value: Any) -> str | None:
     if isinstance(value, Mapping):
         return value.get(NAME)
     return split(value)[0] if isinstance(value, str) else None
+
+
+def names_of(values: Iterable[Any]) -> tuple[Any, ...]:
+    """Return the names that texts and mappings give, without their parameters."""
+    return tuple(map(name_of, values))
 
 
 def parameter_called(config: type, key: str, values: Mapping[str, Any]) -> Option | None:
@@ -110,17 +115,25 @@ def read(config: type, host: str, value: str | Mapping[str, Any]) -> tuple[Any, 
         if option.name in found:
             raise UsageError(f"{option.flag} is given twice", hint="leave one out", option=host)
         found[option.name] = typed(option, text)
+        if option.type is tuple:
+            found[option.name] = tuple(text_of(_member(config, m)) for m in found[option.name])
     return name, found
+
+
+def _member(config: type, method: Any) -> Any:
+    """Return a method, given as a text or as a mapping: its name, or a mapping."""
+    return joined(config, expanded(config, {"method": method}))["method"]
 
 
 def _taken(
     host: Option, name: Any, given: Mapping[str, Any], known: Mapping[str, Option]
 ) -> list[str]:
     """Return the parameters of a name by their keys; all where it is none that is declared."""
-    names = [name]
+    names: tuple[Any, ...] = (name,)
     if host.name == "method" and name in ON_SOURCES:  # with those of the methods that it names
-        members = split_words(",".join(map(str, texts_of(given.get("members")))))
-        names += members or [given.get("then", METHODS[name].options["then"])]
+        members = given.get("members") or ()
+        members = split_words(members) if isinstance(members, str) else members
+        names += names_of(members) or (given.get("then", METHODS[name].options["then"]),)
     any_name = name not in host.words
     return [
         key
@@ -135,10 +148,10 @@ def typed(option: Option, value: Any) -> Any:
     if isinstance(value, str) and not value.strip():
         hint = "give it one, or leave it out"
         raise UsageError(f"{option.flag} has no value", hint=hint, option=option.name)
+    if option.type is tuple:  # of methods
+        return split_words(value) if isinstance(value, str) else tuple(value or ())
     if isinstance(value, list | tuple):
         value = ",".join(map(str, value))
-    if option.parse is not None:
-        return option.parse(value)
     if option.type not in (int, float) or not isinstance(value, str):
         return value
     try:
@@ -159,6 +172,8 @@ def joined(config: type, values: Mapping[str, Any]) -> dict[str, Any]:
         known = parameters(config, host)
         taken = {key: found.pop(o.name, None) for key, o in known.items()}
         given = {key: value for key, value in taken.items() if value not in (None, ())}
+        for key in [key for key in given if known[key].type is tuple]:
+            given[key] = [_member(config, each) for each in given[key]]
         for key in [key for key in given if known[key].begins]:
             found[host] = f"{key}{given.pop(key)}"
         name = found.get(host)
@@ -180,13 +195,13 @@ def command(config: Config) -> list[str]:
         elif o.in_result and value != o.default:
             if isinstance(value, Mapping):  # parameters alone are those of the default one
                 value = {**value, NAME: value[NAME] or config.users(o.name)[0]}
-            if not has_text(type(config), o, value):
+            if not _has_text(type(config), o, value):
                 return []
             words += o.as_words(text_of(value) if isinstance(value, Mapping) else value)
     return words
 
 
-def has_text(config: type, option: Option, value: Any) -> bool:
+def _has_text(config: type, option: Option, value: Any) -> bool:
     """Tell whether the text of a value means the value.
 
     A name or a path with a parameter in it, as ``a,b=c.csv``, is another one as text.
@@ -210,10 +225,23 @@ def method_text(config: MethodFields, name: str) -> str:
 
 
 def text_of(value: Any) -> str:
-    """Return a value, or a name with its parameters, as text."""
+    """Return a value, or a name with its parameters, as text.
+
+    Members with parameters of their own have no text: what is returned is that of a file.
+    """
     if isinstance(value, Mapping):
+        listed = [one for each in value.values() if isinstance(each, list) for one in each]
+        if any(isinstance(one, Mapping) for one in listed):
+            return _in_file(value)
         pairs = (f"{key}={text_of(each)}" for key, each in value.items() if key != NAME)
         return ",".join([str(value[NAME]), *pairs])
-    if isinstance(value, tuple):
+    if isinstance(value, list | tuple):
         return ",".join(map(str, value))
     return str(value).removesuffix(".0") if isinstance(value, float) else str(value)
+
+
+def _in_file(value: Any) -> str:
+    """Return a mapping as a file of options has it, in a line."""
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{key}: {_in_file(each)}' for key, each in value.items())}}}"
+    return f"[{', '.join(map(_in_file, value))}]" if isinstance(value, list) else text_of(value)

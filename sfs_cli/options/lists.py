@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from sfs_cli import catalog
 from sfs_cli.catalog import METHODS, ON_SOURCES
+from sfs_cli.errors import UsageError
 from sfs_cli.options.fields import (
     RANKING,
     SURE,
@@ -24,6 +25,7 @@ from sfs_cli.options.fields import (
     split_words,
     texts_of,
 )
+from sfs_cli.options.grammar import names_of, read
 from sfs_cli.options.parameters import MethodFields
 from sfs_cli.options.paths import READS
 
@@ -170,19 +172,40 @@ class EnrichmentFields(Config):
     )
 
 
-def member_configs(config: T, names: Sequence[str], **without: Any) -> list[T]:
+def member_configs(config: T, methods: Sequence[str], **without: Any) -> list[T]:
     """Return the configuration of each of several methods: with the options that it takes.
 
-    `without` are options that none of them has, with their defaults.
+    A method is a text with its own parameters. `without` are options that none of them has, with
+    their defaults.
     """
     configs = []
-    for name in names:
+    for method in methods:
+        name, own = read(type(config), "method", method)
         others = {*catalog.OPTIONS} - {*METHODS[name].options}
         changes: dict[str, Any] = dict.fromkeys(others)
         changes |= {"members": (), "also": (), "source": ()}  # and what has no effect without them
-        changes |= {"method": name, **without}  # members are ranked by their scores
-        configs.append(replace(config, **changes))
+        changes |= {"method": name} | without | own  # members are ranked by their scores
+        try:
+            configs.append(replace(config, **changes))
+        except UsageError as error:
+            error.options += ("members",) if own else ()  # where a file has them
+            raise
     return configs
+
+
+def member_names(members: Sequence[str]) -> list[str]:
+    """Return what members are called: their methods, with parameters where others have the same."""
+    names = names_of(members)
+    return [name if names.count(name) == 1 else text for name, text in zip(names, members)]
+
+
+def member_rules(config: MethodFields) -> Iterator[Refusal]:
+    """Yield what is wrong with the members; each checks the options that it takes."""
+    made = [(each.ranker, each.method_options()) for each in member_configs(config, config.members)]
+    if twice := [text for text, each in zip(config.members, made) if made.count(each) > 1]:
+        what = f"members= of --method kogs rank twice in the same way: {', '.join(twice)}"
+        hint = "leave one out, or give it other parameters: members: [{name: spec, ranking: phi1}]"
+        yield what, f"{hint} in a file of options", ("members", "method")
 
 
 NONE = "none"

@@ -61,7 +61,7 @@ UNTESTED = "a sample of weight 10 is not 10 independent samples; for p-values, r
 def rules(config: MethodFields) -> Iterator[Refusal]:
     """Yield what is wrong with how the options of the parts go together."""
     yield from tests.voom_rules(config)
-    lists.member_configs(config, config.members)  # each member checks the options that it takes
+    yield from lists.member_rules(config)
     yield from tests.marker_rules(config)
     yield from lists.also_rules(config)
     yield from lists.joint_rules(config)

@@ -32,7 +32,7 @@ from sfs_cli.options.fields import (
     stated,
     texts_of,
 )
-from sfs_cli.options.grammar import typed
+from sfs_cli.options.grammar import names_of, typed
 from sfs_cli.options.graph import (
     DEFAULT_COMPONENTS,
     DEFAULT_GRAPHS,
@@ -434,7 +434,7 @@ class RankConfig(parts.PartFields, CoreFields):
     def users(self, option: str) -> tuple[str, ...]:
         """Return what takes other options: methods, the sample graph, weights or sources."""
         if option == "method":
-            return (self.ranker, *(self.members or (self.scorer,)))
+            return (self.ranker, *(names_of(self.members) or (self.scorer,)))
         if option == "source":
             return tuple(source.kind for source in self.source)
         if option == "similarity":
@@ -470,7 +470,9 @@ class RankConfig(parts.PartFields, CoreFields):
         for method in methods:
             for name in self.given(*parameters_of(method)):
                 o = parameters_of(method)[name]
-                found = o.problem(typed(o, getattr(self, name)), partial(_of_method, o, method))
+                value = typed(o, getattr(self, name))
+                value = names_of(value) if o.type is tuple else value
+                found = o.problem(value, partial(_of_method, o, method))
                 if found is not None:
                     raise self.error(*found, name)
 

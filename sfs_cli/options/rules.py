@@ -24,6 +24,7 @@ from sfs_cli.options.fields import (
     options_of,
     split_words,
 )
+from sfs_cli.options.grammar import names_of
 from sfs_cli.options.graph import GRAPH_FIELDS, GRAPHS, LABEL_GRAPHS, LABELS_ALONE
 from sfs_cli.options.lists import can_start, others
 from sfs_cli.options.parameters import MethodFields
@@ -54,7 +55,7 @@ def without_effect(c: MethodFields) -> Iterator[Idle]:
         yield "coordinates", f"with --similarity {c.graph}"
     if c.also == (c.method,):
         yield "also", method
-    if not any(can_start(c, each) for each in c.members or (c.scorer,)):
+    if not any(can_start(c, each) for each in names_of(c.members) or (c.scorer,)):
         yield "given_", f"with {c.using('method')}"
     if c.pvalues is not None and c.ranker == "kogs":
         yield "pvalues", method

@@ -19,7 +19,7 @@ def add_ranks(run: Run, found: RankResult) -> None:
     columns = {}
     unkept = run.with_engine(parts=None)
     for config in others(run.config):
-        other, solution, _ = solved_by(config, unkept)
+        other, solution, _ = solved_by(config, unkept, config.ranker)
         check_solution(other, solution)
         columns[f"rank_{config.ranker}"] = ranks_of(solution)[found.ranking.order]
     found.ranking = replace(found.ranking, extra=found.ranking.extra | columns)

@@ -8,6 +8,7 @@ from typing import Any
 
 from sfs_cli.methods.base import Solution
 from sfs_cli.options import RankConfig
+from sfs_cli.options.lists import member_names
 from sfs_cli.run.compared import for_cohort
 from sfs_cli.run.fused_rank import Ranked, aggregate_rankings
 from sfs_cli.run.load import Run
@@ -20,20 +21,15 @@ def rank_members(run: Run) -> Scored:
 
 
 def _rankings(run: Run) -> Iterator[Ranked]:
-    for config in run.config.each_ranking():
+    for name, config in zip(member_names(run.config.members), run.config.each_ranking()):
         config = for_cohort(config, run.cohort)  # as where the member ranks alone
-        yield config.ranker, *solved_by(config, run)
+        yield name, *solved_by(config, run, name)
 
 
-def solved_by(config: RankConfig, run: Run) -> tuple[Run, Solution, dict[str, Any]]:
+def solved_by(config: RankConfig, run: Run, name: str) -> tuple[Run, Solution, dict[str, Any]]:
     """Rank by another method; return its run, what it finds, and the facts of its graph."""
-    run = replace(run, config=config).of(whose(config))
+    run = replace(run, config=config).of(f" for {name}")  # whose passes they are
     graph = make_graph(run)
     if graph is None:
         return run, solve(run, None), {}
     return run, solve(run, graph.similarity), graph.facts
-
-
-def whose(config: RankConfig) -> str:
-    """Return whose passes those of another method are."""
-    return f" for {config.ranker}"

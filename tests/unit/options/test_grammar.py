@@ -404,6 +404,16 @@ def test_text_and_mapping_of_a_file_agree(read: Any, text: str, mapping: str) ->
         ("method: [spec, fisher]", "method: a list is not text"),
         ("method: [spec, ranking=phi3]", "cut the text at its comma, before ranking=phi3"),
         ("method: {spec,ranking=phi3}", "cut the text at its comma, before ranking=phi3"),
+        (
+            "method: {name: kogs, members: [spec,ranking=phi3, fisher]}",
+            "members of method: a list or mapping has cut the text",
+        ),
+        (
+            "method: {name: kogs, members: [{name: spec,ranking=phi3}, fisher]}",
+            "cut the text at its comma, before ranking=phi3",
+        ),
+        ("method: {name: kogs, members: [{name: rfs, gamma: }]}", "gamma of members of method has"),
+        ("method: {name: kogs, members: []}", "members of method is an empty list"),
         ("pvalues: {name: permutation,draws=9}", "cut the text at its comma, before draws=9"),
         ("weights: [2, 1, normalize=frobenius]", "comma, before normalize=frobenius"),
         ("source: ['a=target:', b=profile:x.csv,rows=samples]", "comma, before rows=samples"),
@@ -468,10 +478,11 @@ def test_defaults_are_recorded_with_the_name_of_their_graph(study: Path, capfd) 
     [
         "method: msfs\nsource: ['a=target:', {name: b, kind: profile, path: 'a,k=2'}]",
         "similarity: {name: 'file:S,k=2'}",
+        "method: {name: kogs, members: [{name: spec, gamma_power: 2}, spec, variance]}",
     ],
 )
 def test_what_has_no_text_is_repeated_by_the_record(options: str, study: Path, capfd) -> None:
-    """Here paths in which a parameter would begin."""
+    """Paths in which a parameter would begin, and members with parameters of their own."""
     (study / "S,k=2").write_bytes((study / "S.csv").read_bytes())
     write_table(study / "a,k=2", np.random.default_rng(1).random((8, 12)))
     (study / "run.yaml").write_text(f"matrix: m.csv\n{options}\n")
@@ -489,6 +500,71 @@ def assert_repeated(study: Path, capfd) -> None:
     assert done.code == 0, done.err
     tables = [(study / out / "ranking.tsv").read_bytes() for out in ("out", "again")]
     assert tables[0] == tables[1]
+
+
+# ---- members of KOGS ---------------------------------------------------------------------------
+
+
+def test_members_may_be_texts_mappings_and_names(read: Any) -> None:
+    texts = ("spec,ranking=phi1,gamma-power=2", "fisher", "rfs,gamma=0.5")
+    first = {"name": "spec", "gamma_power": 2, "ranking": "phi1"}
+    for members in (texts, [first, "fisher", {"name": "rfs", "gamma": 0.5}]):
+        found = expanded(RankConfig, {"method": {"name": "kogs", "members": members}})
+        assert found["members"] == texts
+    of_file = read({"method": {"name": "kogs", "members": [first, *texts[1:]]}}, "run.json")
+    assert of_file.options["members"] == texts
+    config = RankConfig("x.csv", labels="y.tsv", **found)
+    options = [each.method_options() for each in config.each_ranking()]
+    assert (options[0]["ranking"], options[0]["gamma_power"]) == ("phi1", 2)
+    assert options[2]["gamma"] == 0.5
+    assert written(found)["method"]["members"][1:] == ["fisher", {"name": "rfs", "gamma": "0.5"}]
+
+
+def test_members_of_none_are_the_default() -> None:
+    """As all parameters of a mapping of Python may be."""
+    assert expanded(RankConfig, {"method": {"name": "kogs", "members": None}})["members"] == ()
+
+
+def test_parameters_in_the_list_are_those_of_members_without_their_own() -> None:
+    members = [{"name": "spec", "ranking": "phi1"}, "spec", "variance"]
+    asked = {"method": {"name": "kogs", "ranking": "phi3", "members": members}}
+    config = RankConfig("x.csv", **expanded(RankConfig, asked))
+    assert [each.ranking for each in config.each_ranking()] == ["phi1", "phi3", None]
+
+
+@pytest.mark.parametrize(
+    ("members", "what"),
+    [
+        (["spec", "variance", "spec"], "rank twice in the same way: spec, spec"),
+        (
+            ["spec", {"name": "spec", "ranking": "phi2"}],
+            "twice in the same way: spec, spec,ranking",
+        ),
+        ([{"name": "spec", "ranking": "phi4"}, "variance"], "unknown value 'phi4' of ranking="),
+        ([{"name": "spec", "rankin": "phi1"}, "variance"], "unknown parameter 'rankin' of"),
+        ([{"name": "spic"}, "variance"], "unknown value 'spic' of members= of --method kogs"),
+        ([{"name": "kogs"}, "variance"], "unknown value 'kogs' of members= of --method kogs"),
+        ([{"ranking": "phi1"}, "variance"], "--method: the name is missing"),
+    ],
+)
+def test_members_that_cannot_be_meant_are_refused(members: list[Any], what: str) -> None:
+    asked = {"method": {"name": "kogs", "members": members}}
+    with pytest.raises(UsageError) as caught:
+        RankConfig("x.csv", **expanded(RankConfig, asked))
+    assert what in caught.value.what
+
+
+def test_two_members_of_one_method_have_two_columns(study: Path, capfd) -> None:
+    members = [{"name": "spec", "ranking": "phi1"}, "spec", {"name": "hsic"}]
+    asked = {"matrix": "m.csv", "method": {"name": "kogs", "members": members}}
+    (study / "run.json").write_text(json.dumps(asked))
+    assert run_here(["rank", "--config", "run.json", "--out", "out"], capfd).code == 0
+    columns = (study / "out" / "ranking.tsv").read_text().splitlines()[0].split("\t")
+    assert columns[-3:] == ["rank_spec,ranking=phi1", "rank_spec", "rank_hsic"]
+    record = json.loads((study / "out" / "run.json").read_text())
+    passes = [each["purpose"] for each in record["passes"]]
+    assert {"scores for spec,ranking=phi1", "scores for spec"} <= {*passes}
+    assert "up to date" in run_here(["rank", "--config", "run.json", "--out", "out"], capfd).err
 
 
 @pytest.mark.parametrize(
