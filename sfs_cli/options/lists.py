@@ -33,12 +33,60 @@ if TYPE_CHECKING:
     from sfs_cli.options.source import SourceSpec
 
 T = TypeVar("T", bound=MethodFields)
+_pruning = partial(option, section="Method", verbs=RANKING)
+GROUPED, CORRELATION = 200, 0.7
+"""The first features that are grouped, and their least mean absolute correlation in a module."""
+_modules = partial(option, section="Output", verbs=("rank", "shard init"))
+_how = partial(_modules, needs=("modules",))
+MATRIX = "matrix"
+"""What the features of the matrix are of, where no source is the matrix."""
+_ONE_MATRIX = "it is about the values of one matrix"
+_sets = partial(
+    option,
+    section="Evaluation",
+    verbs=("rank", "shard init", "evaluate", "compare", "report", "select"),
+)
+NONE = "none"
 
 
 @option_fields
-class GivenFields(Config):
-    """The option of the features that are already chosen."""
+class EnrichmentFields(Config):
+    """The options of every command that tests sets of features."""
 
+    sets: tuple[str, ...] = _sets(
+        "Feature sets (GMT, GMX or GAF) that are tested for enrichment (repeatable: all).",
+        default=(),
+        items=str,
+        parse=texts_of,
+        metavar="FILE[:SET,...]",
+        path=READS,
+        for_out=True,
+        by_verb={verb: {"for_out": False} for verb in ("report", "select")},
+        first=SURE,
+    )
+
+
+@option_fields
+class ListFields(EnrichmentFields):
+    """The options of a ranking once it is there, and of others beside it."""
+
+    also: tuple[str, ...] = option(
+        "Rank by these methods too, with their defaults (of which l21 has none), and add their "
+        "ranks as columns, such as rank_relieff; none for no other.",
+        section="Method",
+        verbs=WHOLE,
+        default=(),
+        default_text="mrsf-rounds beside the f-test or cox that --labels alone choose",
+        metavar="METHODS",
+        words=(*(name for name in METHODS if name not in (*ON_SOURCES, "l21")), NONE),
+        also={"l21": "mrsf"},  # which ranks by all penalties
+        items=str,
+        parse=split_words,
+        excludes={
+            "batch": "batches are ranked by one method",
+            "source": "other methods would rank on a sample graph of the matrix alone",
+        },
+    )
     given_: str | None = option(
         "List of features that are already chosen, from which the ranking starts; "
         "--max-correlation starts from them with every method.",
@@ -48,21 +96,6 @@ class GivenFields(Config):
         path=READS,
         takers=lambda _: catalog.GOING_ON,  # `can_start` says when it has no effect
     )
-
-
-def can_start(config: MethodFields, method: str) -> bool:
-    """Tell whether a method starts from the given features, or pruning does, if there are some."""
-    pruning = config.max_correlation is not None
-    return config.given_ is None or pruning or method in catalog.GOING_ON
-
-
-_pruning = partial(option, section="Method", verbs=RANKING)
-
-
-@option_fields
-class PruningFields(Config):
-    """The options of pruning."""
-
     max_correlation: float | None = _pruning(
         "Prune the ranking: a feature whose absolute Pearson correlation with a better one is "
         "above R moves behind those that are kept.",
@@ -70,18 +103,21 @@ class PruningFields(Config):
         above=0,
         below=1,
     )
-
-
-GROUPED, CORRELATION = 200, 0.7
-"""The first features that are grouped, and their least mean absolute correlation in a module."""
-_modules = partial(option, section="Output", verbs=("rank", "shard init"))
-_how = partial(_modules, needs=("modules",))
-
-
-@option_fields
-class ModuleFields(Config):
-    """The options of modules."""
-
+    rank_sources: str | None = option(
+        "Rank the features of these profile sources (or of all) together with those of the matrix, "
+        "on the same sample graph: each transformed as its source, and then standardized.",
+        section="Knowledge sources",
+        verbs=RANKING,
+        metavar="all or NAME,...",
+        items=str,
+        needs=("source",),
+        excludes={
+            "samples=union": "a source has no values for the samples that it lacks",
+            "voom": _ONE_MATRIX,
+            "min_count": _ONE_MATRIX,
+            "write_h5ad": "the file has no place for features of sources",
+        },
+    )
     modules: bool = _modules(
         "Group the first features by their correlations, and write the modules, their mean "
         "profiles and an edge list to --out.",
@@ -101,30 +137,10 @@ class ModuleFields(Config):
     )
 
 
-MATRIX = "matrix"
-"""What the features of the matrix are of, where no source is the matrix."""
-_ONE_MATRIX = "it is about the values of one matrix"
-
-
-@option_fields
-class JointFields(Config):
-    """The option of features of several matrices."""
-
-    rank_sources: str | None = option(
-        "Rank the features of these profile sources (or of all) together with those of the matrix, "
-        "on the same sample graph: each transformed as its source, and then standardized.",
-        section="Knowledge sources",
-        verbs=RANKING,
-        metavar="all or NAME,...",
-        items=str,
-        needs=("source",),
-        excludes={
-            "samples=union": "a source has no values for the samples that it lacks",
-            "voom": _ONE_MATRIX,
-            "min_count": _ONE_MATRIX,
-            "write_h5ad": "the file has no place for features of sources",
-        },
-    )
+def can_start(config: MethodFields, method: str) -> bool:
+    """Tell whether a method starts from the given features, or pruning does, if there are some."""
+    pruning = config.max_correlation is not None
+    return config.given_ is None or pruning or method in catalog.GOING_ON
 
 
 def ranked_sources(config: MethodFields) -> list[SourceSpec]:
@@ -146,30 +162,6 @@ def joint_rules(config: MethodFields) -> Iterator[Refusal]:
         what = "a source cannot have the name in_source beside --rank-sources"
         hint = "give it another one: rank_in_source is the rank among the features of a source"
         yield what, hint, ("source", "rank_sources")
-
-
-_sets = partial(
-    option,
-    section="Evaluation",
-    verbs=("rank", "shard init", "evaluate", "compare", "report", "select"),
-)
-
-
-@option_fields
-class EnrichmentFields(Config):
-    """The options of every command that tests sets of features."""
-
-    sets: tuple[str, ...] = _sets(
-        "Feature sets (GMT, GMX or GAF) that are tested for enrichment (repeatable: all).",
-        default=(),
-        items=str,
-        parse=texts_of,
-        metavar="FILE[:SET,...]",
-        path=READS,
-        for_out=True,
-        by_verb={verb: {"for_out": False} for verb in ("report", "select")},
-        first=SURE,
-    )
 
 
 def member_configs(config: T, methods: Sequence[str], **without: Any) -> list[T]:
@@ -206,32 +198,6 @@ def member_rules(config: MethodFields) -> Iterator[Refusal]:
         what = f"members= of --method kogs rank twice in the same way: {', '.join(twice)}"
         hint = "leave one out, or give it other parameters: members: [{name: spec, ranking: phi1}]"
         yield what, f"{hint} in a file of options", ("members", "method")
-
-
-NONE = "none"
-
-
-@option_fields
-class AlsoFields(Config):
-    """The option of other methods."""
-
-    also: tuple[str, ...] = option(
-        "Rank by these methods too, with their defaults (of which l21 has none), and add their "
-        "ranks as columns, such as rank_relieff; none for no other.",
-        section="Method",
-        verbs=WHOLE,
-        default=(),
-        default_text="mrsf-rounds beside the f-test or cox that --labels alone choose",
-        metavar="METHODS",
-        words=(*(name for name in METHODS if name not in (*ON_SOURCES, "l21")), NONE),
-        also={"l21": "mrsf"},  # which ranks by all penalties
-        items=str,
-        parse=split_words,
-        excludes={
-            "batch": "batches are ranked by one method",
-            "source": "other methods would rank on a sample graph of the matrix alone",
-        },
-    )
 
 
 def others(config: T) -> list[T]:

@@ -31,12 +31,56 @@ DEFAULT_SUBSETS = 100
 """Subsets that are drawn where no number is given."""
 _stability = partial(option, section="Method", verbs=WHOLE)
 _own = partial(_stability, of="stability", needs=("stability",))
+_EACH = (
+    "one ranking of each batch is aggregated; --adjust takes the batch out of the features instead"
+)
+_batches = partial(option, section="Input", verbs=WHOLE)
 
 
 @option_fields
-class StabilityFields(Config):
-    """The options of stability."""
+class SampleFields(Config):
+    """The options of parts and weights of the samples."""
 
+    batch: str | None = _batches(
+        "Rank within each batch, and aggregate the rankings; with --spatial or --scales the "
+        "p-values of the batches, which are slides there, are combined (Fisher).",
+        metavar="FILE:COLUMN, obs:KEY or COLUMN",
+        column=True,
+        groups="batch",
+        excludes={
+            **dict.fromkeys(("source", *(f"method={name}" for name in ON_SOURCES)), _EACH),
+            "sample_weights": "all samples count alike",
+        },
+        path=READS,
+    )
+    sample_weights: str | None = option(
+        "Weight of each sample, 0 or more: it counts as so many samples. The graph and "
+        "transformations ignore weights.",
+        section="Input",
+        verbs=WHOLE,
+        metavar="FILE[:COLUMN], obs:KEY or COLUMN",
+        column=True,
+        path=READS,
+        takers=lambda _: catalog.WITH_WEIGHTS,
+        taken_by="method",
+        excludes={
+            "max_correlation": "it takes correlations over all samples alike",
+            "pvalues": "all samples count alike",
+            "ranking=phi3": "it counts clusters; phi2 takes weights",
+        },
+    )
+    donors: str | None = option(
+        "Column of the donor of each sample. Subsets and folds take whole donors; a warning says "
+        "where p-values count several samples of a donor as independent (pseudoreplication).",
+        section="Input",
+        first=SURE,
+        verbs=(*RANKING, "compare"),
+        metavar="FILE:COLUMN, obs:KEY or COLUMN",
+        column=True,
+        groups="donor",
+        needs=("labels", "stability", "pvalues"),
+        path=READS,
+    )
     stability: str | None = _stability(
         "Rank on subsets of the samples too, and count how often each feature is among the first: "
         "complementary halves of the samples, or bootstrap samples (as many draws as samples, with "
@@ -103,67 +147,3 @@ def stability_rules(config: MethodFields) -> Iterator[Refusal]:
         method = f"--method {config.scorer}"
         hint = f"give {selected} or fewer, or let it select more with --select"
         yield f"{top}: {method} selects {selected} features", hint, ("stability_top", "select")
-
-
-_EACH = (
-    "one ranking of each batch is aggregated; --adjust takes the batch out of the features instead"
-)
-_batches = partial(option, section="Input", verbs=WHOLE)
-
-
-@option_fields
-class BatchFields(Config):
-    """The options of batches."""
-
-    batch: str | None = _batches(
-        "Rank within each batch, and aggregate the rankings; with --spatial or --scales the "
-        "p-values of the batches, which are slides there, are combined (Fisher).",
-        metavar="FILE:COLUMN, obs:KEY or COLUMN",
-        column=True,
-        groups="batch",
-        excludes={
-            **dict.fromkeys(("source", *(f"method={name}" for name in ON_SOURCES)), _EACH),
-            "sample_weights": "all samples count alike",
-        },
-        path=READS,
-    )
-
-
-@option_fields
-class DonorFields(Config):
-    """The option of donors."""
-
-    donors: str | None = option(
-        "Column of the donor of each sample. Subsets and folds take whole donors; a warning says "
-        "where p-values count several samples of a donor as independent (pseudoreplication).",
-        section="Input",
-        first=SURE,
-        verbs=(*RANKING, "compare"),
-        metavar="FILE:COLUMN, obs:KEY or COLUMN",
-        column=True,
-        groups="donor",
-        needs=("labels", "stability", "pvalues"),
-        path=READS,
-    )
-
-
-@option_fields
-class WeightFields(Config):
-    """The option of weights."""
-
-    sample_weights: str | None = option(
-        "Weight of each sample, 0 or more: it counts as so many samples. The graph and "
-        "transformations ignore weights.",
-        section="Input",
-        verbs=WHOLE,
-        metavar="FILE[:COLUMN], obs:KEY or COLUMN",
-        column=True,
-        path=READS,
-        takers=lambda _: catalog.WITH_WEIGHTS,
-        taken_by="method",
-        excludes={
-            "max_correlation": "it takes correlations over all samples alike",
-            "pvalues": "all samples count alike",
-            "ranking=phi3": "it counts clusters; phi2 takes weights",
-        },
-    )

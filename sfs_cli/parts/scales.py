@@ -15,7 +15,7 @@ from sfs_cli.graph.spatial import kernel, projection, spacing_of
 from sfs_cli.methods.significance.tested import GraphTest, TestedScorer, tested_columns
 from sfs_cli.methods.spectral import HsicScorer
 from sfs_cli.options.fields import flag
-from sfs_cli.options.tests import LINEAR, STANDS_FOR, scales_of
+from sfs_cli.options.testing import LINEAR, STANDS_FOR, scales_of
 from sfs_cli.ranking.combine import cauchy, minus_log10
 from sfs_cli.ranking.table import Picked
 from sfs_cli.report.model import Section

@@ -16,7 +16,7 @@ from sfs_cli.errors import InputError, counted, listed
 from sfs_cli.logs import Messages
 from sfs_cli.methods.cox import fit_cox
 from sfs_cli.options import RankConfig
-from sfs_cli.options.tests import FEW, MODERATED, OF_COUNTS, adjusts
+from sfs_cli.options.testing import FEW, MODERATED, OF_COUNTS, adjusts
 from sfs_cli.run.batches import choose_batches
 from sfs_cli.run.cohort import Cohort, Design, taken_as
 from sfs_cli.run.design import check_labels, design_of

@@ -17,7 +17,7 @@ from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.files import resolved
 from sfs_cli.options.source import KINDS
-from sfs_cli.options.tests import adjusts
+from sfs_cli.options.testing import adjusts
 from sfs_cli.parts import covariates
 from sfs_cli.run.fused_rank import Fused, fuse
 from sfs_cli.run.guards import guard_labels, guard_raw, guard_sources

@@ -23,7 +23,7 @@ from sfs_cli.io.files.table import is_number
 from sfs_cli.io.knowledge.sample_columns import says_censored
 from sfs_cli.knowledge.samples import Classes, Profile
 from sfs_cli.options.guards import GUARDS
-from sfs_cli.options.tests import MODERATED
+from sfs_cli.options.testing import MODERATED
 from sfs_cli.ranking.prune import standardized
 from sfs_cli.ranking.table import Ranking
 from sfs_cli.run.annotations import followed_by_top, groupings

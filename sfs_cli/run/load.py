@@ -26,7 +26,7 @@ from sfs_cli.logs import AT_ONCE, Messages
 from sfs_cli.methods.base import Status
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import flag
-from sfs_cli.options.tests import tested
+from sfs_cli.options.testing import tested
 from sfs_cli.run import inputs
 from sfs_cli.run import sources as sources_of
 from sfs_cli.run.cohort import (

@@ -20,7 +20,7 @@ from sfs_cli.options import RankConfig
 from sfs_cli.options.graph import default_similarity
 from sfs_cli.options.lists import GROUPED, others, ranked_sources
 from sfs_cli.options.source import KINDS
-from sfs_cli.options.tests import LINEAR, on_scales, scales_of
+from sfs_cli.options.testing import LINEAR, on_scales, scales_of
 from sfs_cli.run.needs import Shape, graph_asked, is_dense, needed
 from sfs_cli.run.together import bytes_together, ranks_together, subset_size
 from sfs_cli.store import quantile

@@ -20,7 +20,7 @@ from sfs_cli.options.graph import (
 )
 from sfs_cli.options.lists import others
 from sfs_cli.options.source import KINDS
-from sfs_cli.options.tests import LINEAR, adjusts
+from sfs_cli.options.testing import LINEAR, adjusts
 from sfs_cli.store.matrix import Matrix, look
 
 GRAPHS_OF_FILES = ("obsp:connectivities", "obsm:X_pca")

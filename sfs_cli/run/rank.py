@@ -33,7 +33,7 @@ from sfs_cli.options.grammar import text_of
 from sfs_cli.options.lists import others
 from sfs_cli.options.paths import check_suffix
 from sfs_cli.options.replaced import refuse_recorded
-from sfs_cli.options.tests import adjusts, moderates, on_scales, tested
+from sfs_cli.options.testing import adjusts, moderates, on_scales, tested
 from sfs_cli.parts import (
     also,
     batches,

@@ -9,7 +9,7 @@ import numpy as np
 from sfs_cli.errors import InputError
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import flag
-from sfs_cli.options.tests import tested
+from sfs_cli.options.testing import tested
 from sfs_cli.run.load import Run
 from sfs_cli.store.matrix import look, mostly_zero
 from sfs_cli.store.transforms import MEDIAN, PER_TOTAL, kind, parse, target_of

@@ -25,7 +25,7 @@ from sfs_cli.methods.shared import least_p_value
 from sfs_cli.methods.sparse import best_read
 from sfs_cli.options import RankConfig
 from sfs_cli.options.graph import LABELS_ALONE
-from sfs_cli.options.tests import moderates
+from sfs_cli.options.testing import moderates
 from sfs_cli.provenance import RunFacts
 from sfs_cli.ranking.table import Ranking
 from sfs_cli.report.model import Pictures

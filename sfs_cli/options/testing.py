@@ -36,12 +36,98 @@ DEFAULT_PERMUTATIONS = 1000
 ABLE = catalog.WITH_PVALUES
 """Methods that ``--pvalues`` is for."""
 _test = partial(option, section="Tests", verbs=RANKING)
+MODERATED = ("f-test", "t-test")
+"""Methods whose variances can be moderated."""
+FEW = 10
+"""Residual degrees of freedom up to which variances are moderated by default."""
+OF_COUNTS = ("log2cpm:tmm", "log2cpm", "log2cpm:ratios")
+"""Transformations that weights go with: by their library sizes. The first is the default."""
+_NUMBERS = {"label_type=ordered": "times are numbers", "sample_weights": "all samples count alike"}
+_column = partial(
+    option,
+    section="Tests",
+    verbs=(*RANKING, "compare"),
+    metavar="FILE:COLUMN, obs:KEY or COLUMN",
+    column=True,
+    needs=("labels",),
+    path=READS,
+)
+LINEAR = "linear"
+"""The projection on the coordinates: features that rise in one direction."""
+SCALES = ("1.5", "3", "6", LINEAR)
+"""On simulated tissues of 30 x 30 spots no set of widths from 0.7 to 10, with or without quadratic
+terms of the coordinates, had a mean power that was larger by more than 0.01, and on 56 x 56 spots
+those without 6 had less (``tools/benchmarks/power.py``)."""
+STANDS_FOR = ("coordinates", "pvalues", "min_samples", "transform", "batch")
+"""Options that ``--spatial`` gives, beside ``--scales``."""
+_CLASSES = "markers are those of classes"
 
 
 @option_fields
-class SignificanceFields(Config):
-    """The options of p-values."""
+class TestingFields(Config):
+    """The options of tests."""
 
+    markers: str | None = option(
+        "Test each class of --labels against all other samples, and write the features of each, "
+        "best first, to markers.tsv: by Welch's t-test (the t-test of scanpy), by the t-test of a "
+        "linear model (t: with --block and --adjust), or by Wilcoxon's rank sums (with --block "
+        "within blocks). With --write-h5ad, and in an AnnData, they are "
+        'uns["rank_genes_groups"], which scanpy plots.',
+        section="Tests",
+        verbs=WHOLE,
+        words=("welch", "t", "wilcoxon"),
+        also={"t-test": "welch", "rank-test": "wilcoxon", "mann-whitney": "wilcoxon"},
+        needs=("labels",),
+        excludes={
+            "label_type=ordered": _CLASSES,
+            "label_type=continuous": _CLASSES,
+            "batch": "batches are ranked one by one; --block compares within them",
+            "sample_weights": "weighted samples have no degrees of freedom",
+            "rank_sources": "markers are features of the matrix",
+        },
+        for_out=True,
+    )
+    adjust: tuple[str, ...] = option(
+        "Covariates of the samples whose linear effect is taken out of every feature, such as "
+        "batch,age (repeatable). Text is categorical and numbers are numeric, unless a column is "
+        "written COLUMN=categorical or COLUMN=numeric.",
+        section="Tests",
+        first=ASKED,
+        verbs=(*ON_SOURCE, "compare"),
+        default=(),
+        metavar="FILE:COLUMNS, obs:KEYS or COLUMNS",
+        column=True,
+        excludes={
+            "sample_weights": "covariates are taken out over all samples alike",
+        },
+        items=str,
+        parse=texts_of,
+        path=READS,
+    )
+    block: str | None = option(
+        "Column of pairs, patients, litters or other blocks in which samples are compared: the "
+        "differences between blocks are taken out of the features, and permutations stay within "
+        "blocks. Samples of one donor in one class are replicates: see --donors.",
+        section="Tests",
+        first=ASKED,
+        verbs=(*ON_SOURCE, "compare"),
+        metavar="FILE:COLUMN, obs:KEY or COLUMN",
+        column=True,
+        groups="block",
+        excludes={"sample_weights": "blocks are taken out over all samples alike"},
+        path=READS,
+    )
+    event: str | None = _column(
+        "Whether each sample had an event (1, true, yes, dead) at the time that --labels gives, or "
+        "was censored then (0, false, no, alive): for --method cox. Of others that take numeric "
+        "labels the outcome is the martingale residual of the times.",
+        excludes=_NUMBERS,
+    )
+    censored: str | None = _column(
+        "The opposite of --event: whether each sample was censored (1, true, yes) at the time that "
+        "--labels gives, or had the event then (0, false, no).",
+        excludes={"event": "both say who had the event"} | _NUMBERS,
+    )
     pvalues: str | None = _test(
         "Add p-values, q-values and effects. The null distribution is that of the moments of all "
         "permutations of the samples, or some of these permutations.",
@@ -73,30 +159,26 @@ class SignificanceFields(Config):
             "source": "the sources make the sample graph",
         },
     )
-
-    @property
-    def permutations(self) -> int:
-        """Number of permutations that are asked for; 0 without ``--pvalues permutation``."""
-        if self.pvalues != "permutation":
-            return 0
-        return self.permutation_draws or DEFAULT_PERMUTATIONS
-
-
-def tested(config: MethodFields) -> bool:
-    """Tell whether the features are tested: by ``--pvalues``, or by the method itself."""
-    return config.pvalues is not None or config.scorer in catalog.TESTING
-
-
-MODERATED = ("f-test", "t-test")
-"""Methods whose variances can be moderated."""
-FEW = 10
-"""Residual degrees of freedom up to which variances are moderated by default."""
-
-
-@option_fields
-class ModerationFields(Config):
-    """The option of moderated variances."""
-
+    spatial: bool = _test(
+        "Find spatially variable features: stands for --coordinates obsm:spatial --pvalues moments "
+        "--min-samples 10, for --transform pearson-residuals of counts, and for --batch where obs "
+        "names several slides, each where nothing else is given. Stderr says what it became.",
+        default=False,
+        excludes={"source": "it is one test on coordinates"},
+    )
+    scales: tuple[str, ...] = _test(
+        "Test on several scales of the --coordinates: Gaussian kernels of these widths, which are "
+        "multiples of the distance to the nearest sample, and the projection on the coordinates "
+        "(linear), such as 1.5,3,6,linear. "
+        "The p-values of a feature are combined (Cauchy combination).",
+        metavar="WIDTH,...,linear",
+        words=("NUMBER", LINEAR),
+        items=str,
+        parse=split_words,
+        default=(),
+        default_text=f"{','.join(SCALES)} with --coordinates and --pvalues, if no sample graph is "
+        "asked for",
+    )
     moderate: str = option(
         "Moderated variances (empirical Bayes, as in limma): the residual variance of each feature "
         "is shrunk towards that of all features (yes), or towards the trend of variance and "
@@ -111,21 +193,6 @@ class ModerationFields(Config):
         taken_by="method",
         excludes={"sample_weights": "weighted samples have no degrees of freedom"},
     )
-
-
-def moderates(config: MethodFields) -> bool:
-    """Tell whether variances are moderated, once that is settled by the samples."""
-    return config.scorer in MODERATED and config.moderate not in ("auto", "no")
-
-
-OF_COUNTS = ("log2cpm:tmm", "log2cpm", "log2cpm:ratios")
-"""Transformations that weights go with: by their library sizes. The first is the default."""
-
-
-@option_fields
-class PrecisionFields(Config):
-    """The option of precision weights."""
-
     voom: bool = option(
         "Test raw counts by linear models of their log2 counts per million, in which each count "
         "has the weight that the trend of variance and mean gives it (voom of limma). It takes "
@@ -144,6 +211,35 @@ class PrecisionFields(Config):
         },
     )
 
+    @property
+    def events(self) -> str | None:
+        """The column that says which samples had the event, or its opposite."""
+        return self.event if self.event is not None else self.censored
+
+    @property
+    def permutations(self) -> int:
+        """Number of permutations that are asked for; 0 without ``--pvalues permutation``."""
+        if self.pvalues != "permutation":
+            return 0
+        return self.permutation_draws or DEFAULT_PERMUTATIONS
+
+    def error(self, what: str, hint: str, *names: str, **kind: Any) -> UsageError:
+        """Return an error, which says so where it is about what ``--spatial`` stands for."""
+        own = [flag(name) for name in STANDS_FOR if name in names]
+        if self.spatial and own and "spatial" not in names:
+            hint += f"; --spatial stands for {listed(own, 3)}"
+        return super().error(what, hint, *names, **kind)
+
+
+def tested(config: MethodFields) -> bool:
+    """Tell whether the features are tested: by ``--pvalues``, or by the method itself."""
+    return config.pvalues is not None or config.scorer in catalog.TESTING
+
+
+def moderates(config: MethodFields) -> bool:
+    """Tell whether variances are moderated, once that is settled by the samples."""
+    return config.scorer in MODERATED and config.moderate not in ("auto", "no")
+
 
 def voom_rules(config: MethodFields) -> Iterator[Refusal]:
     """Yield what is wrong with the transformation."""
@@ -152,42 +248,6 @@ def voom_rules(config: MethodFields) -> Iterator[Refusal]:
         what += config.transform
         hint = f"leave --transform out, or choose the library sizes by it: {', '.join(OF_COUNTS)}"
         yield what, hint, ("transform", "voom")
-
-
-@option_fields
-class CovariateFields(Config):
-    """The options of covariates."""
-
-    adjust: tuple[str, ...] = option(
-        "Covariates of the samples whose linear effect is taken out of every feature, such as "
-        "batch,age (repeatable). Text is categorical and numbers are numeric, unless a column is "
-        "written COLUMN=categorical or COLUMN=numeric.",
-        section="Tests",
-        first=ASKED,
-        verbs=(*ON_SOURCE, "compare"),
-        default=(),
-        metavar="FILE:COLUMNS, obs:KEYS or COLUMNS",
-        column=True,
-        excludes={
-            "sample_weights": "covariates are taken out over all samples alike",
-        },
-        items=str,
-        parse=texts_of,
-        path=READS,
-    )
-    block: str | None = option(
-        "Column of pairs, patients, litters or other blocks in which samples are compared: the "
-        "differences between blocks are taken out of the features, and permutations stay within "
-        "blocks. Samples of one donor in one class are replicates: see --donors.",
-        section="Tests",
-        first=ASKED,
-        verbs=(*ON_SOURCE, "compare"),
-        metavar="FILE:COLUMN, obs:KEY or COLUMN",
-        column=True,
-        groups="block",
-        excludes={"sample_weights": "blocks are taken out over all samples alike"},
-        path=READS,
-    )
 
 
 def adjusts(config: MethodFields) -> bool:
@@ -217,40 +277,6 @@ def covariate_rules(config: MethodFields) -> Iterator[Refusal]:
         yield what, "give --pvalues permutation", ("pvalues", "block")
 
 
-_NUMBERS = {"label_type=ordered": "times are numbers", "sample_weights": "all samples count alike"}
-_column = partial(
-    option,
-    section="Tests",
-    verbs=(*RANKING, "compare"),
-    metavar="FILE:COLUMN, obs:KEY or COLUMN",
-    column=True,
-    needs=("labels",),
-    path=READS,
-)
-
-
-@option_fields
-class SurvivalFields(Config):
-    """The options of events."""
-
-    event: str | None = _column(
-        "Whether each sample had an event (1, true, yes, dead) at the time that --labels gives, or "
-        "was censored then (0, false, no, alive): for --method cox. Of others that take numeric "
-        "labels the outcome is the martingale residual of the times.",
-        excludes=_NUMBERS,
-    )
-    censored: str | None = _column(
-        "The opposite of --event: whether each sample was censored (1, true, yes) at the time that "
-        "--labels gives, or had the event then (0, false, no).",
-        excludes={"event": "both say who had the event"} | _NUMBERS,
-    )
-
-    @property
-    def events(self) -> str | None:
-        """The column that says which samples had the event, or its opposite."""
-        return self.event if self.event is not None else self.censored
-
-
 def event_rules(config: MethodFields) -> Iterator[Refusal]:
     """Yield what is wrong with the events."""
     if config.events is None and "event" in METHODS[config.scorer].needs:
@@ -258,50 +284,6 @@ def event_rules(config: MethodFields) -> Iterator[Refusal]:
         hint = "give times, and the column that says whether there was an event then: --labels "
         hint += "FILE:COLUMN --event COLUMN (or --censored COLUMN)"
         yield what, hint, ("event", "method")
-
-
-LINEAR = "linear"
-"""The projection on the coordinates: features that rise in one direction."""
-SCALES = ("1.5", "3", "6", LINEAR)
-"""On simulated tissues of 30 x 30 spots no set of widths from 0.7 to 10, with or without quadratic
-terms of the coordinates, had a mean power that was larger by more than 0.01, and on 56 x 56 spots
-those without 6 had less (``tools/benchmarks/power.py``)."""
-STANDS_FOR = ("coordinates", "pvalues", "min_samples", "transform", "batch")
-"""Options that ``--spatial`` gives, beside ``--scales``."""
-_scale = partial(option, section="Tests", verbs=RANKING)
-
-
-@option_fields
-class ScaleFields(Config):
-    """The options of scales."""
-
-    spatial: bool = _scale(
-        "Find spatially variable features: stands for --coordinates obsm:spatial --pvalues moments "
-        "--min-samples 10, for --transform pearson-residuals of counts, and for --batch where obs "
-        "names several slides, each where nothing else is given. Stderr says what it became.",
-        default=False,
-        excludes={"source": "it is one test on coordinates"},
-    )
-    scales: tuple[str, ...] = _scale(
-        "Test on several scales of the --coordinates: Gaussian kernels of these widths, which are "
-        "multiples of the distance to the nearest sample, and the projection on the coordinates "
-        "(linear), such as 1.5,3,6,linear. "
-        "The p-values of a feature are combined (Cauchy combination).",
-        metavar="WIDTH,...,linear",
-        words=("NUMBER", LINEAR),
-        items=str,
-        parse=split_words,
-        default=(),
-        default_text=f"{','.join(SCALES)} with --coordinates and --pvalues, if no sample graph is "
-        "asked for",
-    )
-
-    def error(self, what: str, hint: str, *names: str, **kind: Any) -> UsageError:
-        """Return an error, which says so where it is about what ``--spatial`` stands for."""
-        own = [flag(name) for name in STANDS_FOR if name in names]
-        if self.spatial and own and "spatial" not in names:
-            hint += f"; --spatial stands for {listed(own, 3)}"
-        return super().error(what, hint, *names, **kind)
 
 
 def on_scales(config: MethodFields) -> bool:
@@ -360,35 +342,6 @@ def spatial_options(config: MethodFields) -> dict[str, Any]:
         "pvalues": config.pvalues or "moments",
         "min_samples": config.min_samples or 10,
     }
-
-
-_CLASSES = "markers are those of classes"
-
-
-@option_fields
-class MarkerFields(Config):
-    """The option of markers."""
-
-    markers: str | None = option(
-        "Test each class of --labels against all other samples, and write the features of each, "
-        "best first, to markers.tsv: by Welch's t-test (the t-test of scanpy), by the t-test of a "
-        "linear model (t: with --block and --adjust), or by Wilcoxon's rank sums (with --block "
-        "within blocks). With --write-h5ad, and in an AnnData, they are "
-        'uns["rank_genes_groups"], which scanpy plots.',
-        section="Tests",
-        verbs=WHOLE,
-        words=("welch", "t", "wilcoxon"),
-        also={"t-test": "welch", "rank-test": "wilcoxon", "mann-whitney": "wilcoxon"},
-        needs=("labels",),
-        excludes={
-            "label_type=ordered": _CLASSES,
-            "label_type=continuous": _CLASSES,
-            "batch": "batches are ranked one by one; --block compares within them",
-            "sample_weights": "weighted samples have no degrees of freedom",
-            "rank_sources": "markers are features of the matrix",
-        },
-        for_out=True,
-    )
 
 
 def marker_rules(config: MethodFields) -> Iterator[Refusal]:
