@@ -34,7 +34,8 @@ from sfs_cli.graph.distances import (
 )
 from sfs_cli.logs import Messages
 from sfs_cli.methods.base import Scorer, Status
-from sfs_cli.methods.blocks import CenteredScorer, pieces, rows_of
+from sfs_cli.methods.blocks import CenteredScorer
+from sfs_cli.methods.pieces import pieces, rows_of
 from sfs_cli.options.samples import DEFAULT_TOP, SUBSETS
 from sfs_cli.parts.stability_page import stability_pairs, stability_tables
 from sfs_cli.parts.subsets import Subsets, draw_subsets, run_on_subset

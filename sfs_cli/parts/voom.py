@@ -11,8 +11,8 @@ from sfs_cli.catalog import Method
 from sfs_cli.compute.limits import EPS
 from sfs_cli.compute.matrix import DOUBLE, BlockLike
 from sfs_cli.methods.base import Problem, Scorer, Status
-from sfs_cli.methods.blocks import pieces
 from sfs_cli.methods.classical import FTestScorer, two_classes
+from sfs_cli.methods.pieces import pieces
 from sfs_cli.methods.precision import MeanVarianceTrend, PrecisionWeights, fit_trend
 from sfs_cli.report.model import Section
 from sfs_cli.run.load import Run
