@@ -36,8 +36,8 @@ T = TypeVar("T", bound=MethodFields)
 _pruning = partial(option, section="Method", verbs=RANKING)
 GROUPED, CORRELATION = 200, 0.7
 """The first features that are grouped, and their least mean absolute correlation in a module."""
-_modules = partial(option, section="Output", verbs=("rank", "shard init"))
-_how = partial(_modules, needs=("modules",))
+_of_list = partial(option, section="Output", verbs=WHOLE)
+_how = partial(_of_list, needs=("modules",))
 MATRIX = "matrix"
 """What the features of the matrix are of, where no source is the matrix."""
 _ONE_MATRIX = "it is about the values of one matrix"
@@ -118,7 +118,7 @@ class ListFields(EnrichmentFields):
             "write_h5ad": "the file has no place for features of sources",
         },
     )
-    modules: bool = _modules(
+    modules: bool = _of_list(
         "Group the first features by their correlations, and write the modules, their mean "
         "profiles and an edge list to --out.",
         default=False,

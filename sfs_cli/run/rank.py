@@ -7,7 +7,7 @@ writes. `rank` is the same without files, for Python. `score` is what shards do,
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from sfs_cli import provenance
-from sfs_cli.catalog import SIGNED
+from sfs_cli.catalog import SIGNED, Method
 from sfs_cli.compute import memory as memory_of
 from sfs_cli.compute.engine import ThreadExecutor
 from sfs_cli.compute.memory import format_size
@@ -64,6 +64,7 @@ from sfs_cli.provenance import (
     RunRecord,
 )
 from sfs_cli.ranking.table import Picked, Ranking, rank_features
+from sfs_cli.report.model import Section
 from sfs_cli.run import guards
 from sfs_cli.run.config import input_files
 from sfs_cli.run.facts import about_ranking, facts_of
@@ -342,6 +343,45 @@ def _find_parts(run: Run, found: RankResult, before: _Before) -> None:
         sets.test_sets(run, found, before.sets)
 
 
+def sections(facts: RunRecord, method: Method) -> Iterator[Section]:
+    """Yield what the page says of each optional part of a run that was made."""
+    read, known = facts["input"], facts["knowledge"]
+    if count := read.get("given"):
+        yield given.section(count)
+    if known:
+        yield knowledge.section(known)
+    if read.get("sample_weights"):
+        yield weights.section(read["sample_weights"])
+    if read.get("donors"):
+        yield donors.section(read)
+    if facts["precision"]:
+        yield voom.section(facts["precision"], method)
+    if facts["moderation"]:
+        yield moderation.section(facts["moderation"])
+    if facts["significance"]:
+        yield significance.section(cast(dict[str, Any], facts))
+    if facts["markers"]:
+        yield markers.section(facts["markers"])
+    if facts["pruning"]:
+        yield pruning.section(facts["pruning"])
+    if facts["joint"]:
+        yield joint.section(facts["joint"])
+    if facts["modules"]:
+        yield modules.section(facts["modules"])
+    if facts["stability"]:
+        yield stability.section(cast(dict[str, Any], facts["stability"]))
+    if facts["batches"]:
+        yield batches.section(facts["batches"], method)
+    if facts["scales"]:
+        yield scales.section(facts["scales"])
+    if facts["survival"]:
+        yield survival.section(facts["survival"])
+    if facts["covariates"]:
+        yield covariates.section(facts["covariates"])
+    if known.get("enrichment"):
+        yield sets.section(known["enrichment"])
+
+
 def _by_score(run: Run, solution: Solution) -> Ranking:
     """Return the features of a run by their scores."""
     return rank_features(
@@ -413,7 +453,12 @@ def _made(config: RankConfig, result: RankResult, messages: Messages, home: Path
         record["result"] = ranking_facts(ranking) | {"eigenvalues": result.scored.eigenvalues}
         known = cast(RunRecord, provenance.plain(record))
         data = report_data(
-            result.config, ranking, known, groups=result.groups, pictures=result.pictures
+            result.config,
+            ranking,
+            known,
+            [*sections(known, result.method)],
+            groups=result.groups,
+            pictures=result.pictures,
         )
         writers = ranking_writers(config, result.ranking, data, threads, home)
         writers |= result.files

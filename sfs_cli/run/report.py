@@ -17,6 +17,7 @@ from typing import Any, cast
 import numpy as np
 
 from sfs_cli import provenance
+from sfs_cli.catalog import METHODS
 from sfs_cli.display import shown
 from sfs_cli.errors import (
     CHECK_PATH,
@@ -49,6 +50,7 @@ from sfs_cli.run.config import input_files
 from sfs_cli.run.lists import cut_from, ranking_at
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.pictures import pictures_of
+from sfs_cli.run.rank import sections
 from sfs_cli.run.report_data import report_data
 from sfs_cli.run.result import (
     Result,
@@ -290,7 +292,8 @@ def data_of(
             known = record["knowledge"]
             both = [*known.get("enrichment", []), *tested]
             record = cast(RunRecord, {**record, "knowledge": known | {"enrichment": both}})
-        return report_data(config, ranking, record, groups=groups, pictures=pictures)
+        parts = [*sections(record, METHODS[config.ranker])]
+        return report_data(config, ranking, record, parts, groups=groups, pictures=pictures)
 
 
 def ranking_of(result: Result, index: np.ndarray, ids: Any) -> Ranking:

@@ -7,10 +7,10 @@ equal pages.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -21,25 +21,6 @@ from sfs_cli.io.files.table import is_id_name
 from sfs_cli.options import RankConfig
 from sfs_cli.options.grammar import command
 from sfs_cli.options.graph import GRAPH_FIELDS, GRAPHS, LABELS_ALONE
-from sfs_cli.parts import (
-    batches,
-    covariates,
-    donors,
-    given,
-    joint,
-    knowledge,
-    markers,
-    moderation,
-    modules,
-    pruning,
-    scales,
-    sets,
-    significance,
-    stability,
-    survival,
-    voom,
-    weights,
-)
 from sfs_cli.provenance import (
     NAME,
     PageFacts,
@@ -76,6 +57,7 @@ def report_data(
     config: RankConfig,
     ranking: Ranking,
     facts: RunRecord,
+    parts: Sequence[Section],
     *,
     groups: Groups | None = None,
     pictures: Pictures | None = None,
@@ -83,10 +65,10 @@ def report_data(
     """Return the contents of the report of a run.
 
     All that is known of the run is taken from what ``run.json`` has, as it has it, and from the
-    numbers of the table. Of the configuration only the method and the names of the files are used.
+    numbers of the table; `parts` are the sections of its optional parts. Of the configuration only
+    the method and the names of the files are used.
     """
     method, knowledge = METHODS[config.ranker], facts["knowledge"]
-    parts = list(_sections(facts, method))
     inputs = [pair for part in parts for pair in part.input]
     sections = [
         ("Input", [*_input_pairs(facts), *inputs]),
@@ -128,45 +110,6 @@ def report_data(
             *([(COEFFICIENTS, "the coefficients")] if "coefficients" in facts["solver"] else []),
         ],
     )
-
-
-def _sections(facts: RunRecord, method: Method) -> Iterator[Section]:
-    """Yield what the page says of each optional part of a run that was made."""
-    read, known = facts["input"], facts["knowledge"]
-    if count := read.get("given"):
-        yield given.section(count)
-    if known:
-        yield knowledge.section(known)
-    if read.get("sample_weights"):
-        yield weights.section(read["sample_weights"])
-    if read.get("donors"):
-        yield donors.section(read)
-    if facts["precision"]:
-        yield voom.section(facts["precision"], method)
-    if facts["moderation"]:
-        yield moderation.section(facts["moderation"])
-    if facts["significance"]:
-        yield significance.section(cast(dict[str, Any], facts))
-    if facts["markers"]:
-        yield markers.section(facts["markers"])
-    if facts["pruning"]:
-        yield pruning.section(facts["pruning"])
-    if facts["joint"]:
-        yield joint.section(facts["joint"])
-    if facts["modules"]:
-        yield modules.section(facts["modules"])
-    if facts["stability"]:
-        yield stability.section(cast(dict[str, Any], facts["stability"]))
-    if facts["batches"]:
-        yield batches.section(facts["batches"], method)
-    if facts["scales"]:
-        yield scales.section(facts["scales"])
-    if facts["survival"]:
-        yield survival.section(facts["survival"])
-    if facts["covariates"]:
-        yield covariates.section(facts["covariates"])
-    if known.get("enrichment"):
-        yield sets.section(known["enrichment"])
 
 
 def of_ranking(
