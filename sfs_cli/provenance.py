@@ -37,13 +37,6 @@ class InputFile(TypedDict):
     part: NotRequired[str]
 
 
-class BesideFile(TypedDict):
-    """An output in another place: its absolute path, and its size in bytes."""
-
-    path: str
-    bytes: int
-
-
 class RankingFacts(TypedDict):
     """A ranking in numbers.
 
@@ -74,7 +67,7 @@ class CommonRecord(TypedDict):
     seconds: float
     peak_memory_bytes: int
     outputs: NotRequired[list[str]]
-    beside: NotRequired[dict[str, BesideFile]]  # outputs in other places, by their flags
+    beside: NotRequired[dict[str, str]]  # absolute paths of other outputs, by their flags
 
 
 class Record(CommonRecord):
@@ -380,11 +373,6 @@ def describe_input(path: Path) -> dict[str, Any]:
     return found
 
 
-def read_run(folder: Path) -> dict[str, Any] | None:
-    """Return the ``run.json`` of an earlier run, or None where there is none that can be read."""
-    return read_record(folder / NAME)
-
-
 def read_record(path: Path) -> dict[str, Any] | None:
     """Return a record of provenance, or None where there is none that can be read."""
     try:
@@ -400,14 +388,10 @@ def is_ours(record: Mapping[str, Any]) -> bool:
     return isinstance(versions, dict) and "sfs" in versions
 
 
-def outputs_of(record: Mapping[str, Any] | None) -> list[str]:
-    """Return the names of the files of a result; none of a record that is damaged, or not ours."""
-    names = (record or {}).get("outputs")
-    if record is None or not is_ours(record) or not isinstance(names, list | dict):
-        return []
-    names = [*names]  # version 1.0.0 had more to say of each
-    plain_names = all(isinstance(n, str) and n != ".." and Path(n).name == n for n in names)
-    return names if plain_names else []
+def outputs_of(record: Mapping[str, Any]) -> list[str]:
+    """Return the names of the files of a result; none of a record that is not ours."""
+    names = record.get("outputs")
+    return [Path(n).name for n in names] if is_ours(record) and isinstance(names, list) else []
 
 
 def made_by(record: Mapping[str, Any]) -> str:
@@ -430,7 +414,7 @@ def difference(
     inputs : sequence of InputFile
         Which they are, options say.
     """
-    before, pinned = _set(record.get("config")), _set(record.get("defaults"))
+    before, pinned = _set(record["config"]), _set(record.get("defaults", {}))
     asked = _set(options)
     # all of them, as --config gives them: one alone may be the default of another method
     if asked not in (before, pinned | before):
@@ -439,12 +423,9 @@ def difference(
         words = ",".join(map(str, value)) if isinstance(value, list) else value
         option, _, key = name.replace("_", "-").partition(",")
         return f"there {f'{key}= of ' if key else ''}--{option.rstrip('-')} is {words}"
-    states = record.get("inputs")
-    if not isinstance(states, list) or len(states) != len(inputs):
+    if len(record["inputs"]) != len(inputs):
         return "there were other inputs"
-    if not all(isinstance(each, dict) for each in states):
-        return "its record is damaged"
-    found = ((each["path"], changed(was, each)) for was, each in zip(states, inputs))
+    found = ((each["path"], changed(was, each)) for was, each in zip(record["inputs"], inputs))
     return next((f"{shown(str(path))} had {what}" for path, what in found if what), "")
 
 
@@ -465,15 +446,13 @@ def changed(was: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     return "" if was.get("sha256") == digest else "another content"
 
 
-def _set(options: Any) -> dict[str, Any]:
+def _set(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return options as JSON has them, without those that are not set; parameters by themselves."""
-    found = plain(dict(options)) if isinstance(options, Mapping) else {}
-    parts = {
-        f"{name},{key}" if key != "name" else name: value
-        for name, each in found.items()
-        for key, value in (each.items() if isinstance(each, dict) else [("name", each)])
-    }
-    parts["source"] = [*(found.get("source") or ())]  # their order, which numbers of weights follow
+    parts: dict[str, Any] = {}
+    for name, value in plain(dict(options)).items():
+        each = value if isinstance(value, dict) else {"name": value}
+        parts |= {name if key == "name" else f"{name},{key}": v for key, v in each.items()}
+    parts["source"] = [*(options.get("source") or ())]  # in their order, as numbers of weights are
     return {name: value for name, value in parts.items() if value not in (None, [], {})}
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from sfs_cli.io.files.text import split_member
 from sfs_cli.io.given import given
-from sfs_cli.run import outputs
+from sfs_cli.provenance import describe_input
 
 _COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 
@@ -27,7 +27,7 @@ def matrix_identity(matrix: str) -> Identity:
     """Return what is known of the matrix of a run; nothing of an object of Python."""
     if given(matrix) is not None:
         return Identity()
-    return identity_of(outputs.digests_of([("matrix", Path(matrix), {})]))
+    return identity_of([{"role": "matrix"} | describe_input(Path(matrix))])
 
 
 def identity_of(inputs: Any, roles: Collection[str] = ("matrix",)) -> Identity:
