@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 from sfs_cli.compute.memory import format_size
-from sfs_cli.display import shown
 from sfs_cli.errors import OutputExistsError, UsageError
 from sfs_cli.io.files.atomic import check_writable, replacing
 from sfs_cli.io.files.sniff import examine
-from sfs_cli.io.files.text import split_member
 from sfs_cli.io.matrix.base import ReadOptions
 from sfs_cli.io.matrix.samples import SamplesReader
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
-from sfs_cli.provenance import changed
+from sfs_cli.options.fields import options_of
+from sfs_cli.options.grammar import joined
+from sfs_cli.provenance import difference, of_matrix, plain
 from sfs_cli.run import inputs
 from sfs_cli.run.columns import warn_of_columns
 from sfs_cli.run.config import input_files
@@ -24,9 +23,6 @@ from sfs_cli.run.memory import memory_budget
 from sfs_cli.run.outputs import describe_files, tell_up_to_date, with_digests
 from sfs_cli.store.disk import NAME as MANIFEST
 from sfs_cli.store.disk import is_store, read_manifest
-
-_SAME = ("column", "member", "layer", "collapse", "decimal", "pseudobulk")
-"""What was read, and how: stores in which one of these differs are different."""
 
 
 def convert(
@@ -61,40 +57,29 @@ def convert(
             option="rows",
         )
     check_writable(store, "STORE")
-    files = describe_files(
-        ("matrix", each, {"part": shown(str(each))} if several else {}) for each in paths
-    )
-    source: dict[str, Any] = {
-        "path": shown(str(path)),
-        "member": split_member(path)[1],
-        "files": files,
-        "column": column,
-        "layer": config.layer,
-    }
-    if config.decimal != "auto":
-        source["decimal"] = config.decimal
-    if config.collapse is not None:
-        maps = describe_files(each for each in input_files(config) if each[0] == "id_map")
-        known = [
-            each[key] for each in with_digests(maps) for key in ("sha256", "part") if key in each
-        ]
-        source["collapse"] = [config.collapse, *known]
-    if config.pseudobulk is not None:
-        source["pseudobulk"] = [config.pseudobulk, config.least_cells]
+    taken = [o.name for o in options_of(RankConfig) if "convert" in o.verbs and o.in_result]
+    options = joined(RankConfig, {name: getattr(config, name) for name in taken})
+    options["column"] = column
+    files = describe_files(input_files(config))
     replaceable = is_store(store)
     if store.exists() and not (config.force and replaceable):
-        if not replaceable or not _is_of(store, source, config):
+        other = "it is no store"
+        if replaceable:
+            record = {"config": {}, "inputs": [], **read_manifest(store).source}
+            other = difference(record, options, files)
+        if other:
             raise OutputExistsError(
-                f"{store} exists, and is not the store of this matrix",
+                f"{store} exists, and is not the store of this matrix: {other}",
                 hint="give another name" + (", or --force" if replaceable else ""),
             )
         tell_up_to_date(store, messages, [store / MANIFEST])
         return
 
-    source["files"] = with_digests(files)
-    digests = [each["sha256"] for each in source["files"]]
+    files = with_digests(files)
+    digests = [each["sha256"] for each in files if of_matrix(each["role"])]
     of_all = sha256(" ".join([*digests, column or ""]).encode()).hexdigest()
-    source["sha256"] = of_all if several else digests[0]
+    sha = of_all if several else digests[0]
+    source = plain({"path": path, "sha256": sha, "config": options, "inputs": files})
     memory = memory_budget(config)
     with replacing(store) as partial:
         partial.mkdir()
@@ -109,20 +94,4 @@ def convert(
     messages.note(
         f"wrote {store}: {matrix.n_samples:,} samples x {matrix.n_features:,} features, "
         f"{'sparse' if matrix.sparse else 'dense'} {matrix.dtype.name}, {format_size(size)}"
-    )
-
-
-def _is_of(store: Path, source: dict[str, Any], config: RankConfig) -> bool:
-    """Tell whether a store is of these very files, read in the same way."""
-    manifest = read_manifest(store)
-    before, now = manifest.source.get("files", []), source["files"]
-    if manifest.source.get("path") != source["path"]:
-        # files of an archive may have one size and time: they are compared by what they hold
-        before = [{k: v for k, v in each.items() if k != "modified"} for each in before]
-    return (
-        all(manifest.source.get(key) == source.get(key) for key in _SAME)
-        and len(before) == len(now)
-        and not any(map(changed, before, now))
-        and config.rows in ("auto", manifest.source.get("rows"))
-        and manifest.dtype == inputs.storage_dtype(config).name
     )

@@ -39,7 +39,7 @@ from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import flag
 from sfs_cli.options.grammar import joined
 from sfs_cli.options.rank import OutputFields
-from sfs_cli.provenance import InputFile, RankingFacts
+from sfs_cli.provenance import InputFile
 from sfs_cli.report.multiqc import (
     GENERAL,
     RANKING,
@@ -77,7 +77,7 @@ def describe_files(files: Iterable[ReadFile]) -> list[InputFile]:
 
     None is read for that.
     """
-    found: list[Any] = []
+    found = []
     for role, path, part in files:
         size, time = size_and_time(path)
         found.append({"role": role, "path": str(path), "bytes": size, "modified": time, **part})
@@ -87,11 +87,10 @@ def describe_files(files: Iterable[ReadFile]) -> list[InputFile]:
 def with_digests(inputs: Iterable[InputFile]) -> list[InputFile]:
     """Return inputs with their sha256, for which those that have none are read."""
     # what was seen before stays: a change since then must not be missed
-    found: list[Any] = [
+    return [
         each if "sha256" in each else provenance.describe_input(Path(each["path"])) | each
         for each in inputs
     ]
-    return found
 
 
 def tell_up_to_date(
@@ -366,9 +365,9 @@ def make_result(
     return b""
 
 
-def ranking_facts(ranking: Ranking) -> RankingFacts:
+def ranking_facts(ranking: Ranking) -> dict[str, Any]:
     """Return a ranking in numbers."""
-    facts: RankingFacts = {
+    facts = {
         "n_features": len(ranking),
         "n_scored": ranking.n_scored,
         "unscored": ranking.unscored(),

@@ -39,8 +39,6 @@ from sfs_cli.options.paths import check_suffix
 from sfs_cli.options.replaced import refuse_recorded
 from sfs_cli.provenance import (
     InputFile,
-    LabelFacts,
-    PassFacts,
     RunFacts,
     RunRecord,
     without_parts,
@@ -220,7 +218,7 @@ def rank(
             found.coefficients = ([features[int(i)] for i in indices], rows)
             found.facts["solver"]["coefficients"] = len(indices)
         found.facts["plan"]["passes"] = run.passes.executed
-        found.facts["passes"] = cast(list[PassFacts], run.passes.facts())
+        found.facts["passes"] = run.passes.facts()
     found.warnings = list(messages.warnings)
     found.seconds = time.perf_counter() - started
     found.peak_memory = memory_of.peak_resident()
@@ -344,7 +342,7 @@ def _facts(run: Run, scored: Scored) -> RunFacts:
         "passes": [],
         "labels": {},
     }
-    facts |= cast(RunFacts, scored.facts)
+    facts |= scored.facts
     if solution.stop or solution.objective:
         facts["solver"] = {
             "converged": solution.converged,
@@ -361,7 +359,7 @@ def _facts(run: Run, scored: Scored) -> RunFacts:
         if "labels" in run.taken:
             facts["labels"]["column"] = run.taken["labels"]
         if config.label_type == "continuous":
-            facts["labels"] |= cast(LabelFacts, run.labels.range())
+            facts["labels"] |= run.labels.range()
     return facts
 
 

@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -67,11 +67,7 @@ def report_data(
     numbers of the table. Of the configuration only the method and the names of the files are used.
     """
     method, knowledge = METHODS[config.ranker], facts["knowledge"]
-    parts = [
-        (each.name, each.step, found)
-        for each in FEATURES
-        if (found := each.found(cast(dict[str, Any], facts)))
-    ]
+    parts = [(each.name, each.step, found) for each in FEATURES if (found := each.found(facts))]
     inputs = [pair for _, step, of in parts for pair in step.input(of)]
     sections = [
         ("Input", [*_input_pairs(facts), *inputs]),

@@ -56,13 +56,13 @@ class ShardPlan:
     left_out: str  # what the configuration has left out
     matrix: dict[str, Any] | None = None  # what is known of the one in the plan, if it has one
 
-    def write(self, folder: Path) -> None:
-        """Write ``plan.json``."""
+    def write(self, file: Path) -> None:
+        """Write it as ``plan.json``."""
         content = {name: each for name, each in vars(self).items() if name != "folder"}
         content["config"] = asdict(self.config) | {"source": [*map(str, self.config.source)]}
         content["versions"] = provenance.deciding_versions()
         # not `provenance.dumps`, which is for people: paths must stay as they are, to the byte
-        (folder / NAME).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+        file.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
 
     def config_with(self, given: dict[str, Any]) -> RankConfig:
         """Return the configuration with the options that are given here, with paths from here."""
@@ -84,7 +84,7 @@ class ShardPlan:
         """
         for known in self.inputs:
             path = Path(known["path"])
-            is_matrix = known["role"].partition(".")[0] in ("matrix", "files")
+            is_matrix = provenance.of_matrix(known["role"])
             if is_matrix and self.matrix is not None and not path.exists():
                 continue  # the plan has its own copy
             try:
@@ -164,24 +164,28 @@ def read_plan(path: str | Path) -> ShardPlan:
 
 def init(target: str, config: RankConfig, shards: int, messages: Messages, *, force: bool) -> None:
     """Make the plan of a ranking by shards, in the folder `target`."""
-    folder, home = Path(target), str(Path.cwd())
+    folder, home, parts = Path(target), str(Path.cwd()), uuid.uuid4().hex[:12]
     check_writable(folder, "PLAN")
     inputs = describe_inputs(config)
+    plan = ShardPlan(folder.absolute(), config, shards, inputs, parts, home, config.left_out)
     is_plan = (folder / NAME).is_file()
     if folder.exists() and not (is_plan and force):
-        other = _difference(folder, config, shards, inputs, home) if is_plan else "it has no plan"
+        other, hint = "it has no plan", "give another name"
+        if is_plan:
+            known = read_plan(folder)
+            other, hint = _difference(known, plan), f"{hint}, or --force"
         if other:
-            raise OutputExistsError(
-                f"{folder} exists, and is not the plan of this ranking: {other}",
-                hint="give another name" + (", or --force" if is_plan else ""),
-            )
+            what = f"{folder} exists, and is not the plan of this ranking: {other}"
+            raise OutputExistsError(what, hint=hint)
+        if known.left_out != plan.left_out:  # the merge warns of what was given last
+            with replacing(folder / NAME) as file:
+                replace(known, left_out=plan.left_out).write(file)
         tell_up_to_date(folder, messages, [folder / NAME])
         return
-    inputs, parts = with_digests(inputs), uuid.uuid4().hex[:12]
-    plan = ShardPlan(folder.absolute(), config, shards, inputs, parts, home, config.left_out)
+    plan = replace(plan, inputs=with_digests(inputs))
     with replacing(folder) as begun:
         (begun / PARTS / parts).mkdir(parents=True)
-        _rehearsed(plan, begun, messages).write(begun)
+        _rehearsed(plan, begun, messages).write(begun / NAME)
     messages.note(f"wrote {folder}: {counted(shards, 'shard')}")
     messages.note(
         f"next: sfs shard run {folder} I for I = 1 to {shards}, again for each pass (sfs shard "
@@ -189,18 +193,12 @@ def init(target: str, config: RankConfig, shards: int, messages: Messages, *, fo
     )
 
 
-def _difference(
-    folder: Path, config: RankConfig, shards: int, inputs: list[InputFile], home: str
-) -> str:
+def _difference(known: ShardPlan, plan: ShardPlan) -> str:
     """Return in what a plan differs from the one that is asked for; nothing if it is the same."""
-    try:
-        known = read_plan(folder)
-    except InputError as error:
-        return error.what
-    if (known.shards, known.home) != (shards, home):
+    if (known.shards, known.home) != (plan.shards, plan.home):
         return f"there are {counted(known.shards, 'shard')}, and paths from {known.home}"
-    was, now = (joined(RankConfig, each.result_options()) for each in (known.config, config))
-    return provenance.difference({"config": was, "inputs": known.inputs}, now, inputs)
+    was, now = (joined(RankConfig, each.config.result_options()) for each in (known, plan))
+    return provenance.difference({"config": was, "inputs": known.inputs}, now, plan.inputs)
 
 
 def _rehearsed(plan: ShardPlan, folder: Path, messages: Messages) -> ShardPlan:
@@ -214,13 +212,13 @@ def _rehearsed(plan: ShardPlan, folder: Path, messages: Messages) -> ShardPlan:
     def load(
         config: RankConfig, known_samples: list[str], memory: int, _: Path, log: Messages
     ) -> Opened:
-        before, store = len(log.warnings), folder / STORE
+        before, store = log.warnings, folder / STORE
         if is_store(Path(config.matrix)):
             return matrices.load(config, known_samples, memory, store, log)
         store.mkdir()
         opened = matrices.load(config, known_samples, memory, store, log, kept={})
         kept["facts"], kept["graphs"] = dict(opened.facts), opened.graphs
-        kept["warnings"] = log.warnings[before:]
+        kept["warnings"] = [text for text in log.warnings if text not in before]
         return replace(opened, matrix=open_store(store))
 
     parts = Parts(folder / PARTS / plan.parts, plan.shards)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -104,7 +104,7 @@ class MarkerStep(Step):
         self.classes = np.array(compared_classes(run), object)
         self.features = np.array(list(run.matrix.ids.features), object)[self.taken]
         if "q_value" not in found.ranking.extra:  # whose test warns
-            for doubt in doubts_about_samples(cast(dict[str, Any], found.facts)):
+            for doubt in doubts_about_samples(found.facts):
                 tell(run, doubt.guard, doubt.text)
         significant = ((q <= SIGNIFICANT) & (statistic > 0)).sum(axis=0)
         best = self.features[self.best_first[:BEST]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -86,7 +86,7 @@ class SignificanceStep(Step):
         facts["significance"] = counts | of_scores
         what = counted(counts["features"], "feature")
         run.log.note(f"q-value of {SIGNIFICANT:g} or less: {what} of {np.count_nonzero(q == q):,}")
-        for doubt in doubts(cast(dict[str, Any], facts)):
+        for doubt in doubts(facts):
             tell(run, doubt.guard, doubt.text)
         if share := missing_share(run, solution.scored):
             run.log.note(
@@ -108,7 +108,7 @@ class SignificanceStep(Step):
             return [f"No feature has a q-value of {level} or less: none is significant."]
         has = "has" if count == 1 else "have"
         words = f"{counted(count, 'feature')} {has} a q-value of {level} or less"
-        if doubt := next(doubts(cast(dict[str, Any], facts)), None):
+        if doubt := next(doubts(facts), None):
             return [f"{words}, but {doubt.short}: null features would have some, too."]
         return [
             f"{words}. The expected share of null features among these is at most "
