@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -155,18 +156,29 @@ def describe_input(path: Path) -> dict[str, Any]:
     A store is known by its manifest, which holds the digests of its files; what it was made of is
     its ``source``.
     """
-    from sfs_cli.io.files.atomic import describe, size_and_time
+    from sfs_cli.io.files.atomic import sha256_file, size_and_time
+    from sfs_cli.io.files.text import split_member
     from sfs_cli.store.disk import NAME as MANIFEST
     from sfs_cli.store.disk import is_store
 
-    if not is_store(path):
-        return describe(path)
-    size, _ = size_and_time(path)
-    found = describe(path / MANIFEST) | {"path": str(path), "bytes": size}
-    source = (read_record(path / MANIFEST) or {}).get("source", {})
-    if "sha256" in source:
-        files = [each for each in source.get("inputs", ()) if of_matrix(each["role"])]
-        found["source"] = {"path": source["path"], "sha256": source["sha256"], "files": files}
+    found: dict[str, Any] = {"path": str(path), "bytes": size_and_time(path)[0]}
+    file, modality = split_member(path)
+    if is_store(path):
+        found["sha256"] = sha256_file(path / MANIFEST)
+        source = (read_record(path / MANIFEST) or {}).get("source", {})
+        if "sha256" in source:
+            files = [each for each in source.get("inputs", ()) if of_matrix(each["role"])]
+            found["source"] = {"path": source["path"], "sha256": source["sha256"], "files": files}
+    elif file.is_dir():
+        total = hashlib.sha256()
+        for each in sorted(p for p in file.rglob("*") if p.is_file()):
+            total.update(f"{each.relative_to(file).as_posix()}\0{sha256_file(each)}\n".encode())
+        found["sha256"] = total.hexdigest()
+    else:
+        found["sha256"] = sha256_file(file)
+        if modality is not None:  # two modalities of a file are two matrices
+            both = f"{modality}\0{found['sha256']}\n"
+            found["sha256"] = hashlib.sha256(both.encode()).hexdigest()
     return found
 
 
