@@ -29,8 +29,7 @@ class OutputFolder:
         self._stack = ExitStack()
 
     def __enter__(self) -> OutputFolder:
-        self._stack.enter_context(_staged(self._staging, self.path, "--out"))
-        self._staging.mkdir()
+        self._stack.enter_context(_staged(self._staging, self.path, "--out", self._staging))
         return self
 
     def __exit__(self, *error: Any) -> None:
@@ -74,21 +73,21 @@ def replacing(path: Path) -> Iterator[Path]:
     """
     # not the process id: in a container every run has the same one, and killed runs leave theirs
     partial = path.with_name(f".{path.name}.{PARTIAL}-{uuid.uuid4().hex[:12]}")
-    with _staged(partial, path, "path"):
+    with _staged(partial, path, "path", path.parent):
         yield partial
         _replace(partial, path)
 
 
 @contextmanager
-def _staged(partial: Path, path: Path, option: str) -> Iterator[None]:
-    """Let an output be written to `partial`, in a folder that is made; both go if it fails.
+def _staged(partial: Path, path: Path, option: str, folder: Path) -> Iterator[None]:
+    """Let an output be written to `partial`, which goes at the end, with a `folder` that is made.
 
-    Errors name the output, and not where it was staged.
+    Errors name the output, and not where it was staged. Folders that are not empty stay.
     """
-    made = [p for p in partial.parents if not p.exists()]
+    made = [p for p in (folder, *folder.parents) if not p.exists()]
     try:
         try:
-            partial.parent.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise unwritable(path, error, option) from None
         yield
@@ -99,11 +98,12 @@ def _staged(partial: Path, path: Path, option: str) -> Iterator[None]:
     finally:
         if partial.is_dir():
             shutil.rmtree(partial, ignore_errors=True)
-        with suppress(OSError):
-            partial.unlink()
-        with suppress(OSError):  # of one that is not empty
-            for folder in made:
-                folder.rmdir()
+        else:
+            with suppress(OSError):
+                partial.unlink()
+        for each in made:
+            with suppress(OSError):
+                each.rmdir()
 
 
 def refuse_folders(files: Iterable[Path]) -> None:
@@ -145,7 +145,9 @@ def check_writable(path: Path, option: str) -> None:
         raise unwritable(path, error, option)
 
 
-def _told(error: OSError | RuntimeError, path: Path, partial: Path, option: str) -> Any:
+def _told(
+    error: OSError | RuntimeError, path: Path, partial: Path, option: str
+) -> InputError | None:
     """Return the error for an output that could not be written; None for an error of another kind.
 
     It names the output, and not where that was staged.
