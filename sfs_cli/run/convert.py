@@ -65,8 +65,9 @@ def convert(
     if store.exists() and not (config.force and replaceable):
         other = "it is no store"
         if replaceable:
-            record = {"config": {}, "inputs": [], **read_manifest(store).source}
-            other = difference(record, options, files)
+            record, other = read_manifest(store).source, "it does not say what it was made of"
+            if "config" in record:
+                other = difference(record, options, files)
         if other:
             raise OutputExistsError(
                 f"{store} exists, and is not the store of this matrix: {other}",

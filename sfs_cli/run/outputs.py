@@ -88,7 +88,7 @@ def with_digests(inputs: Iterable[InputFile]) -> list[InputFile]:
     """Return inputs with their sha256, for which those that have none are read."""
     # what was seen before stays: a change since then must not be missed
     return [
-        each if "sha256" in each else provenance.describe_input(Path(each["path"])) | each
+        each if "sha256" in each else each | provenance.describe_input(Path(each["path"])) | each
         for each in inputs
     ]
 
