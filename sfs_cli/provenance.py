@@ -104,6 +104,7 @@ KEYS = {
         "covariates": "what is taken out of the features",
         "drivers": "how many were found",
         "sets": "how many were found",
+        "defaults": "as those of `rank`",
     },
     "select": {
         "rule": "the option that says how many features to take",

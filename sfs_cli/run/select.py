@@ -20,13 +20,6 @@ from sfs_cli import provenance
 from sfs_cli.errors import InputError, UsageError, counted, listed
 from sfs_cli.evaluation.classify import CLASSIFIERS, Fold, accuracies, standardized
 from sfs_cli.evaluation.curve import Curve, chance_accuracy, curve_of
-from sfs_cli.features import not_in_folds, without_effect_on_order
-from sfs_cli.features.enrichment.step import (
-    OVERREPRESENTED,
-    given_sets,
-    tested_sets,
-)
-from sfs_cli.features.significance.doubts import doubts, to_have_q_values
 from sfs_cli.io.files.text import text_suffix
 from sfs_cli.io.results.rankings import parse_numbers, read_rank_table
 from sfs_cli.io.results.writers import Row, table_bytes
@@ -37,8 +30,15 @@ from sfs_cli.options.evaluate import CURVE_LENGTHS
 from sfs_cli.options.fields import flag
 from sfs_cli.options.files import load
 from sfs_cli.options.guards import GUARDS
+from sfs_cli.options.parts import not_in_folds, without_effect_on_order
 from sfs_cli.options.replaced import refuse_recorded
 from sfs_cli.options.select import RULES, SelectConfig
+from sfs_cli.parts.doubts import doubts, to_have_q_values
+from sfs_cli.parts.sets import (
+    OVERREPRESENTED,
+    given_sets,
+    tested_sets,
+)
 from sfs_cli.provenance import InputFile
 from sfs_cli.ranking.table import Picked, Ranking
 from sfs_cli.report.multiqc import SELECTED

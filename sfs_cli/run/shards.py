@@ -21,19 +21,18 @@ from typing import Any
 from sfs_cli import provenance
 from sfs_cli.compute.parts import IncompletePassError, Parts, ShardDoneError
 from sfs_cli.errors import InputError, OutputExistsError, UsageError, counted, reason_of
-from sfs_cli.features import steps_of
 from sfs_cli.io.files.atomic import check_writable, replacing, size_and_time
 from sfs_cli.logs import AT_ONCE, Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import stated
 from sfs_cli.options.grammar import joined
-from sfs_cli.options.source import parse_sources
+from sfs_cli.options.source import source_of
 from sfs_cli.provenance import InputFile
 from sfs_cli.run import inputs as matrices
 from sfs_cli.run.inputs import Opened
 from sfs_cli.run.load import Shared, loaded
 from sfs_cli.run.outputs import describe_inputs, tell_up_to_date, with_digests
-from sfs_cli.run.rank import run, score
+from sfs_cli.run.rank import check_parts, run, score
 from sfs_cli.store.disk import is_store, open_store
 
 NAME, STORE, PARTS = "plan.json", "store", "parts"
@@ -59,7 +58,8 @@ class ShardPlan:
     def write(self, file: Path) -> None:
         """Write it as ``plan.json``."""
         content = {name: each for name, each in vars(self).items() if name != "folder"}
-        content["config"] = asdict(self.config) | {"source": [*map(str, self.config.source)]}
+        sources = {source.name: source.plain() for source in self.config.source}
+        content["config"] = asdict(self.config) | {"source": sources}
         content["versions"] = provenance.deciding_versions()
         # not `provenance.dumps`, which is for people: paths must stay as they are, to the byte
         file.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
@@ -155,7 +155,8 @@ def read_plan(path: str | Path) -> ShardPlan:
                 hint=f"shards would differ in the last digits: use one environment, or {_AGAIN}",
             )
     config = {name: tuple(v) if isinstance(v, list) else v for name, v in config.items()}
-    config["source"] = parse_sources(config["source"])
+    sources = config["source"].items()
+    config["source"] = tuple(source_of(name, given.items()) for name, given in sources)
     return ShardPlan(folder, RankConfig(**config), **content)
 
 
@@ -224,8 +225,7 @@ def _rehearsed(plan: ShardPlan, folder: Path, messages: Messages) -> ShardPlan:
     parts = Parts(folder / PARTS / plan.parts, plan.shards)
     try:
         with loaded(plan.config, messages, Shared(parts, load)) as ready:
-            for step in steps_of(ready.config):
-                step.check(ready)
+            check_parts(ready)
             score(ready)
     except IncompletePassError:
         return replace(plan, matrix=kept or None)
