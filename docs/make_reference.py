@@ -11,7 +11,6 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import get_type_hints
 
 import click
 from option_tables import markdown, reference, value_schema
@@ -44,12 +43,6 @@ GIVEN_BY_WORKFLOWS = {
 }
 """Options that are no part of what a row asks for, or write files that no rule or task hands on."""
 CHECKED = ("enum", "type", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
-RECORDS = {
-    "rank": provenance.RunRecord,
-    "aggregate": provenance.AggregateRecord,
-    "evaluate": provenance.EvaluateRecord,
-    "select": provenance.SelectRecord,
-}
 
 
 def pages() -> dict[str, str]:
@@ -207,11 +200,10 @@ def files() -> str:
         "Those of `sfs compare` are those of `sfs evaluate`, those of `sfs shard merge` those of "
         "`sfs rank`. What a run did not do is null, empty or absent.",
     ]
-    common = list(get_type_hints(provenance.CommonRecord))
-    rows = [("all", listed(common))]
-    for verb, record in RECORDS.items():
-        rows.append((verb, listed(key for key in get_type_hints(record) if key not in common)))
-    parts += [markdown(("command", "keys"), rows)]
+    for verb, keys in provenance.KEYS.items():
+        rows = [(f"`{key}`", meaning) for key, meaning in keys.items()]
+        parts += [f"### Of {'all commands' if verb == 'all' else f'`{verb}`'}"]
+        parts += [markdown(("key", "what it is"), rows)]
     parts += [
         "## Warnings",
         "The most important are first: a command shows three at most. The "

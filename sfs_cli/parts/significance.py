@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -63,7 +63,7 @@ def tell_significant(run: Run, found: RankResult) -> None:
     facts["significance"] = counts | of_scores
     what = counted(counts["features"], "feature")
     run.log.note(f"q-value of {SIGNIFICANT:g} or less: {what} of {np.count_nonzero(q == q):,}")
-    for doubt in doubts(cast(dict[str, Any], facts)):
+    for doubt in doubts(facts):
         tell(run, doubt.guard, doubt.text)
     if share := missing_share(run, solution.scored):
         run.log.note(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from sfs_cli import provenance
 from sfs_cli.compute.matrix import LeftOut
 from sfs_cli.methods.base import Status
 from sfs_cli.options import RankConfig
-from sfs_cli.provenance import LabelFacts, RunFacts, without_parts
+from sfs_cli.provenance import RunFacts, without_parts
 from sfs_cli.run.load import Run
 from sfs_cli.run.scoring import Scored
 
@@ -64,7 +64,7 @@ def facts_of(run: Run, scored: Scored) -> RunFacts:
         "passes": [],
         "labels": {},
     }
-    facts |= cast(RunFacts, scored.facts)
+    facts |= scored.facts
     if solution.stop or solution.objective:
         facts["solver"] = {
             "converged": solution.converged,
@@ -81,7 +81,7 @@ def facts_of(run: Run, scored: Scored) -> RunFacts:
         if "labels" in run.taken:
             facts["labels"]["column"] = run.taken["labels"]
         if config.label_type == "continuous":
-            facts["labels"] |= cast(LabelFacts, run.labels.range())
+            facts["labels"] |= run.labels.range()
     return facts
 
 

@@ -60,7 +60,6 @@ from sfs_cli.parts import (
 from sfs_cli.parts.subsets import draw_subsets
 from sfs_cli.provenance import (
     InputFile,
-    PassFacts,
     RunRecord,
 )
 from sfs_cli.ranking.table import Picked, Ranking, rank_features
@@ -185,7 +184,7 @@ def rank(
             found.coefficients = ([features[int(i)] for i in indices], rows)
             found.facts["solver"]["coefficients"] = len(indices)
         found.facts["plan"]["passes"] = run.passes.executed
-        found.facts["passes"] = cast(list[PassFacts], run.passes.facts())
+        found.facts["passes"] = run.passes.facts()
     found.warnings = list(messages.warnings)
     found.seconds = time.perf_counter() - started
     found.peak_memory = memory_of.peak_resident()
@@ -359,7 +358,7 @@ def sections(facts: RunRecord, method: Method) -> Iterator[Section]:
     if facts["moderation"]:
         yield moderation.section(facts["moderation"])
     if facts["significance"]:
-        yield significance.section(cast(dict[str, Any], facts))
+        yield significance.section(facts)
     if facts["markers"]:
         yield markers.section(facts["markers"])
     if facts["pruning"]:
