@@ -22,7 +22,7 @@ from sfs_cli.features import not_in_folds, without_effect_on_order
 from sfs_cli.features.enrichment.step import OVERREPRESENTED, given_sets
 from sfs_cli.features.significance.doubts import doubts, to_have_q_values
 from sfs_cli.io.files.text import text_suffix
-from sfs_cli.io.results.rankings import parse_numbers, read_rank_table
+from sfs_cli.io.results.rankings import parse_numbers
 from sfs_cli.io.results.writers import Row, table_bytes
 from sfs_cli.logs import Messages
 from sfs_cli.methods.shared import require_sklearn
@@ -46,7 +46,7 @@ from sfs_cli.run.folds import (
     read_features,
     stratified_folds,
 )
-from sfs_cli.run.lists import Source, check_order, list_of, record_of
+from sfs_cli.run.lists import Source, read_lists, record_of
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.result import Result, check_unchanged, positions
 from sfs_cli.run.subset import check_target, write_subset
@@ -128,7 +128,8 @@ def read_result(config: SelectConfig, messages: Messages) -> Result:
 
     Raises InputError when there is none, or it is a GSEA file, whose metric may have signs.
     """
-    path, column = Source.of(config.result)
+    source = Source.of(config.result)
+    path = source.path
     if text_suffix(path) == ".rnk":
         raise InputError(
             "an rnk file ranks by a metric that may have signs, and says nothing of features "
@@ -136,9 +137,7 @@ def read_result(config: SelectConfig, messages: Messages) -> Result:
             where=str(path),
             hint="rank again with --format tsv",
         )
-    table = read_rank_table(path)
-    ranked = list_of(table, column, config, messages, path.stem)
-    check_order([ranked], config, messages)
+    (ranked,) = read_lists([source], [path.stem], config, messages)
     order = np.argsort(ranked.ranks, kind="stable")[: ranked.n_ranked]
     needing = config.given("fdr", "stable", "cv", "sets")
     if ranked.whole is not None and needing:
@@ -151,7 +150,7 @@ def read_result(config: SelectConfig, messages: Messages) -> Result:
         )
     record = record_of(path)
     own = "input" in record  # else it is that of an aggregate
-    return Result(path, table, ranked.features, order, record if own else None, ranked.whole)
+    return Result(path, ranked.table, ranked.features, order, record if own else None, ranked.whole)
 
 
 def ranking_config(config: SelectConfig, result: Result) -> RankConfig:
