@@ -25,8 +25,6 @@ GRAPHS_OF_FILES = ("obsp:connectivities", "obsm:X_pca")
 """What is used of an AnnData file where it is there, the first of them: as scanpy names them."""
 SCORES = "scores"
 """What the pass of the scores is made for, as run.json has it."""
-WITHOUT_EACH = ", without each source"
-"""What passes of this part of a run are made for, after their purpose; others depend on names."""
 
 
 @dataclass(frozen=True)
