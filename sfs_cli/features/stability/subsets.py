@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sfs_cli.errors import InputError, counted, listed
+from sfs_cli.errors import InputError, SfsError, counted, listed, within
 from sfs_cli.evaluation.donor_folds import classes_of, with_every_class
-from sfs_cli.features.stability.plan import on_subsets
+from sfs_cli.features.stability import SUBSETS
 from sfs_cli.logs import Messages
+from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import flag
 from sfs_cli.run.load import Run
 from sfs_cli.run.part import prepared_on
@@ -40,6 +44,32 @@ class Subsets:
     strata: list[str]
     donors: int | None = None
 
+    @contextmanager
+    def located(self, run: Run, number: int) -> Iterator[None]:
+        """Add a subset, by its index, to the place of an error, and what may be done about it."""
+        size, count = len(self.samples[number]), len(self.samples)
+        try:
+            with within(f"--stability, subset {number + 1:,} of {count:,} ({size:,} samples)"):
+                yield
+        except SfsError as error:
+            error.options = ("stability", *error.options)
+            if isinstance(error, InputError) and run.config.subset_kind == "half":
+                error.hint = (
+                    "a half of so few samples may lack what the method needs: give --stability "
+                    "bootstrap, whose subsets are larger, or leave out --stability"
+                )
+            raise
+
+
+def on_subsets(config: RankConfig) -> str:
+    """Return whose passes those on subsets of the samples are."""
+    return f", on {config.subset_count} {SUBSETS[config.subset_kind]}"
+
+
+def subset_size(config: RankConfig, n: int) -> int:
+    """Return how many of n samples a subset has, typically."""
+    return n // 2 if config.subset_kind == "half" else round(n * (1 - math.exp(-1)))
+
 
 def draw_subsets(run: Run) -> Subsets:
     """Draw the subsets of a run, stratified by its classes and batches, of whole donors if asked.
@@ -49,7 +79,10 @@ def draw_subsets(run: Run) -> Subsets:
     config, n = run.config, run.matrix.n_samples
     strata: list[str] = []
     kinds = np.zeros((0, n), np.int64)
-    codes = _class_codes(run)
+    # also where no method needs the classes
+    codes = None if run.labels is None else run.labels.take(run.matrix.samples).codes
+    if codes is not None and (codes < 0).all():
+        codes = None
     if codes is not None:
         strata.append("classes")
         kinds = np.vstack([kinds, codes])
@@ -112,22 +145,14 @@ def _lacking(has: np.ndarray, half: np.ndarray) -> np.ndarray:
     return has.any(axis=0) & ~has[half].any(axis=0)
 
 
-def _class_codes(run: Run) -> np.ndarray | None:
-    """Return the class of each sample that is used, shape (n,), also where no method needs them."""
-    if run.labels is None:
-        return None
-    codes = run.labels.take(run.matrix.samples).codes
-    return codes if (codes >= 0).any() else None
-
-
 def _groups(units: np.ndarray, count: int, kinds: np.ndarray) -> list[np.ndarray]:
     """Return the units of each stratum: those whose samples are of the same kinds, (s, n)."""
-    found: dict[tuple[tuple[int, ...], ...], list[int]] = {}
     own: list[set[tuple[int, ...]]] = [set() for _ in range(count)]
     for unit, kind in zip(units.tolist(), kinds.T.tolist()):
         own[unit].add(tuple(kind))
+    found = defaultdict[tuple[tuple[int, ...], ...], list[int]](list)
     for unit, has in enumerate(own):
-        found.setdefault(tuple(sorted(has)), []).append(unit)
+        found[tuple(sorted(has))].append(unit)
     return [np.array(found[key]) for key in sorted(found)]
 
 

@@ -101,7 +101,7 @@ class Parts:
     def __init__(self, run: Run) -> None:
         self.run = run
         ranked(run)
-        self.subsets = draw_subsets(run).samples
+        self.subsets = draw_subsets(run)
 
 
 def quiet() -> Messages:
@@ -367,7 +367,7 @@ def test_the_numbers_are_those_of_the_lists(folder):
     config = config_of(folder, method="spec", stability_subsets=10)
     facts = rank(config, quiet()).facts["stability"]
     with loaded(config, quiet()) as run:
-        lists = [each.tolist() for each in rank_in_turn(run, Parts(run).subsets, 10)]
+        lists = [each.tolist() for each in rank_in_turn(run, Parts(run).subsets, 10, quiet())]
     candidates = M - 1  # g88 is constant
     Z = slow.selections(lists, M)[:, [i for i in range(M) if i != M - 2]]
     assert facts["features"] == candidates
