@@ -15,7 +15,6 @@ import numpy as np
 
 from sfs_cli.errors import InputError, counted
 from sfs_cli.features.stability import DEFAULT_TOP, SUBSETS
-from sfs_cli.features.stability.page import stability_pairs, stability_tables
 from sfs_cli.features.stability.subsets import Subsets, draw_subsets, run_on_subset, subset_size
 from sfs_cli.features.stability.together import goes_together, rank_together, scored_at_once
 from sfs_cli.features.step import Pairs, Step
@@ -102,7 +101,22 @@ class StabilityStep(Step):
     @staticmethod
     def section(facts: dict[str, Any]) -> Pairs:
         """Return how the samples were divided, and how stable the list is."""
-        return stability_pairs(facts)
+        (low, high), (least, most) = facts["interval"], facts["samples"]
+        size = counted(least, "sample") if least == most else f"{least:,} to {most:,} samples"
+        pairs = [
+            ("Summary", facts["summary"]),
+            ("Subsets", f"{facts['subsets']:,} {SUBSETS[facts['how']]} of {size}"),
+        ]
+        if facts["strata"]:
+            pairs.append(("Stratified by", " and ".join(facts["strata"])))
+        if facts["donors"] is not None:
+            pairs.append(("Whole donors", f"{facts['donors']:,}"))
+        measured = (
+            f"{facts['stability']:.3f} (95 % interval {low:.3f} to {high:.3f}): 1 for equal lists, "
+            "0 for random ones (Nogueira et al. 2018)"
+        )
+        first = f"the first {facts['top']:,} of {facts['features']:,} features"
+        return [*pairs, ("List", first), ("Stability", measured)]
 
     @staticmethod
     def sentences(facts: RunFacts) -> list[str]:
@@ -113,7 +127,31 @@ class StabilityStep(Step):
     @staticmethod
     def tables(facts: dict[str, Any]) -> list[Table]:
         """Return the table of the features that are selected often."""
-        return stability_tables(facts)
+        bounds = {"any": "any distribution", "unimodal": "unimodal", "r_concave": "r-concave"}
+        note = (
+            "Features that are among the first in at least that share of the subsets, and how many "
+            f"of them are among the first {facts['top']:,} of the ranking."
+        )
+        if facts["how"] == "half":
+            share = f"{facts['mean_length']:g} of {facts['features']:,}"
+            note += (
+                " The other columns are upper bounds on how many of these are expected to be no "
+                f"likelier in a list than a random feature ({share}), from the fewest "
+                "assumptions to the most (Shah and Samworth 2013)."
+            )
+        else:
+            bounds = {}
+        rows = []
+        for row in facts["stable"]:
+            false = [row["false_selections"][name] for name in bounds]
+            share = f"{row['threshold']:.0%}"
+            rows.append([share, row["features"], row["of_first"], *false])
+        columns = ("in at least", "features", "of the first", *bounds.values())
+        return [
+            Table(
+                heading="Features selected often", columns=columns, rows=rows, note=note, digits=3
+            )
+        ]
 
 
 STEP = StabilityStep
@@ -163,16 +201,14 @@ def _facts(
     stable: list[StableFeatures] = []
     for threshold in THRESHOLDS:
         often = frequency >= threshold - SLACK
-        bounds: dict[str, float | None] = {}
-        if half:
-            bounds = asdict(false_selections(mean, candidates, threshold, count // 2))
+        false = asdict(false_selections(mean, candidates, threshold, count // 2)) if half else {}
         stable.append(
-            StableFeatures(
-                threshold=threshold,
-                features=int(often.sum()),
-                of_first=int(often[:top].sum()),
-                false_selections=bounds,
-            )
+            {
+                "threshold": threshold,
+                "features": int(often.sum()),
+                "of_first": int(often[:top].sum()),
+                "false_selections": false,
+            }
         )
     told = stable[THRESHOLDS.index(ENOUGH)]
     sizes = [len(samples) for samples in subsets.samples]
