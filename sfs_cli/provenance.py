@@ -186,7 +186,7 @@ class ScoringFacts(TypedDict):
 
 
 class PartFacts(TypedDict):
-    """What optional parts found out, by their rooms in `sfs_cli.features`; empty without them."""
+    """What optional parts found out, by their names; empty without them."""
 
     survival: dict[str, Any]
     precision: dict[str, Any]
@@ -284,9 +284,10 @@ class EvaluateRecord(JudgedRecord, total=False):
 
     `splits`, `repeats` and `classes` are those of the folds, where there are labels, and `donors`
     counts them where folds take whole ones; `covariates` are what is taken out of the features;
-    `drivers` and `sets` count what was found.
+    `drivers` and `sets` count what was found. `defaults` are as in `RunRecord`.
     """
 
+    defaults: dict[str, Any]
     splits: int
     repeats: int
     classes: dict[str, int]

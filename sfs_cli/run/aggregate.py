@@ -16,13 +16,13 @@ import numpy as np
 
 from sfs_cli import provenance
 from sfs_cli.errors import counted, listed
-from sfs_cli.features.significance.doubts import DEPENDENT
 from sfs_cli.io.results.writers import ranking_bytes
 from sfs_cli.knowledge.matching import likely_change
 from sfs_cli.logs import Messages
 from sfs_cli.options.aggregate import AggregateConfig
 from sfs_cli.options.grammar import command
 from sfs_cli.options.guards import GUARDS
+from sfs_cli.parts.doubts import DEPENDENT
 from sfs_cli.ranking.aggregate import aggregate, best_of
 from sfs_cli.ranking.aggregations import AGGREGATIONS
 from sfs_cli.ranking.agreement import TOPS, Agreement, agreement, correlations

@@ -36,7 +36,6 @@ from sfs_cli.evaluation.measures import (
     redundancy,
 )
 from sfs_cli.evaluation.verdict import corrected_interval
-from sfs_cli.features.covariates.step import CovariateStep
 from sfs_cli.graph.distances import GRAM
 from sfs_cli.io.knowledge.gene_sets import Study, read_gene_list, read_sets
 from sfs_cli.io.results.writers import table_bytes
@@ -45,9 +44,9 @@ from sfs_cli.methods.shared import require_sklearn
 from sfs_cli.options.compare import ALL, RANDOM, VARIABLE
 from sfs_cli.options.evaluate import DEFAULT_LENGTHS, EvaluateConfig, JudgeConfig
 from sfs_cli.options.fields import flag
-from sfs_cli.options.files import resolved
 from sfs_cli.options.grammar import method_text
 from sfs_cli.options.rank import RankConfig
+from sfs_cli.parts import covariates
 from sfs_cli.provenance import EvaluatedList, InputFile
 from sfs_cli.ranking.stability import nogueira
 from sfs_cli.ranking.table import Ranking
@@ -75,7 +74,7 @@ from sfs_cli.run.lists import (
 )
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.needs import needed
-from sfs_cli.run.pipes import as_given
+from sfs_cli.run.recorded import defaults_of, recorded
 from sfs_cli.run.verdicts import (
     CONTROLS,
     Compared,
@@ -177,7 +176,7 @@ def run(config: EvaluateConfig, messages: Messages) -> bytes:
         found = evaluate(config, messages)
         return outputs.Made.of_tables(
             tables_of(found, config, EVALUATION),
-            found.facts,
+            found.facts | {"config": recorded(config, config.pinned)},
             partial(log_summary, found, messages),
         )
 
@@ -188,7 +187,7 @@ def run(config: EvaluateConfig, messages: Messages) -> bytes:
         table_names(config, EVALUATION),
         lambda: describe_judged(config, [*input_files(config), *lists]),
         make,
-        options=None if config.out is None else resolved(as_given(config), config.out),
+        options=recorded(config),
     )
 
 
@@ -254,7 +253,10 @@ def evaluate(config: EvaluateConfig, messages: Messages) -> Evaluated:
         # lists are judged, not columns beside them
         run = replace(run, config=replace(run.config, also=()))
         runs = {method_text(config, run.config.ranker): run} if config.ranks else {}
-        return Evaluation(config, run, runs, given).evaluate()
+        found = Evaluation(config, run, runs, given).evaluate()
+        # the sample graph is not among them: each fold has the default one of its samples
+        found.facts["defaults"] = defaults_of(config, run.config, {}) if runs else {}
+        return found
 
 
 class Evaluation(FoldRankings):
@@ -679,7 +681,7 @@ class Evaluation(FoldRankings):
             if self.folds:
                 self.note_leakage_of_graph(run, self._label(name))
             if run.design is not None:
-                CovariateStep(run.config).check(run)
+                covariates.tell_unadjusted(run)
             if self.by_class and needed(run.config) & {"labels", "some-labels"}:
                 self.log.note(
                     f"{name} uses the labels of all samples: NMI and ARI of its clusters are "

@@ -10,7 +10,6 @@ from typing import Any
 from sfs_cli import provenance
 from sfs_cli.display import shown
 from sfs_cli.errors import InputError, UsageError, counted, located, nearest
-from sfs_cli.features import steps_of
 from sfs_cli.graph.similarity import SparseSimilarity
 from sfs_cli.io.files.atomic import OutputFolder, check_writable
 from sfs_cli.io.knowledge.similarity import FORMATS, write_similarity
@@ -18,6 +17,8 @@ from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.files import resolved
 from sfs_cli.options.source import KINDS
+from sfs_cli.options.tests import adjusts
+from sfs_cli.parts import covariates
 from sfs_cli.run.fused_rank import Fused, fuse
 from sfs_cli.run.guards import guard_labels, guard_raw, guard_sources
 from sfs_cli.run.load import Run, loaded
@@ -89,22 +90,15 @@ def fuse_sources(run: Run) -> tuple[Fused, Any, list[str]]:
     """Fuse the sources of a run, of which nothing was read yet, and warn of what they hold.
 
     Returned are the fusion, and its similarity (n, n), dense or sparse, with the samples in the
-    order of the file. Raises UsageError where there are no sources.
+    order of the file.
     """
     config, matrix = run.config, run.matrix
-    if not config.source:
-        raise UsageError(
-            "no knowledge source is given",
-            hint="give one or more, such as --source mirna=profile:mirna.csv "
-            "--source expression=target:",
-            option="source",
-        )
     if any(KINDS[spec.kind].of_matrix for spec in config.source):
         guard_raw(run, "the graph")
     guard_labels(run)
     guard_sources(run)
-    for step in steps_of(config):
-        step.check(run)
+    if adjusts(config):
+        covariates.tell_unadjusted(run)
     run.fit()
     fused = fuse(run)
     similarity, order = fused.similarity, matrix.as_in_file

@@ -27,8 +27,6 @@ from sfs_cli.errors import (
     listed,
     need_extra,
 )
-from sfs_cli.features.enrichment.step import given_sets, tested_sets
-from sfs_cli.features.significance.split import part_of_counts
 from sfs_cli.graph.groups import read_groups
 from sfs_cli.graph.spectral import Spectrum
 from sfs_cli.io.files.atomic import check_writable, replacing
@@ -41,6 +39,8 @@ from sfs_cli.options.fields import Option, options_of
 from sfs_cli.options.files import load
 from sfs_cli.options.paths import is_there, moved, split_part
 from sfs_cli.options.report import DEFAULT_FORMATS, ReportConfig
+from sfs_cli.parts.sets import given_sets, tested_sets
+from sfs_cli.parts.split import part_of_counts
 from sfs_cli.provenance import RunRecord
 from sfs_cli.ranking.table import Picked, Ranking
 from sfs_cli.report.model import ReportData

@@ -18,9 +18,6 @@ from sfs_cli import provenance
 from sfs_cli.errors import InputError, UsageError, counted, listed
 from sfs_cli.evaluation.classify import CLASSIFIERS, accuracies, standardized
 from sfs_cli.evaluation.curve import chance_accuracy, curve_of
-from sfs_cli.features import not_in_folds, without_effect_on_order
-from sfs_cli.features.enrichment.step import OVERREPRESENTED, given_sets
-from sfs_cli.features.significance.doubts import doubts, to_have_q_values
 from sfs_cli.io.files.text import text_suffix
 from sfs_cli.io.results.rankings import parse_numbers
 from sfs_cli.io.results.writers import Row, table_bytes
@@ -31,8 +28,11 @@ from sfs_cli.options.evaluate import CURVE_LENGTHS
 from sfs_cli.options.fields import flag
 from sfs_cli.options.files import load
 from sfs_cli.options.guards import GUARDS
+from sfs_cli.options.parts import not_in_folds, without_effect_on_order
 from sfs_cli.options.replaced import refuse_recorded
 from sfs_cli.options.select import SelectConfig
+from sfs_cli.parts.doubts import doubts, to_have_q_values
+from sfs_cli.parts.sets import OVERREPRESENTED, given_sets
 from sfs_cli.provenance import InputFile
 from sfs_cli.report.multiqc import SELECTED
 from sfs_cli.run import outputs

@@ -31,19 +31,19 @@ from sfs_cli.errors import (
     counted,
     reason_of,
 )
-from sfs_cli.features import steps_of
 from sfs_cli.io.files.atomic import check_writable, refuse_dangling, replacing, size_and_time
 from sfs_cli.io.matrix.base import is_anndata
 from sfs_cli.logs import AT_ONCE, Messages
-from sfs_cli.options import RankConfig, parse_source
+from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import stated
 from sfs_cli.options.grammar import joined
+from sfs_cli.options.source import source_of
 from sfs_cli.provenance import InputFile
 from sfs_cli.run import inputs as matrices
 from sfs_cli.run.inputs import Opened
 from sfs_cli.run.load import Shared, loaded
 from sfs_cli.run.outputs import describe_inputs, tell_up_to_date, with_digests
-from sfs_cli.run.rank import run, score
+from sfs_cli.run.rank import check_parts, run, score
 from sfs_cli.store.disk import is_store, open_store
 
 NAME, STORE, READING, PARTS = "plan.json", "store", "reading.json", "parts"
@@ -77,9 +77,9 @@ class ShardPlan:
         """Folder of the parts, from that of the plan."""
         return Path(PARTS, self.parts)
 
-    def write(self, folder: Path) -> None:
-        """Write ``plan.json``."""
-        sources = [str(source) for source in self.config.source]
+    def write(self, file: Path) -> None:
+        """Write it as ``plan.json``."""
+        sources = {source.name: source.plain() for source in self.config.source}
         content = {
             "format": FORMAT,
             "version": VERSION,
@@ -89,7 +89,7 @@ class ShardPlan:
         }
         content["digest"] = _digest(content)
         # not `provenance.dumps`, which is for people: paths must stay as they are, to the byte
-        (folder / NAME).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+        file.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
 
     def config_with(self, given: dict[str, Any]) -> RankConfig:
         """Return the configuration with the options that are given here, with paths from here."""
@@ -175,7 +175,8 @@ def read_plan(path: str | Path) -> ShardPlan:
     try:
         known, config = dict(content["versions"]), content["config"]
         lists = {name: tuple(v) for name, v in config.items() if isinstance(v, list)}
-        lists["source"] = tuple(parse_source(text) for text in config["source"])
+        sources = config["source"].items()
+        lists["source"] = tuple(source_of(name, given.items()) for name, given in sources)
         plan = ShardPlan(
             folder, RankConfig(**{**config, **lists}), **{name: content[name] for name in _FACTS}
         )
@@ -223,7 +224,7 @@ def init(target: str, config: RankConfig, shards: int, messages: Messages, *, fo
     with replacing(folder) as begun:
         (begun / plan.place).mkdir(parents=True)
         _rehearse(plan, begun, messages)
-        plan.write(begun)
+        plan.write(begun / NAME)
     messages.note(f"wrote {folder}: {counted(shards, 'shard')}")
     messages.note(
         f"next: sfs shard run {folder} I for I = 1 to {shards}, again for each pass (sfs shard "
@@ -247,6 +248,9 @@ def _is_there(
         if (known.shards, known.home) != (shards, str(Path.cwd())):
             other = f"there are {counted(known.shards, 'shard')}, and paths from {known.home}"
         if not other and (folder / known.place).is_dir():
+            if known.left_out != config.left_out:  # the merge warns of what was given last
+                with replacing(folder / NAME) as file:
+                    replace(known, left_out=config.left_out).write(file)
             return True
     raise OutputExistsError(
         f"{folder} exists, and is not the plan of this ranking: {other or 'its parts are gone'}",
@@ -259,8 +263,7 @@ def _rehearse(plan: ShardPlan, folder: Path, messages: Messages) -> None:
     shared = Shared(Parts(folder / plan.place, plan.shards), partial(_load_first, folder))
     try:
         with loaded(plan.config, messages, shared) as ready:
-            for step in steps_of(ready.config):
-                step.check(ready)
+            check_parts(ready)
             score(ready)
     except IncompletePassError:
         return
@@ -285,13 +288,13 @@ def _load_first(
     """Do what `inputs.load` does, and keep the matrix in the plan, unless it is a store already."""
     if is_store(Path(config.matrix)):
         return matrices.load(config, known_samples, memory, plan / STORE, messages)
-    before, store = len(messages.warnings), plan / STORE
+    before, store = messages.warnings, plan / STORE
     store.mkdir()
     opened = matrices.load(config, known_samples, memory, store, messages, kept={})
     found = {
         "facts": opened.facts,
         "graphs": list(opened.graphs),
-        "warnings": messages.warnings[before:],
+        "warnings": [text for text in messages.warnings if text not in before],
     }
     (plan / READING).write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     return replace(opened, matrix=open_store(store))

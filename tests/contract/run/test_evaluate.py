@@ -114,7 +114,7 @@ def test_it_is_the_pipeline_of_scikit_learn(tmp_path):
     ids=lambda o: o["method"],
 )
 def test_lists_of_folds_are_those_of_a_file_of_the_training_samples(tmp_path, options, monkeypatch):
-    monkeypatch.setattr("sfs_cli.features.pruning.step.KEEP", 10)
+    monkeypatch.setattr("sfs_cli.parts.pruning.KEEP", 10)
     rng = np.random.default_rng(3)
     _, y = planted()
     X = rng.poisson(20 + 25 * (y == np.arange(50)[:, None] % 7), (50, 36)).astype(float)

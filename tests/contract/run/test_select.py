@@ -124,7 +124,7 @@ def test_every_rule_leaves_out_what_repeats_a_better_feature(tmp_path, capfd, mo
     with pytest.raises(InputError, match="59 ranked features that repeat no better one"):
         names_by(result, top=len(kept) + 1)
     capfd.readouterr()
-    monkeypatch.setattr("sfs_cli.features.pruning.step.KEEP", 5)
+    monkeypatch.setattr("sfs_cli.parts.pruning.KEEP", 5)
     short = ranked(tmp_path, "short", max_correlation=0.8)
     names_by(short, Messages(), top=9)
     assert "4 of the selected features were not compared" in capfd.readouterr().err
