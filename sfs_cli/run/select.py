@@ -161,10 +161,15 @@ def ranking_config(config: SelectConfig, result: Result) -> RankConfig:
     """
     resources: dict[str, Any] = {"threads": config.threads, "memory": config.memory}
     if result.record is not None:
-        asked = dict(load(provenance.record_beside(result.path)).options)
+        file = load(provenance.record_beside(result.path))
+        # what the run chose by its values, and by options that are left out below
+        chosen = {name: file.defaults.get(name) for name in ("method", "response")}
+        of_cells = result.record["input"].get("like_cells") and chosen["method"] == "spec"
+        if of_cells and file.defaults.get("similarity") == "knn":
+            chosen["similarity"] = "knn"
         if config.matrix is not None:
             resources |= {"matrix": config.matrix, "files": ()}
-        ranked = RankConfig(**asked | resources)
+        ranked = RankConfig(**{**chosen, **file.options, **resources})
         made = to_rank_again(config, ranked, result.record, str(result.path))
         check_unchanged(made, result, config.given("matrix", "labels"))
         return made
@@ -187,21 +192,13 @@ def to_rank_again(
 
     Raises UsageError when the rule has no meaning for this ranking.
     """
-    # the default method depends on options that are left out below, on the labels and the values
-    read, graph, asked = record["input"], record.get("graph", {}), made.similarity
-    counts = {} if made.numeric else record.get("labels", {}).get("classes", {})
-    sparse = bool(read.get("like_cells"))
-    made = made.for_samples(int(read["n_samples_in_file"]), len(counts) or 2, sparse)
-    if graph.get("similarity") != made.similarity:  # one that the file holds
-        made = replace(made, similarity=asked)
+    graph = record.get("graph", {})
     if config.labels is not None:
         default, made = made.graph, replace(made, labels=config.labels)
         if made.graph != default and "similarity" in graph:  # that of hsic is of the labels
             own = {name: graph[name] for name in ("components", "variable_genes") if name in graph}
             own["similarity"] = graph.get("coordinates", graph["similarity"])
             made = replace(made, **own)
-    # by the whole configuration: without p-values it no longer asks for all parts of it
-    wrong = not_in_folds(made) if config.cv else {}
     again = replace(made, **_WITHOUT | {"donors": made.donors})  # folds take whole ones
     if not config.cv:
         return again
@@ -217,7 +214,7 @@ def to_rank_again(
         what = f"does not rank again with --split {made.split}"
     elif made.label_type == "continuous":
         what = "measures how well classes are told apart, and these labels are numbers"
-    elif wrong:
+    elif wrong := not_in_folds(made):  # `again`, without p-values, no longer asks for all of it
         name, why = next(iter(wrong.items()))
         what = f"{why}: not for a ranking with {flag(name)}"
     if what:
