@@ -4,17 +4,17 @@ The features are ranked again on subsets of the samples, each as a matrix of the
 would be ranked, and what is counted is how often a feature is among the first.
 
 Subsets are ranked one after the other, which goes for every method. Methods that score the features
-one by one take all subsets together where they can (`sfs_cli.run.together`): one pass
-finds the inner products of all samples, of which the sample graph of every subset is made, and
-another one reads each block once and scores it on every subset.
+one by one take all subsets together where they can (`sfs_cli.run.together`): one pass finds the
+inner products of all samples, of which the sample graph of every subset is made, and another one
+reads each block once and scores it on every subset.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.limits import EPS
 from sfs_cli.compute.matrix import DOUBLE, Block, BlockLike
 from sfs_cli.compute.workspace import Workspace
-from sfs_cli.errors import InputError, SfsError, counted
+from sfs_cli.errors import InputError, counted
 from sfs_cli.graph.distances import (
     center,
     gram,
@@ -36,22 +36,23 @@ from sfs_cli.logs import Messages
 from sfs_cli.methods.base import Scorer, Status
 from sfs_cli.methods.blocks import CenteredScorer
 from sfs_cli.methods.pieces import pieces, rows_of
+from sfs_cli.options.graph import LABELS_ALONE
 from sfs_cli.options.samples import DEFAULT_TOP, SUBSETS
-from sfs_cli.parts.stability_page import stability_pairs, stability_tables
 from sfs_cli.parts.subsets import Subsets, draw_subsets, run_on_subset
 from sfs_cli.provenance import StabilityFacts, StableFeatures
 from sfs_cli.ranking.stability import false_selections, frequencies, nogueira
 from sfs_cli.ranking.table import Ranking, rank_features
-from sfs_cli.report.model import Section
+from sfs_cli.report.model import Section, Table
 from sfs_cli.run.guards import tell
 from sfs_cli.run.load import Run
-from sfs_cli.run.needs import SCORES, graph_asked, note_default_graph
+from sfs_cli.run.needs import SCORES, note_default_graph
 from sfs_cli.run.scoring import RankResult, make_graph, problem_of, scorer_of
 from sfs_cli.run.together import (
-    made_of_distances,
+    PROFILES,
+    graph_of_subset,
     on_subsets,
     ranks_together,
-    scored_together,
+    scored_at_once,
     subset_size,
 )
 
@@ -67,59 +68,47 @@ POOR = 0.4
 """Nogueira's measure below this is poor: agreement by chance-corrected measures is poor below 0.4
 (Fleiss), which Nogueira et al. 2018 take over."""
 SLACK = 1e-9
-"""Scores that are worse than the last of a list by less than this part may be equal to it."""
-ROUNDING = 4.0
-"""Features that vary by fewer units of rounding are checked again: they may be constant."""
+"""What shares of the subsets may lack of a threshold, for rounding."""
 
 
 def add_frequencies(run: Run, found: RankResult, rank: Callable[[Run], Ranking]) -> None:
     """Rank on subsets of the samples; add frequencies to the ranking.
 
-    `rank` ranks on the samples of a run.
-    Raises InputError when the samples cannot be divided, the list is as long as the ranking, or
-    a subset cannot be ranked.
+    `rank` ranks on the samples of a run. Raises InputError when the samples cannot be divided, the
+    list is as long as the ranking, or a subset cannot be ranked.
     """
-    ranking, m = found.ranking, run.matrix.n_features
+    config, ranking, log = run.config, found.ranking, run.log
+    n, m = run.matrix.n_samples, run.matrix.n_features
     codes = ranking.status.positions
     candidates = int(np.isin(codes, (Status.OK, Status.NOT_SELECTED)).sum())
     top = _length(run, candidates)
     subsets = draw_subsets(run)
-    if run.config.subset_count != run.config.subsets_asked:
-        run.log.note(
-            f"--stability half,subsets={run.config.subsets_asked}: halves of the samples come "
-            f"in pairs, so that {run.config.subset_count} are drawn"
+    if config.subset_count != config.subsets_asked:
+        log.note(
+            f"--stability half,subsets={config.subsets_asked}: halves of the samples come in "
+            f"pairs, so that {config.subset_count} are drawn"
         )
-    n = run.matrix.n_samples
-    size = subset_size(run.config.subset_kind, n)
-    note_default_graph(run.config, n, size, "a subset", run.log)
-    _warn_of_uneven_halves(run, subsets)
-    lists = _lists(run, subsets.samples, top, rank)
+    note_default_graph(config, n, subset_size(config, n), "a subset", log)
+    least = min(map(len, subsets.samples))
+    if subsets.donors is not None and config.subset_kind == "half" and least < UNEVEN * n:
+        log.warn(
+            f"donors differ in their number of samples: the smallest half of whole donors has "
+            f"{least:,} of {n:,} samples, which makes lists look less stable; take fewer "
+            "samples of large donors, or average those of each donor"
+        )
+    quiet = Messages(verbosity=-1)
+    if ranks_together(config, n, m):
+        lists = list(rank_together(run, subsets, top, quiet))
+    else:
+        lists = list(rank_in_turn(run, subsets, top, quiet, rank))
+    for text, times in Counter(quiet.warnings).items():
+        log.detail(f"on {counted(times, 'subset')} of the samples: {text}")
     frequency = frequencies(lists, m)[ranking.order]
     facts = _facts(run, subsets, lists, top, candidates, frequency)
-    run.log.note(facts["summary"])
-    tell(run, "unstable", unstable(facts, known=bool(run.config.given("labels", "source"))))
+    log.note(facts["summary"])
+    tell(run, "unstable", unstable(facts, known=bool(config.given("labels", "source"))))
     found.ranking = replace(ranking, extra=ranking.extra | {"frequency": frequency})
     found.facts["stability"] = facts
-
-
-def section(facts: dict[str, Any]) -> Section:
-    """Return what the page says of the subsets, and how stable the list is."""
-    words = facts["summary"]
-    return Section(
-        heading="Stability",
-        pairs=stability_pairs(facts),
-        tables=stability_tables(facts),
-        sentences=[f"{words[0].upper()}{words[1:]}."],
-    )
-
-
-def _lists(
-    run: Run, subsets: list[np.ndarray], top: int, rank: Callable[[Run], Ranking]
-) -> list[np.ndarray]:
-    """Rank on subsets of the samples; return the first features of each, by index."""
-    if ranks_together(run.config, run.matrix.n_samples, run.matrix.n_features):
-        return rank_together(run, subsets, top)
-    return rank_in_turn(run, subsets, top, rank)
 
 
 def _length(run: Run, candidates: int) -> int:
@@ -141,175 +130,85 @@ def _length(run: Run, candidates: int) -> int:
     return asked
 
 
-def _warn_of_uneven_halves(run: Run, subsets: Subsets) -> None:
-    """Warn where halves of whole donors are far from halves of the samples."""
-    least, n = min(map(len, subsets.samples)), run.matrix.n_samples
-    if subsets.donors is not None and run.config.subset_kind == "half" and least < UNEVEN * n:
-        run.log.warn(
-            f"donors differ in their number of samples: the smallest half of whole donors has "
-            f"{least:,} of {n:,} samples, which makes lists look less stable; take fewer samples "
-            "of large donors, or average those of each donor"
-        )
-
-
-# ---- one after the other ------------------------------------------------------------------------
+# ---- the rankings on the subsets -----------------------------------------------------------------
 
 
 def rank_in_turn(
-    run: Run, subsets: list[np.ndarray], top: int, rank: Callable[[Run], Ranking]
-) -> list[np.ndarray]:
-    """Rank on one subset after the other; return the first features of each, by index."""
-    lists, quiet = [], Messages(verbosity=-1)
-    for number, samples in enumerate(subsets, 1):
-        with _located(run, number, subsets):
-            found = rank(run_on_subset(run, samples, quiet))
-        lists.append(np.asarray(found.order[: min(top, found.n_scored)], np.int64))
-    _log_warnings(run, quiet)
-    return lists
+    run: Run, subsets: Subsets, top: int, log: Messages, rank: Callable[[Run], Ranking]
+) -> Iterator[np.ndarray]:
+    """Rank on one subset after the other; yield the first features of each, by index."""
+    for number, samples in enumerate(subsets.samples):
+        with subsets.located(run, number):
+            found = rank(run_on_subset(run, samples, log))
+        yield found.order[: min(top, found.n_scored)]
 
 
-@contextmanager
-def _located(run: Run, number: int, subsets: list[np.ndarray]) -> Iterator[None]:
-    """Add the subset (from 1) to the place of an error, and what may be done about it."""
-    try:
-        yield
-    except SfsError as error:
-        size = len(subsets[number - 1])
-        place = f"--stability, subset {number:,} of {len(subsets):,} ({counted(size, 'sample')})"
-        error.where = place + (f"; {error.where}" if error.where else "")
-        error.options = ("stability", *error.options)
-        # a file that does not fit has its own remedy, and fits no larger subset either
-        of_file = "similarity_file" in error.options
-        if isinstance(error, InputError) and run.config.subset_kind == "half" and not of_file:
-            error.hint = (
-                "a half of so few samples may lack what the method needs: give --stability "
-                "bootstrap, whose subsets are larger, or leave out --stability"
-            )
-        raise
-
-
-def _log_warnings(run: Run, quiet: Messages) -> None:
-    for text, times in Counter(quiet.warnings).items():
-        run.log.detail(f"on {counted(times, 'subset')} of the samples: {text}")
-
-
-# ---- all of them together -----------------------------------------------------------------------
-
-
-def rank_together(run: Run, subsets: list[np.ndarray], top: int) -> list[np.ndarray]:
-    """Score on all subsets by one or two passes; return the first features of each, by index."""
-    engine = replace(run.context.engine.of(on_subsets(run.config)), parts=None)
+def rank_together(run: Run, subsets: Subsets, top: int, log: Messages) -> Iterator[np.ndarray]:
+    """Yield the first features of the ranking on each subset, by index."""
+    config, (m, n) = run.config, (run.matrix.n_features, run.matrix.n_samples)
+    engine = replace(run.context.engine.of(on_subsets(config)), parts=None)
     run.log.phase("sample graphs of the subsets")
-    distances = _distances(run, engine, subsets)
-    lists: list[np.ndarray] = []
-    together = scored_together(run.config, run.matrix.n_samples, run.context.memory)
-    quiet = Messages(verbosity=-1)
-    for lo in range(0, len(subsets), together):
-        scorers = SubsetScorers(
-            [
-                (samples, scorer_on(run, samples, distances(number), number, subsets, quiet))
-                for number, samples in enumerate(subsets[lo : lo + together], lo)
-            ]
-        )
+    distances = _distances(run, engine, subsets.samples)
+    count, _ = scored_at_once(config, n, m, run.context.memory)
+    for lo in range(0, len(subsets.samples), count):
+        numbers = range(lo, min(lo + count, len(subsets.samples)))
+        scorers = []
+        for number in numbers:
+            with subsets.located(run, number):
+                part = run_on_subset(run, subsets.samples[number], log)
+                part = replace(part, context=replace(part.context, beside=len(subsets.samples)))
+                graph = make_graph(part, distances(number))
+                problem = problem_of(part, graph.similarity if graph else None)
+                scorers.append((subsets.samples[number], scorer_of(part.config, problem)))
         run.log.phase("scores on the subsets")
-        best = [_Best(top, scorer.larger_is_better) for _, scorer in scorers.scorers]
-        for span, scores in engine.at(SCORES).run(scorers.score_block, scorers.dtype):
-            for each, column in zip(best, scores.T):
-                each.add(span.lo, column)
-        for number, each in enumerate(best, lo + 1):
-            with _located(run, number, subsets):
-                lists.append(each.first(run))
-    _log_warnings(run, quiet)
-    return lists
-
-
-def scorer_on(
-    run: Run,
-    samples: np.ndarray,
-    distances: np.ndarray | None,
-    number: int,
-    subsets: list[np.ndarray],
-    log: Messages,
-) -> Scorer:
-    """Return what scores the features on a subset, whose squared distances are (l, l)."""
-    with _located(run, number + 1, subsets):
-        part = run_on_subset(run, samples, log)
-        part = replace(part, context=replace(part.context, beside=len(subsets)))
-        graph = make_graph(part, distances)
-        return scorer_of(part.config, problem_of(part, graph.similarity if graph else None))
-
-
-class SubsetScorers:
-    """Scores each block on several subsets of the samples: pairs of these and their scorers."""
-
-    def __init__(self, scorers: list[tuple[np.ndarray, Scorer]]) -> None:
-        self.scorers = scorers
-        self.dtype = np.result_type(*(scorer.dtype for _, scorer in scorers))
-        self.work = Workspace()
+        dtype, work = np.result_type(*(scorer.dtype for _, scorer in scorers)), Workspace()
         for _, scorer in scorers:
             if isinstance(scorer, CenteredScorer):
-                scorer.work = self.work  # one at a time needs it
-
-    def score_block(self, block: BlockLike) -> np.ndarray:
-        """Return the scores of a block, shape (b, subsets), NaN where there is none."""
-        found = np.empty((len(block.values), len(self.scorers)))
-        # a few features at a time: they stay in cache from one subset to the next
-        for rows in pieces(*block.values.shape):
-            piece = rows_of(block, rows)
-            for column, (samples, scorer) in zip(found[rows].T, self.scorers):
-                own = self.work.array("own", len(piece.values), len(samples), self.dtype)
-                np.take(piece.values, samples, axis=1, out=own, mode="clip")
-                values = own.astype(scorer.dtype, copy=False)
-                column[:] = scorer.score_block(Block(values, piece.left_out))[0]
-        return found
-
-
-class _Best:
-    """The best features so far, of blocks that come in their order, and those as good."""
-
-    def __init__(self, top: int, larger_is_better: bool) -> None:
-        self.top, self.larger_is_better = top, larger_is_better
-        self.features, self.scores = np.empty(0, np.int64), np.empty(0)
-
-    def add(self, lo: int, scores: np.ndarray) -> None:
-        """Add the scores of features from `lo` on, shape (b,)."""
-        rows = np.flatnonzero(~np.isnan(scores))
-        features = np.concatenate([self.features, lo + rows])
-        scores = np.concatenate([self.scores, scores[rows]])
-        if len(scores) > self.top:
-            size = -scores if self.larger_is_better else scores
-            last = np.partition(size, self.top - 1)[self.top - 1]
-            near = size <= (last + SLACK * abs(last) if np.isfinite(last) else last)
-            features, scores = features[near], scores[near]
-        self.features, self.scores = features, scores
-
-    def first(self, run: Run) -> np.ndarray:
-        """Return the best features by index; those of equal score in the order of the input."""
-        size = len(self.features)
-        if not size:
-            raise InputError(
-                "no feature can be scored",
-                where=run.config.matrix,
-                hint="give more samples, or leave out --stability",
+                scorer.work = work  # one at a time needs it
+        (scores,) = engine.at(SCORES).columns(partial(_scores, scorers, dtype, work), dtype)
+        for number, (_, scorer), column in zip(numbers, scorers, scores.T):
+            found = rank_features(
+                run.matrix.ids.features,
+                column,
+                np.zeros(m, np.int8),
+                ["ok"],
+                larger_is_better=scorer.larger_is_better,
             )
-        status, names = np.zeros(size, np.int8), [""] * size
-        better = self.larger_is_better
-        found = rank_features(names, self.scores, status, ["ok"], larger_is_better=better)
-        return self.features[found.order[: self.top]]
+            with subsets.located(run, number):
+                if not found.n_scored:
+                    what, hint = "no feature can be scored", "leave out --stability"
+                    raise InputError(what, where=config.matrix, hint=hint)
+            yield found.order[: min(top, found.n_scored)]
+
+
+def _scores(
+    scorers: list[tuple[np.ndarray, Scorer]],
+    dtype: np.dtype[np.floating],
+    work: Workspace,
+    block: BlockLike,
+) -> tuple[np.ndarray]:
+    """Return the scores of a block, shape (b, subsets), NaN where there is none."""
+    found = np.empty((len(block.values), len(scorers)))
+    # a few features at a time: they stay in cache from one subset to the next
+    for rows in pieces(*block.values.shape):
+        piece = rows_of(block, rows)
+        for column, (samples, scorer) in zip(found[rows].T, scorers):
+            own = work.array("own", len(piece.values), len(samples), dtype)
+            np.take(piece.values, samples, axis=1, out=own, mode="clip")
+            values = own.astype(scorer.dtype, copy=False)
+            column[:] = scorer.score_block(Block(values, piece.left_out))[0]
+    return (found,)
 
 
 def _distances(
     run: Run, engine: Engine, subsets: list[np.ndarray]
 ) -> Callable[[int], np.ndarray | None]:
     """Return what gives the squared distances of a subset, by one pass over all samples."""
-    config, n = run.config, run.matrix.n_samples
-    if not made_of_distances(config, n):
+    graph = graph_of_subset(run.config, run.matrix.n_samples)
+    if graph is None or graph.name in LABELS_ALONE:
         return lambda _: None
-    name = graph_asked(config, subset_size(config.subset_kind, n)).name
-    if name == "knn-correlation":
-        total, sums, used = profile_products(
-            engine, lambda values: len(values) - constant_among(values, subsets)
-        )
+    if graph.name == PROFILES:
+        total, sums, used = profile_products(engine, partial(_varying, subsets))
 
         def of_profiles(number: int) -> np.ndarray:
             own = subsets[number]
@@ -326,23 +225,18 @@ def _distances(
     return of_products
 
 
-def constant_among(values: np.ndarray, subsets: list[np.ndarray]) -> np.ndarray:
-    """Count the features (b, n) that are constant in each subset of the samples, shape (B,)."""
-    n, least = values.shape[1], min(map(len, subsets))
-    ordered = np.sort(values, axis=1)
-    # a feature that is constant in a subset has as many values in a row that are nearly equal
-    width = (ordered[:, least - 1 :] - ordered[:, : n - least + 1]).min(axis=1)
-    near = values[width <= ROUNDING * n * EPS * spread_of(ordered)]
-    found = np.zeros(len(subsets))
-    for number, samples in enumerate(subsets if len(near) else []):
-        own = near[:, samples]
+def _varying(subsets: list[np.ndarray], values: np.ndarray) -> np.ndarray:
+    """Count the features (b, n) that vary in each subset of the samples, shape (B,)."""
+    found = np.empty(len(subsets))
+    for number, samples in enumerate(subsets):
+        own = values[:, samples]
         rounding = len(samples) * EPS * np.abs(own[:, 0])
         center(own)
-        found[number] = np.count_nonzero(spread_of(own) <= rounding)
+        found[number] = np.count_nonzero(spread_of(own) > rounding)
     return found
 
 
-# ---- what was found -----------------------------------------------------------------------------
+# ---- what was found ------------------------------------------------------------------------------
 
 
 def _facts(
@@ -362,16 +256,14 @@ def _facts(
     stable: list[StableFeatures] = []
     for threshold in THRESHOLDS:
         often = frequency >= threshold - SLACK
-        bounds: dict[str, float | None] = {}
-        if half:
-            bounds = asdict(false_selections(mean, candidates, threshold, count // 2))
+        false = asdict(false_selections(mean, candidates, threshold, count // 2)) if half else {}
         stable.append(
-            StableFeatures(
-                threshold=threshold,
-                features=int(often.sum()),
-                of_first=int(often[:top].sum()),
-                false_selections=bounds,
-            )
+            {
+                "threshold": threshold,
+                "features": int(often.sum()),
+                "of_first": int(often[:top].sum()),
+                "false_selections": false,
+            }
         )
     told = stable[THRESHOLDS.index(ENOUGH)]
     sizes = [len(samples) for samples in subsets.samples]
@@ -415,3 +307,53 @@ def unstable(found: StabilityFacts, *, known: bool) -> str | None:
         f"{ENOUGH:g} or more instead of the list, and add samples"
     )
     return text if known else f"{text}, or use labels or sources (--labels, --source)"
+
+
+def section(facts: dict[str, Any]) -> Section:
+    """Return what the page says of the subsets, and how stable the list is."""
+    (low, high), (least, most) = facts["interval"], facts["samples"]
+    size = counted(least, "sample") if least == most else f"{least:,} to {most:,} samples"
+    pairs = [
+        ("Summary", facts["summary"]),
+        ("Subsets", f"{facts['subsets']:,} {SUBSETS[facts['how']]} of {size}"),
+    ]
+    if facts["strata"]:
+        pairs.append(("Stratified by", " and ".join(facts["strata"])))
+    if facts["donors"] is not None:
+        pairs.append(("Whole donors", f"{facts['donors']:,}"))
+    measured = (
+        f"{facts['stability']:.3f} (95 % interval {low:.3f} to {high:.3f}): 1 for equal lists, "
+        "0 for random ones (Nogueira et al. 2018)"
+    )
+    first = f"the first {facts['top']:,} of {facts['features']:,} features"
+    pairs += [("List", first), ("Stability", measured)]
+    bounds = {"any": "any distribution", "unimodal": "unimodal", "r_concave": "r-concave"}
+    note = (
+        "Features that are among the first in at least that share of the subsets, and how many "
+        f"of them are among the first {facts['top']:,} of the ranking."
+    )
+    if facts["how"] == "half":
+        share = f"{facts['mean_length']:g} of {facts['features']:,}"
+        note += (
+            " The other columns are upper bounds on how many of these are expected to be no "
+            f"likelier in a list than a random feature ({share}), from the fewest "
+            "assumptions to the most (Shah and Samworth 2013)."
+        )
+    else:
+        bounds = {}
+    rows = []
+    for row in facts["stable"]:
+        false = [row["false_selections"][name] for name in bounds]
+        share = f"{row['threshold']:.0%}"
+        rows.append([share, row["features"], row["of_first"], *false])
+    columns = ("in at least", "features", "of the first", *bounds.values())
+    often = Table(
+        heading="Features selected often", columns=columns, rows=rows, note=note, digits=3
+    )
+    summary = facts["summary"]
+    return Section(
+        heading="Stability",
+        pairs=pairs,
+        tables=[often],
+        sentences=[f"{summary[0].upper()}{summary[1:]}."],
+    )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sfs_cli.errors import InputError, counted, listed
-from sfs_cli.evaluation.donor_folds import classes_of, with_every_class
+from sfs_cli.errors import InputError, SfsError, counted, listed, within
 from sfs_cli.logs import Messages
 from sfs_cli.options.fields import flag
 from sfs_cli.run.load import Run
@@ -17,9 +18,9 @@ from sfs_cli.run.together import on_subsets
 
 FEWEST = 4
 """Units (donors, or samples) that are divided: of fewer, there are hardly two ways to do it."""
-EVEN, TRIES = 0.45, 100
-"""Donors of different sizes are divided again, up to so many times, until the smaller half has that
-part of the samples; else the most even halves are taken."""
+EVEN, TRIES, MOST_TRIES = 0.45, 100, 500
+"""Donors are divided again, up to `TRIES` times, until the smaller half has that part of the
+samples, and up to `MOST_TRIES` times until both halves have every class; the best are taken."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,22 @@ class Subsets:
     strata: list[str]
     donors: int | None = None
 
+    @contextmanager
+    def located(self, run: Run, number: int) -> Iterator[None]:
+        """Add a subset, by its index, to the place of an error, and what may be done about it."""
+        size, count = len(self.samples[number]), len(self.samples)
+        try:
+            with within(f"--stability, subset {number + 1:,} of {count:,} ({size:,} samples)"):
+                yield
+        except SfsError as error:
+            error.options = ("stability", *error.options)
+            if isinstance(error, InputError) and run.config.subset_kind == "half":
+                error.hint = (
+                    "a half of so few samples may lack what the method needs: give --stability "
+                    "bootstrap, whose subsets are larger, or leave out --stability"
+                )
+            raise
+
 
 def draw_subsets(run: Run) -> Subsets:
     """Draw the subsets of a run, stratified by its classes and batches, of whole donors if asked.
@@ -49,7 +66,10 @@ def draw_subsets(run: Run) -> Subsets:
     config, n = run.config, run.matrix.n_samples
     strata: list[str] = []
     kinds = np.zeros((0, n), np.int64)
-    codes = _class_codes(run)
+    # also where no method needs the classes
+    codes = None if run.labels is None else run.labels.take(run.matrix.samples).codes
+    if codes is not None and (codes < 0).all():
+        codes = None
     if codes is not None:
         strata.append("classes")
         kinds = np.vstack([kinds, codes])
@@ -71,40 +91,30 @@ def draw_subsets(run: Run) -> Subsets:
             + ("" if column is None else f", or {flag(column.option)}"),
             option=("stability",) if column is None else (column.option, "stability"),
         )
-    halves = config.subset_kind == "half"
-    by_class = run.context.labels is not None and not config.numeric
-    has = None
-    if column is not None and codes is not None and halves and by_class:
-        has = classes_of(codes, units)
-        _check_classes(run, has.sum(axis=0) == 1, "with a single donor")
-    groups, size = _groups(units, count, kinds), np.bincount(units)
-    drawn = (
-        _halves(groups, size, config.subset_count, config.seed, has)
-        if halves
-        else _bootstrap(groups, config.subset_count, config.seed)
-    )
-    samples = []
+    groups, samples = _groups(units, count, kinds), list[np.ndarray]()
+    if config.subset_kind == "half":
+        has = None
+        if column is not None and codes is not None and run.context.labels and not config.numeric:
+            has = np.zeros((count, codes.max() + 1), bool)
+            has[units[codes >= 0], codes[codes >= 0]] = True
+        drawn = _halves(groups, np.bincount(units), config.subset_count, config.seed, has)
+    else:
+        has, drawn = None, _bootstrap(groups, config.subset_count, config.seed)
     for chosen in drawn:
-        if has is not None:
-            _check_classes(run, _lacking(has, chosen), "of donors that have other classes, too,")
+        if has is not None and (lacking := _lacking(has, chosen)).any():
+            assert run.labels is not None
+            assert column is not None
+            names = [run.labels.classes[code] for code in np.flatnonzero(lacking)]
+            raise InputError(
+                f"{counted(len(names), 'class')} cannot be in both halves of --stability, which "
+                f"take whole donors: {listed(names)}",
+                where=f"{config.labels}, {column.where}",
+                hint="each half needs a donor of each class: merge small classes, leave their "
+                "samples out of the labels (--samples intersect), or give --stability bootstrap",
+                option=(column.option, "stability", "labels"),
+            )
         samples.append(np.flatnonzero(np.isin(units, chosen)))
     return Subsets(samples, strata, None if column is None else count)
-
-
-def _check_classes(run: Run, refused: np.ndarray, why: str) -> None:
-    """Refuse some of the classes, a mask (c), of which only one of two halves may have donors."""
-    assert run.labels is not None
-    names = [name for name, no in zip(run.labels.classes, refused.tolist()) if no]
-    if names:
-        assert run.columns.donors is not None
-        raise InputError(
-            f"{counted(len(names), 'class')} {why} cannot be in both "
-            f"halves of --stability: {listed(names)}",
-            where=f"{run.config.labels}, {run.columns.donors.where}",
-            hint="each half needs a donor of each class: merge small classes, leave their samples "
-            "out of the labels (--samples intersect), or give --stability bootstrap",
-            option=(run.columns.donors.option, "stability", "labels"),
-        )
 
 
 def _lacking(has: np.ndarray, half: np.ndarray) -> np.ndarray:
@@ -112,31 +122,19 @@ def _lacking(has: np.ndarray, half: np.ndarray) -> np.ndarray:
     return has.any(axis=0) & ~has[half].any(axis=0)
 
 
-def _class_codes(run: Run) -> np.ndarray | None:
-    """Return the class of each sample that is used, shape (n,), also where no method needs them."""
-    if run.labels is None:
-        return None
-    codes = run.labels.take(run.matrix.samples).codes
-    return codes if (codes >= 0).any() else None
-
-
 def _groups(units: np.ndarray, count: int, kinds: np.ndarray) -> list[np.ndarray]:
     """Return the units of each stratum: those whose samples are of the same kinds, (s, n)."""
-    found: dict[tuple[tuple[int, ...], ...], list[int]] = {}
     own: list[set[tuple[int, ...]]] = [set() for _ in range(count)]
     for unit, kind in zip(units.tolist(), kinds.T.tolist()):
         own[unit].add(tuple(kind))
+    found = defaultdict[tuple[tuple[int, ...], ...], list[int]](list)
     for unit, has in enumerate(own):
-        found.setdefault(tuple(sorted(has)), []).append(unit)
+        found[tuple(sorted(has))].append(unit)
     return [np.array(found[key]) for key in sorted(found)]
 
 
 def _halves(
-    groups: Sequence[np.ndarray],
-    size: np.ndarray,
-    count: int,
-    seed: int,
-    has: np.ndarray | None = None,
+    groups: Sequence[np.ndarray], size: np.ndarray, count: int, seed: int, has: np.ndarray | None
 ) -> Iterator[np.ndarray]:
     """Yield pairs of halves without a common unit, each of half of the units (rounded down).
 
@@ -144,37 +142,34 @@ def _halves(
     the two halves in turn. So no more than one unit is in neither. `size` is that of each unit, in
     samples, and `has` which classes it has, (u, c), where both halves are to have all of them.
     """
-    tries = 1 if (size == size[0]).all() else TRIES
+    even = (size == size[0]).all()
+    enough = (0, size[0] * (len(size) // 2) if even else EVEN * size.sum())
     for pair in range(count // 2):
         rng = np.random.default_rng([seed, pair])
-        most, best = (False, -1), []
-        for _ in range(tries):
-            halves = _divided(groups, rng, has)
-            whole = has is None or not any(_lacking(has, half).any() for half in halves)
-            found = (whole, min(int(size[half].sum()) for half in halves))
+        most, best = (-np.inf, 0), list[np.ndarray]()
+        for tries in range(MOST_TRIES):
+            halves = _divided(groups, rng)
+            lacking = 0 if has is None else sum(_lacking(has, half).sum() for half in halves)
+            found = (-lacking, min(size[half].sum() for half in halves))
             if found > most:
                 most, best = found, halves
-            if most >= (True, EVEN * size.sum()):
+            if most >= enough or (most[0] == 0 and tries + 1 >= TRIES):
                 break
         yield from best
 
 
-def _divided(
-    groups: Sequence[np.ndarray], rng: np.random.Generator, has: np.ndarray | None
-) -> list[np.ndarray]:
+def _divided(groups: Sequence[np.ndarray], rng: np.random.Generator) -> list[np.ndarray]:
     """Return two halves of the units of all strata, drawn at random."""
-    place = np.full(sum(map(len, groups)), -1)
+    halves: list[list[int]] = [[], []]
     left: list[int] = []
     for group in groups:
-        mixed, size = rng.permutation(group), len(group) // 2
-        place[mixed[:size]], place[mixed[size : 2 * size]] = 0, 1
-        left.extend(mixed[2 * size :].tolist())
-    mixed = rng.permutation(left).astype(int)
+        mixed, size = rng.permutation(group).tolist(), len(group) // 2
+        halves[0] += mixed[:size]
+        halves[1] += mixed[size : 2 * size]
+        left += mixed[2 * size :]
+    mixed = rng.permutation(left).astype(int).tolist()
     even = mixed[: len(mixed) // 2 * 2]
-    place[even[::2]], place[even[1::2]] = 0, 1
-    if has is not None:  # strata of two units or more are in both halves, and stay there
-        place = with_every_class(place, has, 2, rng, mixed)
-    return [np.flatnonzero(place == half) for half in range(2)]
+    return [np.array(half + even[k::2], np.int64) for k, half in enumerate(halves)]
 
 
 def _bootstrap(groups: Sequence[np.ndarray], count: int, seed: int) -> Iterator[np.ndarray]:

@@ -22,7 +22,7 @@ from sfs_cli.options.lists import GROUPED, others, ranked_sources
 from sfs_cli.options.source import KINDS
 from sfs_cli.options.testing import LINEAR, on_scales, scales_of
 from sfs_cli.run.needs import Shape, graph_asked, is_dense, needed
-from sfs_cli.run.together import bytes_together, ranks_together, subset_size
+from sfs_cli.run.together import ranks_together, scored_at_once, subset_size
 from sfs_cli.store import quantile
 from sfs_cli.store.transforms import QUANTILE
 from sfs_cli.store.transforms import parse as parse_transform
@@ -171,10 +171,10 @@ def _of_subsets(config: RankConfig, shape: Shape) -> tuple[int, int]:
 
     Their graphs may be dense where that of all samples would be sparse.
     """
-    n = max([*shape.parts.values()] or [shape.n])
-    together = ranks_together(config, shape.n, shape.m)
-    more = bytes_together(config, shape.n, shape.memory) if together else 0
-    return subset_size(config.subset_kind, n), more
+    more = 0
+    if ranks_together(config, shape.n, shape.m):
+        _, more = scored_at_once(config, shape.n, shape.m, shape.memory)
+    return subset_size(config, max(shape.parts.values(), default=shape.n)), more
 
 
 def _later(config: RankConfig, shape: Shape) -> int:

@@ -32,8 +32,6 @@ SLIDES = ("library_id", "slide", "slide_id", "section_id")
 """Columns of the samples that name slides, as scanpy, squidpy and others write them."""
 SCORES = "scores"
 """What the pass of the scores is made for, as run.json has it."""
-WITHOUT_EACH = ", without each source"
-"""What passes of this part of a run are made for, after their purpose; others depend on names."""
 
 
 @dataclass(frozen=True)

@@ -478,20 +478,6 @@ def test_a_matrix_replaces_no_other_file_or_folder(tmp_path):
         names_by(result, top=3, write_matrix=str(tmp_path / "x.h5ad"))
 
 
-@pytest.mark.parametrize(
-    ("part", "value"),
-    [("input", {"n_samples_in_file": "x"}), ("inputs", [{}]), ("graph", [])],
-)
-def test_a_damaged_record_is_refused(tmp_path, part, value):
-    result = ranked(tmp_path)
-    path = Path(result) / "run.json"
-    record = json.loads(path.read_text())
-    record[part] = value
-    path.write_text(json.dumps(record))
-    with pytest.raises(InputError, match="record of the ranking is damaged"):
-        names_by(result, top=3)
-
-
 # ---- sets of features ----------------------------------------------------------------------------
 
 
