@@ -23,7 +23,6 @@ from sfs_cli.errors import InputError, UsageError, counted, within
 from sfs_cli.evaluation.measures import Overlap, overlap
 from sfs_cli.io.results.writers import Row, table_bytes
 from sfs_cli.logs import Messages
-from sfs_cli.methods.shared import require_sklearn
 from sfs_cli.options.compare import (
     ALL,
     RANDOM,
@@ -106,8 +105,6 @@ def compare(config: CompareConfig, messages: Messages) -> Evaluated:
     UsageError
         When two lists have the same name.
     """
-    if config.labels is not None:
-        require_sklearn("the accuracy of classifiers")
     sources = _sources(config)
     names = [each.name or name for each, name in zip(config.list_, list_names(sources))]
     check_different([*config.rankings, *names])

@@ -41,7 +41,6 @@ from sfs_cli.graph.distances import GRAM
 from sfs_cli.io.knowledge.gene_sets import Study, read_gene_list, read_sets
 from sfs_cli.io.results.writers import table_bytes
 from sfs_cli.logs import AT_ONCE, Messages
-from sfs_cli.methods.shared import require_sklearn
 from sfs_cli.options.compare import ALL, RANDOM, VARIABLE
 from sfs_cli.options.evaluate import DEFAULT_LENGTHS, EvaluateConfig, JudgeConfig
 from sfs_cli.options.fields import flag
@@ -246,8 +245,6 @@ def evaluate(config: EvaluateConfig, messages: Messages) -> Evaluated:
         When a list, the labels or the sets do not fit the matrix, a class has fewer samples than
         there are folds, or a length exceeds what is ranked.
     """
-    if config.labels is not None:
-        require_sklearn("the accuracy of classifiers")
     sources = _sources(config)
     given = read_lists(sources, list_names(sources), config, messages)
     with loaded(config, messages, labeled=config.labels is not None) as run:

@@ -31,7 +31,6 @@ from sfs_cli.io.files.text import text_suffix
 from sfs_cli.io.results.rankings import parse_numbers, read_rank_table
 from sfs_cli.io.results.writers import Row, table_bytes
 from sfs_cli.logs import Messages
-from sfs_cli.methods.shared import require_sklearn
 from sfs_cli.options import RankConfig
 from sfs_cli.options.evaluate import CURVE_LENGTHS
 from sfs_cli.options.fields import flag
@@ -325,8 +324,6 @@ def select(
     """
     # read first: they may be refused
     sets = config.sets and given_sets(config.sets, result.features, str(result.path), messages)
-    if config.cv:
-        require_sklearn("the accuracy of classifiers")
     if ranking is None:
         found = Selected(_by_table(config, result, messages))
     else:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -212,8 +211,7 @@ def test_a_folder_and_a_list_of_ids_are_lists(tmp_path):
     assert rows_of(EvaluateConfig(**given, list_=str(tmp_path / "ranked.txt"))) == expected
 
 
-def test_without_labels_it_tells_redundancy_neighbors_hits_and_sets(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "sklearn", None)  # none of this needs it
+def test_without_labels_it_tells_redundancy_neighbors_hits_and_sets(tmp_path):
     X, y = planted()
     given = study(tmp_path, X, y) | {"labels": None}
     table = tmp_path / "good.tsv"
