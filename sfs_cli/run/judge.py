@@ -1,0 +1,675 @@
+"""``sfs evaluate`` and ``sfs compare``: what a list of features is worth, or several.
+
+The matrix is read once. All lists are measured on all samples, for what needs no test samples. In
+each fold the features are ranked anew on the training samples alone, as a matrix of these samples
+would be (`sfs_cli.run.part`), and models that have learned from the first of them predict the
+others: classifiers, or a ridge regression where labels are numbers or times.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from functools import partial, reduce
+from itertools import chain, combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sfs_cli.compute import memory as memory_of
+from sfs_cli.compute.engine import Engine
+from sfs_cli.compute.matrix import Span
+from sfs_cli.compute.memory import format_size
+from sfs_cli.errors import InputError, OutOfMemoryError, UsageError, counted, listed, within
+from sfs_cli.evaluation.classify import Fold, accuracies, standard_error, standardized
+from sfs_cli.evaluation.concordance import concordance_index
+from sfs_cli.evaluation.held_out import CLASSES, NUMBERS, TIMES, Task, fit_of, least_of, ridge
+from sfs_cli.evaluation.measures import (
+    clustering,
+    enrichment,
+    jaccard,
+    overlap,
+    points_of,
+    redundancy,
+)
+from sfs_cli.evaluation.verdict import corrected_interval, verdicts_of
+from sfs_cli.features.covariates.step import CovariateStep
+from sfs_cli.graph.distances import GRAM
+from sfs_cli.io.knowledge.gene_sets import Study, read_gene_list, read_sets
+from sfs_cli.logs import AT_ONCE, Messages
+from sfs_cli.options.compare import (
+    ALL,
+    CONTROLS,
+    RANDOM,
+    VARIABLE,
+    CompareConfig,
+    ListSpec,
+    check_different,
+)
+from sfs_cli.options.evaluate import DEFAULT_LENGTHS, EvaluateConfig, JudgeConfig
+from sfs_cli.options.fields import flag
+from sfs_cli.options.files import resolved
+from sfs_cli.options.grammar import method_text
+from sfs_cli.options.rank import RankConfig
+from sfs_cli.ranking.stability import nogueira
+from sfs_cli.ranking.table import Ranking
+from sfs_cli.run import outputs
+from sfs_cli.run.config import input_files
+from sfs_cli.run.folds import (
+    FoldRankings,
+    fold_facts,
+    in_fold,
+    lengths_up_to,
+    outcome_folds,
+    place,
+    read_features,
+    stratified_folds,
+)
+from sfs_cli.run.guards import guard_labels, guard_raw
+from sfs_cli.run.identity import Identity, matrix_identity, same_matrix
+from sfs_cli.run.judged import (
+    GIVEN,
+    IN_FOLDS,
+    ONCE,
+    SHOWN_LENGTH,
+    Cost,
+    Judged,
+    JudgedList,
+    Key,
+    Measured,
+    file_names,
+    log_summary,
+    tables_of,
+)
+from sfs_cli.run.lists import RankedList, Source, list_names, matrix_of, read_lists
+from sfs_cli.run.load import Run, loaded
+from sfs_cli.run.needs import needed
+from sfs_cli.run.part import prepared_on
+from sfs_cli.run.pipes import as_given
+
+DRAWS = 5
+"""Random lists whose mean is shown."""
+LEAST_FOUND = 0.1
+"""Share of a list in the matrix below which the list is of another matrix."""
+FOR_VARIABLE = ", for the most variable features"
+BY_ALL_FEATURES = f"{GRAM} by all features"
+SQUARES = 4
+"""Arrays (n, n) of float64 that a thread holds while it judges a list."""
+MEMORY_SHARE = 2
+"""They take at most this fraction (1/N) of the memory."""
+_DOUBLE = np.dtype(np.float64)
+
+
+def run(config: JudgeConfig, messages: Messages) -> bytes:
+    """Evaluate or compare, write what is asked for, and return what belongs on stdout."""
+
+    def make() -> outputs.Made:
+        found = judge(config, messages)
+        summary = partial(log_summary, found, messages)
+        return outputs.Made.of_tables(tables_of(found, config, messages), found.facts, summary)
+
+    files, options = _inputs(config), None
+    if isinstance(config, EvaluateConfig) and config.out is not None:
+        options = resolved(as_given(config), config.out)
+    describe = partial(outputs.describe_files, files)
+    return outputs.make_result(
+        config, messages, file_names(config), describe, make, options=options
+    )
+
+
+# ---- what is read --------------------------------------------------------------------------------
+
+
+def _given(config: JudgeConfig) -> list[ListSpec]:
+    """Return where the given lists are."""
+    if isinstance(config, CompareConfig):
+        return list(config.list_)
+    path = config.list_ if isinstance(config, EvaluateConfig) else None
+    return [] if path is None else [ListSpec("", path)]
+
+
+def _inputs(config: JudgeConfig) -> list[Any]:
+    """Return the files that are read: those of several rankings and lists under their names."""
+    files, given = list(input_files(config)), [Source.of(each.path) for each in _given(config)]
+    if isinstance(config, CompareConfig):
+        common = {role for role, _, _ in files}
+        for name, ranking in config.rankings.items():
+            own = [each for each in input_files(ranking) if each[0] not in common]
+            files += [(f"ranking.{name}.{role}", path, part) for role, path, part in own]
+        files += [each.as_read(f"list.{i}") for i, each in enumerate(given, 1)]
+    else:
+        files += [each.as_read("list") for each in given]
+    if config.drivers is not None:
+        files.append(("drivers", Path(config.drivers), {}))
+    return files
+
+
+@contextmanager
+def _loaded(config: JudgeConfig, messages: Messages) -> Iterator[dict[str, Run]]:
+    """Give a run of each ranking, on one matrix and the same samples; without any, one of \"\"."""
+    several = isinstance(config, CompareConfig)
+    asked: dict[str, RankConfig] = {"": config}
+    if isinstance(config, CompareConfig):
+        asked = config.rankings or {"": replace(config, method="variance")}
+    runs: dict[str, Run] = {}
+    with ExitStack() as stack:
+        for name, each in asked.items():
+            if several and each.rank_sources is not None:
+                what = f"ranking {name}: lists are compared on the features of one matrix"
+                raise UsageError(what, hint="leave out --rank-sources", option="ranking_of")
+            log, opened = messages, None
+            if runs:  # what is said of the matrix is said once
+                log, opened = Messages(verbosity=-1), next(iter(runs.values())).opened
+            with within(f"ranking {name}" if name else ""):
+                made = stack.enter_context(
+                    loaded(each, log, labeled=config.labels is not None, matrix=opened)
+                )
+            for warning in log.warnings if log is not messages else ():
+                if warning not in messages.warnings:
+                    messages.warn(f"ranking {name}: {warning}")
+            if isinstance(config, EvaluateConfig) and config.ranks:
+                name = method_text(config, made.config.ranker)  # the data may have chosen it
+            # lists are judged, not columns beside them
+            alone, context = replace(made.config, also=()), replace(made.context, log=messages)
+            runs[name] = replace(made, config=alone, context=context)
+        yield _on_common_samples(runs, config, messages)
+
+
+def _on_common_samples(
+    runs: dict[str, Run], config: JudgeConfig, messages: Messages
+) -> dict[str, Run]:
+    """Return the runs on the samples that all of them use, in the order of the first."""
+    samples = {
+        name: np.arange(run.matrix.n_samples) if run.matrix.samples is None else run.matrix.samples
+        for name, run in runs.items()
+    }
+    common = reduce(np.intersect1d, samples.values())
+    if all(len(each) == len(common) for each in samples.values()):
+        return runs
+    if len(common) < 2:
+        raise InputError(
+            f"{counted(len(common), 'sample')} can be used by all rankings: too few",
+            where=config.matrix,
+            hint="give the sources of the rankings more common samples",
+            option="samples",
+        )
+    sizes = ", ".join(f"{name} {len(each):,}" for name, each in samples.items())
+    messages.note(
+        f"the rankings can use different samples ({sizes}): they are compared on the "
+        f"{len(common):,} that all can use"
+    )
+    # in the order of the first: above a number of samples a run has that of the file
+    first = next(iter(samples.values()))
+    wanted = first[np.isin(first, common)].tolist()
+    found = {}
+    for name, run in runs.items():
+        at = {sample: i for i, sample in enumerate(samples[name].tolist())}
+        chosen = np.array([at[sample] for sample in wanted])
+        found[name] = prepared_on(run, chosen, Messages(verbosity=-1))
+    return found
+
+
+# ---- the work ------------------------------------------------------------------------------------
+
+
+def judge(config: JudgeConfig, messages: Messages) -> Judged:
+    """Judge rankings and given lists beside random, variable and all features.
+
+    Raises
+    ------
+    InputError
+        When a list, the labels or the sets do not fit the matrix, a class has fewer samples than
+        there are folds, or a length exceeds what a list ranks.
+    UsageError
+        When two lists have the same name.
+    """
+    specs = _given(config)
+    sources = [Source.of(each.path) for each in specs]
+    names = [each.name or name for each, name in zip(specs, list_names(sources))]
+    if isinstance(config, CompareConfig):
+        check_different([*config.rankings, *names])
+    tables = read_lists(sources, names, config, messages)
+    with _loaded(config, messages) as runs:
+        return _judged(config, runs, tables)
+
+
+def _judged(config: JudgeConfig, runs: dict[str, Run], tables: Sequence[RankedList]) -> Judged:
+    """Judge every list on all samples, and in every fold."""
+    run = next(iter(runs.values()))
+    log, labels, ids, seed = run.log, run.context.labels, run.matrix.ids.features, config.seed
+    n, m = run.matrix.n_samples, run.matrix.n_features
+    task, folds = _folds(config, run)
+    judges = _judges(config, run)
+    ranking = [each for name, each in runs.items() if name]
+    inner = FoldRankings(run, folds, rankings=ranking, products=judges > 0)
+    run, rankers = inner.run, dict(zip(filter(None, runs), inner.rankings))
+    label = {name: name if len(rankers) > 1 else "" for name in rankers}  # of messages
+    guard_raw(run, "what is ranked and judged")
+    guard_labels(run)
+    for fold in folds:
+        inner.adjustment_in(fold)  # which says what is wrong before anything is ranked
+
+    given = [
+        JudgedList(each.name, GIVEN, [_positions(each, ids, log)], str(each.path))
+        for each in tables
+    ]
+    there = f"the matrix has {counted(m, 'feature')}"
+    lengths = lengths_up_to(m, config, DEFAULT_LENGTHS, there, config.matrix) or (max(1, m // 2),)
+    if not config.asked_lengths:  # a short list is judged whole, beside others
+        short = {each.n_ranked for each in given if 0 < each.n_ranked < SHOWN_LENGTH}
+        lengths = tuple(sorted({*lengths, *short}))
+    same_matrix = _warn_of_leakage(config, inner, rankers, label, tables)
+    drivers, sets, facts = _drivers_and_sets(config, ids, log)
+    codes = labels.codes if labels is not None and labels.values is None else None
+
+    def lists_of(
+        orders: Mapping[str, np.ndarray], selection: str, variable: np.ndarray, *seeds: int
+    ) -> list[JudgedList]:
+        """Return the lists that are judged beside each other."""
+        pool, count = np.sort(variable), min(lengths[-1], len(variable))
+        drawn = [
+            np.random.default_rng([seed, *seeds, draw]).choice(pool, count, replace=False)
+            for draw in range(DRAWS)
+        ]
+        made = [JudgedList(name, selection, [order]) for name, order in orders.items()]
+        controls = [(VARIABLE, [variable]), (RANDOM, drawn)]
+        return [*made, *given, *(JudgedList(name, selection, own) for name, own in controls)]
+
+    def lengths_of(each: JudgedList, of: str = "") -> tuple[int, ...]:
+        """Return the lengths that a list has; one that is asked for and too long is refused."""
+        there = f"{each.name} ranks {counted(each.n_ranked, 'feature')} of the matrix{of}"
+        if each.name in rankers and "select" in rankers[each.name].options:
+            there += ", which --select can raise"
+        option = ("lengths", "list_" if each.selection == GIVEN else "select")
+        where = each.path or config.matrix
+        return lengths_up_to(each.n_ranked, config, lengths, there, where, option)
+
+    def measured(
+        each: JudgedList, chosen: np.ndarray, values: Engine, K: np.ndarray | None
+    ) -> Iterator[tuple[Key, float]]:
+        """Yield what needs no test samples, of features of a list, best first."""
+        of_list = lengths_of(each)
+        Z = _standardized(values, chosen, of_list, np.arange(n))
+        for k in of_list:
+            found = {"redundancy": redundancy(Z[:k])}
+            if K is not None:
+                found["jaccard"] = jaccard(Z[:k].T @ Z[:k], K)
+            if codes is not None:
+                found["nmi"], found["ari"] = clustering(Z[:k].T, codes, seed)
+            if drivers is not None:
+                hits = drivers.intersection(ids[i] for i in chosen[:k].tolist())
+                found["hit_ratio"] = len(hits) / len(drivers)
+            yield from ((Key(*each[:2], k, name, ""), value) for name, value in found.items())
+
+    def predicted(name: str, selection: str, k: int, found: np.ndarray) -> list[tuple[Key, float]]:
+        """Return the rows of what held-out samples tell, (models, measures)."""
+        return [
+            (Key(name, selection, k, measure, model), value)
+            for model, of_model in zip(task.models, found.tolist())
+            for measure, value in zip(task.measures, of_model)
+        ]
+
+    def held_out(
+        fold: Fold, values: Engine, predict: Callable[..., np.ndarray], each: JudgedList
+    ) -> list[tuple[Key, float]]:
+        """Return what the first features of a list tell of the test samples of a fold."""
+        of_list = lengths_of(each, f" in {place(fold)}")
+        tops = [_standardized(values, chosen, of_list, fold.train) for chosen in each.orders]
+        return [
+            row
+            for k in of_list
+            for row in predicted(*each[:2], k, np.mean([predict(Z[:k].T) for Z in tops], axis=0))
+        ]
+
+    found = Judged(task)
+    once: dict[Key, list[float]] = {}
+    with run.progress("evaluating"):
+        everyone = np.arange(n)
+        values, orders = inner.values(everyone), dict[str, np.ndarray]()
+        for name, ranker in rankers.items():
+            started = time.perf_counter()
+            with memory_of.measured_peak() as peak:
+                orders[name] = _scored(inner.ranked(ranker, "", labels, label[name]))
+                found.costs[name] = Cost(time.perf_counter() - started, peak())
+        variable = _variable(inner, run)
+        background = len(variable)
+        found.lists = lists_of(orders, ONCE, variable)
+        K = _inner_products(values, variable, everyone) if judges else None
+        for each in found.lists:
+            for chosen in each.orders:
+                for key, value in measured(each, chosen, values, K):
+                    once.setdefault(key, []).append(value)
+            if sets and each.name not in (VARIABLE, RANDOM):
+                # those of the list, and after them the other features that take part
+                order = np.append(each.orders[0], np.setdiff1d(variable, each.orders[0]))
+                ranked = [ids[i] for i in order.tolist()]
+                for k in lengths_of(each):
+                    tests = enrichment(ranked, k, sets)
+                    found.enriched += [(each.name, each.selection, k, test) for test in tests]
+        if K is not None and codes is not None:
+            for measure, value in zip(("nmi", "ari"), clustering(points_of(K), codes, seed)):
+                once[Key(ALL, ONCE, background, measure, "")] = [value]
+
+        of_folds: dict[str, list[np.ndarray]] = {}  # the first features of each fold, by list
+        for fold in folds:
+            part, of_fold = inner.part_in(fold), inner.values_in(fold, values)
+            orders = {}
+            for name, ranker in rankers.items():
+                started = time.perf_counter()
+                orders[name] = _scored(inner.ranked_in(fold, ranker, label[name]))
+                found.costs[name].fold_seconds.append(time.perf_counter() - started)
+            variable = _variable(inner, part, place(fold))
+            lists = lists_of(orders, IN_FOLDS, variable, fold.repeat, fold.number)
+            if config.leaky:  # those of all samples beside them
+                lists[len(orders) : len(orders)] = found.lists[: len(orders)]
+            predict = _predictor(inner, fold, part)
+            with ThreadPoolExecutor(min(run.plan.workers, judges)) as pool:
+                made = [*chain(*pool.map(partial(held_out, fold, of_fold, predict), lists))]
+            K = _inner_products(of_fold.of(in_fold(place(fold))), variable, fold.train)
+            made += predicted(ALL, IN_FOLDS, background, predict(K, products=True))
+            for each in lists:
+                chosen = each.orders[0]  # of random lists one: each fold has its own
+                if each.selection == IN_FOLDS and isinstance(config, CompareConfig):
+                    made += measured(each, chosen, of_fold, None)
+                if each.selection == IN_FOLDS and each.name != RANDOM:
+                    of_folds.setdefault(each.name, []).append(chosen[: lengths[-1]])
+            found.folds += [(fold, *each) for each in made]
+
+    if folds:
+        _average(found, config, same_matrix, log)
+    for k in lengths if folds else ():
+        stable = [
+            (name, nogueira([each[:k] for each in own], background).value)
+            for name, own in of_folds.items()
+            if min(map(len, own)) >= k
+        ]
+        # the measure is made so that this is its mean; of lists of all features it has none
+        stable.append((RANDOM, 0.0 if k < background else float("nan")))
+        found.measures += [Measured(n, IN_FOLDS, k, "stability", "", v) for n, v in stable]
+    found.measures += [Measured(*key, float(np.mean(draws))) for key, draws in once.items()]
+    if isinstance(config, CompareConfig):
+        found.overlaps = [
+            (a.name, b.name, k, overlap(a.orders[0][:k], b.orders[0][:k], background))
+            for a, b in combinations([each for each in found.lists if each.name != RANDOM], 2)
+            for k in lengths
+            if k <= min(a.n_ranked, b.n_ranked)
+        ]
+
+    own = {name: {"method": ranker.config.ranker} for name, ranker in rankers.items()}
+    of_tables = {
+        table.name: {
+            "path": each.path,
+            "not_in_matrix": table.n_ranked - each.n_ranked,
+            "made_from_this_matrix": same_matrix[table.name],
+        }
+        for table, each in zip(tables, given)
+    }
+    of_rankings = IN_FOLDS if folds else ONCE
+    found.facts = facts | {
+        "n_samples": n,
+        "n_features": m,
+        "background": background,
+        "lengths": list(lengths),
+        "classifier_steps": list(inner.steps),
+        "lists": [
+            {
+                "name": each.name,
+                "selection": GIVEN if each.selection == GIVEN else of_rankings,
+                "n_ranked": each.n_ranked,
+                **(of_tables if each.selection == GIVEN else own)[each.name],
+            }
+            for each in found.lists
+            if each.name not in CONTROLS
+        ],
+        "threads": run.plan.workers,
+        "passes": run.passes.executed,
+    }
+    if labels is not None:
+        found.facts |= fold_facts(config, labels, run.donors)
+        if "labels" in run.taken:
+            found.facts["label_column"] = run.taken["labels"]
+    if run.design is not None:
+        found.facts["covariates"] = run.cohort.covariates
+    return found
+
+
+def _average(
+    found: Judged, config: JudgeConfig, same_matrix: Mapping[str, bool | None], log: Messages
+) -> None:
+    """Put what the folds tell of each list, over all of them, and the verdicts."""
+    task, ratio = found.task, 1 / (config.folds - 1)
+    of_folds: dict[Key, list[float]] = {}
+    for _, key, value in found.folds:
+        of_folds.setdefault(key, []).append(value)
+    held_out: dict[tuple[int, str], dict[str, np.ndarray]] = {}  # by length and model
+    for key, own in of_folds.items():
+        name, selection, k, measure, model = key
+        if len(own) < config.folds * config.rounds:
+            log.note_once(
+                f"{name}: some folds rank fewer than {k:,} features: this length is left out"
+            )
+            continue
+        values = np.array(own)
+        repeats = values.reshape(config.rounds, -1).mean(axis=1)
+        low = high = float("nan")
+        # what test samples had a part in has no interval
+        if model and selection != ONCE and not (selection == GIVEN and same_matrix[name]):
+            _, low, high, _ = corrected_interval(values, ratio)
+            if low == high:  # equal folds tell nothing of chance
+                low = high = float("nan")
+            low, high = max(low, least_of(measure)), min(high, 1.0)
+            if measure == task.measures[-1]:
+                held_out.setdefault((k, model), {})[name] = values
+        mean, error = float(repeats.mean()), standard_error(repeats)
+        found.measures.append(Measured(*key, mean, error, low, high))
+    everything = {model: lists[ALL] for (_, model), lists in held_out.items() if ALL in lists}
+    for (k, model), lists in held_out.items():
+        compared = verdicts_of(lists | {ALL: everything[model]}, CONTROLS, ratio)
+        found.verdicts += [(k, model, each) for each in compared]
+    below: dict[str, list[str]] = {}
+    for k, model, v in found.verdicts:
+        if (v.b, model) == (RANDOM, task.models[-1]) and v.mean_a < v.mean_b:
+            text = f"{v.mean_a:.3f} against {v.mean_b:.3f} with {k:,} features"
+            text += "" if v.better else " (this may be chance)"
+            below.setdefault(v.a, []).append(text)
+    for name, texts in below.items():
+        log.warn(f"{name} is below {RANDOM}: {task.best_known} {listed(texts)}")
+
+
+def _folds(config: JudgeConfig, run: Run) -> tuple[Task, list[Fold]]:
+    """Return what is predicted, and the folds; without labels there are none."""
+    labels = run.context.labels
+    if labels is None:
+        return CLASSES, []
+    how = (config.folds, config.rounds, config.seed, str(config.labels), run.donors)
+    if labels.values is None:
+        return CLASSES, stratified_folds(labels, *how)
+    task = NUMBERS if labels.survival is None else TIMES
+    return task, outcome_folds(labels, *how, _strata(run))
+
+
+def _strata(run: Run) -> np.ndarray:
+    """Return the blocks of the samples (n,), within which times are compared."""
+    blocks = run.context.blocks
+    return np.zeros(run.matrix.n_samples) if blocks is None else blocks
+
+
+def _judges(config: JudgeConfig, run: Run) -> int:
+    """Return how many threads may hold inner products of the samples (n, n); 0 if none may."""
+    n, memory, log = run.matrix.n_samples, run.context.memory, run.log
+    size = SQUARES * 8 * n * n
+    if size <= memory // MEMORY_SHARE:
+        return memory // MEMORY_SHARE // size
+    if config.labels is not None:
+        raise OutOfMemoryError(
+            f"the inner products of {n:,} samples take {format_size(size)}, more than a half of "
+            f"--memory {format_size(memory)}",
+            where=config.matrix,
+            hint="give more --memory, or labels of fewer samples with --samples intersect",
+            option=("memory", "labels"),
+        )
+    log.note(
+        f"the Jaccard index is left out: the inner products of {n:,} samples do not fit in a half "
+        "of --memory"
+    )
+    return 0
+
+
+def _predictor(inner: FoldRankings, fold: Fold, part: Run) -> Callable[..., np.ndarray]:
+    """Return what measures how well samples are predicted in a fold, (models, measures).
+
+    It takes standardized samples (n, k), or their inner products, as `accuracies` does. The outcome
+    that it learns is that of the training samples by themselves, less their covariates; of the test
+    samples it is less the covariates by the coefficients of the training samples.
+    """
+    run, train, test = inner.run, fold.train, fold.test
+    labels, learned = run.context.required_labels, part.context.required_labels
+    if labels.values is None:
+        return partial(accuracies, codes=labels.codes, train=train, test=test)
+    outcome = learned.numbers
+    measured: Callable[[np.ndarray], Any]
+    if labels.survival is not None:
+        times, event = (each[test] for each in labels.survival)
+        measured = partial(concordance_index, times, event, strata=_strata(run)[test])
+    else:
+        assert run.labels is not None
+        truth = run.labels.take(run.matrix.samples).numbers[None].copy()
+        if adjustment := inner.adjustment_in(fold):
+            adjustment.residuals(truth, 0)
+        measured = partial(fit_of, truth[0, test], baseline=outcome.mean())
+    return lambda samples, **how: np.atleast_2d(
+        measured(ridge(samples, outcome, train, test, **how))
+    )
+
+
+def _scored(ranking: Ranking) -> np.ndarray:
+    """Return the features with a score, best first."""
+    return np.asarray(ranking.order[: ranking.n_scored], np.int64)
+
+
+def _variable(inner: FoldRankings, run: Run, of: str = "") -> np.ndarray:
+    """Return the features that vary among the samples of a run, the most variable first."""
+    plain = run.matrix.before_fitting()
+    config = RankConfig(run.config.matrix, method="variance")
+    part = replace(run.with_engine(source=plain), config=config, sources=[])
+    return _scored(inner.ranked(part.of(FOR_VARIABLE), of, None))
+
+
+def _standardized(
+    values: Engine, chosen: np.ndarray, lengths: Sequence[int], train: np.ndarray
+) -> np.ndarray:
+    """Return the first features of a list (l, n), scaled by training samples."""
+    return standardized(read_features(values, chosen[: max(lengths, default=0)]), train)
+
+
+def _inner_products(values: Engine, features: np.ndarray, train: np.ndarray) -> np.ndarray:
+    """Return the inner products (n, n) of samples by features that training samples scale."""
+    used = np.zeros(values.source.n_features, bool)
+    used[features] = True
+
+    def products(span: Span) -> tuple[np.ndarray]:
+        Z = standardized(values.read(span, _DOUBLE).values, train)
+        Z = Z[used[span.lo : span.hi]]
+        return (Z.T @ Z,)
+
+    return values.at(BY_ALL_FEATURES).total_over(products)[0]
+
+
+# ---- what does not fit, and what is said -------------------------------------------------------
+
+
+def _positions(given: RankedList, ids: Sequence[str], log: Messages) -> np.ndarray:
+    """Return the features of a list by index, best first."""
+    order = np.argsort(given.ranks, kind="stable")[: given.n_ranked].tolist()
+    place_of = {name: i for i, name in enumerate(ids)}
+    at = [place_of.get(given.features[i], -1) for i in order]
+    found = np.array([i for i in at if i >= 0], np.int64)
+    if len(found) < LEAST_FOUND * len(at):
+        raise InputError(
+            f"--list {given.path}: the matrix has {len(found):,} of its "
+            f"{counted(len(at), 'feature')}",
+            where=f"{given.path}: features there are {listed(given.features, 3)}; those of the "
+            f"matrix are {listed(list(ids[:3]), 3)}, ...",
+            hint="check that both use the same kind of ids (--feature-column), and --rows",
+            option="list_",
+        )
+    if len(found) < len(at):
+        log.warn(
+            f"{given.path}: {len(at) - len(found):,} of {len(at):,} features are not in the matrix "
+            "and are left out"
+        )
+    return found
+
+
+def _drivers_and_sets(
+    config: JudgeConfig, ids: Sequence[str], log: Messages
+) -> tuple[set[str] | None, dict[str, Any], dict[str, Any]]:
+    """Return the reference features in the matrix, the sets, and what was found of both."""
+    known, facts = set(ids), dict[str, Any]()
+    drivers: set[str] | None = None
+    sets: dict[str, Any] = {}
+
+    def check(option: str, found: int, listed_there: str) -> None:
+        if not found:
+            raise InputError(
+                f"{flag(option)}: the matrix has none of {listed_there}",
+                where=f"features of the matrix are {listed(list(ids[:3]), 3)}, ...",
+                hint="check that both use the same kind of ids",
+                option=option,
+            )
+
+    if config.drivers is not None:
+        asked = read_gene_list(Path(config.drivers))
+        drivers = known.intersection(asked)
+        there = counted(len(asked), "feature")
+        check("drivers", len(drivers), f"its {there}")
+        log.note(f"--drivers {config.drivers}: {len(drivers):,} of {there} are in the matrix")
+        facts["drivers"] = {"listed": len(asked), "found": len(drivers)}
+    if config.sets:
+        sets = dict(read_sets(config.sets, Study(ids, log.note_once)))
+        tested = sum(not known.isdisjoint(names) for names in sets.values())
+        check("sets", tested, f"the features of {counted(len(sets), 'set')}")
+        log.note(
+            "--sets: over-representation among the first features of each list (hypergeometric "
+            "test)"
+        )
+        facts["sets"] = {"listed": len(sets), "tested": tested}
+    return drivers, sets, facts
+
+
+def _warn_of_leakage(
+    config: JudgeConfig,
+    inner: FoldRankings,
+    rankers: Mapping[str, Run],
+    label: Mapping[str, str],
+    tables: Sequence[RankedList],
+) -> dict[str, bool | None]:
+    """Warn of what the test samples had a part in; return which lists are of this matrix."""
+    own = matrix_identity(config.matrix) if tables else Identity()
+    same = {each.name: same_matrix(own, matrix_of(each.path)) for each in tables}
+    for each in tables if config.labels is not None else ():
+        leaky = f"if {each.path} was ranked on samples of this matrix, its accuracy is leaky, "
+        leaky += "because the test samples were used"
+        if same[each.name]:
+            leaky = f"{each.path} was ranked on this matrix, test samples included: its accuracy "
+            leaky += "is leaky"
+        if same[each.name] is not False:  # at once: before the sentences on accuracy
+            inner.log.warn(f"{leaky}; --method in place of --list ranks inside folds", AT_ONCE)
+    if inner.folds:
+        inner.note_leakage_of_lists(config)
+    for name, run in rankers.items():
+        if inner.folds:
+            inner.note_leakage_of_graph(run, label[name])
+        if run.design is not None:
+            CovariateStep(run.config).check(run)
+        labels = run.context.labels
+        by_class = config.labels is not None and labels is not None and labels.values is None
+        if by_class and needed(run.config) & {"labels", "some-labels"}:
+            inner.log.note(
+                f"{name} uses the labels of all samples: NMI and ARI of its clusters are optimistic"
+            )
+    return same
