@@ -44,11 +44,15 @@ def with_every_class(
     movable : ndarray of int, optional
         The donors that may be exchanged; by default all.
     """
-    place, free = place.copy(), np.arange(len(place)) if movable is None else movable
-    held = np.zeros((parts + 1, has.shape[1]), np.int64)  # the last row is that of no part
-    np.add.at(held, place, has)
+    free = np.arange(len(place)) if movable is None else movable
+
+    def lacking_in(place: np.ndarray) -> np.ndarray:
+        held = np.zeros((parts, has.shape[1]), np.int64)
+        np.add.at(held, place[place >= 0], has[place >= 0])
+        return np.argwhere(held == 0)
+
+    lacking = lacking_in(place)
     for _ in range(STEPS):
-        lacking = np.argwhere(held[:parts] == 0)
         if not len(lacking):
             break
         part, wanted = rng.choice(lacking)
@@ -56,19 +60,15 @@ def with_every_class(
         if not len(givers):
             continue
         unit = rng.choice(givers)
-        source = place[unit]
-        others = free[place[free] == part]
-        smaller = np.count_nonzero(place == part) < np.count_nonzero(place == source)
-        at = rng.integers(len(others) + smaller) if len(others) + smaller else -1
-        if at < 0:
+        others = free[place[free] == part].tolist()
+        if np.count_nonzero(place == part) < np.count_nonzero(place == place[unit]):
+            others.append(unit)  # it moves alone
+        if not others:
             continue
-        back = has[others[at]] if at < len(others) else 0
-        changed = held.copy()
-        changed[part] += has[unit] - back
-        changed[source] -= has[unit] - back
-        if np.count_nonzero(changed[:parts] == 0) <= len(lacking):
-            held = changed
-            place[unit] = part
-            if at < len(others):
-                place[others[at]] = source
+        tried = place.copy()
+        tried[others[rng.integers(len(others))]] = place[unit]
+        tried[unit] = part
+        after = lacking_in(tried)
+        if len(after) <= len(lacking):
+            place, lacking = tried, after
     return place

@@ -9,7 +9,7 @@ others: classifiers, or a ridge regression where labels are numbers or times.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -253,17 +253,39 @@ def _judged(config: JudgeConfig, runs: dict[str, Run], tables: Sequence[RankedLi
     for fold in folds:
         inner.adjustment_in(fold)  # which says what is wrong before anything is ranked
 
-    given = [
-        JudgedList(each.name, GIVEN, [_positions(each, ids, log)], str(each.path))
-        for each in tables
-    ]
     there = f"the matrix has {counted(m, 'feature')}"
     lengths = lengths_up_to(m, config, DEFAULT_LENGTHS, there, config.matrix) or (max(1, m // 2),)
+    same_matrix = _warn_of_leakage(config, inner, rankers, label, tables)
+    given = []
+    for table in tables:
+        chosen = _positions(table, ids, log)
+        about = {
+            "path": str(table.path),
+            "not_in_matrix": table.n_ranked - len(chosen),
+            "made_from_this_matrix": same_matrix[table.name],
+        }
+        given.append(JudgedList(table.name, GIVEN, [chosen], about))
     if not config.asked_lengths:  # a short list is judged whole, beside others
         short = {each.n_ranked for each in given if 0 < each.n_ranked < SHOWN_LENGTH}
         lengths = tuple(sorted({*lengths, *short}))
-    same_matrix = _warn_of_leakage(config, inner, rankers, label, tables)
-    drivers, sets, facts = _drivers_and_sets(config, ids, log)
+    facts: dict[str, Any] = {}
+    drivers: set[str] | None = None
+    sets: Mapping[str, Sequence[str]] = {}
+    if config.drivers is not None:
+        asked = read_gene_list(Path(config.drivers))
+        drivers = _in_matrix("drivers", asked, ids)
+        facts["drivers"] = {"listed": len(asked), "found": len(drivers)}
+        there = f"{len(drivers):,} of {counted(len(asked), 'feature')} are in the matrix"
+        log.note(f"--drivers {config.drivers}: {there}")
+    if config.sets:
+        sets = read_sets(config.sets, Study(ids, log.note_once))
+        members = _in_matrix("sets", {*chain(*sets.values())}, ids)
+        tested = sum(not members.isdisjoint(names) for names in sets.values())
+        facts["sets"] = {"listed": len(sets), "tested": tested}
+        log.note(
+            "--sets: over-representation among the first features of each list (hypergeometric "
+            "test)"
+        )
     codes = labels.codes if labels is not None and labels.values is None else None
 
     def lists_of(
@@ -275,9 +297,15 @@ def _judged(config: JudgeConfig, runs: dict[str, Run], tables: Sequence[RankedLi
             np.random.default_rng([seed, *seeds, draw]).choice(pool, count, replace=False)
             for draw in range(DRAWS)
         ]
-        made = [JudgedList(name, selection, [order]) for name, order in orders.items()]
-        controls = [(VARIABLE, [variable]), (RANDOM, drawn)]
-        return [*made, *given, *(JudgedList(name, selection, own) for name, own in controls)]
+        return [
+            *(
+                JudgedList(name, selection, [order], {"method": rankers[name].config.ranker})
+                for name, order in orders.items()
+            ),
+            *given,
+            JudgedList(VARIABLE, selection, [variable]),
+            JudgedList(RANDOM, selection, drawn),
+        ]
 
     def lengths_of(each: JudgedList, of: str = "") -> tuple[int, ...]:
         """Return the lengths that a list has; one that is asked for and too long is refused."""
@@ -285,7 +313,7 @@ def _judged(config: JudgeConfig, runs: dict[str, Run], tables: Sequence[RankedLi
         if each.name in rankers and "select" in rankers[each.name].options:
             there += ", which --select can raise"
         option = ("lengths", "list_" if each.selection == GIVEN else "select")
-        where = each.path or config.matrix
+        where = each.facts.get("path", config.matrix)
         return lengths_up_to(each.n_ranked, config, lengths, there, where, option)
 
     def measured(
@@ -399,15 +427,6 @@ def _judged(config: JudgeConfig, runs: dict[str, Run], tables: Sequence[RankedLi
             if k <= min(a.n_ranked, b.n_ranked)
         ]
 
-    own = {name: {"method": ranker.config.ranker} for name, ranker in rankers.items()}
-    of_tables = {
-        table.name: {
-            "path": each.path,
-            "not_in_matrix": table.n_ranked - each.n_ranked,
-            "made_from_this_matrix": same_matrix[table.name],
-        }
-        for table, each in zip(tables, given)
-    }
     of_rankings = IN_FOLDS if folds else ONCE
     found.facts = facts | {
         "n_samples": n,
@@ -420,7 +439,7 @@ def _judged(config: JudgeConfig, runs: dict[str, Run], tables: Sequence[RankedLi
                 "name": each.name,
                 "selection": GIVEN if each.selection == GIVEN else of_rankings,
                 "n_ranked": each.n_ranked,
-                **(of_tables if each.selection == GIVEN else own)[each.name],
+                **each.facts,
             }
             for each in found.lists
             if each.name not in CONTROLS
@@ -605,40 +624,16 @@ def _positions(given: RankedList, ids: Sequence[str], log: Messages) -> np.ndarr
     return found
 
 
-def _drivers_and_sets(
-    config: JudgeConfig, ids: Sequence[str], log: Messages
-) -> tuple[set[str] | None, dict[str, Any], dict[str, Any]]:
-    """Return the reference features in the matrix, the sets, and what was found of both."""
-    known, facts = set(ids), dict[str, Any]()
-    drivers: set[str] | None = None
-    sets: dict[str, Any] = {}
-
-    def check(option: str, found: int, listed_there: str) -> None:
-        if not found:
-            raise InputError(
-                f"{flag(option)}: the matrix has none of {listed_there}",
-                where=f"features of the matrix are {listed(list(ids[:3]), 3)}, ...",
-                hint="check that both use the same kind of ids",
-                option=option,
-            )
-
-    if config.drivers is not None:
-        asked = read_gene_list(Path(config.drivers))
-        drivers = known.intersection(asked)
-        there = counted(len(asked), "feature")
-        check("drivers", len(drivers), f"its {there}")
-        log.note(f"--drivers {config.drivers}: {len(drivers):,} of {there} are in the matrix")
-        facts["drivers"] = {"listed": len(asked), "found": len(drivers)}
-    if config.sets:
-        sets = dict(read_sets(config.sets, Study(ids, log.note_once)))
-        tested = sum(not known.isdisjoint(names) for names in sets.values())
-        check("sets", tested, f"the features of {counted(len(sets), 'set')}")
-        log.note(
-            "--sets: over-representation among the first features of each list (hypergeometric "
-            "test)"
-        )
-        facts["sets"] = {"listed": len(sets), "tested": tested}
-    return drivers, sets, facts
+def _in_matrix(option: str, genes: Collection[str], ids: Sequence[str]) -> set[str]:
+    """Return those of the genes of an option that the matrix has; it has to have one."""
+    if found := set(ids).intersection(genes):
+        return found
+    raise InputError(
+        f"{flag(option)}: none of its {counted(len(genes), 'feature')} is in the matrix",
+        where=f"features of the matrix are {listed(list(ids[:3]), 3)}, ...",
+        hint="check that both use the same kind of ids",
+        option=option,
+    )
 
 
 def _warn_of_leakage(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Hashable, Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -66,7 +67,7 @@ class JudgedList(NamedTuple):
     name: str
     selection: str
     orders: list[np.ndarray]
-    path: str = ""  # of a given list
+    facts: Mapping[str, Any] = MappingProxyType({})  # for the record
 
     @property
     def n_ranked(self) -> int:
@@ -103,26 +104,33 @@ class Judged:
         by_folds = self.task.measures[-1], self.task.models[-1]
         return by_folds if self.folds else ("redundancy", "")
 
-    def sentences(self, length: int) -> list[str]:
-        """Return the verdicts about the best list of a length, by the last model, in words."""
-        last = self.task.models[-1]
-        own = [v for k, model, v in self.verdicts if (k, model) == (length, last)]
+    @property
+    def rows(self) -> list[Measured]:
+        """Those of the measure that messages are about."""
+        return [m for m in self.measures if (m.measure, m.classifier) == self.main]
+
+    @property
+    def length(self) -> int:
+        """The length that messages are about, which all lists have if there is one.
+
+        The greatest up to `SHOWN_LENGTH`, or else the smallest.
+        """
+        of_lists: dict[str, set[int]] = {}
+        for each in self.rows:
+            if each.name not in CONTROLS:
+                of_lists.setdefault(each.name, set()).add(each.length)
+        every = list(of_lists.values()) or [set()]
+        known = set.intersection(*every) or set.union(*every)
+        return max((k for k in known if k <= SHOWN_LENGTH), default=min(known, default=0))
+
+    @property
+    def sentences(self) -> list[str]:
+        """The verdicts about the best list of that length, by the last model, in words."""
+        shown = self.length, self.task.models[-1]
+        own = [v for *of, v in self.verdicts if tuple(of) == shown]
         means = {v.a: v.mean_a for v in own}
         best = max(means, key=lambda name: means[name], default="")
         return [v.sentence(self.task.words) for v in own if best in (v.a, v.b)]
-
-
-def shown_length(lengths: Iterable[tuple[Hashable, int]]) -> int:
-    """Return the length that the summary is about: the greatest up to `SHOWN_LENGTH`, if any.
-
-    `lengths` are names of lists and a length of theirs. Those that all lists have go first.
-    """
-    of_lists: dict[Hashable, set[int]] = {}
-    for name, length in lengths:
-        of_lists.setdefault(name, set()).add(length)
-    every = list(of_lists.values()) or [set()]
-    known = set.intersection(*every) or set.union(*every)
-    return max((k for k in known if k <= SHOWN_LENGTH), default=min(known, default=0))
 
 
 # ---- files ---------------------------------------------------------------------------------------
@@ -172,7 +180,7 @@ def tables_of(found: Judged, config: JudgeConfig, messages: Messages) -> outputs
 
     # of a list that was also ranked on all samples (--leaky) MultiQC shows what the folds found
     cells: dict[str, dict[str, Any]] = {}
-    k = shown_length((m.name, m.length) for m in found.measures if m.name not in CONTROLS)
+    k = found.length
     for m in reversed(found.measures):  # what the folds have found is the first of a list
         if m.length == k and m.classifier in ("", found.main[1]):
             row = cells.setdefault(m.name, {"length": k})
@@ -198,7 +206,6 @@ def _methods(found: Judged, config: CompareConfig) -> list[Row]:
     """Return what each list is, and what it costs."""
     texts = {text: text.removeprefix(split(text)[0])[1:] for text in config.method_}
     texts |= {each.name: each.text for each in config.ranking_of}
-    methods = {each["name"]: each.get("method", "") for each in found.facts["lists"]}
     rows: list[Row] = []
     for each in found.lists:
         kind = "given" if each.selection == GIVEN else "control"
@@ -207,7 +214,7 @@ def _methods(found: Judged, config: CompareConfig) -> list[Row]:
             folds = round(float(np.mean(cost.fold_seconds)), 3) if cost.fold_seconds else ""
             kind, numbers = "ranking", (round(cost.seconds, 3), folds, cost.peak_memory or "")
         count = found.facts["background"] if each.name == RANDOM else each.n_ranked
-        of_list = (methods.get(each.name, ""), texts.get(each.name, each.path))
+        of_list = (each.facts.get("method", ""), texts.get(each.name, each.facts.get("path", "")))
         rows.append((each.name, kind, *of_list, count, *numbers))
     return rows
 
@@ -243,10 +250,9 @@ def _page(found: Judged, config: CompareConfig, messages: Messages, names: list[
     if curves:  # of single features no redundancy is known
         chart = curves_chart(in_words, curves)
         figures = [Figure(f"{in_words} by length", "Means, and 95% intervals where known.", chart)]
-    length = shown_length((m.name, m.length) for m in own if m.name not in CONTROLS)
     return compiled("compare.html.j2").render(
         title=config.matrix_name,
-        sentences=found.sentences(length),
+        sentences=found.sentences,
         warnings=messages.warnings,
         figures=figures,
         tables=grids(table for table in tables if table.rows),
@@ -261,10 +267,8 @@ def _page(found: Judged, config: CompareConfig, messages: Messages, names: list[
 
 def log_summary(found: Judged, messages: Messages) -> None:
     """Log the main measure of each list at one length, the verdicts, and what lists share."""
-    measure, model = found.main
-    rows = [m for m in found.measures if (m.measure, m.classifier) == (measure, model)]
-    length = shown_length((m.name, m.length) for m in rows if m.name not in CONTROLS)
-    for each in rows:
+    (measure, model), length = found.main, found.length
+    for each in found.rows:
         if each.length == length or each.name == ALL:
             by = found.task.best_known if model else measure
             interval = "" if np.isnan(each.low) else f" (95% {each.low:.3f} to {each.high:.3f})"
@@ -272,7 +276,7 @@ def log_summary(found: Judged, messages: Messages) -> None:
                 f"{each.name} ({each.selection}), {counted(each.length, 'feature')}: "
                 f"{by} {each.value:.3f}{interval}"
             )
-    for text in found.sentences(length):
+    for text in found.sentences:
         messages.note(text)
     stable = [
         f"{m.name} {m.value:.2f}"
@@ -282,7 +286,6 @@ def log_summary(found: Judged, messages: Messages) -> None:
     if stable:
         texts = ", ".join(stable)
         messages.note(f"stability of the first {length:,} features over the folds: {texts}")
-    length = shown_length(((a, b), k) for a, b, k, _ in found.overlaps)
     for a, b, k, both in found.overlaps:
         if k == length and VARIABLE not in (a, b):
             messages.note(
