@@ -244,16 +244,33 @@ class FoldRankings:
                 "this matrix, the accuracy is leaky, because the test samples were used"
             )
 
-    def ranked(self, part: Run, of: str, labels: Labels | None, name: str = "") -> Ranking:
-        """Rank the features on the samples of a run.
+    def part_in(self, fold: Fold | None, run: Run | None = None) -> Run:
+        """Return the run of the training samples of a fold, with their own outcome and covariates.
 
-        `of` names the fold, empty for all samples, and `name` the ranking, where there are several.
+        Of no fold that is the run on all samples. `run` is one of `rankings`, by default the one
+        that all is about.
         """
+        run = run or self.run
+        if fold is None:
+            return run
+        with within(place(fold)):  # what is said of their columns was said of all samples
+            part = prepared_on(run, fold.train, Messages(verbosity=-1))
+        return part.of(in_fold(place(fold)))
+
+    def ranked_in(self, fold: Fold | None, run: Run | None = None, name: str = "") -> Ranking:
+        """Rank the features on the training samples of a fold, or on all samples.
+
+        `name` is that of the ranking, where there are several.
+        """
+        return self.ranked(self.part_in(fold, run), fold, name)
+
+    def ranked(self, part: Run, fold: Fold | None, name: str = "") -> Ranking:
+        """Rank the features on the samples of a run of a fold; its warnings are given once."""
+        quiet, labels = Messages(verbosity=-1), part.context.labels
         needs = needed(part.config) & {"labels", "some-labels"}
-        quiet = Messages(verbosity=-1)
         config = replace(part.config, leave_one_out=False)  # it is about all samples
         context = replace(part.context, labels=labels if needs else None, log=quiet)
-        of = ", ".join(filter(None, (name and f"ranking {name}", of)))
+        of = ", ".join([f"ranking {name}"] * bool(name) + ([] if fold is None else [place(fold)]))
         with within(of):
             ranking = ranked(replace(part, config=config, context=context))
         for warning in quiet.warnings:  # most folds repeat what another has said
@@ -264,20 +281,6 @@ class FoldRankings:
         if key not in self._warned:
             self.log.warn(f"{of}: {text}" if of else text)
             self._warned.add(key)
-
-    def part_in(self, fold: Fold, run: Run | None = None) -> Run:
-        """Return the run of the training samples of a fold, with their own outcome and covariates.
-
-        `run` is one of `rankings`, by default the one that all is about.
-        """
-        with within(place(fold)):  # what is said of their columns was said of all samples
-            part = prepared_on(run or self.run, fold.train, Messages(verbosity=-1))
-        return part.of(in_fold(place(fold)))
-
-    def ranked_in(self, fold: Fold, run: Run | None = None, name: str = "") -> Ranking:
-        """Rank the features on the training samples of a fold; `name` is that of the ranking."""
-        part = self.part_in(fold, run)
-        return self.ranked(part, place(fold), part.context.labels, name)
 
     def values(self, train: np.ndarray) -> Engine:
         """Return passes over the values that are judged; gaps are filled by training samples."""

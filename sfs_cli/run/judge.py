@@ -76,7 +76,6 @@ from sfs_cli.run.judged import (
     IN_FOLDS,
     ONCE,
     SHOWN_LENGTH,
-    Cost,
     Judged,
     JudgedList,
     Key,
@@ -288,24 +287,30 @@ def _judged(config: JudgeConfig, runs: dict[str, Run], tables: Sequence[RankedLi
         )
     codes = labels.codes if labels is not None and labels.values is None else None
 
-    def lists_of(
-        orders: Mapping[str, np.ndarray], selection: str, variable: np.ndarray, *seeds: int
-    ) -> list[JudgedList]:
-        """Return the lists that are judged beside each other."""
+    found = Judged(task)
+
+    def ranked_in(fold: Fold | None) -> tuple[list[JudgedList], np.ndarray]:
+        """Return the lists that are judged in a fold, or on all samples, and what varies there."""
+        part, selection = inner.part_in(fold), ONCE if fold is None else IN_FOLDS
+        lists = []
+        for name, ranker in rankers.items():
+            started = time.perf_counter()
+            with memory_of.measured_peak() as peak:
+                order = _scored(inner.ranked_in(fold, ranker, label[name]))
+                cost = time.perf_counter() - started, peak()
+            found.costs.setdefault(name, []).append(cost)
+            lists.append(JudgedList(name, selection, [order], {"method": ranker.config.ranker}))
+        by_variance = RankConfig(config.matrix, method="variance")
+        plain = part.with_engine(source=part.matrix.before_fitting()).of(FOR_VARIABLE)
+        variable = _scored(inner.ranked(replace(plain, config=by_variance, sources=[]), fold))
         pool, count = np.sort(variable), min(lengths[-1], len(variable))
+        seeds = [seed] if fold is None else [seed, fold.repeat, fold.number]
         drawn = [
-            np.random.default_rng([seed, *seeds, draw]).choice(pool, count, replace=False)
+            np.random.default_rng([*seeds, draw]).choice(pool, count, replace=False)
             for draw in range(DRAWS)
         ]
-        return [
-            *(
-                JudgedList(name, selection, [order], {"method": rankers[name].config.ranker})
-                for name, order in orders.items()
-            ),
-            *given,
-            JudgedList(VARIABLE, selection, [variable]),
-            JudgedList(RANDOM, selection, drawn),
-        ]
+        lists += [*given, JudgedList(VARIABLE, selection, [variable])]
+        return [*lists, JudgedList(RANDOM, selection, drawn)], variable
 
     def lengths_of(each: JudgedList, of: str = "") -> tuple[int, ...]:
         """Return the lengths that a list has; one that is asked for and too long is refused."""
@@ -353,20 +358,13 @@ def _judged(config: JudgeConfig, runs: dict[str, Run], tables: Sequence[RankedLi
             for row in predicted(*each[:2], k, np.mean([predict(Z[:k].T) for Z in tops], axis=0))
         ]
 
-    found = Judged(task)
     once: dict[Key, list[float]] = {}
+    of_folds: dict[str, list[np.ndarray]] = {}  # the first features of each fold, by list
     with run.progress("evaluating"):
-        everyone = np.arange(n)
-        values, orders = inner.values(everyone), dict[str, np.ndarray]()
-        for name, ranker in rankers.items():
-            started = time.perf_counter()
-            with memory_of.measured_peak() as peak:
-                orders[name] = _scored(inner.ranked(ranker, "", labels, label[name]))
-                found.costs[name] = Cost(time.perf_counter() - started, peak())
-        variable = _variable(inner, run)
+        values = inner.values(np.arange(n))
+        found.lists, variable = ranked_in(None)
         background = len(variable)
-        found.lists = lists_of(orders, ONCE, variable)
-        K = _inner_products(values, variable, everyone) if judges else None
+        K = _inner_products(values, variable, np.arange(n)) if judges else None
         for each in found.lists:
             for chosen in each.orders:
                 for key, value in measured(each, chosen, values, K):
@@ -382,19 +380,11 @@ def _judged(config: JudgeConfig, runs: dict[str, Run], tables: Sequence[RankedLi
             for measure, value in zip(("nmi", "ari"), clustering(points_of(K), codes, seed)):
                 once[Key(ALL, ONCE, background, measure, "")] = [value]
 
-        of_folds: dict[str, list[np.ndarray]] = {}  # the first features of each fold, by list
         for fold in folds:
-            part, of_fold = inner.part_in(fold), inner.values_in(fold, values)
-            orders = {}
-            for name, ranker in rankers.items():
-                started = time.perf_counter()
-                orders[name] = _scored(inner.ranked_in(fold, ranker, label[name]))
-                found.costs[name].fold_seconds.append(time.perf_counter() - started)
-            variable = _variable(inner, part, place(fold))
-            lists = lists_of(orders, IN_FOLDS, variable, fold.repeat, fold.number)
+            of_fold, predict = inner.values_in(fold, values), _predictor(inner, fold)
+            lists, variable = ranked_in(fold)
             if config.leaky:  # those of all samples beside them
-                lists[len(orders) : len(orders)] = found.lists[: len(orders)]
-            predict = _predictor(inner, fold, part)
+                lists[len(rankers) : len(rankers)] = found.lists[: len(rankers)]
             with ThreadPoolExecutor(min(run.plan.workers, judges)) as pool:
                 made = [*chain(*pool.map(partial(held_out, fold, of_fold, predict), lists))]
             K = _inner_products(of_fold.of(in_fold(place(fold))), variable, fold.train)
@@ -538,7 +528,7 @@ def _judges(config: JudgeConfig, run: Run) -> int:
     return 0
 
 
-def _predictor(inner: FoldRankings, fold: Fold, part: Run) -> Callable[..., np.ndarray]:
+def _predictor(inner: FoldRankings, fold: Fold) -> Callable[..., np.ndarray]:
     """Return what measures how well samples are predicted in a fold, (models, measures).
 
     It takes standardized samples (n, k), or their inner products, as `accuracies` does. The outcome
@@ -546,10 +536,10 @@ def _predictor(inner: FoldRankings, fold: Fold, part: Run) -> Callable[..., np.n
     samples it is less the covariates by the coefficients of the training samples.
     """
     run, train, test = inner.run, fold.train, fold.test
-    labels, learned = run.context.required_labels, part.context.required_labels
+    labels = run.context.required_labels
     if labels.values is None:
         return partial(accuracies, codes=labels.codes, train=train, test=test)
-    outcome = learned.numbers
+    outcome = inner.part_in(fold).context.required_labels.numbers
     measured: Callable[[np.ndarray], Any]
     if labels.survival is not None:
         times, event = (each[test] for each in labels.survival)
@@ -568,14 +558,6 @@ def _predictor(inner: FoldRankings, fold: Fold, part: Run) -> Callable[..., np.n
 def _scored(ranking: Ranking) -> np.ndarray:
     """Return the features with a score, best first."""
     return np.asarray(ranking.order[: ranking.n_scored], np.int64)
-
-
-def _variable(inner: FoldRankings, run: Run, of: str = "") -> np.ndarray:
-    """Return the features that vary among the samples of a run, the most variable first."""
-    plain = run.matrix.before_fitting()
-    config = RankConfig(run.config.matrix, method="variance")
-    part = replace(run.with_engine(source=plain), config=config, sources=[])
-    return _scored(inner.ranked(part.of(FOR_VARIABLE), of, None))
 
 
 def _standardized(

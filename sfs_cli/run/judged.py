@@ -75,15 +75,6 @@ class JudgedList(NamedTuple):
         return min(map(len, self.orders))
 
 
-@dataclass(frozen=True)
-class Cost:
-    """What a ranking on all samples took, and those in the folds."""
-
-    seconds: float
-    peak_memory: int | None  # bytes, resident, of the whole process; None where it is not known
-    fold_seconds: list[float] = field(default_factory=list)
-
-
 @dataclass
 class Judged:
     """All that was found."""
@@ -94,7 +85,9 @@ class Judged:
     verdicts: list[tuple[int, str, Verdict]] = field(default_factory=list)  # length and model
     lists: list[JudgedList] = field(default_factory=list)  # those of all samples
     overlaps: list[tuple[str, str, int, Overlap]] = field(default_factory=list)  # of two lists
-    costs: dict[str, Cost] = field(default_factory=dict)  # of the rankings that were made
+    # of each ranking that was made, on all samples and then in the folds: seconds, and the most
+    # bytes that the whole process held, None where that is not known
+    costs: dict[str, list[tuple[float, int | None]]] = field(default_factory=dict)
     enriched: list[tuple[str, str, int, Enrichment]] = field(default_factory=list)
     facts: dict[str, Any] = field(default_factory=dict)
 
@@ -210,9 +203,10 @@ def _methods(found: Judged, config: CompareConfig) -> list[Row]:
     for each in found.lists:
         kind = "given" if each.selection == GIVEN else "control"
         numbers: Row = ("", "", "")
-        if cost := found.costs.get(each.name):
-            folds = round(float(np.mean(cost.fold_seconds)), 3) if cost.fold_seconds else ""
-            kind, numbers = "ranking", (round(cost.seconds, 3), folds, cost.peak_memory or "")
+        if each.name in found.costs:
+            (seconds, peak), *folds = found.costs[each.name]
+            in_fold = round(float(np.mean([each for each, _ in folds])), 3) if folds else ""
+            kind, numbers = "ranking", (round(seconds, 3), in_fold, peak or "")
         count = found.facts["background"] if each.name == RANDOM else each.n_ranked
         of_list = (each.facts.get("method", ""), texts.get(each.name, each.facts.get("path", "")))
         rows.append((each.name, kind, *of_list, count, *numbers))
@@ -292,6 +286,6 @@ def log_summary(found: Judged, messages: Messages) -> None:
                 f"{a} and {b} share {both.shared:,} of their first {k:,} features "
                 f"({both.by_chance:.1f} by chance)"
             )
-    for name, cost in found.costs.items() if found.overlaps else ():
-        peak = "" if cost.peak_memory is None else f", peak memory {format_size(cost.peak_memory)}"
-        messages.note(f"{name} took {cost.seconds:.2f} s on all samples{peak}")
+    for name, ((seconds, peak), *_) in found.costs.items() if found.overlaps else ():
+        memory = "" if peak is None else f", peak memory {format_size(peak)}"
+        messages.note(f"{name} took {seconds:.2f} s on all samples{memory}")
