@@ -102,6 +102,9 @@ MEMORY_SHARE = 2
 """They take at most this fraction (1/N) of the memory."""
 _DOUBLE = np.dtype(np.float64)
 
+Measure = Callable[[np.ndarray, np.ndarray], dict[tuple[str, str], float]]
+"""Measures the values (k, n) of features, and their positions: by the measure and the model."""
+
 
 def run(config: JudgeConfig, messages: Messages) -> bytes:
     """Evaluate or compare, write what is asked for, and return what belongs on stdout."""
@@ -322,53 +325,42 @@ def _judged(config: JudgeConfig, runs: dict[str, Run], tables: Sequence[RankedLi
         return lengths_up_to(each.n_ranked, config, lengths, there, where, option)
 
     def measured(
-        each: JudgedList, chosen: np.ndarray, values: Engine, K: np.ndarray | None
-    ) -> Iterator[tuple[Key, float]]:
-        """Yield what needs no test samples, of features of a list, best first."""
-        of_list = lengths_of(each)
-        Z = _standardized(values, chosen, of_list, np.arange(n))
-        for k in of_list:
-            found = {"redundancy": redundancy(Z[:k])}
-            if K is not None:
-                found["jaccard"] = jaccard(Z[:k].T @ Z[:k], K)
-            if codes is not None:
-                found["nmi"], found["ari"] = clustering(Z[:k].T, codes, seed)
-            if drivers is not None:
-                hits = drivers.intersection(ids[i] for i in chosen[:k].tolist())
-                found["hit_ratio"] = len(hits) / len(drivers)
-            yield from ((Key(*each[:2], k, name, ""), value) for name, value in found.items())
+        each: JudgedList, values: Engine, train: np.ndarray, measure: Measure, of: str = ""
+    ) -> dict[Key, float]:
+        """Return what is measured of the first features of a list, the mean over its orders."""
+        of_orders: dict[Key, list[float]] = {}
+        of_list = lengths_of(each, of)
+        for chosen in each.orders:
+            first = chosen[: max(of_list, default=0)]
+            Z = standardized(read_features(values, first), train)
+            for k in of_list:
+                for of_what, value in measure(Z[:k], first[:k]).items():
+                    of_orders.setdefault(Key(*each[:2], k, *of_what), []).append(value)
+        return {key: float(np.mean(own)) for key, own in of_orders.items()}
 
-    def predicted(name: str, selection: str, k: int, found: np.ndarray) -> list[tuple[Key, float]]:
-        """Return the rows of what held-out samples tell, (models, measures)."""
-        return [
-            (Key(name, selection, k, measure, model), value)
-            for model, of_model in zip(task.models, found.tolist())
-            for measure, value in zip(task.measures, of_model)
-        ]
+    def without_test(
+        Z: np.ndarray, chosen: np.ndarray, K: np.ndarray | None = None
+    ) -> dict[tuple[str, str], float]:
+        """Measure features (k, n) by what needs no test samples."""
+        of = {"redundancy": redundancy(Z)}
+        if K is not None:
+            of["jaccard"] = jaccard(Z.T @ Z, K)
+        if codes is not None:
+            of["nmi"], of["ari"] = clustering(Z.T, codes, seed)
+        if drivers is not None:
+            hits = drivers.intersection(ids[i] for i in chosen.tolist())
+            of["hit_ratio"] = len(hits) / len(drivers)
+        return {(name, ""): value for name, value in of.items()}
 
-    def held_out(
-        fold: Fold, values: Engine, predict: Callable[..., np.ndarray], each: JudgedList
-    ) -> list[tuple[Key, float]]:
-        """Return what the first features of a list tell of the test samples of a fold."""
-        of_list = lengths_of(each, f" in {place(fold)}")
-        tops = [_standardized(values, chosen, of_list, fold.train) for chosen in each.orders]
-        return [
-            row
-            for k in of_list
-            for row in predicted(*each[:2], k, np.mean([predict(Z[:k].T) for Z in tops], axis=0))
-        ]
-
-    once: dict[Key, list[float]] = {}
+    once: dict[Key, float] = {}
     of_folds: dict[str, list[np.ndarray]] = {}  # the first features of each fold, by list
     with run.progress("evaluating"):
-        values = inner.values(np.arange(n))
+        values, everyone = inner.values(np.arange(n)), np.arange(n)
         found.lists, variable = ranked_in(None)
         background = len(variable)
-        K = _inner_products(values, variable, np.arange(n)) if judges else None
+        K = _inner_products(values, variable, everyone) if judges else None
         for each in found.lists:
-            for chosen in each.orders:
-                for key, value in measured(each, chosen, values, K):
-                    once.setdefault(key, []).append(value)
+            once |= measured(each, values, everyone, partial(without_test, K=K))
             if sets and each.name not in (VARIABLE, RANDOM):
                 # those of the list, and after them the other features that take part
                 order = np.append(each.orders[0], np.setdiff1d(variable, each.orders[0]))
@@ -377,25 +369,30 @@ def _judged(config: JudgeConfig, runs: dict[str, Run], tables: Sequence[RankedLi
                     tests = enrichment(ranked, k, sets)
                     found.enriched += [(each.name, each.selection, k, test) for test in tests]
         if K is not None and codes is not None:
-            for measure, value in zip(("nmi", "ari"), clustering(points_of(K), codes, seed)):
-                once[Key(ALL, ONCE, background, measure, "")] = [value]
+            for name, value in zip(("nmi", "ari"), clustering(points_of(K), codes, seed)):
+                once[Key(ALL, ONCE, background, name, "")] = value
 
         for fold in folds:
-            of_fold, predict = inner.values_in(fold, values), _predictor(inner, fold)
             lists, variable = ranked_in(fold)
             if config.leaky:  # those of all samples beside them
                 lists[len(rankers) : len(rankers)] = found.lists[: len(rankers)]
+            of_fold, predict = inner.values_in(fold, values), _predictor(inner, fold)
+            of = f" in {place(fold)}"
+            test = partial(measured, values=of_fold, train=fold.train, measure=predict, of=of)
+            of_lists: dict[Key, float] = {}
             with ThreadPoolExecutor(min(run.plan.workers, judges)) as pool:
-                made = [*chain(*pool.map(partial(held_out, fold, of_fold, predict), lists))]
+                for of_list in pool.map(test, lists):
+                    of_lists |= of_list
             K = _inner_products(of_fold.of(in_fold(place(fold))), variable, fold.train)
-            made += predicted(ALL, IN_FOLDS, background, predict(K, products=True))
+            for of_what, value in predict(K, products=True).items():
+                of_lists[Key(ALL, IN_FOLDS, background, *of_what)] = value
             for each in lists:
-                chosen = each.orders[0]  # of random lists one: each fold has its own
                 if each.selection == IN_FOLDS and isinstance(config, CompareConfig):
-                    made += measured(each, chosen, of_fold, None)
+                    drawn = each._replace(orders=each.orders[:1])  # each fold has another
+                    of_lists |= measured(drawn, of_fold, everyone, without_test)
                 if each.selection == IN_FOLDS and each.name != RANDOM:
-                    of_folds.setdefault(each.name, []).append(chosen[: lengths[-1]])
-            found.folds += [(fold, *each) for each in made]
+                    of_folds.setdefault(each.name, []).append(each.orders[0][: lengths[-1]])
+            found.folds.append((fold, of_lists))
 
     if folds:
         _average(found, config, same_matrix, log)
@@ -408,7 +405,7 @@ def _judged(config: JudgeConfig, runs: dict[str, Run], tables: Sequence[RankedLi
         # the measure is made so that this is its mean; of lists of all features it has none
         stable.append((RANDOM, 0.0 if k < background else float("nan")))
         found.measures += [Measured(n, IN_FOLDS, k, "stability", "", v) for n, v in stable]
-    found.measures += [Measured(*key, float(np.mean(draws))) for key, draws in once.items()]
+    found.measures += [Measured(*key, value) for key, value in once.items()]
     if isinstance(config, CompareConfig):
         found.overlaps = [
             (a.name, b.name, k, overlap(a.orders[0][:k], b.orders[0][:k], background))
@@ -452,8 +449,9 @@ def _average(
     """Put what the folds tell of each list, over all of them, and the verdicts."""
     task, ratio = found.task, 1 / (config.folds - 1)
     of_folds: dict[Key, list[float]] = {}
-    for _, key, value in found.folds:
-        of_folds.setdefault(key, []).append(value)
+    for _, of_lists in found.folds:
+        for key, value in of_lists.items():
+            of_folds.setdefault(key, []).append(value)
     held_out: dict[tuple[int, str], dict[str, np.ndarray]] = {}  # by length and model
     for key, own in of_folds.items():
         name, selection, k, measure, model = key
@@ -528,43 +526,37 @@ def _judges(config: JudgeConfig, run: Run) -> int:
     return 0
 
 
-def _predictor(inner: FoldRankings, fold: Fold) -> Callable[..., np.ndarray]:
-    """Return what measures how well samples are predicted in a fold, (models, measures).
+def _predictor(inner: FoldRankings, fold: Fold) -> Callable[..., dict[tuple[str, str], float]]:
+    """Return what measures how well samples are predicted in a fold, a `Measure`.
 
-    It takes standardized samples (n, k), or their inner products, as `accuracies` does. The outcome
+    In place of values (k, n) it also takes inner products (n, n), as `accuracies` does. The outcome
     that it learns is that of the training samples by themselves, less their covariates; of the test
     samples it is less the covariates by the coefficients of the training samples.
     """
     run, train, test = inner.run, fold.train, fold.test
-    labels = run.context.required_labels
-    if labels.values is None:
-        return partial(accuracies, codes=labels.codes, train=train, test=test)
-    outcome = inner.part_in(fold).context.required_labels.numbers
-    measured: Callable[[np.ndarray], Any]
-    if labels.survival is not None:
-        times, event = (each[test] for each in labels.survival)
-        measured = partial(concordance_index, times, event, strata=_strata(run)[test])
-    else:
+    labels, truth = run.context.required_labels, np.zeros((1, 0))
+    learned = inner.part_in(fold).context.required_labels
+    if labels.values is not None and labels.survival is None:
         assert run.labels is not None
         truth = run.labels.take(run.matrix.samples).numbers[None].copy()
         if adjustment := inner.adjustment_in(fold):
             adjustment.residuals(truth, 0)
-        measured = partial(fit_of, truth[0, test], baseline=outcome.mean())
-    return lambda samples, **how: np.atleast_2d(
-        measured(ridge(samples, outcome, train, test, **how))
-    )
+
+    def predict(Z: np.ndarray, _chosen: Any = None, **how: Any) -> dict[tuple[str, str], float]:
+        if labels.values is None:
+            return CLASSES.named(accuracies(Z.T, labels.codes, train, test, **how))
+        guess = ridge(Z.T, learned.numbers, train, test, **how)
+        if labels.survival is None:
+            return NUMBERS.named([fit_of(truth[0, test], guess, learned.numbers.mean())])
+        times, event = (each[test] for each in labels.survival)
+        return TIMES.named([[concordance_index(times, event, guess, _strata(run)[test])]])
+
+    return predict
 
 
 def _scored(ranking: Ranking) -> np.ndarray:
     """Return the features with a score, best first."""
     return np.asarray(ranking.order[: ranking.n_scored], np.int64)
-
-
-def _standardized(
-    values: Engine, chosen: np.ndarray, lengths: Sequence[int], train: np.ndarray
-) -> np.ndarray:
-    """Return the first features of a list (l, n), scaled by training samples."""
-    return standardized(read_features(values, chosen[: max(lengths, default=0)]), train)
 
 
 def _inner_products(values: Engine, features: np.ndarray, train: np.ndarray) -> np.ndarray:

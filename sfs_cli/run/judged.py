@@ -81,7 +81,7 @@ class Judged:
 
     task: Task = CLASSES  # of the folds
     measures: list[Measured] = field(default_factory=list)
-    folds: list[tuple[Fold, Key, float]] = field(default_factory=list)
+    folds: list[tuple[Fold, dict[Key, float]]] = field(default_factory=list)
     verdicts: list[tuple[int, str, Verdict]] = field(default_factory=list)  # length and model
     lists: list[JudgedList] = field(default_factory=list)  # those of all samples
     overlaps: list[tuple[str, str, int, Overlap]] = field(default_factory=list)  # of two lists
@@ -161,10 +161,11 @@ def tables_of(found: Judged, config: JudgeConfig, messages: Messages) -> outputs
         ]
         tables[VERDICTS] = table_bytes(header(VERDICTS), map(_known, verdicts))
         by_model: dict[tuple[Any, ...], list[float]] = {}
-        for fold, key, value in found.folds:
-            if key.classifier:
-                place = (fold.repeat, fold.number, len(fold.test), *key[:3], key.classifier)
-                by_model.setdefault(place, []).append(value)
+        for fold, of_lists in found.folds:
+            for key, value in of_lists.items():
+                if key.classifier:
+                    place = (fold.repeat, fold.number, len(fold.test), *key[:3], key.classifier)
+                    by_model.setdefault(place, []).append(value)
         names = (*header(FOLDS)[:-1], *found.task.measures)
         tables[FOLDS] = table_bytes(names, [(*a, *b) for a, b in by_model.items()])
     if config.sets:
