@@ -1248,12 +1248,12 @@ def evaluate(
         Its ``table`` holds the measures.
     """
     from sfs_cli.options.evaluate import EvaluateConfig
-    from sfs_cli.run.evaluate import evaluate as run_evaluate
+    from sfs_cli.run.judge import judge
 
     inputs = Inputs(data, modality, options.get("rows"))
     if list is not None:
         (options["list_"],) = inputs.lists({"list": list})
-    return _judged(inputs, options, EvaluateConfig, run_evaluate, verbose)
+    return _judged(inputs, options, EvaluateConfig, judge, verbose)
 
 
 @_for_python
@@ -1288,7 +1288,7 @@ def compare(
         Its ``table`` holds the measures of all lists, and of the controls.
     """
     from sfs_cli.options.compare import CompareConfig, ListSpec, RankingSpec, ranking_options
-    from sfs_cli.run.compare import compare as run_compare
+    from sfs_cli.run.judge import judge
 
     if not isinstance(methods, Iterable):
         raise _refused("methods", methods, 'names of methods, such as ["spec", "f-test"]')
@@ -1321,7 +1321,7 @@ def compare(
         "ranking_of": tuple(specs),
         "list_": tuple(map(ListSpec, map(str, lists or {}), paths)),
     }
-    return _judged(inputs, asked, CompareConfig, run_compare, verbose)
+    return _judged(inputs, asked, CompareConfig, judge, verbose)
 
 
 def _method_text(method: Mapping[str, Any]) -> str:

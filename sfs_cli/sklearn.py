@@ -14,6 +14,17 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    _num_samples,
+    assert_all_finite,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
 
 from sfs_cli.api import Inputs, SfsWarning, grouped, rank, refuse_parameters
 from sfs_cli.catalog import METHODS
@@ -22,22 +33,6 @@ from sfs_cli.io.matrix.memory import Table
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import stated
 from sfs_cli.options.grammar import NAME, name_of, split
-
-try:
-    from sklearn.base import BaseEstimator
-    from sklearn.feature_selection import SelectorMixin
-    from sklearn.utils.multiclass import check_classification_targets, type_of_target
-    from sklearn.utils.validation import (
-        _check_sample_weight,
-        _num_samples,
-        assert_all_finite,
-        check_is_fitted,
-        column_or_1d,
-        validate_data,
-    )
-except ModuleNotFoundError as error:
-    error.msg = "this needs scikit-learn, which is not installed: pip install 'sfs-cli[ml]'"
-    raise
 
 __all__ = [
     "GDCOVSelector",

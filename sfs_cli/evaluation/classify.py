@@ -28,22 +28,14 @@ class Fold(NamedTuple):
     test: np.ndarray
 
 
-class Accuracy(NamedTuple):
-    """How well a classifier tells the classes of test samples."""
-
-    plain: float  # fraction of the samples that is right
-    balanced: float  # mean over the classes of that fraction
-
-
 def folds_of(
     codes: np.ndarray, splits: int, repeats: int, seed: int, donors: np.ndarray | None = None
 ) -> Iterator[Fold]:
     """Yield stratified folds, those of scikit-learn's `RepeatedStratifiedKFold`.
 
-    The samples of one donor are all in one fold: of the donors with the same classes, the largest
-    first, so many at a time as there are folds are dealt out at random. Where a fold lacks a class
-    after that, because donors have several, donors are exchanged until every fold has every class,
-    or no way to do that is found.
+    The samples of one donor are all in one fold, that of `StratifiedGroupKFold`. Where a fold lacks
+    a class then, because donors have several, donors are exchanged until every fold has every
+    class, or no way to do that is found.
 
     Parameters
     ----------
@@ -56,39 +48,24 @@ def folds_of(
     donors : ndarray of int, shape (n,), optional
         Donor of each sample, from 0; every class is that of `splits` donors or more.
     """
-    if donors is not None:
-        for repeat in range(repeats):
-            place = _dealt(codes, donors, splits, np.random.default_rng([seed, repeat]))[donors]
-            for number in range(splits):
-                tested = place == number
-                yield Fold(repeat + 1, number + 1, np.flatnonzero(~tested), np.flatnonzero(tested))
+    from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedGroupKFold
+
+    if donors is None:
+        made = RepeatedStratifiedKFold(n_splits=splits, n_repeats=repeats, random_state=seed)
+        for i, (train, test) in enumerate(made.split(codes, codes)):
+            yield Fold(i // splits + 1, i % splits + 1, train, test)
         return
-    from sklearn.model_selection import RepeatedStratifiedKFold
-
-    made = RepeatedStratifiedKFold(n_splits=splits, n_repeats=repeats, random_state=seed)
-    for i, (train, test) in enumerate(made.split(codes, codes)):
-        yield Fold(i // splits + 1, i % splits + 1, train, test)
-
-
-def _dealt(
-    codes: np.ndarray, donors: np.ndarray, splits: int, rng: np.random.Generator
-) -> np.ndarray:
-    """Return the fold of each donor, shape (d,)."""
-    size, has = np.bincount(donors), classes_of(codes, donors)
-    has = has[:, has.any(axis=0)]
-    kinds, kind = np.unique(has, axis=0, return_inverse=True)
-    place, held = np.empty(len(size), np.int64), np.zeros((splits, has.shape[1]), np.int64)
-    for number, classes in enumerate(kinds):
-        alike = rng.permutation(np.flatnonzero(kind == number))
-        alike = alike[np.argsort(-size[alike], kind="stable")]
-        for low in range(0, len(alike), splits):
-            few = rng.permutation(alike[low : low + splits])
-            folds = rng.permutation(splits)
-            # the last ones go where such donors are lacking
-            lacking = np.argsort(held[folds] @ classes, kind="stable")
-            place[few] = folds[lacking[: len(few)]]
-            held[place[few]] += classes
-    return with_every_class(place, has, splits, rng)
+    classes = np.unique(codes, return_inverse=True)[1]
+    for repeat in range(repeats):
+        rng = np.random.default_rng([seed, repeat])
+        split = StratifiedGroupKFold(splits, shuffle=True, random_state=int(rng.integers(1 << 32)))
+        place = np.empty(donors.max() + 1, np.int64)
+        for number, (_, test) in enumerate(split.split(classes, classes, donors)):
+            place[donors[test]] = number
+        place = with_every_class(place, classes_of(classes, donors), splits, rng)
+        for number in range(splits):
+            tested = place[donors] == number
+            yield Fold(repeat + 1, number + 1, np.flatnonzero(~tested), np.flatnonzero(tested))
 
 
 def standardized(values: np.ndarray, train: np.ndarray) -> np.ndarray:
@@ -137,7 +114,7 @@ def accuracies(
     Returns
     -------
     ndarray, shape (3, 2)
-        `Accuracy` of each classifier.
+        Of each classifier the accuracy, and the balanced one (`accuracy`).
     """
     from sklearn.svm import SVC
 
@@ -161,13 +138,11 @@ def most_frequent(codes: np.ndarray) -> np.ndarray:
     return counts.argmax(axis=1)
 
 
-def accuracy(truth: np.ndarray, guess: np.ndarray) -> Accuracy:
-    """Return the accuracy of guessed classes, and its mean over the classes that are there."""
+def accuracy(truth: np.ndarray, guess: np.ndarray) -> tuple[float, float]:
+    """Return the share of guessed classes that are right, and its mean over the true classes."""
     right = truth == guess
-    classes = np.unique(truth)
-    return Accuracy(
-        float(right.mean()), float(np.mean([right[truth == each].mean() for each in classes]))
-    )
+    of_classes = [right[truth == each].mean() for each in np.unique(truth)]
+    return float(right.mean()), float(np.mean(of_classes))
 
 
 def standard_error(values: np.ndarray) -> float:

@@ -6,8 +6,6 @@ medical tests", J. Am. Med. Assoc. 247, 1982.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right, insort
-
 import numpy as np
 
 
@@ -40,26 +38,11 @@ def concordance_index(
         NaN where no pair is comparable.
     """
     happened = np.asarray(event).astype(bool)
-    groups = np.zeros(len(time), np.int64) if strata is None else np.asarray(strata)
+    groups = np.zeros(len(time)) if strata is None else np.asarray(strata)
     agree, pairs = 0.0, 0
-    for stratum in np.unique(groups):
-        inside = np.flatnonzero(groups == stratum)
-        # from the latest; where times are equal, censored samples are later than events
-        order = inside[np.lexsort((happened[inside], -time[inside]))]
-        later: list[float] = []  # risks, ascending
-        waiting: list[float] = []  # of events at the current time, which are not compared
-        now = np.nan
-        rows = zip(time[order].tolist(), happened[order].tolist(), risk[order].tolist())
-        for t, seen, value in rows:
-            if t != now:
-                for each in waiting:
-                    insort(later, each)
-                waiting, now = [], t
-            if not seen:
-                insort(later, value)
-                continue
-            below, up_to = bisect_left(later, value), bisect_right(later, value)
-            agree += (below + up_to) / 2
-            pairs += len(later)
-            waiting.append(value)
-    return agree / pairs if pairs else float("nan")
+    for i in np.flatnonzero(happened):
+        later = (time > time[i]) | ((time == time[i]) & ~happened)
+        risks = risk[later & (groups == groups[i])]
+        agree += (risks < risk[i]).sum() + (risks == risk[i]).sum() / 2
+        pairs += len(risks)
+    return float(agree / pairs) if pairs else float("nan")

@@ -7,6 +7,7 @@ Numbers and times are predicted by ridge regression (A. E. Hoerl and R. W. Kenna
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +31,14 @@ class Task(NamedTuple):
     def best_known(self) -> str:
         """What messages are about: the last measure of the last model."""
         return f"{self.words} of a {self.models[-1]}"
+
+    def named(self, found: Iterable[Iterable[float]]) -> dict[tuple[str, str], float]:
+        """Return values, (models, measures), by measure and model."""
+        return {
+            (measure, model): float(value)
+            for model, of_model in zip(self.models, found)
+            for measure, value in zip(self.measures, of_model)
+        }
 
 
 def least_of(measure: str) -> float:

@@ -12,7 +12,7 @@ import numpy as np
 
 from sfs_cli.methods.base import Problem, Solution, Status
 from sfs_cli.methods.centered_matrix import CenteredMatrix, centered_matrix
-from sfs_cli.methods.shared import class_counts, require_sklearn, warn_of_fewer
+from sfs_cli.methods.shared import class_counts, warn_of_fewer
 
 NEGLIGIBLE = 1e-6
 """A feature is eliminated when its factor is at most this share of the largest."""
@@ -49,10 +49,7 @@ def solve(problem: Problem) -> Solution:
     ------
     InputError
         If a label is missing, or there are fewer than two classes.
-    MissingExtraError
-        If scikit-learn is not installed.
     """
-    require_sklearn("AROM-SVM")
     class_counts(problem.codes, "AROM-SVM")
     features = centered_matrix(problem.engine, "unit", problem.memory)
     wanted, able = int(problem.options["select"]), int(features.usable.sum())

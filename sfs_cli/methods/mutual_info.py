@@ -14,7 +14,7 @@ import numpy as np
 
 from sfs_cli.methods.base import BlockLike, Problem, Scorer, Status
 from sfs_cli.methods.blocks import center
-from sfs_cli.methods.shared import class_counts, require_sklearn, unit_outcome
+from sfs_cli.methods.shared import class_counts, unit_outcome
 
 NEIGHBORS = 3
 SAME = 1e-9
@@ -45,7 +45,6 @@ class MutualInfoScorer(Scorer):
         if self.outcome is None:
             class_counts(problem.codes, "the mutual information", each=2)
         else:
-            require_sklearn("the mutual information of an outcome")
             self.outcome = unit_outcome(self.outcome, "the mutual information", 4)
         self.codes = problem.codes
         self.facts |= {"neighbors": NEIGHBORS}

@@ -9,7 +9,7 @@ import numpy as np
 
 from sfs_cli.compute.engine import ThreadExecutor
 from sfs_cli.compute.matrix import Span, cut
-from sfs_cli.errors import InputError, counted, need_extra
+from sfs_cli.errors import InputError, counted
 from sfs_cli.graph.others import check_labeled
 from sfs_cli.methods.base import BlockLike, Problem, Status
 from sfs_cli.methods.blocks import center
@@ -151,11 +151,6 @@ def warn_of_infinite(statistic: np.ndarray, least: float) -> list[str]:
         "beside the labels nothing varies, so the noise is not known (are the values rounded, or "
         f"the samples few?); the p-value is 1 over the number of orders of the labels ({least:.2g})"
     ]
-
-
-def require_sklearn(method: str) -> None:
-    """Raise MissingExtraError if scikit-learn, which the method needs, is not installed."""
-    need_extra("sklearn", "ml", f"{method} needs scikit-learn")
 
 
 def require_variation(status: np.ndarray) -> None:

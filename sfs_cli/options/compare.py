@@ -27,7 +27,8 @@ from sfs_cli.options.rank import RankConfig, texts_of
 from sfs_cli.options.source import NAME
 
 VARIABLE, RANDOM, ALL = "most variable genes", "random genes", "all genes"
-"""The controls that stand beside every list."""
+CONTROLS = (RANDOM, VARIABLE, ALL)
+"""What stands beside every list."""
 RANKING_FORM = 'write NAME=OPTIONS, such as --ranking-of "rbf=--method spec --similarity rbf"'
 LIST_FORM = "write FILE[:COLUMN], with NAME= before it or not, such as --list d=deseq2.csv:padj"
 

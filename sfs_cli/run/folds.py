@@ -45,12 +45,9 @@ _DOUBLE = np.dtype(np.float64)
 
 def class_sizes(labels: Labels, donors: np.ndarray | None) -> dict[str, int]:
     """Return how many samples each class has that is there, or donors where these are known."""
-    counts = labels.counts()
-    if donors is not None:
-        of_pairs = np.unique([labels.codes, donors], axis=1)[0]
-        of_class = np.bincount(of_pairs, minlength=len(labels.classes)).tolist()
-        counts = dict(zip(labels.classes, of_class))
-    return {name: count for name, count in counts.items() if count}
+    codes = labels.codes if donors is None else np.unique([labels.codes, donors], axis=1)[0]
+    sizes = np.bincount(codes, minlength=len(labels.classes)).tolist()
+    return {name: count for name, count in zip(labels.classes, sizes) if count}
 
 
 def stratified_folds(
@@ -67,7 +64,6 @@ def stratified_folds(
     folds, or donors cannot be dealt so that every fold has every class; `where` names the labels.
     """
     counts, units = class_sizes(labels, donors), "samples" if donors is None else "donors"
-    few = {name: count for name, count in counts.items() if count < splits}
     if len(counts) < 2:
         raise InputError(
             f"all samples are of one class, {next(iter(counts))!r}",
@@ -75,28 +71,27 @@ def stratified_folds(
             hint="give labels of at least two classes",
             option="labels",
         )
-    merge = "merge small classes, or leave their samples out of the labels (--samples intersect)"
+    few = {name: count for name, count in counts.items() if count < splits}
+    fewer, what, folds = min(few.values(), default=splits - 1), "", list[Fold]()
     if few:
-        least = min(few.values())
         sizes = listed([f"{name} ({count})" for name, count in few.items()])
-        raise InputError(
-            f"{len(few)} of {len(counts)} classes with fewer {units} than the {splits} folds of "
-            f"--splits: {sizes}",
-            where=where,
-            hint=f"give --splits {least}, {merge}" if least > 1 else merge,
-            option=("splits", "labels") if donors is None else ("splits", "donors", "labels"),
-        )
-    folds = list(folds_of(labels.codes, splits, repeats, seed, donors))
+        what = f"{len(few)} of {len(counts)} classes with fewer {units} than the {splits} folds of "
+        what += f"--splits: {sizes}"
+    else:
+        folds = list(folds_of(labels.codes, splits, repeats, seed, donors))
     for fold in folds:
         there = set(labels.codes[fold.test].tolist())
         if lacking := [k for i, k in enumerate(labels.classes) if k in counts and i not in there]:
-            raise InputError(
-                f"no way was found to deal whole donors so that each of the {splits} folds of "
-                f"--splits has every class: {place(fold)} lacks {listed(lacking)}",
-                where=where,
-                hint=f"give fewer --splits, {merge}" if splits > 2 else merge,
-                option=("splits", "donors", "labels"),
-            )
+            what = f"no way was found to deal whole donors so that each of the {splits} folds of "
+            what += f"--splits has every class: {place(fold)} lacks {listed(lacking)}"
+    if what:
+        merge = "merge small classes, or leave their samples out (--samples intersect)"
+        raise InputError(
+            what,
+            where=where,
+            hint=f"give --splits {fewer}, {merge}" if fewer > 1 else merge,
+            option=("splits", "labels") if donors is None else ("splits", "donors", "labels"),
+        )
     return folds
 
 
@@ -202,37 +197,28 @@ class FoldRankings:
         self.steps = before_fitting(run.matrix.steps)
         rest = run.matrix.steps[len(self.steps) :]
         if any(step not in _SCALING for step in rest):
+            raw = ", which are raw counts (--transform median,log1p judges by logarithms)"
             of_counts = not self.steps and kind(rest[0]) in _OF_COUNTS
             run.log.note(
                 f"--transform {','.join(rest)} compares samples with each other: features are "
-                "ranked with it inside each fold, and judged by their values before it"
-                + ", which are raw counts (--transform median,log1p judges by logarithms)"
-                * of_counts
+                f"ranked with it inside each fold, and judged by their values before it"
+                f"{raw * of_counts}"
             )
         self._warned: set[str] = set()  # kinds of warnings that were given
-        asked = [run] if rankings is None else list(rankings)
-        planned = self._planned([run, *asked], products)
-        self.run, self.rankings = planned[0], planned[1:]
-        for each in self.rankings if folds else ():
-            n, size = each.matrix.n_samples, len(folds[0].train)
-            note_default_graph(each.config, n, size, "a fold", run.log)
-
-    def _planned(self, runs: list[Run], products: bool) -> list[Run]:
-        """Return the runs in memory that is planned for all samples and for the folds."""
-        matrix, memory = runs[0].matrix, runs[0].context.memory
-        n, m = matrix.n_samples, matrix.n_features
+        runs = [run, *([run] if rankings is None else rankings)]
+        n, m, memory = run.matrix.n_samples, run.matrix.n_features, run.context.memory
         # a sparse graph of all samples may be a dense one of fewer
-        parts = [{}, *({"training samples": len(fold.train)} for fold in self.folds[:1])]
-        held = 16 * n * runs[0].context.covariates  # bases of all samples, and of a fold
+        parts = [{}, *({"training samples": len(fold.train)} for fold in folds[:1])]
+        held = 16 * n * run.context.covariates  # bases of all samples, and of a fold
         plans = []
-        for run in runs:
-            width = None if run.coordinates is None else run.coordinates.shape[1]
-            for sizes in parts:
-                shape = Shape(n, m, matrix.dtype, memory, sizes, width)
-                plans.append(memory_plan(run.config, shape, held, products=products))
-        plan = min(plans, key=lambda each: each.workers)
-        passes = PassList(m)
-        return [each.planned(plan).with_engine(passes=passes) for each in runs]
+        for each in runs:
+            width = None if each.coordinates is None else each.coordinates.shape[1]
+            shapes = [Shape(n, m, run.matrix.dtype, memory, sizes, width) for sizes in parts]
+            plans += [memory_plan(each.config, one, held, products=products) for one in shapes]
+        plan, passes = min(plans, key=lambda each: each.workers), PassList(m)
+        self.run, *self.rankings = [each.planned(plan).with_engine(passes=passes) for each in runs]
+        for each in self.rankings if folds else ():
+            note_default_graph(each.config, n, len(folds[0].train), "a fold", run.log)
 
     def note_leakage_of_graph(self, run: Run, name: str = "") -> None:
         """Say what may leak from the test samples into a ranking in the folds.
@@ -240,15 +226,14 @@ class FoldRankings:
         `name` is that of the ranking, where there are several.
         """
         config, about = run.config, f"{name}: " if name else ""
-        if "graph" in needed(config):
-            of_file = config.coordinates_from or config.similarity_file
-            if of_file is None and config.graph == "obsp":
-                of_file = config.similarity
-            if of_file is not None:
-                self.log.note(
-                    f"{about}the sample graph in the folds is that of the training samples in "
-                    f"{of_file}, which may have been built from the test samples, too (leakage)"
-                )
+        of_file = config.coordinates_from or config.similarity_file
+        if of_file is None and config.graph == "obsp":
+            of_file = config.similarity
+        if of_file is not None and "graph" in needed(config):
+            self.log.note(
+                f"{about}the sample graph in the folds is that of the training samples in "
+                f"{of_file}, which may have been built from the test samples, too (leakage)"
+            )
 
     def note_leakage_of_lists(self, config: RankConfig) -> None:
         """Say that lists of features may have been chosen on the test samples."""
@@ -259,52 +244,52 @@ class FoldRankings:
                 "this matrix, the accuracy is leaky, because the test samples were used"
             )
 
-    def ranked(self, part: Run, of: str, labels: Labels | None, name: str = "") -> Ranking:
-        """Rank the features on the samples of a run.
+    def part_in(self, fold: Fold | None, run: Run | None = None) -> Run:
+        """Return the run of the training samples of a fold, with their own outcome and covariates.
 
-        `of` names the fold, empty for all samples, and `name` the ranking, where there are several.
+        Of no fold that is the run on all samples. `run` is one of `rankings`, by default the one
+        that all is about.
         """
+        run = run or self.run
+        if fold is None:
+            return run
+        with within(place(fold)):  # what is said of their columns was said of all samples
+            part = prepared_on(run, fold.train, Messages(verbosity=-1))
+        return part.of(in_fold(place(fold)))
+
+    def ranked_in(self, fold: Fold | None, run: Run | None = None, name: str = "") -> Ranking:
+        """Rank the features on the training samples of a fold, or on all samples.
+
+        `name` is that of the ranking, where there are several.
+        """
+        return self.ranked(self.part_in(fold, run), fold, name)
+
+    def ranked(self, part: Run, fold: Fold | None, name: str = "") -> Ranking:
+        """Rank the features on the samples of a run of a fold; its warnings are given once."""
+        quiet, labels = Messages(verbosity=-1), part.context.labels
         needs = needed(part.config) & {"labels", "some-labels"}
-        quiet = Messages(verbosity=-1)
         config = replace(part.config, leave_one_out=False)  # it is about all samples
         context = replace(part.context, labels=labels if needs else None, log=quiet)
-        of = ", ".join(filter(None, (name and f"ranking {name}", of)))
+        of = ", ".join([f"ranking {name}"] * bool(name) + ([] if fold is None else [place(fold)]))
         with within(of):
             ranking = ranked(replace(part, config=config, context=context))
         for warning in quiet.warnings:  # most folds repeat what another has said
-            kind = name + re.sub(r"[\d.,]+", "#", warning)
-            if kind not in self._warned:
-                self.log.warn(f"{of}: {warning}" if of else warning)
-                self._warned.add(kind)
+            self._warn_once(name + re.sub(r"[\d.,]+", "#", warning), of, warning)
         return ranking
 
-    def part_in(self, fold: Fold, run: Run | None = None) -> Run:
-        """Return the run of the training samples of a fold, with their own outcome and covariates.
-
-        `run` is one of `rankings`, by default the one that all is about.
-        """
-        with within(place(fold)):  # what is said of their columns was said of all samples
-            part = prepared_on(run or self.run, fold.train, Messages(verbosity=-1))
-        return part.of(in_fold(place(fold)))
-
-    def ranked_in(self, fold: Fold, run: Run | None = None, name: str = "") -> Ranking:
-        """Rank the features on the training samples of a fold; `name` is that of the ranking."""
-        part = self.part_in(fold, run)
-        return self.ranked(part, place(fold), part.context.labels, name)
+    def _warn_once(self, key: str, of: str, text: str) -> None:
+        if key not in self._warned:
+            self.log.warn(f"{of}: {text}" if of else text)
+            self._warned.add(key)
 
     def values(self, train: np.ndarray) -> Engine:
         """Return passes over the values that are judged; gaps are filled by training samples."""
         run, whole = self.run, self.run.matrix
         stored: Matrix = whole.matrix
         if stored.missing.values:
-            chosen = train if whole.samples is None else whole.samples[train]
-            stored = FilledMatrix(stored, chosen)
-        view = replace(
-            whole.before_fitting(),
-            matrix=stored,
-            features=FeatureFilter(whole.features.by_id),
-            adjustment=None,
-        )
+            stored = FilledMatrix(stored, train if whole.samples is None else whole.samples[train])
+        by_id = FeatureFilter(whole.features.by_id)
+        view = replace(whole.before_fitting(), matrix=stored, features=by_id, adjustment=None)
         engine = replace(run.context.engine, source=view, dtype=_DOUBLE)
         view.fit(engine, run.context.memory, run.context.scratch)
         return replace(engine, source=view.adjusted(run.cohort.adjustment))
@@ -327,11 +312,8 @@ class FoldRankings:
         """
         basis, unseen = basis_by(self.run.columns.covariates, self.run.cohort.samples, fold.train)
         for each, levels in unseen:
-            what = f"no training sample of {place(fold)} is of {each.name} {listed(levels, 3)}, so "
-            what += "that the effect on its test samples is not known"
-            if not levels:
-                what = f"the training samples of {place(fold)} do not tell {each.name} from the "
-                what += "covariates before it, so that the effect on its test samples is not known"
+            what = f"the training samples of {place(fold)} do not tell the effect of "
+            what += f"{' '.join([each.name, *levels[:3]])} on its test samples"
             if each.option == "block" and levels:
                 raise InputError(
                     what,
@@ -340,9 +322,8 @@ class FoldRankings:
                     "by --donors; --block of an evaluation is for blocks of many samples",
                     option="block",
                 )
-            if each.where not in self._warned:
-                self.log.warn(f"{what}, and stays; other folds may lack levels, too")
-                self._warned.add(each.where)
+            text = f"{what}, and it stays in them; other folds may lack levels, too"
+            self._warn_once(each.where, "", text)
         return Adjustment(basis, fold.train) if len(basis) else None
 
 

@@ -22,7 +22,6 @@ from sfs_cli.io.files.text import text_suffix
 from sfs_cli.io.results.rankings import parse_numbers
 from sfs_cli.io.results.writers import Row, table_bytes
 from sfs_cli.logs import Messages
-from sfs_cli.methods.shared import require_sklearn
 from sfs_cli.options import RankConfig
 from sfs_cli.options.evaluate import CURVE_LENGTHS
 from sfs_cli.options.fields import flag
@@ -253,7 +252,6 @@ def select(
         with loaded(ranking, messages, labeled=config.cv) as run:
             index = positions(run, result)
             if config.cv:
-                require_sklearn("the accuracy of classifiers")
                 facts["cv"], tables[CURVE] = _cross_validated(config, run, len(order))
                 rows = order[: facts["cv"]["chosen"]]
             else:

@@ -7,7 +7,7 @@ import csv
 from sfs_cli.logs import Messages
 from sfs_cli.options.compare import parse_ranking
 from sfs_cli.options.evaluate import EvaluateConfig
-from sfs_cli.run import evaluate
+from sfs_cli.run import judge
 from tests.contract.run.test_compare import Rows, compared, tables
 from tests.contract.run.test_evaluate import planted, study
 
@@ -28,7 +28,7 @@ def test_each_ranking_has_the_accuracy_that_evaluate_finds(tmp_path):
         config = EvaluateConfig(
             **given, **options, lengths="5,10", repeats=1, splits=3, out=str(out)
         )
-        evaluate.run(config, Messages(-1))
+        judge.run(config, Messages(-1))
         for table in ("evaluation", "folds"):
             lines = (out / f"{table}.tsv").read_text().splitlines()
             wanted = of_list(list(csv.DictReader(lines, delimiter="\t")), options["method"])

@@ -9,7 +9,7 @@ import pandas as pd
 from sfs_cli.logs import Messages
 from sfs_cli.options.compare import CompareConfig
 from sfs_cli.options.evaluate import EvaluateConfig
-from sfs_cli.run import compare, evaluate
+from sfs_cli.run import judge
 from tests.contract.run.test_donors import study, told
 
 
@@ -23,11 +23,11 @@ def best(table: bytes, **wanted: str) -> float:
 def test_noise_of_donors_is_at_chance_where_folds_keep_them_whole(tmp_path):
     options = study(tmp_path) | {"repeats": 2, "lengths": "10,50"}
     method = {"selection": "in folds"}
-    assert best(evaluate.run(EvaluateConfig(**options), Messages(-1)), **method) < 0.8
+    assert best(judge.run(EvaluateConfig(**options), Messages(-1)), **method) < 0.8
     leaky = EvaluateConfig(**options | {"donors": None})
-    assert best(evaluate.run(leaky, Messages(-1)), **method) > 0.95
+    assert best(judge.run(leaky, Messages(-1)), **method) > 0.95
     several = CompareConfig(**options | {"method": None}, method_=("f-test", "fisher"))
-    assert best(compare.run(several, Messages(-1)), **method) < 0.8
+    assert best(judge.run(several, Messages(-1)), **method) < 0.8
 
 
 def test_a_real_paired_study(tmp_path, shared_data):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import warnings
 from collections.abc import Callable
 from functools import cache
@@ -266,13 +265,6 @@ def test_warnings_are_those_of_python() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         sfs.rank(X, method="variance")
-
-
-def test_scikit_learn_that_is_not_there_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "sklearn", None)
-    X = pd.DataFrame(np.random.default_rng(0).normal(size=(12, 5)))
-    with pytest.raises(sfs.SfsError, match="scikit-learn"):
-        sfs.evaluate(X, labels=pd.Series(["a", "b"] * 6), method="f-test")
 
 
 def test_var_and_uns_have_the_columns_of_the_ranking(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from sfs_cli.errors import InputError, UsageError
 from sfs_cli.logs import Messages
 from sfs_cli.options.compare import CompareConfig, ListSpec, parse_list, parse_ranking
 from sfs_cli.report.multiqc import EVALUATED
-from sfs_cli.run import compare
+from sfs_cli.run import judge
 from sfs_cli.run.outputs import FOR_MULTIQC
 from sfs_cli.run.rank import rank
 from sfs_cli.run.rank import run as run_rank
@@ -29,7 +29,7 @@ Rows = list[dict[str, str]]
 
 def tables(config: CompareConfig, log: Messages | None = None) -> dict[str, Rows]:
     """Compare into a folder; return its tables by their names."""
-    compare.run(config, log or Messages(-1))
+    judge.run(config, log or Messages(-1))
     return {
         path.stem: list(csv.DictReader(path.read_text().splitlines(), delimiter="\t"))
         for path in Path(str(config.out)).glob("*.tsv")
@@ -140,7 +140,7 @@ def test_what_a_ranking_was_asked_with_stands_beside_its_method(tmp_path):
 def test_without_out_the_curves_are_on_stdout(tmp_path):
     matrix = study(tmp_path, *planted())["matrix"]
     config = CompareConfig(matrix, method_=("variance", "spec"), lengths="5")
-    lines = compare.run(config, Messages(-1)).decode().splitlines()
+    lines = judge.run(config, Messages(-1)).decode().splitlines()
     rows = list(csv.DictReader(lines, delimiter="\t"))
     assert {"variance", "spec"} < {row["list"] for row in rows}
 
@@ -155,7 +155,7 @@ def test_the_record_is_what_its_schema_says_and_a_second_run_is_up_to_date(tmp_p
     sets = (f"{tmp_path}/sets.gmt",)
     asked: dict[str, Any] = {"method_": ("f-test",), "sets": sets, "lengths": "5", "splits": 2}
     config = compared(tmp_path, **given, **asked, ranking_of=(own,))
-    compare.run(config, Messages(-1))
+    judge.run(config, Messages(-1))
     out = tmp_path / "out"
     record = json.loads((out / "run.json").read_text())
     check(record, "evaluate")
@@ -163,13 +163,13 @@ def test_the_record_is_what_its_schema_says_and_a_second_run_is_up_to_date(tmp_p
     tables_made = ("curves", "verdicts", "folds", "enrichment", "overlap", "methods")
     names = {*(f"{name}.tsv" for name in tables_made), "report.html", "run.json"}
     assert set(before) == names | {EVALUATED, *FOR_MULTIQC}
-    compare.run(config, Messages(-1))
+    judge.run(config, Messages(-1))
     assert {path.name: path.stat().st_ino for path in out.iterdir()} == before
     other = parse_ranking("rbf=--method spec,gamma-power=2 --similarity rbf")
     from sfs_cli.errors import OutputExistsError
 
     with pytest.raises(OutputExistsError):
-        compare.run(compared(tmp_path, **given, **asked, ranking_of=(other,)), Messages(-1))
+        judge.run(compared(tmp_path, **given, **asked, ranking_of=(other,)), Messages(-1))
 
 
 def test_warnings_name_the_ranking(tmp_path):
@@ -220,7 +220,7 @@ def test_a_list_whose_name_is_that_of_a_ranking_is_refused(tmp_path):
     (tmp_path / "spec.tsv").write_text("gene\trank\ng0\t1\ng1\t2\n")
     lists = (parse_list(str(tmp_path / "spec.tsv")),)
     with pytest.raises(UsageError, match="'spec'"):
-        compare.run(CompareConfig(matrix, method_=("spec",), list_=lists), Messages(-1))
+        judge.run(CompareConfig(matrix, method_=("spec",), list_=lists), Messages(-1))
 
 
 def test_an_error_of_a_ranking_in_a_fold_names_both(tmp_path):
@@ -230,7 +230,7 @@ def test_an_error_of_a_ranking_in_a_fold_names_both(tmp_path):
         tmp_path, **study(tmp_path, X, y) | {"splits": 2}, method_=("f-test", "fisher")
     )
     with pytest.raises(InputError) as found:
-        compare.run(config, Messages(-1))
+        judge.run(config, Messages(-1))
     assert "ranking f-test" in str(found.value.where)
     assert "fold" in str(found.value.where)
 

@@ -17,7 +17,7 @@ from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.evaluate import EvaluateConfig
 from sfs_cli.options.select import SelectConfig
-from sfs_cli.run import evaluate, select
+from sfs_cli.run import judge, select
 from sfs_cli.run.rank import RankResult, rank
 from sfs_cli.run.rank import run as run_rank
 from tests.making import write_labels, write_table
@@ -59,7 +59,7 @@ def test_fewer_donors_than_folds_are_refused_by_class(tmp_path):
     with pytest.raises(
         InputError, match=r"2 of 2 classes with fewer donors than the 7 folds.*a \(6\), b \(6\)"
     ) as e:
-        evaluate.run(config, Messages(-1))
+        judge.run(config, Messages(-1))
     assert e.value.hint.startswith("give --splits 6")
 
 
@@ -76,7 +76,7 @@ def test_donors_of_several_classes_are_dealt_to_folds_with_every_class(tmp_path)
         "repeats": 3,
     }
     config = EvaluateConfig(**options, out=str(tmp_path / "out"))
-    evaluate.run(config, Messages(-1))  # the method would refuse to rank one class
+    judge.run(config, Messages(-1))  # the method would refuse to rank one class
     with (tmp_path / "out" / "folds.tsv").open() as file:
         rows = list(csv.DictReader(file, delimiter="\t"))
     assert {row["test_samples"] for row in rows} == {"4", "8"}  # d2 alone, and both others
@@ -86,7 +86,7 @@ def test_donors_of_several_classes_are_dealt_to_folds_with_every_class(tmp_path)
         "repeats": 1,
     }
     with pytest.raises(InputError) as e:
-        evaluate.run(EvaluateConfig(**options), Messages(-1))
+        judge.run(EvaluateConfig(**options), Messages(-1))
     assert set(e.value.options) == {"splits", "donors", "labels"}
     assert e.value.what[-1] in "abc"
     assert "--splits" not in e.value.hint  # there are no fewer than two

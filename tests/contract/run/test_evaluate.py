@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ from sfs_cli.errors import OutOfMemoryError
 from sfs_cli.logs import Messages
 from sfs_cli.options.evaluate import EvaluateConfig
 from sfs_cli.report.multiqc import EVALUATED
-from sfs_cli.run import evaluate
+from sfs_cli.run import judge
 from sfs_cli.run.outputs import FOR_MULTIQC
 from sfs_cli.run.rank import rank
 from tests.contract.run.test_record import check
@@ -56,7 +55,7 @@ def planted(m: int = 60, n: int = 36, seed: int = 0) -> tuple[np.ndarray, np.nda
 
 
 def rows_of(config: EvaluateConfig, log: Messages | None = None) -> list[dict[str, str]]:
-    text = evaluate.run(config, log or Messages(-1)).decode()
+    text = judge.run(config, log or Messages(-1)).decode()
     return list(csv.DictReader(text.splitlines(), delimiter="\t"))
 
 
@@ -121,7 +120,7 @@ def test_lists_of_folds_are_those_of_a_file_of_the_training_samples(tmp_path, op
     config = EvaluateConfig(
         **given, **options, lengths="8", splits=3, repeats=1, out=str(tmp_path / "o")
     )
-    evaluate.run(config, Messages(-1))
+    judge.run(config, Messages(-1))
     lines = (tmp_path / "o" / "folds.tsv").read_text().splitlines()
     found = csv.DictReader(lines, delimiter="\t")
     rows = [r for r in found if r["list"].partition(",")[0] == options["method"]]
@@ -184,7 +183,7 @@ def test_lists_of_chosen_features_may_leak_and_that_is_said(tmp_path, capfd):
         config = EvaluateConfig(
             **given, method="f-test", include=(include,), lengths="5", splits=2, repeats=1
         )
-        evaluate.run(config, Messages(0))
+        judge.run(config, Messages(0))
         assert ("the accuracy is leaky" in capfd.readouterr().err) == told
 
 
@@ -194,7 +193,7 @@ def test_a_short_list_is_judged_whole_beside_others_of_its_length(tmp_path, capf
     config = EvaluateConfig(
         **given, list_=str(tmp_path / "mine.txt"), method="variance", repeats=1, splits=3
     )
-    evaluate.run(config, Messages(0))
+    judge.run(config, Messages(0))
     said = capfd.readouterr().err
     for name in ("mine (given)", "variance (in folds)", "random genes (in folds)"):
         assert f"{name}, {count} features: balanced accuracy" in said
@@ -211,8 +210,7 @@ def test_a_folder_and_a_list_of_ids_are_lists(tmp_path):
     assert rows_of(EvaluateConfig(**given, list_=str(tmp_path / "ranked.txt"))) == expected
 
 
-def test_without_labels_it_tells_redundancy_neighbors_hits_and_sets(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "sklearn", None)  # none of this needs it
+def test_without_labels_it_tells_redundancy_neighbors_hits_and_sets(tmp_path):
     X, y = planted()
     given = study(tmp_path, X, y) | {"labels": None}
     table = tmp_path / "good.tsv"
@@ -227,7 +225,7 @@ def test_without_labels_it_tells_redundancy_neighbors_hits_and_sets(tmp_path, mo
         sets=(str(tmp_path / "sets.gmt"),),
         out=str(tmp_path / "out"),
     )
-    evaluate.run(config, Messages(-1))
+    judge.run(config, Messages(-1))
     lines = (tmp_path / "out" / "evaluation.tsv").read_text().splitlines()
     rows = list(csv.DictReader(lines, delimiter="\t"))
     assert {row["measure"] for row in rows} == {"redundancy", "jaccard", "hit_ratio"}
@@ -258,7 +256,7 @@ def test_the_record_is_what_its_schema_says_and_a_second_run_is_up_to_date(tmp_p
         sets=(f"{tmp_path}/sets.gmt:planted",),
         out=str(out),
     )
-    evaluate.run(config, Messages(-1))
+    judge.run(config, Messages(-1))
     record = json.loads((out / "run.json").read_text())
     check(record, "evaluate")
     assert {each["role"] for each in record["inputs"]} == {
@@ -268,7 +266,7 @@ def test_the_record_is_what_its_schema_says_and_a_second_run_is_up_to_date(tmp_p
     before = {path.name: path.stat().st_ino for path in out.iterdir()}
     tables = {"evaluation.tsv", "verdicts.tsv", "folds.tsv", "enrichment.tsv"}
     assert set(before) == {*tables, EVALUATED, *FOR_MULTIQC, "run.json"}
-    evaluate.run(config, Messages(-1))
+    judge.run(config, Messages(-1))
     assert {path.name: path.stat().st_ino for path in out.iterdir()} == before
 
 
@@ -290,6 +288,6 @@ def test_steps_that_compare_samples_act_on_the_ranking_alone(tmp_path, transform
 
 
 def test_inner_products_that_do_not_fit_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(evaluate, "SQUARES", 1 << 40)
+    monkeypatch.setattr(judge, "SQUARES", 1 << 40)
     with pytest.raises(OutOfMemoryError, match="36 samples"):
         rows_of(EvaluateConfig(**study(tmp_path, *planted()), method="f-test"))

@@ -25,7 +25,7 @@ from sfs_cli.evaluation.held_out import PENALTIES
 from sfs_cli.logs import Messages
 from sfs_cli.options.compare import CompareConfig, parse_rankings
 from sfs_cli.options.evaluate import EvaluateConfig
-from sfs_cli.run import compare, evaluate
+from sfs_cli.run import judge
 from sfs_cli.run.folds import outcome_folds
 from tests.contract.run.test_record import check
 from tests.making import table_text
@@ -51,7 +51,7 @@ def judged(folder: Path, log: Messages | None = None, **options: Any) -> dict[st
     asked: dict[str, Any] = {"lengths": "3,8", "splits": 3, "repeats": 2, "dtype": "float64"}
     out = folder / "out"
     config = EvaluateConfig(str(folder / "x.csv"), **asked | options, out=str(out), force=True)
-    evaluate.run(config, log or Messages(-1))
+    judge.run(config, log or Messages(-1))
     return {
         path.stem: list(csv.DictReader(path.read_text().splitlines(), delimiter="\t"))
         for path in out.glob("*.tsv")
@@ -258,7 +258,7 @@ def test_numbers_are_adjusted_by_the_training_samples_too(tmp_path):
 @pytest.mark.parametrize("kind", ["classes", "numbers", "times"])
 def test_test_samples_change_nothing_of_the_training_samples(tmp_path, monkeypatch, kind):
     seen: list[list[np.ndarray]] = []
-    accuracies, ridge = evaluate.accuracies, evaluate.ridge
+    accuracies, ridge = judge.accuracies, judge.ridge
 
     def spy_classes(samples, codes, train, test, *, products=False):
         seen[-1].append(samples[np.ix_(train, train)] if products else samples[train])
@@ -269,8 +269,8 @@ def test_test_samples_change_nothing_of_the_training_samples(tmp_path, monkeypat
         seen[-1].append(outcome)
         return ridge(samples, outcome, train, test, products=products)
 
-    monkeypatch.setattr(evaluate, "accuracies", spy_classes)
-    monkeypatch.setattr(evaluate, "ridge", spy_numbers)
+    monkeypatch.setattr(judge, "accuracies", spy_classes)
+    monkeypatch.setattr(judge, "ridge", spy_numbers)
     X, batch, age, y = batches(2)
     rng = np.random.default_rng(5)
     time, event = rng.exponential(1, N), np.arange(N) % 2
@@ -323,23 +323,23 @@ def test_levels_without_a_training_sample_are_named_and_blocks_refused(tmp_path)
     log = Messages(-1)
     given = {"labels": f"{table}:kind", "method": "f-test", "repeats": 1, "lengths": "3"}
     judged(tmp_path, log, **given, adjust=(f"{table}:batch",))
-    (said,) = [text for text in log.warnings if "no training sample" in text]
-    assert "is of batch odd" in said
+    (said,) = [text for text in log.warnings if "do not tell the effect of" in text]
+    assert "effect of batch odd on its test samples" in said
     # a number that all training samples have alike says as little as a level that they lack
     rare_number = (np.arange(N) == 7) * 2.5
     write(tmp_path, X, kind=y, dose=rare_number, pair=np.arange(N) // 3)
     log = Messages(-1)
     judged(tmp_path, log, **given, adjust=(f"{table}:dose",))
-    (said,) = [text for text in log.warnings if "no training sample" in text]
-    assert "is of dose 2.5, so that the effect" in said
+    (said,) = [text for text in log.warnings if "do not tell the effect of" in text]
+    assert "effect of dose 2.5 on its test samples" in said
     # nor does a covariate that is another one in all training samples
     site = [f"c{b if i != 7 else (b + 1) % 2}" for i, b in enumerate(batch)]
     write(tmp_path, X, kind=y, batch=batch, site=site, same=batch, pair=np.arange(N) // 3)
     log, both = Messages(-1), f"{table}:batch=categorical,site,same=categorical"
     judged(tmp_path, log, **given, adjust=(both,))
     (said,) = [text for text in log.warnings if "training samples" in text]
-    assert "do not tell site from the covariates before it" in said
-    with pytest.raises(InputError, match="no training sample of fold 1 of repeat 1 is of pair"):
+    assert "do not tell the effect of site on its test samples" in said
+    with pytest.raises(InputError, match="fold 1 of repeat 1 do not tell the effect of pair"):
         judged(tmp_path, **given, block=f"{table}:pair")
 
 
@@ -365,13 +365,13 @@ def test_compare_takes_times_and_covariates_of_common_samples(tmp_path):
         samples="intersect",
         out=str(tmp_path / "o"),
     )
-    compare.run(config, Messages(-1))
+    judge.run(config, Messages(-1))
     (tmp_path / "cut").mkdir()
     write(tmp_path / "cut", X[:, few], time=time[few])
     alone = CompareConfig(
         str(tmp_path / "cut" / "x.csv"), **asked, method_=("cox",), out=str(tmp_path / "p")
     )
-    compare.run(alone, Messages(-1))
+    judge.run(alone, Messages(-1))
 
     def rows(name: str) -> Rows:
         lines = (tmp_path / name / "folds.tsv").read_text().splitlines()

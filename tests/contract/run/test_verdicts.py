@@ -14,10 +14,9 @@ import pytest
 from scipy.stats import t
 
 from sfs_cli.logs import Messages
-from sfs_cli.options.compare import CompareConfig
+from sfs_cli.options.compare import CONTROLS, CompareConfig
 from sfs_cli.options.evaluate import EvaluateConfig
-from sfs_cli.run import compare, evaluate
-from sfs_cli.run.verdicts import CONTROLS
+from sfs_cli.run import judge
 from tests.contract.run.test_evaluate import planted, ranked_list, study
 from tests.oracles import stability as stability_twin
 from tests.oracles import verdict as twin
@@ -32,7 +31,7 @@ def rows_of(path: Path) -> Rows:
 def compared(folder: Path, log: Messages | None = None, **options: Any) -> dict[str, Rows]:
     asked: dict[str, Any] = {"lengths": "4,10", "splits": 3, "repeats": 2, "method_": ("f-test",)}
     config = CompareConfig(**asked | options, out=str(folder / "out"))
-    compare.run(config, log or Messages(-1))
+    judge.run(config, log or Messages(-1))
     return {path.stem: rows_of(path) for path in (folder / "out").glob("*.tsv")}
 
 
@@ -134,7 +133,7 @@ def test_a_list_of_the_same_samples_has_no_verdict(tmp_path, capfd):
     given = study(tmp_path, *planted())
     asked = {"list_": ranked_list(tmp_path, given), "lengths": "5", "repeats": 1}
     out = tmp_path / "out"
-    evaluate.run(EvaluateConfig(**given, **asked, method="f-test", out=str(out)), Messages(0))
+    judge.run(EvaluateConfig(**given, **asked, method="f-test", out=str(out)), Messages(0))
     assert {row["list"] for row in rows_of(out / "verdicts.tsv")} == {"f-test"}
     leaky = [r for r in rows_of(out / "evaluation.tsv") if r["list"] == "ranked"]
     assert leaky
@@ -150,7 +149,7 @@ def test_the_page_has_the_verdicts(tmp_path, labeled, capfd):
     given = study(tmp_path, *planted()) | ({} if labeled else {"labels": None})
     asked: dict[str, Any] = {"method_": ("variance",), "lengths": "5,10"}
     asked |= {"splits": 3, "repeats": 1, "leaky": True} if labeled else {}
-    compare.run(CompareConfig(**given, **asked, out=str(tmp_path / "out")), Messages(0))
+    judge.run(CompareConfig(**given, **asked, out=str(tmp_path / "out")), Messages(0))
     page = (tmp_path / "out" / "report.html").read_text()
     said = [line for line in capfd.readouterr().err.splitlines() if "95% interval" in line]
     assert bool(said) == labeled

@@ -10,7 +10,6 @@ from sfs_cli.evaluation.verdict import (
     Interval,
     corrected_interval,
     holm,
-    paired_interval,
     verdict,
 )
 from tests.oracles import verdict as twin
@@ -18,12 +17,12 @@ from tests.oracles import verdict as twin
 
 def test_it_is_the_interval_computed_by_hand():
     # mean 0.75, squares 0.01 + 0.01 + 0.04 + 0.04 = 0.1 over 3; (1/4 + 1/4) 0.1/3 = 0.1291^2
-    found = corrected_interval(np.array([0.85, 0.65, 0.95, 0.55]), 20, 80)
+    found = corrected_interval(np.array([0.85, 0.65, 0.95, 0.55]), 0.25)
     error = (0.5 * 0.1 / 3) ** 0.5
     half, x = 3.182446305 * error, 0.75 / error / 3**0.5
     # the t distribution of 3 degrees of freedom has a closed form
     p = 1 - 2 / np.pi * (np.arctan(x) + x / (1 + x * x))
-    assert found == pytest.approx((0.75, 0.75 - half, 0.75 + half, p, 4), rel=1e-8)
+    assert found == pytest.approx((0.75, 0.75 - half, 0.75 + half, p), rel=1e-8)
 
 
 @pytest.mark.parametrize(("splits", "test", "train"), [(2, 10, 10), (5, 7, 28), (25, 20, 80)])
@@ -31,60 +30,50 @@ def test_it_is_that_of_the_slow_twin(splits, test, train):
     values = np.random.default_rng(splits).normal(0.3, 1, splits)
     quantile = t.ppf(0.975, splits - 1)
     expected = twin.interval(values.tolist(), test, train, quantile)
-    assert corrected_interval(values, test, train)[:4] == pytest.approx(expected, rel=1e-8)
+    assert corrected_interval(values, test / train) == pytest.approx(expected, rel=1e-8)
 
 
 def test_without_test_samples_it_is_the_usual_paired_test():
     a, b = np.random.default_rng(1).normal(size=(2, 12))
-    usual, found = ttest_rel(a, b), paired_interval(a, b, 0, 10)
+    usual, found = ttest_rel(a, b), verdict("a", "b", a, b, 0).difference
     assert found.p_value == pytest.approx(usual.pvalue)
     limits = usual.confidence_interval()
     assert (found.low, found.high) == pytest.approx((limits.low, limits.high))
 
 
-def test_the_ratio_is_that_of_all_samples_of_all_splits():
-    values, test = np.random.default_rng(2).random(5), np.array([4, 5, 4, 4, 4])
-    found = corrected_interval(values, test, 21 - test)
-    assert found == pytest.approx(corrected_interval(values, 1, 4))
-
-
 def test_limits_agree_with_the_p_value():
     values = np.random.default_rng(3).normal(0.5, 1, 10)
-    p = corrected_interval(values, 1, 9).p_value
-    at = corrected_interval(values, 1, 9)
+    p = corrected_interval(values, 1 / 9).p_value
+    at = corrected_interval(values, 1 / 9)
     assert (at.low > 0) == (p < 0.05)
-    edge = corrected_interval(values - at.low, 1, 9)
+    edge = corrected_interval(values - at.low, 1 / 9)
     assert edge.low == pytest.approx(0, abs=1e-12)
     assert edge.p_value == pytest.approx(0.05)
 
 
 def test_more_repeats_do_not_make_it_arbitrarily_narrow():
     values = np.random.default_rng(4).normal(size=10)
-    once, again = corrected_interval(values, 1, 4), corrected_interval(np.tile(values, 100), 1, 4)
+    once, again = corrected_interval(values, 1 / 4), corrected_interval(np.tile(values, 100), 1 / 4)
     least = 1.96 * (0.25 * np.tile(values, 100).var(ddof=1)) ** 0.5
     assert least < (again.high - again.low) / 2 < (once.high - once.low) / 2
 
 
 def test_two_lists_change_places():
     a, b = np.random.default_rng(5).random((2, 15))
-    one, other = paired_interval(a, b, 1, 4), paired_interval(b, a, 1, 4)
-    assert other == pytest.approx((-one.mean, -one.high, -one.low, one.p_value, 15))
+    one, other = verdict("a", "b", a, b, 0.25), verdict("b", "a", b, a, 0.25)
+    mean, low, high, p = one.difference
+    assert other.difference == pytest.approx((-mean, -high, -low, p))
 
 
-def test_one_split_and_equal_values():
-    one = corrected_interval(np.array([0.8]), 1, 4)
-    assert one.mean == 0.8
-    assert np.isnan(one[1:4]).all()
-    with pytest.raises(ValueError, match="no splits"):
-        corrected_interval(np.zeros(0), 1, 4)
+def test_equal_values():
     a = np.array([0.9, 0.8, 0.7, 0.3])
-    assert paired_interval(a, a, 1, 4) == Interval(0, 0, 0, 1, 4)
+    assert verdict("a", "b", a, a, 0.25).difference == Interval(0, 0, 0, 1)
     # differences that are equal but for rounding: each is 0.1
-    apart = paired_interval(a, a - 0.1, 1, 4)
+    apart = verdict("a", "b", a, a - 0.1, 0.25).difference
     assert np.ptp(a - (a - 0.1)) > 0
     assert apart[:3] == pytest.approx((0.1, 0.1, 0.1))
     assert np.isnan(apart.p_value)
-    assert corrected_interval(np.zeros(5), 1, 4).p_value == 1
+    assert corrected_interval(np.zeros(5), 0.25).p_value == 1
 
 
 def values(difference: float) -> tuple[np.ndarray, np.ndarray]:
@@ -93,25 +82,22 @@ def values(difference: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_nothing_is_shown_where_nothing_varies():
-    a, numbers = np.full(4, 0.9), {"test": 1, "train": 4, "measure": "accuracy"}
-    same = verdict("a", "b", a, a, **numbers)
+    a = np.full(4, 0.9)
+    same = verdict("a", "b", a, a, 0.25)
     assert same.better == ""
-    assert same.sentence() == (
+    assert same.sentence("accuracy") == (
         "no difference between a and b is shown: accuracy 0.900 and 0.900, difference 0.000 "
         "(95% interval 0.000 to 0.000, p = 1.000, 4 splits)"
     )
-    apart = verdict("a", "b", a, a - 0.4, **numbers)
+    apart = verdict("a", "b", a, a - 0.4, 0.25)
     assert apart.better == ""
-    assert apart.sentence().endswith("the same in all 4 splits, which tell nothing of chance")
-    one = verdict("a", "b", a[:1], a[:1] - 0.4, **numbers)
-    assert one.better == ""
-    assert one.sentence().endswith("and 1 split cannot tell how far it varies")
+    said = apart.sentence("accuracy")
+    assert said.endswith("the same in all 4 splits, which tell nothing of chance")
 
 
 def test_holm_adjusts_for_the_number_of_pairs():
-    numbers = {"test": 20, "train": 80, "measure": "balanced accuracy"}
-    pairs = [verdict("a", str(d), *values(d), **numbers) for d in (0.1, 0.02, 0.005)]
-    nothing = verdict("a", "b", np.full(5, 0.9), np.full(5, 0.8), **numbers)
+    pairs = [verdict("a", str(d), *values(d), 0.25) for d in (0.1, 0.02, 0.005)]
+    nothing = verdict("a", "b", np.full(5, 0.9), np.full(5, 0.8), 0.25)
     assert np.isnan(nothing.difference.p_value)
     found = holm([*pairs[::-1], nothing])
     small, middle, large = (each.difference.p_value for each in pairs)
@@ -121,6 +107,6 @@ def test_holm_adjusts_for_the_number_of_pairs():
     assert np.isnan(found[3].p_value)
     # 0.02: p = 0.020 alone is shown, 0.039 of three pairs, and not what three such pairs show
     assert found[1].better == "a"
-    assert "p = 0.039 adjusted for 3 pairs (Holm), 5 splits" in found[1].sentence()
+    assert "p = 0.039 adjusted for 3 pairs (Holm), 5 splits" in found[1].sentence("accuracy")
     assert [each.better for each in holm([pairs[1]] * 3)] == [""] * 3
     assert holm([]) == []

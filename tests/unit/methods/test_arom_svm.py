@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pytest
 from sklearn.svm import SVC
 
-from sfs_cli.errors import InputError, MissingExtraError
+from sfs_cli.errors import InputError
 from sfs_cli.methods import arom_svm
 from sfs_cli.methods.base import Solution, Status
 from tests.making import HELD, STREAMED, make_problem
@@ -18,13 +16,6 @@ def solve(X: np.ndarray, codes: np.ndarray, select: int, **given: int) -> Soluti
     check_solution(solution)
     assert solution.order is not None
     return solution
-
-
-def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "sklearn", None)
-    with pytest.raises(MissingExtraError, match="needs scikit-learn") as caught:
-        solve(*planted(2), select=2)
-    assert "sfs-cli[ml]" in str(caught.value)
 
 
 def planted(classes: int, m: int = 80, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

@@ -1,0 +1,292 @@
+"""What `sfs evaluate` and `sfs compare` write and say of judged lists."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sfs_cli.compute.memory import format_size
+from sfs_cli.display import shown
+from sfs_cli.errors import counted
+from sfs_cli.evaluation.classify import Fold
+from sfs_cli.evaluation.held_out import CLASSES, Task
+from sfs_cli.evaluation.measures import Enrichment, Overlap
+from sfs_cli.evaluation.verdict import Verdict
+from sfs_cli.io.results.writers import Row, table_bytes
+from sfs_cli.logs import Messages
+from sfs_cli.options.compare import ALL, CONTROLS, RANDOM, VARIABLE, CompareConfig
+from sfs_cli.options.evaluate import JudgeConfig
+from sfs_cli.options.grammar import command, split
+from sfs_cli.provenance import versions
+from sfs_cli.report.model import Table
+from sfs_cli.report.multiqc import EVALUATED
+from sfs_cli.run import outputs
+from sfs_cli.tables import FILES, header
+
+EVALUATION, CURVES = "evaluation.tsv", "curves.tsv"
+FOLDS, VERDICTS, ENRICHMENT = "folds.tsv", "verdicts.tsv", "enrichment.tsv"
+OVERLAP, METHODS = "overlap.tsv", "methods.tsv"
+IN_FOLDS, ONCE, GIVEN = "in folds", "all samples", "given"
+"""When the features of a list were chosen: by the training samples of each fold, or before."""
+SHOWN_LENGTH = 50
+"""The summary shows the greatest length up to this."""
+
+
+class Key(NamedTuple):
+    """What is measured of the first features of a list."""
+
+    name: str
+    selection: str
+    length: int
+    measure: str
+    classifier: str  # "" of what needs no test samples
+
+
+class Measured(NamedTuple):
+    """A row of the result: a measure of the first features of a list."""
+
+    name: str  # these are a `Key`
+    selection: str
+    length: int
+    measure: str
+    classifier: str
+    value: float
+    error: float = float("nan")
+    low: float = float("nan")  # 95 % interval of a measure of held-out samples
+    high: float = float("nan")
+
+
+class JudgedList(NamedTuple):
+    """A list that is judged: some orders of features, best first, whose results are averaged."""
+
+    name: str
+    selection: str
+    orders: list[np.ndarray]
+    facts: Mapping[str, Any] = MappingProxyType({})  # for the record
+
+    @property
+    def n_ranked(self) -> int:
+        """How many features it ranks."""
+        return min(map(len, self.orders))
+
+
+@dataclass
+class Judged:
+    """All that was found."""
+
+    task: Task = CLASSES  # of the folds
+    measures: list[Measured] = field(default_factory=list)
+    folds: list[tuple[Fold, dict[Key, float]]] = field(default_factory=list)
+    verdicts: list[tuple[int, str, Verdict]] = field(default_factory=list)  # length and model
+    lists: list[JudgedList] = field(default_factory=list)  # those of all samples
+    overlaps: list[tuple[str, str, int, Overlap]] = field(default_factory=list)  # of two lists
+    # of each ranking that was made, on all samples and then in the folds: seconds, and the most
+    # bytes that the whole process held, None where that is not known
+    costs: dict[str, list[tuple[float, int | None]]] = field(default_factory=dict)
+    enriched: list[tuple[str, str, int, Enrichment]] = field(default_factory=list)
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def main(self) -> tuple[str, str]:
+        """The measure that messages are about, and its model: redundancy has none."""
+        by_folds = self.task.measures[-1], self.task.models[-1]
+        return by_folds if self.folds else ("redundancy", "")
+
+    @property
+    def rows(self) -> list[Measured]:
+        """Those of the measure that messages are about."""
+        return [m for m in self.measures if (m.measure, m.classifier) == self.main]
+
+    @property
+    def length(self) -> int:
+        """The length that messages are about, which all lists have if there is one.
+
+        The greatest up to `SHOWN_LENGTH`, or else the smallest.
+        """
+        of_lists: dict[str, set[int]] = {}
+        for each in self.rows:
+            if each.name not in CONTROLS:
+                of_lists.setdefault(each.name, set()).add(each.length)
+        every = list(of_lists.values()) or [set()]
+        known = set.intersection(*every) or set.union(*every)
+        return max((k for k in known if k <= SHOWN_LENGTH), default=min(known, default=0))
+
+    @property
+    def sentences(self) -> list[str]:
+        """The verdicts about the best list of that length, by the last model, in words."""
+        shown = self.length, self.task.models[-1]
+        own = [v for *of, v in self.verdicts if tuple(of) == shown]
+        means = {v.a: v.mean_a for v in own}
+        best = max(means, key=lambda name: means[name], default="")
+        return [v.sentence(self.task.words) for v in own if best in (v.a, v.b)]
+
+
+# ---- files ---------------------------------------------------------------------------------------
+
+
+def file_names(config: JudgeConfig) -> list[str]:
+    """Return the names of the files of a result, the table of measures first."""
+    several = isinstance(config, CompareConfig)
+    return [
+        CURVES if several else EVALUATION,
+        *([VERDICTS, FOLDS] if config.labels is not None else []),
+        *([ENRICHMENT] if config.sets else []),
+        *(EVALUATED, *outputs.FOR_MULTIQC),
+        *([OVERLAP, METHODS, outputs.REPORT] if several else []),
+    ]
+
+
+def tables_of(found: Judged, config: JudgeConfig, messages: Messages) -> outputs.Tables:
+    """Return the files by their names, as `file_names` has them."""
+    several = isinstance(config, CompareConfig)
+    main, tables = CURVES if several else EVALUATION, outputs.Tables()
+    tables[main] = table_bytes(header(main), map(_known, found.measures))
+    if config.labels is not None:
+        verdicts = [
+            (
+                *v[:2],
+                k,
+                found.task.measures[-1],
+                model,
+                *v[2:4],
+                *v.difference,
+                *(v.p_value, v.better),
+            )
+            for k, model, v in found.verdicts
+        ]
+        tables[VERDICTS] = table_bytes(header(VERDICTS), map(_known, verdicts))
+        by_model: dict[tuple[Any, ...], list[float]] = {}
+        for fold, of_lists in found.folds:
+            for key, value in of_lists.items():
+                if key.classifier:
+                    place = (fold.repeat, fold.number, len(fold.test), *key[:3], key.classifier)
+                    by_model.setdefault(place, []).append(value)
+        names = (*header(FOLDS)[:-1], *found.task.measures)
+        tables[FOLDS] = table_bytes(names, [(*a, *b) for a, b in by_model.items()])
+    if config.sets:
+        tests = [(*at[:3], *at[3][:-1], ";".join(at[3].members)) for at in found.enriched]
+        tables[ENRICHMENT] = table_bytes(header(ENRICHMENT), tests)
+
+    # of a list that was also ranked on all samples (--leaky) MultiQC shows what the folds found
+    cells: dict[str, dict[str, Any]] = {}
+    k = found.length
+    for m in reversed(found.measures):  # what the folds have found is the first of a list
+        if m.length == k and m.classifier in ("", found.main[1]):
+            row = cells.setdefault(m.name, {"length": k})
+            row |= {"selection": m.selection, m.measure: m.value}
+    tables |= outputs.for_multiqc(config, EVALUATED, cells)
+
+    if isinstance(config, CompareConfig):
+        shared = [(a, b, k, o.shared, o.by_chance, o.jaccard) for a, b, k, o in found.overlaps]
+        tables[OVERLAP] = table_bytes(header(OVERLAP), shared)
+        tables[METHODS] = table_bytes(header(METHODS), _methods(found, config))
+        if config.out is not None:
+            page = _page(found, config, messages, list(tables))
+            tables[outputs.REPORT] = shown(page).encode()
+    return tables
+
+
+def _known(row: Row) -> Row:
+    """Return a row in which numbers that are not known are empty."""
+    return ["" if value != value else value for value in row]
+
+
+def _methods(found: Judged, config: CompareConfig) -> list[Row]:
+    """Return what each list is, and what it costs."""
+    texts = {text: text.removeprefix(split(text)[0])[1:] for text in config.method_}
+    texts |= {each.name: each.text for each in config.ranking_of}
+    rows: list[Row] = []
+    for each in found.lists:
+        kind = "given" if each.selection == GIVEN else "control"
+        numbers: Row = ("", "", "")
+        if each.name in found.costs:
+            (seconds, peak), *folds = found.costs[each.name]
+            in_fold = round(float(np.mean([each for each, _ in folds])), 3) if folds else ""
+            kind, numbers = "ranking", (round(seconds, 3), in_fold, peak or "")
+        count = found.facts["background"] if each.name == RANDOM else each.n_ranked
+        of_list = (each.facts.get("method", ""), texts.get(each.name, each.facts.get("path", "")))
+        rows.append((each.name, kind, *of_list, count, *numbers))
+    return rows
+
+
+def _page(found: Judged, config: CompareConfig, messages: Messages, names: list[str]) -> str:
+    """Return the page: what held-out samples tell of each list, or else its redundancy."""
+    from sfs_cli.report.comparison import curves_chart
+    from sfs_cli.report.page import Figure, compiled, grids
+
+    main, model = found.main
+    in_words = found.task.best_known if model else main
+    own = [
+        m
+        for m in found.measures
+        if (m.measure, m.classifier) in ((main, model), ("stability", "")) and m.value == m.value
+    ]
+    tables = [
+        Table(
+            heading=heading,
+            columns=("list", "chosen on", "features", "mean", "low", "high"),
+            rows=[(*m[:3], m.value, m.low, m.high) for m in own if m.measure == measure],
+            note=FILES[CURVES].columns["low"] if model else "",
+            digits=3,
+        )
+        for measure, heading in ((main, in_words), ("stability", "stability over the folds"))
+    ]
+    curves: dict[str, list[tuple[int, float, float, float]]] = {}
+    for m in own:
+        if m.measure == main and m.name != ALL:
+            curve = curves.setdefault(f"{m.name}, {m.selection}", [])
+            curve.append((m.length, m.value, m.low, m.high))
+    figures = []
+    if curves:  # of single features no redundancy is known
+        chart = curves_chart(in_words, curves)
+        figures = [Figure(f"{in_words} by length", "Means, and 95% intervals where known.", chart)]
+    return compiled("compare.html.j2").render(
+        title=config.matrix_name,
+        sentences=found.sentences,
+        warnings=messages.warnings,
+        figures=figures,
+        tables=grids(table for table in tables if table.rows),
+        command=shlex.join([*command(config), "--out", "results"]),
+        files=[(name, FILES[name].meaning) for name in names],
+        version=versions()["sfs"],
+    )
+
+
+# ---- messages ------------------------------------------------------------------------------------
+
+
+def log_summary(found: Judged, messages: Messages) -> None:
+    """Log the main measure of each list at one length, the verdicts, and what lists share."""
+    (measure, model), length = found.main, found.length
+    for each in found.rows:
+        if each.length == length or each.name == ALL:
+            by = found.task.best_known if model else measure
+            interval = "" if np.isnan(each.low) else f" (95% {each.low:.3f} to {each.high:.3f})"
+            messages.note(
+                f"{each.name} ({each.selection}), {counted(each.length, 'feature')}: "
+                f"{by} {each.value:.3f}{interval}"
+            )
+    for text in found.sentences:
+        messages.note(text)
+    stable = [
+        f"{m.name} {m.value:.2f}"
+        for m in found.measures
+        if (m.measure, m.length) == ("stability", length) and m.value == m.value
+    ]
+    if stable:
+        texts = ", ".join(stable)
+        messages.note(f"stability of the first {length:,} features over the folds: {texts}")
+    for a, b, k, both in found.overlaps:
+        if k == length and VARIABLE not in (a, b):
+            messages.note(
+                f"{a} and {b} share {both.shared:,} of their first {k:,} features "
+                f"({both.by_chance:.1f} by chance)"
+            )
+    for name, ((seconds, peak), *_) in found.costs.items() if found.overlaps else ():
+        memory = "" if peak is None else f", peak memory {format_size(peak)}"
+        messages.note(f"{name} took {seconds:.2f} s on all samples{memory}")
