@@ -15,9 +15,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csc_array, csr_array
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import sfs_cli as sfs
 from sfs_cli.cli.app import run
+from sfs_cli.run import rank as of_rank
 
 N, M = 24, 50
 CLASSES = np.repeat(["a", "b", "c"], 8)
@@ -254,6 +256,22 @@ def test_warnings_are_those_of_python() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         sfs.rank(X, method="variance")
+
+
+def test_each_thread_has_a_blas_of_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+
+    def look(*given: Any) -> Any:
+        seen.extend(each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas")
+        return as_before(*given)
+
+    as_before = of_rank.rank
+    monkeypatch.setattr(of_rank, "rank", look)
+    with threadpool_limits(2, "blas"):
+        sfs.rank(X, method="variance")
+        after = [each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"]
+    assert {*seen} == {1}
+    assert {*after} == {2}
 
 
 def test_scikit_learn_that_is_not_there_is_named(monkeypatch):
