@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import sys
 import warnings
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
 from numbers import Number
@@ -23,7 +23,7 @@ import pandas as pd
 import scipy.linalg  # noqa: F401  # it brings a BLAS of its own: loaded now, it is limited too
 from threadpoolctl import threadpool_limits
 
-from sfs_cli.errors import InputError, SfsError, UsageError, listed, near, nearest
+from sfs_cli.errors import InputError, SfsError, UsageError, listed, near, nearest, within
 from sfs_cli.io.given import giving, named
 from sfs_cli.io.matrix.h5ad_copy import Inside
 from sfs_cli.io.matrix.memory import Table, table_of
@@ -43,7 +43,7 @@ from sfs_cli.io.results.additions import KEY, additions
 from sfs_cli.io.results.highly_variable import MARK, plotted_columns
 from sfs_cli.logs import AT_ONCE, Messages
 from sfs_cli.options import RankConfig
-from sfs_cli.options.fields import Config, options_of, stated
+from sfs_cli.options.fields import Config, Option, options_of, stated
 from sfs_cli.options.grammar import expanded, hosts, joined, parameter_called, text_of
 from sfs_cli.options.rank import OF_SAMPLES
 from sfs_cli.options.source import SourceSpec, parse_sources
@@ -408,11 +408,7 @@ def fuse(
     from sfs_cli.run.load import loaded
 
     given = given_of(data, modality, options.get("rows"))
-    config = config_of(given, RankConfig, {"method": "msfs", "source": source, **options})
-    for each in options_of(RankConfig):
-        if each.name in stated(options) and "fuse" not in each.verbs:
-            what = f"{each.name} has no effect on a fusion, which ranks nothing"
-            raise UsageError(what, hint="leave it out, or give it to rank", option=each.name)
+    config = config_of(given, RankConfig, {"source": source, **options}, "fuse", method="msfs")
 
     def fused(config: RankConfig, messages: Messages) -> tuple[Any, list[str]]:
         with loaded(config, messages) as run:
@@ -474,7 +470,8 @@ def aggregate(rankings: object, *, verbose: bool = False, **options: object) -> 
             what = "list_weights names other lists than there are"
             raise UsageError(what, hint=hint, option="list_weights")
         options["list_weights"] = [weights[name] for name in rankings]
-    config = AggregateConfig(paths, **_as_declared(AggregateConfig, options))
+    taken = options_of(AggregateConfig)
+    config = AggregateConfig(paths, **_as_declared(AggregateConfig, options, taken))
     found = _run(given, aggregate_lists, config, verbose)
     return _table_of_ranking(_as_written(given, found.ranking))
 
@@ -503,11 +500,9 @@ def select(ranked: object, *, verbose: bool = False, **options: object) -> list[
     from sfs_cli.run import select as of_select
 
     own = ranked if isinstance(ranked, Ranked) else None
-    given = (
-        Given("")
-        if own is None
-        else replace(own._given, objects={**own._given.objects}, forms={**own._given.forms})
-    )
+    given = Given("")
+    if own is not None:
+        given = replace(own._given, objects={**own._given.objects})
     if own is not None and "labels" in options:
         options["labels"] = _of_samples(given, "labels", options["labels"])
     (place,) = _lists(given, {"ranking": ranked})
@@ -524,7 +519,7 @@ def select(ranked: object, *, verbose: bool = False, **options: object) -> list[
         rows = of_select.select(config, result, again, messages).rows
         return [result.features[row] for row in rows.tolist()]
 
-    config = SelectConfig(place, **_as_declared(SelectConfig, options))
+    config = SelectConfig(place, **_as_declared(SelectConfig, options, options_of(SelectConfig)))
     return given.as_written(_run(given, chosen, config, verbose))
 
 
@@ -533,22 +528,16 @@ def _lists(given: Given, rankings: object, prefix: str = "") -> list[str]:
 
     With a `prefix` the names are as of what else there is; without they name the lists.
     """
-    if isinstance(rankings, Mapping):
-        pairs = {str(name): each for name, each in rankings.items()}
-    elif isinstance(rankings, Iterable):
-        pairs = {f"list{k}": each for k, each in enumerate(rankings, 1)}
-    else:
-        raise refused("rankings", rankings, "a list, or a dict of names and rankings")
-    paths = []
-    for name, each in pairs.items():
-        if isinstance(each, str | Path):
-            paths.append(str(each))
-            continue
-        frame = _frame_of_list(each)
-        texts = frame.reset_index().select_dtypes(exclude="number")
-        given.forms |= forms_of(texts.to_numpy().ravel())
-        paths.append(given.hold(f"{prefix}{name}", frame))
-    return paths
+    if not isinstance(rankings, Mapping):
+        if not isinstance(rankings, Iterable):
+            raise refused("rankings", rankings, "a list, or a dict of names and rankings")
+        rankings = {f"list{k}": each for k, each in enumerate(rankings, 1)}
+    return [
+        str(each)
+        if isinstance(each, str | Path)
+        else given.hold(f"{prefix}{name}", _frame_of_list(each))
+        for name, each in rankings.items()
+    ]
 
 
 def _frame_of_list(value: object) -> pd.DataFrame:
@@ -659,37 +648,32 @@ def compare(
     from sfs_cli.options.compare import CompareConfig, ListSpec, RankingSpec, ranking_options
     from sfs_cli.run.compare import compare as run_compare
 
-    if not isinstance(methods, Iterable):
-        raise refused("methods", methods, 'names of methods, such as ["spec", "f-test"]')
-    for name, mapping in (("rankings", rankings), ("lists", lists)):
-        if mapping is not None and not isinstance(mapping, Mapping):
-            raise refused(name, mapping, f"a dict of names and {name}")
+    for name, value, wanted in (
+        ("methods", methods, Iterable),
+        ("rankings", rankings or {}, Mapping),
+        ("lists", lists or {}, Mapping),
+    ):
+        if not isinstance(value, wanted):
+            raise refused(name, value, f"{name} by their names, in a dict; methods in a list")
     several = [methods] if isinstance(methods, str | Mapping) else [*methods]
     if not (several or rankings or lists):
         hint = 'give methods, such as ["spec", "f-test"], rankings, or lists'
         raise UsageError("nothing to compare: there is no ranking", hint=hint, option="methods")
     given = given_of(data, modality, options.get("rows"))
-    taken = {option.name for option in ranking_options().values()}
-    taken |= {option.name for option in options_of(RankConfig) if option.of in taken}
     specs = []
     for name, each in (rankings or {}).items():
-        if not isinstance(each, Mapping):
-            raise refused(f"the ranking {name!r}", each, "a dict of options of rank")
-        own = _as_declared(RankConfig, _in_names(given, each))
-        own = {option: value for option, value in own.items() if value != ()}
-        if others := [option for option in own if option not in taken]:
-            what = f"{others[0]!r} is not an option of one ranking ({name})"
-            hint = "give it to compare, for all of them, or leave it out"
-            raise UsageError(what, hint=hint, option="rankings")
+        with within(f"ranking {name}"):
+            taken = ranking_options().values()
+            own = _as_declared(RankConfig, _in_names(given, each), taken)
         text = ", ".join(f"{option}={listed([value])}" for option, value in own.items())
         specs.append(RankingSpec(str(name), own, text))
     paths = _lists(given, lists or {}, "list ")
-    asked = options | {
+    options |= {
         "method_": tuple(map(_method_text, several)),
         "ranking_of": tuple(specs),
         "list_": tuple(map(ListSpec, map(str, lists or {}), paths)),
     }
-    config = config_of(given, CompareConfig, asked)
+    config = config_of(given, CompareConfig, options)
     return _evaluated(given, _run(given, run_compare, config, verbose))
 
 
@@ -744,7 +728,7 @@ class Given:
     """
 
     matrix: str
-    samples: list[str] | None = None
+    samples: Sequence[str] | None = None
     have_ids: bool = True
     columns: list[str] = field(default_factory=list)
     adata: Any = None
@@ -765,6 +749,7 @@ class Given:
             number += 1
             name = named(f"{what}_{number}") + suffix
         self.objects[name] = value
+        self.forms = forms_of(value) | self.forms  # those of the matrix are first
         return name
 
 
@@ -795,23 +780,28 @@ def given_of(data: Any, modality: str | None = None, rows: object = None) -> Giv
         held = data if whole is None else with_whole(data, whole, given.modality)
         given.adata, given.columns = data, list(map(str, held.obs.columns))
         given.samples = list(map(str, data.obs_names))
-        given.objects[given.matrix] = held
-        raw = () if data.raw is None else data.raw.var_names
-        given.forms = forms_of([*data.obs_names, *data.var_names, *raw])
+        given.hold("matrix", held)
         return given
     table = as_table(data, "matrix", str(rows))
     given.samples = list(table.row_ids if table.samples_are_rows else table.column_ids)
     given.have_ids = has_index(data)
-    given.forms = forms_of([*table.row_ids, *table.column_ids])
-    given.objects[given.matrix] = table
+    given.hold("matrix", table)
     if rows in (None, "auto") and not isinstance(data, Table):
         given.doubt = on_its_side(*table.values.shape)
     return given
 
 
-def config_of(given: Given, kind: type[C], asked: Mapping[str, object]) -> C:
-    """Return a configuration of a command on the matrix, in which names stand for objects."""
-    return kind(given.matrix, **_as_declared(kind, _in_names(given, asked)))  # type: ignore[call-arg]
+def config_of(
+    given: Given, kind: type[C], asked: Mapping[str, object], verb: str = "", **fixed: object
+) -> C:
+    """Return a configuration of a command on the matrix, in which names stand for objects.
+
+    `verb` is the command, where it is not that of the configuration.
+    """
+    verb = verb or kind.VERB
+    taken = [o for o in options_of(kind) if not o.verbs or verb in o.verbs]
+    made: Any = kind  # whose arguments are the options
+    return made(given.matrix, **_as_declared(kind, _in_names(given, asked), taken), **fixed)
 
 
 def _in_names(given: Given, asked: Mapping[str, object]) -> dict[str, Any]:
@@ -826,7 +816,7 @@ def _in_names(given: Given, asked: Mapping[str, object]) -> dict[str, Any]:
         table = _with_samples(given, graph, "similarity")
         values = real(table.values, named("similarity"))
         ids = table.row_ids if table.row_ids is given.samples else table.column_ids
-        table = replace(table, values=values, column_ids=ids, samples_are_rows=None)
+        table = Table(values, table.row_ids, ids)
         made["similarity"] = f"file:{given.hold('similarity', table)}"
     if not isinstance(places := made.get("coordinates"), str | Path | None):
         table = replace(_with_samples(given, places, "coordinates"), samples_are_rows=None)
@@ -836,7 +826,8 @@ def _in_names(given: Given, asked: Mapping[str, object]) -> dict[str, Any]:
             made[name] = given.hold(name, names_of(genes, name, "a list of features, or a path"))
     if isinstance(sets := made.get("sets"), Mapping):
         made["sets"] = given.hold("sets", sets_of(sets, "sets"), ".gmt")
-    made["source"] = _sources(given, made.get("source", ()))
+    if "source" in made:
+        made["source"] = _sources(given, made["source"])
     graph_of_samples = str(made.get("similarity")).startswith("file:")
     if graph_of_samples or any(made.get(n) for n in (*OF_SAMPLES, "source", "coordinates")):
         given.doubt = None  # what is found for the samples says that they are the rows
@@ -864,65 +855,59 @@ def _frame_of_samples(given: Given, option: str, value: Any) -> pd.DataFrame:
     """Return values of the samples as a data frame, with their ids as the index."""
     if isinstance(value, Mapping):
         value = pd.Series(dict(value))
-        in_order = False
-    elif has_index(value):
-        in_order = _is_in_order(given, value.index, option)
+        ids: Sequence[str] = list(map(str, value.index))
     else:
-        if not isinstance(value, pd.Categorical | pd.CategoricalIndex | np.ma.MaskedArray):
-            value = array_of(value, option, 1, _OF_SAMPLES_TAKEN)
-        value = pd.Series(value)
-        in_order = True
-    ids = _ids_in_order(given, len(value), option) if in_order else value.index.map(str)
+        index = getattr(value, "index", None) if has_index(value) else None
+        if index is None:
+            if not isinstance(value, pd.Categorical | pd.CategoricalIndex | np.ma.MaskedArray):
+                value = array_of(value, option, 1, _OF_SAMPLES_TAKEN)
+            value = pd.Series(value)
+        ids = _ids_of(given, index, len(value), option)
     value = value.set_axis(ids)
     return value.to_frame(value.name or option) if value.ndim == 1 else value
 
 
-def _is_in_order(given: Given, index: pd.Index, option: str) -> bool:
-    """Tell whether values with an index are in the order of the samples.
+def _with_samples(given: Given, values: Any, what: str) -> Table:
+    """Return a table with a row for each sample."""
+    table = as_table(values, what, "samples")
+    index = values.index if has_index(values) else None
+    return replace(table, row_ids=_ids_of(given, index, len(table.row_ids), what))
 
-    They are where the samples have no ids, and where the index only counts and has none of their
-    ids. Raises UsageError where it has some of them.
+
+def _ids_of(given: Given, index: Any, n_rows: int, what: str) -> Sequence[str]:
+    """Return the ids of the samples that rows are of, by their index or else by their order.
+
+    An index is not used where the samples have no ids, and where it only counts and they have
+    others. Raises UsageError where it counts and they have some of its numbers.
     """
-    if given.samples is None or not given.have_ids:
-        return not given.have_ids
-    if not isinstance(index, pd.RangeIndex):
-        return False
-    known = len(set(map(str, index)).intersection(given.samples))
-    if 0 < known < len(given.samples):
+    samples = given.samples
+    if index is not None and given.have_ids:
+        ids = list(map(str, index))
+        known = set(ids).intersection(samples or ())
+        if samples is None or not isinstance(index, pd.RangeIndex) or len(known) == len(samples):
+            return ids
+        if known:
+            raise UsageError(
+                f"the index of {what} counts from {index.start}, and {len(known):,} of "
+                f"{len(samples):,} samples have such ids",
+                hint="give an array of values in the order of the samples, or the ids of the "
+                "samples as the index",
+                option=what,
+            )
+    if samples is None:
         raise UsageError(
-            f"the index of {option} counts from {index.start}, and {known:,} of "
-            f"{len(given.samples):,} samples have such ids",
-            hint="give an array of values in the order of the samples, or the ids of the samples "
-            "as the index",
-            option=option,
-        )
-    return not known
-
-
-def _ids_in_order(given: Given, length: int, option: str) -> list[str]:
-    """Return the ids of the samples for values in their order."""
-    if given.samples is None:
-        raise UsageError(
-            f"{option} has no ids, and the samples of a file are not known yet",
+            f"{what} has no ids, and the samples of a file are not known yet",
             hint="give a Series with the ids of the samples as its index",
-            option=option,
+            option=what,
         )
-    if len(given.samples) != length:
+    if len(samples) != n_rows:
         raise UsageError(
-            f"{option} has {length:,} values for {len(given.samples):,} samples",
+            f"{what} has {n_rows:,} values for {len(samples):,} samples",
             hint="give one value for each sample, in their order, or by their ids; where the "
             'columns of the matrix are the samples, give rows="features"',
-            option=option,
+            option=what,
         )
-    return given.samples
-
-
-def _with_samples(given: Given, values: Any, what: str) -> Table:
-    """Return a table with a row for each sample, by their ids or in their order."""
-    table = as_table(values, what, "samples")
-    if not has_index(values) or _is_in_order(given, values.index, what):
-        table = replace(table, row_ids=_ids_in_order(given, len(table.row_ids), what))
-    return table
+    return samples
 
 
 def _sources(given: Given, sources: Any) -> tuple[SourceSpec, ...]:
@@ -954,25 +939,20 @@ def _source(given: Given, name: str, value: Any) -> SourceSpec:
         value = _with_samples(given, value, name)
     elif not given.have_ids:
         table = table_of(value)
-        value = replace(table, row_ids=_ids_in_order(given, len(table.row_ids), name))
+        value = replace(table, row_ids=_ids_of(given, None, len(table.row_ids), name))
     return SourceSpec(name, "profile", given.hold(name, value))
 
 
-def _as_declared(kind: type[Config], options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options as a configuration holds them.
-
-    UsageError for one that it does not have, or that is about files.
-    """
-    known = {o.name: o for o in options_of(kind) if not o.of}
+def _as_declared(
+    kind: type[Config], options: Mapping[str, Any], taken: Iterable[Option]
+) -> dict[str, Any]:
+    """Return options as a configuration holds them; UsageError for one that is not taken."""
+    known = {o.name: o for o in taken if not o.of and o.section != "Output"}
     of_parts, made = hosts(kind), dict[str, Any]()
     for name, value in options.items():
         asked = name if name in known else f"{name}_"  # such as given_, as the commands have it
         if asked not in known:
-            raise _no_option(kind, name, options)
-        if known[asked].section == "Output":
-            what = f"{name!r} is about the command and its files, and a function writes none"
-            hint = "leave it out, and take what the function returns"
-            raise UsageError(what, hint=hint, option=name)
+            raise _no_option(kind, name, options, [each.rstrip("_") for each in known])
         if isinstance(value, Mapping) and asked in of_parts:
             made[asked] = {key: _plain(each) for key, each in value.items()}
         elif value is not None:
@@ -980,21 +960,24 @@ def _as_declared(kind: type[Config], options: Mapping[str, Any]) -> dict[str, An
     return expanded(kind, made)
 
 
-def _no_option(kind: type[Config], name: str, options: Mapping[str, Any]) -> UsageError:
+def _no_option(
+    kind: type[Config], name: str, options: Mapping[str, Any], known: list[str]
+) -> UsageError:
     """Return the error of a name among options that is none of them."""
-    taken = [o.name.rstrip("_") for o in options_of(kind) if not o.of and o.section != "Output"]
-    hint = _SCANPY.get(name) or near(name, taken) or f"see `sfs {kind.VERB} --help`"
+    hint = _ELSEWHERE.get(name) or near(name, known) or f"see `sfs {kind.VERB} --help`"
+    if any(o.name == name and o.section == "Output" for o in options_of(kind)):
+        hint = "a function writes no files: take what it returns"
     if (part := parameter_called(kind, name, options)) is not None:
         written = part.word if part.begins else f"NAME,{part.parameter}="
         hint = f'it is a parameter: {part.of}="{written}VALUE"'
-    return UsageError(f"there is no option {name!r}", hint=hint, option=name)
+    return UsageError(f"there is no option {name!r} here", hint=hint, option=name)
 
 
-_SCANPY = {
+_ELSEWHERE = {
     "flavor": 'it is of scanpy; give method, such as method="variance"',
     "groupby": "give the column of obs as labels",
 }
-"""What there is in place of arguments of scanpy."""
+"""What stands for arguments of scanpy."""
 _OF_SAMPLES_TAKEN = "a list, an array, a Series or a dict, with a value for each sample"
 _RANKING_TAKEN = "a result of rank, a data frame, a path, or the features, best first"
 

@@ -21,7 +21,7 @@ from sfs_cli.errors import UsageError, listed
 from sfs_cli.io.matrix.memory import Table
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import stated
-from sfs_cli.options.grammar import NAME, joined, name_of, split
+from sfs_cli.options.grammar import NAME, joined, name_of
 
 try:
     from sklearn.base import BaseEstimator
@@ -139,15 +139,13 @@ class _Selector(SelectorMixin, BaseEstimator):
             warnings.filterwarnings("always", ".* no effect .*", SfsWarning)
             found = rank(table, **asked)
         self.table_ = found.table
-        order = found.order
-        self.ranking_ = np.empty(m, np.int64)
-        self.ranking_[order] = np.arange(1, m + 1)
+        self.ranking_ = np.argsort(found.order) + 1
         of_features = found.table.iloc[self.ranking_ - 1]
         self.scores_, self.pvalues_ = (
             of_features[name].to_numpy() if name in of_features else None
             for name in ("score", "p_value")
         )
-        self._selected = order[: min(count, found.ranking.n_scored)]
+        self._selected = found.order[: min(count, found.ranking.n_scored)]
         if len(self._selected) < count:
             warnings.warn(
                 f"{len(self._selected):,} features have a score, and are selected, where "
@@ -278,15 +276,10 @@ class Selector(_Selector):
             )
         asked["method"] = self.method
         if self.parameters:
-            if NAME in self.parameters:
+            if NAME in self.parameters or self.METHOD is None or self.method != self.METHOD:
                 raise ValueError(
-                    f"parameters={self.parameters} has {NAME!r}, which is no parameter: give the "
-                    f"method by its name, method={self.parameters[NAME]!r}"
-                )
-            if not isinstance(self.method, str) or split(self.method)[1]:
-                raise ValueError(
-                    f"parameters={self.parameters} need a method with none of its own: "
-                    f"method={self.method!r}"
+                    f"parameters={self.parameters} need a method by its name alone, with none of "
+                    f"its own: method={self.method!r}"
                 )
             asked["method"] = {NAME: self.method, **self.parameters}
         return asked
@@ -591,18 +584,12 @@ def _rows_of(source: Any, X: Any, name: str) -> Any:
                 'set_output(transform="pandas")'
             )
         return source
-    known = source.obs_names if of_anndata else source.index
-    wanted = X.index.map(str) if of_anndata else X.index
-    if not known.is_unique:
-        raise ValueError(f"source {name!r} has repeated names of samples in its index")
-    places = known.get_indexer(wanted)
-    if (places < 0).any():
-        missing = [str(each) for each in X.index[places < 0][:3]]
+    try:
+        return source[X.index.map(str)] if of_anndata else source.loc[X.index].to_numpy()
+    except KeyError as error:
         raise ValueError(
-            f"source {name!r} has no row for {int((places < 0).sum())} of {len(X)} samples of X "
-            f"({', '.join(missing)}): give both the same index"
-        )
-    return source[places] if of_anndata else source.iloc[places].to_numpy()
+            f"source {name!r} has no row for some samples of X: give both the same index ({error})"
+        ) from error
 
 
 def _name(label: Any) -> str:

@@ -131,8 +131,19 @@ def names_of(value: Any, what: str, taken: str) -> list[str]:
     return list(map(str, array_of(value, what, 1, taken)))
 
 
-def forms_of(ids: Iterable[object]) -> dict[str, str]:
-    """Return how a user writes ids with accents, by the form in which they are read."""
+def forms_of(held: Any) -> dict[str, str]:
+    """Return how the ids of a matrix or a ranking are written, by the form they are read in.
+
+    Of most there are none: what is ASCII has one form.
+    """
+    if isinstance(held, Table):
+        ids = [*held.row_ids, *held.column_ids]
+    elif has_index(held):
+        ids = [*held.index, *held.select_dtypes(exclude="number").to_numpy().ravel("F")]
+    elif hasattr(held, "obs_names"):
+        ids = [*held.obs_names, *held.var_names, *(() if held.raw is None else held.raw.var_names)]
+    else:
+        ids = []
     first: dict[str, str] = {}  # the others of one form have suffixes
     for name in map(str, ids):
         if not name.isascii():

@@ -239,7 +239,7 @@ def test_a_result_is_compared_pickled_and_not_changed() -> None:
         ("source is of type", lambda: sfs.rank(COUNTED, source=COUNTED)),
         ("method: the name is missing", lambda: sfs.compare(X, {"spec": {}, "f-test": {}})),
         ("method: the name is missing", lambda: sfs.compare(X, [{"method": "spec"}])),
-        ("not an option of one", lambda: sfs.compare(X, rankings={"a": {"labels": CLASSES}})),
+        ("no option 'labels'", lambda: sfs.compare(X, rankings={"a": {"labels": CLASSES}})),
     ],
 )
 def test_errors_name_arguments(error: str, call: Any) -> None:
