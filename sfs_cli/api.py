@@ -99,7 +99,7 @@ def _in_python(text: str) -> str:
     return re.sub(r"(?<![\w-])(--(?!help)[a-z][a-z\d-]*)(?: (\w[\w-]*))?", argument, text)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Ranked:
     """A ranking of features.
 
@@ -114,6 +114,10 @@ class Ranked:
     adata : AnnData, optional
         Where the ranking was written; None where it was not: of files, of arrays, with
         ``inplace=False``, and of a view of a backed AnnData, which cannot be written to.
+    markers : DataFrame, optional
+        The markers of each class, as in markers.tsv; None without ``markers``.
+    coefficients : DataFrame, optional
+        The coefficients of a sparse method, as in coefficients.tsv; None of other methods.
     ranking : Ranking
         The same as `table`, as arrays.
 
@@ -127,27 +131,10 @@ class Ranked:
     facts: dict[str, Any]
     warnings: list[str]
     adata: AnnData | None
-    ranking: Ranking = field(repr=False)
-    _given: Given = field(repr=False)
-    _steps: list[Any] = field(default_factory=list, repr=False)
-    _coefficients: tuple[list[str], np.ndarray] | None = field(default=None, repr=False)
-
-    @property
-    def markers(self) -> pd.DataFrame | None:
-        """The markers of each class, as in markers.tsv; None without ``markers``."""
-        found = [
-            each for step in self._steps if hasattr(step, "written") for each in step.written()
-        ]
-        return pd.concat(found, ignore_index=True) if found else None
-
-    @property
-    def coefficients(self) -> pd.DataFrame | None:
-        """The coefficients of a sparse method, as in coefficients.tsv; None of other methods."""
-        if self._coefficients is None:
-            return None
-        names, rows = self._coefficients
-        columns = [f"w{k}" for k in range(1, rows.shape[1] + 1)]
-        return pd.DataFrame(rows, pd.Index(names, name="feature"), columns)
+    markers: pd.DataFrame | None
+    coefficients: pd.DataFrame | None
+    ranking: Ranking
+    _given: Given
 
     @cached_property
     def table(self) -> pd.DataFrame:
@@ -279,32 +266,41 @@ def rank(
             what = f"{theirs} and {ours} are one option, and both are given"
             raise UsageError(what, hint=f"give {ours} alone", option=ours)
         asked[ours] = asked.get(ours) if value is None else value
-    first: Any = asked.pop("top")
+    first = _plain(asked.pop("top"))
     given = given_of(data, modality, asked.get("rows"))
     adata = given.adata if inplace else None
-    _check_marks(adata, first, copy, subset)
+    if adata is None and (copy or subset):
+        what = f"{'copy' if copy else 'subset'} is of an AnnData that is written to: there is none"
+        raise UsageError(what, hint="leave it out", option="copy")
+    if subset and first is None:
+        what = "subset keeps the first genes, and top does not say how many"
+        raise UsageError(what, hint="give top, the number of genes to keep", option="top")
     if given.adata is not None and asked.get("collapse"):
         what = "collapse makes other features than the AnnData has, to which scores are written"
         raise UsageError(what, hint="give adata.to_df()", option="collapse")
-    found = _run(given, of_rank.rank, config_of(given, RankConfig, asked), verbose)
-    coefficients = found.coefficients
-    if coefficients is not None:
-        coefficients = given.as_written(coefficients[0]), coefficients[1]
+    config = config_of(given, RankConfig, asked, top=first)
+    found = _run(given, of_rank.rank, config, verbose)
+    markers = [each for step in found.steps if hasattr(step, "written") for each in step.written()]
+    coefficients = None
+    if found.coefficients is not None:
+        names, rows = found.coefficients
+        index = pd.Index(given.as_written(names), name="feature")
+        coefficients = pd.DataFrame(rows, index, [f"w{k + 1}" for k in range(rows.shape[1])])
     result = Ranked(
-        found.config,
-        dict(found.facts),
-        list(map(_in_python, found.warnings)),
-        None,
-        replace(_as_written(given, found.ranking), top=first),
-        given,
-        found.steps,
-        coefficients,
+        config=found.config,
+        facts=dict(found.facts),
+        warnings=list(map(_in_python, found.warnings)),
+        adata=None,
+        markers=pd.concat(markers, ignore_index=True) if markers else None,
+        coefficients=coefficients,
+        ranking=_as_written(given, found.ranking),
+        _given=given,
     )
     if adata is None or (adata.isbacked and adata.is_view and not copy):
         return result
     if copy:
         adata = adata.to_memory() if adata.isbacked else adata.copy()
-    _write_ranking(adata, result, first, key_added)
+    _write_ranking(adata, result, found.members, key_added)
     if subset:
         adata._inplace_subset_var(adata.var[MARK].to_numpy())
     result.adata = adata
@@ -321,26 +317,10 @@ def _as_written(given: Given, ranking: Ranking) -> Ranking:
     return replace(ranking, feature=Picked(given.as_written(ranking.feature), every), extra=extra)
 
 
-def _check_marks(adata: Any, top: Any, copy: bool, subset: bool) -> None:
-    """Refuse marks for genes, a copy or a part, where there is no AnnData to write to."""
-    if top is not None and not (isinstance(top, int | np.integer) and top >= 1):
-        what = f"top={top!r} is not a number of genes"
-        raise UsageError(what, hint="give a whole number from 1 on", option="top")
-    if adata is None and (copy or subset):
-        name = "copy" if copy else "subset"
-        what = f"{name} is of an AnnData that is written to, and there is none"
-        raise UsageError(what, hint="leave it out", option=name)
-    if subset and top is None:
-        hint = "give top, the number of genes to keep"
-        what = "subset keeps the first genes, and top does not say how many"
-        raise UsageError(what, hint=hint, option="top")
-    if not copy and adata is not None and adata.isbacked and (subset or (top and adata.is_view)):
-        what = "a backed AnnData cannot lose genes, and a view of one cannot be written to"
-        raise UsageError(what, hint="give copy=True, or adata.to_memory()", option="copy")
-
-
-def _write_ranking(adata: Any, ranked: Ranked, top: int | None, key: str) -> None:
-    """Write a ranking into ``var`` and ``uns``."""
+def _write_ranking(
+    adata: Any, ranked: Ranked, members: Callable[[list[str]], Mapping[str, object]], key: str
+) -> None:
+    """Write a ranking into ``var`` and ``uns``, and there the `members` for the features, too."""
     config, given = ranked.config, ranked._given
 
     def plotted() -> dict[str, np.ndarray]:
@@ -351,14 +331,13 @@ def _write_ranking(adata: Any, ranked: Ranked, top: int | None, key: str) -> Non
         ranked.ranking,
         Inside([], list(adata.var.columns), dict(adata.uns.get("hvg", {}))),
         given.as_written(unique_features(list(map(str, adata.var_names)))[0]),
-        of_rank.about_ranking(config, ranked.facts, top),
+        of_rank.about_ranking(config, ranked.facts, config.top),
         None if config.of_raw else plotted,
-        top=top,
+        top=config.top,
         key=key,
     )
     of_features = adata.raw if config.of_raw else adata
-    for step in ranked._steps:
-        added.members |= step.members(list(of_features.var_names))
+    added.members |= members(list(of_features.var_names))
     added.write_to(adata)
     _warn(added.notes)
 
@@ -964,7 +943,7 @@ def _no_option(
     kind: type[Config], name: str, options: Mapping[str, Any], known: list[str]
 ) -> UsageError:
     """Return the error of a name among options that is none of them."""
-    hint = _ELSEWHERE.get(name) or near(name, known) or f"see `sfs {kind.VERB} --help`"
+    hint = _ELSEWHERE.get(name) or near(name, known).strip() or f"see `sfs {kind.VERB} --help`"
     if any(o.name == name and o.section == "Output" for o in options_of(kind)):
         hint = "a function writes no files: take what it returns"
     if (part := parameter_called(kind, name, options)) is not None:
