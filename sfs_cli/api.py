@@ -786,7 +786,7 @@ def config_of(
 def _in_names(given: Given, asked: Mapping[str, object]) -> dict[str, Any]:
     """Return options of a command, in which names stand for the objects, which are kept."""
     made = stated(asked)
-    if given.objects and made.get("rows") in ("auto", "features", "samples"):
+    if given.samples is not None and made.get("rows") in ("auto", "features", "samples"):
         del made["rows"]  # which the table says
     for name in OF_SAMPLES:
         if name in made:
@@ -817,10 +817,10 @@ def _of_samples(given: Given, option: str, value: Any) -> Any:
     """Return the text of the command for an annotation of the samples."""
     if option == "adjust" and isinstance(value, pd.DataFrame):
         value = [value[name] for name in value.columns]
-    numbers = isinstance(value, list | tuple) and bool(value)
-    numbers = numbers and all(isinstance(each, Number | None) for each in value)
-    if option == "adjust" and isinstance(value, list | tuple) and not numbers:  # covariates
-        return tuple(_of_samples(given, option, each) for each in value)
+    if option == "adjust" and isinstance(value, list | tuple):
+        others = [each for each in value if not isinstance(each, Number | None)]
+        if others or not value:  # covariates, and not the numbers of one
+            return tuple(_of_samples(given, option, each) for each in value)
     if not isinstance(value, str | Path):
         return given.hold(option, _frame_of_samples(given, option, value))
     name = str(value)
@@ -836,7 +836,7 @@ def _frame_of_samples(given: Given, option: str, value: Any) -> pd.DataFrame:
         value = pd.Series(dict(value))
         ids: Sequence[str] = list(map(str, value.index))
     else:
-        index = getattr(value, "index", None) if has_index(value) else None
+        index = value.index if has_index(value) else None
         if index is None:
             if not isinstance(value, pd.Categorical | pd.CategoricalIndex | np.ma.MaskedArray):
                 value = array_of(value, option, 1, _OF_SAMPLES_TAKEN)
