@@ -92,11 +92,13 @@ def _in_python(text: str) -> str:
 
     def argument(found: re.Match[str]) -> str:
         name, value = found[1][2:].replace("-", "_"), found[2]
-        if value in words.get(found[1], ()):
-            return f'{name}="{value}"'
-        return f"{name} {value}" if value else name
+        if value is None:
+            return name
+        if value.isalpha() and value not in words.get(found[1], ()):
+            return f"{name} {value}"  # a word of the sentence
+        return f"{name}={value}" if value.replace(".", "").isdigit() else f'{name}="{value}"'
 
-    return re.sub(r"(?<![\w-])(--(?!help)[a-z][a-z\d-]*)(?: (\w[\w-]*))?", argument, text)
+    return re.sub(r"(?<![\w-])(--(?!help)[a-z][a-z\d-]*)(?: (?!-)([\w.,:=-]*\w))?", argument, text)
 
 
 @dataclass(eq=False, repr=False)

@@ -232,7 +232,7 @@ def test_a_result_is_compared_pickled_and_not_changed() -> None:
             lambda: sfs.rank(X, similarity="knn,neighbors=5.5"),
         ),
         ("seed is of type", lambda: sfs.rank(X, seed=np.random.RandomState(0))),
-        ("top 0 is too small", lambda: sfs.rank(ad.AnnData(NAMED.copy()), top=0)),
+        ("top=0 is too small", lambda: sfs.rank(ad.AnnData(NAMED.copy()), top=0)),
         ("nothing to aggregate", lambda: sfs.aggregate(sfs.rank(X, method="variance"))),
         ("other lists", lambda: sfs.aggregate({"a": GENES, "b": GENES}, list_weights={"c": 1})),
         ("unknown value 'bogus' of rows", lambda: sfs.rank(COUNTED, rows="bogus")),
