@@ -46,7 +46,7 @@ from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import Config, Option, options_of, stated
 from sfs_cli.options.grammar import expanded, hosts, joined, parameter_called, text_of
 from sfs_cli.options.rank import OF_SAMPLES
-from sfs_cli.options.source import SourceSpec, parse_sources
+from sfs_cli.options.source import SourceSpec, parse_source
 from sfs_cli.ranking.table import Picked
 from sfs_cli.run import rank as of_rank
 from sfs_cli.run.inputs import on_its_side
@@ -894,26 +894,16 @@ def _ids_of(given: Given, index: Any, n_rows: int, what: str) -> Sequence[str]:
 def _sources(given: Given, sources: Any) -> tuple[SourceSpec, ...]:
     if isinstance(sources, Mapping):
         return tuple(_source(given, str(name), value) for name, value in sources.items())
-    if isinstance(sources, str | SourceSpec):
-        sources = (sources,)
-    if hasattr(sources, "shape") or not isinstance(sources, Iterable):
+    texts = (sources,) if isinstance(sources, str) else sources
+    if not isinstance(texts, list | tuple) or not all(isinstance(each, str) for each in texts):
         raise refused("source", sources, 'a dict, such as {"mirna": matrix}, or texts')
-    made: list[SourceSpec] = []
-    for each in sources:
-        if isinstance(each, SourceSpec):
-            made.append(each)
-        elif not isinstance(each, str):
-            raise refused("a source", each, "a dict of names and sources, or texts")
-        elif each in given.others:
-            made.append(_source(given, each, given.others[each]))
-        else:
-            made += parse_sources((each,))
-    return tuple(made)
+    own = given.others
+    return tuple(_source(given, e, own[e]) if e in own else parse_source(e) for e in texts)
 
 
 def _source(given: Given, name: str, value: Any) -> SourceSpec:
     if isinstance(value, str):
-        return parse_sources((f"{name}={value}",))[0]
+        return parse_source(f"{name}={value}")
     if isinstance(value, Mapping):
         return SourceSpec(name, "genes", given.hold(name, sets_of(value, name), ".gmt"))
     if not is_anndata(value):
