@@ -91,7 +91,7 @@ def _rebuild(kind: type[SfsError], what: str, facts: dict[str, Any]) -> SfsError
     return kind(what, **facts)
 
 
-class UsageError(SfsError):
+class UsageError(SfsError, ValueError):
     """An option has a wrong value, or does not go with the others."""
 
     exit_code = ExitCode.USAGE
@@ -101,7 +101,7 @@ class ConflictError(UsageError):
     """Options that are right by themselves contradict each other, or one needs another."""
 
 
-class InputError(SfsError):
+class InputError(SfsError, ValueError):
     """A file, or its content, cannot be used."""
 
     exit_code = ExitCode.BAD_INPUT

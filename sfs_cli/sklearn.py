@@ -11,11 +11,12 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import check_consistent_length, check_random_state
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import (
     _check_sample_weight,
@@ -26,13 +27,13 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from sfs_cli.api import Inputs, SfsWarning, grouped, rank, refuse_parameters
+from sfs_cli.api import SfsWarning, config_of, given_of, rank
 from sfs_cli.catalog import METHODS
 from sfs_cli.errors import UsageError, listed
 from sfs_cli.io.matrix.memory import Table
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import stated
-from sfs_cli.options.grammar import NAME, name_of, split
+from sfs_cli.options.grammar import NAME, joined, name_of
 
 __all__ = [
     "GDCOVSelector",
@@ -76,10 +77,19 @@ class _Selector(SelectorMixin, BaseEstimator):
     # repeated samples are neighbors of each other
     __metadata_request__fit: ClassVar[dict[str, Any]] = {"sample_weight": None}
     METHOD: ClassVar[str] = ""
-    LABELS: ClassVar[str] = "none"
-    """Whether labels are ``needed``, used where given (``may``), or as options ask (``none``)."""
+    CALLED: ClassVar[dict[str, str]] = {}
+    """What the options of the ranking are called that have another name here."""
 
-    def fit(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
+    @property
+    def LABELS(self) -> str:
+        """Whether y is ``needed``, used where given (``may``), or as options ask (``none``)."""
+        if self.METHOD in (None, "hsic"):
+            return "may"
+        method = METHODS.get(self.METHOD)
+        needs = set() if method is None else method.needed(method.options)
+        return "needed" if needs & {"labels", "some-labels"} else "none"
+
+    def fit(self, X: Any, y: Any = None, **fit_params: Any) -> Self:
         """Rank the features of X (n, m), dense or sparse, with the classes y (n,) if it uses them.
 
         The notes of a selector say with which options it does; with others y is ignored.
@@ -97,7 +107,7 @@ class _Selector(SelectorMixin, BaseEstimator):
         samples: Sequence[str] | None = None,
         *,
         sample_weight: Any = None,
-    ) -> Any:
+    ) -> Self:
         X = validate_data(
             self, X, accept_sparse=("csr", "csc"), dtype=np.float64, ensure_min_samples=2
         )
@@ -107,9 +117,11 @@ class _Selector(SelectorMixin, BaseEstimator):
         names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(m)])
         # no bare numbers: in a file they would be other samples than those of a fold
         table = Table(X, samples or [f"row {i}" for i in range(n)], list(map(str, names)), True)
-        asked = {"method": self.METHOD, "dtype": "float64"} | self._options() | sources
-        asked = grouped(asked)
-        asked |= self._labels(y, table, asked) | {"seed": self._seed()}
+        state = getattr(self, "random_state", 0) or 0
+        if not isinstance(state, Integral):
+            state = check_random_state(state).randint(2**31 - 1)
+        asked = {"dtype": "float64", "seed": int(state), **self._options(), **sources}
+        asked |= self._labels(y, table, asked)
         if sample_weight is not None:
             asked["sample_weights"] = _check_sample_weight(sample_weight, X)
         count = min(self._count(m), m)
@@ -122,15 +134,13 @@ class _Selector(SelectorMixin, BaseEstimator):
             warnings.filterwarnings("always", ".* no effect .*", SfsWarning)
             found = rank(table, **asked)
         self.table_ = found.table
-        order = found.order
-        self.ranking_ = np.empty(m, np.int64)
-        self.ranking_[order] = np.arange(1, m + 1)
+        self.ranking_ = np.argsort(found.order) + 1
         of_features = found.table.iloc[self.ranking_ - 1]
         self.scores_, self.pvalues_ = (
             of_features[name].to_numpy() if name in of_features else None
             for name in ("score", "p_value")
         )
-        self._selected = order[: min(count, found.ranking.n_scored)]
+        self._selected = found.order[: min(count, found.ranking.n_scored)]
         if len(self._selected) < count:
             warnings.warn(
                 f"{len(self._selected):,} features have a score, and are selected, where "
@@ -141,16 +151,10 @@ class _Selector(SelectorMixin, BaseEstimator):
         return self
 
     def _options(self) -> dict[str, Any]:
-        own, others = self.get_params(deep=False), ("n_features_to_select", "random_state")
-        return {k: v for k, v in own.items() if v is not None and k not in others}
-
-    def _seed(self) -> int:
-        from sklearn.utils import check_random_state
-
-        state = getattr(self, "random_state", 0)
-        if state is None or isinstance(state, Integral):
-            return int(state or 0)
-        return int(check_random_state(state).randint(2**31 - 1))
+        """Return the options of the ranking: the parameters with what they belong to."""
+        own = stated(self.get_params(deep=False))
+        named = {self.CALLED.get(k, k): own[k] for k in own if k not in _OF_SELECTION}
+        return joined(RankConfig, {"method": self.METHOD, **named})
 
     def _count(self, m: int) -> int:
         asked = self.n_features_to_select
@@ -167,8 +171,12 @@ class _Selector(SelectorMixin, BaseEstimator):
 
     def _labels(self, y: Any, table: Table, asked: dict[str, Any]) -> dict[str, Any]:
         """Return the options for labels y (n,), beside those that are asked for."""
-        n = len(table.row_ids)
-        needed = self.LABELS == "needed" or (self.LABELS == "none" and _need_labels(table, asked))
+        needed = self.LABELS == "needed"
+        if self.LABELS == "none":  # unless options ask for labels, as similarity="label" does
+            try:
+                config_of(given_of(table), RankConfig, asked)
+            except UsageError as error:
+                needed = "labels" in error.options
         if not needed and (y is None or self.LABELS == "none"):
             return {}
         if y is None:
@@ -178,8 +186,7 @@ class _Selector(SelectorMixin, BaseEstimator):
             )
         y = column_or_1d(y, warn=True)
         assert_all_finite(y, input_name="y")
-        if len(y) != n:
-            raise ValueError(f"X has {n} samples, and y has {len(y)}")
+        check_consistent_length(table.row_ids, y)
         if asked.get("label_type") in ("continuous", "ordered"):
             return {"labels": y}
         if type_of_target(y).startswith("continuous"):
@@ -208,15 +215,8 @@ class _Selector(SelectorMixin, BaseEstimator):
         return tags
 
 
-def _need_labels(table: Table, asked: dict[str, Any]) -> bool:
-    """Tell whether options ask for what is made of labels: ``similarity="label"``."""
-    try:
-        Inputs(table).config(RankConfig, asked)
-    except UsageError as error:
-        return "labels" in error.options
-    return False
-
-
+_OF_SELECTION = ("n_features_to_select", "random_state")
+"""Parameters that are no options of a ranking."""
 _OF_SELECTORS = {
     *("method", "labels", "seed", "sample_weights", "select", "top", "n_top_genes"),
     *("rows", "collapse", "rank_sources", "modality", "key_added", "copy", "subset", "inplace"),
@@ -260,14 +260,6 @@ class Selector(_Selector):
         """The method asked for, by its name alone."""
         return name_of(self.method)
 
-    @property
-    def LABELS(self) -> str:  # type: ignore[override]
-        """Whether labels are needed, as of every selector."""
-        if self.METHOD in (None, "hsic"):
-            return "may"
-        needs = METHODS[self.METHOD].needs if self.METHOD in METHODS else ()
-        return "needed" if {"labels", "some-labels"} & {*needs} else "none"
-
     def _options(self) -> dict[str, Any]:
         asked = dict(self.options or {})
         if taken := sorted(_OF_SELECTORS & {*asked}):
@@ -278,17 +270,11 @@ class Selector(_Selector):
                 "sample_weight"
             )
         asked["method"] = self.method
-        refuse_parameters(asked)
         if self.parameters:
-            if NAME in self.parameters:
+            if NAME in self.parameters or self.METHOD is None or self.method != self.METHOD:
                 raise ValueError(
-                    f"parameters={self.parameters} has {NAME!r}, which is no parameter: give the "
-                    f"method by its name, method={self.parameters[NAME]!r}"
-                )
-            if not isinstance(self.method, str) or split(self.method)[1]:
-                raise ValueError(
-                    f"parameters={self.parameters} need a method with none of its own: "
-                    f"method={self.method!r}"
+                    f"parameters={self.parameters} need a method by its name alone, with none of "
+                    f"its own: method={self.method!r}"
                 )
             asked["method"] = {NAME: self.method, **self.parameters}
         return asked
@@ -320,7 +306,7 @@ class SpectralSelector(_Selector):
     Z. Zhao and H. Liu, "Spectral feature selection for supervised and unsupervised learning", 2007.
     """
 
-    METHOD, LABELS = "spec", "none"
+    METHOD = "spec"
     ranking: str | None = None
     similarity: str | None = None
     neighbors: int | None = None
@@ -354,7 +340,7 @@ class MRSFSelector(_Selector):
     2010.
     """
 
-    METHOD, LABELS = "mrsf", "none"
+    METHOD = "mrsf"
     similarity: str | None = None
     neighbors: int | None = None
     response: str | None = None
@@ -377,7 +363,7 @@ class RFSSelector(_Selector):
     L2,1-norms minimization", 2010.
     """
 
-    METHOD, LABELS = "rfs", "needed"
+    METHOD = "rfs"
     gamma: float = 1.0
 
 
@@ -403,7 +389,7 @@ class QAlphaSelector(_Selector):
     L. Wolf and A. Shashua, "Feature selection for unsupervised and supervised inference", 2005.
     """
 
-    METHOD, LABELS = "qalpha", "none"
+    METHOD = "qalpha"
     clusters: int | None = None
     random_state: Any = 0
 
@@ -426,7 +412,7 @@ class GDCOVSelector(_Selector):
     `fit` uses y with ``similarity="relieff"``, and ignores it otherwise.
     """
 
-    METHOD, LABELS = "gdcov", "none"
+    METHOD = "gdcov"
     similarity: str | None = None
     neighbors: int | None = None
 
@@ -447,11 +433,9 @@ class ReliefFSelector(_Selector):
     I. Kononenko, "Estimating attributes: analysis and extensions of RELIEF", 1994.
     """
 
-    METHOD, LABELS = "relieff", "needed"
+    METHOD = "relieff"
+    CALLED: ClassVar[dict[str, str]] = {"neighbors": "relieff_neighbors"}
     neighbors: int | None = None
-
-    def _options(self) -> dict[str, Any]:
-        return stated({"relieff_neighbors": self.neighbors})
 
 
 class TraceRatioSelector(_Selector):
@@ -468,7 +452,7 @@ class TraceRatioSelector(_Selector):
     2008.
     """
 
-    METHOD, LABELS = "trace-ratio", "needed"
+    METHOD = "trace-ratio"
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -494,7 +478,7 @@ class HSICSelector(_Selector):
     dependence estimation", 2007.
     """
 
-    METHOD, LABELS = "hsic", "may"
+    METHOD = "hsic"
     similarity: str | None = None
 
 
@@ -523,13 +507,11 @@ class SemiSupervisedSelector(_Selector):
     Z. Zhao and H. Liu, "Semi-supervised feature selection via spectral analysis", 2007.
     """
 
-    METHOD, LABELS = "sselect", "needed"
+    METHOD = "sselect"
+    CALLED: ClassVar[dict[str, str]] = {"lam": "lambda_"}
     lam: float = 0.3
     similarity: str | None = None
     neighbors: int | None = None
-
-    def _options(self) -> dict[str, Any]:
-        return {"lambda_" if k == "lam" else k: v for k, v in super()._options().items()}
 
     def _labels(self, y: Any, table: Table, asked: dict[str, Any]) -> dict[str, Any]:
         found = super()._labels(y, table, asked)
@@ -566,11 +548,11 @@ class MultiSourceSelector(_Selector):
     ``set_output(transform="pandas")``.
     """
 
-    METHOD, LABELS = "msfs", "none"
+    METHOD = "msfs"
     then: str | None = None
     weights: str | None = None
 
-    def fit(self, X: Any, y: Any = None, sources: Any = None, **fit_params: Any) -> Any:
+    def fit(self, X: Any, y: Any = None, sources: Any = None, **fit_params: Any) -> Self:
         """Rank the features of X (n, m) on the graph of it and the `sources`."""
         known: dict[str, Any] = {"expression": "target:"}
         for name, source in (sources or {}).items():
@@ -597,18 +579,12 @@ def _rows_of(source: Any, X: Any, name: str) -> Any:
                 'set_output(transform="pandas")'
             )
         return source
-    known = source.obs_names if of_anndata else source.index
-    wanted = X.index.map(str) if of_anndata else X.index
-    if not known.is_unique:
-        raise ValueError(f"source {name!r} has repeated names of samples in its index")
-    places = known.get_indexer(wanted)
-    if (places < 0).any():
-        missing = [str(each) for each in X.index[places < 0][:3]]
+    try:
+        return source[X.index.map(str)] if of_anndata else source.loc[X.index].to_numpy()
+    except KeyError as error:
         raise ValueError(
-            f"source {name!r} has no row for {int((places < 0).sum())} of {len(X)} samples of X "
-            f"({', '.join(missing)}): give both the same index"
-        )
-    return source[places] if of_anndata else source.iloc[places].to_numpy()
+            f"source {name!r} has no row for some samples of X: give both the same index ({error})"
+        ) from error
 
 
 def _name(label: Any) -> str:

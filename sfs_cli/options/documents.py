@@ -223,6 +223,8 @@ def _json(text: str, name: str) -> Node:
         )
     except json.JSONDecodeError as error:
         raise _refused(error.msg, name, error.lineno, error.colno) from None
+    except InputError:  # of a key that is there twice
+        raise
     except ValueError as error:
         raise _refused(str(error), name) from None
     return _of_plain(found)

@@ -49,6 +49,12 @@ class Markers:
             numbers = {name: each[rows, k] for name, each in self.numbers.items()}
             yield pd.DataFrame({**texts, "rank": np.arange(1, len(rows) + 1), **numbers})
 
+    def table(self) -> pd.DataFrame:
+        """Return the rows of all classes, one after the other."""
+        import pandas as pd
+
+        return pd.concat(self.written(), ignore_index=True)
+
     def write(self, path: Path) -> None:
         """Write the table of all classes, one after the other."""
         from sfs_cli.io.results.writers import DIGITS

@@ -14,9 +14,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csc_array, csr_array
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import sfs_cli as sfs
 from sfs_cli.cli.app import run
+from sfs_cli.run import rank as of_rank
 
 N, M = 24, 50
 CLASSES = np.repeat(["a", "b", "c"], 8)
@@ -169,7 +171,7 @@ def test_sets_and_several_sources() -> None:
 
 
 def test_fuse_refuses_what_has_no_effect_on_it() -> None:
-    with pytest.raises(sfs.SfsError, match="pvalues has no effect on a fusion"):
+    with pytest.raises(sfs.SfsError, match="no option 'pvalues'"):
         sfs.fuse(made(), {"expression": "target:"}, pvalues="moments")
 
 
@@ -245,7 +247,7 @@ def test_errors_are_those_of_python_too() -> None:
         ("there is no layer", lambda: sfs.rank(made(), layer="log")),
         ("not numbers", lambda: sfs.rank(X.astype(str).astype(object))),
         ("copy is of an AnnData", lambda: sfs.rank(X, method="variance", copy=True)),
-        ("about the command", lambda: sfs.rank(X, method="variance", out="results")),
+        ("no option 'out'", lambda: sfs.rank(X, method="variance", out="results")),
     ):
         with pytest.raises(ValueError, match=error) as caught:
             call()
@@ -265,6 +267,22 @@ def test_warnings_are_those_of_python() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         sfs.rank(X, method="variance")
+
+
+def test_each_thread_has_a_blas_of_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+
+    def look(*given: Any) -> Any:
+        seen.extend(each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas")
+        return as_before(*given)
+
+    as_before = of_rank.rank
+    monkeypatch.setattr(of_rank, "rank", look)
+    with threadpool_limits(2, "blas"):
+        sfs.rank(X, method="variance")
+        after = [each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"]
+    assert {*seen} == {1}
+    assert {*after} == {2}
 
 
 def test_var_and_uns_have_the_columns_of_the_ranking(tmp_path: Path) -> None:
