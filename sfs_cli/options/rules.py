@@ -71,7 +71,8 @@ def without_effect(c: MethodFields) -> Iterator[Idle]:
     listed = c.weighting not in ("given", "uniform") or (c.members and c.weights == "given")
     if c.method == "kogs" and listed:
         yield "weights", f"{method}, which takes one number for each ranking"
-    if c.reference is not None and not METHODS[c.scorer].by_class and c.markers is None:
+    compares = any(METHODS[name].by_class for name in names_of(c.members) or (c.scorer,))
+    if c.reference is not None and not compares and c.markers is None:
         yield "reference", f"with {c.using('method')}"
     columns = (o.name for o in options_of(type(c)) if o.column)
     if c.samples == "intersect" and not c.given(*_OF_SAMPLES, *columns):
@@ -206,7 +207,8 @@ def _source_rules(c: MethodFields) -> Iterator[Refusal]:
         hint = f"leave them out, or give --method {c.scorer} without sources"
         yield what, hint, ("method", "source")
     if c.method == "msfs" and c.graph not in ("sources", "file", "obsp"):
-        yield "no knowledge source is given", _SOURCE_HINT, ("source", "method")
+        hint = f"{_SOURCE_HINT}, or a similarity made by `sfs fuse`: --similarity file:PATH"
+        yield "no knowledge source is given", hint * (c.VERB != "fuse") or _SOURCE_HINT, ("source",)
     if c.method == "kogs":
         if bool(c.source) == bool(c.members):
             what = "--method kogs takes either sources or members"

@@ -270,7 +270,7 @@ def covariate_rules(config: MethodFields) -> Iterator[Refusal]:
         what = f"--method {config.scorer} does not take --{option}"
         hint = f"leave --{option} out, or give --method {either(takers)}, which test with it"
         yield what, hint, ("method", option)
-    if config.pvalues is None:
+    if config.pvalues is None or config.scorer in TESTING:  # which has p-values of its own
         return
     if config.block is not None and config.pvalues == "moments":
         what = "--pvalues moments is of permutations over all samples, and not within --block"
