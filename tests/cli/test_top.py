@@ -182,9 +182,6 @@ def test_python_cuts_the_table_and_keeps_the_ranking(study, both):
     assert sfs_cli.select(found, fdr=0.2) == sfs_cli.select(whole, fdr=0.2)
     made = [sfs_cli.aggregate({"one": each, "other": whole}) for each in (found, whole)]
     pd.testing.assert_frame_equal(made[0], made[1])
-    assert (
-        len(sfs_cli.rank(sfs_cli.RankConfig(str(study / "x.csv"), method="variance", top=3)).table)
-        == 3
-    )
+    assert len(sfs_cli.rank(study / "x.csv", method="variance", top=3).table) == 3
     with pytest.raises(ValueError, match="top=0"):
         sfs_cli.rank(X, top=0)
