@@ -995,7 +995,7 @@ def _plain(value: Any) -> Any:
     """Return a value, or a name with its parameters, without NumPy scalars."""
     if isinstance(value, Mapping):
         return {key: _plain(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
+    if type(value) in (list, tuple, np.ndarray):
         return [_plain(each) for each in value]
     return value.item() if isinstance(value, np.generic) else value
 

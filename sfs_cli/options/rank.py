@@ -605,6 +605,8 @@ class RankConfig(parts.PartFields, CoreFields):
             changes["response"] = self.response or self.response_to_labels
         elif method in ("f-test", "cox") and not self.also and self.batch is None:
             changes["also"] = ("mrsf-rounds",) if self._admits("mrsf-rounds", n) else ()
+        if method in catalog.TESTING:  # p-values that are asked for have chosen it
+            changes |= self.unset("pvalues", "permutation_draws")
         return replace(self, **changes)
 
     @property

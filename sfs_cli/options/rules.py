@@ -208,7 +208,7 @@ def _source_rules(c: MethodFields) -> Iterator[Refusal]:
         yield what, hint, ("method", "source")
     if c.method == "msfs" and c.graph not in ("sources", "file", "obsp"):
         hint = f"{_SOURCE_HINT}, or a similarity made by `sfs fuse`: --similarity file:PATH"
-        yield "no knowledge source is given", hint * (c.VERB != "fuse") or _SOURCE_HINT, ("source",)
+        yield "no knowledge source is given", hint, ("source", "method")
     if c.method == "kogs":
         if bool(c.source) == bool(c.members):
             what = "--method kogs takes either sources or members"

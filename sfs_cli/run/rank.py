@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from sfs_cli import provenance
+from sfs_cli import parts, provenance
 from sfs_cli.catalog import SIGNED, Method
 from sfs_cli.compute import memory as memory_of
 from sfs_cli.compute.engine import ThreadExecutor
@@ -27,37 +27,12 @@ from sfs_cli.io.files.text import split_member
 from sfs_cli.io.matrix.base import is_anndata
 from sfs_cli.logs import Messages
 from sfs_cli.methods.base import Solution, Status
-from sfs_cli.methods.markers import MarkerTests
 from sfs_cli.options import RankConfig
 from sfs_cli.options.grammar import text_of
 from sfs_cli.options.lists import others
 from sfs_cli.options.paths import check_suffix
 from sfs_cli.options.replaced import refuse_recorded
 from sfs_cli.options.testing import adjusts, moderates, on_scales, tested
-from sfs_cli.parts import (
-    also,
-    batches,
-    classes,
-    covariates,
-    direction,
-    donors,
-    given,
-    joint,
-    knowledge,
-    markers,
-    members,
-    moderation,
-    modules,
-    pruning,
-    scales,
-    sets,
-    significance,
-    stability,
-    survival,
-    voom,
-    weights,
-)
-from sfs_cli.parts.subsets import draw_subsets
 from sfs_cli.provenance import (
     InputFile,
     RunRecord,
@@ -90,6 +65,8 @@ from sfs_cli.tables import CHANGES, COEFFICIENTS, RANKING
 
 if TYPE_CHECKING:
     from distributed import Client
+
+    from sfs_cli.methods.markers import MarkerTests
 
 
 def run(
@@ -227,7 +204,7 @@ def score(run: Run) -> Scored:
 def _score(run: Run) -> Scored:
     run.fit()
     if run.config.batch is not None:
-        return batches.rank_within(run, _score_samples)
+        return parts.batches.rank_within(run, _score_samples)
     return _score_samples(run)
 
 
@@ -235,15 +212,15 @@ def _score_samples(run: Run) -> Scored:
     """Score the features on all samples of a run, in the way that its configuration asks for."""
     config = run.config
     if config.source:
-        return knowledge.rank_by_knowledge(run)
+        return parts.knowledge.rank_by_knowledge(run)
     if config.voom:
-        return voom.rank_counts(run)
+        return parts.voom.rank_counts(run)
     if config.split is not None:
-        return significance.rank_split(run)
+        return parts.significance.rank_split(run)
     if config.members:
-        return members.rank_members(run)
+        return parts.members.rank_members(run)
     if on_scales(config):
-        return scales.rank_on_scales(run)
+        return parts.scales.rank_on_scales(run)
     return score_on(run, make_graph(run))
 
 
@@ -251,17 +228,17 @@ def ranked(run: Run) -> Ranking:
     """Score and order the features of a run as `rank` does, and find out nothing else."""
     ranking = _by_score(run, _solved(run, _score(run).solution))
     if run.config.given_ is not None:
-        ranking = given.put_last(ranking)
+        ranking = parts.given.put_last(ranking)
     if run.config.max_correlation is not None:
-        ranking, _ = pruning.pruned_by_correlation(run, ranking)
+        ranking, _ = parts.pruning.pruned_by_correlation(run, ranking)
     return ranking
 
 
 def _solved(run: Run, solution: Solution) -> Solution:
     """Return what a method has found, as it is ranked: given features last, classes compared."""
     if run.config.given_ is not None:
-        solution = given.without_scores(run, solution)
-    columns: dict[str, Any] = classes.class_columns(run, solution)
+        solution = parts.given.without_scores(run, solution)
+    columns: dict[str, Any] = parts.classes.class_columns(run, solution)
     return replace(solution, extra=solution.extra | columns) if columns else solution
 
 
@@ -281,17 +258,17 @@ def _checked(run: Run) -> _Before:
     config = run.config
     if config.voom:
         refuse_logarithms(run, "voom")
-    tests = None if config.markers is None else markers.tests_of(run)
+    tests = None if config.markers is None else parts.markers.tests_of(run)
     if config.stability is not None and run.columns.donors is not None:
-        draw_subsets(run)  # donors that cannot be divided
+        parts.subsets.draw_subsets(run)  # donors that cannot be divided
     if config.spatial:
-        scales.tell_spatial(run)
+        parts.scales.tell_spatial(run)
     if adjusts(config):
-        covariates.tell_unadjusted(run)
+        parts.covariates.tell_unadjusted(run)
     known = {}
     if config.sets:
         ids = run.matrix.ids.features
-        known = dict([sets.given_sets(config.sets, ids, config.matrix, run.log)])
+        known = dict([parts.sets.given_sets(config.sets, ids, config.matrix, run.log)])
     return _Before(known, tests)
 
 
@@ -299,86 +276,86 @@ def _find_parts(run: Run, found: RankResult, before: _Before) -> None:
     """Do what is asked for beside the scores: change the ranking, and add columns and facts."""
     config, facts = run.config, found.facts
     if config.given_ is not None:
-        found.ranking = given.put_last(found.ranking)
+        found.ranking = parts.given.put_last(found.ranking)
         chosen = found.scored.solution.status == Status.GIVEN
         facts["input"]["given"] = int(np.count_nonzero(chosen))
     if config.sample_weights is not None:
-        weights.tell_weights(run, found)
+        parts.weights.tell_weights(run, found)
     if config.donors is not None:
-        donors.count_donors(run, found)
+        parts.donors.count_donors(run, found)
     if config.voom:
-        voom.tell_trend(run, found)
+        parts.voom.tell_trend(run, found)
     if moderates(config):
-        moderation.tell_prior(run, found)
+        parts.moderation.tell_prior(run, found)
     if tested(config) or config.how == "rra":  # which has p-values, too
-        significance.tell_significant(run, found)
+        parts.significance.tell_significant(run, found)
     if config.members:
         facts["method"]["members"] = list(config.members)
     if config.labels is not None:
-        classes.tell_difference(run, found)
+        parts.classes.tell_difference(run, found)
     if before.markers is not None:
-        markers.find_markers(run, found, before.markers)
+        parts.markers.find_markers(run, found, before.markers)
     if config.format == "rnk" and config.method in SIGNED:
-        direction.add_direction(run, found)
+        parts.direction.add_direction(run, found)
     if others(config):
-        also.add_ranks(run, found)
+        parts.also.add_ranks(run, found)
     if config.max_correlation is not None:
-        found.ranking, facts["pruning"] = pruning.pruned_by_correlation(run, found.ranking)
+        found.ranking, facts["pruning"] = parts.pruning.pruned_by_correlation(run, found.ranking)
     if config.rank_sources is not None:
-        joint.add_sources(run, found)
+        parts.joint.add_sources(run, found)
     if config.modules:
-        modules.add_modules(run, found)
+        parts.modules.add_modules(run, found)
     if config.stability is not None:
-        stability.add_frequencies(run, found, ranked)
+        parts.stability.add_frequencies(run, found, ranked)
     if config.batch is not None:
-        batches.tell_explained(run, found)
+        parts.batches.tell_explained(run, found)
     if on_scales(config):
-        scales.tell_scales(run, found)
+        parts.scales.tell_scales(run, found)
     if config.events is not None:
-        survival.tell_events(run, found)
+        parts.survival.tell_events(run, found)
     if adjusts(config):
-        covariates.tell_explained(run, found)
+        parts.covariates.tell_explained(run, found)
     if config.sets or (config.out is not None and config.source):
-        sets.test_sets(run, found, before.sets)
+        parts.sets.test_sets(run, found, before.sets)
 
 
 def sections(facts: RunRecord, method: Method) -> Iterator[Section]:
     """Yield what the page says of each optional part of a run that was made."""
     read, known = facts["input"], facts["knowledge"]
     if count := read.get("given"):
-        yield given.section(count)
+        yield parts.given.section(count)
     if known:
-        yield knowledge.section(known)
+        yield parts.knowledge.section(known)
     if read.get("sample_weights"):
-        yield weights.section(read["sample_weights"])
+        yield parts.weights.section(read["sample_weights"])
     if read.get("donors"):
-        yield donors.section(read)
+        yield parts.donors.section(read)
     if facts["precision"]:
-        yield voom.section(facts["precision"], method)
+        yield parts.voom.section(facts["precision"], method)
     if facts["moderation"]:
-        yield moderation.section(facts["moderation"])
+        yield parts.moderation.section(facts["moderation"])
     if facts["significance"]:
-        yield significance.section(facts)
+        yield parts.significance.section(facts)
     if facts["markers"]:
-        yield markers.section(facts["markers"])
+        yield parts.markers.section(facts["markers"])
     if facts["pruning"]:
-        yield pruning.section(facts["pruning"])
+        yield parts.pruning.section(facts["pruning"])
     if facts["joint"]:
-        yield joint.section(facts["joint"])
+        yield parts.joint.section(facts["joint"])
     if facts["modules"]:
-        yield modules.section(facts["modules"])
+        yield parts.modules.section(facts["modules"])
     if facts["stability"]:
-        yield stability.section(cast(dict[str, Any], facts["stability"]))
+        yield parts.stability.section(cast(dict[str, Any], facts["stability"]))
     if facts["batches"]:
-        yield batches.section(facts["batches"], method)
+        yield parts.batches.section(facts["batches"], method)
     if facts["scales"]:
-        yield scales.section(facts["scales"])
+        yield parts.scales.section(facts["scales"])
     if facts["survival"]:
-        yield survival.section(facts["survival"])
+        yield parts.survival.section(facts["survival"])
     if facts["covariates"]:
-        yield covariates.section(facts["covariates"])
+        yield parts.covariates.section(facts["covariates"])
     if known.get("enrichment"):
-        yield sets.section(known["enrichment"])
+        yield parts.sets.section(known["enrichment"])
 
 
 def _by_score(run: Run, solution: Solution) -> Ranking:

@@ -12,7 +12,7 @@ from scipy.spatial.distance import cdist, pdist, squareform
 from sfs_cli.api import rank as rank_in_python
 from sfs_cli.graph import spatial
 from sfs_cli.graph.similarity import DenseSimilarity, SparseSimilarity
-from sfs_cli.parts.scales import ScalesScorer
+from sfs_cli.methods.significance.scales import ScalesScorer
 from tests.contract.numbers.commands import facts, rank_to
 from tests.making import annotated, names
 from tests.running import run_here
