@@ -20,7 +20,11 @@ def classes_of(codes: np.ndarray, donors: np.ndarray) -> np.ndarray:
 
 
 def with_every_class(
-    place: np.ndarray, has: np.ndarray, parts: int, rng: np.random.Generator
+    place: np.ndarray,
+    has: np.ndarray,
+    parts: int,
+    rng: np.random.Generator,
+    movable: np.ndarray | None = None,
 ) -> np.ndarray:
     """Exchange donors at random until each part has a donor of every class, or return the best.
 
@@ -30,29 +34,31 @@ def with_every_class(
     Parameters
     ----------
     place : ndarray of int, shape (d,)
-        The part of each donor, from 0.
+        The part of each donor, from 0; -1 for those in none.
     has : ndarray of int, shape (d, c)
         Which classes each donor has (`classes_of`).
     parts : int
         Number of parts.
     rng : Generator
         Draws the exchanges.
+    movable : ndarray of int, optional
+        The donors that may be exchanged; by default all.
     """
-    place = place.copy()
-    held = np.zeros((parts, has.shape[1]), np.int64)
+    place, free = place.copy(), np.arange(len(place)) if movable is None else movable
+    held = np.zeros((parts + 1, has.shape[1]), np.int64)  # the last row is that of no part
     np.add.at(held, place, has)
     for _ in range(STEPS):
-        lacking = np.argwhere(held == 0)
+        lacking = np.argwhere(held[:parts] == 0)
         if not len(lacking):
             break
         part, wanted = rng.choice(lacking)
-        givers = np.flatnonzero(has[:, wanted])
+        givers = free[has[free, wanted] > 0]
         if not len(givers):
             continue
         unit = rng.choice(givers)
         source = place[unit]
-        others = np.flatnonzero(place == part)
-        smaller = len(others) < np.count_nonzero(place == source)
+        others = free[place[free] == part]
+        smaller = np.count_nonzero(place == part) < np.count_nonzero(place == source)
         at = rng.integers(len(others) + smaller) if len(others) + smaller else -1
         if at < 0:
             continue
@@ -60,7 +66,7 @@ def with_every_class(
         changed = held.copy()
         changed[part] += has[unit] - back
         changed[source] -= has[unit] - back
-        if np.count_nonzero(changed == 0) <= len(lacking):
+        if np.count_nonzero(changed[:parts] == 0) <= len(lacking):
             held = changed
             place[unit] = part
             if at < len(others):
