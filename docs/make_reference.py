@@ -11,26 +11,23 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import get_type_hints
 
 import click
 from option_tables import markdown, reference, value_schema
 
 from sfs_cli import provenance
-from sfs_cli.catalog import METHODS, Method
+from sfs_cli.catalog import METHODS
 from sfs_cli.cli.app import VERBS, app, commands_of
 from sfs_cli.errors import ExitCode
 from sfs_cli.io.matrix.base import FORMATS
 from sfs_cli.methods.base import Status
 from sfs_cli.options.fields import Option, default_of, values_of
 from sfs_cli.options.grammar import hosts, parameters
-from sfs_cli.options.graph import GRAPHS
 from sfs_cli.options.guards import GUARDS
 from sfs_cli.options.rank import RankConfig
 from sfs_cli.options.source import KINDS, SOURCE_OPTIONS
-from sfs_cli.options.weightings import WEIGHTINGS
 from sfs_cli.ranking.aggregations import AGGREGATIONS
-from sfs_cli.run.methods import needs, taken_options
+from sfs_cli.run.methods import NAMED, known_of, taken_options
 from sfs_cli.tables import FILES, RANKING
 
 FOLDER = Path(__file__).resolve().parent / "reference"
@@ -46,12 +43,6 @@ GIVEN_BY_WORKFLOWS = {
 }
 """Options that are no part of what a row asks for, or write files that no rule or task hands on."""
 CHECKED = ("enum", "type", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
-RECORDS = {
-    "rank": provenance.RunRecord,
-    "aggregate": provenance.AggregateRecord,
-    "evaluate": provenance.EvaluateRecord,
-    "select": provenance.SelectRecord,
-}
 
 
 def pages() -> dict[str, str]:
@@ -137,27 +128,17 @@ def methods() -> str:
         "`sfs methods NAME` prints this of a method, a graph or weights. A parameter is written "
         "after the name: `--method spec,ranking=phi3`. n is the number of samples, m of features, "
         "c of classes, k of clusters or eigenvectors, l of selected features, r the power of the "
-        "eigenvalues.",
+        "eigenvalues. A pass is one reading of the matrix.",
     ]
-    for method in METHODS.values():
-        parts += [f"## `{method.name}`", f"**{method.title}.** {meaning(method)}", facts(method)]
-        parts += parameters_table("method", method.name)
-    parts += ["## Sample graphs (`--similarity`)"]
-    for name, graph in GRAPHS.items():
-        parts += [f"### Graph `{name}`", sentence(graph.meaning)]
-        parts += parameters_table("similarity", name)
+    parts += described("method", "##")
+    parts += ["## Sample graphs (`--similarity`)", *described("similarity", "### Graph")]
     kinds = []
     for name, kind in KINDS.items():
         keys = listed(SOURCE_OPTIONS[o].key for o in kind.takes)
         kinds.append((f"`{name}`", kind.meaning, kind.path or "none", keys or "none"))
     parts += ["## Kinds of knowledge sources (`--source NAME=KIND:PATH`)"]
     parts += [markdown(("kind", "which samples are similar", "path", "options"), kinds)]
-    parts += ["## Weights of sources (`--weights`)"]
-    for name, entry in WEIGHTINGS.items():
-        rows = [("use it when", entry.when), ("needs", "labels" if entry.needs_labels else "")]
-        rows = [row for row in (*rows, ("reference", entry.reference)) if row[1]]
-        parts += [f"### Weights `{name}`", sentence(entry.title), markdown(("", ""), rows)]
-        parts += parameters_table("weights", name)
+    parts += ["## Weights of sources (`--weights`)", *described("weights", "### Weights")]
     ways = [
         (f"`{name}`", each.title, each.meaning, each.reference)
         for name, each in AGGREGATIONS.items()
@@ -171,30 +152,18 @@ def sentence(text: str) -> str:
     return f"{text[0].upper()}{text[1:]}."
 
 
-def meaning(method: Method) -> str:
-    """Return how to read the score of a method."""
-    if isinstance(method.meaning, str):
-        return method.meaning
-    return " ".join(f"*{value}*: {text}" for value, text in method.meaning.items())
-
-
-def facts(method: Method) -> str:
-    """Return what a method needs, takes, adds and costs, as a table."""
-    rows = [("use it when", method.when), ("needs", needed(method))]
-    if method.label_types:
-        rows.append(("labels", ", ".join(method.label_types)))
-    takes = ", ".join(f"`{o.flag}`" for o in taken_options("method", method.name) if not o.of)
-    rows += [("options that it takes", takes)] if takes else []
-    columns = [f"`{name}`: {text}" for name, text in method.columns.items()]
-    rows += [("its columns", "; ".join(columns))] if columns else []
-    rows += [("cost", method.cost), ("passes over the matrix", method.passes)]
-    rows += [("reference", method.reference)] if method.reference else []
-    return markdown(("", ""), rows)
-
-
-def needed(method: Method) -> str:
-    """Return what a method needs, with the options that it depends on."""
-    return ", ".join(f"{need} (`{by}`)" if by else need for need, by in needs(method)) or "nothing"
+def described(option: str, heading: str) -> list[str]:
+    """Return what `sfs methods` prints of each name of an option, under its heading."""
+    parts = []
+    for name in NAMED[option].table:
+        known = known_of(option, name)
+        title, meaning = (known.pop(key, "") for key in ("title", "meaning"))
+        both = f"**{title}.** {meaning}" if title and meaning else sentence(title or meaning)
+        takes = ", ".join(f"`{o.flag}`" for o in taken_options(option, name) if not o.of)
+        rows = [*known.items(), *([("options that it takes", takes)] if takes else [])]
+        parts += [f"{heading} `{name}`", both, markdown(("", ""), rows)]
+        parts += parameters_table(option, name)
+    return parts
 
 
 def files() -> str:
@@ -231,11 +200,10 @@ def files() -> str:
         "Those of `sfs compare` are those of `sfs evaluate`, those of `sfs shard merge` those of "
         "`sfs rank`. What a run did not do is null, empty or absent.",
     ]
-    common = list(get_type_hints(provenance.CommonRecord))
-    rows = [("all", listed(common))]
-    for verb, record in RECORDS.items():
-        rows.append((verb, listed(key for key in get_type_hints(record) if key not in common)))
-    parts += [markdown(("command", "keys"), rows)]
+    for verb, keys in provenance.KEYS.items():
+        rows = [(f"`{key}`", meaning) for key, meaning in keys.items()]
+        parts += [f"### Of {'all commands' if verb == 'all' else f'`{verb}`'}"]
+        parts += [markdown(("key", "what it is"), rows)]
     parts += [
         "## Warnings",
         "The most important are first: a command shows three at most. The "

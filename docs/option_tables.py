@@ -26,6 +26,10 @@ from sfs_cli.options.select import SelectConfig
 from sfs_cli.options.source import KINDS, SOURCE_OPTIONS
 
 _ANY_KIND = "|".join(KINDS)
+_OF_SOURCES = (
+    "Written as `,OPTION=VALUE` after the path of `--source`, and as keys of a mapping in a file. "
+    "The weight alone is written as `@WEIGHT` right after the path; its key in a file is `weight`."
+)
 _TEXT: Schema = {"type": ["string", "number"], "pattern": r"\S"}  # a number is taken as written
 
 
@@ -103,7 +107,7 @@ def reference(further: Mapping[str, Sequence[tuple[str, str]]]) -> str:
         declared = (o for o in options_of(RankConfig) if o.section == section)
         if options := [o for o in declared if o.of != "method"]:
             parts += [f"## {section}", _table(options)]
-    parts += ["## Options of a source", "Written as `,OPTION=VALUE` after the path of `--source`."]
+    parts += ["## Options of a source", _OF_SOURCES]
     kinds = [(f"`{name}`", kind.meaning, kind.path or "none") for name, kind in KINDS.items()]
     parts += [markdown(("kind", "similar samples", "path"), kinds)]
     parts += [_table(SOURCE_OPTIONS.values(), of_source=True)]

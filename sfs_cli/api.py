@@ -35,10 +35,10 @@ from sfs_cli.io.results.highly_variable import MARK
 from sfs_cli.logs import AT_ONCE, Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import Option, options_of, stated
-from sfs_cli.options.grammar import expanded, hosts, joined, parameter_called, text_of
+from sfs_cli.options.grammar import NAME, expanded, hosts, joined, parameter_called, text_of
 from sfs_cli.options.paths import READS, NamedPath, refuse_pipes
 from sfs_cli.options.rank import OF_SAMPLES
-from sfs_cli.options.source import SourceSpec, parse_sources
+from sfs_cli.options.source import SourceSpec, parse_source, source_of
 from sfs_cli.ranking.table import Picked
 from sfs_cli.run import rank as of_rank
 from sfs_cli.run.inputs import on_its_side
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from anndata import AnnData
 
     from sfs_cli.ranking.table import Ranking
+    from sfs_cli.run.marker_table import Markers
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -138,7 +139,7 @@ class Ranked:
     adata: AnnData | None
     ranking: Ranking = field(repr=False)
     _inputs: Inputs = field(repr=False)
-    _steps: list[Any] = field(default_factory=list, repr=False)
+    _markers: Markers | None = field(default=None, repr=False)
     _coefficients: tuple[list[str], np.ndarray] | None = field(default=None, repr=False)
 
     @property
@@ -146,10 +147,9 @@ class Ranked:
         """The markers of each class, as in markers.tsv; None without ``markers``."""
         import pandas as pd
 
-        found = [
-            each for step in self._steps if hasattr(step, "written") for each in step.written()
-        ]
-        return pd.concat(found, ignore_index=True) if found else None
+        if self._markers is None:
+            return None
+        return pd.concat(self._markers.written(), ignore_index=True)
 
     @property
     def coefficients(self) -> pd.DataFrame | None:
@@ -227,10 +227,11 @@ def rank(
     similarity : str, DataFrame, array or sparse matrix, optional
         A name of the command (``knn``, ``obsp:connectivities`` ...), or the graph itself, shape
         (n, n).
-    source : sequence of str, or dict, optional
+    source : sequence of str or dict, or dict, optional
         Knowledge sources: texts of the command, or by their names a text without ``NAME=``, a
         matrix of other features of the samples (a profile), or a dict of gene sets (kind genes).
-        Of a MuData the name of another modality is enough.
+        Those with options are dicts: ``{"name": "mirna", "kind": "profile", "path": matrix,
+        "transform": "log1p"}``. Of a MuData the name of another modality is enough.
     top : int, optional
         Give ``table`` so many rows. In an AnnData all genes have their scores, and these are marked
         as ``highly_variable`` in ``var``. ``n_top_genes``, as scanpy calls it, is the same.
@@ -347,7 +348,7 @@ def _rank(config: RankConfig, inputs: Inputs, verbose: bool) -> Ranked:
     if weights is not None:
         weights = [spelling.get(name, name) for name in weights[0]], weights[1]
     facts = dict(found.facts)
-    return Ranked(found.config, facts, told, None, ranking, inputs, found.steps, weights)
+    return Ranked(found.config, facts, told, None, ranking, inputs, found.markers, weights)
 
 
 def _spelling(ids: Iterable[Any]) -> Spelling:
@@ -404,8 +405,7 @@ def options_for(kind: Any, options: Mapping[str, Any]) -> dict[str, Any]:
             hint = "leave it out, and take what the function returns"
             raise UsageError(what, hint=hint, option=name)
         if isinstance(value, Mapping) and asked in of_parts:
-            pairs = value.items()
-            made[asked] = {k: v.item() if isinstance(v, np.generic) else v for k, v in pairs}
+            made[asked] = _without_numpy(value)
         else:
             made[asked] = _value(name, value, known[asked].default)
     return expanded(kind, made)
@@ -438,7 +438,8 @@ def refuse_parameters(options: Mapping[str, Any]) -> None:
 @_for_python
 def grouped(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of a ranking, of which some are parameters, with these in mappings."""
-    return joined(RankConfig, expanded(RankConfig, options))
+    made = {k: _without_numpy(v) if isinstance(v, Mapping) else v for k, v in options.items()}
+    return joined(RankConfig, expanded(RankConfig, made))
 
 
 def _value(name: str, value: Any, default: Any) -> Any:
@@ -456,6 +457,15 @@ def _value(name: str, value: Any, default: Any) -> Any:
         items = [value] if one else value
         return tuple(str(v) if isinstance(v, Path | Number) else v for v in items)
     return value if one else ",".join(map(str, value))  # as the command line has it
+
+
+def _without_numpy(value: Any) -> Any:
+    """Return a name with its parameters, of which methods are members, without NumPy scalars."""
+    if isinstance(value, Mapping):
+        return {key: _without_numpy(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_numpy(each) for each in value]
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _is_of_files(option: Option) -> bool:
@@ -743,21 +753,38 @@ class Inputs:
             given = (given,)
         if hasattr(given, "shape") or not isinstance(given, Iterable):
             raise _refused("source", given, 'a dict, such as {"mirna": matrix}, or texts')
-        texts, made = [], []
-        for each in given:
-            if isinstance(each, SourceSpec):
-                made.append(each)
-            elif not isinstance(each, str):
-                raise _refused("a source", each, "a dict of names and sources, or texts")
-            elif each in self.modalities:
-                made.append(self._source(each, self.modalities[each]))
-            else:
-                texts.append(each)
-        return (*made, *parse_sources(texts))
+        return tuple(map(self._listed_source, given))
+
+    def _listed_source(self, each: Any) -> SourceSpec:
+        """Return a source of a list, which has its name inside."""
+        if isinstance(each, SourceSpec):
+            return each
+        if isinstance(each, Mapping) and NAME in each:
+            return self._described(str(each[NAME]), {k: v for k, v in each.items() if k != NAME})
+        if not isinstance(each, str):
+            taken = 'a text, or a dict such as {"name": "mirna", "kind": "profile", "path": matrix}'
+            raise _refused("a source", each, taken)
+        in_data = self.modalities.get(each)
+        return parse_source(each) if in_data is None else self._source(each, in_data)
+
+    def _described(self, name: str, given: Mapping[str, Any]) -> SourceSpec:
+        """Return a source with options, whose path may be an object."""
+        found = {key: _value(key, value, None) for key, value in given.items() if key != "path"}
+        path = given.get("path")
+        if path is not None and not isinstance(path, str | Path):
+            made = self._source(name, path)
+            if found.setdefault("kind", made.kind) != made.kind:
+                what = f"source {name}: an object is a source of the kind {made.kind}"
+                hint = f"give the path of a file to one of the kind {found['kind']}"
+                raise UsageError(what, hint=hint, option="source")
+            path = made.path
+        return source_of(name, stated(found | {"path": path and str(path)}).items())
 
     def _source(self, name: str, value: Any) -> SourceSpec:
         if isinstance(value, str):
-            return parse_sources((f"{name}={value}",))[0]
+            return parse_source(f"{name}={value}")
+        if isinstance(value, Mapping) and isinstance(value.get("kind"), str):
+            return self._described(name, value)
         if isinstance(value, Mapping):
             return SourceSpec(name, "genes", self.hold(name, _sets(value, name), ".gmt"))
         if not _is_anndata(value):
@@ -944,8 +971,7 @@ def _numbers_of(frame: pd.DataFrame, what: str) -> np.ndarray:
 
 def _written(inputs: Inputs, ranked: Ranked, top: int | None, key: str, copy: bool) -> Any:
     """Write a ranking into ``var`` and ``uns``, and return the AnnData; None where it cannot be."""
-    from sfs_cli.io.matrix.h5ad_copy import Inside
-    from sfs_cli.io.results.additions import additions
+    from sfs_cli.io.results.additions import Inside, additions
     from sfs_cli.io.results.highly_variable import plotted_columns
 
     adata: Any = inputs.adata
@@ -970,8 +996,8 @@ def _written(inputs: Inputs, ranked: Ranked, top: int | None, key: str, copy: bo
         key=key,
     )
     of_features = adata.raw if config.of_raw else adata
-    for step in ranked._steps:
-        added.members |= step.members(list(of_features.var_names))
+    if ranked._markers is not None:
+        added.members |= ranked._markers.to_uns(list(of_features.var_names))
     added.write_to(adata)
     _warn(added.notes, False)
     return adata
@@ -1270,10 +1296,7 @@ def compare(
         if given is not None and not isinstance(given, Mapping):
             raise _refused(name, given, f"a dict of names and {name}")
     several = [methods] if isinstance(methods, str | Mapping) else list(methods)
-    methods = [
-        text_of(grouped({"method": each})["method"]) if isinstance(each, Mapping) else each
-        for each in several
-    ]
+    methods = [_method_text(each) if isinstance(each, Mapping) else each for each in several]
     if not (methods or rankings or lists):
         hint = 'give methods, such as ["spec", "f-test"], rankings, or lists'
         raise UsageError("nothing to compare: there is no ranking", hint=hint, option="methods")
@@ -1299,6 +1322,16 @@ def compare(
         "list_": tuple(map(ListSpec, map(str, lists or {}), paths)),
     }
     return _judged(inputs, asked, CompareConfig, judge, verbose)
+
+
+def _method_text(method: Mapping[str, Any]) -> str:
+    """Return a method as text; UsageError where members with parameters have none."""
+    text = text_of(grouped({"method": method})["method"])
+    if text.startswith("{"):
+        what = f"methods: {text} has members with parameters"
+        hint = 'give it to rankings with a name, such as {"kogs": {"method": ...}}'
+        raise UsageError(what, hint=hint, option="methods")
+    return text
 
 
 def _judged(

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 from sfs_cli.ranking.aggregations import AGGREGATIONS
 
-Need = Literal["graph", "labels", "some-labels", "event"]
+Need = Literal["graph", "labels", "some-labels", "event", "sources", "sources-or-members"]
 
 
 class Parameter(NamedTuple):
@@ -186,7 +186,7 @@ _METHODS = (
                 metavar="R",
                 least=1,
                 most=MAX_GAMMA_POWER,
-                excludes={"gamma=exp": "it is for gamma=power"},
+                needs=("gamma=power",),
             ),
             "clusters": Parameter(
                 "Number of clusters of the samples, of phi3.",
@@ -194,7 +194,7 @@ _METHODS = (
                 default_text="by the eigengap",
                 metavar="K",
                 least=2,
-                excludes=dict.fromkeys(("ranking=phi1", "ranking=phi2"), "it is for ranking=phi3"),
+                needs=("ranking=phi3",),
             ),
         },
         cost="n^2 m ceil(r/2); phi3: n m k",
@@ -233,7 +233,7 @@ _METHODS = (
                 metavar="L",
                 least=0,
                 most=1,
-                excludes={"variant=cut-value": "it chooses the weight"},
+                needs=("variant=fixed",),
             ),
             "variant": Parameter(
                 "Take the weight as it is given (fixed), or the one of the smallest cut value.",
@@ -395,7 +395,11 @@ _METHODS = (
         parameters={
             "lambda_": Parameter("Penalty of the coefficient norms.", float, metavar="L", above=0),
             "budget": Parameter(
-                "Sum of the coefficient norms, in place of lambda=.", float, metavar="T", above=0
+                "Sum of the coefficient norms, in place of lambda=.",
+                float,
+                metavar="T",
+                above=0,
+                excludes={"lambda_": "each of them says how many features get coefficients"},
             ),
             "response": _RESPONSE,
             "response_rank": _RESPONSE_RANK,
@@ -716,7 +720,7 @@ _OF_SOURCES = (
         module="sfs_cli.methods.spectral:SpecScorer",
         meaning="Each knowledge source gives similarities between the samples. The score says how "
         "well the feature agrees with all of them together.",
-        needs=("graph",),
+        needs=("sources",),
         parameters={"then": _THEN},
         cost="n^2 for each source, and the cost of then=",
         passes="1, and 1 for each source made from the matrix",
@@ -729,7 +733,7 @@ _OF_SOURCES = (
         module="sfs_cli.methods.spectral:SpecScorer",
         meaning="The features are ranked separately on each knowledge source (or by each member "
         "method), and the rankings are aggregated.",
-        needs=("graph",),
+        needs=("sources-or-members",),
         parameters={
             "then": _THEN._replace(
                 help="Method that scores the features on each source; its parameters stand in the "
@@ -740,8 +744,9 @@ _OF_SOURCES = (
                 "How the rankings are aggregated.", default="borda", words=tuple(AGGREGATIONS)
             ),
             "members": Parameter(
-                "Methods whose rankings are aggregated, such as spec,fisher; their parameters "
-                "stand in the same list.",
+                "Methods whose rankings are aggregated, such as spec,fisher. Their parameters "
+                "stand in the same list, or in files and in Python with each of them: "
+                "[{name: spec, ranking: phi1}, fisher].",
                 tuple,
                 (),
                 metavar="METHODS",

@@ -16,11 +16,6 @@ def has_copies() -> bool:
     return bool(_GIVEN)
 
 
-def forget_copy(path: str) -> None:
-    """Forget the name of a copy that is gone."""
-    _GIVEN.pop(path, None)
-
-
 def shown(text: str) -> str:
     r"""Return a text with the names that were given, and without bytes that are no UTF-8.
 

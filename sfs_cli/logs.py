@@ -98,7 +98,7 @@ class Messages:
 
     def warn(self, text: str, weight: int = ORDINARY) -> None:
         """Give a warning of this weight, and keep it for the report."""
-        text = shown(self._about + text)  # now: the names of copies are forgotten before the end
+        text = shown(self._about + text)
         self._warned.append((weight, text))
         at_once = weight == AT_ONCE and self._shown < SHOWN
         if self._held is None or self.verbosity >= VERBOSE or at_once:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, NotRequired, TypedDict, cast
+from typing import Any
 
 from sfs_cli.display import shown
 
@@ -20,316 +21,106 @@ def record_beside(table: Path) -> Path:
     return table.with_name(NAME)
 
 
-class InputFile(TypedDict):
-    """A file that was read; `role` is the option that names it.
+InputFile = dict[str, Any]
+"""A file that was read.
 
-    `modified` is when it changed last, in nanoseconds; a copy of standard input or of a file at an
-    address has none. `source` is what a store was made of: its path and sha256.
-    """
+``role`` is the option that names it; ``path``, ``bytes`` and ``modified`` (when it changed last, in
+nanoseconds) tell it from another; ``sha256`` is of its content, ``column`` or ``part`` what of it
+is read. ``source`` is what a store was made of: path, sha256 and files.
+"""
+RunFacts = dict[str, Any]
+"""What a run found out about itself, for ``run.json`` and the report: keys of `KEYS`."""
+RunRecord = dict[str, Any]
+"""``run.json``."""
+PageFacts = dict[str, Any]
+EvaluatedList = dict[str, Any]
+StabilityFacts = dict[str, Any]
+StableFeatures = dict[str, Any]
 
-    role: str
-    path: str
-    bytes: int
-    modified: NotRequired[int]
-    sha256: str
-    source: NotRequired[dict[str, Any]]
-    column: NotRequired[str | None]
-    part: NotRequired[str]
-
-
-class BesideFile(TypedDict):
-    """An output in another place: its absolute path, and its size in bytes."""
-
-    path: str
-    bytes: int
-
-
-class RankingFacts(TypedDict):
-    """A ranking in numbers.
-
-    `columns` says what its table has after the status: ``text``, ``integer`` or ``number``. A
-    table that ``--top`` has cut has the first `n_written` features.
-    """
-
-    n_features: int
-    n_scored: int
-    unscored: dict[str, int]
-    larger_is_better: bool
-    top: list[str]
-    columns: dict[str, str]
-    n_written: NotRequired[int]
-    eigenvalues: NotRequired[Any]
-
-
-class CommonRecord(TypedDict):
-    """What the records of all verbs have in common."""
-
-    command: list[str]
-    config: dict[str, Any]
-    inputs: list[InputFile]
-    warnings: list[str]
-    versions: dict[str, str]
-    started: str  # UTC, ISO 8601
-    finished: str
-    seconds: float
-    peak_memory_bytes: int
-    outputs: NotRequired[list[str]]
-    beside: NotRequired[dict[str, BesideFile]]  # outputs in other places, by their flags
-
-
-class Record(CommonRecord):
-    """What the records of all verbs that write a ranking have in common."""
-
-    result: RankingFacts
-
-
-class SolverFacts(TypedDict, total=False):
-    """How an iterative method ended; empty for other methods.
-
-    `coefficients` is the number of features in ``coefficients.tsv``, where there is one.
-    """
-
-    converged: bool
-    stop: str
-    objective: list[float]
-    coefficients: int
-
-
-class StableFeatures(TypedDict):
-    """How many features are selected in so large a share of the subsets, and of the first ones.
-
-    `false_selections` are upper bounds on how many of them are expected although they are no
-    likelier in a list than a random feature, by what is assumed of how often a feature is selected;
-    empty for bootstrap samples.
-    """
-
-    threshold: float
-    features: int
-    of_first: int
-    false_selections: dict[str, float | None]
-
-
-class StabilityFacts(TypedDict, total=False):
-    """What ``--stability`` found; empty without it.
-
-    On `subsets` of the samples, of `samples` each (the smallest and the largest), the features were
-    ranked again, and the first `top` of each ranking counted; `mean_length` is how many these are,
-    `features` how many there could be. `stability` is Nogueira's measure, with its 95 % confidence
-    `interval`.
-    """
-
-    subsets: int
-    how: str
-    samples: list[int]
-    strata: list[str]
-    donors: int | None
-    top: int
-    mean_length: float
-    features: int
-    stability: float
-    interval: list[float]
-    variance: float
-    stable: list[StableFeatures]
-    summary: str
-
-
-class PlanFacts(TypedDict):
-    """How the work was done; `passes` is the number of reads of the matrix that were made.
-
-    `dask` is what ``--dask`` says, None for threads of one process.
-    """
-
-    arithmetic: str
-    block_size: int
-    dask: str | None
-    threads: int
-    passes: int
-
-
-class PassFacts(TypedDict):
-    """Passes of one purpose: how many were made, and the features that they read."""
-
-    purpose: str
-    executed: int
-    features: int
-
-
-LabelFacts = TypedDict(
-    "LabelFacts",
-    {
-        "from": str | None,
-        "type": str,
-        "classes": dict[str, int],  # empty for a continuous outcome
-        "smallest": float,  # of a continuous outcome
-        "largest": float,
-        "used": bool,
-        "column": str,  # that of several which was taken by its name
+PARTS = {
+    "survival": "of a Cox model, by `--event`",
+    "precision": "weights of the values, by `--voom`",
+    "moderation": "moderated variances, by `--moderate`",
+    "scales": "tests on several scales, by `--scales`",
+    "pruning": "of correlated features, by `--max-correlation`",
+    "joint": "features of several sources, by `--rank-sources`",
+    "modules": "of correlated features, by `--modules`",
+    "stability": "of the list when samples are left out, by `--stability`",
+    "significance": "p-values and q-values, by `--pvalues`",
+    "markers": "of each class, by `--markers`",
+    "covariates": "what is taken out of the features, by `--adjust`",
+    "batches": "of samples, by `--batch`",
+}
+"""What optional parts of a ranking found out."""
+KEYS = {
+    "all": {
+        "command": "the command line",
+        "config": "the options, which `--config` takes",
+        "inputs": "role (the option), path, size, time and sha256 of each file that was read",
+        "warnings": "all of them, the most important first",
+        "versions": "of sfs, Python and libraries",
+        "started": "UTC, ISO 8601",
+        "finished": "the same",
+        "seconds": "wall time",
+        "peak_memory_bytes": "the largest resident size of the process",
+        "outputs": "names of the files beside `run.json`",
+        "beside": "absolute paths of outputs in other places, by their options",
     },
-    total=False,
-)
+    "rank": {
+        "result": "the ranking in numbers: `n_features`, `n_scored`, `unscored` (why), `top`, "
+        "`columns` and, if `--top` has cut it, `n_written`",
+        "input": "the matrix as it was read and prepared: `orientation` says why rows are what "
+        "they are, `left_out` how many features take no part",
+        "graph": "the sample graph",
+        "method": "the method and its parameters, with defaults",
+        "knowledge": "the sources, and their weights",
+        "solver": "how an iterative method ended: `converged`, `stop`, `objective`",
+        **PARTS,
+        "plan": "how the work was done: arithmetic, features in a block, threads, passes",
+        "passes": "readings of the matrix by their purpose, and the features that they read",
+        "labels": "their type, and classes with their numbers of samples, or the range",
+        "defaults": "values of options that were left out, which `--config` takes as well",
+        "page": "what the report says of the command, paths as they were given",
+    },
+    "aggregate": {
+        "result": "as that of `rank`",
+        "lists": "the rankings that were read",
+        "of_one_matrix": "whether two lists are of one matrix; null where that is not known",
+        "agreement": "of the lists",
+    },
+    "evaluate": {
+        "n_samples": "in use",
+        "n_features": "of the matrix",
+        "background": "features that take part",
+        "lengths": "of the lists",
+        "classifier_steps": "what is done with the values before the classifiers",
+        "lists": "what was evaluated: `selection` says when its features were chosen",
+        "threads": "that worked",
+        "passes": "readings of the matrix",
+        "splits": "folds",
+        "repeats": "of the splits",
+        "classes": "with their numbers of samples",
+        "donors": "where folds take whole ones",
+        "covariates": "what is taken out of the features",
+        "drivers": "how many were found",
+        "sets": "how many were found",
+        "defaults": "as those of `rank`",
+    },
+    "select": {
+        "rule": "the option that says how many features to take",
+        "ranking": "the table that was read",
+        "n_ranked": "features in it",
+        "n_selected": "features that are taken",
+        "cv": "the accuracy in folds, and what guesses have by chance",
+        "matrix": "the file that `--write-matrix` names",
+    },
+}
+"""The keys of ``run.json``: of all commands, and what each adds."""
 
 
-class ScoringFacts(TypedDict):
-    """What was read, and how the features were scored.
-
-    The keys of `graph`, `method` and `knowledge` depend on what was asked for. `input` is the
-    matrix as it was read and prepared, and what is known of its samples: `orientation` says why
-    rows are what they are, `left_out` how many features take no part by the reason, and `given` how
-    many were chosen before.
-    """
-
-    input: dict[str, Any]
-    graph: dict[str, Any]
-    method: dict[str, Any]
-    knowledge: dict[str, Any]
-    solver: SolverFacts
-
-
-class PartFacts(TypedDict):
-    """What optional parts found out, by their rooms in `sfs_cli.features`; empty without them."""
-
-    survival: dict[str, Any]
-    precision: dict[str, Any]
-    moderation: dict[str, Any]
-    scales: dict[str, Any]
-    pruning: dict[str, Any]
-    joint: dict[str, Any]
-    modules: dict[str, Any]
-    stability: StabilityFacts
-    significance: dict[str, Any]
-    markers: dict[str, Any]
-    covariates: dict[str, Any]
-    batches: dict[str, Any]
-
-
-def without_parts() -> PartFacts:
+def without_parts() -> RunFacts:
     """Return the facts of a run that has no optional part."""
-    return cast(PartFacts, {name: {} for name in PartFacts.__annotations__})
-
-
-class RunFacts(ScoringFacts, PartFacts):
-    """What a run found out about itself, for ``run.json`` and the report."""
-
-    plan: PlanFacts
-    passes: list[PassFacts]
-    labels: LabelFacts
-
-
-class PageFacts(TypedDict):
-    """What the report says of the command line: what was ranked, and how it is ranked again.
-
-    Paths are as they were given.
-    """
-
-    matrix: str
-    command: list[str]
-
-
-class RunRecord(Record, RunFacts):
-    """``run.json`` of `sfs rank`.
-
-    `defaults` are the values of options that were left out, by their names, which ``--config``
-    takes as well.
-    """
-
-    defaults: dict[str, Any]
-    page: PageFacts
-
-
-class AggregateRecord(Record):
-    """``run.json`` of `sfs aggregate`.
-
-    `of_one_matrix` says whether two lists rank the features of one matrix, by the records beside
-    them; null where that is not known.
-    """
-
-    lists: list[dict[str, Any]]
-    of_one_matrix: bool | None
-    agreement: dict[str, Any]
-
-
-class EvaluatedList(TypedDict):
-    """A list that was evaluated.
-
-    `selection` says when its features were chosen, `n_ranked` how many are ranked.
-    """
-
-    name: str
-    selection: str
-    n_ranked: int
-    method: NotRequired[str]
-    path: NotRequired[str]
-    not_in_matrix: NotRequired[int]
-    made_from_this_matrix: NotRequired[bool | None]
-
-
-class JudgedRecord(CommonRecord):
-    """What each ``run.json`` of `sfs evaluate` and `sfs compare` has.
-
-    `background` is the number of features that take part.
-    """
-
-    n_samples: int
-    n_features: int
-    background: int
-    lengths: list[int]
-    classifier_steps: list[str]
-    lists: list[EvaluatedList]
-    threads: int
-    passes: int
-
-
-class EvaluateRecord(JudgedRecord, total=False):
-    """``run.json`` of `sfs evaluate` and `sfs compare`.
-
-    `splits`, `repeats` and `classes` are those of the folds, where there are labels, and `donors`
-    counts them where folds take whole ones; `covariates` are what is taken out of the features;
-    `drivers` and `sets` count what was found.
-    """
-
-    splits: int
-    repeats: int
-    classes: dict[str, int]
-    donors: int
-    covariates: list[dict[str, Any]]
-    drivers: dict[str, int]
-    sets: dict[str, int]
-
-
-class CurveFacts(TypedDict):
-    """The accuracy in folds of `sfs select --cv`, and the numbers of features that it points to.
-
-    Guesses have the balanced accuracy `by_chance`, and rarely more than `by_chance_up_to`;
-    `above_chance` says whether the best number of features has more.
-    """
-
-    lengths: list[int]
-    splits: int
-    repeats: int
-    classes: dict[str, int]
-    donors: NotRequired[int]  # where folds take whole ones
-    best: int
-    chosen: int
-    balanced_accuracy: float
-    standard_error: float
-    by_chance: float
-    by_chance_up_to: float
-    above_chance: bool
-
-
-class SelectRecord(CommonRecord):
-    """``run.json`` of `sfs select`.
-
-    `rule` is the option that says how many features to take, `matrix` the file that
-    ``--write-matrix`` names.
-    """
-
-    rule: str
-    ranking: str
-    n_ranked: int
-    n_selected: int
-    cv: NotRequired[CurveFacts]
-    matrix: NotRequired[str]
+    return {name: {} for name in PARTS}
 
 
 @cache  # reading them takes 10 ms or more, and a run asks for them several times
@@ -366,23 +157,35 @@ def describe_input(path: Path) -> dict[str, Any]:
     A store is known by its manifest, which holds the digests of its files; what it was made of is
     its ``source``.
     """
-    from sfs_cli.io.files.atomic import describe, size_and_time
+    from sfs_cli.io.files.atomic import sha256_file, size_and_time
+    from sfs_cli.io.files.text import split_member
     from sfs_cli.store.disk import NAME as MANIFEST
     from sfs_cli.store.disk import is_store
 
-    if not is_store(path):
-        return describe(path)
-    size, _ = size_and_time(path)
-    found = describe(path / MANIFEST) | {"path": str(path), "bytes": size}
-    source = (read_record(path / MANIFEST) or {}).get("source")
-    if isinstance(source, dict) and isinstance(source.get("sha256"), str):
-        found["source"] = {k: source[k] for k in ("path", "sha256", "files") if k in source}
+    found: dict[str, Any] = {"path": str(path), "bytes": size_and_time(path)[0]}
+    file, modality = split_member(path)
+    if is_store(path):
+        found["sha256"] = sha256_file(path / MANIFEST)
+        source = (read_record(path / MANIFEST) or {}).get("source", {})
+        if "sha256" in source:
+            files = [each for each in source.get("inputs", ()) if of_matrix(each["role"])]
+            found["source"] = {"path": source["path"], "sha256": source["sha256"], "files": files}
+    elif file.is_dir():
+        total = hashlib.sha256()
+        for each in sorted(p for p in file.rglob("*") if p.is_file()):
+            total.update(f"{each.relative_to(file).as_posix()}\0{sha256_file(each)}\n".encode())
+        found["sha256"] = total.hexdigest()
+    else:
+        found["sha256"] = sha256_file(file)
+        if modality is not None:  # two modalities of a file are two matrices
+            both = f"{modality}\0{found['sha256']}\n"
+            found["sha256"] = hashlib.sha256(both.encode()).hexdigest()
     return found
 
 
-def read_run(folder: Path) -> dict[str, Any] | None:
-    """Return the ``run.json`` of an earlier run, or None where there is none that can be read."""
-    return read_record(folder / NAME)
+def of_matrix(role: str) -> bool:
+    """Tell whether an input is the matrix, or one of its files."""
+    return role.partition(".")[0] in ("matrix", "files")
 
 
 def read_record(path: Path) -> dict[str, Any] | None:
@@ -400,14 +203,10 @@ def is_ours(record: Mapping[str, Any]) -> bool:
     return isinstance(versions, dict) and "sfs" in versions
 
 
-def outputs_of(record: Mapping[str, Any] | None) -> list[str]:
-    """Return the names of the files of a result; none of a record that is damaged, or not ours."""
-    names = (record or {}).get("outputs")
-    if record is None or not is_ours(record) or not isinstance(names, list | dict):
-        return []
-    names = [*names]  # version 1.0.0 had more to say of each
-    plain_names = all(isinstance(n, str) and n != ".." and Path(n).name == n for n in names)
-    return names if plain_names else []
+def outputs_of(record: Mapping[str, Any]) -> list[str]:
+    """Return the names of the files of a result; none of a record that is not ours."""
+    names = record.get("outputs")
+    return [Path(n).name for n in names] if is_ours(record) and isinstance(names, list) else []
 
 
 def made_by(record: Mapping[str, Any]) -> str:
@@ -430,7 +229,7 @@ def difference(
     inputs : sequence of InputFile
         Which they are, options say.
     """
-    before, pinned = _set(record.get("config")), _set(record.get("defaults"))
+    before, pinned = _set(record["config"]), _set(record.get("defaults", {}))
     asked = _set(options)
     # all of them, as --config gives them: one alone may be the default of another method
     if asked not in (before, pinned | before):
@@ -439,12 +238,9 @@ def difference(
         words = ",".join(map(str, value)) if isinstance(value, list) else value
         option, _, key = name.replace("_", "-").partition(",")
         return f"there {f'{key}= of ' if key else ''}--{option.rstrip('-')} is {words}"
-    states = record.get("inputs")
-    if not isinstance(states, list) or len(states) != len(inputs):
+    if len(record["inputs"]) != len(inputs):
         return "there were other inputs"
-    if not all(isinstance(each, dict) for each in states):
-        return "its record is damaged"
-    found = ((each["path"], changed(was, each)) for was, each in zip(states, inputs))
+    found = ((each["path"], changed(was, each)) for was, each in zip(record["inputs"], inputs))
     return next((f"{shown(str(path))} had {what}" for path, what in found if what), "")
 
 
@@ -465,15 +261,13 @@ def changed(was: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     return "" if was.get("sha256") == digest else "another content"
 
 
-def _set(options: Any) -> dict[str, Any]:
+def _set(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return options as JSON has them, without those that are not set; parameters by themselves."""
-    found = plain(dict(options)) if isinstance(options, Mapping) else {}
-    parts = {
-        f"{name},{key}" if key != "name" else name: value
-        for name, each in found.items()
-        for key, value in (each.items() if isinstance(each, dict) else [("name", each)])
-    }
-    parts["source"] = [*(found.get("source") or ())]  # their order, which numbers of weights follow
+    parts: dict[str, Any] = {}
+    for name, value in plain(dict(options)).items():
+        each = value if isinstance(value, dict) else {"name": value}
+        parts |= {name if key == "name" else f"{name},{key}": v for key, v in each.items()}
+    parts["source"] = [*(options.get("source") or ())]  # in their order, as numbers of weights are
     return {name: value for name, value in parts.items() if value not in (None, [], {})}
 
 

@@ -7,7 +7,6 @@ import gc
 import os
 import signal
 import sys
-import threading
 import time
 import warnings
 from types import FrameType
@@ -25,6 +24,7 @@ from sfs_cli.errors import (
     escaped,
     is_full,
     listed,
+    near,
     nearest,
     reason_of,
     unwritable,
@@ -132,11 +132,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     forgive_stderr()
     if not sys.warnoptions:  # what libraries warn of is for developers; ours are messages
         warnings.simplefilter("ignore")
-    try:
-        code = run(arguments)
-        _ignore_signals()  # all is written and said: the exit code stays that of the work
-    except Interrupted as stop:  # between the two
-        code = _end_interrupted(stop)
+    code = run(arguments)
     gc.freeze()  # the process ends: a last search for reference cycles would only cost time
     sys.exit(code)
 
@@ -152,73 +148,33 @@ def run(arguments: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if arguments is None else arguments
     from sfs_cli.run.caches import compiled_code_kept
 
-    interrupter = _Interrupter()
+    stops: list[tuple[float, int]] = []  # when the process was asked to stop, by which signal
+
+    def stop(number: int, _frame: FrameType | None) -> None:
+        if not stops or time.monotonic() > stops[-1][0] + CLEANUP_SECONDS:
+            stops.append((time.monotonic(), number))
+            raise Interrupted(number)
+
     for number in _SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:  # `nohup`, or `&` in a script, asked so
-            signal.signal(number, interrupter)
-    sys.unraisablehook = interrupter.ignored
+            signal.signal(number, stop)
     context: dict[str, Messages] = {}
     try:
         _refuse_empty(words)
         with compiled_code_kept():
-            code = int(app(arguments, prog_name="sfs", standalone_mode=False, obj=context) or 0)
-        # a finalizer may have swallowed the exception of the signal
-        return code if interrupter.raised is None else _end_interrupted(interrupter.raised)
-    except Interrupted as stop:
-        return _end_interrupted(stop)
-    except click.ClickException as error:
-        return _explain(_usage_error(error, words[0] if words else ""), context)
-    except click.exceptions.Exit as stop:
-        return stop.exit_code
+            return int(app(arguments, prog_name="sfs", standalone_mode=False, obj=context) or 0)
+    except click.exceptions.Exit as ended:
+        return ended.exit_code
     except BrokenPipeError:
         close_stdout()
         return int(ExitCode.OK)
-    except Exception as error:
-        if interrupter.raised is not None:  # as click has it, or as a library replaced it
-            return _end_interrupted(interrupter.raised)
-        return _explain(error, context)
-
-
-class _Interrupter:
-    """Raises `Interrupted` at the first signal; later ones do not interrupt the cleanup."""
-
-    def __init__(self) -> None:
-        self._since = float("-inf")
-        self.raised: Interrupted | None = None
-
-    def __call__(self, number: int, _frame: FrameType | None) -> None:
-        now = time.monotonic()
-        if now - self._since < CLEANUP_SECONDS:
-            return
-        self._since = now
-        self.raised = Interrupted(number)
-        raise self.raised
-
-    def ignored(self, what: sys.UnraisableHookArgs) -> None:
-        """Send a signal again whose exception Python ignores: it came during a finalizer.
-
-        Otherwise the command would go on to its end, and replace a result before it says that it
-        was interrupted.
-        """
-        if not isinstance(what.exc_value, Interrupted):
-            sys.__unraisablehook__(what)
-            return
-        self._since = float("-inf")
-        main, number = threading.main_thread().ident, what.exc_value.args[0]
-        again = threading.Timer(0.01, signal.pthread_kill, (main, number))
-        again.daemon = True
-        again.start()
-
-
-def _ignore_signals() -> None:
-    for number in _SIGNALS:
-        signal.signal(number, signal.SIG_IGN)
-
-
-def _end_interrupted(stop: Interrupted) -> int:
-    _ignore_signals()
-    click.echo("interrupted; no partial output was left", err=True)
-    return 128 + int(stop.args[0])
+    except (Exception, Interrupted) as error:
+        if stops:  # click, or another library, may have replaced the exception
+            click.echo("interrupted; no partial output was left", err=True)
+            return 128 + stops[-1][1]
+        if isinstance(error, click.ClickException):
+            error = _usage_error(error, words[0] if words else "")
+        return _explain(error, context.get("messages"))
 
 
 def _refuse_empty(arguments: Sequence[str]) -> None:
@@ -233,61 +189,35 @@ def _refuse_empty(arguments: Sequence[str]) -> None:
 
 def _usage_error(error: click.ClickException, first: str) -> UsageError:
     """Return an error of click in the form of all others; `first` is the first argument."""
-    ctx = getattr(error, "ctx", None)
-    command = (
-        ctx.command_path if ctx is not None else f"sfs {first if first in VERBS else 'COMMAND'}"
-    )
-    what = error.format_message().rstrip(".")
-    hint = f"`{command} --help` lists the arguments and options"
-    if isinstance(error, click.NoSuchOption):
-        what = f"unknown option {error.option_name}"
-        if error.option_name in ("-o", "--out") and command == "sfs convert":
-            hint = f"the store is the last argument: sfs convert FILE STORE; {hint}"
-        elif written := _parameter_of(error.option_name):
-            hint = f"it is a parameter now: {written}"
-        elif others := _commands_taking(error.option_name):
-            hint = f"an option of {listed(others)}; {hint}"
-        elif error.possibilities:
-            from difflib import get_close_matches
-
-            close = get_close_matches(error.option_name, sorted(error.possibilities), 3, 0)
-            hint = f"did you mean {' or '.join(close)}? {hint}"
-    if what.startswith("Got unexpected extra argument") and len(what) > 84:
-        what = f"{what[:80]}...)"
-    parameter: Any = getattr(error, "param", None)
-    choices = getattr(getattr(parameter, "type", None), "choices", ())
-    if isinstance(error, click.MissingParameter) and choices:
-        # the message of click has each choice on a line of its own
-        what = f"missing {parameter.param_type_name} {parameter.get_error_hint(ctx)}"
-        hint = f"choose from {', '.join(choices)}; {hint}"
-    name = getattr(parameter, "name", None)
-    what = what[:1].lower() + what[1:]
-    return UsageError(what, where=command, hint=hint, option=name or ())
-
-
-def _parameter_of(option: str) -> str | None:
-    """Return how a parameter is given that was an option of its own in version 0."""
     from sfs_cli.options.fields import flag, options_of
     from sfs_cli.options.rank import RankConfig
 
-    found = next((o for o in options_of(RankConfig) if o.of and flag(o.name) == option), None)
-    if found is None:
-        return None
-    return (
-        f"{flag(found.of)} {found.word}PATH"
-        if found.begins
-        else (f"{flag(found.of)} NAME,{found.parameter}=VALUE")
-    )
-
-
-def _commands_taking(option: str) -> list[str]:
-    """Return the commands that take an option, as they are called."""
-    with click.Context(app) as ctx:
-        return [
-            f"`sfs {name}`"
-            for name, command in commands_of(app, ctx)
-            if any(option in each.opts for each in command.params)
-        ]
+    ctx = getattr(error, "ctx", None)
+    verb = first if first in VERBS else "COMMAND"
+    command = f"sfs {verb}" if ctx is None else ctx.command_path
+    what = error.format_message().rstrip(".")
+    hint = f"`{command} --help` lists the arguments and options"
+    if isinstance(error, click.NoSuchOption):
+        what, option = f"unknown option {error.option_name}", error.option_name
+        # a parameter, which was an option of its own in version 0
+        of = next((o for o in options_of(RankConfig) if o.of and flag(o.name) == option), None)
+        with click.Context(app) as whole:
+            takers = [
+                f"`sfs {name}`"
+                for name, made in commands_of(app, whole)
+                if any(option in each.opts for each in made.params)
+            ]
+        if option in ("-o", "--out") and command == "sfs convert":
+            hint = f"the store is the last argument: sfs convert FILE STORE; {hint}"
+        elif of is not None:
+            value = f"{of.word}PATH" if of.begins else f"NAME,{of.parameter}=VALUE"
+            hint = f"it is a parameter now: {flag(of.of)} {value}"
+        elif takers:
+            hint = f"an option of {listed(takers)}; {hint}"
+        else:
+            hint = near(option, error.possibilities or ()) + hint
+    name = getattr(getattr(error, "param", None), "name", None)
+    return UsageError(what[:1].lower() + what[1:200], where=command, hint=hint, option=name or ())
 
 
 def commands_of(group: click.Group, ctx: click.Context) -> Iterator[tuple[str, click.Command]]:
@@ -300,30 +230,23 @@ def commands_of(group: click.Group, ctx: click.Context) -> Iterator[tuple[str, c
             yield name, made
 
 
-def _explain(error: Exception, context: dict[str, Messages]) -> int:
+def _explain(error: BaseException, messages: Messages | None) -> int:
     """Print an error and return the exit code; tracebacks only with -v, and for our own bugs."""
     from sfs_cli.logs import VERBOSE, Messages
 
-    messages = context.get("messages") or Messages()
+    messages = messages or Messages()
     known = error if isinstance(error, SfsError) else None
-    if known is None and _lacks_memory(error):
+    if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
         hint = "give the job more memory, lower --memory, or use fewer --threads"
         known = OutOfMemoryError("not enough memory", hint=hint)
     elif isinstance(error, OSError) and (is_full(error) or error.errno == errno.EFBIG):
         known = unwritable(error.filename or "the output", error)
-    elif isinstance(error, UnicodeEncodeError) and error.encoding not in ("utf-8", "utf8"):
-        what = f"{error.object!r} cannot be written in the encoding of this system, "
-        hint = "set a UTF-8 locale, such as LC_ALL=C.UTF-8"
-        known = InputError(f"{what}{error.encoding}", hint=hint)
-    elif isinstance(error, FileNotFoundError) and error.filename is None and not _is_somewhere():
-        known = InputError(
-            "the folder in which sfs was started has been removed",
-            where=os.environ.get("PWD"),
-            hint="change to a folder that is there (cd), also where a new one has the same name",
-        )
     elif isinstance(error, OSError):
-        what = f"{error.filename or 'a file'} cannot be used: {reason_of(error)}"
-        known = InputError(what, hint="check the path and its permissions")
+        lacking = isinstance(error, FileNotFoundError) and error.filename is None
+        file = "the current folder" if lacking else error.filename or "a file"
+        where = os.environ.get("PWD") if lacking else None
+        hint = "check the path and its permissions"
+        known = InputError(f"{file} cannot be used: {reason_of(error)}", where=where, hint=hint)
     if known is None or messages.verbosity >= VERBOSE:
         import traceback
 
@@ -335,20 +258,3 @@ def _explain(error: Exception, context: dict[str, Messages]) -> int:
         return int(ExitCode.BUG)
     messages.error(known)
     return int(known.exit_code)
-
-
-def _lacks_memory(error: BaseException | None) -> bool:
-    """Tell whether an error, or what it comes from, is a lack of memory."""
-    while error is not None:
-        if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
-            return True
-        error = error.__cause__ or error.__context__
-    return False
-
-
-def _is_somewhere() -> bool:
-    """Tell whether the current folder exists."""
-    try:
-        return bool(os.getcwd())  # noqa: PTH109
-    except OSError:
-        return False

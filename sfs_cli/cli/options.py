@@ -21,6 +21,7 @@ from sfs_cli.options.fields import (
     given_twice,
     metavar_of,
     options_of,
+    parameter_help,
     short_help,
     texts_of,
 )
@@ -354,7 +355,7 @@ class Command(click.Command):
         if method and not whole:
             heading = f"Parameters of --method {method}"
             sections[heading] = [
-                (f"{o.parameter}={metavar_of(o)}", short_help(o))
+                (f"{o.parameter}={metavar_of(o)}", parameter_help(o))
                 for o in parameters_of(method).values()
                 if o.of
             ]

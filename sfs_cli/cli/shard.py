@@ -42,7 +42,7 @@ def command() -> None:
     "--shards",
     section="Running",
     first=ASKED,
-    type=int,
+    type=click.IntRange(1, 10_000),
     required=True,
     metavar="N",
     help="Number of shards.",

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import errno
 import os
-import select
 import sys
 from contextlib import suppress
-from io import BufferedWriter, RawIOBase, TextIOWrapper
-from typing import TYPE_CHECKING, Any, BinaryIO
+from io import BufferedWriter, FileIO, TextIOWrapper
+from typing import TYPE_CHECKING, Any
 
 from sfs_cli.display import shown
 from sfs_cli.errors import InputError, escaped
@@ -26,41 +24,24 @@ LAST = 2
 """The number of the last standard stream."""
 
 
-class _Forgiving(RawIOBase):
-    """What is written to standard error, where that is still possible.
+class _Forgiving(FileIO):
+    """Standard error, of which what cannot be written is lost.
 
     A full disk, a reader that is gone or a terminal that was closed must not end a run whose
     result has nothing to do with it.
     """
 
-    def writable(self) -> bool:
-        return True
-
-    def fileno(self) -> int:
-        return LAST
-
-    def isatty(self) -> bool:
-        return os.isatty(LAST)
-
     def write(self, data: Any) -> int:
-        left = memoryview(data).cast("B")
-        size = len(left)
         with suppress(OSError):
-            while left:
-                try:
-                    left = left[os.write(LAST, left) :]
-                except BlockingIOError:  # a pipe that does not wait: its reader gets a second
-                    if not select.select([], [LAST], [], 1)[1]:
-                        break
-        return size
+            super().write(data)
+        return memoryview(data).nbytes
 
 
 def forgive_stderr() -> None:
     """Make standard error a stream that loses what cannot be written, and raises nothing."""
-    before = sys.stderr
     sys.stderr = TextIOWrapper(
-        BufferedWriter(_Forgiving()),
-        encoding=getattr(before, "encoding", None) or "utf-8",
+        BufferedWriter(_Forgiving(LAST, "w", closefd=False)),
+        encoding=sys.stderr.encoding,
         errors="backslashreplace",
         line_buffering=True,
     )
@@ -84,8 +65,7 @@ def write_stdout(content: str | bytes) -> None:
 
     Control characters of names do not reach a terminal; a file or pipe gets what there is.
 
-    With ``PYTHONUNBUFFERED``, which containers often set, Python writes what fits into a pipe or on
-    a disk and silently drops the rest. A reader that closes the pipe early is no error.
+    A reader that closes the pipe early is no error.
 
     Raises
     ------
@@ -103,20 +83,15 @@ def write_stdout(content: str | bytes) -> None:
         )
     if isinstance(content, str) and sys.stdout.isatty():
         content = escaped(shown(content), lines=True)
-    stdout: BinaryIO | RawIOBase = sys.stdout.buffer
     left = memoryview(shown(content).encode() if isinstance(content, str) else content)
     try:
-        while left:
-            written = stdout.write(left)
-            if written is None:  # a non-blocking pipe without a buffer
-                raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN), "standard output")
-            left = left[written:]
-        stdout.flush()
-    except BrokenPipeError:
+        while left:  # with PYTHONUNBUFFERED, which containers often set, not all is written at once
+            left = left[sys.stdout.buffer.write(left) :]
+        sys.stdout.buffer.flush()
+    except OSError as error:
         close_stdout()
-    except OSError:
-        close_stdout()
-        raise
+        if not isinstance(error, BrokenPipeError):
+            raise
 
 
 def write_result(run: Callable[..., bytes], config: Any, messages: Messages) -> None:

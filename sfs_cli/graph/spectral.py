@@ -11,13 +11,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 
 from sfs_cli.compute.limits import EPS
 from sfs_cli.compute.matrix import InDtypes
-from sfs_cli.errors import InputError, NotConvergedError, Options, UsageError
+from sfs_cli.errors import InputError, NotConvergedError, Options
 from sfs_cli.graph.laplacian import NormalizedLaplacian
 
 DIRECT_LIMIT = 1000
@@ -300,29 +300,9 @@ class Gamma:
 
 
 def parse_gamma(text: str) -> Gamma:
-    """Return the function that ``one-minus``, ``inverse`` or ``heat:T`` stands for.
-
-    Raises
-    ------
-    UsageError
-        For anything else, and for a T that is not a positive number.
-    """
-    if text == "one-minus":
-        return Gamma("one-minus")
-    if text == "inverse":
-        return Gamma("inverse")
-    name, _, number = text.partition(":")
-    try:
-        time = float(number)
-    except ValueError:
-        time = np.nan
-    if name == "heat" and 0 < time < np.inf:
-        return Gamma("heat", time)
-    raise UsageError(
-        f"unknown value {text!r} of gamma=",
-        hint="choose from one-minus, inverse and heat:T with a positive number T, such as heat:1",
-        option="gamma",
-    )
+    """Return the function that ``one-minus``, ``inverse`` or ``heat:T`` stands for."""
+    name, _, time = text.partition(":")
+    return Gamma(cast(GammaName, name), float(time or 0))
 
 
 class SpectralFunction(ABC):

@@ -6,18 +6,30 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from sfs_cli.compute.context import Labels, RunContext
 from sfs_cli.compute.engine import Engine
-from sfs_cli.compute.matrix import DOUBLE, BlockLike, LeftOut
+from sfs_cli.compute.matrix import DOUBLE, BlockLike, LeftOut, NonZeros
 from sfs_cli.graph.similarity import Similarity
 
-if TYPE_CHECKING:
-    from sfs_cli.methods.class_means import ClassMeans
-    from sfs_cli.methods.sparse import NonZeroScorer
+
+class Measure(Protocol):
+    """What is measured of each feature beside its score, such as the means of the classes."""
+
+    def measure(self, values: Any) -> np.ndarray:
+        """Return what is measured of features, (b, n), with a row for each."""
+
+
+class OnNonZeros(Protocol):
+    """What scores blocks of a sparse matrix from their stored values."""
+
+    dtype: np.dtype[Any]
+
+    def score_block(self, block: NonZeros) -> tuple[np.ndarray, np.ndarray]:
+        """Return the scores (b,) and statuses (b,) of a block; overwrites it."""
 
 
 class Status(IntEnum):
@@ -151,13 +163,13 @@ class Scorer(ABC):
         What the user should know.
     extra : dict of ndarray, shape (m,)
         More columns of the ranking.
-    class_means : ClassMeans or None
+    class_means : Measure or None
         Set where the last array of `score_block` is what it measures.
     """
 
     dtype: np.dtype[Any] = DOUBLE
     larger_is_better = True
-    class_means: ClassMeans | None = None
+    class_means: Measure | None = None
 
     def __init__(self) -> None:
         self.facts: dict[str, Any] = {}
@@ -183,7 +195,7 @@ class Scorer(ABC):
         More arrays with a row for each feature may follow. The block may be overwritten.
         """
 
-    def on_nonzeros(self) -> NonZeroScorer | None:
+    def on_nonzeros(self) -> OnNonZeros | None:
         """Return the scorer of stored values alone, if the formula and the graph have one."""
         return None
 

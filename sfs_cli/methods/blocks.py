@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,20 +17,12 @@ from sfs_cli.compute.limits import EPS
 from sfs_cli.compute.matrix import DOUBLE, Block, BlockLike, NonZeros
 from sfs_cli.compute.workspace import Workspace, row_by_row
 from sfs_cli.methods.base import Scorer, Status
-
-if TYPE_CHECKING:
-    from sfs_cli.methods.class_means import ProjectedMeans
-    from sfs_cli.methods.low_rank import LowRankScores, Sums
-
+from sfs_cli.methods.class_means import ProjectedMeans
+from sfs_cli.methods.low_rank import LowRankScores
+from sfs_cli.methods.pieces import Sums, pieces, rows_of
 
 WEAK_BELOW = 0.05
 """A difference ``g g' - g M g'`` below this part of ``g g'`` is found again in float64."""
-PIECE_BYTES = 2 << 20
-"""So much of a block stays in a cache from one operation to the next.
-
-Half of it would stay in a cache nearer to the core, but threads take turns with the interpreter's
-lock after every operation: two of them would be hardly faster than one.
-"""
 
 
 @dataclass
@@ -236,25 +228,3 @@ def by_pieces(
     """Return what `score` finds of the features of a block, which it gets in `pieces`."""
     found = [score(rows_of(block, part)) for part in pieces(*block.values.shape)]
     return tuple(np.concatenate(column) for column in zip(*found))
-
-
-def rows_of(
-    block: BlockLike, which: slice | np.ndarray, dtype: np.dtype[Any] | None = None
-) -> Block:
-    """Return some features of a block: a view of a slice, a copy of chosen rows."""
-    values = block.values[which]
-    return Block(
-        values if dtype is None else values.astype(dtype, copy=False),
-        None if block.left_out is None else block.left_out[which],
-        None if block.zero is None else block.zero[which],
-    )
-
-
-def pieces(b: int, n: int) -> list[slice]:
-    """Cut b features of n samples into pieces that take `PIECE_BYTES` in float64.
-
-    Where features are multiplied by a few columns, most of the time goes into moving them between
-    memory and processor. Every operation on a whole block moves them once; a piece stays in cache.
-    """
-    size = max(1, PIECE_BYTES // (8 * n))
-    return [slice(lo, min(lo + size, b)) for lo in range(0, max(1, b), size)]

@@ -10,8 +10,7 @@ from sfs_cli.compute.limits import EPS
 from sfs_cli.compute.matrix import DOUBLE
 from sfs_cli.compute.workspace import Workspace, row_by_row
 from sfs_cli.methods.base import Problem
-from sfs_cli.methods.blocks import pieces
-from sfs_cli.methods.low_rank import Sums
+from sfs_cli.methods.pieces import Sums, pieces
 
 
 @dataclass(frozen=True)

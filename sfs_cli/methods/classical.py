@@ -17,7 +17,8 @@ from sfs_cli.graph.laplacian import without
 from sfs_cli.methods.base import Problem, Scorer
 from sfs_cli.methods.blocks import CenteredBlock, CenteredScorer, Measured, centered_copy
 from sfs_cli.methods.class_means import ClassMeans, ProjectedMeans
-from sfs_cli.methods.low_rank import LowRankScores, Sums
+from sfs_cli.methods.low_rank import LowRankScores
+from sfs_cli.methods.pieces import Sums
 from sfs_cli.methods.shared import (
     class_counts,
     f_tests,

@@ -18,7 +18,6 @@ where r is like the others.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -26,10 +25,8 @@ from sfs_cli.compute.limits import EPS
 from sfs_cli.compute.matrix import DOUBLE, BlockLike
 from sfs_cli.compute.workspace import Workspace, row_by_row
 from sfs_cli.methods.base import Status
-from sfs_cli.methods.blocks import pieces, rows_of
-
-if TYPE_CHECKING:
-    from sfs_cli.methods.class_means import ProjectedMeans
+from sfs_cli.methods.class_means import ProjectedMeans
+from sfs_cli.methods.pieces import Sums, pieces, rows_of
 
 KEPT = 2.0**-8
 """A difference of at least this part of the sum of squares has lost at most 8 bits."""
@@ -43,41 +40,6 @@ a feature then does not depend on where that is in its block, so that every bloc
 same digits."""
 EVEN = 4 * EPS
 """Weights whose relative range is no larger are treated as equal."""
-
-
-class Sums(NamedTuple):
-    """Sums over the samples of the features of a block, as read or less their value in one sample.
-
-    Attributes
-    ----------
-    total : ndarray, shape (b,)
-        ``f' D f``.
-    along : ndarray, shape (b,)
-        ``d' f / sum(d)^1/2``: the weighted mean times the root of the weights' sum.
-    projections : ndarray, shape (k, b)
-        ``(D^1/2 f) . v`` for every column v.
-    raw_norm : ndarray, shape (b,)
-        ``f' D f`` of the features as read.
-    """
-
-    total: np.ndarray
-    along: np.ndarray
-    projections: np.ndarray
-    raw_norm: np.ndarray
-
-    @property
-    def square(self) -> np.ndarray:
-        """Weighted sum of squares around the weighted mean, shape (b,)."""
-        return self.total - self.along**2
-
-    def projected(self, weights: np.ndarray | None = None) -> np.ndarray:
-        """Return the sum of the squared projections, weighted by column (k,), shape (b,)."""
-        total = np.zeros(len(self.total))
-        # one column after the other: BLAS would round by where a feature is in the block
-        for at, projection in enumerate(self.projections):
-            square = projection * projection
-            total += square if weights is None else weights[at] * square
-        return total
 
 
 Formula = Callable[[Sums], tuple[np.ndarray, np.ndarray]]

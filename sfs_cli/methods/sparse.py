@@ -29,7 +29,7 @@ from sfs_cli.compute.matrix import DOUBLE, NonZeros
 from sfs_cli.compute.workspace import Workspace
 from sfs_cli.graph.laplacian import NormalizedLaplacian
 from sfs_cli.graph.similarity import Similarity, SparseSimilarity
-from sfs_cli.methods.base import Scorer, Status
+from sfs_cli.methods.base import OnNonZeros, Scorer, Status
 from sfs_cli.methods.blocks import status_of
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ Edges = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 def best_read(
     engine: Engine, scorer: Scorer, note: Callable[[str], None]
-) -> tuple[Engine, Scorer | NonZeroScorer]:
+) -> tuple[Engine, Scorer | OnNonZeros]:
     """Choose how features are read to be scored: as dense blocks, or as their stored values.
 
     Stored values are enough where the matrix is sparse after its transformation, the scorer has a

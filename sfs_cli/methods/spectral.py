@@ -51,7 +51,8 @@ from sfs_cli.methods.blocks import (
     CenteredScorer,
     Measured,
 )
-from sfs_cli.methods.low_rank import LowRankScores, Sums
+from sfs_cli.methods.low_rank import LowRankScores
+from sfs_cli.methods.pieces import Sums
 from sfs_cli.methods.quadratic import TriangularForm, is_zero, norm, power_factor, triangular_factor
 from sfs_cli.methods.shared import require_weight
 from sfs_cli.methods.sparse import (

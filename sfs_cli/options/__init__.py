@@ -12,7 +12,7 @@ __all__ = ["RankConfig", "parse_source"]
 
 
 def __getattr__(name: str) -> Any:
-    """Import a name when it is asked for: `sfs_cli.features` needs modules of this room before."""
+    """Import a name when it is asked for: help needs other modules of this room alone."""
     if name == "RankConfig":
         from sfs_cli.options.rank import RankConfig
 

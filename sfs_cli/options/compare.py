@@ -223,9 +223,10 @@ class CompareConfig(JudgeConfig):
 
     @property
     def _of_sources(self) -> tuple[str, ...]:
-        """The options that are for those rankings that have sources, where there are some."""
-        sourced = any(spec.options.get("source") for spec in self.ranking_of)
-        return ("--id-map", "--samples") if sourced else ()
+        """The options that are for the sources and graphs of rankings, where there are some."""
+        asked = {name for spec in self.ranking_of for name in spec.options}
+        lacking = asked & {"source", "similarity_file", "coordinates"}
+        return ("--id-map",) * ("source" in asked) + ("--samples",) * bool(lacking)
 
     @property
     def rankings(self) -> dict[str, RankConfig]:

@@ -95,7 +95,7 @@ FORMS = {
         _ABOVE_ZERO,
         {"type": "number", "exclusiveMinimum": 0},
     ),
-    "T": Form("T", _is_positive, _ABOVE_ZERO),
+    "T": Form("T (T above 0)", _is_positive, _ABOVE_ZERO),
     "COUNT": Form(
         "a whole number above zero",
         lambda text: re.fullmatch(_COUNT, text) is not None,
@@ -303,6 +303,8 @@ class Option(NamedTuple):
         if known and (wrong := [v for v in _listed(value) if not matches(str(v), known)]):
             word = str(wrong[0]).lower().replace("_", "-")
             hint = nearest(word, spelled(known), self.also.get(word))
+            if "=" in word:
+                hint = f"names have no parameters here: leave out KEY=VALUE; {hint}"
             return f"unknown value {listed([repr(str(wrong[0]))])} of {label()}", hint
         if self.type not in (int, float):
             return None
@@ -398,6 +400,15 @@ Idle = tuple[str, str]
 """An option that has no effect, and why, to stand after these words: with --method f-test."""
 
 
+def reason(why: str, ignored: Mapping[str, str]) -> str:
+    """Return why an option has no effect: of one without another that was given, why that has none.
+
+    `ignored` are the options that were left out before, and why.
+    """
+    missing = why.split() if why.startswith("without ") else []
+    return next((ignored[word] for word in missing if word in ignored), why)
+
+
 class Config:
     """A configuration whose fields are options: what every one can do with them.
 
@@ -460,8 +471,10 @@ class Config:
             if o.of or not o.verbs:  # a parameter, as all options of a source are
                 what = f"{written} has no effect {why}"
                 hint = f"leave it out{o.names and f'; it has an effect with {o.names}'}"
+                if why.startswith("without "):
+                    hint = f"leave it out, or give {why.removeprefix('without ')}"
                 raise self.error(what, hint, name, o.of or name, kind=ConflictError)
-            self.ignored[written] = why
+            self.ignored[written] = reason(why, self.ignored)
             vars(self).update(self.unset(name))
         for what, hint, names in self.refusals():
             raise self.error(what, hint, *names, kind=ConflictError)
@@ -497,13 +510,10 @@ class Config:
                 continue
             needs = [each for each in o.needs if each.partition("=")[0] in taken]
             if needs and not any(map(self.has, needs)):
-                yield o.name, f"without {either([self.label(*each.split('=')) for each in needs])}"
+                yield o.name, f"without {either([self._beside(o, each) for each in needs])}"
             users = self.users(o.taken_by)
             if o.takers is not None and users and not {*users} & {*o.takers(o.name)}:
-                label = self.label(o.taken_by, ", ".join(dict.fromkeys(users)))
-                if o.taken_by == "method" and getattr(self, o.taken_by) is None:  # data may choose
-                    label = f"the default {flag(o.taken_by)}"
-                yield o.name, f"with {label}"
+                yield o.name, f"with {self.using(o.taken_by)}"
 
     def refusals(self) -> Iterator[Refusal]:
         """Yield what contradicts by the declarations: ``excludes``."""
@@ -513,9 +523,14 @@ class Config:
             for each, why in o.excludes.items() if value != o.default else ():
                 other = each.partition("=")[0]
                 if other in taken and self.has(each):
-                    label = self.label(*each.split("=")) if "=" in each else self.label(other)
+                    label = self._beside(o, each)
                     what = f"{self.written(o, value)} does not go with {label}: {why}"
                     yield what, "leave one of them out", (o.name, other)
+
+    def _beside(self, option: Option, each: str) -> str:
+        """Return how messages name what an option needs or excludes, after the option itself."""
+        name, _, value = each.partition("=")
+        return self.label(name, value or None).removesuffix(f" of {flag(option.of)}")
 
     def declared(self) -> list[Option]:
         """Return the options as the command has them, once their values are of the right types."""
@@ -524,6 +539,10 @@ class Config:
     def users(self, option: str) -> tuple[str, ...]:
         """Return what an option names that takes other options; nothing where anything may."""
         return ()
+
+    def using(self, option: str) -> str:
+        """Return how messages name what takes other options (`users`)."""
+        return self.label(option, ", ".join(dict.fromkeys(self.users(option))))
 
     def chosen(self, name: str) -> Any:
         """Return the value of an option, its default filled in if it is known."""
@@ -572,6 +591,14 @@ def short_help(option: Option) -> str:
     """Return the first sentence of the help of an option, and its default."""
     first = option.help.split(". ")[0].rstrip(".")
     return full_help(option._replace(help=f"{first}.", takers=None))
+
+
+def parameter_help(option: Option) -> str:
+    """Return what a parameter of a method means, its bounds and its default."""
+    bounds = values_of(option) if option.type in (int, float) and not option.words else ""
+    default = default_of(option)
+    notes = "; ".join(filter(None, (bounds, default and f"default: {default}")))
+    return f"{option.help}  [{notes}]" if notes else option.help
 
 
 def default_of(option: Option) -> str:

@@ -19,7 +19,7 @@ from sfs_cli.options.compare import CompareConfig
 from sfs_cli.options.documents import Node, kind_of, parse, place
 from sfs_cli.options.evaluate import EvaluateConfig
 from sfs_cli.options.fields import Option, keys_of, names_file, options_of
-from sfs_cli.options.grammar import KEY, NAME, expanded, hosts, joined, parameters
+from sfs_cli.options.grammar import KEY, NAME, expanded, hosts, joined, key_of, parameters
 from sfs_cli.options.paths import (
     is_copied,
     moved,
@@ -30,10 +30,11 @@ from sfs_cli.options.select import SelectConfig
 from sfs_cli.options.source import (
     KINDS,
     SOURCE_KEYS,
-    SOURCE_OPTIONS,
     SourceSpec,
     check_names,
+    keys_taken,
     parse_source,
+    source_of,
 )
 
 RANK_KEYS = keys_of(o for o in options_of(EvaluateConfig) if not o.of)
@@ -47,7 +48,6 @@ _OTHER_KEYS = {"column", "key", "shards"} | {
 """Those of commands that read no file of options, which one for several commands may have."""
 PARAMETERS = {host: parameters(RankConfig, host) for host in hosts(RankConfig)}
 """The options that have parameters, and these by their keys."""
-_OF_SOURCE = {key: Option(help="", name=key) for key in ("kind", "path")} | SOURCE_KEYS
 _SOURCE_HINT = "write NAME: {kind: profile, path: mirna.csv}, or NAME: profile:mirna.csv"
 _TYPES = {
     int: ("a whole number", "write it without quotes, such as 10"),
@@ -198,7 +198,7 @@ def _refuse_cut(node: Node, what: str, where: str, of_sources: bool = False) -> 
     items = (each if isinstance(each, str) else each.value for each in inner)
     for item in items:
         key, equals, rest = str(item).partition("=")
-        begins = equals and (key in _OF_SOURCE if of_sources else KEY.fullmatch(key))
+        begins = equals and (key in SOURCE_KEYS if of_sources else KEY.fullmatch(key))
         if begins and not (of_sources and rest.partition(":")[0] in KINDS):
             what = f"{what}: a list or mapping has cut the text at its comma, before {item}"
             hint = "write a block list or a mapping, or the text in quotes"
@@ -213,11 +213,25 @@ def _with_parameters(
     for key, inner in node.value.items():
         if key == NAME and inner.value is None:
             found[key] = None  # the default one, in the record of a run
+        elif key in known and known[key].type is tuple and isinstance(inner.value, list):
+            of = f"{key} of {what}"
+            _refuse_cut(inner, of, where)
+            found[key] = [_member(each, known, of, where) for each in inner.value]
+            if not inner.value:
+                raise InputError(f"{of} is an empty list", where=where, hint="leave it out")
         elif key in known:
             found[key] = _typed(inner, known[key], f"{key} of {what}", where)
         else:
             found[key] = _scalar(inner, str, f"{key} of {what}", where)
     return found
+
+
+def _member(node: Node, known: Mapping[str, Option], what: str, where: str) -> Any:
+    """Return one of several methods: a text, or a mapping with its parameters."""
+    if not isinstance(node.value, dict):
+        return _scalar(node, str, what, where)
+    _refuse_cut(node, what, where)
+    return _with_parameters(node, known, what, where)
 
 
 def _from(folder: str, option: Option, value: Any) -> Any:
@@ -297,46 +311,46 @@ def _sources(node: Node, name: str) -> tuple[tuple[SourceSpec, ...], Lines]:
     lines: Lines = {}
     if isinstance(node.value, list):
         _refuse_cut(node, "source", place(name, node.line), of_sources=True)
-        for item in node.value:
-            where = place(name, item.line)
-            with _located(f"{where} (source)"):
-                sources.append(parse_source(_scalar(item, str, "source", where)))
-            lines[f"source.{sources[-1].name}"] = item.line
+        items: Iterable[tuple[str, Node]] = (("", item) for item in node.value)
     else:
-        for key, inner in _mapping_of(node, "source", name, _SOURCE_HINT).items():
-            sources.append(_source(key, inner, name))
-            lines[f"source.{key}"] = inner.line
-            if isinstance(inner.value, dict):
-                places = {_OF_SOURCE[k].name: option.line for k, option in inner.value.items()}
-                lines |= {f"source.{key}.{k}": line for k, line in places.items() if line}
+        items = _mapping_of(node, "source", name, _SOURCE_HINT).items()
+    for key, inner in items:
+        sources.append(_source(key, inner, name))
+        at = f"source.{sources[-1].name}"
+        lines[at] = inner.line
+        for written, each in inner.value.items() if isinstance(inner.value, dict) else ():
+            if each.line and written != NAME:
+                lines[f"{at}.{SOURCE_KEYS[key_of(written)].name}"] = each.line
     with _located(f"{place(name, node.line)} (source)"):
         check_names(sources)
     return tuple(sources), lines
 
 
 def _source(name: str, node: Node, file: str) -> SourceSpec:
-    where, what = place(file, node.line), f"source {name}"
+    """Return a source; one of a list, without a name before it, has it inside."""
+    where, what = place(file, node.line), f"source {name}".rstrip()
+    if not name and not isinstance(node.value, dict):
+        with _located(f"{where} ({what})"):
+            return parse_source(_scalar(node, str, what, where))
     if isinstance(node.value, str) and node.value.strip():
         with _located(f"{where} ({what})"):
             return parse_source(f"{name}={node.value}")
+    inner = dict(_mapping_of(node, what, file, _SOURCE_HINT))
+    if not name and NAME not in inner:
+        hint = "write {name: mirna, kind: profile, path: mirna.csv}, or a text in quotes"
+        raise InputError(f"{what}: a mapping in a list has no name", where=where, hint=hint)
     _refuse_cut(node, what, where)
-    inner = _mapping_of(node, what, file, _SOURCE_HINT)
-    kind = inner["kind"].value if "kind" in inner else None
-    takes = KINDS[kind].takes if isinstance(kind, str) and kind in KINDS else SOURCE_OPTIONS
-    known = ("kind", "path", "weight", *takes)
-    given: dict[str, Any] = {}
-    for key, value in inner.items():
-        at = place(file, value.line or node.line)
-        if key not in _OF_SOURCE:
-            possible = [o.key for o in _OF_SOURCE.values() if o.name in known]
-            raise _unknown(key, possible, at, f" of {what}")
-        option = _OF_SOURCE[key]
-        given[option.name] = _typed(value, option, f"{what}, {key}", at)
+    name = name or _scalar(inner.pop(NAME), str, f"{NAME} of a source", where)
+    what = f"source {name}"
+    given = list[tuple[str, Any]]()
+    for written, value in inner.items():
+        at, key = place(file, value.line or node.line), key_of(written)
+        if key not in SOURCE_KEYS:
+            kind = inner["kind"].value if "kind" in inner else None
+            raise _unknown(written, keys_taken(kind), at, f" of {what}")
+        given.append((key, _typed(value, SOURCE_KEYS[key], f"{what}, {key}", at)))
     with _located(f"{where} ({what})"):
-        if "kind" not in given:
-            hint = f"give one of {', '.join(KINDS)}"
-            raise UsageError("the kind is missing", hint=hint, option=f"source.{name}")
-        return SourceSpec(name, **given)
+        return source_of(name, given)
 
 
 @contextmanager

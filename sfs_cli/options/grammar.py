@@ -8,15 +8,13 @@ parameters as options of their own, declared with the option that they belong to
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from sfs_cli.catalog import METHODS, ON_SOURCES
-from sfs_cli.errors import UsageError, nearest
-from sfs_cli.options.fields import Config, Option, keys_of, options_of, split_words, texts_of
-
-if TYPE_CHECKING:
-    from sfs_cli.options import RankConfig
+from sfs_cli.errors import UsageError, either, nearest
+from sfs_cli.options.fields import Config, Option, flag, keys_of, options_of, split_words
+from sfs_cli.options.parameters import MethodFields
 
 KEY = re.compile("[a-z][a-z0-9_-]*")
 _BEGINS = re.compile(f",(?={KEY.pattern}=)")
@@ -28,7 +26,7 @@ def split(text: str) -> tuple[str, list[tuple[str, str]]]:
     """Return the name that a text begins with, and the keys and values of its parameters."""
     head, *words = _BEGINS.split(text)
     pairs = (word.partition("=") for word in words)
-    return head, [(_key(key), value) for key, _, value in pairs]
+    return head, [(key_of(key), value) for key, _, value in pairs]
 
 
 def name_of(value: Any) -> str | None:
@@ -38,16 +36,21 @@ def name_of(value: Any) -> str | None:
     return split(value)[0] if isinstance(value, str) else None
 
 
+def names_of(values: Iterable[Any]) -> tuple[Any, ...]:
+    """Return the names that texts and mappings give, without their parameters."""
+    return tuple(map(name_of, values))
+
+
 def parameter_called(config: type, key: str, values: Mapping[str, Any]) -> Option | None:
     """Return the parameter that a key stands for, of several that of a name among the values."""
-    asked = _key(key)
+    asked = key_of(key)
     found = [o for o in options_of(config) if o.of and asked in (o.key, o.parameter)]
     found.sort(key=lambda o: o.key != asked)
     taken = (o for o in found if o.takers and name_of(values.get(o.of)) in o.takers(o.name))
     return next(taken, found[0] if found else None)
 
 
-def _key(text: str) -> str:
+def key_of(text: str) -> str:
     """Return a key as it is declared; that of Python's ``lambda_`` is lambda."""
     return text.rstrip("_").replace("_", "-")
 
@@ -87,12 +90,12 @@ def read(config: type, host: str, value: str | Mapping[str, Any]) -> tuple[Any, 
         name, pairs = split(value)
     else:
         name = value.get(NAME, "")  # None: the default
-        pairs = [(_key(str(key)), each) for key, each in value.items() if key != NAME]
+        pairs = [(key_of(str(key)), each) for key, each in value.items() if key != NAME]
     if name == "":
         hint = f"write {{{NAME}: NAME, KEY: VALUE}}, or NAME,KEY=VALUE"
         raise UsageError(f"{asked.flag}: the name is missing", hint=hint, option=host)
     unknown = asked.problem(name, asked.label)
-    if unknown is not None and "=" in str(name):
+    if unknown is not None and ("=" in str(name) or str(name).split(",")[0] in asked.words):
         hint = "write NAME,KEY=VALUE without blanks, the key in lower case"
         raise UsageError(unknown[0], hint=hint, option=host)
     found = dict[str, Any]()
@@ -103,6 +106,8 @@ def read(config: type, host: str, value: str | Mapping[str, Any]) -> tuple[Any, 
                 raise UsageError(unknown[0], hint=unknown[1], option=host)
             what = f"unknown parameter {key!r} of {asked.flag} {name}"
             hint = nearest(key, taken) if taken else "leave it out: it takes none"
+            owners = [f"{flag(o.of)} {o.names}" for o in options.values() if o.parameter == key]
+            hint += f"; {key}= is of {either(owners, 'and').rstrip()}" if owners else ""
             if key in options and not options[key].of:
                 hint = f"it is an option of its own: {options[key].flag}"
             raise UsageError(what, hint=hint, option=host)
@@ -110,23 +115,31 @@ def read(config: type, host: str, value: str | Mapping[str, Any]) -> tuple[Any, 
         if option.name in found:
             raise UsageError(f"{option.flag} is given twice", hint="leave one out", option=host)
         found[option.name] = typed(option, text)
+        if option.type is tuple:
+            found[option.name] = tuple(text_of(_member(config, m)) for m in found[option.name])
     return name, found
+
+
+def _member(config: type, method: Any) -> Any:
+    """Return a method, given as a text or as a mapping: its name, or a mapping."""
+    return joined(config, expanded(config, {"method": method}))["method"]
 
 
 def _taken(
     host: Option, name: Any, given: Mapping[str, Any], known: Mapping[str, Option]
 ) -> list[str]:
     """Return the parameters of a name by their keys; all where it is none that is declared."""
-    names = [name]
+    names: tuple[Any, ...] = (name,)
     if host.name == "method" and name in ON_SOURCES:  # with those of the methods that it names
-        members = split_words(",".join(map(str, texts_of(given.get("members")))))
-        names += members or [given.get("then", METHODS[name].options["then"])]
-    if name not in host.words:
-        return list(known)
+        members = given.get("members") or ()
+        members = split_words(members) if isinstance(members, str) else members
+        names += names_of(members) or (given.get("then", METHODS[name].options["then"]),)
+    any_name = name not in host.words
     return [
         key
         for key, o in known.items()
-        if o.takers is None or any(each in o.takers(o.name) for each in names)
+        if not o.begins
+        and (any_name or o.takers is None or any(each in o.takers(o.name) for each in names))
     ]
 
 
@@ -135,10 +148,10 @@ def typed(option: Option, value: Any) -> Any:
     if isinstance(value, str) and not value.strip():
         hint = "give it one, or leave it out"
         raise UsageError(f"{option.flag} has no value", hint=hint, option=option.name)
+    if option.type is tuple:  # of methods
+        return split_words(value) if isinstance(value, str) else tuple(value or ())
     if isinstance(value, list | tuple):
         value = ",".join(map(str, value))
-    if option.parse is not None:
-        return option.parse(value)
     if option.type not in (int, float) or not isinstance(value, str):
         return value
     try:
@@ -159,15 +172,18 @@ def joined(config: type, values: Mapping[str, Any]) -> dict[str, Any]:
         known = parameters(config, host)
         taken = {key: found.pop(o.name, None) for key, o in known.items()}
         given = {key: value for key, value in taken.items() if value not in (None, ())}
+        for key in [key for key in given if known[key].type is tuple]:
+            given[key] = [_member(config, each) for each in given[key]]
         for key in [key for key in given if known[key].begins]:
             found[host] = f"{key}{given.pop(key)}"
-        if given:
-            found[host] = {NAME: found.get(host), **given}
+        name = found.get(host)
+        if given or (isinstance(name, str) and split(name)[1]):
+            found[host] = {NAME: name, **given}
     return found
 
 
 def command(config: Config) -> list[str]:
-    """Return the command line that asks for the same result."""
+    """Return the command line that asks for the same result; none where a value has no text."""
     declared = options_of(type(config))
     values = {o.name: getattr(config, o.name) for o in declared}
     values = joined(type(config), values)
@@ -178,12 +194,30 @@ def command(config: Config) -> list[str]:
             words += value if isinstance(value, tuple) else [value]
         elif o.in_result and value != o.default:
             if isinstance(value, Mapping):  # parameters alone are those of the default one
-                value = text_of({**value, NAME: value[NAME] or config.users(o.name)[0]})
-            words += o.as_words(value)
+                value = {**value, NAME: value[NAME] or config.users(o.name)[0]}
+            if not _has_text(type(config), o, value):
+                return []
+            words += o.as_words(text_of(value) if isinstance(value, Mapping) else value)
     return words
 
 
-def method_text(config: RankConfig, name: str) -> str:
+def _has_text(config: type, option: Option, value: Any) -> bool:
+    """Tell whether the text of a value means the value.
+
+    A name or a path with a parameter in it, as ``a,b=c.csv``, is another one as text.
+    """
+    try:
+        if isinstance(value, Mapping):
+            texts, given = ({option.name: each} for each in (text_of(value), value))
+            return expanded(config, texts) == expanded(config, given)
+        if option.parse is None or option.words:
+            return True
+        return bool(option.parse([str(each) for each in value]) == value)
+    except UsageError:
+        return False
+
+
+def method_text(config: MethodFields, name: str) -> str:
     """Return a method with the parameters that are given with it, as text."""
     given = {o.name: getattr(config, o.name) for o in parameters(type(config), "method").values()}
     asked = {key: value for key, value in given.items() if key not in config.pinned}
@@ -191,10 +225,23 @@ def method_text(config: RankConfig, name: str) -> str:
 
 
 def text_of(value: Any) -> str:
-    """Return a value, or a name with its parameters, as text."""
+    """Return a value, or a name with its parameters, as text.
+
+    Members with parameters of their own have no text: what is returned is that of a file.
+    """
     if isinstance(value, Mapping):
+        listed = [one for each in value.values() if isinstance(each, list) for one in each]
+        if any(isinstance(one, Mapping) for one in listed):
+            return _in_file(value)
         pairs = (f"{key}={text_of(each)}" for key, each in value.items() if key != NAME)
         return ",".join([str(value[NAME]), *pairs])
-    if isinstance(value, tuple):
+    if isinstance(value, list | tuple):
         return ",".join(map(str, value))
     return str(value).removesuffix(".0") if isinstance(value, float) else str(value)
+
+
+def _in_file(value: Any) -> str:
+    """Return a mapping as a file of options has it, in a line."""
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{key}: {_in_file(each)}' for key, each in value.items())}}}"
+    return f"[{', '.join(map(_in_file, value))}]" if isinstance(value, list) else text_of(value)

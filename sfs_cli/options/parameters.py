@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfs_cli import catalog
 from sfs_cli.catalog import METHODS, Parameter
-from sfs_cli.options.fields import RANKING, Config, Option, option, split_words
+from sfs_cli.options.fields import RANKING, Config, Option, option, option_fields, split_words
 
 
 def parameters_of(method: str) -> dict[str, Option]:
@@ -36,8 +36,12 @@ def _field(name: str) -> tuple[str, str, Any]:
 
 if TYPE_CHECKING:
 
+    @option_fields
     class MethodFields(Config):
-        """The parameters of all methods; None stands for the default of the method."""
+        """The parameters of all methods; None stands for the default of the method.
+
+        What is below `RankConfig` takes one as this, which has every attribute for type checkers.
+        """
 
         def __getattr__(self, name: str) -> Any:
             """Return the value of a parameter."""

@@ -9,9 +9,7 @@ from typing import Any, ClassVar, Self
 
 from sfs_cli import catalog
 from sfs_cli.catalog import KNOWN_AS, METHODS, ON_SOURCES
-from sfs_cli.features import FEATURES, FeatureFields
-from sfs_cli.features.given import can_start
-from sfs_cli.features.members import member_configs
+from sfs_cli.options import parts
 from sfs_cli.options.fields import (
     ASKED,
     ON_MATRIX,
@@ -30,10 +28,11 @@ from sfs_cli.options.fields import (
     option,
     option_fields,
     options_of,
+    reason,
     stated,
     texts_of,
 )
-from sfs_cli.options.grammar import typed
+from sfs_cli.options.grammar import names_of, typed
 from sfs_cli.options.graph import (
     DEFAULT_COMPONENTS,
     DEFAULT_GRAPHS,
@@ -44,6 +43,7 @@ from sfs_cli.options.graph import (
     GraphFields,
     GraphOptions,
 )
+from sfs_cli.options.lists import can_start, member_configs, others
 from sfs_cli.options.parameters import MethodFields, parameters_of
 from sfs_cli.options.paths import FILLS, READS, REPLACES, beside_labels
 from sfs_cli.options.source import (
@@ -127,7 +127,9 @@ class OutputFields(Config):
         idle = self.given(*(o.name for o in declared if o.for_out))
         made = replace(self, **self.unset(*idle))
         without = dict.fromkeys(map(self.label, idle), "without --out")
-        vars(made)["ignored"] = self.ignored | without | made.ignored
+        known = self.ignored | without
+        without |= {written: reason(why, known) for written, why in made.ignored.items()}
+        vars(made)["ignored"] = self.ignored | without
         return made
 
 
@@ -160,7 +162,7 @@ class ResourceFields(Config):
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class CoreFields(MethodFields, GraphFields, WeightingFields, OutputFields, ResourceFields):
-    """The options of every ranking; those of its optional parts are in `sfs_cli.features`."""
+    """The options of every ranking; those of its optional parts are in `sfs_cli.options.parts`."""
 
     matrix: str = _reading(
         "The matrix; one on the command line replaces it.",
@@ -176,9 +178,10 @@ class CoreFields(MethodFields, GraphFields, WeightingFields, OutputFields, Resou
         first=ASKED,
         words=tuple(METHODS),
         also=KNOWN_AS,
-        default_text="mrsf-rounds; f-test for two classes and numbers, cox with --event; spec on a "
-        "graph that is asked for, where most values are zero (as in single cells), and above "
-        f"{TOGETHER:,} samples (f-test with --labels)",
+        default_text="spec on a graph that is asked for; else with --labels f-test (of three "
+        "classes or more mrsf-rounds, with --event cox), without them mrsf-rounds (where most "
+        f"values are zero spec); options that it does not take, and more than {TOGETHER:,} "
+        "samples, choose another: see the guide Which method?",
     )
     rows: str = _reading("What a row of a text or Parquet file is.", default="auto", words=ROWS)
     decimal: str = _reading(
@@ -288,8 +291,9 @@ class CoreFields(MethodFields, GraphFields, WeightingFields, OutputFields, Resou
         metavar="CLASS",
         default_text="the first by name",
         needs=("labels",),
-        excludes=dict.fromkeys(
-            ("label_type=ordered", "label_type=continuous"), "it is for two classes"
+        excludes=dict.fromkeys(  # times of events are a continuous outcome
+            ("event", "censored", "label_type=ordered", "label_type=continuous"),
+            "it is for two classes",
         ),
     )
     samples: str = _input(
@@ -398,7 +402,7 @@ class CoreFields(MethodFields, GraphFields, WeightingFields, OutputFields, Resou
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RankConfig(FeatureFields, CoreFields):
+class RankConfig(parts.PartFields, CoreFields):
     """The options of a ranking; None stands for a default that depends on the data."""
 
     VERB: ClassVar[str] = "rank"
@@ -417,8 +421,7 @@ class RankConfig(FeatureFields, CoreFields):
                 object.__setattr__(self, name, tuple(specs) if repeated else specs[0])
         if self.events is not None and self.labels is not None and self.label_type == "classes":
             object.__setattr__(self, "label_type", "continuous")  # times are numbers
-        for part in FEATURES:
-            vars(self).update(part.implies(self))
+        vars(self).update(parts.implied(self))
         check_names(self.source)
         self.check_values()
         self._ignore_in_parts()
@@ -431,12 +434,22 @@ class RankConfig(FeatureFields, CoreFields):
     def users(self, option: str) -> tuple[str, ...]:
         """Return what takes other options: methods, the sample graph, weights or sources."""
         if option == "method":
-            return (self.ranker, *(self.members or (self.scorer,)))
+            return (self.ranker, *(names_of(self.members) or (self.scorer,)))
         if option == "source":
             return tuple(source.kind for source in self.source)
         if option == "similarity":
             return DEFAULT_GRAPHS if self.graph is None else (self.graph,)
         return (self.weighting,) if option == "weights" else ()
+
+    def using(self, option: str) -> str:
+        """Return how messages name what takes other options: a method as it is written."""
+        if option != "method":
+            return super().using(option)
+        if self.method is None:  # the data may choose another one
+            return "the default --method"
+        inner = f",then={self.scorer}" if self.ranker in ON_SOURCES else ""
+        inner = f",members={','.join(self.members)}" if self.members else inner
+        return f"--method {self.ranker}{inner}"
 
     def declared(self) -> list[Option]:
         """Return the options, parameters with what their method says of others."""
@@ -457,14 +470,14 @@ class RankConfig(FeatureFields, CoreFields):
         for method in methods:
             for name in self.given(*parameters_of(method)):
                 o = parameters_of(method)[name]
-                found = o.problem(typed(o, getattr(self, name)), partial(_of_method, o, method))
+                value = typed(o, getattr(self, name))
+                value = names_of(value) if o.type is tuple else value
+                found = o.problem(value, partial(_of_method, o, method))
                 if found is not None:
                     raise self.error(*found, name)
 
     def _ignore_in_parts(self) -> None:
         """Say which of the rankings that stand beside each other leave out what others take."""
-        from sfs_cli.features.also import others
-
         lacking = dict[str, list[str]]()
         for each in (*member_configs(self, self.members), *others(self)):
             for name in ("sample_weights", "given_"):
@@ -481,7 +494,12 @@ class RankConfig(FeatureFields, CoreFields):
         """Yield the options that have no effect with the others, and why."""
         from sfs_cli.options import rules
 
-        yield from super().without_effect()
+        for name, why in super().without_effect():
+            if name == "pvalues" and self.scorer in catalog.TESTING:
+                if self.method is None:
+                    continue  # they ask for such a method, whatever the data choose
+                why += "" if self.sample_weights is not None else ", which always has p-values"
+            yield name, why
         yield from rules.without_effect(self)
 
     def refusals(self) -> Iterator[Refusal]:
@@ -524,26 +542,31 @@ class RankConfig(FeatureFields, CoreFields):
 
         For two classes, numbers and times it is a test of every feature: of two classes its lists
         are as accurate on held-out samples as those of MRSF in rounds, whose ranks stand beside it,
-        and it gives p-values. For more `classes`, and without labels, MRSF in rounds gives the
-        lists that hold up best on labels that it has not seen, and those in which planted features
-        are found (``tools/benchmarks/lists.py``). Its cost grows with the square of the samples, so
-        that features of more samples are ranked one by one, and so are those of `sparse` values,
-        of which most are zero, as in single cells: there the clusters by the lists of SPEC are
-        nearer to the types of the cells (``tools/benchmarks/leiden.py``). On a graph that is asked
-        for, SPEC stays the default, as before there was another one.
+        and it gives p-values, for which it is also taken where they are asked for. For more
+        `classes`, and without labels, MRSF in rounds gives the lists that hold up best on labels
+        that it has not seen, and those in which planted features are found
+        (``tools/benchmarks/lists.py``). Its cost grows with the square of the samples, so that
+        features of more samples are ranked one by one, and so are those of `sparse` values, of
+        which most are zero, as in single cells: there the clusters by the lists of SPEC are nearer
+        to the types of the cells (``tools/benchmarks/leiden.py``). On a graph that is asked for,
+        SPEC stays the default, as before there was another one. Where no method takes all options,
+        the first for the labels is taken, and else SPEC.
         """
         names = ["mrsf-rounds", "spec"] if self.graph is None else ["spec"]
         if sparse and not self._from_labels:
             names.insert(0, "spec")
         if self._from_labels:
-            names.insert(0 if classes <= 2 else 1, "f-test")
-        names = [*filter(None, (each.method(self) for each in FEATURES)), *names]
-        return next((name for name in names if self._admits(name, n)), names[-1])
+            names.insert(0 if classes <= 2 or n > TOGETHER else 1, "f-test")
+        names = [*filter(None, [parts.default_method(self)]), *names]
+        rest = names[0] if self._from_labels else names[-1]
+        return next((name for name in names if self._admits(name, n)), rest)
 
     def _admits(self, name: str, n: int) -> bool:
         """Tell whether a method may be a default one for n samples, and takes all options given."""
         takes_all = all(
-            getattr(self, o.name) == o.default or name in o.takers(o.name)
+            getattr(self, o.name) == o.default
+            or name in o.takers(o.name)
+            or (o.name == "pvalues" and name in catalog.TESTING)
             for o in options_of(RankConfig)
             if o.taken_by == "method" and o.takers is not None
         )

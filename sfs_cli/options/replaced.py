@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
-from itertools import combinations
+from itertools import permutations, product
 from pathlib import Path
 from typing import Any
 
-from sfs_cli.errors import ConflictError, UsageError
+from sfs_cli.errors import ConflictError
 from sfs_cli.options.fields import flag
 from sfs_cli.options.paths import (
     FILLS,
@@ -34,27 +34,19 @@ def refuse_replaced(paths: Sequence[NamedPath], *, force: bool = True) -> None:
     UsageError
         It names both options.
     """
-    for each in paths:
-        if "\0" in each.path:
-            what = f"{each.label}: the path has a NUL character in it"
-            raise UsageError(what, hint="correct the path", option=each.option)
     written = [each for each in paths if each.use in (WRITES, FILLS, REPLACES)]
-    if not written:
-        return
-    read = [(source, path) for source in paths for path in _read(source)]
-    for target in written:
-        for source, path in read:
-            if target.use == FILLS and source.option == "config_file" and not force:
-                continue
-            if _would_replace(target, path):
-                raise ConflictError(
-                    f"{target.label} {target.path} would replace an input",
-                    where=f"{source.label} {source.path}",
-                    hint=f"give another {target.label}; --force does not replace an input either",
-                    option=(target.option, source.option),
-                )
-    for one, other in combinations(written, 2):
-        if _same(one.path, other.path):
+    for target, source in product(written, paths):
+        if target.use == FILLS and source.option == "config_file" and not force:
+            continue
+        if any(_would_replace(target, path) for path in _read(source)):
+            raise ConflictError(
+                f"{target.label} {target.path} would replace an input",
+                where=f"{source.label} {source.path}",
+                hint=f"give another {target.label}; --force does not replace an input either",
+                option=(target.option, source.option),
+            )
+    for one, other in permutations(written, 2):
+        if _same(one.path, other.path) or (one.use == FILLS and _is_of_result(one, other.path)):
             raise ConflictError(
                 f"{one.label} {one.path} and {other.label} {other.path} would replace each other",
                 hint="give one of them another name",
@@ -87,15 +79,18 @@ def _read(source: NamedPath) -> Iterator[str]:
 
 def _would_replace(target: NamedPath, path: str) -> bool:
     """Tell whether an output would replace what is read, or change a folder of that."""
-    if _same(target.path, path):
-        return True
-    if target.use == FILLS:
-        of_result = any(fnmatchcase(Path(path).name, pattern) for pattern in FILES)
-        if of_result and _same(target.path, str(Path(path).parent)):
-            return True
-    elif target.use == REPLACES and _is_below(path, target.path):
-        return True
-    return os.path.isdir(path) and _is_below(target.path, path)  # noqa: PTH112
+    return (
+        _same(target.path, path)
+        or (target.use == FILLS and _is_of_result(target, path))
+        or (target.use == REPLACES and _is_below(path, target.path))
+        or (os.path.isdir(path) and _is_below(target.path, path))  # noqa: PTH112
+    )
+
+
+def _is_of_result(folder: NamedPath, path: str) -> bool:
+    """Tell whether a path has the place of a file that results have."""
+    is_name = any(fnmatchcase(Path(path).name, pattern) for pattern in FILES)
+    return is_name and _same(folder.path, str(Path(path).parent))
 
 
 def _same(one: str | Path, other: str | Path) -> bool:

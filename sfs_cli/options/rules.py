@@ -10,51 +10,59 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from sfs_cli.catalog import METHODS, ON_SOURCES
 from sfs_cli.errors import either
-from sfs_cli.features import FEATURES, scales
-from sfs_cli.features.also import others
-from sfs_cli.features.given import can_start
+from sfs_cli.options import parts
 from sfs_cli.options.fields import (
     Idle,
     Refusal,
     flag,
     names_file,
     numbers_of,
+    options_of,
     split_words,
 )
+from sfs_cli.options.grammar import names_of
 from sfs_cli.options.graph import GRAPH_FIELDS, GRAPHS, LABEL_GRAPHS, LABELS_ALONE
+from sfs_cli.options.lists import can_start, others
+from sfs_cli.options.parameters import MethodFields
+from sfs_cli.options.testing import on_scales, why_no_scales
 from sfs_cli.options.weightings import WEIGHTINGS
 from sfs_cli.ranking.aggregations import check_list_weights
 
-if TYPE_CHECKING:
-    from sfs_cli.options.rank import RankConfig
-
+_OF_SAMPLES = ("source", "similarity_file", "coordinates")
+"""What may lack samples, beside columns such as labels."""
 _SOURCE_HINT = "give one, such as --source mirna=profile:mirna.csv"
 
 
-def without_effect(c: RankConfig) -> Iterator[Idle]:
+def without_effect(c: MethodFields) -> Iterator[Idle]:
     """Yield the options that have no effect with the others, and why."""
     method = f"with --method {c.ranker}"
     ranked = (*c.each_ranking(), *others(c))
     fusing = c.ranker in ON_SOURCES and not c.members  # which is refused without sources
     if not (fusing or any(map(_on_graph, ranked))):
+        why = f"with {c.using('method')}"
+        for name, by_value in METHODS[c.scorer].needs_by.items() if not c.members else ():
+            if any("graph" in needs for needs in by_value.values()):
+                why += f",{name}={c.chosen(name)}"
         if c.given("similarity", "similarity_file", *GRAPH_FIELDS):
-            yield "similarity", method
+            yield "similarity", why
         for name in c.given("coordinates", "source"):
-            yield name, method
+            yield name, why
     if c.coordinates is not None and c.graph in LABELS_ALONE:
         yield "coordinates", f"with --similarity {c.graph}"
     if c.also == (c.method,):
         yield "also", method
-    if not any(can_start(c, each) for each in c.members or (c.scorer,)):
-        yield "given_", method
+    if not any(can_start(c, each) for each in names_of(c.members) or (c.scorer,)):
+        yield "given_", f"with {c.using('method')}"
     if c.pvalues is not None and c.ranker == "kogs":
         yield "pvalues", method
-    if c.pvalues is not None and c.batch is not None and not scales.asked(c):
+    if c.pvalues is not None and c.batch is not None and not on_scales(c):
         yield "pvalues", "with --batch, whose rankings are aggregated"
+    if why := why_no_scales(c):
+        yield "scales", why
     own_graph = c.graph in ("file", "obsp", *LABELS_ALONE) or c.coordinates_from is not None
     if c.split is not None and own_graph:
         yield "split", "on a sample graph that is not built from the features"
@@ -63,17 +71,22 @@ def without_effect(c: RankConfig) -> Iterator[Idle]:
     listed = c.weighting not in ("given", "uniform") or (c.members and c.weights == "given")
     if c.method == "kogs" and listed:
         yield "weights", f"{method}, which takes one number for each ranking"
+    if c.reference is not None and not METHODS[c.scorer].by_class and c.markers is None:
+        yield "reference", f"with {c.using('method')}"
+    columns = (o.name for o in options_of(type(c)) if o.column)
+    if c.samples == "intersect" and not c.given(*_OF_SAMPLES, *columns):
+        yield "samples", "without --labels or --source"
     if c.samples == "union" and not c.source:
         yield "samples", "without --source"
     if c.samples == "union" and c.method == "kogs":
         yield "samples", f"{method}, which ranks on each source by itself"
 
 
-def _on_graph(c: RankConfig) -> bool:
+def _on_graph(c: MethodFields) -> bool:
     return "graph" in METHODS[c.scorer].needed(c.method_options())
 
 
-def refusals(config: RankConfig) -> Iterator[Refusal]:
+def refusals(config: MethodFields) -> Iterator[Refusal]:
     """Yield what is wrong with how the options of a ranking go together."""
     yield from _file_rules(config)
     yield from _feature_rules(config)
@@ -83,11 +96,10 @@ def refusals(config: RankConfig) -> Iterator[Refusal]:
     yield from _label_rules(config)
     yield from _source_rules(config)
     yield from _weight_rules(config)
-    for feature in FEATURES:
-        yield from feature.rules(config)
+    yield from parts.rules(config)
 
 
-def _feature_rules(c: RankConfig) -> Iterator[Refusal]:
+def _feature_rules(c: MethodFields) -> Iterator[Refusal]:
     for name in ("include", "exclude"):
         for text in getattr(c, name):
             try:
@@ -98,7 +110,7 @@ def _feature_rules(c: RankConfig) -> Iterator[Refusal]:
                 yield what, "check the path, or write \\ before signs such as ( [ * +", (name,)
 
 
-def _file_rules(c: RankConfig) -> Iterator[Refusal]:
+def _file_rules(c: MethodFields) -> Iterator[Refusal]:
     parts = (c.similarity, c.coordinates, *(each.path for each in c.source))
     asked = [text for text in map(str, parts) if text.startswith(("obsp:", "obsm:"))]
     asked += ["--write-h5ad"] * (c.write_h5ad is not None)
@@ -108,7 +120,7 @@ def _file_rules(c: RankConfig) -> Iterator[Refusal]:
         yield what, "give the file that anndata.concat makes of them, or leave it out", ("files",)
 
 
-def _graph_rules(c: RankConfig) -> Iterator[Refusal]:
+def _graph_rules(c: MethodFields) -> Iterator[Refusal]:
     asked = f"--similarity {c.similarity}"
     inside = (c.similarity or "").startswith(("obsm:", "obsp:"))
     if c.coordinates is not None and inside and c.similarity != c.coordinates:
@@ -121,9 +133,9 @@ def _graph_rules(c: RankConfig) -> Iterator[Refusal]:
         yield what, hint, (name, "similarity")
 
 
-def _method_rules(c: RankConfig) -> Iterator[Refusal]:
-    if c.method == "l21" and (c.lambda_ is None) == (c.budget is None):
-        what = "--method l21 takes either lambda= or budget="
+def _method_rules(c: MethodFields) -> Iterator[Refusal]:
+    if c.method == "l21" and not c.given("lambda_", "budget"):
+        what = "--method l21 needs one of lambda= and budget="
         hint = "give the penalty, or the sum of the coefficient norms"
         yield what, hint, ("lambda_", "budget", "method")
 
@@ -137,7 +149,7 @@ class _Use(NamedTuple):
     others: Sequence[str] = ()  # what can use others in its place
 
 
-def _uses_of_labels(c: RankConfig) -> Iterator[_Use]:
+def _uses_of_labels(c: MethodFields) -> Iterator[_Use]:
     classes, numbers = ("classes",), ("ordered", "continuous")
     if c.similarity in LABEL_GRAPHS:
         alike = [f"--similarity {n}" for n in LABEL_GRAPHS if GRAPHS[n].numeric == c.numeric]
@@ -166,7 +178,7 @@ def _uses_of_labels(c: RankConfig) -> Iterator[_Use]:
         yield _Use(f"--method {c.ranker}{deciding}", "method", scorer.label_types, able)
 
 
-def _label_rules(c: RankConfig) -> Iterator[Refusal]:
+def _label_rules(c: MethodFields) -> Iterator[Refusal]:
     if c.label_order is not None:
         order = split_words(c.label_order)
         if len(order) < 2 or len(set(order)) < len(order):
@@ -188,14 +200,13 @@ def _label_rules(c: RankConfig) -> Iterator[Refusal]:
             yield what, hint, (use.option, "label_type")
 
 
-def _source_rules(c: RankConfig) -> Iterator[Refusal]:
+def _source_rules(c: MethodFields) -> Iterator[Refusal]:
     if c.method in ON_SOURCES and not c.members and not _on_graph(c):
         what = f"then={c.scorer} ranks on no graph with these parameters, and so on no source"
         hint = f"leave them out, or give --method {c.scorer} without sources"
         yield what, hint, ("method", "source")
     if c.method == "msfs" and c.graph not in ("sources", "file", "obsp"):
-        hint = f"{_SOURCE_HINT}, or a similarity made by `sfs fuse`: --similarity file:PATH"
-        yield "no knowledge source is given", hint, ("source", "method")
+        yield "no knowledge source is given", _SOURCE_HINT, ("source", "method")
     if c.method == "kogs":
         if bool(c.source) == bool(c.members):
             what = "--method kogs takes either sources or members"
@@ -211,7 +222,7 @@ def _source_rules(c: RankConfig) -> Iterator[Refusal]:
         yield "--weights snf needs every sample in every source", hint, ("weights", "samples")
 
 
-def _weight_rules(c: RankConfig) -> Iterator[Refusal]:
+def _weight_rules(c: MethodFields) -> Iterator[Refusal]:
     numbers, count = numbers_of(c.weights), len(c.source) or len(c.members)
     for source in c.source:
         if source.weight is not None and (numbers or c.weighting != "given"):

@@ -7,14 +7,15 @@ one more field of `SourceSpec` and its name at the kinds that take it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
-from sfs_cli.errors import ConflictError, UsageError, nearest
-from sfs_cli.options.fields import Idle, Refusal, flag, keys_of, option, options_of, stated
+from sfs_cli.errors import ConflictError, UsageError, nearest, within
+from sfs_cli.options.fields import Idle, Option, Refusal, flag, option, options_of, stated
+from sfs_cli.options.grammar import key_of, split, typed
 from sfs_cli.options.graph import (
     FROM_DISTANCES,
     GRAPH_FIELDS,
@@ -31,6 +32,7 @@ ROWS = ("auto", "features", "samples")
 NAME = "[A-Za-z0-9_.+-]+"
 FORM = "write NAME=KIND:PATH[@WEIGHT][,OPTION=VALUE...], such as mirna=profile:mirna.csv"
 """The form of a source on the command line."""
+LATE = "write the weight after the path: PATH@WEIGHT,OPTION=VALUE"
 
 INSIDE = ("obs:", "obsp:", "obsm:")  # so begins what is in the file of the matrix itself
 _GRAPH = ("similarity", *GRAPH_FIELDS)
@@ -304,8 +306,11 @@ SOURCE_OPTIONS = {o.name: o for o in options_of(SourceSpec)}
 """The weight and the options that some kind of source takes, by their attributes."""
 SOURCE_PATHS = ("path", *(o.name for o in SOURCE_OPTIONS.values() if o.path))
 OPTIONS = tuple(name for name in SOURCE_OPTIONS if name != "weight")
-SOURCE_KEYS = keys_of(SOURCE_OPTIONS.values())
-"""The same by their keys."""
+SOURCE_KEYS = {
+    o.key: o._replace(of="source")
+    for o in (*(Option(help="", name=name) for name in ("kind", "path")), *SOURCE_OPTIONS.values())
+}
+"""The kind, the path and the same by their keys, as parameters of ``--source``."""
 
 
 def check_names(sources: Sequence[SourceSpec]) -> None:
@@ -316,7 +321,7 @@ def check_names(sources: Sequence[SourceSpec]) -> None:
         raise ConflictError(what, where="--source", hint=hint, option="source")
 
 
-# ---- NAME=KIND:PATH[@WEIGHT][,OPTION=VALUE...] ---------------------------------------------------
+# ---- NAME=KIND:PATH[@WEIGHT][,OPTION=VALUE...], and mappings ------------------------------------
 
 
 def parse_sources(texts: Sequence[str]) -> tuple[SourceSpec, ...]:
@@ -325,60 +330,45 @@ def parse_sources(texts: Sequence[str]) -> tuple[SourceSpec, ...]:
 
 
 def parse_source(text: str) -> SourceSpec:
-    """Parse a source in the form of the command line.
-
-    Text after a comma that is no ``OPTION=`` belongs to the value before it, so that
-    ``transform=cpm,log1p`` and ``genes:sets.gmt:SET1,SET2`` mean what they seem to.
-    """
+    """Parse a source in the form of the command line."""
     name, equals, rest = text.partition("=")
     kind, colon, rest = rest.partition(":")
     if not equals or not colon:
         raise UsageError(f"--source {text!r} cannot be read", hint=FORM, option="source")
-    head, given = _split(name, rest)
-    path, weight = head, None
-    if "@" in head:
-        before, _, number = head.rpartition("@")
-        with suppress(ValueError):  # an @ without a number after it belongs to the path
-            path, weight = before, float(number)
-    typed = {SOURCE_KEYS[key].name: _typed(name, key, value) for key, value in given.items()}
-    return SourceSpec(name, kind, path, weight=weight, **typed)
-
-
-def _split(name: str, rest: str) -> tuple[str, dict[str, str]]:
-    """Split at the commas that begin an option."""
-    head, *words = rest.split(",")
-    given: dict[str, str] = {}
-    known = [key for key in SOURCE_KEYS if key != "weight"]  # a weight follows the path
-    last = ""
-    for word in words:
-        written, equals, value = word.partition("=")
-        key = written.replace("_", "-")
-        if equals and key in known:
-            if key in given:
-                raise _error(name, f"{key} is given twice", "leave one out", key)
-            given[key], last = value, key
-        elif equals and "/" not in key and "." not in key:
-            what = f"unknown option {written!r}"
-            raise _error(name, what, nearest(written, known), written)
-        elif last:
-            given[last] += f",{word}"
-        else:
-            head += f",{word}"
-    return head, given
-
-
-def _typed(name: str, key: str, text: str) -> Any:
-    """Return the value of an option as the type that the option has."""
-    wanted = SOURCE_KEYS[key].type
-    if wanted is str:
-        return text
+    path, pairs = split(rest)
+    if any(key == "weight" for key, _ in pairs):
+        raise _error(name, "unknown option 'weight'", LATE, "weight")
+    before, at, number = path.rpartition("@")
+    with suppress(ValueError):  # an @ without a number after it belongs to the path
+        if at:
+            pairs, path = [("weight", str(float(number))), *pairs], before
+    place = [("kind", kind), *([("path", path)] if path else [])]
     try:
-        number = float(text)
-        if wanted is int and number % 1:
-            raise ValueError
-        return int(number) if wanted is int else number
-    except ValueError:
-        meaning = "a whole number" if wanted is int else "a number"
-        late = "write the weight after the path: PATH@WEIGHT,OPTION=VALUE"
-        hint = late if "@" in text else f"give {meaning}"
-        raise _error(name, f"{key}={text!r} is not {meaning}", hint, key) from None
+        return source_of(name, [*place, *pairs])
+    except UsageError as error:
+        if any("@" in value for _, value in pairs):
+            error.hint = LATE
+        raise
+
+
+def source_of(name: str, given: Iterable[tuple[str, Any]]) -> SourceSpec:
+    """Return a source of its name, and of its kind, path, weight and options by their keys."""
+    found = dict[str, Any]()
+    for written, value in given:
+        key = key_of(written)
+        if key not in SOURCE_KEYS:
+            hint = nearest(key, keys_taken(found.get("kind")))
+            raise _error(name, f"unknown option {written!r}", hint, key)
+        if (option := SOURCE_KEYS[key]).name in found:
+            raise _error(name, f"{key} is given twice", "leave one out", key)
+        with within(f"--source {name}"):
+            found[option.name] = typed(option, value)
+    if "kind" not in found:
+        raise _error(name, "the kind is missing", f"give one of {', '.join(KINDS)}")
+    return SourceSpec(name, **found)
+
+
+def keys_taken(kind: Any) -> list[str]:
+    """Return the keys of a source of a kind; those of all where it is none."""
+    takes = KINDS[kind].takes if isinstance(kind, str) and kind in KINDS else OPTIONS
+    return ["kind", "path", "weight", *(SOURCE_OPTIONS[name].key for name in takes)]

@@ -4,8 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+
+Pairs = list[tuple[str, str]]
+"""Names, and what is said of each."""
+
+
+def as_pairs(facts: Mapping[str, Any]) -> Pairs:
+    """Return facts as words: numbers are rounded or grouped, None is left out."""
+    pairs = []
+    for name, value in facts.items():
+        if isinstance(value, float):
+            value = f"{value:.6g}"
+        elif isinstance(value, bool):
+            value = "yes" if value else "no"
+        elif isinstance(value, int):
+            value = f"{value:,}"
+        elif isinstance(value, list):
+            value = ", ".join(map(str, value))
+        if value is not None:
+            pairs.append((name.replace("_", " ").capitalize(), str(value)))
+    return pairs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,6 +41,20 @@ class Table:
     shade: float | None = None  # shade numbers by their size, completely at this value
     # whether it is about the best features, and not about what the ranking was made from
     of_best: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """What the page says of an optional part of a run."""
+
+    heading: str = ""
+    pairs: Pairs = field(default_factory=list)
+    tables: Sequence[Table] = ()
+    sentences: Sequence[str] = ()  # said first
+    input: Pairs = field(default_factory=list)  # for the section of the input
+    how: str = ""  # how to read the scores, if not as those of the method
+    reference: str = ""  # what to cite in place of the method
+    files: Sequence[tuple[str, str]] = ()  # beside the page: name, description
 
 
 def agreement_table(names: Sequence[str], taus: Sequence[Sequence[float]]) -> Table:

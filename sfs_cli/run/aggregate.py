@@ -16,35 +16,27 @@ import numpy as np
 
 from sfs_cli import provenance
 from sfs_cli.errors import counted, listed
-from sfs_cli.features.significance.doubts import DEPENDENT
 from sfs_cli.io.results.writers import ranking_bytes
 from sfs_cli.knowledge.matching import likely_change
 from sfs_cli.logs import Messages
 from sfs_cli.options.aggregate import AggregateConfig
 from sfs_cli.options.grammar import command
 from sfs_cli.options.guards import GUARDS
+from sfs_cli.parts.doubts import DEPENDENT
 from sfs_cli.ranking.aggregate import aggregate, best_of
 from sfs_cli.ranking.aggregations import AGGREGATIONS
 from sfs_cli.ranking.agreement import TOPS, Agreement, agreement, correlations
 from sfs_cli.ranking.table import Ranking, rank_features
-from sfs_cli.report.model import ReportData, Table
+from sfs_cli.report.model import ReportData, Table, agreement_table
 from sfs_cli.run import outputs
 from sfs_cli.run.identity import any_same, same_matrix
-from sfs_cli.run.lists import (
-    RankedList,
-    Source,
-    list_names,
-    matrix_of,
-    read_lists,
-)
+from sfs_cli.run.lists import RankedList, Source, list_names, matrix_of, read_lists
 from sfs_cli.run.report_data import of_ranking
 from sfs_cli.run.ties import ties
 
 STATUS = ("ok", "not ranked", "below the top of every list")
 MOST_COMPARED = 20
 """Largest number of lists whose pairs are compared."""
-DIGITS = 3
-"""Significant digits of correlations in the report."""
 
 
 @dataclass(frozen=True)
@@ -59,28 +51,57 @@ class Aggregated:
 
 def run(config: AggregateConfig, messages: Messages) -> bytes:
     """Aggregate, write the outputs, and return what belongs on stdout."""
-    sources = _sources(config)
+    sources = [Source.of(text) for text in config.rankings]
 
     def make() -> outputs.Made:
         result = aggregate_lists(config, messages)
-        ranking, found = result.ranking, None
+        found, compared = None, None
         if config.out is not None and len(result.lists) > MOST_COMPARED:
             messages.note(
                 f"pairs of lists are not compared: there are more than {MOST_COMPARED} lists"
             )
         elif config.out is not None:
             found = agreement(result.ranks)
+            compared = {
+                "kendall": found.kendall,
+                "spearman": found.spearman,
+                "common": found.common,
+                "overlap": {f"top_{k}": matrix for k, matrix in found.overlap.items()},
+                "mean_kendall": found.mean(found.kendall),
+            }
+        lists = [
+            {
+                "name": each.name,
+                "path": str(each.path),
+                "weight": weight,
+                "n_features": len(each.features),
+                "n_ranked": each.n_ranked,
+                "feature_column": each.choice.feature,
+                "value_column": each.choice.value,
+                "order": each.order or None,
+            }
+            for each, weight in zip(result.lists, config.weights)
+        ]
+        facts = {
+            "lists": lists,
+            "of_one_matrix": result.of_one_matrix,
+            "agreement": compared,
+            "result": outputs.ranking_facts(result.ranking),
+        }
 
         def complete(record: dict[str, Any]) -> outputs.Writers:
             data = _report_data(config, result, found, record["warnings"])
-            return outputs.ranking_writers(config, ranking, data)
+            return outputs.ranking_writers(config, result.ranking, data)
 
-        return outputs.Made(
-            _facts(config, result, found),
-            partial(ranking_bytes, ranking, config.format),
-            complete,
-            partial(_log_summary, config, result, messages),
-        )
+        def summarize() -> None:
+            messages.note(
+                f"ranked {result.ranking.n_scored:,} of {len(result.ranking):,} features of "
+                f"{len(lists)} lists by {AGGREGATIONS[config.how].title}"
+            )
+            outputs.log_ranking(result.ranking, messages)
+
+        table = partial(ranking_bytes, result.ranking, config.format)
+        return outputs.Made(facts, table, complete, summarize)
 
     return outputs.make_result(
         config,
@@ -92,48 +113,17 @@ def run(config: AggregateConfig, messages: Messages) -> bytes:
     )
 
 
-def _facts(config: AggregateConfig, result: Aggregated, found: Agreement | None) -> dict[str, Any]:
-    """Return what the record says of the lists and of their agreement, where it is known."""
-    lists = [
-        {
-            "name": each.name,
-            "path": str(each.path),
-            "weight": weight,
-            "n_features": len(each.features),
-            "n_ranked": each.n_ranked,
-            "feature_column": each.choice.feature,
-            "value_column": each.choice.value,
-            "order": each.order or None,
-        }
-        for each, weight in zip(result.lists, config.weights)
-    ]
-    compared = found and {
-        "kendall": found.kendall,
-        "spearman": found.spearman,
-        "common": found.common,
-        "overlap": {f"top_{k}": matrix for k, matrix in found.overlap.items()},
-        "mean_kendall": found.mean(found.kendall),
-    }
-    return {
-        "lists": lists,
-        "of_one_matrix": result.of_one_matrix,
-        "agreement": compared,
-        "result": outputs.ranking_facts(result.ranking),
-    }
-
-
 def aggregate_lists(config: AggregateConfig, messages: Messages) -> Aggregated:
     """Read the lists and aggregate them."""
-    sources = _sources(config)
+    sources = [Source.of(text) for text in config.rankings]
     lists = read_lists(sources, list_names(sources), config, messages)
     # sorted, so that ties are in the order of the ids, whatever that of the rows is
     features = sorted({feature for each in lists for feature in each.features})
     position = {feature: at for at, feature in enumerate(features)}
-    ranks = np.full((len(position), len(lists)), np.nan)
+    ranks = np.full((len(features), len(lists)), np.nan)
     for column, each in enumerate(lists):
         ranks[[position[feature] for feature in each.features], column] = each.ranks
-    if found := alone(lists):
-        messages.warn(found)
+    _warn_of_one_alone(lists, messages)
     is_ranked = ~np.isnan(ranks).all(axis=1)
     cut = ranks if config.top is None else best_of(ranks, config.top)
     total = max([int(np.count_nonzero(is_ranked)), *(each.whole or 0 for each in lists)])
@@ -160,48 +150,68 @@ def aggregate_lists(config: AggregateConfig, messages: Messages) -> Aggregated:
     return Aggregated(ranking, lists, ranks, same)
 
 
-def alone(lists: list[RankedList]) -> str | None:
-    """Tell which list has no feature in common with any other, and the likely reason."""
-    if len(lists) < 2:
-        return None
-    times = Counter(feature for each in lists for feature in set(each.features))
+def _warn_of_one_alone(lists: list[RankedList], messages: Messages) -> None:
+    """Warn of a list that has no feature in common with any other, and say the likely reason."""
+    times = Counter(feature for each in lists for feature in each.features)
     for each in lists:
         if all(times[feature] == 1 for feature in each.features):
             others = [name for other in lists if other is not each for name in other.features]
             change = likely_change(each.features, others, 1)
-            return (
+            messages.warn(
                 f"list {each.name} has no feature in common with any other (it has "
                 f"{listed(each.features, 3)}; others have {listed(others, 3)}): "
                 f"{f'{change}; ' if change else ''}give lists with the same kind of ids"
             )
-    return None
-
-
-def _sources(config: AggregateConfig) -> list[Source]:
-    return [Source.of(text) for text in config.rankings]
-
-
-def _log_summary(config: AggregateConfig, result: Aggregated, messages: Messages) -> None:
-    ranking = result.ranking
-    messages.note(
-        f"ranked {ranking.n_scored:,} of {len(ranking):,} features of {len(result.lists)} lists "
-        f"by {AGGREGATIONS[config.how].title}"
-    )
-    outputs.log_ranking(ranking, messages)
+            return
 
 
 def _report_data(
     config: AggregateConfig, result: Aggregated, found: Agreement | None, warnings: list[str]
 ) -> ReportData:
     """Return the contents of the report, which depend on the lists and the options only."""
-    how = AGGREGATIONS[config.how]
+    how, ranking = AGGREGATIONS[config.how], result.ranking
+    names = [each.name for each in result.lists]
+    score = np.empty(len(ranking))
+    score[ranking.order] = -ranking.score if ranking.larger_is_better else ranking.score
+    rows: list[list[object]] = []
+    for each, ranks, weight in zip(result.lists, result.ranks.T, config.weights):
+        both = ~(np.isnan(ranks) | np.isnan(score))
+        tau, _ = correlations(ranks[both], score[both])
+        ranked = f"{each.n_ranked:,} of {len(each.features):,}"
+        rows.append([each.name, ranked, each.ranked_by, f"{weight:g}", tau, str(each.path)])
+    tables = [
+        Table(
+            heading="Lists",
+            columns=["list", "ranked", "by column", "weight", "tau", "file"],
+            rows=rows,
+            note="Ranked: how many of the features in the table have a rank. Tau: Kendall's tau-b "
+            "of the list and the aggregate, over the features that the list ranks; 1 for the same "
+            "order, 0 for no relation, -1 for the reverse order.",
+            digits=3,
+        )
+    ]
+    if found is not None:
+        values = (found.spearman, *found.overlap.values())
+        pairs = Table(
+            heading="Overlap of the lists",
+            columns=["list", "with", "features", "Spearman", *(f"top {k}" for k in TOPS)],
+            rows=[
+                [names[i], names[j], int(found.common[i, j]), *(float(of[i, j]) for of in values)]
+                for i, j in combinations(range(len(names)), 2)
+            ],
+            note="Spearman's rank correlation over the features that both lists rank, and the "
+            "share of the best 10, 50 and 100 that they have in common; by chance almost none for "
+            "short lists of many features.",
+            digits=3,
+        )
+        tables += [agreement_table(names, found.kendall.tolist()), pairs]
     return ReportData(
-        **of_ranking(result.ranking),
-        made_from=f"in {counted(len(result.lists), 'list')}",
-        title=listed([each.name for each in result.lists], 4),
+        **of_ranking(ranking),
+        made_from=f"in {counted(len(names), 'list')}",
+        title=listed(names, 4),
         method=how.title[:1].upper() + how.title[1:],
         how=how.meaning,
-        tables=_tables(config, result, found),
+        tables=tables,
         warnings=warnings,
         command=shlex.join([*command(config), "--out", "results"]),
         reference=how.reference,
@@ -210,58 +220,3 @@ def _report_data(
             (provenance.NAME, "options, inputs, versions and digests of this run"),
         ],
     )
-
-
-def _tables(config: AggregateConfig, result: Aggregated, found: Agreement | None) -> list[Table]:
-    lists = Table(
-        heading="Lists",
-        columns=["list", "ranked", "by column", "weight", "tau", "file"],
-        rows=_list_rows(config, result),
-        note="Ranked: how many of the features in the table have a rank. Tau: Kendall's tau-b of "
-        "the list and the aggregate, over the features that the list ranks; 1 for the same order, "
-        "0 for no relation, -1 for the reverse order.",
-        digits=DIGITS,
-    )
-    if found is None:
-        return [lists]
-    names = [each.name for each in result.lists]
-    matrix = Table(
-        heading="Agreement of the lists",
-        columns=["", *names],
-        rows=[[name, *row.tolist()] for name, row in zip(names, found.kendall)],
-        note="Kendall's tau-b of each pair of lists, over the features that both rank. Lists that "
-        "agree support each other; one that agrees with no other may be new information or noise.",
-        digits=DIGITS,
-        shade=1.0,
-    )
-    pairs = Table(
-        heading="Overlap of the lists",
-        columns=["list", "with", "features", "Spearman", *(f"top {k}" for k in TOPS)],
-        rows=[
-            [
-                names[i],
-                names[j],
-                int(found.common[i, j]),
-                *(float(values[i, j]) for values in (found.spearman, *found.overlap.values())),
-            ]
-            for i, j in combinations(range(len(names)), 2)
-        ],
-        note="Spearman's rank correlation over the features that both lists rank, and the share of "
-        "the best 10, 50 and 100 that they have in common; by chance almost none for short lists "
-        "of many features.",
-        digits=DIGITS,
-    )
-    return [lists, matrix, pairs]
-
-
-def _list_rows(config: AggregateConfig, result: Aggregated) -> list[list[object]]:
-    score = np.empty(len(result.ranking))
-    score[result.ranking.order] = result.ranking.score
-    score = -score if result.ranking.larger_is_better else score
-    rows: list[list[object]] = []
-    for each, ranks, weight in zip(result.lists, result.ranks.T, config.weights):
-        both = ~(np.isnan(ranks) | np.isnan(score))
-        tau, _ = correlations(ranks[both], score[both])
-        ranked = f"{each.n_ranked:,} of {len(each.features):,}"
-        rows.append([each.name, ranked, each.ranked_by, f"{weight:g}", tau, str(each.path)])
-    return rows

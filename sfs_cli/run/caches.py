@@ -17,9 +17,9 @@ VARIABLE = "NUMBA_CACHE_DIR"
 @contextmanager
 def compiled_code_kept() -> Iterator[None]:
     """Give numba a private folder until the block ends, where it would find none of its own."""
-    # its first place is looked at before modules are imported that help does without
-    beside = os.access(os.path.dirname(__file__), os.W_OK | os.X_OK)  # noqa: PTH120
-    if VARIABLE in os.environ or beside or _is_home_writable() or not _is_numba_there():
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~")  # noqa: PTH111
+    places = (os.path.dirname(__file__), home)  # noqa: PTH120 - help does without pathlib
+    if VARIABLE in os.environ or any(os.access(each, os.W_OK | os.X_OK) for each in places):
         yield
         return
     from sfs_cli.errors import InputError
@@ -32,20 +32,3 @@ def compiled_code_kept() -> Iterator[None]:
             yield
         finally:
             os.environ.pop(VARIABLE, None)
-
-
-def _is_home_writable() -> bool:
-    from pathlib import Path
-
-    try:
-        cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
-    except RuntimeError:  # nobody knows of a home
-        return False
-    there = (each for each in (cache, *cache.parents) if os.access(each, os.F_OK))
-    return os.access(next(there, cache), os.W_OK | os.X_OK)
-
-
-def _is_numba_there() -> bool:
-    from importlib.util import find_spec
-
-    return find_spec("numba") is not None

@@ -1,7 +1,7 @@
 """The samples that a ranking compares: what columns say of them, and how they are compared.
 
 Optional parts of a ranking may divide the samples into parts that are ranked one by one, and take
-the effect of covariates out of the features (`Step.prepare`).
+the effect of covariates out of the features (`sfs_cli.run.compared`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import numpy as np
 from sfs_cli.compute.context import Labels
 from sfs_cli.compute.matrix import Ids
 from sfs_cli.errors import InputError, UsageError, counted, listed, within
-from sfs_cli.features import steps_of
 from sfs_cli.io.files.text import repeated
 from sfs_cli.io.knowledge.sample_columns import (
     CENSORED,
@@ -309,13 +308,6 @@ class Cohort:
             parts.append(Part(part.name, part.title, own, classes))
         ids = [self.samples[i] for i in samples.tolist()] if self.samples else ()
         return Cohort(self.columns, ids, labels, parts=parts, whole=False)
-
-    def prepared(self, config: RankConfig, memory: int, log: Messages) -> Cohort:
-        """Return how the samples are compared by the optional parts of a ranking."""
-        cohort = self
-        for step in steps_of(config):
-            cohort = step.prepare(cohort, memory, log)
-        return cohort
 
 
 def compressed(labels: Labels, samples: np.ndarray) -> Labels:

@@ -4,29 +4,25 @@ from __future__ import annotations
 
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 from sfs_cli.compute.memory import format_size
-from sfs_cli.display import shown
 from sfs_cli.errors import OutputExistsError, UsageError
-from sfs_cli.io.files.atomic import check_writable, refuse_dangling, replacing
+from sfs_cli.io.files.atomic import check_writable, replacing
 from sfs_cli.io.files.sniff import examine
-from sfs_cli.io.files.text import split_member
 from sfs_cli.io.matrix.base import ReadOptions
 from sfs_cli.io.matrix.samples import SamplesReader
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
-from sfs_cli.provenance import changed
+from sfs_cli.options.fields import options_of
+from sfs_cli.options.grammar import joined
+from sfs_cli.provenance import difference, of_matrix, plain
 from sfs_cli.run import inputs
 from sfs_cli.run.columns import warn_of_columns
 from sfs_cli.run.config import input_files
 from sfs_cli.run.memory import memory_budget
-from sfs_cli.run.outputs import describe_files, digests_of, tell_up_to_date, with_digests
+from sfs_cli.run.outputs import describe_files, tell_up_to_date, with_digests
 from sfs_cli.store.disk import NAME as MANIFEST
 from sfs_cli.store.disk import is_store, read_manifest
-
-_SAME = ("column", "member", "layer", "collapse", "decimal", "pseudobulk")
-"""What was read, and how: stores in which one of these differs are different."""
 
 
 def convert(
@@ -40,13 +36,14 @@ def convert(
     Several files of text have the counts of a sample each, in the `column` asked for. Raises
     OutputExistsError when `target` holds another matrix, without ``--force``.
     """
-    path, store, more = Path(config.matrix), Path(target), config.files
+    path, store, several = Path(config.matrix), Path(target), bool(config.files)
     paths = [*map(Path, config.all_files)]
-    if is_store(path) and not more:
+    if is_store(path) and not several:
         raise UsageError(
             f"{path} is a store already", hint="use it as it is: sfs rank STORE", option="matrix"
         )
-    counts = bool(more) and examine(path).is_text
+    kinds = [examine(each) for each in paths]
+    counts = several and kinds[0].is_text
     if column is not None and not counts:
         raise UsageError(
             "--column is for several files with the counts of a sample each",
@@ -59,35 +56,36 @@ def convert(
             hint="leave --rows out",
             option="rows",
         )
-    for each in paths:
-        examine(each)
-    files = describe_files(
-        ("matrix", each, {"part": shown(str(each))} if more else {}) for each in paths
-    )
-    source: dict[str, Any] = {"path": shown(str(path)), "member": split_member(path)[1]}
-    source |= {"files": files, "column": column, "layer": config.layer}
-    if config.decimal != "auto":
-        source["decimal"] = config.decimal
-    if config.collapse is not None:
-        maps = digests_of(each for each in input_files(config) if each[0] == "id_map")
-        known = [each[key] for each in maps for key in ("sha256", "part") if key in each]
-        source["collapse"] = [config.collapse, *known]
-    if config.pseudobulk is not None:
-        source["pseudobulk"] = [config.pseudobulk, config.least_cells]
     check_writable(store, "STORE")
-    if _is_done(store, source, config):
+    taken = [o.name for o in options_of(RankConfig) if "convert" in o.verbs and o.in_result]
+    options = joined(RankConfig, {name: getattr(config, name) for name in taken})
+    options["column"] = column
+    files = describe_files(input_files(config))
+    replaceable = is_store(store)
+    if store.exists() and not (config.force and replaceable):
+        other = "it is no store"
+        if replaceable:
+            record, other = read_manifest(store).source, "it does not say what it was made of"
+            if "config" in record:
+                other = difference(record, options, files)
+        if other:
+            raise OutputExistsError(
+                f"{store} exists, and is not the store of this matrix: {other}",
+                hint="give another name" + (", or --force" if replaceable else ""),
+            )
         tell_up_to_date(store, messages, [store / MANIFEST])
         return
-    source["files"] = with_digests(files)
-    digests = [each["sha256"] for each in source["files"]]
-    several = sha256(" ".join([*digests, column or ""]).encode()).hexdigest()
-    source["sha256"] = several if more else digests[0]
+
+    files = with_digests(files)
+    digests = [each["sha256"] for each in files if of_matrix(each["role"])]
+    of_all = sha256(" ".join([*digests, column or ""]).encode()).hexdigest()
+    sha = of_all if several else digests[0]
+    source = plain({"path": path, "sha256": sha, "config": options, "inputs": files})
     memory = memory_budget(config)
     with replacing(store) as partial:
         partial.mkdir()
         if counts:
-            options = ReadOptions(dtype=inputs.storage_dtype(config).name)
-            reader = SamplesReader(paths, column, options)
+            reader = SamplesReader(paths, column, ReadOptions(inputs.storage_dtype(config).name))
             opened = inputs.load(config, [], memory, partial, messages, source, reader)
         else:
             opened, _ = inputs.load_with_labels(config, memory, partial, messages, source)
@@ -97,26 +95,4 @@ def convert(
     messages.note(
         f"wrote {store}: {matrix.n_samples:,} samples x {matrix.n_features:,} features, "
         f"{'sparse' if matrix.sparse else 'dense'} {matrix.dtype.name}, {format_size(size)}"
-    )
-
-
-def _is_done(store: Path, source: dict[str, Any], config: RankConfig) -> bool:
-    """Tell whether the target is exactly this store already; refuse anything else there."""
-    refuse_dangling(store, "STORE")
-    if not store.exists() or (config.force and is_store(store)):
-        return False
-    if is_store(store):
-        manifest = read_manifest(store)
-        have = manifest.source
-        before, now = have.get("files", []), source["files"]
-        if have.get("path") != source["path"]:  # files of an archive may have one size and time
-            before = [{k: v for k, v in each.items() if k != "modified"} for each in before]
-        same = all(have.get(key) == source.get(key) for key in _SAME)
-        same = same and len(before) == len(now) and not any(map(changed, before, now))
-        rows = config.rows in ("auto", have.get("rows"))
-        if same and rows and manifest.dtype == inputs.storage_dtype(config).name:
-            return True
-    raise OutputExistsError(
-        f"{store} exists, and is not the store of this matrix",
-        hint="give another name" + (", or --force" if is_store(store) else ""),
     )

@@ -19,12 +19,12 @@ from sfs_cli.compute.passes import PassList
 from sfs_cli.errors import InputError, Options, listed, within
 from sfs_cli.evaluation.classify import Fold, folds_of
 from sfs_cli.evaluation.concordance import concordance_index
-from sfs_cli.features.covariates.design import basis_by
 from sfs_cli.logs import Messages
 from sfs_cli.options.evaluate import FoldFields
 from sfs_cli.options.fields import names_file
 from sfs_cli.options.rank import RankConfig
 from sfs_cli.ranking.table import Ranking
+from sfs_cli.run.design import basis_by
 from sfs_cli.run.load import Run
 from sfs_cli.run.memory import memory_plan
 from sfs_cli.run.needs import Shape, needed, note_default_graph

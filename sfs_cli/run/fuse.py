@@ -10,23 +10,19 @@ from typing import Any
 from sfs_cli import provenance
 from sfs_cli.display import shown
 from sfs_cli.errors import InputError, UsageError, counted, located, nearest
-from sfs_cli.features import steps_of
 from sfs_cli.graph.similarity import SparseSimilarity
-from sfs_cli.io.files.atomic import OutputFolder, check_writable, refuse_folders
+from sfs_cli.io.files.atomic import OutputFolder, check_writable
 from sfs_cli.io.knowledge.similarity import FORMATS, write_similarity
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.files import resolved
 from sfs_cli.options.source import KINDS
+from sfs_cli.options.testing import adjusts
+from sfs_cli.parts import covariates
 from sfs_cli.run.fused_rank import Fused, fuse
 from sfs_cli.run.guards import guard_labels, guard_raw, guard_sources
 from sfs_cli.run.load import Run, loaded
-from sfs_cli.run.outputs import (
-    describe_inputs,
-    known_result,
-    tell_up_to_date,
-    with_digests,
-)
+from sfs_cli.run.outputs import describe_inputs, known_result, tell_up_to_date, with_digests
 from sfs_cli.run.pipes import as_given
 
 
@@ -37,10 +33,16 @@ def run(config: RankConfig, target: str, key: str, messages: Messages) -> None:
     h5ad.
     """
     path = Path(target)
-    record = path.with_name(path.name + provenance.BESIDE)
-    _check_target(config, path)
+    other = "give an output with the suffix .npz, .parquet or .tsv"
+    if path.suffix not in FORMATS:
+        what = f"--out {path}: unknown suffix {path.suffix!r}"
+        raise UsageError(what, hint=nearest(path.suffix, FORMATS), option="target")
+    of_h5ad = not config.files and Path(config.matrix).suffix.lower() == ".h5ad"
+    if path.suffix == ".h5ad" and not of_h5ad:
+        what = f"--out {path} copies an h5ad input; the matrix is not one such file"
+        raise UsageError(what, hint=other, option="target")
     check_writable(path, "--out")
-    refuse_folders((path, record))
+    record = path.with_name(path.name + provenance.BESIDE)
     described = describe_inputs(config)
     options = resolved(as_given(config), str(path.parent)) | {"key": key}
     differs = partial(provenance.difference, options=options, inputs=described)
@@ -50,13 +52,12 @@ def run(config: RankConfig, target: str, key: str, messages: Messages) -> None:
     described = with_digests(described)
     with loaded(config, messages) as loaded_run:
         fused, S, samples = fuse_sources(loaded_run)
-        in_file = loaded_run.matrix.matrix.n_samples
-        design = loaded_run.design
+        in_file, design = loaded_run.matrix.matrix.n_samples, loaded_run.design
     if path.suffix == ".h5ad" and len(samples) != in_file:
         raise InputError(
             f"the similarity is between {len(samples):,} of the {in_file:,} samples of the h5ad",
             where=str(path),
-            hint="give an output with the suffix .npz, .parquet or .tsv",
+            hint=other,
         )
     with OutputFolder(path.parent) as out:
         staged = out.file(path.name)
@@ -67,13 +68,12 @@ def run(config: RankConfig, target: str, key: str, messages: Messages) -> None:
                 write_obsp(Path(config.matrix), staged, key, S)
             else:
                 write_similarity(staged, S, samples)
+        adjusted = {} if design is None else {"columns": design.columns, "rank": design.rank}
         made = {
             "command": ["sfs", *map(shown, sys.argv[1:])],
             "samples": len(samples),
             **fused.facts(),
-            "covariates": {}
-            if design is None
-            else {"columns": design.columns, "rank": design.rank},
+            "covariates": adjusted,
             "warnings": list(messages.warnings),
             "versions": provenance.versions(),
             "outputs": [path.name],
@@ -90,22 +90,15 @@ def fuse_sources(run: Run) -> tuple[Fused, Any, list[str]]:
     """Fuse the sources of a run, of which nothing was read yet, and warn of what they hold.
 
     Returned are the fusion, and its similarity (n, n), dense or sparse, with the samples in the
-    order of the file. Raises UsageError where there are no sources.
+    order of the file.
     """
     config, matrix = run.config, run.matrix
-    if not config.source:
-        raise UsageError(
-            "no knowledge source is given",
-            hint="give one or more, such as --source mirna=profile:mirna.csv "
-            "--source expression=target:",
-            option="source",
-        )
     if any(KINDS[spec.kind].of_matrix for spec in config.source):
         guard_raw(run, "the graph")
     guard_labels(run)
     guard_sources(run)
-    for step in steps_of(config):
-        step.check(run)
+    if adjusts(config):
+        covariates.tell_unadjusted(run)
     run.fit()
     fused = fuse(run)
     similarity, order = fused.similarity, matrix.as_in_file
@@ -114,20 +107,3 @@ def fuse_sources(run: Run) -> tuple[Fused, Any, list[str]]:
     if matrix.samples is not None:
         S = S[order][:, order]
     return fused, S, [matrix.ids.samples[i] for i in order.tolist()]
-
-
-def _check_target(config: RankConfig, path: Path) -> None:
-    """Refuse an output of an unknown format, or an h5ad that cannot be a copy of the input."""
-    copied = not config.files and Path(config.matrix).suffix.lower() == ".h5ad"
-    if path.suffix not in FORMATS:
-        raise UsageError(
-            f"--out {path}: unknown suffix {path.suffix!r}",
-            hint=nearest(path.suffix, FORMATS),
-            option="target",
-        )
-    if path.suffix == ".h5ad" and not copied:
-        raise UsageError(
-            f"--out {path} copies an h5ad input; the matrix is not one such file",
-            hint="give an output with the suffix .npz, .parquet or .tsv",
-            option="target",
-        )

@@ -6,7 +6,7 @@ by each member method) and aggregates the rankings. Both rank again without each
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,7 +24,6 @@ from sfs_cli.options.weightings import WEIGHTINGS
 from sfs_cli.ranking.aggregate import aggregate, midranks
 from sfs_cli.ranking.agreement import agreement, compare_rankings
 from sfs_cli.run.load import Run
-from sfs_cli.run.needs import WITHOUT_EACH
 from sfs_cli.run.scoring import (
     Scored,
     check_solution,
@@ -116,39 +115,32 @@ def rank_on_sources(run: Run) -> Scored:
     Raises InputError when a source cannot be used, or nothing can be scored.
     """
     fused = fuse(run)
-    count = len(fused.fusion.sources)
-    graph = Graph(fused.similarity, {"similarity": "sources", "sources": count})
+    fusion = fused.fusion
+    names = [source.spec.name for source in fusion.sources]
+    graph = Graph(fused.similarity, {"similarity": "sources", "sources": len(names)})
     scored = score_on(run, graph)
     scored.sources = fused.facts()
-    if run.config.leave_one_out and count > 1:
-        rows, alone = _leave_one_out(run, fused, scored.solution)
-        scored.sources["leave_one_out"] = rows
-        scored.solution = replace(scored.solution, extra=scored.solution.extra | alone)
-    return scored
-
-
-def _leave_one_out(
-    run: Run, fused: Fused, whole: Solution
-) -> tuple[list[dict[str, Any]], dict[str, np.ndarray]]:
-    """Rank without each source in turn and on it alone, and compare with the ranking of all.
-
-    Returns a row for each source, and the columns of the ranks on it alone, where it is a graph.
-    """
+    if not run.config.leave_one_out or len(names) < 2:
+        return scored
     run = replace(run, config=replace(run.config, **run.config.unset("pvalues")))
-    fusion, expected = fused.fusion, ranks_of(whole)
-    names = [source.spec.name for source in fusion.sources]
     without = [
         None
         if fusion.weighting == "given" and not np.delete(fused.weighting.weights, k).any()
-        else _ranks_on(run, WITHOUT_EACH, f"without source {name}", fusion, k)
+        else _ranks_on(run, ", without each source", f"without source {name}", fusion, k)
         for k, name in enumerate(names)
     ]
     alone = without[::-1]  # of two sources
     if len(names) > 2:
         each = [replace(fusion, sources=[of], weighting="uniform") for of in fusion.sources]
-        alone = [_ranks_on(run, on_source(n), f"on source {n}", of) for n, of in zip(names, each)]
-    rows = [left_out_row(name, expected, *of) for name, *of in zip(names, without, alone)]
-    return rows, {f"rank_{name}": r for name, r in zip(names, alone) if r is not None}
+        alone = [
+            _ranks_on(run, f" on source {n}", f"on source {n}", of) for n, of in zip(names, each)
+        ]
+    whole = ranks_of(scored.solution)
+    rows = [left_out_row(name, whole, *of) for name, *of in zip(names, without, alone)]
+    scored.sources["leave_one_out"] = rows
+    columns = {f"rank_{name}": ranks for name, ranks in zip(names, alone) if ranks is not None}
+    scored.solution = replace(scored.solution, extra=scored.solution.extra | columns)
+    return scored
 
 
 def _ranks_on(
@@ -179,10 +171,11 @@ def left_out_row(
     """
     ranked = int(np.count_nonzero(~np.isnan(whole)))
     first = TOP if ranked > TOP else max(1, ranked // 2)
-    (correlation, overlap), (_, same) = (
-        (None, None) if ranks is None else compare_rankings(whole, ranks, first)
-        for ranks in (without, alone)
-    )
+    correlation, overlap, same = None, None, None
+    if without is not None:
+        correlation, overlap = compare_rankings(whole, without, first)
+    if alone is not None:
+        _, same = compare_rankings(whole, alone, first)
     return {
         "without": name,
         "first": first,
@@ -207,26 +200,19 @@ def ranks_of(solution: Solution) -> np.ndarray:
     return ranks
 
 
-def on_source(name: str) -> str:
-    """Return whose passes those of a ranking on one source are."""
-    return f" on source {name}"
-
-
 def rank_on_each_source(run: Run) -> Scored:
     """Rank on each source alone, and aggregate the rankings.
 
     Raises InputError when a source is not a graph, or a ranking has no score at all.
     """
-
-    def rankings() -> Iterator[Ranked]:
-        fusion = make_fusion(run)
-        for source in fusion.sources:
-            name, similarity = source.spec.name, similarity_of(source.matrix)
-            if not run.method.kernel:
-                check_degrees(similarity, fusion.sample_ids, f"source {name}")
-            yield name, run, solve(run.of(on_source(name)), similarity), source.facts
-
-    return aggregate_rankings(run, "sources", rankings())
+    fusion, rankings = make_fusion(run), list[Ranked]()
+    for source in fusion.sources:
+        name, similarity = source.spec.name, similarity_of(source.matrix)
+        if not run.method.kernel:
+            check_degrees(similarity, fusion.sample_ids, f"source {name}")
+        solution = solve(run.of(f" on source {name}"), similarity)
+        rankings.append((name, run, solution, source.facts))
+    return aggregate_rankings(run, "sources", rankings)
 
 
 def aggregate_rankings(run: Run, kind: str, rankings: Iterable[Ranked]) -> Scored:

@@ -10,7 +10,7 @@ import re
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,12 +18,12 @@ from sfs_cli.compute.context import Labels
 from sfs_cli.compute.engine import ThreadExecutor
 from sfs_cli.compute.matrix import Span, cut
 from sfs_cli.errors import SfsError, counted, listed, plural
-from sfs_cli.features.moderation import METHODS as MODERATED
 from sfs_cli.graph.similarity import DenseSimilarity, Similarity, has_zero_degrees, name_samples
 from sfs_cli.io.files.table import is_number
 from sfs_cli.io.knowledge.sample_columns import says_censored
 from sfs_cli.knowledge.samples import Classes, Profile
 from sfs_cli.options.guards import GUARDS
+from sfs_cli.options.testing import MODERATED
 from sfs_cli.ranking.prune import standardized
 from sfs_cli.ranking.table import Ranking
 from sfs_cli.run.annotations import followed_by_top, groupings
@@ -101,6 +101,15 @@ SUSPICIOUS = {
     ),
 }
 """Patterns of names that genes do not have, with the guard and what it says of such features."""
+
+
+class Doubt(NamedTuple):
+    """A reason not to trust p-values."""
+
+    guard: str  # its name in `sfs_cli.options.guards`
+    text: str  # of the warning: what is wrong, and what to do
+    short: str  # what is wrong, after a "but"
+    remedy: str = ""  # what to do, where it is about the samples
 
 
 def before_ranking(run: Run) -> None:

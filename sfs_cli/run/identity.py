@@ -7,13 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sfs_cli.io.files.text import split_member
 from sfs_cli.io.given import given
-from sfs_cli.run import outputs
-
-_COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
+from sfs_cli.provenance import InputFile, describe_input
 
 
 class Identity(NamedTuple):
@@ -27,34 +25,20 @@ def matrix_identity(matrix: str) -> Identity:
     """Return what is known of the matrix of a run; nothing of an object of Python."""
     if given(matrix) is not None:
         return Identity()
-    return identity_of(outputs.digests_of([("matrix", Path(matrix), {})]))
+    return identity_of([{"role": "matrix"} | describe_input(Path(matrix))])
 
 
-def identity_of(inputs: Any, roles: Collection[str] = ("matrix",)) -> Identity:
-    """Return what the inputs of a record say of the matrices among them.
-
-    Parameters
-    ----------
-    inputs : list of InputFile
-        As a record has them; one that is damaged says nothing.
-    roles : collection of str
-        The roles of the matrices.
-    """
-    found = inputs if isinstance(inputs, list) else []
-    matrices = [e for e in found if isinstance(e, dict) and e.get("role") in roles]
-    sources = [e["source"] if isinstance(e.get("source"), dict) else e for e in matrices]
+def identity_of(
+    inputs: Iterable[InputFile] | None, roles: Collection[str] = ("matrix",)
+) -> Identity:
+    """Return what the inputs of a record say of the matrices among them, which have these roles."""
+    matrices = [each for each in inputs or () if each["role"] in roles]
+    sources = [each.get("source", each) for each in matrices]
     files = [file for each in sources for file in each.get("files", ())]  # that a store is made of
-    digests = {str(each["sha256"]) for each in [*matrices, *sources, *files] if each.get("sha256")}
+    digests = {each["sha256"] for each in (*matrices, *sources, *files)}
     # a store has the format of what it was made of
-    return Identity(
-        frozenset(digests), frozenset(_format(str(each.get("path", ""))) for each in sources)
-    )
-
-
-def _format(path: str) -> str:
-    name = split_member(Path(path))[0]
-    suffix = name.suffix.lower()
-    return Path(name.stem).suffix.lower() + suffix if suffix in _COMPRESSED else suffix
+    names = [split_member(Path(each["path"]))[0] for each in sources]
+    return Identity(frozenset(digests), frozenset("".join(n.suffixes[-2:]).lower() for n in names))
 
 
 def same_matrix(one: Identity, other: Identity) -> bool | None:

@@ -252,7 +252,9 @@ def _several(
         one = replace(config, matrix=file, files=(), pseudobulk=None)
         parts.append(load(one, known_samples, room, made(folder) / str(i), messages))
     release = partial(shutil.rmtree, folder, ignore_errors=True)
-    return _summed(config, stack(parts, names, Path(config.matrix_name), release), "features")
+    matrices, logs = zip(*((part.matrix, "log1p" in part.facts) for part in parts))
+    found = stack(matrices, logs, names, Path(config.matrix_name), release)
+    return _summed(config, found, "features")
 
 
 def _warn_of_rows(n: int, m: int, var: Mapping[str, Iterable[str]], messages: Messages) -> None:

@@ -37,7 +37,6 @@ from sfs_cli.evaluation.measures import (
     redundancy,
 )
 from sfs_cli.evaluation.verdict import corrected_interval, verdicts_of
-from sfs_cli.features.covariates.step import CovariateStep
 from sfs_cli.graph.distances import GRAM
 from sfs_cli.io.knowledge.gene_sets import Study, read_gene_list, read_sets
 from sfs_cli.logs import AT_ONCE, Messages
@@ -52,9 +51,9 @@ from sfs_cli.options.compare import (
 )
 from sfs_cli.options.evaluate import DEFAULT_LENGTHS, EvaluateConfig, JudgeConfig
 from sfs_cli.options.fields import flag
-from sfs_cli.options.files import resolved
 from sfs_cli.options.grammar import method_text
 from sfs_cli.options.rank import RankConfig
+from sfs_cli.parts import covariates
 from sfs_cli.ranking.stability import nogueira
 from sfs_cli.ranking.table import Ranking
 from sfs_cli.run import outputs
@@ -88,7 +87,7 @@ from sfs_cli.run.lists import RankedList, Source, list_names, matrix_of, read_li
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.needs import needed
 from sfs_cli.run.part import prepared_on
-from sfs_cli.run.pipes import as_given
+from sfs_cli.run.recorded import defaults_of, recorded
 
 DRAWS = 5
 """Random lists whose mean is shown."""
@@ -108,16 +107,17 @@ Measure = Callable[[np.ndarray, np.ndarray], dict[tuple[str, str], float]]
 
 def run(config: JudgeConfig, messages: Messages) -> bytes:
     """Evaluate or compare, write what is asked for, and return what belongs on stdout."""
+    evaluating = isinstance(config, EvaluateConfig)  # whose record repeats the run
 
     def make() -> outputs.Made:
         found = judge(config, messages)
+        if evaluating:
+            found.facts["config"] = recorded(config, config.pinned)
         summary = partial(log_summary, found, messages)
         return outputs.Made.of_tables(tables_of(found, config, messages), found.facts, summary)
 
-    files, options = _inputs(config), None
-    if isinstance(config, EvaluateConfig) and config.out is not None:
-        options = resolved(as_given(config), config.out)
-    describe = partial(outputs.describe_files, files)
+    options = recorded(config) if evaluating else None
+    describe = partial(outputs.describe_files, _inputs(config))
     return outputs.make_result(
         config, messages, file_names(config), describe, make, options=options
     )
@@ -440,6 +440,9 @@ def _judged(config: JudgeConfig, runs: dict[str, Run], tables: Sequence[RankedLi
             found.facts["label_column"] = run.taken["labels"]
     if run.design is not None:
         found.facts["covariates"] = run.cohort.covariates
+    if isinstance(config, EvaluateConfig):
+        # the sample graph is not among them: each fold has the default one of its samples
+        found.facts["defaults"] = defaults_of(config, run.config, {}) if rankers else {}
     return found
 
 
@@ -634,7 +637,7 @@ def _warn_of_leakage(
         if inner.folds:
             inner.note_leakage_of_graph(run, label[name])
         if run.design is not None:
-            CovariateStep(run.config).check(run)
+            covariates.tell_unadjusted(run)
         labels = run.context.labels
         by_class = config.labels is not None and labels is not None and labels.values is None
         if by_class and needed(run.config) & {"labels", "some-labels"}:

@@ -39,12 +39,17 @@ class RankedList:
     """One input list."""
 
     name: str  # different for every list
-    path: Path
+    table: TextTable
     features: list[str]  # in the order of the file
     ranks: np.ndarray  # shape (len(features),): 1 is best, ties are midranks, NaN is not ranked
     choice: Choice  # the columns that are used
     order: str  # "largest-first" or "smallest-first"; "" for ranks
-    whole: int | None = None  # number of features that were ranked, if the list is their beginning
+    whole: int | None  # number of features that were ranked, if the list is their beginning
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self.table.path
 
     @property
     def n_ranked(self) -> int:
@@ -96,45 +101,55 @@ def read_lists(
     sources: Sequence[Source], names: Sequence[str], config: TableFields, messages: Messages
 ) -> list[RankedList]:
     """Read tables by the columns that are asked for, and log those that are used."""
-    found = [
-        list_of(read_rank_table(source.path), source.column, config, messages, name)
-        for source, name in zip(sources, names)
-    ]
-    check_order(found, config, messages)
-    return found
-
-
-def list_of(
-    table: TextTable, column: str | None, config: TableFields, messages: Messages, name: str
-) -> RankedList:
-    """Return the list of a table, as `read_lists` does, which checks ``--order`` too.
-
-    `column` ranks the features, where the user names it.
-    """
-    path, order = table.path, ""
-    choice = choose_columns(table, config.feature_column, column)
-    features = feature_ids(table, choice.feature)
-    values = np.array(parse_numbers(table, choice.value))
-    if choice.is_rank:
-        check_ranks(table, choice.value, values.tolist())
-    else:
-        usual = "smallest-first" if smaller_is_better(choice.value) else "largest-first"
-        order = config.order or usual
-    if is_ours(table):
-        ranks = _own_ranks(table, choice, values, order)
-    else:
-        ranks = midranks(values, larger_is_better=order == "largest-first")
-    whole = cut_from(record_of(path))
-    found = RankedList(name, path, features, ranks, choice, order, whole)
-    messages.note(
-        f"{path}: {found.n_ranked:,} of {len(found.features):,} features "
-        f"({found.choice.feature or 'first column'!r}) ranked by {found.ranked_by}"
-    )
-    if whole is not None:
+    found = []
+    for (path, column), name in zip(sources, names):
+        table = read_rank_table(path)
+        choice = choose_columns(table, config.feature_column, column)
+        features = feature_ids(table, choice.feature)
+        values, order = np.array(parse_numbers(table, choice.value)), ""
+        if choice.is_rank:
+            check_ranks(table, choice.value, values.tolist())
+        else:
+            usual = "smallest-first" if smaller_is_better(choice.value) else "largest-first"
+            order = config.order or usual
+        ranks = _ranks(table, choice, values, order)
+        each = RankedList(name, table, features, ranks, choice, order, cut_from(record_of(path)))
+        found.append(each)
         messages.note(
-            f"{path} is the beginning of a ranking of {counted(whole, 'feature')} (sfs rank --top)"
+            f"{path}: {each.n_ranked:,} of {len(features):,} features "
+            f"({choice.feature or 'first column'!r}) ranked by {each.ranked_by}"
         )
+        if each.whole is not None:
+            of = counted(each.whole, "feature")
+            messages.note(f"{path} is the beginning of a ranking of {of} (sfs rank --top)")
+    if config.order is not None and not any(each.order for each in found):
+        messages.warn("--order has no effect with columns of ranks, whose rank 1 is the best")
     return found
+
+
+def _ranks(table: TextTable, choice: Choice, values: np.ndarray, order: str) -> np.ndarray:
+    """Rank the features of a table; in one of `sfs`, equal scores share their rank.
+
+    Such a table orders equal scores by their position in the input, which is no preference.
+    """
+    if not is_ours(table):
+        return midranks(values, larger_is_better=order == "largest-first")
+    scores = np.array(parse_numbers(table, "score"))
+    failed = np.isnan(scores) | (np.array(table.columns["status"]) != "ok")
+    if failed.all():
+        raise InputError(
+            "no feature of this ranking has a score",
+            where=f"{table.path}, column 'status'",
+            hint="omit this table, or see its report for the reason",
+        )
+    values = np.where(failed, np.nan, values)
+    ranks = midranks(values, larger_is_better=order == "largest-first")
+    if choice.is_rank:
+        best_first = np.argsort(ranks, kind="stable")[: np.count_nonzero(~failed)]
+        in_order = scores[best_first]  # they may be infinite
+        group = np.cumsum(np.append(False, in_order[1:] != in_order[:-1]))
+        ranks[best_first] = (np.bincount(group, ranks[best_first]) / np.bincount(group))[group]
+    return ranks
 
 
 def cut_from(record: Mapping[str, Any]) -> int | None:
@@ -160,12 +175,6 @@ def record_of(path: Path) -> dict[str, Any]:
     return record if path.name in provenance.outputs_of(record) else {}
 
 
-def check_order(lists: Sequence[RankedList], config: TableFields, messages: Messages) -> None:
-    """Warn of an order of scores where every table has ranks."""
-    if config.order is not None and not any(each.order for each in lists):
-        messages.warn("--order has no effect with columns of ranks, whose rank 1 is the best")
-
-
 def list_names(sources: Sequence[Source]) -> list[str]:
     """Name lists by their files, or by the folders of files named ``ranking``.
 
@@ -187,29 +196,3 @@ def list_names(sources: Sequence[Source]) -> list[str]:
             name = f"{base}_{number}"
         names.append(name)
     return names
-
-
-def _own_ranks(table: TextTable, choice: Choice, values: np.ndarray, order: str) -> np.ndarray:
-    """Rank the features with a score in a table of `sfs`; equal scores share their rank.
-
-    The table orders equal scores by their position in the input, which is no preference.
-    """
-    scores = np.array(parse_numbers(table, "score"))
-    failed = np.isnan(scores) | (np.array(table.columns["status"]) != "ok")
-    if failed.all():
-        raise InputError(
-            "no feature of this ranking has a score",
-            where=f"{table.path}, column 'status'",
-            hint="omit this table, or see its report for the reason",
-        )
-    values = np.where(failed, np.nan, values)
-    ranks = midranks(values, larger_is_better=order == "largest-first")
-    if not choice.is_rank:
-        return ranks
-    best_first = np.argsort(ranks, kind="stable")[: np.count_nonzero(~failed)]
-    in_order = scores[best_first]
-    new_score = np.append(True, in_order[1:] != in_order[:-1])  # scores may be infinite
-    group = np.cumsum(new_score) - 1
-    mean = np.bincount(group, ranks[best_first]) / np.bincount(group)
-    ranks[best_first] = mean[group]
-    return ranks

@@ -18,7 +18,6 @@ from sfs_cli.compute.engine import Engine, Executor, ThreadExecutor
 from sfs_cli.compute.parts import Parts
 from sfs_cli.compute.passes import PassList
 from sfs_cli.errors import InputError, SfsError, UsageError, counted, listed, located
-from sfs_cli.features import FEATURES, steps_of
 from sfs_cli.io.files.scratch import made, scratch_folder
 from sfs_cli.io.knowledge.coordinates import INSIDE, Coordinates, open_coordinates
 from sfs_cli.io.knowledge.sample_columns import Column
@@ -27,6 +26,7 @@ from sfs_cli.logs import AT_ONCE, Messages
 from sfs_cli.methods.base import Status
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import flag
+from sfs_cli.options.testing import tested
 from sfs_cli.run import inputs
 from sfs_cli.run import sources as sources_of
 from sfs_cli.run.cohort import (
@@ -38,9 +38,10 @@ from sfs_cli.run.cohort import (
     read_files,
 )
 from sfs_cli.run.columns import check_columns
+from sfs_cli.run.compared import compared, for_cohort
 from sfs_cli.run.features import feature_filter, given_features, warn_of_own_columns
 from sfs_cli.run.memory import MemoryPlan, memory_budget, memory_plan
-from sfs_cli.run.needs import Shape, needed, with_defaults
+from sfs_cli.run.needs import Shape, needed, spatial_settled, with_defaults
 from sfs_cli.store.ids import natural_order
 from sfs_cli.store.joined import prepared as prepared_view
 from sfs_cli.store.matrix import Matrix
@@ -58,7 +59,8 @@ NEEDED_LATER = (
     *("pyarrow.compute", "sfs_cli.io.results.writers"),
     *("sfs_cli.report.page", "sfs_cli.report.multiqc"),
 )
-"""Modules that are not needed before the first pass, and slow to import."""
+OF_TESTS = ("scipy.special",)
+"""Modules that are not needed before the first pass, and slow to import; the last for tests."""
 
 
 @dataclass(frozen=True)
@@ -178,8 +180,7 @@ class Run:
             with suppress(SfsError):  # raised again where the ids are needed
                 self.matrix.matrix.ids.features[:1]
             self.method.load("prepare")
-            of_steps = [name for step in steps_of(self.config) for name in step.imports]
-            for name in (*NEEDED_LATER, *of_steps):
+            for name in (*NEEDED_LATER, *(OF_TESTS if tested(self.config) else ())):
                 import_module(name)
 
         if self.context.n * self.context.m > LONG:
@@ -215,98 +216,23 @@ def loaded(
     memory = memory_budget(config)
     parse_transform(config.transform)  # refused before anything is read
     with ExitStack() as stack:
-        table = inputs.read_label_table(config)
-        of_files = read_files(config)
         folder = stack.enter_context(scratch_folder())
         start = stack.enter_context(_starting_executor(config, client, folder))
-        of = config.coordinates_from  # they are read first: they are small, and may be refused
-        found = None if of is None else open_coordinates(of, config.matrix)
-        files = sources_of.SampleFiles()
-        known = sources_of.known_samples(config, table, files) + known_samples(of_files)
         load = inputs.load if shared is None else shared.load
-        opened = matrix or load(config, known, memory, folder, log)
+        known = _read(config, load, memory, folder, log, matrix)
         stack.enter_context(located(config.matrix))
-        labels = inputs.align_labels(config, opened.matrix, table, log)
-        classes = 2 if labels is None else labels.n_classes
-        sparse, seen = opened.like_cells() if config.method is None else (False, 0)
-        size = (opened.matrix.n_samples, classes)
-        if sparse and config.default_method(*size, sparse) != config.default_method(*size):
-            log.note(
-                "most values are zero, as in single cells: the default method is spec, whose lists "
-                "give better clusters there than those of mrsf-rounds"
-            )
-        asked = with_defaults(config, *size, sparse, opened.graphs)
-        if config.method is None and asked.left_out:
-            log.warn(asked.left_out, AT_ONCE)
-        config = asked
-        for part in FEATURES:
-            config = part.settle(config, opened.matrix)
-        if config != asked:
-            of_files = read_files(config)  # it may name another column
-        name = config.coordinates_from or str(config.similarity)
-        part_of, _, key = name.partition(":")
-        inner = [g for g in opened.graphs if g.startswith(f"{part_of}:") and g != name]
-        alone = [g for g in inner if key and g.endswith(f":{key}")]
-        if alone:  # of MuData, where the name of the modality comes first
-            given_by = "--coordinates" if config.coordinates else "--similarity"
-            log.warn(
-                f"{name} is that of the MuData, of all modalities; that of the modality alone is "
-                f"{given_by} {alone[0]}"
-            )
-        if of != config.coordinates_from:
-            found = open_coordinates(str(config.coordinates_from), config.matrix)
-        sources = sources_of.open_sources(config, opened, labels, files, memory, folder, log)
-        renamed = opened.facts.get("renamed")
-        if renamed and any(spec.about_genes for spec in config.source):
-            log.warn(
-                f"sources about genes find only the first feature of each id, not the {renamed:,} "
-                "that were given suffixes; --id-map can name those"
-            )
-        columns = columns_of(config, of_files, opened.matrix.ids)
-        for each in columns.all:
-            inputs.tell_column(each.values, flag(each.option), log)
-        whole = sources_of.joined_with(config, opened.matrix, sources, log)
-        chosen, used = _choose_samples(
-            config, opened.matrix, labels, sources, columns, found, log, labeled
-        )
-        cohort = Cohort(columns, labels=used)
-        if columns:
-            ids = _taken(opened.matrix.ids.samples, chosen)
-            cohort = replace(cohort, samples=ids).prepared(config, memory, log)
-        if cohort.kept is not None:
-            chosen = cohort.kept if chosen is None else chosen[cohort.kept]
-        for part in FEATURES:
-            config = part.resolve(config, cohort)
-        adjustment = cohort.adjustment
-        looked = check_columns(config, opened.matrix, chosen, log)
-        n_used = opened.matrix.n_samples if chosen is None else len(chosen)
-        fewest = min(cohort.sizes.values(), default=n_used)
-        features = feature_filter(config, whole, fewest, cohort.labels, log)
-        own = {each.option: each.name for each in columns.all}
-        own |= {} if table is None else {"labels": table.name}
-        warn_of_own_columns(config, whole, features, own, log)
-        given = given_features(config, whole, log)
-        prepared = prepared_view(
-            whole,
-            samples=chosen,
-            missing=cast(Any, config.missing),
-            features=features,
-            steps=parse_transform(config.transform),
-            adjustment=adjustment,
-            where=config.matrix,
-        )
-        coordinates = None if found is None else found.aligned(prepared.ids.samples)
-        taken = {each.option: each.name for each in columns.all if each.values.others}
-        if table is not None and table.others:
-            taken["labels"] = table.name
-        if found is not None and not str(config.coordinates_from).startswith(INSIDE):
-            log.note(f"coordinates are all columns of {found.where}: {listed([*found.names], 20)}")
-            taken["coordinates"] = ", ".join(found.names)
+        chosen, cohort = _align(known, memory, log, labeled)
+        config = for_cohort(known.config, cohort)
+        looked = check_columns(config, known.opened.matrix, chosen, log)
+        prepared = _prepare(config, known, chosen, cohort, log)
+        given, taken = given_features(config, known.whole, log), _taken_unnamed(known, log)
         n, m, stored = prepared.n_samples, prepared.n_features, prepared.dtype
+        found, classes = known.coordinates, known.classes
         width = None if found is None else len(found.names)
         shape = Shape(n, m, stored, memory, cohort.sizes, width, classes)
         passes = PassList(m)
-        passes.look(looked + seen)
+        passes.look(looked + known.seen)
+        adjustment = prepared.adjustment
         held = 8 * n * len(given) + (0 if adjustment is None else adjustment.basis.nbytes)
         plan = memory_plan(config, shape, held)
         engine = Engine(
@@ -331,14 +257,158 @@ def loaded(
             context,
             plan,
             shape,
-            opened,
-            labels,
-            sources,
+            known.opened,
+            known.labels,
+            known.sources,
             cohort,
-            coordinates,
+            None if found is None else found.aligned(prepared.ids.samples),
             taken,
-            _label_columns(config, table, opened.matrix),
+            _label_columns(config, known.table, known.opened.matrix),
         )
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What the files of a run hold, before their samples are matched."""
+
+    config: RankConfig  # with the defaults that suit the matrix
+    opened: inputs.Opened
+    seen: int  # features that were read to find the defaults
+    table: Column[inputs.Label] | None  # of labels
+    labels: Labels | None  # of all samples in the file
+    columns: SampleColumns
+    coordinates: Coordinates | None
+    sources: list[Source]
+    whole: Matrix  # with the features of sources that are ranked, too
+
+    @property
+    def classes(self) -> int:
+        """The number of classes of the labels; of none, 2."""
+        return 2 if self.labels is None else self.labels.n_classes
+
+
+def _read(
+    config: RankConfig,
+    load: Callable[..., inputs.Opened],
+    memory: int,
+    folder: Path,
+    log: Messages,
+    matrix: inputs.Opened | None,
+) -> _Known:
+    """Read every file, small ones first: they show what the rows are, and may be refused."""
+    table = inputs.read_label_table(config)
+    of_files = read_files(config)
+    of = config.coordinates_from
+    found = None if of is None else open_coordinates(of, config.matrix)
+    files = sources_of.SampleFiles()
+    ids = sources_of.known_samples(config, table, files) + known_samples(of_files)
+    opened = matrix or load(config, ids, memory, folder, log)
+    with located(config.matrix):
+        labels = inputs.align_labels(config, opened.matrix, table, log)
+        made, seen = _with_defaults(config, opened, labels, log)
+        if made.spatial:
+            made = spatial_settled(made, opened.matrix)
+            of_files = read_files(made)  # it may name another column
+        _tell_modality(made, opened, log)
+        if of != made.coordinates_from:
+            found = open_coordinates(str(made.coordinates_from), made.matrix)
+        sources = sources_of.open_sources(made, opened, labels, files, memory, folder, log)
+        renamed = opened.facts.get("renamed")
+        if renamed and any(spec.about_genes for spec in made.source):
+            log.warn(
+                f"sources about genes find only the first feature of each id, not the {renamed:,} "
+                "that were given suffixes; --id-map can name those"
+            )
+        columns = columns_of(made, of_files, opened.matrix.ids)
+        for each in columns.all:
+            inputs.tell_column(each.values, flag(each.option), log)
+        whole = sources_of.joined_with(made, opened.matrix, sources, log)
+    return _Known(made, opened, seen, table, labels, columns, found, sources, whole)
+
+
+def _with_defaults(
+    config: RankConfig, opened: inputs.Opened, labels: Labels | None, log: Messages
+) -> tuple[RankConfig, int]:
+    """Return the configuration with defaults by the matrix, and how many features were read."""
+    sparse, seen = opened.like_cells() if config.method is None else (False, 0)
+    size = (opened.matrix.n_samples, 2 if labels is None else labels.n_classes)
+    if sparse and config.default_method(*size, sparse) != config.default_method(*size):
+        log.note(
+            "most values are zero, as in single cells: the default method is spec, whose lists "
+            "give better clusters there than those of mrsf-rounds"
+        )
+    made = with_defaults(config, *size, sparse, opened.graphs)
+    if config.method is None and made.left_out:
+        log.warn(made.left_out, AT_ONCE)
+    return made, seen
+
+
+def _tell_modality(config: RankConfig, opened: inputs.Opened, log: Messages) -> None:
+    """Warn of a graph or coordinates of MuData, where a modality has some of that name, too."""
+    name = config.coordinates_from or str(config.similarity)
+    part_of, _, key = name.partition(":")
+    inner = [g for g in opened.graphs if g.startswith(f"{part_of}:") and g != name]
+    alone = [g for g in inner if key and g.endswith(f":{key}")]
+    if alone:  # of MuData, where the name of the modality comes first
+        given_by = "--coordinates" if config.coordinates else "--similarity"
+        log.warn(
+            f"{name} is that of the MuData, of all modalities; that of the modality alone is "
+            f"{given_by} {alone[0]}"
+        )
+
+
+def _align(
+    known: _Known, memory: int, log: Messages, labeled: bool
+) -> tuple[np.ndarray | None, Cohort]:
+    """Choose the samples (None: all), and find how they are compared."""
+    config, columns = known.config, known.columns
+    matrix = known.opened.matrix
+    chosen, used = _choose_samples(known, log, labeled)
+    cohort = Cohort(columns, labels=used)
+    if columns:
+        ids = _taken(matrix.ids.samples, chosen)
+        cohort = compared(replace(cohort, samples=ids), config, memory, log)
+    if cohort.kept is not None:
+        chosen = cohort.kept if chosen is None else chosen[cohort.kept]
+    return chosen, cohort
+
+
+def _prepare(
+    config: RankConfig,
+    known: _Known,
+    chosen: np.ndarray | None,
+    cohort: Cohort,
+    log: Messages,
+) -> PreparedMatrix:
+    """Return the matrix as methods see it: chosen samples and features, transformed, adjusted."""
+    whole = known.whole
+    n_used = known.opened.matrix.n_samples if chosen is None else len(chosen)
+    fewest = min(cohort.sizes.values(), default=n_used)
+    features = feature_filter(config, whole, fewest, cohort.labels, log)
+    own = {each.option: each.name for each in known.columns.all}
+    own |= {} if known.table is None else {"labels": known.table.name}
+    warn_of_own_columns(config, whole, features, own, log)
+    return prepared_view(
+        whole,
+        samples=chosen,
+        missing=cast(Any, config.missing),
+        features=features,
+        steps=parse_transform(config.transform),
+        adjustment=cohort.adjustment,
+        where=config.matrix,
+    )
+
+
+def _taken_unnamed(known: _Known, log: Messages) -> dict[str, str]:
+    """Return the columns that were taken without being named, by the option of their file."""
+    taken = {each.option: each.name for each in known.columns.all if each.values.others}
+    if known.table is not None and known.table.others:
+        taken["labels"] = known.table.name
+    found = known.coordinates
+    if found is not None and not str(known.config.coordinates_from).startswith(INSIDE):
+        log.note(f"coordinates are all columns of {found.where}: {listed([*found.names], 20)}")
+        taken["coordinates"] = ", ".join(found.names)
+    return taken
 
 
 def _label_columns(
@@ -379,20 +449,15 @@ def _none_left(config: RankConfig, prepared: PreparedMatrix) -> Iterator[None]:
 
 
 def _choose_samples(
-    config: RankConfig,
-    matrix: Matrix,
-    labels: Labels | None,
-    sources: list[Source],
-    columns: SampleColumns,
-    coordinates: Coordinates | None,
-    log: Messages,
-    labeled: bool,
+    known: _Known, log: Messages, labeled: bool
 ) -> tuple[np.ndarray | None, Labels | None]:
     """Return which samples are used (None: all), and their labels where those are needed.
 
     They are in the natural order of their ids: a sum rounds by the order of its terms, and what is
     drawn goes by it, so that a list would depend on the order of the columns of the file.
     """
+    config, matrix, labels = known.config, known.opened.matrix, known.labels
+    sources, columns, coordinates = known.sources, known.columns, known.coordinates
     nothing = labels is None and not sources and not columns
     if nothing and config.graph != "file" and coordinates is None:
         return _in_natural_order(matrix, None), None
@@ -432,8 +497,9 @@ def _choose_samples(
         check = inputs.check_outcome if config.numeric else inputs.check_classes
         check(used, str(config.labels))
         return chosen, used
-    hint = "; response=lda uses them" * ("response" in METHODS[config.ranker].parameters)
-    log.note(f"the labels are not used by --method {config.method}{hint}")
+    by = "the sources and their weights" if config.source else config.using("method")
+    by += f"; response={config.label_response} uses them" * ("response" in config.method_options())
+    log.note(f"the labels are not used by {by}")
     return chosen, None
 
 

@@ -13,14 +13,16 @@ from sfs_cli.compute.cgroups import processor_limits
 from sfs_cli.compute.matrix import arithmetic_dtype, block_features
 from sfs_cli.compute.memory import default_memory, parse_size
 from sfs_cli.errors import OutOfMemoryError
-from sfs_cli.features import scales, steps_of
-from sfs_cli.features.also import others
 from sfs_cli.graph.build import graph_memory
 from sfs_cli.graph.neighbors import GraphMemory
+from sfs_cli.graph.spatial import kernel_bytes
 from sfs_cli.options import RankConfig
 from sfs_cli.options.graph import default_similarity
+from sfs_cli.options.lists import GROUPED, others, ranked_sources
 from sfs_cli.options.source import KINDS
+from sfs_cli.options.testing import LINEAR, on_scales, scales_of
 from sfs_cli.run.needs import Shape, graph_asked, is_dense, needed
+from sfs_cli.run.together import ranks_together, scored_at_once, subset_size
 from sfs_cli.store import quantile
 from sfs_cli.store.transforms import QUANTILE
 from sfs_cli.store.transforms import parse as parse_transform
@@ -39,9 +41,13 @@ SENT_SQUARES = 3
 ID_BYTES = 40
 """An id, where ids are not read yet."""
 FEATURE_BYTES = {"score": 32, "solve": 136, "compare": 240, "classes": 104}
+FEATURE_BYTES |= {"voom": 32, "pruning": 40, "scale": 104}
 """A feature beside its id: a score, a status and a position in the table; what a solver knows of
 it; several rankings that are compared; beside one of these a comparison of classes: a p-value, a
-q-value, two means and their difference, before and after they are put in order."""
+q-value, two means and their difference, before and after they are put in order; what ``--voom`` and
+``--max-correlation`` know of it, and its test on each of several scales."""
+MARKER_BYTES = 120
+"""A feature and class of ``--markers``: what is measured, before and after it is joined."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +103,12 @@ def memory_plan(
     sizes = [*shape.parts.values()] or [shape.n]
     graphs = [(max(sizes), 0)]
     # what comes later, when the graph of all is gone, may need more
-    graphs += filter(None, (step.graphs(shape) for step in steps_of(config)))
+    if config.stability is not None:
+        graphs.append(_of_subsets(config, shape))
+    if on_scales(config):
+        n = max([*shape.parts.values()] or [shape.n])
+        widths = [float(name) for name in scales_of(config) if name != LINEAR]
+        graphs.append((n, kernel_bytes(n, widths)))
     plans = [_plan(config, shape, size, held + more, products) for size, more in graphs]
     return min(plans, key=lambda each: (each.workers, -each.needed))
 
@@ -107,25 +118,29 @@ def _plan(config: RankConfig, shape: Shape, size: int, held: int, products: bool
     n, m, memory = shape.n, shape.m, shape.memory
     making = _graphs_made(config, shape, size)
     products = products or any(each.products for each in making)
-    dense, steps = is_dense(config, size), steps_of(config)
+    dense = is_dense(config, size)
     square, squares, sums = 8 * size * size, 0, 0
     # a sparse graph of few samples comes from all their distances, which are dense for a while
     if dense or products:
         # the similarities of all sources are held beside the fused one
-        squares = SQUARES + sum(step.graph_copies for step in steps)
+        squares = SQUARES + (config.sample_weights is not None)  # the weighted graph
         squares += len(config.source) * (2 if config.weights == "snf" else 1)
     if products:
         sums = 1 if config.dask is None else SENT_SQUARES
         doubles = arithmetic_dtype(size, m, shape.stored).itemsize == 8
         squares += DOUBLE_SQUARES if doubles else 0
     of_graph = squares * square
-    later = [step.held(shape) for step in steps]
-    once = of_graph + held + max([*later, *(each.held for each in making)], default=0)
+    once = of_graph + held + max([_later(config, shape), *(each.held for each in making)])
 
     feature = "solve" if METHODS[config.scorer].iterative else "score"
     if config.method == "kogs" or (config.leave_one_out and len(config.source) > 1):
         feature = "compare"
-    of_feature = ID_BYTES + FEATURE_BYTES[feature] + sum(step.feature_bytes for step in steps)
+    of_feature = ID_BYTES + FEATURE_BYTES[feature]
+    of_feature += FEATURE_BYTES["solve"] * bool(others(config))
+    of_feature += FEATURE_BYTES["voom"] * config.voom
+    of_feature += FEATURE_BYTES["pruning"] * (config.max_correlation is not None)
+    if on_scales(config):
+        of_feature += FEATURE_BYTES["scale"] * len(scales_of(config))
     if METHODS[config.ranker].by_class:
         of_feature += FEATURE_BYTES["classes"]
 
@@ -151,12 +166,36 @@ def _plan(config: RankConfig, shape: Shape, size: int, held: int, products: bool
     return MemoryPlan(dtype, block, workers, total)
 
 
+def _of_subsets(config: RankConfig, shape: Shape) -> tuple[int, int]:
+    """Return the samples of the largest subset of ``--stability``, and the bytes of those together.
+
+    Their graphs may be dense where that of all samples would be sparse.
+    """
+    more = 0
+    if ranks_together(config, shape.n, shape.m):
+        _, more = scored_at_once(config, shape.n, shape.m, shape.memory)
+    return subset_size(config, max(shape.parts.values(), default=shape.n)), more
+
+
+def _later(config: RankConfig, shape: Shape) -> int:
+    """Return the bytes that are held for a while, once the features have scores."""
+    of_each = [0]
+    if config.modules:  # correlations, their absolute values and the distances
+        of_each.append(24 * min(GROUPED, shape.m) ** 2)
+    if config.modules and config.rank_sources:  # and what is known of each pair
+        few = min(GROUPED * (1 + len(ranked_sources(config))), shape.m)
+        of_each.append(48 * few * few)
+    if config.markers is not None:
+        of_each.append(MARKER_BYTES * shape.m * shape.classes)
+    return max(of_each)
+
+
 def _graphs_made(config: RankConfig, shape: Shape, size: int) -> list[GraphMemory]:
     """Return what each sample graph takes while it is made of `size` samples.
 
-    Tests on several scales have graphs of their own (`Step.graphs`).
+    Tests on several scales have graphs of their own (`kernel_bytes`).
     """
-    if scales.asked(config):
+    if on_scales(config):
         return []
     asked = [each for each in (*config.each_ranking(), *others(config)) if "graph" in needed(each)]
     if not config.source:

@@ -11,12 +11,11 @@ from sfs_cli.errors import UsageError, nearest
 from sfs_cli.options import graph, parameters, weightings
 from sfs_cli.options.fields import (
     Option,
-    default_of,
     flag,
     metavar_of,
     options_of,
+    parameter_help,
     stated,
-    values_of,
 )
 from sfs_cli.options.graph import GRAPHS, GraphKind
 from sfs_cli.options.rank import RankConfig
@@ -52,6 +51,8 @@ NEEDS = {
     "labels": "labels",
     "some-labels": "labels of some samples",
     "event": "events of the samples (--event or --censored)",
+    "sources": "knowledge sources (--source), or a similarity that `sfs fuse` made of them",
+    "sources-or-members": "knowledge sources (--source), or methods (members=)",
 }
 """What a method may need, for people."""
 
@@ -92,12 +93,29 @@ def taken_options(option: str, name: str) -> list[Option]:
     return sorted([*own.values(), *others], key=lambda o: not o.of)
 
 
-def needs(method: Method) -> list[tuple[str, str]]:
-    """Return what a method needs, each with the parameter that asks for it; empty where always."""
-    found = [(NEEDS[need], "") for need in method.needs]
+def known_of(option: str, name: str) -> dict[str, str]:
+    """Return what is known of a name for people, beside its parameters and options."""
+    entry = NAMED[option].table[name]
+    facts = _facts(entry)
+    if isinstance(entry, Method):
+        facts["needs"] = "; ".join(_needs(entry))
+        facts["meaning"] = " ".join(f"{k}: {v}" if k else v for k, v in facts["meaning"].items())
+        facts["columns"] = "; ".join(f"{key}: {text}" for key, text in facts["columns"].items())
+        del facts["needs_by"]
+    facts["needs"] = facts["needs"] or "nothing"
+    texts = {key: v if isinstance(v, str) else ", ".join(v) for key, v in facts.items()}
+    return {TITLES.get(key, key): text for key, text in texts.items() if text}
+
+
+def _needs(method: Method) -> list[str]:
+    """Return what a method needs, each with the values that ask for it, if it is not always."""
+    found = [NEEDS[need] for need in method.needs]
     for name, by_value in method.needs_by.items():
+        values = dict[str, list[str]]()
         for value, wanted in by_value.items():
-            found += [(NEEDS[need], f"{name}={value}") for need in wanted]
+            for need in wanted:
+                values.setdefault(NEEDS[need], []).append(value)
+        found += [f"{need} for {name}={', '.join(each)}" for need, each in values.items()]
     return found
 
 
@@ -136,34 +154,16 @@ def _facts(entry: Method | GraphKind | Entry) -> dict[str, Any]:
 
 def _text(option: str, name: str) -> str:
     """Return the description of a name: what is known of it, its parameters and options."""
-    entry = NAMED[option].table[name]
-    facts = _facts(entry)
-    if isinstance(entry, Method):
-        facts["needs"] = [f"{need} ({by})" if by else need for need, by in needs(entry)]
-        facts["meaning"] = " ".join(f"{k}: {v}" if k else v for k, v in facts["meaning"].items())
-        facts["columns"] = "; ".join(f"{key}: {text}" for key, text in facts["columns"].items())
-        del facts["needs_by"]
-    facts["needs"] = facts["needs"] or ["nothing"]
-    title = facts.pop("title", f"{flag(option)} {name}")
-    lines = [f"{name}: {title}"]
-    for key, value in facts.items():
-        if text := value if isinstance(value, str) else ", ".join(value):
-            lines.append(f"  {TITLES.get(key, key):<10}{text}")
+    known = known_of(option, name)
+    lines = [f"{name}: {known.pop('title', f'{flag(option)} {name}')}"]
+    lines += [f"  {key:<10}{text}" for key, text in known.items()]
     own = taken_options(option, name)
-    rows = {f"{o.parameter}={metavar_of(o)}": _row(o) for o in own if o.of}
-    others = {f"{o.flag} {metavar_of(o) or ''}": _row(o) for o in own if not o.of}
+    rows = {f"{o.parameter}={metavar_of(o)}": parameter_help(o) for o in own if o.of}
+    others = {f"{o.flag} {metavar_of(o) or ''}": parameter_help(o) for o in own if not o.of}
     parts = ["\n".join(lines) + "\n"]
     parts += [_section(f"parameters ({flag(option)} {name},KEY=VALUE):", rows)] if rows else []
     parts += [_section("options that it takes:", others)] if others else []
     return "\n".join(parts)
-
-
-def _row(o: Option) -> str:
-    """Return what a parameter or an option means, its bounds and its default."""
-    bounds = values_of(o) if o.type in (int, float) and not o.words else ""
-    default = default_of(o)
-    notes = "; ".join(filter(None, (bounds, default and f"default: {default}")))
-    return f"{o.help}  [{notes}]" if notes else o.help
 
 
 def _list() -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -9,8 +10,6 @@ from typing import Any
 import numpy as np
 
 from sfs_cli.catalog import METHODS
-from sfs_cli.features import FEATURES
-from sfs_cli.features.also import others
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.graph import (
@@ -19,14 +18,20 @@ from sfs_cli.options.graph import (
     SPARSE_GRAPHS,
     GraphOptions,
 )
+from sfs_cli.options.lists import others
 from sfs_cli.options.source import KINDS
+from sfs_cli.options.testing import LINEAR, adjusts
+from sfs_cli.store.matrix import Matrix, look
 
 GRAPHS_OF_FILES = ("obsp:connectivities", "obsm:X_pca")
 """What is used of an AnnData file where it is there, the first of them: as scanpy names them."""
+MANY, OF_MANY = 20_000, ("1.5", "3", LINEAR)
+"""Above so many samples of a slide ``--spatial`` leaves out the widest scale: its time and memory
+grow with its square; of 50,000 it takes 9 GB and minutes."""
+SLIDES = ("library_id", "slide", "slide_id", "section_id")
+"""Columns of the samples that name slides, as scanpy, squidpy and others write them."""
 SCORES = "scores"
 """What the pass of the scores is made for, as run.json has it."""
-WITHOUT_EACH = ", without each source"
-"""What passes of this part of a run are made for, after their purpose; others depend on names."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +75,7 @@ def with_defaults(
     """
     own = config.graph is None and not config.given("split", *GRAPH_FIELDS)
     config = config.for_samples(n, classes, sparse)
-    own = own and not any(each.adjusts and each.asked(config) for each in FEATURES)
+    own = own and not adjusts(config)
     found = [name for name in GRAPHS_OF_FILES if name in graphs]
     if own and found and "graph" in needed(config):
         made = replace(config, similarity=found[0])
@@ -78,6 +83,28 @@ def with_defaults(
         made.ignored.update(config.ignored)
         return made
     return config
+
+
+def spatial_settled(config: RankConfig, matrix: Matrix) -> RankConfig:
+    """Return the configuration with the scales, transformation and slides of ``--spatial``.
+
+    Pearson residuals alone have calibrated p-values where depth follows the tissue, and no other
+    transformation has more power where it does not (``tools/benchmarks/spatial.py``).
+    """
+    changes: dict[str, Any] = {}
+    largest, obs = matrix.n_samples, matrix.ids.obs
+    columns = {} if obs is None or config.batch else obs.to_pydict()
+    for name in SLIDES:
+        if len(sizes := Counter(columns.get(name, ()))) > 1:
+            changes["batch"], largest = f"obs:{name}", max(sizes.values())
+            break
+    if not config.scales and largest > MANY:
+        changes["scales"] = OF_MANY
+    if config.transform is None:
+        values = look(matrix)
+        if (values % 1 == 0).all() and values.min() >= 0:
+            changes["transform"] = "pearson-residuals"
+    return replace(config, **changes)
 
 
 def graph_asked(config: RankConfig, n: int) -> GraphOptions:

@@ -23,17 +23,13 @@ from sfs_cli.display import shown
 from sfs_cli.errors import (
     InputError,
     OutputExistsError,
-    UsageError,
     counts_text,
+    listed,
     need_extra,
-    reason_of,
-    unwritable,
 )
 from sfs_cli.io.files.atomic import (
     OutputFolder,
     check_writable,
-    refuse_dangling,
-    refuse_folders,
     replacing,
     size_and_time,
 )
@@ -42,9 +38,8 @@ from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import flag
 from sfs_cli.options.grammar import joined
-from sfs_cli.options.paths import is_copied
 from sfs_cli.options.rank import OutputFields
-from sfs_cli.provenance import InputFile, RankingFacts
+from sfs_cli.provenance import InputFile
 from sfs_cli.report.multiqc import (
     GENERAL,
     RANKING,
@@ -80,50 +75,22 @@ def describe_inputs(config: RankConfig) -> list[InputFile]:
 def describe_files(files: Iterable[ReadFile]) -> list[InputFile]:
     """Return role, path, size and time of files, and the part of each that is read.
 
-    Raises InputError when one cannot be read.
+    None is read for that.
     """
-    return _described(_state_of, files)
-
-
-def _state_of(path: Path) -> dict[str, Any]:
-    """Return path, size and time of an input, which tell whether it changed without reading it.
-
-    A copy of standard input or of an address is new each time: there its sha256 tells.
-    """
-    if is_copied(shown(str(path))):
-        return provenance.describe_input(path)
-    size, time = size_and_time(path)
-    return {"path": str(path), "bytes": size, "modified": time}
-
-
-def digests_of(files: Iterable[ReadFile]) -> list[InputFile]:
-    """Return role, path, size and sha256 of files, which are read for that."""
-    return _described(provenance.describe_input, files)
-
-
-def with_digests(inputs: Iterable[InputFile]) -> list[InputFile]:
-    """Return inputs with the sha256 of those that have none."""
-    found: list[InputFile] = []
-    for each in inputs:
-        if "sha256" in each:
-            found.append(each)
-            continue
-        known: Any = each  # what was seen before stays: a change since then must not be missed
-        found += digests_of([(each["role"], Path(each["path"]), known)])
+    found = []
+    for role, path, part in files:
+        size, time = size_and_time(path)
+        found.append({"role": role, "path": str(path), "bytes": size, "modified": time, **part})
     return found
 
 
-def _described(
-    describe: Callable[[Path], dict[str, Any]], files: Iterable[ReadFile]
-) -> list[InputFile]:
-    try:
-        found: Any = [{"role": role} | describe(path) | part for role, path, part in files]
-        return found
-    except OSError as error:
-        raise InputError(
-            f"cannot read {error.filename}: {reason_of(error)}",
-            hint="check the path and its permissions",
-        ) from None
+def with_digests(inputs: Iterable[InputFile]) -> list[InputFile]:
+    """Return inputs with their sha256, for which those that have none are read."""
+    # what was seen before stays: a change since then must not be missed
+    return [
+        each if "sha256" in each else each | provenance.describe_input(Path(each["path"])) | each
+        for each in inputs
+    ]
 
 
 def tell_up_to_date(
@@ -162,27 +129,18 @@ def known_result(
     OutputExistsError
         When another result is there, or files of this one are gone.
     """
-    home = record.parent
-    there = [name for name in names if (home / name).exists()]
+    there = [name for name in names if (record.parent / name).exists()]
     if not there:
         return None
     known = provenance.read_record(record) or {}
     outputs = provenance.outputs_of(known)
-    what, where = "", there
-    if not outputs:
-        what = "exists" if place.is_file() else "holds files of another program"
-    elif other := differs(known):
-        what = f"holds the result of another run: {other}"
-    else:
-        beside = known.get("beside") or {}
-        paths = [*(home / name for name in outputs), *(Path(e["path"]) for e in beside.values())]
-        where = [path.name for path in paths if not path.exists()]
-        if not where:
-            return known
-        what = "holds this result, but files of it are gone"
+    gone = [name for name in outputs if not (record.parent / name).exists()]
+    what = differs(known) if outputs else "it has no record of sfs"
+    if not what and not gone:
+        return known
     raise OutputExistsError(
-        f"{place} {what}",
-        where=", ".join(where),
+        f"{place} holds the result of another run: {what or f'{listed(gone)} is gone'}",
+        where=", ".join(there),
         hint="give another --out, or replace it with --force",
     )
 
@@ -256,19 +214,15 @@ def write_result(
     The record, the content of ``run.json``, gets the names of the files. Files of the result that
     is replaced, which the new one does not have, are removed.
     """
-    before = provenance.outputs_of(provenance.read_run(folder))
+    before = provenance.outputs_of(provenance.read_record(folder / provenance.NAME) or {})
     with OutputFolder(folder) as out:
-        outputs = []
         for name, write in files.items():
-            path = out.file(name)
-            write(path)
-            outputs.append(path.name)
-        run = record | {"outputs": outputs}
+            write(out.file(name))
+        run = record | {"outputs": [*files]}
         out.file(provenance.NAME).write_text(provenance.dumps(run), encoding="utf-8")
         out.commit(last=provenance.NAME)
-    for name in {*before} - {*outputs, provenance.NAME}:
-        if not (folder / name).is_dir():
-            (folder / name).unlink(missing_ok=True)
+    for name in {*before} - {*files, provenance.NAME}:
+        (folder / name).unlink(missing_ok=True)
 
 
 class Made(NamedTuple):
@@ -302,21 +256,19 @@ class Beside:
     def written(self, force: bool) -> Iterator[None]:
         """Let the file be written to `partial`; it takes its name when the block is done.
 
-        One that would replace other things is refused.
+        One that is there is replaced with `force`, a folder of other things never.
         """
         option, path = flag(self.option), self.path
         check_writable(path, option)
-        is_folder = path.is_dir()
-        kept = is_folder and not (self.folder and recognize(path).kind in (Kind.STORE, Kind.ZARR))
-        if kept or (self.folder and path.is_file()):
-            what = "a folder of other things" if is_folder else "a file, and this is a folder"
-            hint = "give another name"
+        ours = path.is_file()
+        if self.folder:
+            ours = path.is_dir() and recognize(path).kind in (Kind.STORE, Kind.ZARR)
+        if path.exists() and not (force and ours):
             raise OutputExistsError(
-                f"{option} {path} exists, and is {what}", hint=hint, option=option
+                f"{option} {path} exists" + ("" if ours else ", and is something else"),
+                hint="give another name" + (", or --force" if ours else ""),
+                option=self.option,
             )
-        if path.exists() and not force:
-            hint = "give another name, or --force"
-            raise OutputExistsError(f"{option} {path} exists", hint=hint, option=option)
         with replacing(path) as self.partial:
             yield
 
@@ -355,7 +307,6 @@ def make_result(
     started, begun = time.perf_counter(), datetime.now(UTC)
     if config.format == "xlsx":
         need_extra("xlsxwriter", "excel", "--format xlsx needs XlsxWriter")  # before it is made
-    others = {flag(each.option): each.path for each in beside}
     if config.out is None:
         with ExitStack() as stack:
             for each in beside:
@@ -364,107 +315,59 @@ def make_result(
         made.summarize()
         return made.table()
     out = Path(config.out)
+    if out.is_file():
+        raise InputError(f"--out {out} is a file, not a folder", hint="give another --out")
+    check_writable(out, "--out")
     if options is None:
         options = joined(type(config), config.result_options())
-    check_writable(out, "--out")
-    for option, path in others.items():
-        check_writable(path, option)
-    _refuse_own(others, out, files)
-    _refuse_places(out, [*files, provenance.NAME])
-    described = describe()
+    copies = {flag(each.option): str(each.path.absolute()) for each in beside}
+    inputs = describe()
 
-    def differs(record: Mapping[str, Any]) -> str:
-        other = provenance.difference(record, options, described)
-        return other or _differs_beside(record.get("beside"), others)
+    def differs(known: Mapping[str, Any]) -> str:
+        for option, place in (known.get("beside", {}) | copies).items():
+            if known.get("beside", {}).get(option) != copies.get(option):
+                return f"{option} was another"
+            if not Path(place).exists():
+                return f"{place} is gone"
+        return provenance.difference(known, options, inputs)
 
     names = [*files, provenance.NAME]
     if not config.force and (known := known_result(out, out / provenance.NAME, names, differs)):
-        own = [out / name for name in (*known["outputs"], provenance.NAME)]
-        tell_up_to_date(out, messages, (*others.values(), *own), provenance.made_by(known))
+        there = [out / name for name in (*known["outputs"], provenance.NAME)]
+        there += map(Path, copies.values())
+        tell_up_to_date(out, messages, there, provenance.made_by(known))
         return b""
     with ExitStack() as stack:
         for each in beside:
             stack.enter_context(each.written(config.force))
         with messages.progress("checking inputs", None):
-            described = with_digests(described)
+            inputs = with_digests(inputs)
         made = make()
         facts = {
             "command": ["sfs", *map(shown, sys.argv[1:])],
             "config": options,
-            "inputs": described,
+            "inputs": inputs,
             "warnings": messages.warnings,
             "versions": provenance.versions(),
             "started": begun.isoformat(timespec="seconds"),
             "finished": datetime.now(UTC).isoformat(timespec="seconds"),
             "seconds": round(time.perf_counter() - started, 3),
             "peak_memory_bytes": peak_resident(),
+            **({"beside": copies} if copies else {}),
             **made.facts,
         }
-        if beside:
-            written = {flag(each.option): each.partial for each in beside if each.partial}
-            facts["beside"] = describe_beside(others, written)
-        try:
-            writers = made.complete(facts)
-            _refuse_own(others, out, writers)
-            write_result(out, writers, facts)
-        except OSError as error:
-            raise unwritable(out, error, "--out") from None
-    main = REPORT if REPORT in files else provenance.NAME
-    messages.kept_in = f"in {out}/{main}"
+        writers = made.complete(facts)
+        write_result(out, writers, facts)
+    messages.kept_in = f"in {out}/{REPORT if REPORT in files else provenance.NAME}"
     made.summarize()
-    paths = [f"{out}/{name}" for name in writers]
-    messages.note(f"wrote {', '.join([*paths, *map(str, others.values())])}")
+    paths = [*(f"{out}/{name}" for name in writers), *(str(each.path) for each in beside)]
+    messages.note(f"wrote {', '.join(paths)}")
     return b""
 
 
-def describe_beside(
-    paths: Mapping[str, Path], written: Mapping[str, Path] | None = None
-) -> dict[str, Any]:
-    """Return place and size of outputs in other places by their flags; `written` are new ones."""
-    return {
-        name: {"path": str(path.absolute()), "bytes": size_and_time((written or paths)[name])[0]}
-        for name, path in paths.items()
-    }
-
-
-def _differs_beside(recorded: Any, others: Mapping[str, Path]) -> str:
-    """Return in which output in another place, by its flag, a run differs from a recorded one.
-
-    One that is gone is not looked at.
-    """
-    known = recorded if isinstance(recorded, dict) else {}
-    for name in [*others, *known]:
-        there = known.get(name, {}).get("path", "not given")
-        if name not in others or there != str(others[name].absolute()):
-            return f"there {name} is {there}"
-    changed = (
-        path
-        for name, path in others.items()
-        if path.exists() and size_and_time(path)[0] != known[name]["bytes"]
-    )
-    return next((f"{path} had another size" for path in changed), "")
-
-
-def _refuse_places(folder: Path, names: Iterable[str]) -> None:
-    """Refuse a folder that is a file, and files that are folders."""
-    refuse_dangling(folder, "--out")
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"--out {folder} is a file, not a folder", hint="give another --out")
-    refuse_folders(folder / name for name in names)
-
-
-def _refuse_own(others: Mapping[str, Path], out: Path, names: Iterable[str]) -> None:
-    """Refuse outputs, by their flags, in the place of a file of the result itself."""
-    own = {os.path.realpath(out / name) for name in (*names, provenance.NAME)}  # links may be loops
-    for option, path in others.items():
-        if os.path.realpath(path) in own:
-            what = f"{option} {path} is the place of a file of the result"
-            raise UsageError(what, hint="give another name", option=option)
-
-
-def ranking_facts(ranking: Ranking) -> RankingFacts:
+def ranking_facts(ranking: Ranking) -> dict[str, Any]:
     """Return a ranking in numbers."""
-    facts: RankingFacts = {
+    facts = {
         "n_features": len(ranking),
         "n_scored": ranking.n_scored,
         "unscored": ranking.unscored(),

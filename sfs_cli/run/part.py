@@ -10,6 +10,7 @@ from sfs_cli.compute.context import Labels
 from sfs_cli.compute.matrix import arithmetic_dtype
 from sfs_cli.logs import Messages
 from sfs_cli.run.cohort import Design, compressed
+from sfs_cli.run.compared import compared
 from sfs_cli.run.features import group_of
 from sfs_cli.run.load import Run
 from sfs_cli.store.adjust import Adjustment
@@ -25,7 +26,7 @@ def prepared_on(run: Run, samples: np.ndarray, log: Messages) -> Run:
     if run.context.labels is not None:
         assert run.labels is not None
         labels = compressed(run.labels.take(run.matrix.samples), samples)
-    cohort = run.cohort.subset(samples, labels).prepared(run.config, run.context.memory, log)
+    cohort = compared(run.cohort.subset(samples, labels), run.config, run.context.memory, log)
     return replace(run_on(run, samples, cohort.labels, cohort.design), cohort=cohort)
 
 

@@ -7,48 +7,66 @@ writes. `rank` is the same without files, for Python. `score` is what shards do,
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
 from sfs_cli import provenance
-from sfs_cli.catalog import METHODS, Method
+from sfs_cli.catalog import SIGNED, Method
 from sfs_cli.compute import memory as memory_of
 from sfs_cli.compute.engine import ThreadExecutor
-from sfs_cli.compute.matrix import LeftOut
 from sfs_cli.compute.memory import format_size
 from sfs_cli.errors import UsageError, listed
-from sfs_cli.features import ordering_steps, steps_of
-from sfs_cli.features.step import Step
-from sfs_cli.graph.groups import Groups, read_groups
+from sfs_cli.graph.groups import read_groups
 from sfs_cli.graph.spectral import DIRECT_LIMIT
 from sfs_cli.io.files.text import split_member
 from sfs_cli.io.matrix.base import is_anndata
 from sfs_cli.logs import Messages
 from sfs_cli.methods.base import Solution, Status
+from sfs_cli.methods.markers import MarkerTests
 from sfs_cli.options import RankConfig
-from sfs_cli.options.fields import options_of, stated
-from sfs_cli.options.files import resolved, written
 from sfs_cli.options.grammar import text_of
+from sfs_cli.options.lists import others
 from sfs_cli.options.paths import check_suffix
 from sfs_cli.options.replaced import refuse_recorded
+from sfs_cli.options.testing import adjusts, moderates, on_scales, tested
+from sfs_cli.parts import (
+    also,
+    batches,
+    classes,
+    covariates,
+    direction,
+    donors,
+    given,
+    joint,
+    knowledge,
+    markers,
+    members,
+    moderation,
+    modules,
+    pruning,
+    scales,
+    sets,
+    significance,
+    stability,
+    survival,
+    voom,
+    weights,
+)
+from sfs_cli.parts.subsets import draw_subsets
 from sfs_cli.provenance import (
     InputFile,
-    LabelFacts,
-    PassFacts,
-    RunFacts,
     RunRecord,
-    without_parts,
 )
 from sfs_cli.ranking.table import Picked, Ranking, rank_features
-from sfs_cli.report.model import Pictures
+from sfs_cli.report.model import Section
 from sfs_cli.run import guards
 from sfs_cli.run.config import input_files
+from sfs_cli.run.facts import about_ranking, facts_of
 from sfs_cli.run.load import Run, Shared, loaded
 from sfs_cli.run.outputs import (
     Beside,
@@ -62,9 +80,10 @@ from sfs_cli.run.outputs import (
     ranking_writers,
 )
 from sfs_cli.run.pictures import pictures_of
-from sfs_cli.run.pipes import as_given
+from sfs_cli.run.raw_values import refuse_logarithms
+from sfs_cli.run.recorded import chosen_by_data, defaults_of, recorded, with_names
 from sfs_cli.run.report_data import page_facts, report_data
-from sfs_cli.run.scoring import Scored, make_graph, score_on
+from sfs_cli.run.scoring import RankResult, Scored, make_graph, score_on
 from sfs_cli.run.top import TopFeatures, read_top
 from sfs_cli.store.ids import free_names, unique_features
 from sfs_cli.tables import CHANGES, COEFFICIENTS, RANKING
@@ -108,61 +127,9 @@ def run(
         ranking_files(config),
         describe or partial(describe_inputs, config),
         make,
-        options=_recorded(config),
+        options=recorded(config),
         beside=copies,
     )
-
-
-@dataclass
-class RankResult:
-    """A ranking and all that is known of how it was made.
-
-    Attributes
-    ----------
-    config : RankConfig
-        What was done: as asked for, with the default method filled in.
-    scored : Scored
-        What the method has found.
-    ranking : Ranking
-        The table.
-    facts : RunFacts
-        What ``run.json`` and the report say of the run.
-    steps : list of Step
-        The optional parts that were made.
-    warnings : list of str
-        Warnings that the user was given.
-    seconds : float
-        Wall time.
-    peak_memory : int
-        Largest resident size of the process, bytes.
-    coefficients : (list of str, ndarray), optional
-        Features with non-zero coefficients and their rows, for methods that have some.
-    groups : Groups, optional
-        Groups of the samples that the eigenvalues of the sample graph show.
-    pictures : Pictures, optional
-        What the pictures of the report show, where one is written.
-    """
-
-    config: RankConfig
-    scored: Scored
-    ranking: Ranking
-    facts: RunFacts
-    steps: list[Step]
-    warnings: list[str] = field(default_factory=list)
-    seconds: float = 0.0
-    peak_memory: int = 0
-    coefficients: tuple[list[str], np.ndarray] | None = None
-    groups: Groups | None = None
-    pictures: Pictures | None = None
-
-    @property
-    def method(self) -> Method:
-        """The method of the configuration."""
-        return METHODS[self.config.ranker]
-
-    def members(self, names: Sequence[str]) -> dict[str, object]:
-        """Return what an AnnData gets in ``uns``, whose features have these names, in order."""
-        return {key: value for step in self.steps for key, value in step.members(names).items()}
 
 
 def rank(
@@ -196,16 +163,13 @@ def rank(
         config = run.config  # with the method that suits the samples
         guards.guard_filled(run)
         guards.before_ranking(run)
-        steps = steps_of(config)
-        for step in steps:
-            step.check(run)
+        before = _checked(run)
         with run.progress("ranking"):
             scored = _score(run)
-            scored.solution = _solved(run, scored.solution, steps)
+            scored.solution = _solved(run, scored.solution)
             ranking = _by_score(run, scored.solution)
-            found = RankResult(config, scored, ranking, _facts(run, scored), steps)
-            for step in steps:
-                step.find(run, found)
+            found = RankResult(config, scored, ranking, facts_of(run, scored))
+            _find_parts(run, found, before)
             found.ranking = replace(_annotated(run, found), top=config.top)
             scored.solution = replace(scored.solution, scorer=None)  # which may hold a graph
         top = read_top(run, found.ranking)
@@ -220,7 +184,7 @@ def rank(
             found.coefficients = ([features[int(i)] for i in indices], rows)
             found.facts["solver"]["coefficients"] = len(indices)
         found.facts["plan"]["passes"] = run.passes.executed
-        found.facts["passes"] = cast(list[PassFacts], run.passes.facts())
+        found.facts["passes"] = run.passes.facts()
     found.warnings = list(messages.warnings)
     found.seconds = time.perf_counter() - started
     found.peak_memory = memory_of.peak_resident()
@@ -262,25 +226,159 @@ def score(run: Run) -> Scored:
 
 def _score(run: Run) -> Scored:
     run.fit()
-    for step in steps_of(run.config):
-        if (scored := step.score(run)) is not None:
-            return scored
+    if run.config.batch is not None:
+        return batches.rank_within(run, _score_samples)
+    return _score_samples(run)
+
+
+def _score_samples(run: Run) -> Scored:
+    """Score the features on all samples of a run, in the way that its configuration asks for."""
+    config = run.config
+    if config.source:
+        return knowledge.rank_by_knowledge(run)
+    if config.voom:
+        return voom.rank_counts(run)
+    if config.split is not None:
+        return significance.rank_split(run)
+    if config.members:
+        return members.rank_members(run)
+    if on_scales(config):
+        return scales.rank_on_scales(run)
     return score_on(run, make_graph(run))
 
 
 def ranked(run: Run) -> Ranking:
     """Score and order the features of a run as `rank` does, and find out nothing else."""
-    ranking = _by_score(run, _solved(run, _score(run).solution, steps_of(run.config)))
-    for step in ordering_steps(run.config):
-        ranking, _ = step.order(run, ranking)
+    ranking = _by_score(run, _solved(run, _score(run).solution))
+    if run.config.given_ is not None:
+        ranking = given.put_last(ranking)
+    if run.config.max_correlation is not None:
+        ranking, _ = pruning.pruned_by_correlation(run, ranking)
     return ranking
 
 
-def _solved(run: Run, solution: Solution, steps: list[Step]) -> Solution:
-    """Return what a method has found as the optional parts rank it."""
-    for step in steps:
-        solution = step.solved(run, solution)
-    return solution
+def _solved(run: Run, solution: Solution) -> Solution:
+    """Return what a method has found, as it is ranked: given features last, classes compared."""
+    if run.config.given_ is not None:
+        solution = given.without_scores(run, solution)
+    columns: dict[str, Any] = classes.class_columns(run, solution)
+    return replace(solution, extra=solution.extra | columns) if columns else solution
+
+
+class _Before(NamedTuple):
+    """What parts have made before the features are scored."""
+
+    sets: dict[str, dict[str, list[str]]]
+    markers: MarkerTests | None
+
+
+def check_parts(run: Run) -> None:
+    """Refuse what optional parts cannot do, and say what is so before anything is ranked."""
+    _checked(run)
+
+
+def _checked(run: Run) -> _Before:
+    config = run.config
+    if config.voom:
+        refuse_logarithms(run, "voom")
+    tests = None if config.markers is None else markers.tests_of(run)
+    if config.stability is not None and run.columns.donors is not None:
+        draw_subsets(run)  # donors that cannot be divided
+    if config.spatial:
+        scales.tell_spatial(run)
+    if adjusts(config):
+        covariates.tell_unadjusted(run)
+    known = {}
+    if config.sets:
+        ids = run.matrix.ids.features
+        known = dict([sets.given_sets(config.sets, ids, config.matrix, run.log)])
+    return _Before(known, tests)
+
+
+def _find_parts(run: Run, found: RankResult, before: _Before) -> None:
+    """Do what is asked for beside the scores: change the ranking, and add columns and facts."""
+    config, facts = run.config, found.facts
+    if config.given_ is not None:
+        found.ranking = given.put_last(found.ranking)
+        chosen = found.scored.solution.status == Status.GIVEN
+        facts["input"]["given"] = int(np.count_nonzero(chosen))
+    if config.sample_weights is not None:
+        weights.tell_weights(run, found)
+    if config.donors is not None:
+        donors.count_donors(run, found)
+    if config.voom:
+        voom.tell_trend(run, found)
+    if moderates(config):
+        moderation.tell_prior(run, found)
+    if tested(config) or config.how == "rra":  # which has p-values, too
+        significance.tell_significant(run, found)
+    if config.members:
+        facts["method"]["members"] = list(config.members)
+    if config.labels is not None:
+        classes.tell_difference(run, found)
+    if before.markers is not None:
+        markers.find_markers(run, found, before.markers)
+    if config.format == "rnk" and config.method in SIGNED:
+        direction.add_direction(run, found)
+    if others(config):
+        also.add_ranks(run, found)
+    if config.max_correlation is not None:
+        found.ranking, facts["pruning"] = pruning.pruned_by_correlation(run, found.ranking)
+    if config.rank_sources is not None:
+        joint.add_sources(run, found)
+    if config.modules:
+        modules.add_modules(run, found)
+    if config.stability is not None:
+        stability.add_frequencies(run, found, ranked)
+    if config.batch is not None:
+        batches.tell_explained(run, found)
+    if on_scales(config):
+        scales.tell_scales(run, found)
+    if config.events is not None:
+        survival.tell_events(run, found)
+    if adjusts(config):
+        covariates.tell_explained(run, found)
+    if config.sets or (config.out is not None and config.source):
+        sets.test_sets(run, found, before.sets)
+
+
+def sections(facts: RunRecord, method: Method) -> Iterator[Section]:
+    """Yield what the page says of each optional part of a run that was made."""
+    read, known = facts["input"], facts["knowledge"]
+    if count := read.get("given"):
+        yield given.section(count)
+    if known:
+        yield knowledge.section(known)
+    if read.get("sample_weights"):
+        yield weights.section(read["sample_weights"])
+    if read.get("donors"):
+        yield donors.section(read)
+    if facts["precision"]:
+        yield voom.section(facts["precision"], method)
+    if facts["moderation"]:
+        yield moderation.section(facts["moderation"])
+    if facts["significance"]:
+        yield significance.section(facts)
+    if facts["markers"]:
+        yield markers.section(facts["markers"])
+    if facts["pruning"]:
+        yield pruning.section(facts["pruning"])
+    if facts["joint"]:
+        yield joint.section(facts["joint"])
+    if facts["modules"]:
+        yield modules.section(facts["modules"])
+    if facts["stability"]:
+        yield stability.section(cast(dict[str, Any], facts["stability"]))
+    if facts["batches"]:
+        yield batches.section(facts["batches"], method)
+    if facts["scales"]:
+        yield scales.section(facts["scales"])
+    if facts["survival"]:
+        yield survival.section(facts["survival"])
+    if facts["covariates"]:
+        yield covariates.section(facts["covariates"])
+    if known.get("enrichment"):
+        yield sets.section(known["enrichment"])
 
 
 def _by_score(run: Run, solution: Solution) -> Ranking:
@@ -294,75 +392,6 @@ def _by_score(run: Run, solution: Solution) -> Ranking:
         order=solution.order,
         extra=solution.extra,
     )
-
-
-def _facts(run: Run, scored: Scored) -> RunFacts:
-    """Return what ``run.json`` and the report say of a run, once the features have scores.
-
-    The steps add what they find.
-    """
-    config, matrix, solution = run.config, run.matrix, scored.solution
-    read = run.opened.facts | {
-        "n_samples": matrix.n_samples,
-        "n_samples_in_file": matrix.matrix.n_samples,
-        "n_features": matrix.n_features,
-        "dtype": matrix.dtype.name,
-        "sparse": matrix.matrix.sparse,
-        "missing_values": matrix.matrix.missing.values,
-        "features_with_missing_values": matrix.matrix.missing.features,
-        "left_out": {
-            Status(why).text: count
-            for why in LeftOut
-            if (count := int(np.count_nonzero(solution.status == why)))
-        },
-        "transform": list(matrix.steps),
-    }
-    if matrix.dispersion is not None:
-        read["dispersion"] = matrix.dispersion
-    method: dict[str, Any] = {"name": config.method}
-    if config.method == "kogs":
-        method["how"] = scored.sources["aggregation"]["how"]
-    if run.options and config.method != config.scorer:  # members have options of their own
-        method["then"] = config.scorer
-    keys = {name: each.word or name.rstrip("_") for name, each in run.method.parameters.items()}
-    method |= {keys[name]: value for name, value in run.options.items()}
-    method |= solution.facts  # such as fewer neighbors than were asked for
-    facts: RunFacts = {
-        "input": read,
-        "graph": scored.graph,
-        "method": method,
-        "knowledge": scored.sources,
-        "solver": {},
-        **without_parts(),
-        "plan": {
-            "arithmetic": run.plan.dtype.name,
-            "block_size": run.plan.block_size,
-            "dask": config.dask,
-            "threads": run.plan.workers,
-            "passes": 0,
-        },
-        "passes": [],
-        "labels": {},
-    }
-    facts |= cast(RunFacts, scored.facts)
-    if solution.stop or solution.objective:
-        facts["solver"] = {
-            "converged": solution.converged,
-            "stop": solution.stop,
-            "objective": solution.objective,
-        }
-    if run.labels is not None:
-        facts["labels"] = {
-            "from": config.labels,
-            "type": config.label_type,
-            "classes": run.labels.counts(),
-            "used": run.labels_used,
-        }
-        if "labels" in run.taken:
-            facts["labels"]["column"] = run.taken["labels"]
-        if config.label_type == "continuous":
-            facts["labels"] |= cast(LabelFacts, run.labels.range())
-    return facts
 
 
 def check_outputs(config: RankConfig) -> None:
@@ -402,34 +431,12 @@ def _write_copies(
             result.ranking,
             about_ranking(result.config, result.facts, config.top),
             lambda names: unique_features(names)[0],
-            result.members,
+            result.uns,
             top=config.top,
             layer=config.layer,
         )
         for note in notes:
             messages.note(note)
-
-
-def about_ranking(config: RankConfig, facts: Mapping[str, Any], top: int | None) -> dict[str, Any]:
-    """Return what ``uns`` of AnnData tells of how a ranking was made.
-
-    ``params`` are the options that were given, lists as JSON, and the method; ``record`` is all of
-    it, as JSON.
-    """
-    options = config.result_options() | {"top": top}
-    default = RankConfig(config.matrix).result_options()
-    given = {name: value for name, value in options.items() if value != default[name]}
-    record = {"config": options, **facts} | ({} if top is None else {"top": top})
-    params = {
-        name: value if isinstance(value, str | int | float) else provenance.dumps(value)
-        for name, value in provenance.plain(given).items()
-    }
-    return {"params": params, "record": provenance.dumps(record)}
-
-
-def _recorded(config: RankConfig, without: Collection[str] = ()) -> dict[str, Any]:
-    """Return the options as ``run.json`` has them, with paths from the folder of the result."""
-    return {} if config.out is None else resolved(as_given(config), config.out, without)
 
 
 def _made(config: RankConfig, result: RankResult, messages: Messages, home: Path | None) -> Made:
@@ -445,19 +452,23 @@ def _made(config: RankConfig, result: RankResult, messages: Messages, home: Path
         record["result"] = ranking_facts(ranking) | {"eigenvalues": result.scored.eigenvalues}
         known = cast(RunRecord, provenance.plain(record))
         data = report_data(
-            result.config, ranking, known, groups=result.groups, pictures=result.pictures
+            result.config,
+            ranking,
+            known,
+            [*sections(known, result.method)],
+            groups=result.groups,
+            pictures=result.pictures,
         )
         writers = ranking_writers(config, result.ranking, data, threads, home)
-        for step in result.steps:
-            writers |= step.writers()
+        writers |= result.files
         if result.coefficients is not None:
             writers[COEFFICIENTS] = partial(write_coefficients, *result.coefficients)
         return writers
 
     facts: dict[str, Any] = {
         **result.facts,
-        "config": _recorded(config, config.pinned),
-        "defaults": _defaults(config, result),
+        "config": recorded(config, config.pinned),
+        "defaults": defaults_of(config, result.config, result.facts["graph"]),
         "page": page_facts(result.config, result.facts["graph"]),
         "warnings": result.warnings,
         "seconds": round(result.seconds, 3),
@@ -474,8 +485,8 @@ def _log_summary(config: RankConfig, result: RankResult, messages: Messages) -> 
         f"{result.method.title} in {result.seconds:.2f} s "
         f"(peak memory {format_size(result.peak_memory)})"
     )
-    if chosen := _chosen(config, result):
-        options = _named(result.config, chosen)
+    if chosen := chosen_by_data(config, result.config, result.facts["graph"]):
+        options = with_names(result.config, chosen)
         words = (f"--{key} {text_of(value)}" for key, value in options.items())
         messages.note(f"defaults: {' '.join(words)}")
     log_ranking(ranking, messages)
@@ -484,49 +495,3 @@ def _log_summary(config: RankConfig, result: RankResult, messages: Messages) -> 
             f"wrote the first {ranking.n_written:,} of {len(ranking):,} features; without --top "
             "all are written"
         )
-
-
-def _chosen(config: RankConfig, result: RankResult) -> dict[str, Any]:
-    """Return the options that the run has chosen for itself, by the data, and their values."""
-    used, graph = result.config, result.facts["graph"]
-    names = ("method", "also", "response", "similarity")
-    chosen = {n: getattr(used, n) for n in names if getattr(used, n) != getattr(config, n)}
-    if used.graph is None and "similarity" in graph:
-        chosen.setdefault("similarity", graph["similarity"])
-    if config.components is None and "components" in graph:
-        chosen["components"] = graph["components"]
-        if config.variable_genes is None:
-            chosen["variable_genes"] = graph["variable_genes"]
-    return chosen
-
-
-def _defaults(config: RankConfig, result: RankResult) -> dict[str, Any]:
-    """Return the options that were left out and that the run has a value for.
-
-    They are written, so that a later version, which may have other defaults, repeats the run.
-    """
-    used, graph = result.config, result.facts["graph"]
-    found = {name: getattr(config, name) for name in config.pinned} | _chosen(config, result)
-    for name, value in used.method_options().items():
-        with suppress(UsageError):  # what would have no effect, as a power beside gamma=exp
-            replace(used, **{name: value})
-            found.setdefault(name, value)
-    if "neighbors" in graph:
-        found.setdefault("neighbors", graph["neighbors"])
-    chosen = {
-        o.name: found[o.name]
-        for o in options_of(RankConfig)
-        if (o.name in config.pinned or getattr(config, o.name) == o.default)
-        and found.get(o.name) not in (None, o.default)
-    }
-    return _named(used, chosen)
-
-
-def _named(used: RankConfig, chosen: dict[str, Any]) -> dict[str, Any]:
-    """Return options by their keys; parameters stand with the name that they belong to."""
-    hosts = {o.of for o in options_of(RankConfig) if o.of and o.name in chosen}
-    names = {host: getattr(used, host) or used.users(host)[0] for host in hosts}
-    if "method" in names:
-        names["then"] = used.then  # it says which parameters there are
-    found = stated(names) | chosen
-    return written({o.name: found[o.name] for o in options_of(RankConfig) if o.name in found})

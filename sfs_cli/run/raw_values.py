@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from sfs_cli.errors import InputError
-from sfs_cli.features.significance import tests
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import flag
+from sfs_cli.options.testing import tested
 from sfs_cli.run.load import Run
 from sfs_cli.store.matrix import look, mostly_zero
 from sfs_cli.store.transforms import MEDIAN, PER_TOTAL, kind, parse, target_of
@@ -135,7 +135,7 @@ def raw_kind(values: np.ndarray, config: RankConfig | None = None) -> Raw | None
             f"raw counts (whole numbers, up to {high:,.0f} in a sample of values, {zeros:.0%} zero)"
         )
         needed = FOR_CELLS if sparse else FOR_COUNTS
-        if config is not None and tests(config):
+        if config is not None and tested(config):
             needed = FOR_TESTS
         return Raw(what, needed, counts=True, sparse=sparse)
     if high - low <= LOG_SPAN:

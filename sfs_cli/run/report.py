@@ -17,6 +17,7 @@ from typing import Any, cast
 import numpy as np
 
 from sfs_cli import provenance
+from sfs_cli.catalog import METHODS
 from sfs_cli.display import shown
 from sfs_cli.errors import (
     CHECK_PATH,
@@ -27,8 +28,6 @@ from sfs_cli.errors import (
     listed,
     need_extra,
 )
-from sfs_cli.features.enrichment.step import given_sets, tested_sets
-from sfs_cli.features.significance.split import part_of_counts
 from sfs_cli.graph.groups import read_groups
 from sfs_cli.graph.spectral import Spectrum
 from sfs_cli.io.files.atomic import check_writable, replacing
@@ -41,6 +40,8 @@ from sfs_cli.options.fields import Option, options_of
 from sfs_cli.options.files import load
 from sfs_cli.options.paths import is_there, moved, split_part
 from sfs_cli.options.report import DEFAULT_FORMATS, ReportConfig
+from sfs_cli.parts.sets import given_sets, tested_sets
+from sfs_cli.parts.split import part_of_counts
 from sfs_cli.provenance import RunRecord
 from sfs_cli.ranking.table import Picked, Ranking
 from sfs_cli.report.model import ReportData
@@ -49,6 +50,7 @@ from sfs_cli.run.config import input_files
 from sfs_cli.run.lists import cut_from, ranking_at
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.pictures import pictures_of
+from sfs_cli.run.rank import sections
 from sfs_cli.run.report_data import report_data
 from sfs_cli.run.result import (
     Result,
@@ -290,7 +292,8 @@ def data_of(
             known = record["knowledge"]
             both = [*known.get("enrichment", []), *tested]
             record = cast(RunRecord, {**record, "knowledge": known | {"enrichment": both}})
-        return report_data(config, ranking, record, groups=groups, pictures=pictures)
+        parts = [*sections(record, METHODS[config.ranker])]
+        return report_data(config, ranking, record, parts, groups=groups, pictures=pictures)
 
 
 def ranking_of(result: Result, index: np.ndarray, ids: Any) -> Ranking:

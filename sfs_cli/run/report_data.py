@@ -10,20 +10,19 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from sfs_cli.catalog import METHODS, Method
 from sfs_cli.errors import counted, counts_text, listed
-from sfs_cli.features import FEATURES
-from sfs_cli.features.step import Pairs, as_pairs
 from sfs_cli.graph.groups import Groups
 from sfs_cli.io.files.table import is_id_name
 from sfs_cli.options import RankConfig
 from sfs_cli.options.grammar import command
 from sfs_cli.options.graph import GRAPH_FIELDS, GRAPHS, LABELS_ALONE
 from sfs_cli.provenance import (
+    NAME,
     PageFacts,
     RunFacts,
     RunRecord,
@@ -31,7 +30,7 @@ from sfs_cli.provenance import (
 )
 from sfs_cli.ranking.aggregations import AGGREGATIONS
 from sfs_cli.ranking.table import Ranking
-from sfs_cli.report.model import Evidence, Pictures, ReportData
+from sfs_cli.report.model import Evidence, Pairs, Pictures, ReportData, Section, as_pairs
 from sfs_cli.report.words import isolated
 from sfs_cli.tables import CHANGES, COEFFICIENTS, meaning_of
 
@@ -50,13 +49,15 @@ def page_facts(config: RankConfig, graph: Mapping[str, Any]) -> PageFacts:
     """
     if config.graph is None and config.given(*GRAPH_FIELDS):
         config = replace(config, similarity=graph.get("similarity"))
-    return PageFacts(matrix=config.matrix_name, command=command(config))
+    words = command(config) or ["sfs", config.VERB, "--config", NAME]
+    return PageFacts(matrix=config.matrix_name, command=words)
 
 
 def report_data(
     config: RankConfig,
     ranking: Ranking,
     facts: RunRecord,
+    parts: Sequence[Section],
     *,
     groups: Groups | None = None,
     pictures: Pictures | None = None,
@@ -64,20 +65,16 @@ def report_data(
     """Return the contents of the report of a run.
 
     All that is known of the run is taken from what ``run.json`` has, as it has it, and from the
-    numbers of the table. Of the configuration only the method and the names of the files are used.
+    numbers of the table; `parts` are the sections of its optional parts. Of the configuration only
+    the method and the names of the files are used.
     """
     method, knowledge = METHODS[config.ranker], facts["knowledge"]
-    parts = [
-        (each.name, each.step, found)
-        for each in FEATURES
-        if (found := each.found(cast(dict[str, Any], facts)))
-    ]
-    inputs = [pair for _, step, of in parts for pair in step.input(of)]
+    inputs = [pair for part in parts for pair in part.input]
     sections = [
         ("Input", [*_input_pairs(facts), *inputs]),
         ("Sample graph", as_pairs(facts["graph"])),
         ("Method", as_pairs(facts["method"])),
-        *((step.heading or name.capitalize(), step.section(of)) for name, step, of in parts),
+        *((part.heading, part.pairs) for part in parts),
     ]
     apart = None if pictures is None or pictures.plane is None else pictures.plane.apart
     reading = _reading(groups, facts["graph"], knowledge, apart)
@@ -92,7 +89,7 @@ def report_data(
         ),
         sentences=[
             *([f"{stop}."] if stop else []),
-            *(text for _, step, _ in parts for text in step.sentences(facts)),
+            *(text for part in parts for text in part.sentences),
         ],
         made_from=f"on {_samples(facts)}",
         reading=reading,
@@ -100,18 +97,16 @@ def report_data(
         n_left_out=sum(facts["input"]["left_out"].values()),
         title=title_of(facts),
         method="Moderated " * bool(facts["moderation"]) + _title(method, facts["method"]),
-        how=next((text for _, step, of in parts if (text := step.how(of, method))), "")
-        or _how(method, facts["method"]),
-        tables=[table for _, step, of in parts for table in step.tables(of)],
+        how=next((part.how for part in parts if part.how), "") or _how(method, facts["method"]),
+        tables=[table for part in parts for table in part.tables],
         facts=[(title, pairs) for title, pairs in sections if pairs],
         warnings=facts["warnings"],
         command=shlex.join([*facts["page"]["command"], "--out", "results"]),
-        reference="; ".join(filter(None, (step.reference(of) for _, step, of in parts)))
-        or method.reference,
+        reference="; ".join(part.reference for part in parts if part.reference) or method.reference,
         downloads=[
             (f"ranking.{config.format}", "the ranking, best first"),
             ("run.json", "options, inputs, versions and digests of this run"),
-            *(file for _, step, of in parts for file in step.files(of)),
+            *(file for part in parts for file in part.files),
             *([(COEFFICIENTS, "the coefficients")] if "coefficients" in facts["solver"] else []),
         ],
     )

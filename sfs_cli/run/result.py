@@ -29,6 +29,11 @@ class Result:
     record: dict[str, Any] | None  # of the run that wrote it, if that was `sfs rank`
     whole: int | None = None  # number of features that were ranked, if `order` is their beginning
 
+    @property
+    def n_ranked(self) -> int:
+        """Number of features that were ranked."""
+        return self.whole or len(self.order)
+
 
 def is_whole(record: dict[str, Any]) -> bool:
     """Tell whether the parts of a record that are read have the form that `sfs rank` writes."""

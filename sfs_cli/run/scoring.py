@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sfs_cli.catalog import METHODS
+from sfs_cli.catalog import METHODS, Method
 from sfs_cli.compute.matrix import BlockLike
 from sfs_cli.errors import InputError, counts_text
-from sfs_cli.features import steps_of
 from sfs_cli.graph.build import Graph, on_coordinates, sample_graph
+from sfs_cli.graph.groups import Groups
 from sfs_cli.graph.laplacian import NormalizedLaplacian
 from sfs_cli.graph.similarity import Similarity, check_degrees, weighted_similarity
 from sfs_cli.graph.spectral import Spectrum, leading
 from sfs_cli.logs import FIRST
 from sfs_cli.methods.base import Problem, Scorer, Solution, Status
 from sfs_cli.methods.class_means import ClassMeans
+from sfs_cli.methods.shared import least_p_value
 from sfs_cli.methods.sparse import best_read
 from sfs_cli.options import RankConfig
+from sfs_cli.options.graph import LABELS_ALONE
+from sfs_cli.options.testing import moderates
+from sfs_cli.provenance import RunFacts
+from sfs_cli.ranking.table import Ranking
+from sfs_cli.report.model import Pictures
 from sfs_cli.run.guards import guard_graph
 from sfs_cli.run.load import Run
+from sfs_cli.run.marker_table import Markers
 from sfs_cli.run.needs import SCORES, graph_asked, needed
+from sfs_cli.tables import header
 
 SPECTRUM_SAMPLES = 5000
 """The spectrum is shown in the report up to this many samples."""
@@ -83,6 +92,72 @@ def make_graph(run: Run, distances: np.ndarray | None = None) -> Graph | None:
         check_degrees(graph.similarity, matrix.ids.samples, where or name)
     guard_graph(run, graph.similarity)
     return graph
+
+
+@dataclass
+class RankResult:
+    """A ranking and all that is known of how it was made.
+
+    Attributes
+    ----------
+    config : RankConfig
+        What was done: as asked for, with the default method filled in.
+    scored : Scored
+        What the method has found.
+    ranking : Ranking
+        The table.
+    facts : RunFacts
+        What ``run.json`` and the report say of the run.
+    files : dict
+        What writes each of the files beside the ranking, by name.
+    warnings : list of str
+        Warnings that the user was given.
+    seconds : float
+        Wall time.
+    peak_memory : int
+        Largest resident size of the process, bytes.
+    coefficients : (list of str, ndarray), optional
+        Features with non-zero coefficients and their rows, for methods that have some.
+    groups : Groups, optional
+        Groups of the samples that the eigenvalues of the sample graph show.
+    pictures : Pictures, optional
+        What the pictures of the report show, where one is written.
+    markers : Markers, optional
+        The features that tell each class from all others, where they are asked for.
+    """
+
+    config: RankConfig
+    scored: Scored
+    ranking: Ranking
+    facts: RunFacts
+    files: dict[str, Callable[[Path], object]] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+    peak_memory: int = 0
+    coefficients: tuple[list[str], np.ndarray] | None = None
+    groups: Groups | None = None
+    pictures: Pictures | None = None
+    markers: Markers | None = None
+
+    @property
+    def method(self) -> Method:
+        """The method of the configuration."""
+        return METHODS[self.config.ranker]
+
+    def uns(self, names: Sequence[str]) -> dict[str, object]:
+        """Return what an AnnData gets in ``uns``, whose features have these names, in order."""
+        return {} if self.markers is None else self.markers.to_uns(names)
+
+    def add_table(
+        self, name: str, rows: Iterable[Sequence[Any]], columns: Sequence[str] = ()
+    ) -> None:
+        """Add a table that is written under a name, whose columns are those of `header`."""
+        from sfs_cli.io.results.writers import table_bytes
+
+        def write(path: Path) -> None:
+            path.write_bytes(table_bytes(columns or header(name), rows))
+
+        self.files[name] = write
 
 
 Prepare = Callable[[Problem], Scorer]
@@ -156,9 +231,24 @@ def scorer_of(config: RankConfig, problem: Problem, prepare: Prepare | None = No
     prepare = prepare or METHODS[config.scorer].load("prepare")
     assert prepare is not None
     scorer: Scorer = prepare(problem)
-    for step in steps_of(config):
-        scorer = step.scorer(problem, scorer)
-    return scorer
+    if moderates(config):
+        from sfs_cli.methods.moderated_tests import moderated
+
+        scorer = moderated(problem, scorer, trend=config.moderate == "trend")
+    return scorer if config.pvalues is None else _tested(config, problem, scorer)
+
+
+def _tested(config: RankConfig, problem: Problem, scorer: Scorer) -> Scorer:
+    """Return what scores the features with p-values."""
+    from sfs_cli.methods.significance.tested import GraphTest, TestedScorer
+
+    if isinstance(scorer, GraphTest):  # it is tested already
+        return scorer
+    least, graph = 0.0, graph_asked(config, problem.n_samples).name
+    labels = problem.context.labels
+    if labels is not None and (problem.graph is None or graph in LABELS_ALONE):
+        least = least_p_value(labels.target, problem.context.blocks)
+    return TestedScorer(scorer, problem, str(config.pvalues), config.permutations, least)
 
 
 def _with_means(scorer: Scorer, means: ClassMeans, block: BlockLike) -> tuple[np.ndarray, ...]:

@@ -10,51 +10,33 @@ missing; so the result is the same to ten digits.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
-import re
 import uuid
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from sfs_cli import provenance
 from sfs_cli.compute.parts import IncompletePassError, Parts, ShardDoneError
-from sfs_cli.errors import (
-    InputError,
-    OutputExistsError,
-    SfsError,
-    UsageError,
-    counted,
-    reason_of,
-)
-from sfs_cli.features import steps_of
-from sfs_cli.io.files.atomic import check_writable, refuse_dangling, replacing, size_and_time
-from sfs_cli.io.matrix.base import is_anndata
+from sfs_cli.errors import InputError, OutputExistsError, UsageError, counted, reason_of
+from sfs_cli.io.files.atomic import check_writable, replacing, size_and_time
 from sfs_cli.logs import AT_ONCE, Messages
-from sfs_cli.options import RankConfig, parse_source
+from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import stated
 from sfs_cli.options.grammar import joined
+from sfs_cli.options.source import source_of
 from sfs_cli.provenance import InputFile
 from sfs_cli.run import inputs as matrices
 from sfs_cli.run.inputs import Opened
 from sfs_cli.run.load import Shared, loaded
 from sfs_cli.run.outputs import describe_inputs, tell_up_to_date, with_digests
-from sfs_cli.run.rank import run, score
+from sfs_cli.run.rank import check_parts, run, score
 from sfs_cli.store.disk import is_store, open_store
 
-NAME, STORE, READING, PARTS = "plan.json", "store", "reading.json", "parts"
-FORMAT = "sfs-shards"
-VERSION = 7
-MAX_SHARDS = 10_000
+NAME, STORE, PARTS = "plan.json", "store", "parts"
 _AGAIN = "make the plan again: sfs shard init --force"
-_SHARD = re.compile(r"(\d+)(?:-of-(\d+))?")
-_FACTS = ("shards", "inputs", "parts", "home", "left_out")
-"""What ``plan.json`` holds of a `ShardPlan` as it is."""
-_PATHS = {"out", "write_h5ad"}
 
 
 # The plan
@@ -70,31 +52,22 @@ class ShardPlan:
     inputs: list[InputFile]  # as they were then
     parts: str  # the folder of what shards make: a shard of a plan before this one writes elsewhere
     home: str  # the folder that paths are relative to
-    left_out: str = ""  # what the configuration has left out
+    left_out: str  # what the configuration has left out
+    matrix: dict[str, Any] | None = None  # what is known of the one in the plan, if it has one
 
-    @property
-    def place(self) -> Path:
-        """Folder of the parts, from that of the plan."""
-        return Path(PARTS, self.parts)
-
-    def write(self, folder: Path) -> None:
-        """Write ``plan.json``."""
-        sources = [str(source) for source in self.config.source]
-        content = {
-            "format": FORMAT,
-            "version": VERSION,
-            "config": asdict(self.config) | {"source": sources},
-            **{name: getattr(self, name) for name in _FACTS},
-            "versions": provenance.deciding_versions(),
-        }
-        content["digest"] = _digest(content)
+    def write(self, file: Path) -> None:
+        """Write it as ``plan.json``."""
+        content = {name: each for name, each in vars(self).items() if name != "folder"}
+        sources = {source.name: source.plain() for source in self.config.source}
+        content["config"] = asdict(self.config) | {"source": sources}
+        content["versions"] = provenance.deciding_versions()
         # not `provenance.dumps`, which is for people: paths must stay as they are, to the byte
-        (folder / NAME).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+        file.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
 
     def config_with(self, given: dict[str, Any]) -> RankConfig:
         """Return the configuration with the options that are given here, with paths from here."""
         options = stated(given)
-        for name in options.keys() & _PATHS:
+        for name in options.keys() & {"out", "write_h5ad"}:
             options[name] = str(Path(options[name]).absolute())
         return replace(self.config, **options)
 
@@ -111,14 +84,11 @@ class ShardPlan:
         """
         for known in self.inputs:
             path = Path(known["path"])
-            is_matrix = known["role"].partition(".")[0] in ("matrix", "files")
-            if is_matrix and not is_store(path) and not self._reads_graph():
+            is_matrix = provenance.of_matrix(known["role"])
+            if is_matrix and self.matrix is not None and not path.exists():
                 continue  # the plan has its own copy
             try:
                 size, time = size_and_time(path)
-                now = known | {"bytes": size, "modified": time, "sha256": ""}
-                by_size = is_matrix and not read
-                is_other = size != known["bytes"] if by_size else provenance.changed(known, now)
             except OSError as error:
                 raise InputError(
                     f"{path} cannot be read: {reason_of(error)}",
@@ -126,31 +96,44 @@ class ShardPlan:
                     hint="paths are relative to the folder in which the plan was made: give "
                     "absolute ones to `sfs shard init` if other machines do not have that folder",
                 ) from None
-            if is_other:
+            now = {**known, "bytes": size, "modified": time, "sha256": ""}
+            by_size = is_matrix and not read
+            if size != known["bytes"] if by_size else provenance.changed(known, now):
                 raise InputError(
                     f"{path} has changed since the plan was made",
                     where=str(self.folder / NAME),
                     hint=f"put it back as it was, or {_AGAIN}",
                 )
 
-    def _reads_graph(self) -> bool:
-        """Tell whether a sample graph may be read from the file of the matrix."""
-        paths = [source.path for source in self.config.source]
-        paths.append(str(self.config.coordinates_from))
-        inside = any(path.startswith(("obsp:", "obsm:")) for path in paths)
-        return is_anndata(self.config.matrix) and (inside or self.config.graph in (None, "obsp"))
-
     def shared(self, own: range = range(0), *, gather: bool = False) -> Shared:
         """Return what shards have made; `own` are those whose parts are made here, from 1."""
-        folder = self.folder / self.place
+        folder = self.folder / PARTS / self.parts
         if not folder.is_dir():
             raise InputError("the folder of the parts is missing", where=str(folder), hint=_AGAIN)
-        parts = Parts(folder, self.shards, own, gather=gather)
-        return Shared(parts, partial(_load_again, self.folder))
+        return Shared(Parts(folder, self.shards, own, gather=gather), self.load)
+
+    def load(
+        self,
+        config: RankConfig,
+        known_samples: list[str],
+        memory: int,
+        folder: Path,
+        messages: Messages,
+    ) -> Opened:
+        """Open the matrix, that of the plan if it has one; warnings of it are given again.
+
+        The parameters are those of `inputs.load`.
+        """
+        if self.matrix is None:
+            return matrices.load(config, known_samples, memory, folder, messages)
+        for warning in self.matrix["warnings"]:
+            messages.warn(warning)
+        graphs = tuple(self.matrix["graphs"])
+        return Opened(open_store(self.folder / STORE), dict(self.matrix["facts"]), graphs)
 
 
 def read_plan(path: str | Path) -> ShardPlan:
-    """Read a plan; refuse one that is damaged, or made by other versions."""
+    """Read a plan; refuse one that was made by other versions."""
     folder = Path(path).absolute()
     file = folder / NAME
     if not file.exists():
@@ -161,26 +144,9 @@ def read_plan(path: str | Path) -> ShardPlan:
         )
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
-        kind, version = content["format"], content["version"]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise _unreadable(file, error) from None
-    if (kind, version) != (FORMAT, VERSION):
-        raise InputError(
-            f"the plan is of format {kind} {version}; this version reads {FORMAT} {VERSION}",
-            where=str(file),
-            hint=_AGAIN,
-        )
-    if content.get("digest") != _digest(content):
-        raise InputError("the plan has been changed or damaged", where=str(file), hint=_AGAIN)
-    try:
-        known, config = dict(content["versions"]), content["config"]
-        lists = {name: tuple(v) for name, v in config.items() if isinstance(v, list)}
-        lists["source"] = tuple(parse_source(text) for text in config["source"])
-        plan = ShardPlan(
-            folder, RankConfig(**{**config, **lists}), **{name: content[name] for name in _FACTS}
-        )
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, SfsError) as error:
-        raise _unreadable(file, error) from None
+        known, config = content.pop("versions"), content.pop("config")
+    except (ValueError, KeyError) as error:
+        raise InputError("the plan cannot be read", where=f"{file}: {error}", hint=_AGAIN) from None
     for name, here in provenance.deciding_versions().items():
         if known.get(name) != here:
             raise InputError(
@@ -188,17 +154,10 @@ def read_plan(path: str | Path) -> ShardPlan:
                 where=str(file),
                 hint=f"shards would differ in the last digits: use one environment, or {_AGAIN}",
             )
-    return plan
-
-
-def _digest(content: dict[str, Any]) -> str:
-    """Return the sha256 of a plan, without that and the versions, which are compared one by one."""
-    parts = {name: v for name, v in content.items() if name not in ("digest", "versions")}
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
-
-
-def _unreadable(file: Path, error: Exception) -> InputError:
-    return InputError("the plan cannot be read", where=f"{file}: {error}", hint=_AGAIN)
+    config = {name: tuple(v) if isinstance(v, list) else v for name, v in config.items()}
+    sources = config["source"].items()
+    config["source"] = tuple(source_of(name, given.items()) for name, given in sources)
+    return ShardPlan(folder, RankConfig(**config), **content)
 
 
 # sfs shard init
@@ -206,24 +165,28 @@ def _unreadable(file: Path, error: Exception) -> InputError:
 
 def init(target: str, config: RankConfig, shards: int, messages: Messages, *, force: bool) -> None:
     """Make the plan of a ranking by shards, in the folder `target`."""
-    if not 1 <= shards <= MAX_SHARDS:
-        raise UsageError(
-            f"--shards {shards} is out of range", hint=f"give 1 to {MAX_SHARDS:,}", option="shards"
-        )
-    folder = Path(target)
+    folder, home, parts = Path(target), str(Path.cwd()), uuid.uuid4().hex[:12]
     check_writable(folder, "PLAN")
     inputs = describe_inputs(config)
-    if _is_there(folder, config, shards, inputs, force):
+    plan = ShardPlan(folder.absolute(), config, shards, inputs, parts, home, config.left_out)
+    is_plan = (folder / NAME).is_file()
+    if folder.exists() and not (is_plan and force):
+        other, hint = "it has no plan", "give another name"
+        if is_plan:
+            known = read_plan(folder)
+            other, hint = _difference(known, plan), f"{hint}, or --force"
+        if other:
+            what = f"{folder} exists, and is not the plan of this ranking: {other}"
+            raise OutputExistsError(what, hint=hint)
+        if known.left_out != plan.left_out:  # the merge warns of what was given last
+            with replacing(folder / NAME) as file:
+                replace(known, left_out=plan.left_out).write(file)
         tell_up_to_date(folder, messages, [folder / NAME])
         return
-    own, home = uuid.uuid4().hex[:12], str(Path.cwd())
-    plan = ShardPlan(
-        folder.absolute(), config, shards, with_digests(inputs), own, home, config.left_out
-    )
+    plan = replace(plan, inputs=with_digests(inputs))
     with replacing(folder) as begun:
-        (begun / plan.place).mkdir(parents=True)
-        _rehearse(plan, begun, messages)
-        plan.write(begun)
+        (begun / PARTS / parts).mkdir(parents=True)
+        _rehearsed(plan, begun, messages).write(begun / NAME)
     messages.note(f"wrote {folder}: {counted(shards, 'shard')}")
     messages.note(
         f"next: sfs shard run {folder} I for I = 1 to {shards}, again for each pass (sfs shard "
@@ -231,39 +194,41 @@ def init(target: str, config: RankConfig, shards: int, messages: Messages, *, fo
     )
 
 
-def _is_there(
-    folder: Path, config: RankConfig, shards: int, inputs: list[InputFile], force: bool
-) -> bool:
-    """Tell whether a folder is this very plan; refuse anything else that is there."""
-    is_plan = (folder / NAME).is_file()
-    refuse_dangling(folder, "PLAN")
-    if not folder.exists() or (is_plan and force):
-        return False
-    other = "its plan cannot be read"
-    with contextlib.suppress(InputError):
-        known = read_plan(folder)
-        was, now = (joined(RankConfig, c.result_options()) for c in (known.config, config))
-        other = provenance.difference({"config": was, "inputs": known.inputs}, now, inputs)
-        if (known.shards, known.home) != (shards, str(Path.cwd())):
-            other = f"there are {counted(known.shards, 'shard')}, and paths from {known.home}"
-        if not other and (folder / known.place).is_dir():
-            return True
-    raise OutputExistsError(
-        f"{folder} exists, and is not the plan of this ranking: {other or 'its parts are gone'}",
-        hint="give another name" + (", or --force" if is_plan else ""),
-    )
+def _difference(known: ShardPlan, plan: ShardPlan) -> str:
+    """Return in what a plan differs from the one that is asked for; nothing if it is the same."""
+    if (known.shards, known.home) != (plan.shards, plan.home):
+        return f"there are {counted(known.shards, 'shard')}, and paths from {known.home}"
+    was, now = (joined(RankConfig, each.config.result_options()) for each in (known, plan))
+    return provenance.difference({"config": was, "inputs": known.inputs}, now, plan.inputs)
 
 
-def _rehearse(plan: ShardPlan, folder: Path, messages: Messages) -> None:
-    """Read everything and come to the first pass, so that what cannot be done is refused now."""
-    shared = Shared(Parts(folder / plan.place, plan.shards), partial(_load_first, folder))
+def _rehearsed(plan: ShardPlan, folder: Path, messages: Messages) -> ShardPlan:
+    """Read everything and come to the first pass, so that what cannot be done is refused now.
+
+    The matrix is kept in the `folder`, unless it is a store already; the plan that is returned
+    knows it.
+    """
+    kept: dict[str, Any] = {}
+
+    def load(
+        config: RankConfig, known_samples: list[str], memory: int, _: Path, log: Messages
+    ) -> Opened:
+        before, store = log.warnings, folder / STORE
+        if is_store(Path(config.matrix)):
+            return matrices.load(config, known_samples, memory, store, log)
+        store.mkdir()
+        opened = matrices.load(config, known_samples, memory, store, log, kept={})
+        kept["facts"], kept["graphs"] = dict(opened.facts), opened.graphs
+        kept["warnings"] = [text for text in log.warnings if text not in before]
+        return replace(opened, matrix=open_store(store))
+
+    parts = Parts(folder / PARTS / plan.parts, plan.shards)
     try:
-        with loaded(plan.config, messages, shared) as ready:
-            for step in steps_of(ready.config):
-                step.check(ready)
+        with loaded(plan.config, messages, Shared(parts, load)) as ready:
+            check_parts(ready)
             score(ready)
     except IncompletePassError:
-        return
+        return replace(plan, matrix=kept or None)
     except ShardDoneError:
         pass
     raise UsageError(
@@ -272,56 +237,6 @@ def _rehearse(plan: ShardPlan, folder: Path, messages: Messages) -> None:
         "each feature by itself can be split: --method f-test or spec",
         option="method",
     )
-
-
-def _load_first(
-    plan: Path,
-    config: RankConfig,
-    known_samples: list[str],
-    memory: int,
-    _folder: Path,
-    messages: Messages,
-) -> Opened:
-    """Do what `inputs.load` does, and keep the matrix in the plan, unless it is a store already."""
-    if is_store(Path(config.matrix)):
-        return matrices.load(config, known_samples, memory, plan / STORE, messages)
-    before, store = len(messages.warnings), plan / STORE
-    store.mkdir()
-    opened = matrices.load(config, known_samples, memory, store, messages, kept={})
-    found = {
-        "facts": opened.facts,
-        "graphs": list(opened.graphs),
-        "warnings": messages.warnings[before:],
-    }
-    (plan / READING).write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    return replace(opened, matrix=open_store(store))
-
-
-def _load_again(
-    plan: Path,
-    config: RankConfig,
-    known_samples: list[str],
-    memory: int,
-    folder: Path,
-    messages: Messages,
-) -> Opened:
-    """Open the matrix that the plan holds; warnings are given again, so that the report has them.
-
-    The parameters are those of `inputs.load`, after the folder of the plan.
-    """
-    if is_store(Path(config.matrix)):
-        return matrices.load(config, known_samples, memory, folder, messages)
-    try:
-        found: dict[str, Any] = json.loads((plan / READING).read_text(encoding="utf-8"))
-        opened = Opened(open_store(plan / STORE), found["facts"], tuple(found["graphs"]))
-        warnings = [str(text) for text in found["warnings"]]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(
-            f"the matrix of the plan cannot be read: {error}", where=str(plan), hint=_AGAIN
-        ) from None
-    for warning in warnings:
-        messages.warn(warning)
-    return opened
 
 
 # sfs shard run
@@ -359,15 +274,14 @@ def run_shard(target: str, which: str, messages: Messages, **running: Any) -> No
 
 def parse_shard(text: str, shards: int) -> int:
     """Return the number of a shard, from 1."""
-    match = _SHARD.fullmatch(text.strip())
-    number, of = (0, None) if match is None else (int(match[1]), match[2])
-    if not 1 <= number <= shards or (of is not None and int(of) != shards):
+    number, _, of = text.partition("-of-")
+    if number not in map(str, range(1, shards + 1)) or of not in ("", str(shards)):
         raise UsageError(
             f"there is no shard {text}: the plan has {counted(shards, 'shard')}",
             hint=f"give 1 to {shards}, or 1-of-{shards} to {shards}-of-{shards}",
             option="shard",
         )
-    return number
+    return int(number)
 
 
 # sfs shard merge, sfs shard status

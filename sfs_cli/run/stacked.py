@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,9 +18,6 @@ from sfs_cli.io.files.text import repeated
 from sfs_cli.io.matrix.base import Annotations, ReadOptions
 from sfs_cli.io.matrix.stored import StoredReader
 from sfs_cli.store.matrix import FeatureView, Matrix, block_of
-
-if TYPE_CHECKING:
-    from sfs_cli.run.inputs import Opened
 
 FILE = "file"
 """The column of the samples that says which file each is from."""
@@ -50,16 +47,19 @@ class _SideBySide:
 
 
 def stack(
-    opened: Sequence[Opened], files: Sequence[str], where: Path, release: Callable[[], None]
+    parts: Sequence[Matrix],
+    logarithms: Sequence[bool],
+    files: Sequence[str],
+    where: Path,
+    release: Callable[[], None],
 ) -> StoredReader:
     """Return a reader of the samples of all parts, with the features that these share.
 
-    Sample ids that repeat end in the name of their file. `release` removes the parts.
+    Sample ids that repeat end in the name of their file. `logarithms` tells of each file whether it
+    says so of its values; `release` removes the parts.
     Raises InputError where they share less than `LEAST_COMMON` of the features of the smallest.
     """
     import pandas as pd
-
-    parts = [each.matrix for each in opened]
 
     def ids_of(part: Matrix) -> pd.Index:  # of one file at a time: ids of many take much memory
         return pd.Index(list(part.ids.features))
@@ -84,7 +84,7 @@ def stack(
         notes.append(f"sample ids repeat, and end in the name of their file: {samples[0]}")
     views = [FeatureView(part, ids_of(part).get_indexer(common)) for part in parts]
     options = ReadOptions(parts[0].dtype.name)
-    logged = {file: "log1p" in each.facts for file, each in zip(files, opened)}
+    logged = dict(zip(files, logarithms))
     if len({*logged.values()}) > 1:
         told = listed([file for file, known in logged.items() if known])
         notes.append(f"by uns/log1p, values are logarithms in {told}, and no other file says so")

@@ -24,34 +24,23 @@ def check_target(config: RankConfig, target: Path) -> None:
     Raises UsageError; InputError where the matrix is of no known format.
     """
     matrix = Path(config.matrix)
-    if config.rank_sources is not None:
-        raise UsageError(
-            "--write-matrix has no effect with --rank-sources: several matrices are ranked",
-            where=config.matrix,
-            hint="leave it out, and cut each file by selected.txt",
-            option="write_matrix",
-        )
-    if config.files:
-        raise UsageError(
-            f"--write-matrix: the matrix is {config.matrix_name}, and one file is written",
-            hint="give a store of them as --matrix: sfs convert FILE... STORE",
-            option="write_matrix",
-        )
-    if is_store(matrix):
+    if is_store(matrix) and not config.files:
         check_suffix("write_matrix", "--write-matrix", str(target), "a store, which is a folder,")
         return
-    if config.collapse is not None:
+    name, why = format_of(matrix, recognize(matrix)).name, ""
+    if config.rank_sources is not None:
+        why = "--rank-sources ranks several"
+    elif config.files:
+        why = f"it is {config.matrix_name}, and one file is written"
+    elif config.collapse is not None:
+        why = f"--collapse {config.collapse} has made its features"
+    elif config.of_raw:
+        why = "it is the raw matrix of AnnData"
+    elif name not in WRITERS:
+        why = f"it is of format {name}"
+    if why:
         raise UsageError(
-            f"--write-matrix cannot write features that --collapse {config.collapse} has made",
-            where=config.matrix,
-            hint=f"rank a store of them: sfs convert MATRIX STORE --collapse {config.collapse}",
-            option="write_matrix",
-        )
-    name = format_of(matrix, recognize(matrix)).name
-    if name not in WRITERS or config.of_raw:
-        what = "the raw matrix of AnnData" if name in WRITERS else f"a matrix of format {name}"
-        raise UsageError(
-            f"--write-matrix cannot write {what}",
+            f"--write-matrix cannot write the matrix: {why}",
             where=config.matrix,
             hint="give a store of it (sfs convert) as --matrix, or cut it by selected.txt",
             option="write_matrix",

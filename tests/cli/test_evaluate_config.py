@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 from tests.making_commands import AB, good, labels, text
@@ -113,6 +116,49 @@ def test_a_record_repeats_the_run(words, outs, record, tmp_path, monkeypatch, ca
     one, two = (tmp_path / out for out in outs)
     files = [path / "evaluation.tsv" if path.is_dir() else path for path in (one, two)]
     assert files[0].read_bytes() == files[1].read_bytes()
+
+
+@pytest.mark.parametrize("first", ["rank", "evaluate"])
+def test_a_record_keeps_what_was_given_apart_from_defaults(first, tmp_path, monkeypatch, capfd):
+    good(tmp_path)
+    labels(tmp_path, AB)
+    monkeypatch.chdir(tmp_path)
+    how = ["--lengths", "3", "--splits", "2", "--repeats", "1"]
+    words = [first, "good.csv", "--labels", "labels.tsv", *(how if first == "evaluate" else ())]
+    asked = [*words, "--method", "spec", "--similarity", "rbf", "--out", "one"]
+    assert run_here(asked, capfd).code == 0
+    again = ["evaluate", "--config", "one/run.json", *how, "--out"]
+    assert run_here([*again, "two"], capfd).code == 0
+    assert run_here(["evaluate", "--config", "two/run.json", "--out", "three"], capfd).code == 0
+    one, two, three = (
+        json.loads(Path(name, "run.json").read_text()) for name in ("one", "two", "three")
+    )
+    assert (two["config"], two["defaults"]) == (three["config"], three["defaults"])
+    assert two["config"]["method"] == "spec"
+    assert two["defaults"]["method"] == one["defaults"]["method"]
+    assert two["defaults"]["method"]["ranking"] == "phi2"
+    assert {each["name"] for each in two["lists"]} == {"spec"}
+    assert (
+        "up to date"
+        in run_here(["evaluate", "--config", "two/run.json", "--out", "two"], capfd).err
+    )
+
+
+def test_the_default_method_of_an_evaluation_is_recorded(tmp_path, monkeypatch, capfd):
+    good(tmp_path)
+    labels(tmp_path, AB)
+    text(tmp_path, "feature\trank\ngene1\t1\ngene2\t2\ngene3\t3\n", "list.tsv")
+    monkeypatch.chdir(tmp_path)
+    how = ["--labels", "labels.tsv", "--lengths", "3", "--splits", "2", "--repeats", "1"]
+    assert run_here(["evaluate", "good.csv", *how, "--out", "one"], capfd).code == 0
+    assert run_here(["evaluate", "--config", "one/run.json", "--out", "two"], capfd).code == 0
+    one, two = (json.loads(Path(name, "run.json").read_text()) for name in ("one", "two"))
+    assert one["defaults"] == two["defaults"] == {"method": "f-test"}
+    assert "method" not in two["config"]
+    # a list alone has no method
+    alone = ["evaluate", "good.csv", *how, "--list", "list.tsv:rank", "--out", "three"]
+    assert run_here(alone, capfd).code == 0
+    assert json.loads(Path("three", "run.json").read_text())["defaults"] == {}
 
 
 def test_a_method_is_named_with_its_parameters(tmp_path, monkeypatch, capfd):

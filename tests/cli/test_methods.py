@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
+from sfs_cli.catalog import GOING_ON
 from sfs_cli.run.methods import NAMED, NAMES
 from tests.running import run_here
 
@@ -53,3 +56,26 @@ def test_the_text_has_bounds_and_defaults(capfd) -> None:
     assert "--select N" in text
     assert "parameters (--weights snf,KEY=VALUE):" in run_here(["methods", "snf"], capfd).out
     assert run_here(["methods", "fischer"], capfd).code == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "needs"),
+    [
+        ("msfs", "knowledge sources (--source), or a similarity that `sfs fuse` made of them"),
+        ("kogs", "knowledge sources (--source), or methods (members=)"),
+        ("mrsf", "a sample graph for response=similarity; labels for response=lda, svm, outcome"),
+        ("seper", "nothing"),
+    ],
+)
+def test_what_a_method_needs_is_said_once(name: str, needs: str, capfd) -> None:
+    assert f"  needs     {needs}\n" in run_here(["methods", name], capfd).out
+
+
+def test_methods_that_start_from_given_features_say_so(capfd) -> None:
+    able = [each["name"] for each in described(capfd) if "--given" in each.get("options", {})]
+    assert able == [*GOING_ON]
+
+
+def test_help_has_the_bounds_of_the_parameters_of_a_method(capfd) -> None:
+    text = " ".join(run_here(["rank", "--method", "spec", "--help"], capfd).out.split())
+    assert "Power of the eigenvalues. [a whole number from 1 to 64; default: 1]" in text

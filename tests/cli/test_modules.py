@@ -55,8 +55,8 @@ def table(path: Path) -> list[dict[str, str]]:
 
 
 def test_the_files_hold_the_modules_of_the_first_features(tmp_path, capfd, monkeypatch):
-    monkeypatch.setattr("sfs_cli.features.modules.step.GROUPED", 40)
-    monkeypatch.setattr("sfs_cli.features.modules.step.CORRELATION", 0.6)
+    monkeypatch.setattr("sfs_cli.parts.modules.GROUPED", 40)
+    monkeypatch.setattr("sfs_cli.parts.modules.CORRELATION", 0.6)
     out = tmp_path / "out"
     done = run_here(["rank", "x.csv", *VARIANCE, "--modules", "--out", str(out)], capfd)
     assert done.code == 0, done.err
@@ -209,7 +209,7 @@ def test_covariates_are_taken_out_of_traits_too(tmp_path, study, capfd):
 
 
 def test_traits_are_annotations_of_the_matrix_too(tmp_path, monkeypatch):
-    monkeypatch.setattr("sfs_cli.features.modules.step.CORRELATION", 0.3)
+    monkeypatch.setattr("sfs_cli.parts.modules.CORRELATION", 0.3)
     options = ("counts.h5ad", *VARIANCE, "--transform", "cpm,log1p")
     sfs("rank", *options, "--modules", "--module-traits", "obs:", "--out", tmp_path / "a")
     found = pd.read_csv(tmp_path / "a" / "module_traits.tsv", sep="\t")
@@ -219,7 +219,7 @@ def test_traits_are_annotations_of_the_matrix_too(tmp_path, monkeypatch):
 def test_modules_that_do_not_vary_in_the_samples_of_a_trait_have_no_test(
     tmp_path, study, monkeypatch
 ):
-    monkeypatch.setattr("sfs_cli.features.modules.step.CORRELATION", 0.4)
+    monkeypatch.setattr("sfs_cli.parts.modules.CORRELATION", 0.4)
     X = np.exp(values())
     X[:12, :6] = 0
     write_table(study / "zeros.csv", X, [f"g{i}" for i in range(M)], [f"s{i}" for i in range(N)])
@@ -236,7 +236,7 @@ def test_modules_that_do_not_vary_in_the_samples_of_a_trait_have_no_test(
 
 def test_traits_of_several_tables_are_tested_beside_labels(tmp_path, study, monkeypatch):
     """All of them, and the command on the page repeats them."""
-    monkeypatch.setattr("sfs_cli.features.modules.step.CORRELATION", 0.3)
+    monkeypatch.setattr("sfs_cli.parts.modules.CORRELATION", 0.3)
     options: list[str] = ["--modules"]
     for name in ("one", "two"):
         lines = [f"sample\t{name}\n", *(f"s{i}\t{i % 7}.5\n" for i in range(N))]

@@ -57,7 +57,7 @@ def values(name: str) -> tuple[list[str], np.ndarray]:
 
 @pytest.mark.parametrize("keep", [30, 1000])
 def test_the_table_is_the_pruned_one_of_all_features(rank, keep, monkeypatch):
-    monkeypatch.setattr("sfs_cli.features.pruning.step.KEEP", keep)
+    monkeypatch.setattr("sfs_cli.parts.pruning.KEEP", keep)
     names, X = values("m.csv")
     plain = [row["feature"] for row in rank("m.csv") if row["status"] == "ok"]
     names[-1] = next(name for name in plain if name not in names)  # the second g3
@@ -97,7 +97,7 @@ def test_every_ranking_can_be_pruned(case, rank, tmp_path):
 
 
 def test_the_report_says_what_was_pruned(tmp_path, capfd, monkeypatch):
-    monkeypatch.setattr("sfs_cli.features.pruning.step.KEEP", 20)
+    monkeypatch.setattr("sfs_cli.parts.pruning.KEEP", 20)
     out = tmp_path / "out"
     done = run_here(["rank", "m.csv", "--max-correlation", "0.4", "--out", str(out)], capfd)
     assert "kept 20 of" in done.err

@@ -183,6 +183,17 @@ def test_a_plan_is_made_once_and_replaced_by_force_alone(tmp_path, capfd):
     assert "up to date" in run_here([*words, "3"], capfd).err
 
 
+@pytest.mark.parametrize("first", [(), ("--select", 3)], ids=["without", "with"])
+def test_a_plan_warns_of_what_was_given_last(first, tmp_path, capfd):
+    plan, last = tmp_path / "plan", () if first else ("--select", 3)
+    words = ["shard", "init", plan, "m.csv", "--method", "variance", "--shards", 1]
+    sfs(*words, *first)
+    assert "up to date" in run_here([*map(str, (*words, *last))], capfd).err
+    sfs("shard", "merge", plan, "--out", tmp_path / "out")
+    warnings = json.loads((tmp_path / "out" / "run.json").read_text())["warnings"]
+    assert any("--select has no effect" in each for each in warnings) == bool(last)
+
+
 def test_the_ranking_of_shards_is_up_to_date_for_rank_and_the_other_way_round(tmp_path, capfd):
     plan = planned(tmp_path, 1)
     sfs("shard", "run", plan, 1)

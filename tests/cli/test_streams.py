@@ -75,5 +75,5 @@ def test_a_folder_that_has_been_removed_is_named(tmp_path):
         check=False,
     )
     assert done.returncode == BAD, done.stderr
-    assert "has been removed" in done.stderr
+    assert "the current folder cannot be used" in done.stderr
     assert str(gone) in done.stderr

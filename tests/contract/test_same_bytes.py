@@ -268,7 +268,7 @@ def test_no_setting_changes_a_byte(
 ) -> None:
     monkeypatch.chdir(study)
     matrix, *options = COMMANDS[name]
-    monkeypatch.setattr("sfs_cli.features.pruning.step.KEEP", 60)
+    monkeypatch.setattr("sfs_cli.parts.pruning.KEEP", 60)
     set_blocks(9)  # so that every thread and every shard has some
     sfs("rank", matrix, *options, "--threads", "1", "--out", tmp_path / "one")
     expected = result(tmp_path / "one")

@@ -11,7 +11,7 @@ from tests.places import ROOT
 
 pytestmark = pytest.mark.any_python
 
-NEW = ("sfs_cli/methods/mad.py", "sfs_cli/cli/cite.py")
+NEW = ("sfs_cli/methods/mad.py", "sfs_cli/cli/cite.py", "sfs_cli/parts/head.py")
 """Files that the worked examples add."""
 TEXT = text_of(ROOT / "CONTRIBUTING.md")
 

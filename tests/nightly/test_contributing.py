@@ -14,9 +14,8 @@ from tests.docs.pages import Reader, blocks_of, console_blocks
 from tests.docs.test_contributing import TEXT
 from tests.places import ROOT
 
-METHOD, ENTRY, TWIN, _, PARAMETER, IN_METHOD, OPTION, IN_RUN, COMMAND, LINE = blocks_of(
-    TEXT, "python"
-)
+METHOD, ENTRY, TWIN, _, *_BLOCKS = blocks_of(TEXT, "python")
+PARAMETER, IN_METHOD, OPTION, IN_RUN, FIELD, PART, CALL, SECTION, KEY, COMMAND, LINE = _BLOCKS
 
 
 @pytest.fixture
@@ -82,6 +81,19 @@ def test_the_option_of_the_example_draws(package: Path, reader: Reader) -> None:
     features.write_text(text.replace(any_given, f"{any_given[:-1]} or config.draw:"), "utf-8")
     rank = "sfs rank sample_data/expression.csv --method variance --draw 9 --out a"
     reader.follow(f"{rank} 2>&1 | grep 'ranked 9 of'")
+
+
+def test_the_part_of_the_example_is_on_the_page(package: Path, reader: Reader) -> None:
+    rank = package / "run" / "rank.py"
+    put(package / "options" / "lists.py", "    given_: str | None = option(", FIELD, 4)
+    (package / "parts" / "head.py").write_text(PART, encoding="utf-8")
+    put(rank, "    if config.rank_sources is not None:\n        joint", CALL, 4)
+    put(rank, '    if facts["joint"]:\n        yield', SECTION, 4)
+    put(rank, "    joint,\n", "head,\n", 4)
+    put(package / "provenance.py", "    joint: dict[str, Any]\n", KEY, 4)
+    reader.follow("sfs rank sample_data/expression.csv --method variance --head 20 --out a")
+    reader.follow("grep '\"median_of_others\"' a/run.json")
+    reader.follow("grep 'of the others' a/report.html")
 
 
 def test_the_command_of_the_example_prints(package: Path, reader: Reader) -> None:

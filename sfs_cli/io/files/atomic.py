@@ -1,7 +1,4 @@
-"""Outputs that are complete or absent: written beside their target, renamed when done.
-
-Also what goes with them: digests of files.
-"""
+"""Outputs that are complete or absent: written beside their target, renamed when done."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ import re
 import shutil
 import uuid
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -28,22 +25,15 @@ class OutputFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._made = absent(path)
         self._staging = path / f".{PARTIAL}-{uuid.uuid4().hex[:12]}"
+        self._stack = ExitStack()
 
     def __enter__(self) -> OutputFolder:
-        try:
-            self._staging.mkdir(parents=True)
-        except OSError as error:
-            remove_empty(self._made)
-            raise unwritable(self.path, error, "--out") from None
+        self._stack.enter_context(_staged(self._staging, self.path, "--out", self._staging))
         return self
 
-    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
-        shutil.rmtree(self._staging, ignore_errors=True)
-        remove_empty(self._made)
-        if told := _told(error, self.path, self._staging, "--out"):
-            raise told from None
+    def __exit__(self, *error: Any) -> None:
+        self._stack.__exit__(*error)
 
     def file(self, name: str) -> Path:
         """Return where to write the file that will be called `name`."""
@@ -53,40 +43,23 @@ class OutputFolder:
         """Move every file to its place, and after them all `last`, which vouches for the others.
 
         Where a file cannot be replaced, or the moves are interrupted, the old ones are put back.
-        An `InputError` names a file that cannot be.
         """
-        names = sorted(p.name for p in self._staging.iterdir())
+        names = sorted((p.name for p in self._staging.iterdir()), key=lambda n: (n == last, n))
         refuse_folders(self.path / name for name in names)
-        names.sort(key=lambda name: name == last)
-        kept = self._staging.with_name(f"{self._staging.name}-old")
-        place = self.path
+        old = self._staging / "old"
+        old.mkdir()
         try:
-            kept.mkdir()
             for name in names:
-                place = self.path / name
-                _keep(place, kept / name)
-                (self._staging / name).replace(place)
-        except BaseException as error:
+                if os.path.lexists(self.path / name):
+                    (self.path / name).rename(old / name)
+                (self._staging / name).replace(self.path / name)
+        except BaseException:
             for name in names:
-                if os.path.lexists(kept / name):
-                    (kept / name).replace(self.path / name)
+                if os.path.lexists(old / name):
+                    (old / name).replace(self.path / name)
                 elif not (self._staging / name).exists():
                     (self.path / name).unlink()
-            shutil.rmtree(kept, ignore_errors=True)
-            if isinstance(error, OSError):
-                reason = OSError(error.errno, error.strerror, str(place))
-                raise unwritable(place, reason, "--out") from None
             raise
-        shutil.rmtree(kept, ignore_errors=True)
-
-
-def _keep(path: Path, kept: Path) -> None:
-    """Give a file, which may not be there, a second name, so that it is never away."""
-    if os.path.lexists(path):
-        try:
-            os.link(path, kept, follow_symlinks=False)
-        except OSError:  # without hard links it is away for a moment
-            path.rename(kept)
 
 
 @contextmanager
@@ -98,27 +71,39 @@ def replacing(path: Path) -> Iterator[Path]:
     InputError
         When it cannot be written.
     """
-    made = absent(path.parent)
     # not the process id: in a container every run has the same one, and killed runs leave theirs
     partial = path.with_name(f".{path.name}.{PARTIAL}-{uuid.uuid4().hex[:12]}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        remove_empty(made)
-        raise unwritable(path, error) from None
-    try:
+    with _staged(partial, path, "path", path.parent):
         yield partial
         _replace(partial, path)
+
+
+@contextmanager
+def _staged(partial: Path, path: Path, option: str, folder: Path) -> Iterator[None]:
+    """Let an output be written to `partial`, which goes at the end, with a `folder` that is made.
+
+    Errors name the output, and not where it was staged. Folders that are not empty stay.
+    """
+    made = [p for p in (folder, *folder.parents) if not p.exists()]
+    try:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise unwritable(path, error, option) from None
+        yield
     except (OSError, RuntimeError) as error:
-        if told := _told(error, path, partial):
+        if told := _told(error, path, partial, option):
             raise told from None
         raise
     finally:
         if partial.is_dir():
             shutil.rmtree(partial, ignore_errors=True)
         else:
-            partial.unlink(missing_ok=True)
-        remove_empty(made)
+            with suppress(OSError):
+                partial.unlink()
+        for each in made:
+            with suppress(OSError):
+                each.rmdir()
 
 
 def refuse_folders(files: Iterable[Path]) -> None:
@@ -139,6 +124,12 @@ def check_writable(path: Path, option: str) -> None:
     """
     place = next(p for p in (path, *path.parents) if os.access(p, os.F_OK))
     error = None
+    if path.is_symlink() and not path.exists():
+        raise InputError(
+            f"{path} is a link to {path.readlink()}, which does not exist",
+            where=path,
+            hint=f"make that folder, remove the link, or give another {option}",
+        )
     if place != path and not place.is_dir():
         error = OSError(errno.ENOTDIR, "not a directory")
     elif not place.is_dir() and (place.parent == Path("/dev") or not place.is_file()):
@@ -154,18 +145,8 @@ def check_writable(path: Path, option: str) -> None:
         raise unwritable(path, error, option)
 
 
-def refuse_dangling(path: Path, option: str) -> None:
-    """Raise an `InputError` for a link that leads nowhere, where a folder is to be made."""
-    if path.is_symlink() and not path.exists():
-        raise InputError(
-            f"{path} is a link to {path.readlink()}, which does not exist",
-            where=path,
-            hint=f"make that folder, remove the link, or give another {option}",
-        )
-
-
 def _told(
-    error: BaseException | None, path: Path, partial: Path, option: str = "path"
+    error: OSError | RuntimeError, path: Path, partial: Path, option: str
 ) -> InputError | None:
     """Return the error for an output that could not be written; None for an error of another kind.
 
@@ -176,12 +157,11 @@ def _told(
         if found is None or int(found[1]) not in _NO_ROOM:
             return None
         error = OSError(int(found[1]), os.strerror(int(found[1])))
-    if not isinstance(error, OSError):
-        return None
-    if error.filename is not None and partial.name not in f"{error.filename} {error.filename2}":
+    names = [str(name) for name in (error.filename, error.filename2) if name is not None]
+    if names and not any(partial.name in name for name in names):
         return None  # about a file that was read: neither of the two of a copy is ours
-    reason = OSError(error.errno, error.strerror or str(error), str(path))
-    return unwritable(path, reason, option)
+    place = next((name for name in names if Path(name).parent == path), path)
+    return unwritable(place, OSError(error.errno, error.strerror or str(error), str(place)), option)
 
 
 def _replace(partial: Path, path: Path) -> None:
@@ -198,46 +178,10 @@ def _replace(partial: Path, path: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def absent(path: Path) -> list[Path]:
-    """Return the folders that will have to be made for `path`, the innermost first."""
-    return [p for p in (path, *path.parents) if not p.exists()]
-
-
-def remove_empty(folders: list[Path]) -> None:
-    """Remove the folders that were made for an output and are still empty."""
-    for folder in folders:
-        try:
-            folder.rmdir()
-        except OSError:  # not empty, so the folders around it are not either
-            return
-
-
 def sha256_file(path: Path) -> str:
     """Return the sha256 of a file's content."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def describe(path: Path) -> dict[str, Any]:
-    """Return path, size in bytes and sha256 of a file, or of all files of a folder together.
-
-    The digest of ``FILE.h5mu:MODALITY`` is of the file and the modality's name: two modalities of
-    a file are two matrices. That of the file alone is ``file_sha256``.
-    """
-    from sfs_cli.io.files.text import split_member
-
-    file, modality = split_member(path)
-    facts = {"path": str(path), "bytes": size_and_time(file)[0]}
-    if file.is_dir():
-        total = hashlib.sha256()
-        for each in sorted(p for p in file.rglob("*") if p.is_file()):
-            total.update(f"{each.relative_to(file).as_posix()}\0{sha256_file(each)}\n".encode())
-        return facts | {"sha256": total.hexdigest()}
-    own = sha256_file(file)
-    if modality is None:
-        return facts | {"sha256": own}
-    digest = hashlib.sha256(f"{modality}\0{own}\n".encode()).hexdigest()
-    return facts | {"sha256": digest, "file_sha256": own}
 
 
 def size_and_time(path: Path) -> tuple[int, int]:

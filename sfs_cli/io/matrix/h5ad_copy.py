@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,21 +25,12 @@ from sfs_cli.io.matrix.anndata import (
     open_old,
 )
 from sfs_cli.io.matrix.base import read_errors
+from sfs_cli.io.results.additions import Additions, Inside
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from sfs_cli.io.results.additions import Additions
-
 _HINT = "read it with anndata, write it again with AnnData.write_h5ad, and rank that"
-
-
-class Inside(NamedTuple):
-    """What AnnData holds where scores go."""
-
-    names: list[str]  # of the variables
-    columns: list[str]  # of var
-    hvg: dict[str, Any]  # what has marked the highly variable genes: uns["hvg"]
 
 
 def look_into(source: Path) -> Inside:

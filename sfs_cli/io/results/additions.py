@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from sfs_cli.errors import counted
-from sfs_cli.io.matrix.h5ad_copy import Inside
 from sfs_cli.io.results.highly_variable import FLAVOR, MARK, PLOTTED, UNPLOTTED
 from sfs_cli.ranking.table import Ranking
 from sfs_cli.tables import OF_GENES
@@ -22,6 +21,14 @@ if TYPE_CHECKING:
 
 KEY = "sfs"
 """What names in an AnnData begin with."""
+
+
+class Inside(NamedTuple):
+    """What AnnData holds where scores go."""
+
+    names: list[str]  # of the variables
+    columns: list[str]  # of var
+    hvg: dict[str, Any]  # what has marked the highly variable genes: uns["hvg"]
 
 
 @dataclass

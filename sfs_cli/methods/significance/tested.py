@@ -13,7 +13,8 @@ from sfs_cli.compute.matrix import BlockLike, Span, cut
 from sfs_cli.compute.workspace import Workspace, row_by_row
 from sfs_cli.errors import counted
 from sfs_cli.methods.base import Problem, Scorer
-from sfs_cli.methods.blocks import centered_copy, pieces
+from sfs_cli.methods.blocks import centered_copy
+from sfs_cli.methods.pieces import pieces
 from sfs_cli.methods.shared import SIGNIFICANT, TOGETHER
 from sfs_cli.methods.significance.moments import Powers, RatioMoments
 from sfs_cli.methods.significance.permutation import Permutations, unusual

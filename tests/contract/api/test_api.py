@@ -224,6 +224,18 @@ def test_lists_are_aggregated_chosen_and_judged() -> None:
     assert names <= set(compared.table["list"])
 
 
+def test_members_with_parameters_are_ranked_and_compared() -> None:
+    members = [{"name": "spec", "ranking": "phi3", "clusters": np.int64(3)}, "spec"]
+    method = {"name": "kogs", "members": members}
+    columns = {"rank_spec,ranking=phi3,clusters=3", "rank_spec"}
+    assert columns <= {*sfs.rank(X, method=method).table}
+    told = {"labels": CLASSES, "lengths": [6], "splits": 4, "repeats": 1}
+    found = sfs.compare(X, ["variance"], rankings={"both": {"method": method}}, **told)
+    assert {"variance", "both"} <= {*found.table["list"]}
+    with pytest.raises(ValueError, match="has members with parameters"):
+        sfs.compare(X, ["variance", method], **told)
+
+
 def test_errors_are_those_of_python_too() -> None:
     for error, call in (
         ("no option 'metod'", lambda: sfs.rank(X, metod="spec")),

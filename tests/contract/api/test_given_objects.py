@@ -123,6 +123,36 @@ def test_an_anndata_beside_an_array_goes_by_its_order(rng: np.random.Generator) 
         scores(ad.AnnData(profile))
 
 
+def test_sources_with_options_are_dicts() -> None:
+    """In a list with their names, or by their names; the path is a text or an object."""
+
+    def scores(source: Any) -> np.ndarray:
+        return sfs.rank(NAMED, method="msfs", source=source).ranking.score
+
+    own = {"kind": "target", "similarity": "knn", "neighbors": 4}
+    expected = scores(["own=target:,similarity=knn,neighbors=4"])
+    np.testing.assert_array_equal(scores([{"name": "own", **own}]), expected)
+    np.testing.assert_array_equal(scores({"own": own}), expected)
+    profile = {"kind": "profile", "path": NAMED, "similarity": "knn", "neighbors": 4}
+    mixed = [{"name": "b", "weight": np.int64(2), **profile}, "a=target:"]
+    found = sfs.rank(NAMED, method="msfs", source=mixed)
+    assert [(s.name, s.weight, s.neighbors) for s in found.config.source] == [
+        ("b", 2, 4),
+        ("a", None, None),
+    ]
+    np.testing.assert_allclose(scores([{"name": "b", **profile}]), expected)
+    sets = {"name": "s", "path": {"A": GENES[:3], "B": GENES[3:]}, "transform": ["zscore"]}
+    assert str(sfs.rank(NAMED, method="msfs", source=[sets]).config.source[0].kind) == "genes"
+    for wrong, what in [
+        ({"kind": "target"}, "a source is of type dict"),
+        ({"name": "x"}, "the kind is missing"),
+        ({"name": "x", "kind": "target", "neighbours": 3}, "unknown option 'neighbours'"),
+        ({"name": "x", "kind": "terms", "path": NAMED}, "source x: an object is a source of"),
+    ]:
+        with pytest.raises(ValueError, match=what):
+            scores([wrong])
+
+
 @pytest.mark.parametrize("kind", ["Float64", "Int64", pd.ArrowDtype(pa.float64()), object])
 def test_columns_of_any_numbers(kind: Any) -> None:
     values = COUNTED.round().astype(int) if kind == "Int64" else COUNTED

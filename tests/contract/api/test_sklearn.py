@@ -218,7 +218,7 @@ def test_a_sample_of_weight_two_counts_twice() -> None:
 
 
 def test_a_method_has_its_parameters_in_a_text_a_mapping_or_beside_it() -> None:
-    known = {"ranking": "phi3", "clusters": 3}
+    known = {"ranking": "phi3", "clusters": np.int64(3)}  # as np.arange in a search has them
     made = [
         selectors.Selector(method="spec,ranking=phi3,clusters=3"),
         selectors.Selector(method={"name": "spec", **known}),

@@ -163,6 +163,7 @@ LABELLED = "y=labels:l.tsv"
 ASKED = [
     asked("source: unknown kind", "'profil'; did you mean profile", "x=profil:p.csv"),
     asked("source: unknown option", "'neighbours'; neighbors", "x=profile:p.csv,neighbours=3"),
+    asked("source: weight as option", "'weight'; PATH@WEIGHT", "x=profile:p.csv,weight=3"),
     asked("source: no kind", "NAME=KIND:PATH", "profile", name="--source 'profile'"),
     asked("source: no path", "path is missing", "x=profile:"),
     asked("source: a target with a path", "no path; profile", "x=target:p.csv"),

@@ -412,7 +412,12 @@ SHARDS = [
     ),
     bad("shard run: no plan", words_of("shard", "run", "THINGS", "1"), "things", "shard init"),
     bad("shard run: a broken plan", plan_of("{"), "plan.json", "cannot be read; init"),
-    bad("shard run: a plan of a later version", plan_of({"version": 9}), "plan.json", "9; init"),
+    bad(
+        "shard run: a plan of a later version",
+        plan_of({"versions": {"sfs": "9"}}),
+        "plan.json",
+        "9; init",
+    ),
     bad(
         "shard run: shard 3 of 2",
         words_of("shard", "run", "PLAN", "3"),

@@ -13,6 +13,8 @@ import pytest
 from sfs_cli import RankConfig
 from sfs_cli.cli.app import run
 from sfs_cli.options.graph import MOST_PROFILES
+from sfs_cli.options.source import parse_sources
+from tests.docs.pages import DOCS, text_of
 from tests.making import names, write_parquet
 from tests.running import handlers_restored
 
@@ -60,6 +62,68 @@ def test_of_a_matrix(
 @pytest.mark.parametrize(("n", "method"), [(10_000, "mrsf-rounds"), (10_001, "spec")])
 def test_method_of_many_samples(n: int, method: str) -> None:
     assert RankConfig("m.csv").for_samples(n).method == method
+
+
+LABELS, NUMBERS = {"labels": "l.tsv"}, {"labels": "l.tsv", "label_type": "continuous"}
+SELECT, GIVEN, TESTED = {"select": 9}, {"given_": "g.txt"}, {"pvalues": "moments"}
+WEIGHTED, PLACES = {"sample_weights": "w.tsv"}, {"coordinates": "obsm:spatial"}
+SPLIT = TESTED | {"split": "counts"}
+GRAPHS = ({"similarity": "rbf"}, PLACES, {"source": parse_sources(["x=target:"])})
+OPTIONS = {
+    "none of the options below": [{}],
+    "`--select`, or `--given` (without `--max-correlation`)": [SELECT, GIVEN],
+    "`--pvalues`, or `--sample-weights`": [TESTED, WEIGHTED],
+    "`--labels` of two classes, or numbers": [LABELS, NUMBERS],
+    "`--labels` of three classes or more": [LABELS],
+    "`--labels`, with `--select` or `--given`": [
+        labels | each for labels in (LABELS, NUMBERS) for each in (SELECT, GIVEN)
+    ],
+    "`--labels`, with `--pvalues`, `--sample-weights`, `--moderate` or `--voom`": [
+        labels | each
+        for labels in (LABELS, NUMBERS)
+        for each in (TESTED, WEIGHTED, {"moderate": "yes"}, {"voom": True})
+    ],
+    "`--labels` and `--event`": [LABELS | {"event": "e"}, LABELS | TESTED | {"event": "e"}],
+    "`--similarity`, `--coordinates` or `--source`, with labels or without": [
+        labels | each for labels in ({}, LABELS) for each in GRAPHS
+    ],
+    "`--pvalues` with `--split`, with labels or without": [SPLIT, LABELS | SPLIT],
+    "`--coordinates` and `--pvalues`, with labels or without": [
+        PLACES | TESTED,
+        LABELS | PLACES | TESTED,
+    ],
+}
+"""What is asked in each row of the table of the guide."""
+
+
+def rows_of_the_guide() -> dict[str, str]:
+    """Return the methods of the table of the guide, by what is asked for."""
+    guide = text_of(DOCS / "guides" / "which-method.md")
+    table = guide.split("| without `--method`, and with |")[1].split("\n\n")[0]
+    rows = [line.strip("| ").split(" | ") for line in table.splitlines()[2:]]
+    return dict(rows)
+
+
+def test_the_guide_has_a_row_for_each_default_method() -> None:
+    assert [*rows_of_the_guide()] == [*OPTIONS]
+
+
+@pytest.mark.parametrize("row", OPTIONS)
+def test_the_default_method_is_that_of_the_guide(row: str) -> None:
+    chosen = set()
+    two = "two classes" in row
+    for asked in OPTIONS[row]:
+        for classes in (2,) if two else (3,) if "three" in row else (2, 3):
+            made = RankConfig("m.csv", **asked).for_samples(60, classes)
+            response = f",response={made.response}" if made.response else ""
+            chosen.add(f"`{made.method}{response}`")
+    assert ", of numbers ".join(sorted(chosen)) == rows_of_the_guide()[row]
+
+
+def test_more_samples_than_are_selected_together_keep_their_labels() -> None:
+    chosen = RankConfig("m.csv", **LABELS, **SELECT).for_samples(10_001, 3)
+    assert chosen.method == "f-test"
+    assert "--select has no effect with --method f-test" in chosen.left_out
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 import sfs_cli
-from sfs_cli.features.survival import step
+from sfs_cli.parts import survival as step
 from sfs_cli.run.guards import unused_events
 from tests.contract.numbers.commands import code_of, facts, rank_to, ranking_bytes, sfs
 from tests.making import names, write_table

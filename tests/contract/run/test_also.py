@@ -79,7 +79,7 @@ def test_what_depends_on_the_default_method_is_checked_once_it_is_known() -> Non
     assert "--also has no effect" in labelled.for_samples(60).left_out
     started = RankConfig("m.csv", labels="l.tsv", given_="chosen.txt")
     assert started.for_samples(60).method == "mrsf-rounds"
-    assert "--given has no effect with --method spec" in started.for_samples(10_001).left_out
+    assert "--given has no effect with --method f-test" in started.for_samples(10_001).left_out
 
 
 def test_labels_of_another_method_are_not_those_of_the_ranking(study: Path, tmp_path: Path) -> None:

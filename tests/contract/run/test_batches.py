@@ -100,7 +100,7 @@ def test_the_mean_rank_by_hand(study):
 
 
 def test_how_many_samples_a_batch_needs(study, monkeypatch):
-    monkeypatch.setattr("sfs_cli.features.batches.choice.SMALLEST", 14)
+    monkeypatch.setattr("sfs_cli.run.batches.SMALLEST", 14)
     config = RankConfig("x.csv", method="variance", batch="c.tsv:batch")
     messages = Messages(-1)
     ranked = rank(config, messages).facts["batches"]["ranked"]

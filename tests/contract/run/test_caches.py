@@ -43,7 +43,7 @@ def test_a_folder_that_is_named_stays(nowhere, monkeypatch):
 def test_nothing_is_made_where_the_user_can_write(nowhere, monkeypatch):
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setenv("HOME", str(nowhere))
-    monkeypatch.setattr(caches.os, "access", lambda place, _: place == nowhere)
+    monkeypatch.setattr(caches.os, "access", lambda place, _: place == str(nowhere))
     with compiled_code_kept():
         assert VARIABLE not in os.environ
     assert not list(nowhere.iterdir())

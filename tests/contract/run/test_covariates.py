@@ -89,7 +89,7 @@ def ranked(matrix: str, **options: Any) -> RankResult:
 @pytest.mark.parametrize("name", [name for name in METHODS if name != "fisher"])
 def test_adjusting_is_regression_done_by_hand(name, study, monkeypatch):
     """The residuals, made feature by feature and written to a file, rank as the option does."""
-    monkeypatch.setattr("sfs_cli.features.pruning.step.KEEP", 20)
+    monkeypatch.setattr("sfs_cli.parts.pruning.KEEP", 20)
     options = METHODS[name]
     found = ranked("x.csv", adjust=("c.tsv:batch,age",), **options).ranking
     expected = ranked("residuals.csv", **options).ranking

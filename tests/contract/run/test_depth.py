@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sfs_cli.features.significance.depth import confounded_by_depth
+from sfs_cli.parts.depth import confounded_by_depth
 from tests.making import write_labels, write_table
 from tests.running import run_here
 from tests.unit.methods.nulls import classes_of_depth, of_depth

@@ -22,7 +22,6 @@ from sfs_cli import RankConfig
 from sfs_cli.errors import OutOfMemoryError
 from sfs_cli.logs import Messages
 from sfs_cli.options.evaluate import EvaluateConfig
-from sfs_cli.provenance import EvaluateRecord
 from sfs_cli.report.multiqc import EVALUATED
 from sfs_cli.run import judge
 from sfs_cli.run.outputs import FOR_MULTIQC
@@ -113,7 +112,7 @@ def test_it_is_the_pipeline_of_scikit_learn(tmp_path):
     ids=lambda o: o["method"],
 )
 def test_lists_of_folds_are_those_of_a_file_of_the_training_samples(tmp_path, options, monkeypatch):
-    monkeypatch.setattr("sfs_cli.features.pruning.step.KEEP", 10)
+    monkeypatch.setattr("sfs_cli.parts.pruning.KEEP", 10)
     rng = np.random.default_rng(3)
     _, y = planted()
     X = rng.poisson(20 + 25 * (y == np.arange(50)[:, None] % 7), (50, 36)).astype(float)
@@ -259,7 +258,7 @@ def test_the_record_is_what_its_schema_says_and_a_second_run_is_up_to_date(tmp_p
     )
     judge.run(config, Messages(-1))
     record = json.loads((out / "run.json").read_text())
-    check(record, EvaluateRecord, "run.json")
+    check(record, "evaluate")
     assert {each["role"] for each in record["inputs"]} == {
         *("matrix", "labels", "list", "drivers", "sets")
     }

@@ -25,7 +25,6 @@ from sfs_cli.evaluation.held_out import PENALTIES
 from sfs_cli.logs import Messages
 from sfs_cli.options.compare import CompareConfig, parse_rankings
 from sfs_cli.options.evaluate import EvaluateConfig
-from sfs_cli.provenance import EvaluateRecord
 from sfs_cli.run import judge
 from sfs_cli.run.folds import outcome_folds
 from tests.contract.run.test_record import check
@@ -156,7 +155,7 @@ def test_concordance_is_that_of_the_twin(tmp_path):
         assert measured == pytest.approx(values, abs=1e-9)
     assert {row["measure"] for row in found["verdicts"]} == {"concordance"}
     record = json.loads((tmp_path / "out" / "run.json").read_text())
-    check(record, EvaluateRecord, "run.json")
+    check(record, "evaluate")
 
 
 def test_blocks_are_strata_of_times(tmp_path):

@@ -187,7 +187,7 @@ def test_other_commands_take_it_as_rank_does(study, sfs):
     sfs("rank", *asked, *labels, "--method", "t-test", "--out", "out")
     assert sfs("select", "out", "--top", "5").out.startswith("G")
     done = sfs("select", "out", "--top", "5", "--write-matrix", "x_series_matrix.txt", code=2)
-    assert "sfs convert MATRIX STORE --collapse mean" in done.err
+    assert "--collapse mean has made its features" in done.err
 
 
 @pytest.mark.parametrize("collapse", [(), ("--collapse", "mean")])

@@ -216,7 +216,7 @@ def table(folder: Path) -> list[dict[str, str]]:
 
 @pytest.mark.parametrize("case", CASES)
 def test_given_features_are_last_and_told(case, tmp_path, capfd, monkeypatch):
-    monkeypatch.setattr("sfs_cli.features.batches.choice.SMALLEST", 8)
+    monkeypatch.setattr("sfs_cli.run.batches.SMALLEST", 8)
     out = tmp_path / "out"
     words = ["rank", "m.csv", *CASES[case], "--given", "panel.txt", "--out", str(out)]
     done = run_here(words, capfd)

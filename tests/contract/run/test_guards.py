@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 
 from sfs_cli.compute.context import Labels
-from sfs_cli.features.significance import step
-from sfs_cli.features.significance.class_tests import Inflation, small_class
 from sfs_cli.graph.similarity import DenseSimilarity
+from sfs_cli.parts import significance as step
+from sfs_cli.parts.class_tests import Inflation, small_class
 from sfs_cli.run import guards
 from sfs_cli.run.raw_values import raw_kind
 from tests.making import names, write_labels, write_table

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sfs_cli.run.identity import Identity, identity_of, same_matrix
 from tests.making import annotated, write_labels, write_table
 from tests.running import run_here
 
@@ -105,10 +104,3 @@ def test_lists_of_a_matrix_and_of_its_store_are_of_one(
         assert evaluated(one, other) is same, (one, other)
         assert aggregated(one, other) is same, (one, other)
     assert aggregated("x.csv", "x.parquet") is None
-
-
-def test_damaged_records_say_nothing() -> None:
-    whole = identity_of([{"role": "matrix", "path": "x.csv.gz", "sha256": "1"}])
-    assert whole == Identity(frozenset("1"), frozenset([".csv.gz"]))
-    for damaged in (None, 3, [None], [{"role": "matrix"}], [{"role": "labels", "sha256": "1"}]):
-        assert same_matrix(whole, identity_of(damaged)) is None

@@ -199,8 +199,8 @@ def test_ids_of_two_matrices_stay_apart(capfd):
 
 
 def test_pairs_of_different_sources_are_those_of_scipy(tmp_path, monkeypatch):
-    monkeypatch.setattr("sfs_cli.features.joint.step.GROUPED", 15)
-    monkeypatch.setattr("sfs_cli.features.joint.step.CORRELATION", 0.5)
+    monkeypatch.setattr("sfs_cli.parts.joint.GROUPED", 15)
+    monkeypatch.setattr("sfs_cli.parts.joint.CORRELATION", 0.5)
     words = ("x.csv", "--method", "msfs", "--source", SOURCES[1], "--rank-sources", "all")
     words += ("--source", "counts=profile:counts.csv,transform=log1p")
     sfs("rank", *words, "--modules", "--out", tmp_path)

@@ -113,7 +113,7 @@ def test_length_among_rows_that_are_samples_is_told_of(tmp_path: Path, here: Her
 def test_labels_are_not_asked_of_annotations(
     tmp_path: Path, asked: list[str], here: Here, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sfs_cli.features.batches.choice.SMALLEST", 4)
+    monkeypatch.setattr("sfs_cli.run.batches.SMALLEST", 4)
     given = write(feature_counts(), tmp_path, "csv")
     table = pd.DataFrame({"class": ["a", "b"] * 4, "weight": [1, 2] * 4})
     table.set_axis(SAMPLES).to_csv(tmp_path / "l.csv", index_label="sample")

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from sfs_cli.features.knowledge.page import changes, without_effect
-from sfs_cli.features.significance.step import SignificanceStep
+from sfs_cli.parts import significance
+from sfs_cli.parts.knowledge_page import changes, without_effect
 
 
 @pytest.mark.parametrize(("leads", "said"), [(True, "confounds"), (False, "does not confound")])
 def test_the_library_size_is_said_to_confound_a_test_or_not(leads: bool, said: str) -> None:
     depth = {"leads": leads, "shift": -0.016, "effect_of_totals": -0.8, "tested": "labels"}
-    pairs = SignificanceStep.section({"level": 0.05, "features": 3, "depth": depth})
+    found = {"level": 0.05, "features": 3, "depth": depth}
+    pairs = significance.section({"significance": found}).pairs
     words = f"{said} the test: it moves the scores of features by -0.02 standard deviations of"
     assert pairs[-1] == ("Library size", f"{words} scores by chance")
 

@@ -122,7 +122,7 @@ def test_what_does_not_fit_is_refused(here: Run, tmp_path: Path) -> None:
     assert "est_counts" in refused(*paths, kallisto(tmp_path, "k", COUNTS["A1"]))
     assert "no column 'NumRead'" in refused(*paths, "--column", "NumRead")
     assert "--column" in refused(paths[0], "--column", "TPM")
-    assert "repeated sample id" in refused(paths[0], paths[0])
+    assert "given twice" in refused(paths[0], paths[0])
     assert "known kind" in refused(paths[0], tsv(tmp_path / "x.tsv", {"a": GENES, "b": 1}))
     assert "--rows features" in refused(*paths, "--rows", "features")
     turned = star(tmp_path, "t", COUNTS["A1"])

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import types
 from pathlib import Path
-from typing import Any, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
+from typing import Any
 
 import pytest
 
@@ -13,7 +12,7 @@ from sfs_cli.catalog import METHODS
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig, parse_source
 from sfs_cli.options.aggregate import AggregateConfig
-from sfs_cli.provenance import AggregateRecord, RunRecord
+from sfs_cli.provenance import KEYS
 from sfs_cli.run import aggregate
 from sfs_cli.run.rank import run
 from tests.making_commands import EXISTS
@@ -34,36 +33,11 @@ CASES: list[dict[str, Any]] = [
 ]
 
 
-def check(value: Any, kind: Any, place: str) -> None:
-    """Check that a value read from JSON is of a type of the schema."""
-    if kind is Any:
-        return
-    if get_origin(kind) is NotRequired:
-        check(value, get_args(kind)[0], place)
-    elif is_typeddict(kind):
-        hints = get_type_hints(kind, include_extras=True)
-        assert isinstance(value, dict), place
-        required = {name for name in kind.__required_keys__ if not _is_optional(hints[name])}
-        assert required <= set(value) <= set(hints), f"{place}: {set(value) ^ set(hints)}"
-        for name, inner in value.items():
-            check(inner, hints[name], f"{place}.{name}")
-    elif get_origin(kind) is list:
-        assert isinstance(value, list), place
-        for inner in value:
-            check(inner, get_args(kind)[0], f"{place}[]")
-    elif get_origin(kind) is dict:
-        assert isinstance(value, dict), place
-        for name, inner in value.items():
-            check(inner, get_args(kind)[1], f"{place}.{name}")
-    elif get_origin(kind) in (types.UnionType, Union):
-        assert isinstance(value, tuple(k for k in get_args(kind))), f"{place}: {value!r}"
-    else:
-        allowed = (int, float) if kind is float else (kind,)
-        assert type(value) in allowed, f"{place}: {value!r}"
-
-
-def _is_optional(hint: Any) -> bool:
-    return get_origin(hint) is NotRequired
+def check(record: dict[str, Any], verb: str) -> None:
+    """Check that a record of a command has the keys that are documented."""
+    known = {**KEYS["all"], **KEYS[verb]}
+    assert set(record) <= set(known), set(record) - set(known)
+    assert set(KEYS["all"]) - {"beside"} <= set(record)
 
 
 @pytest.mark.parametrize("options", CASES)
@@ -76,7 +50,8 @@ def test_run_json_is_what_its_schema_says(
     config = RankConfig("expression.csv", **options | {"source": sources, "out": str(out)})
     run(config, Messages(-1))
     record = json.loads((out / "run.json").read_text())
-    check(record, RunRecord, "run.json")
+    check(record, "rank")
+    assert set(KEYS["rank"]) <= set(record)
 
 
 def test_the_record_of_an_aggregate_is_what_its_schema_says(tmp_path: Path) -> None:
@@ -86,7 +61,7 @@ def test_the_record_of_an_aggregate_is_what_its_schema_says(tmp_path: Path) -> N
     out = tmp_path / "out"
     config = AggregateConfig(tuple(map(str, lists)), out=str(out))
     aggregate.run(config, Messages(-1))
-    check(json.loads((out / "run.json").read_text()), AggregateRecord, "run.json")
+    check(json.loads((out / "run.json").read_text()), "aggregate")
 
 
 @pytest.fixture

@@ -75,8 +75,8 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def here(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(study)
-    monkeypatch.setattr("sfs_cli.features.modules.step.CORRELATION", 0.3)
-    monkeypatch.setattr("sfs_cli.features.pruning.step.KEEP", 40)
+    monkeypatch.setattr("sfs_cli.parts.modules.CORRELATION", 0.3)
+    monkeypatch.setattr("sfs_cli.parts.pruning.KEEP", 40)
 
 
 @pytest.fixture(scope="module")

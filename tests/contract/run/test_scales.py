@@ -10,8 +10,9 @@ import pytest
 from scipy.spatial.distance import cdist, pdist, squareform
 
 from sfs_cli.api import rank as rank_in_python
-from sfs_cli.features.scales import step
+from sfs_cli.graph import spatial
 from sfs_cli.graph.similarity import DenseSimilarity, SparseSimilarity
+from sfs_cli.parts.scales import ScalesScorer
 from tests.contract.numbers.commands import facts, rank_to
 from tests.making import annotated, names
 from tests.running import run_here
@@ -100,7 +101,7 @@ def test_the_default_has_four_scales_and_a_column_of_each(tissue, tmp_path):
     out = rank_to(tmp_path / "out", tissue, *SPATIAL)
     widths = facts(out)["scales"]["widths"]
     assert widths == ["1.5", "3", "6", "linear"]
-    assert facts(out)["scales"]["unit"] == pytest.approx(step.spacing_of(grid()))
+    assert facts(out)["scales"]["unit"] == pytest.approx(spatial.spacing_of(grid()))
     assert "scale" in read(out)
     columns = [c for c in read(out) if c.startswith("p_value_")]
     assert columns == [f"p_value_{width}" for width in widths]
@@ -116,7 +117,7 @@ def test_coordinates_of_a_table_are_those_of_the_file(tissue, capfd):
 
 
 def test_p_values_of_0_have_a_score():
-    scorer = step.ScalesScorer.__new__(step.ScalesScorer)
+    scorer = ScalesScorer.__new__(ScalesScorer)
     scorer.names, scorer.facts = ["1", "2"], {}
     p = np.array([[0.0, 1.0, np.nan, np.nan], [0.3, 1.0, 0.2, np.nan]])
 
@@ -140,12 +141,12 @@ def test_p_values_of_0_have_a_score():
 
 def test_a_sparse_kernel_is_the_dense_one_but_for_far_pairs():
     places = grid(30)
-    made = step.kernel(places, 40.0, 1 << 40)
+    made = spatial.kernel(places, 40.0, 1 << 40)
     assert isinstance(made, SparseSimilarity)
     full = np.exp(-(cdist(places, places) ** 2) / (2 * 40.0**2))
-    assert np.abs(made.to_dense() - full).max() < np.exp(-(step.FARTHEST**2) / 2) + 1e-12
+    assert np.abs(made.to_dense() - full).max() < np.exp(-(spatial.FARTHEST**2) / 2) + 1e-12
     np.testing.assert_allclose(made.to_dense()[full > 1e-3], full[full > 1e-3], rtol=1e-12)
-    wide = step.kernel(places, 400.0, 1 << 40)
+    wide = spatial.kernel(places, 400.0, 1 << 40)
     assert isinstance(wide, DenseSimilarity)
     np.testing.assert_allclose(
         wide.to_dense(), np.exp(-(cdist(places, places) ** 2) / (2 * 400.0**2)), rtol=1e-10
@@ -154,20 +155,20 @@ def test_a_sparse_kernel_is_the_dense_one_but_for_far_pairs():
 
 def test_a_kernel_that_does_not_fit_is_refused():
     with pytest.raises(Exception, match="a kernel of 900 samples"):
-        step.kernel(grid(30), 400.0, 1000)
+        spatial.kernel(grid(30), 400.0, 1000)
 
 
 def test_the_unit_and_the_axes_of_coordinates_do_not_matter():
     turn = np.array([[0.6, -0.8], [0.8, 0.6]])
-    first = step.projection(grid()).to_dense()
-    np.testing.assert_allclose(step.projection(grid() @ turn * [3, 0.1]).to_dense(), first)
+    first = spatial.projection(grid()).to_dense()
+    np.testing.assert_allclose(spatial.projection(grid() @ turn * [3, 0.1]).to_dense(), first)
     twice = np.column_stack([grid(), grid()[:, 0]])
-    np.testing.assert_allclose(step.projection(twice).to_dense(), first, atol=1e-12)
+    np.testing.assert_allclose(spatial.projection(twice).to_dense(), first, atol=1e-12)
 
 
 def test_spacing_is_that_of_different_places():
     places = np.array([[0, 0], [0, 0], [2, 0], [4, 0], [4, 0], [7, 0.0]])
-    assert step.spacing_of(places) == 2
+    assert spatial.spacing_of(places) == 2
 
 
 def test_too_few_places_and_useless_scales_are_refused(tissue, tmp_path, capfd):
@@ -184,10 +185,7 @@ def test_too_few_places_and_useless_scales_are_refused(tissue, tmp_path, capfd):
 REFUSED = {
     "no number": (*SPATIAL, "--scales", "near"),
     "twice": (*SPATIAL, "--scales", "3,3.0"),
-    "another method": (*SPATIAL, "--scales", "3", "--method", "spec"),
-    "a graph": (*SPATIAL, "--scales", "3", "--similarity", "knn,neighbors=4"),
     "stability, by default": (*SPATIAL, "--stability", "5"),
-    "no p-values": ("--scales", "3", "--coordinates", "obsm:spatial"),
 }
 
 

@@ -30,7 +30,6 @@ from sfs_cli.options import RankConfig
 from sfs_cli.options.evaluate import CURVE_LENGTHS
 from sfs_cli.options.select import SelectConfig
 from sfs_cli.options.source import parse_source
-from sfs_cli.provenance import SelectRecord
 from sfs_cli.run import select
 from sfs_cli.run.convert import convert
 from sfs_cli.run.fuse import run as fuse
@@ -124,7 +123,7 @@ def test_every_rule_leaves_out_what_repeats_a_better_feature(tmp_path, capfd, mo
     with pytest.raises(InputError, match="59 ranked features that repeat no better one"):
         names_by(result, top=len(kept) + 1)
     capfd.readouterr()
-    monkeypatch.setattr("sfs_cli.features.pruning.step.KEEP", 5)
+    monkeypatch.setattr("sfs_cli.parts.pruning.KEEP", 5)
     short = ranked(tmp_path, "short", max_correlation=0.8)
     names_by(short, Messages(), top=9)
     assert "4 of the selected features were not compared" in capfd.readouterr().err
@@ -412,7 +411,7 @@ def test_the_record_is_what_its_schema_says_and_a_second_run_is_up_to_date(tmp_p
     config = SelectConfig(ranked(tmp_path), **how, out=str(out), write_matrix=str(copy))
     select.run(config, Messages(-1))
     record = json.loads((out / "run.json").read_text())
-    check(record, SelectRecord, "run.json")
+    check(record, "select")
     before = {path.name: path.stat().st_ino for path in (*out.iterdir(), copy)}
     select.run(config, Messages(-1))
     assert {path.name: path.stat().st_ino for path in (*out.iterdir(), copy)} == before
@@ -473,24 +472,10 @@ def test_a_matrix_replaces_no_other_file_or_folder(tmp_path):
         names_by(result, top=3, write_matrix=str(tmp_path / "there.csv"))
     assert (tmp_path / "there.csv").read_text() == "mine"
     (tmp_path / "folder.csv").mkdir()
-    with pytest.raises(OutputExistsError, match="other things"):
+    with pytest.raises(OutputExistsError, match="something else"):
         names_by(result, top=3, write_matrix=str(tmp_path / "folder.csv"), force=True)
     with pytest.raises(UsageError, match="format text"):
         names_by(result, top=3, write_matrix=str(tmp_path / "x.h5ad"))
-
-
-@pytest.mark.parametrize(
-    ("part", "value"),
-    [("input", {"n_samples_in_file": "x"}), ("inputs", [{}]), ("graph", [])],
-)
-def test_a_damaged_record_is_refused(tmp_path, part, value):
-    result = ranked(tmp_path)
-    path = Path(result) / "run.json"
-    record = json.loads(path.read_text())
-    record[part] = value
-    path.write_text(json.dumps(record))
-    with pytest.raises(InputError, match="record of the ranking is damaged"):
-        names_by(result, top=3)
 
 
 # ---- sets of features ----------------------------------------------------------------------------

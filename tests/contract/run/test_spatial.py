@@ -12,9 +12,9 @@ from scipy import sparse
 from scipy.stats import combine_pvalues
 
 from sfs_cli.api import rank as rank_in_python
-from sfs_cli.features import scales
-from sfs_cli.features.scales.step import mixed
+from sfs_cli.parts.scales import mixed
 from sfs_cli.ranking.combine import fisher
+from sfs_cli.run import needs as scales
 from tests.contract.numbers.commands import facts, rank_to
 from tests.making import annotated
 from tests.running import run_here

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from sfs_cli import RankConfig
 from sfs_cli.compute.matrix import Span, cut
 from sfs_cli.errors import InputError
-from sfs_cli.features.significance.split import first_half
+from sfs_cli.parts.split import first_half
 from sfs_cli.ranking.false_discovery import q_values
 from sfs_cli.run.rank import rank
 from sfs_cli.store.count_thinning import ThinnedMatrix

@@ -13,12 +13,12 @@ import pytest
 
 from sfs_cli import RankConfig
 from sfs_cli.errors import InputError
-from sfs_cli.features.stability.step import (
-    rank_in_turn,
-)
-from sfs_cli.features.stability.subsets import draw_subsets
 from sfs_cli.logs import Messages
 from sfs_cli.options import parse_source
+from sfs_cli.parts.stability import (
+    rank_in_turn,
+)
+from sfs_cli.parts.subsets import draw_subsets
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.rank import rank, ranked
 from tests.making import names, write_labels, write_table
@@ -101,7 +101,7 @@ class Parts:
     def __init__(self, run: Run) -> None:
         self.run = run
         ranked(run)
-        self.subsets = draw_subsets(run).samples
+        self.subsets = draw_subsets(run)
 
 
 def quiet() -> Messages:
@@ -114,7 +114,7 @@ def quiet() -> Messages:
 @pytest.mark.parametrize("given", GIVEN, ids=name_of)
 def test_a_subset_is_ranked_as_a_matrix_of_its_samples(given, folder, tmp_path, monkeypatch):
     """The frequencies are those of `sfs rank` on files that hold the samples of each subset."""
-    monkeypatch.setattr("sfs_cli.features.batches.choice.SMALLEST", 4)
+    monkeypatch.setattr("sfs_cli.run.batches.SMALLEST", 4)
     config = config_of(folder, **given)
     result = rank(config, quiet())
     with loaded(config, quiet()) as run:
@@ -279,7 +279,7 @@ def test_halves_of_donors_of_different_sizes_are_even_where_they_can_be(tmp_path
 def test_a_class_with_a_single_donor_is_refused_by_name(tmp_path):
     config = replace(donors_of(tmp_path, [5] * 7, "aaabbbc"), stability_subsets=4)
     error = refused(config)
-    assert "1 class with a single donor" in error.what
+    assert "1 class cannot be in both halves" in error.what
     assert error.what.endswith(": c")
     assert "donors" in error.options
     rank(replace(config, stability="bootstrap"), quiet())
@@ -367,7 +367,8 @@ def test_the_numbers_are_those_of_the_lists(folder):
     config = config_of(folder, method="spec", stability_subsets=10)
     facts = rank(config, quiet()).facts["stability"]
     with loaded(config, quiet()) as run:
-        lists = [each.tolist() for each in rank_in_turn(run, Parts(run).subsets, 10)]
+        subsets = Parts(run).subsets
+        lists = [each.tolist() for each in rank_in_turn(run, subsets, 10, quiet(), ranked)]
     candidates = M - 1  # g88 is constant
     Z = slow.selections(lists, M)[:, [i for i in range(M) if i != M - 2]]
     assert facts["features"] == candidates

@@ -10,10 +10,10 @@ from scipy.spatial import KDTree
 
 from sfs_cli.catalog import METHODS
 from sfs_cli.compute.matrix import Block
-from sfs_cli.features.significance import DEFAULT_PERMUTATIONS
 from sfs_cli.graph.similarity import Similarity, SparseSimilarity
 from sfs_cli.methods.base import Scorer
 from sfs_cli.methods.significance.tested import TestedScorer
+from sfs_cli.options.testing import DEFAULT_PERMUTATIONS
 from tests.making import make_engine, problem_of
 
 LEVELS = (0.1, 0.01, 0.001)

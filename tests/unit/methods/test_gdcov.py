@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from sfs_cli.compute.matrix import Block
-from sfs_cli.errors import InputError, NotConvergedError, OutOfMemoryError, UsageError
+from sfs_cli.errors import InputError, NotConvergedError, OutOfMemoryError
 from sfs_cli.graph.others import label_similarity
 from sfs_cli.graph.similarity import DenseSimilarity, FactoredSimilarity, SparseSimilarity
 from sfs_cli.graph.spectral import parse_gamma
@@ -242,12 +242,6 @@ def test_eigenvectors_that_do_not_fit_are_refused() -> None:
     with pytest.raises(OutOfMemoryError, match="40 x 40"):
         GdcovScorer(context)
     assert GdcovScorer(make_problem(X, S=RBF, memory=0, definition=3, gamma="one-minus"))
-
-
-@pytest.mark.parametrize("text", ["", "heat:", "heat:-1", "power"])
-def test_words_that_are_no_gamma_are_refused(text: str) -> None:
-    with pytest.raises(UsageError, match="gamma="):
-        parse_gamma(text)
 
 
 def test_features_without_a_score_have_their_reason() -> None:

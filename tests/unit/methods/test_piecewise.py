@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sfs_cli.graph.others import label_similarity
-from sfs_cli.methods import blocks
+from sfs_cli.methods import pieces
 from sfs_cli.methods.classical import FisherScorer
 from sfs_cli.methods.low_rank import LowRankScores
 from sfs_cli.methods.spectral import SpecScorer
@@ -34,7 +34,7 @@ def scored(monkeypatch):
     """Scores in pieces of so many rows."""
 
     def run(method, context, rows):
-        monkeypatch.setattr(blocks, "PIECE_BYTES", 8 * N * rows)
+        monkeypatch.setattr(pieces, "PIECE_BYTES", 8 * N * rows)
         scorer = method(context)
         return context.engine.columns(scorer.score_block, scorer.dtype)
 

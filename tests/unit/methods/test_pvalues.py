@@ -12,7 +12,6 @@ from scipy import stats
 from scipy.sparse import csr_array
 
 from sfs_cli.catalog import METHODS, WITH_PVALUES
-from sfs_cli.features.significance.graph import made_of_features
 from sfs_cli.graph.similarity import (
     DenseSimilarity,
     FactoredSimilarity,
@@ -25,6 +24,7 @@ from sfs_cli.methods.significance.form import Form
 from sfs_cli.methods.significance.moments import Powers, RatioMoments, sums_of, sums_of_factor
 from sfs_cli.methods.significance.ratios import Ratio, ratio_of
 from sfs_cli.options import RankConfig
+from sfs_cli.parts.double_dipping import made_of_features
 from tests.making import write_table
 from tests.oracles import pvalues as twin
 from tests.oracles import similarities

@@ -59,7 +59,7 @@ def test_values_take_the_type_of_the_option(read, text, option, value):
         ("weights: []", "weights is an empty list"),
         ("source: 3", "source is a whole number, not options by name"),
         ("source: {m: 3}", "source m is a whole number"),
-        ("source: [m=target:]", "source: a mapping is not text"),
+        ("source: [m=target:]", "source: a mapping in a list has no name"),
         ("source: {m: {kind: profile, path: x, neighbors: '3'}}", "source m, neighbors: '3'"),
     ],
 )
@@ -78,7 +78,7 @@ def test_values_of_another_type_are_refused_with_key_and_line(read, text, words)
         ("max_correlation: 0.5", "max_correlation", "max-correlation"),
         ("--method: spec", "--method", "method"),
         ("source: {m: {kind: profile, pth: x}}", "pth", "path"),
-        ("source: {m: {kind: profile, path: x, edge_weights: rbf}}", "edge_weights", "edge-weight"),
+        ("source: {m: {kind: profile, path: x, edge_weight: rbf}}", "edge_weight", "edge-weights"),
     ],
 )
 def test_unknown_keys_are_refused_with_the_nearest(read, text, wrong, near):
@@ -103,15 +103,16 @@ def test_parameters_are_no_options(read, text, near):
     assert caught.value.hint.endswith(near)
 
 
-def test_the_three_forms_of_sources_agree(read):
+def test_the_forms_of_sources_agree(read):
     text = "genes:p.gmt:A,B@2.0,similarity=knn,neighbors=5"
     forms = [
         {"m": text},
         [f"m={text}"],
         {"m": parse_source(f"m={text}").plain()},
+        [{"name": "m", **parse_source(f"m={text}").plain()}],
     ]
     found = [read({"source": form}, "run.json").options["source"] for form in forms]
-    assert found == [(parse_source(f"m={text}"),)] * 3
+    assert found == [(parse_source(f"m={text}"),)] * 4
 
 
 @pytest.mark.parametrize("name", ["run.json", "run.yaml"])
@@ -129,6 +130,11 @@ def test_sources_keep_the_order_of_the_file(read, name):
         ("kind: profile", "the path is missing", "line 3 (source m)"),
         ("kind: labels, rows: samples", "rows has no effect", "line 3 (source m)"),
         ("kind: target, weight: -1", "weight=-1", "line 3 (source m)"),
+        (
+            "kind: target, edge-weights: binary, edge_weights: binary",
+            "edge-weights is given twice",
+            "line 3 (source m)",
+        ),
     ],
 )
 def test_sources_that_cannot_be_meant_name_their_line(read, text, words, place):

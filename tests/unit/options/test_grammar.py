@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 
 from sfs_cli.catalog import METHODS
 from sfs_cli.errors import ConflictError, InputError, UsageError
-from sfs_cli.features.also import others
-from sfs_cli.features.stability import SUBSETS
 from sfs_cli.options import RankConfig
 from sfs_cli.options.compare import CompareConfig, parse_ranking
 from sfs_cli.options.fields import Option, options_of, split_word
 from sfs_cli.options.files import load, written
 from sfs_cli.options.grammar import NAME, expanded, hosts, joined, parameters, split, text_of, typed
 from sfs_cli.options.graph import GRAPHS
+from sfs_cli.options.lists import others
+from sfs_cli.options.samples import SUBSETS
 from sfs_cli.options.source import parse_sources
 from sfs_cli.options.weightings import WEIGHTINGS
 from sfs_cli.run.methods import NAMED
@@ -132,6 +132,7 @@ def test_what_is_no_parameter_is_refused(option: str, text: str, what: str, near
         ("weights", "rdka,foo=1", "unknown value 'rdka' of --weights", "did you mean rkda"),
         ("method", "spec, ranking=phi3", "value 'spec, ranking=phi3' of", "without blanks"),
         ("similarity", "knn,Neighbors=5", "value 'knn,Neighbors=5' of", "in lower case"),
+        ("label_type", "ordered,low,high", "value 'ordered,low,high' of", "NAME,KEY=VALUE"),
     ],
 )
 def test_a_wrong_name_is_said_before_its_parameters(
@@ -148,6 +149,8 @@ def test_what_a_name_takes_is_said() -> None:
     said = {
         "f-test": "it takes none",
         "mrmr,select=3": "it is an option of its own: --select",
+        "spec,neighbors=3": "neighbors= is of --method relieff, --similarity knn, knn-corr",
+        "spec,draws=99": "draws= is of --pvalues",
         "l21": "choose from lambda, response, response-rank, budget",
         "msfs,then=gdcov": "choose from gamma, definition, then",
         "kogs,members=rfs,relieff": "choose from gamma, neighbors, then, how, members",
@@ -334,7 +337,7 @@ def test_what_the_page_prints_is_what_is_taken(row: tuple[str, str, str, str, st
         within += [str(bound) for kind, bound in bounds if BEYOND[kind]]
         beyond += [str(bound + BEYOND[kind]) for kind, bound in bounds]
     else:
-        words = (word.replace(":T", ":0.5") for word in values.split(", "))
+        words = (re.sub(r":T \(.*\)", ":0.5", word) for word in values.split(", "))
         within += [word for word in words if " " not in word and word != "METHODS"]
     given = {"labels": "y.tsv"}
     if host == "weights":
@@ -401,6 +404,16 @@ def test_text_and_mapping_of_a_file_agree(read: Any, text: str, mapping: str) ->
         ("method: [spec, fisher]", "method: a list is not text"),
         ("method: [spec, ranking=phi3]", "cut the text at its comma, before ranking=phi3"),
         ("method: {spec,ranking=phi3}", "cut the text at its comma, before ranking=phi3"),
+        (
+            "method: {name: kogs, members: [spec,ranking=phi3, fisher]}",
+            "members of method: a list or mapping has cut the text",
+        ),
+        (
+            "method: {name: kogs, members: [{name: spec,ranking=phi3}, fisher]}",
+            "cut the text at its comma, before ranking=phi3",
+        ),
+        ("method: {name: kogs, members: [{name: rfs, gamma: }]}", "gamma of members of method has"),
+        ("method: {name: kogs, members: []}", "members of method is an empty list"),
         ("pvalues: {name: permutation,draws=9}", "cut the text at its comma, before draws=9"),
         ("weights: [2, 1, normalize=frobenius]", "comma, before normalize=frobenius"),
         ("source: ['a=target:', b=profile:x.csv,rows=samples]", "comma, before rows=samples"),
@@ -458,6 +471,100 @@ def test_defaults_are_recorded_with_the_name_of_their_graph(study: Path, capfd) 
     assert run_here(words, capfd).code == 0
     defaults = json.loads((study / "out" / "run.json").read_text())["defaults"]
     assert defaults["similarity"]["name"] == "knn"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "method: msfs\nsource: ['a=target:', {name: b, kind: profile, path: 'a,k=2'}]",
+        "similarity: {name: 'file:S,k=2'}",
+        "method: {name: kogs, members: [{name: spec, gamma_power: 2}, spec, variance]}",
+    ],
+)
+def test_what_has_no_text_is_repeated_by_the_record(options: str, study: Path, capfd) -> None:
+    """Paths in which a parameter would begin, and members with parameters of their own."""
+    (study / "S,k=2").write_bytes((study / "S.csv").read_bytes())
+    write_table(study / "a,k=2", np.random.default_rng(1).random((8, 12)))
+    (study / "run.yaml").write_text(f"matrix: m.csv\n{options}\n")
+    assert_repeated(study, capfd)
+
+
+def assert_repeated(study: Path, capfd) -> None:
+    """Assert that a run of a file is repeated by its record, to which its page refers."""
+    done = run_here(["rank", "--config", "run.yaml", "--out", "out"], capfd)
+    assert done.code == 0, done.err
+    record = json.loads((study / "out" / "run.json").read_text())
+    assert record["page"]["command"] == ["sfs", "rank", "--config", "run.json"]
+    assert "in run.json, in the folder of this page" in (study / "out" / "report.html").read_text()
+    done = run_here(["rank", "--config", "out/run.json", "--out", "again"], capfd)
+    assert done.code == 0, done.err
+    tables = [(study / out / "ranking.tsv").read_bytes() for out in ("out", "again")]
+    assert tables[0] == tables[1]
+
+
+# ---- members of KOGS ---------------------------------------------------------------------------
+
+
+def test_members_may_be_texts_mappings_and_names(read: Any) -> None:
+    texts = ("spec,ranking=phi1,gamma-power=2", "fisher", "rfs,gamma=0.5")
+    first = {"name": "spec", "gamma_power": 2, "ranking": "phi1"}
+    for members in (texts, [first, "fisher", {"name": "rfs", "gamma": 0.5}]):
+        found = expanded(RankConfig, {"method": {"name": "kogs", "members": members}})
+        assert found["members"] == texts
+    of_file = read({"method": {"name": "kogs", "members": [first, *texts[1:]]}}, "run.json")
+    assert of_file.options["members"] == texts
+    config = RankConfig("x.csv", labels="y.tsv", **found)
+    options = [each.method_options() for each in config.each_ranking()]
+    assert (options[0]["ranking"], options[0]["gamma_power"]) == ("phi1", 2)
+    assert options[2]["gamma"] == 0.5
+    assert written(found)["method"]["members"][1:] == ["fisher", {"name": "rfs", "gamma": "0.5"}]
+
+
+def test_members_of_none_are_the_default() -> None:
+    """As all parameters of a mapping of Python may be."""
+    assert expanded(RankConfig, {"method": {"name": "kogs", "members": None}})["members"] == ()
+
+
+def test_parameters_in_the_list_are_those_of_members_without_their_own() -> None:
+    members = [{"name": "spec", "ranking": "phi1"}, "spec", "variance"]
+    asked = {"method": {"name": "kogs", "ranking": "phi3", "members": members}}
+    config = RankConfig("x.csv", **expanded(RankConfig, asked))
+    assert [each.ranking for each in config.each_ranking()] == ["phi1", "phi3", None]
+
+
+@pytest.mark.parametrize(
+    ("members", "what"),
+    [
+        (["spec", "variance", "spec"], "rank twice in the same way: spec, spec"),
+        (
+            ["spec", {"name": "spec", "ranking": "phi2"}],
+            "twice in the same way: spec, spec,ranking",
+        ),
+        ([{"name": "spec", "ranking": "phi4"}, "variance"], "unknown value 'phi4' of ranking="),
+        ([{"name": "spec", "rankin": "phi1"}, "variance"], "unknown parameter 'rankin' of"),
+        ([{"name": "spic"}, "variance"], "unknown value 'spic' of members= of --method kogs"),
+        ([{"name": "kogs"}, "variance"], "unknown value 'kogs' of members= of --method kogs"),
+        ([{"ranking": "phi1"}, "variance"], "--method: the name is missing"),
+    ],
+)
+def test_members_that_cannot_be_meant_are_refused(members: list[Any], what: str) -> None:
+    asked = {"method": {"name": "kogs", "members": members}}
+    with pytest.raises(UsageError) as caught:
+        RankConfig("x.csv", **expanded(RankConfig, asked))
+    assert what in caught.value.what
+
+
+def test_two_members_of_one_method_have_two_columns(study: Path, capfd) -> None:
+    members = [{"name": "spec", "ranking": "phi1"}, "spec", {"name": "hsic"}]
+    asked = {"matrix": "m.csv", "method": {"name": "kogs", "members": members}}
+    (study / "run.json").write_text(json.dumps(asked))
+    assert run_here(["rank", "--config", "run.json", "--out", "out"], capfd).code == 0
+    columns = (study / "out" / "ranking.tsv").read_text().splitlines()[0].split("\t")
+    assert columns[-3:] == ["rank_spec,ranking=phi1", "rank_spec", "rank_hsic"]
+    record = json.loads((study / "out" / "run.json").read_text())
+    passes = [each["purpose"] for each in record["passes"]]
+    assert {"scores for spec,ranking=phi1", "scores for spec"} <= {*passes}
+    assert "up to date" in run_here(["rank", "--config", "run.json", "--out", "out"], capfd).err
 
 
 @pytest.mark.parametrize(
@@ -538,8 +645,44 @@ def test_what_goes_with_a_parameter_is_what_its_method_says() -> None:
     for text in ("qalpha,clusters=3", "kogs,members=qalpha,variance,clusters=3"):
         RankConfig("x.csv", **expanded(RankConfig, {"method": text}))
     for text in ("spec,clusters=3", "kogs,members=spec,variance,clusters=3"):
-        with pytest.raises(ConflictError, match="it is for ranking=phi3"):
+        with pytest.raises(ConflictError, match="no effect without ranking=phi3"):
             RankConfig("x.csv", **expanded(RankConfig, {"method": text}))
+
+
+@pytest.mark.parametrize(
+    ("option", "text", "what", "hint"),
+    [
+        *(
+            ("method", f"gdcov,gamma={word}", f"unknown value {word!r} of gamma=", "T above 0")
+            for word in ("heat:x", "heat:", "heat:0", "heat:-1", "heat:inf", "power")
+        ),
+        ("method", "spec,clusters=3", "no effect without ranking=phi3", "or give ranking=phi3"),
+        ("method", "qalpha,power=3", "without variant=power, variant=", "or give variant=power,"),
+        ("method", "l21,lambda=1,budget=2", "budget= of --method does not go with lambda=", "one"),
+        ("method", "l21", "--method l21 needs one of lambda= and budget=", "give the penalty"),
+        ("pvalues", "moments,draws=99", "without --pvalues permutation", "or give --pvalues perm"),
+    ],
+)
+def test_what_is_said_of_parameters_can_be_done(
+    option: str, text: str, what: str, hint: str
+) -> None:
+    asked = {"method": "spec"} | {option: text}
+    with pytest.raises(UsageError) as caught:
+        RankConfig("x.csv", **expanded(RankConfig, asked))
+    assert what in caught.value.what
+    assert hint in caught.value.hint
+
+
+def test_names_without_parameters_say_so() -> None:
+    with pytest.raises(UsageError, match="unknown value 'ranking=phi3' of --also") as caught:
+        RankConfig("x.csv", also=("spec", "ranking=phi3"))
+    assert "leave out KEY=VALUE" in caught.value.hint
+
+
+def test_the_beginning_of_a_name_is_no_parameter() -> None:
+    with pytest.raises(UsageError, match="unknown parameter 'file' of --similarity knn") as caught:
+        expanded(RankConfig, {"similarity": "knn,file=S.csv"})
+    assert "file:" not in caught.value.hint
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,10 @@ import pytest
 
 from sfs_cli.catalog import METHODS, ON_SOURCES
 from sfs_cli.errors import ConflictError
-from sfs_cli.features.members import member_configs
 from sfs_cli.options import RankConfig
+from sfs_cli.options.compare import CompareConfig, parse_rankings
 from sfs_cli.options.fields import Config, option
+from sfs_cli.options.lists import member_configs
 from sfs_cli.options.source import parse_sources
 
 _option = partial(option, verbs=("rank",))
@@ -85,8 +86,7 @@ def test_what_goes_together_is_taken(given: dict[str, Any]) -> None:
         ({"shade": "x"}, "--shade has no effect without --color: it is left out"),
         (
             {"shade": "x", "tint": "y", "shape": "square", "corners": 4},
-            "--shape square and --shade have no effect without --color; --tint has no effect "
-            "without --shade: they are left out",
+            "--shape square, --shade and --tint have no effect without --color: they are left out",
         ),
     ],
 )
@@ -97,6 +97,7 @@ def test_what_has_no_effect_is_left_out(given: dict[str, Any], left_out: str) ->
 
 
 SOURCES = parse_sources(["x=target:", "y=profile:y.csv"])
+PLACES = {"coordinates": "z.csv", "pvalues": "moments"}
 
 
 @pytest.mark.parametrize(
@@ -156,14 +157,44 @@ SOURCES = parse_sources(["x=target:", "y=profile:y.csv"])
         (
             {"method": "f-test", "source": SOURCES, "weights": "snf", "leave_one_out": True},
             "source weights leave_one_out",
-            "--source has no effect with --method f-test; --weights and --leave-one-out have no "
-            "effect without --source or members= of --method: they are left out",
+            "--source, --weights and --leave-one-out have no effect with --method f-test: they are "
+            "left out",
+        ),
+        (
+            {"method": "f-test", "pvalues": "moments", "split": "counts"},
+            "pvalues split",
+            "--pvalues and --split have no effect with --method f-test, which always has p-values",
+        ),
+        (
+            {"method": "mrsf", "response": "lda", "similarity": "knn"},
+            "similarity",
+            "with --method mrsf,response=lda",
+        ),
+        (
+            {"method": "trace-ratio", "coordinates": "z.csv"},
+            "coordinates",
+            "with --method trace-ratio,variant=fisher",
+        ),
+        ({"method": "qalpha", "similarity": "knn"}, "similarity", "with --method qalpha:"),
+        ({"scales": ("2",)}, "scales", "without --coordinates"),
+        ({"scales": ("2",), "coordinates": "z.csv"}, "scales", "without --pvalues"),
+        ({"scales": ("2",), "coordinates": "z.csv", "method": "hsic"}, "scales", "--pvalues"),
+        (PLACES | {"scales": ("2",), "method": "spec"}, "scales", "with --method spec"),
+        (PLACES | {"scales": ("2",), "similarity": "rbf"}, "scales", "with a sample graph"),
+        (PLACES | {"scales": ("2",), "neighbors": 4}, "scales", "with a sample graph"),
+        ({"method": "variance", "reference": "a"}, "reference", "with --method variance"),
+        ({"reference": "a"}, "reference", "without --labels"),
+        ({"samples": "intersect"}, "samples", "without --labels or --source"),
+        (
+            {"method": "msfs", "source": SOURCES, "select": 3},
+            "select",
+            "with --method msfs,then=spec",
         ),
         ({"method": "f-test", "also": ("f-test",)}, "also", "with --method f-test"),
         (
             {"method": "kogs", "members": ("f-test", "fisher"), "similarity": "knn"},
             "similarity",
-            "with --method kogs",
+            "with --method kogs,members=f-test,fisher",
         ),
         (
             {
@@ -210,6 +241,22 @@ def test_what_some_of_the_rankings_leave_out_is_kept_for_the_others(
     asked: dict[str, Any], why: str
 ) -> None:
     assert why in RankConfig("x.csv", labels="l.csv", **asked).left_out
+
+
+@pytest.mark.parametrize("given", ["event", "censored"])
+def test_times_have_no_class_of_reference(given: str) -> None:
+    made = RankConfig("x.csv", labels="l.csv:time", reference="a", **{given: "l.csv:event"})
+    assert made.reference is None
+    assert "--reference has no effect" in made.left_out
+
+
+@pytest.mark.parametrize("graph", ["--source x=target:", "--coordinates z.csv"])
+def test_rankings_that_are_compared_can_lack_samples(graph: str) -> None:
+    asked = [f"a=--method spec {graph}", "b=--method variance"]
+    made = CompareConfig("x.csv", samples="intersect", ranking_of=parse_rankings(asked))
+    assert (made.samples, made.left_out) == ("intersect", "")
+    alone = CompareConfig("x.csv", samples="intersect", ranking_of=parse_rankings(asked[1:]))
+    assert alone.samples == "error"
 
 
 @pytest.mark.parametrize("method", ["msfs", "kogs"])

@@ -1,0 +1,102 @@
+"""The work of ``--event``: martingale residuals of the times, and the test of proportional hazards.
+
+The residuals are those of T. M. Therneau, P. M. Grambsch and T. R. Fleming, "Martingale-based
+residuals for survival models", Biometrika 77, 1990.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sfs_cli.compute.context import Labels
+from sfs_cli.compute.matrix import Block
+from sfs_cli.errors import counted
+from sfs_cli.methods.cox import CoxScorer
+from sfs_cli.methods.significance.class_tests import times_as_often
+from sfs_cli.parts.class_tests import SMALL_P, TOO_OFTEN, looked_at
+from sfs_cli.report.model import Section
+from sfs_cli.run.guards import tell
+from sfs_cli.run.load import Run
+from sfs_cli.run.scoring import RankResult
+
+
+def tell_events(run: Run, found: RankResult) -> None:
+    """Say what the outcome was, and warn of values that the test does not suit."""
+    labels = run.context.labels
+    if labels is None or labels.survival is None:
+        return
+    events, tested = int(labels.survival.event.sum()), "event" in run.method.needs
+    strata = 1 if run.context.blocks is None else len(np.unique(run.context.blocks))
+    found.facts["survival"] = {
+        "from": run.config.events,
+        "events": events,
+        "strata": strata,
+        "outcome": "times" if tested else "martingale residuals",
+    }
+    of = f"{counted(events, 'event')} in {counted(len(labels.codes), 'sample')}"
+    if strata > 1:
+        of += f", {strata:,} blocks with a baseline hazard each"
+    run.log.note(
+        f"cox: {of}"
+        if tested
+        else f"the outcome is the martingale residual of the times (1 for an event, less the "
+        f"number of events that was expected until then): {of}"
+    )
+    tell(run, "survival", _uncensored(run, labels))
+    if tested and not run.cohort.parts:
+        tell(run, "survival", _skewed(run, found))
+
+
+def section(facts: dict[str, Any]) -> Section:
+    """Return what the page says of the events: where they are from, and how many."""
+    pairs = [("Events", f"{facts['events']:,}, {facts['from']}"), ("Outcome", facts["outcome"])]
+    if facts["strata"] > 1:
+        pairs.append(("Blocks with a baseline hazard each", f"{facts['strata']:,}"))
+    return Section(heading="Survival", pairs=pairs)
+
+
+def _uncensored(run: Run, labels: Labels) -> str | None:
+    """Warn where all samples that are left have the event, and others had no value."""
+    assert labels.survival is not None
+    if run.labels is None or not labels.survival.event.all():
+        return None
+    (events,), timed = run.columns["event"], run.labels.known.tolist()
+    samples = run.matrix.matrix.ids.samples
+    without = [s for s, known in zip(samples, timed) if not known or s not in events.values]
+    if not without:
+        return None
+    return (
+        f"all samples that are used have the event, and {counted(len(without), 'sample')} without "
+        "a time or an event left out: who had none until the last visit is censored, and times "
+        "without such samples are too short; give them the time of that visit, and the event 0"
+    )
+
+
+def _skewed(run: Run, found: RankResult) -> str | None:
+    """Warn of values that are too skewed for the chi-square distribution of the score test.
+
+    Of normal values it is a good one with 5 events, and of lognormal ones a rough one with 30.
+    """
+    solution = found.scored.solution
+    scorer = solution.scorer
+    assert isinstance(scorer, CoxScorer)
+    values = looked_at(run, solution)
+
+    def is_small(orders: np.ndarray) -> np.ndarray:
+        p = [
+            scorer.columns(*scorer.score_block(Block(values[:, order]))[::2])["p_value"]
+            for order in orders
+        ]
+        return np.array(p) <= SMALL_P
+
+    times = times_as_often(is_small, values.shape[1], 1, len(values), SMALL_P)
+    if times < TOO_OFTEN:
+        return None
+    return (
+        f"the values are too skewed for {counted(scorer.model.events, 'event')}: the false "
+        f"positive rate of cox at {SMALL_P:g} is {times:.1f} times the nominal rate; give "
+        "--transform log1p or rank, or --method spearman, which takes ranks of the martingale "
+        "residuals, too"
+    )
