@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfs_cli.evaluation.donor_folds import classes_of, with_every_class
-
 NEIGHBORS = {"1-NN": 1, "5-NN": 5}
 CLASSIFIERS = (*NEIGHBORS, "linear SVM")
 """Nearest neighbors by Euclidean distance (the k-NN of fewer than k training samples asks all of
 them), and the support vector machine with a linear kernel, C = 1, one against one."""
+EXCHANGES = 500
+"""Exchanges of donors that are tried before it is said that no way was found to deal them."""
 
 
 class Fold(NamedTuple):
@@ -56,16 +56,61 @@ def folds_of(
             yield Fold(i // splits + 1, i % splits + 1, train, test)
         return
     classes = np.unique(codes, return_inverse=True)[1]
+    has = np.zeros((donors.max() + 1, classes.max() + 1), np.int64)
+    has[donors, classes] = 1
     for repeat in range(repeats):
         rng = np.random.default_rng([seed, repeat])
         split = StratifiedGroupKFold(splits, shuffle=True, random_state=int(rng.integers(1 << 32)))
         place = np.empty(donors.max() + 1, np.int64)
         for number, (_, test) in enumerate(split.split(classes, classes, donors)):
             place[donors[test]] = number
-        place = with_every_class(place, classes_of(classes, donors), splits, rng)
+        place = _with_every_class(place, has, splits, rng)
         for number in range(splits):
             tested = place[donors] == number
             yield Fold(repeat + 1, number + 1, np.flatnonzero(~tested), np.flatnonzero(tested))
+
+
+def _with_every_class(
+    place: np.ndarray, has: np.ndarray, splits: int, rng: np.random.Generator
+) -> np.ndarray:
+    """Exchange donors at random until each fold has a donor of every class, or return the best.
+
+    Nothing is drawn where each fold has every class already. An exchange is kept where no more
+    classes are lacking after it; so plateaus are crossed. Donors only move alone to a smaller fold.
+
+    Parameters
+    ----------
+    place : ndarray of int, shape (d,)
+        The fold of each donor, from 0.
+    has : ndarray of int, shape (d, c)
+        Which classes each donor has, as 0 and 1.
+    splits : int
+        Number of folds.
+    rng : Generator
+        Draws the exchanges.
+    """
+
+    def lacking_in(place: np.ndarray) -> np.ndarray:
+        held = np.zeros((splits, has.shape[1]), np.int64)
+        np.add.at(held, place, has)
+        return np.argwhere(held == 0)
+
+    lacking = lacking_in(place)
+    for _ in range(EXCHANGES):
+        if not len(lacking):
+            break
+        fold, wanted = rng.choice(lacking)
+        donor = rng.choice(np.flatnonzero(has[:, wanted]))
+        others = np.flatnonzero(place == fold).tolist()
+        if len(others) < np.count_nonzero(place == place[donor]):
+            others.append(donor)  # it moves alone
+        tried = place.copy()
+        tried[others[rng.integers(len(others))]] = place[donor]
+        tried[donor] = fold
+        after = lacking_in(tried)
+        if len(after) <= len(lacking):
+            place, lacking = tried, after
+    return place
 
 
 def standardized(values: np.ndarray, train: np.ndarray) -> np.ndarray:

@@ -157,24 +157,13 @@ def enrichment(
     known = {name: places for name, places in known.items() if places}
     if not known:
         return []
-    sizes = np.array([len(places) for places in known.values()])
     top = [[i for i in places if i < length] for places in known.values()]
-    counts = np.array([len(places) for places in top])
+    sizes, counts = (np.array([*map(len, each)]) for each in (known.values(), top))
     p = np.asarray(hypergeom.sf(counts - 1, len(ranked), sizes, length))
-    q = np.asarray(false_discovery_control(p))
-    names = list(known)
-    return [
-        Enrichment(
-            names[i],
-            int(sizes[i]),
-            int(counts[i]),
-            float(length * sizes[i] / len(ranked)),
-            float(p[i]),
-            float(q[i]),
-            [ranked[j] for j in top[i]],
-        )
-        for i in np.argsort(p, kind="stable").tolist()
-    ]
+    numbers = (sizes, counts, length * sizes / len(ranked), p, false_discovery_control(p))
+    members = ([ranked[i] for i in first] for first in top)
+    found = [Enrichment(*row) for row in zip(known, *(each.tolist() for each in numbers), members)]
+    return sorted(found, key=lambda each: each.p_value)
 
 
 class Overlap(NamedTuple):

@@ -312,8 +312,8 @@ def _judged(config: JudgeConfig, runs: dict[str, Run], tables: Sequence[RankedLi
             np.random.default_rng([*seeds, draw]).choice(pool, count, replace=False)
             for draw in range(DRAWS)
         ]
-        lists += [*given, JudgedList(VARIABLE, selection, [variable])]
-        return [*lists, JudgedList(RANDOM, selection, drawn)], variable
+        lists += [*given, JudgedList(VARIABLE, selection, [variable], {})]
+        return [*lists, JudgedList(RANDOM, selection, drawn, {})], variable
 
     def lengths_of(each: JudgedList, of: str = "") -> tuple[int, ...]:
         """Return the lengths that a list has; one that is asked for and too long is refused."""

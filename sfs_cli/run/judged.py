@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,7 +66,7 @@ class JudgedList(NamedTuple):
     name: str
     selection: str
     orders: list[np.ndarray]
-    facts: Mapping[str, Any] = MappingProxyType({})  # for the record
+    facts: Mapping[str, Any]  # for the record
 
     @property
     def n_ranked(self) -> int:
