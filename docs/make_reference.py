@@ -27,8 +27,8 @@ from sfs_cli.options.guards import GUARDS
 from sfs_cli.options.rank import RankConfig
 from sfs_cli.options.source import KINDS, SOURCE_OPTIONS
 from sfs_cli.ranking.aggregations import AGGREGATIONS
-from sfs_cli.run.methods import NAMED, known_of, taken_options
 from sfs_cli.tables import FILES, RANKING
+from sfs_cli.workflow.methods import NAMED, known_of, taken_options
 
 FOLDER = Path(__file__).resolve().parent / "reference"
 NOTE = "% made by docs/make_reference.py: do not edit\n\n"

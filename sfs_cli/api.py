@@ -47,10 +47,10 @@ from sfs_cli.options.grammar import NAME, expanded, hosts, joined, parameter_cal
 from sfs_cli.options.rank import OF_SAMPLES
 from sfs_cli.options.source import SourceSpec, parse_source, source_of
 from sfs_cli.ranking.table import Picked
-from sfs_cli.run import rank as of_rank
-from sfs_cli.run.facts import about_ranking
 from sfs_cli.run.inputs import on_its_side
 from sfs_cli.store.ids import unique_features
+from sfs_cli.workflow import rank as of_rank
+from sfs_cli.workflow.facts import about_ranking
 
 if TYPE_CHECKING:
     from anndata import AnnData
@@ -385,8 +385,8 @@ def fuse(
     SfsError
         For anything the user can correct.
     """
-    from sfs_cli.run.fuse import fuse_sources
     from sfs_cli.run.load import loaded
+    from sfs_cli.workflow.fuse import fuse_sources
 
     given = given_of(data, modality, options.get("rows"))
     config = config_of(given, RankConfig, {"source": source, **options}, "fuse", method="msfs")
@@ -437,7 +437,7 @@ def aggregate(rankings: object, *, verbose: bool = False, **options: object) -> 
         The ranking, best first, with features as the index.
     """
     from sfs_cli.options.aggregate import AggregateConfig
-    from sfs_cli.run.aggregate import aggregate_lists
+    from sfs_cli.workflow.aggregate import aggregate_lists
 
     if isinstance(rankings, Ranked | str | Path) or has_index(rankings):
         hint = "give a list, or a dict of names and rankings"
@@ -478,7 +478,7 @@ def select(ranked: object, *, verbose: bool = False, **options: object) -> list[
         The chosen features, best first.
     """
     from sfs_cli.options.select import SelectConfig
-    from sfs_cli.run import select as of_select
+    from sfs_cli.workflow import select as of_select
 
     own = ranked if isinstance(ranked, Ranked) else None
     given = Given("")
@@ -586,7 +586,7 @@ def evaluate(
         Its ``table`` holds the measures.
     """
     from sfs_cli.options.evaluate import EvaluateConfig
-    from sfs_cli.run.judge import judge
+    from sfs_cli.workflow.judge import judge
 
     given = given_of(data, modality, options.get("rows"))
     if list is not None:
@@ -627,7 +627,7 @@ def compare(
         Its ``table`` holds the measures of all lists, and of the controls.
     """
     from sfs_cli.options.compare import CompareConfig, ListSpec, RankingSpec, ranking_options
-    from sfs_cli.run.judge import judge
+    from sfs_cli.workflow.judge import judge
 
     for name, value, wanted in (
         ("methods", methods, Iterable),

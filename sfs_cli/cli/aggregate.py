@@ -24,6 +24,6 @@ def command(config: AggregateConfig, messages: Messages) -> None:
     sfs aggregate *.tsv --how rra --top 500 --out robust
     sfs aggregate results deseq2.csv:padj --how geometric --out both
     """
-    from sfs_cli.run.aggregate import run
+    from sfs_cli.workflow.aggregate import run
 
     write_result(run, config, messages)

@@ -146,7 +146,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     for name in BLAS_VARIABLES:  # blocks run in parallel, each on one thread
         os.environ[name] = "1"
     words = sys.argv[1:] if arguments is None else arguments
-    from sfs_cli.run.caches import compiled_code_kept
+    from sfs_cli.workflow.caches import compiled_code_kept
 
     stops: list[tuple[float, int]] = []  # when the process was asked to stop, by which signal
 

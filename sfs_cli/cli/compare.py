@@ -26,6 +26,6 @@ def command(config: CompareConfig, messages: Messages) -> None:
     sfs compare expression.csv --labels labels.tsv:tissue --method f-test \\
         --ranking-of "rbf=--method spec --similarity rbf" --list published=genes.tsv
     """
-    from sfs_cli.run.judge import run
+    from sfs_cli.workflow.judge import run
 
     write_result(run, config, messages)

@@ -33,6 +33,6 @@ def command(config: RankConfig, messages: Messages, store: str, column: str | No
     sfs convert quant/*/quant.sf counts.store
     sfs rank expression.store --out results
     """
-    from sfs_cli.run.convert import convert
+    from sfs_cli.workflow.convert import convert
 
     convert(config, store, messages, column)

@@ -29,6 +29,6 @@ def command(config: EvaluateConfig, messages: Messages) -> None:
     sfs evaluate expression.csv --list deseq2.csv:padj --sets pathways.gmt --out worth
     sfs evaluate --config run.yaml --out worth
     """
-    from sfs_cli.run.judge import run
+    from sfs_cli.workflow.judge import run
 
     write_result(run, config, messages)

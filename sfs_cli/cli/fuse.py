@@ -41,6 +41,6 @@ def command(config: RankConfig, messages: Messages, target: str, key: str) -> No
     sfs fuse expression.csv --source mirna=profile:mirna.csv --source all=target: --out fused.npz
     sfs rank expression.csv --similarity file:fused.npz --out results
     """
-    from sfs_cli.run.fuse import run
+    from sfs_cli.workflow.fuse import run
 
     run(config, target, key, messages)

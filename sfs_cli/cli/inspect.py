@@ -23,6 +23,6 @@ def command(config: RankConfig, messages: Messages, as_json: bool) -> None:
     sfs inspect expression.csv --labels labels.tsv:tissue
     sfs inspect cells.h5ad --json > cells.json
     """
-    from sfs_cli.run.inspect import inspect
+    from sfs_cli.workflow.inspect import inspect
 
     write_stdout(inspect(config, messages, as_json))

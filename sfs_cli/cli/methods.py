@@ -9,7 +9,7 @@ from sfs_cli.cli.streams import write_stdout
 
 def _begun(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
     """Return the names that begin as an incomplete one."""
-    from sfs_cli.run.methods import NAMES
+    from sfs_cli.workflow.methods import NAMES
 
     return [name for name in NAMES if name.startswith(incomplete)]
 
@@ -27,6 +27,6 @@ def command(name: str | None, as_json: bool) -> None:
     sfs methods
     sfs methods mrsf
     """
-    from sfs_cli.run.methods import describe_methods
+    from sfs_cli.workflow.methods import describe_methods
 
     write_stdout(describe_methods(name, as_json))

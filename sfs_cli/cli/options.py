@@ -260,7 +260,7 @@ class Command(click.Command):
             if config.left_out:
                 messages.warn(config.left_out, AT_ONCE)
             if file is not None and file.inputs:
-                from sfs_cli.run.recorded import warn_of_changes
+                from sfs_cli.workflow.recorded import warn_of_changes
 
                 warn_of_changes(file, config, flags, messages)
             given["config"] = config
@@ -291,7 +291,7 @@ class Command(click.Command):
                     hint="write it to a file first, or sfs convert the matrix to a store",
                     option=each.option,
                 )
-        from sfs_cli.run.pipes import spooled
+        from sfs_cli.workflow.pipes import spooled
 
         return spooled(self.declared.values(), values, messages)
 

@@ -28,6 +28,6 @@ def command(config: RankConfig, messages: Messages) -> None:
     sfs rank expression.csv --method fisher --labels labels.tsv:tissue > fisher.tsv
     sfs rank --config run.yaml
     """
-    from sfs_cli.run.rank import run
+    from sfs_cli.workflow.rank import run
 
     write_result(run, config, messages)

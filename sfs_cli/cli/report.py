@@ -25,6 +25,6 @@ def command(config: ReportConfig, messages: Messages) -> None:
     sfs report results --figures figures --figure-format pdf,svg
     sfs report results --matrix moved/expression.csv --out page.html
     """
-    from sfs_cli.run.report import run
+    from sfs_cli.workflow.report import run
 
     run(config, messages)

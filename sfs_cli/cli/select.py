@@ -23,6 +23,6 @@ def command(config: SelectConfig, messages: Messages) -> None:
     sfs select results --fdr 0.05
     sfs select results --cv --labels labels.tsv:tissue --write-matrix chosen.csv --out chosen
     """
-    from sfs_cli.run import select
+    from sfs_cli.workflow import select
 
     write_stdout(select.run(config, messages))

@@ -56,7 +56,7 @@ def init(config: RankConfig, messages: Messages, plan: str, shards: int) -> None
     sfs shard init plan expression.csv --method spec --shards 8
     sfs shard init plan --config run.yaml --shards 8
     """
-    from sfs_cli.run.shards import init as make
+    from sfs_cli.workflow.shards import init as make
 
     make(plan, config, shards, messages, force=config.force)
 
@@ -79,7 +79,7 @@ def run(
     sfs shard run plan 3
     sfs shard run plan $SLURM_ARRAY_TASK_ID
     """
-    from sfs_cli.run.shards import run_shard
+    from sfs_cli.workflow.shards import run_shard
 
     run_shard(plan, shard, messages, **given)
 
@@ -99,7 +99,7 @@ def merge(messages: Messages, plan: str, **given: Any) -> None:
     \b
     sfs shard merge plan --out results
     """
-    from sfs_cli.run.shards import merge as gather
+    from sfs_cli.workflow.shards import merge as gather
 
     gather(plan, messages, **given)
 
@@ -109,6 +109,6 @@ def merge(messages: Messages, plan: str, **given: Any) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def status(plan: str, as_json: bool) -> None:
     """Print which shards of PLAN are complete, for each pass."""
-    from sfs_cli.run.shards import status as describe
+    from sfs_cli.workflow.shards import status as describe
 
     write_stdout(describe(plan, as_json=as_json))

@@ -1,1 +1,1 @@
-"""What each verb of the command line does, as one function of one configuration."""
+"""A run: what was read, how its samples are compared, and its passes over the matrix."""

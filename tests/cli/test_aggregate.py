@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sfs_cli.run.outputs import FOR_MULTIQC
+from sfs_cli.workflow.outputs import FOR_MULTIQC
 from tests.making_commands import FEATURES, good, text, values
 from tests.oracles import aggregate as twin
 from tests.running import run_here, snapshot

@@ -231,7 +231,7 @@ def test_bug_of_ours_is_told_from_an_error_of_the_user(tmp_path, capfd, monkeypa
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("the cat sat on the keyboard")
 
-    monkeypatch.setattr("sfs_cli.run.rank.run", broken)
+    monkeypatch.setattr("sfs_cli.workflow.rank.run", broken)
     done = run_here(["rank", good(tmp_path)], capfd)
     assert done.code == 1
     assert done.out == ""
@@ -249,7 +249,7 @@ def test_lack_of_memory_has_its_own_code(tmp_path, capfd, monkeypatch):
     def greedy(*_: object, **__: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("sfs_cli.run.rank.run", greedy)
+    monkeypatch.setattr("sfs_cli.workflow.rank.run", greedy)
     done = run_here(["rank", good(tmp_path)], capfd)
     assert done.code == 137
     assert "--memory" in done.err

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sfs_cli.catalog import GOING_ON
-from sfs_cli.run.methods import NAMED, NAMES
+from sfs_cli.workflow.methods import NAMED, NAMES
 from tests.running import run_here
 
 

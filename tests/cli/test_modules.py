@@ -12,8 +12,8 @@ import pytest
 from scipy.stats import f as f_distribution
 from scipy.stats import f_oneway, false_discovery_control, pearsonr
 
-from sfs_cli.run.outputs import FOR_MULTIQC
 from sfs_cli.tables import header
+from sfs_cli.workflow.outputs import FOR_MULTIQC
 from tests.cli.shard_study import make_study, sfs
 from tests.making import write_table
 from tests.oracles import modules as twin

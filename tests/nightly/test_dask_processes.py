@@ -18,7 +18,7 @@ from sfs_cli.compute.engine import ThreadExecutor
 from sfs_cli.compute.matrix import Span, cut
 from sfs_cli.errors import OutOfMemoryError
 from sfs_cli.logs import Messages
-from sfs_cli.run.rank import rank
+from sfs_cli.workflow.rank import rank
 from tests.results import assert_same_numbers
 from tests.running import run_here
 from tests.unit.compute import test_dask as plain

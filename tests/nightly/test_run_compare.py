@@ -7,7 +7,7 @@ import csv
 from sfs_cli.logs import Messages
 from sfs_cli.options.compare import parse_ranking
 from sfs_cli.options.evaluate import EvaluateConfig
-from sfs_cli.run import judge
+from sfs_cli.workflow import judge
 from tests.contract.run.test_compare import Rows, compared, tables
 from tests.contract.run.test_evaluate import planted, study
 

@@ -9,7 +9,7 @@ import pandas as pd
 from sfs_cli.logs import Messages
 from sfs_cli.options.compare import CompareConfig
 from sfs_cli.options.evaluate import EvaluateConfig
-from sfs_cli.run import judge
+from sfs_cli.workflow import judge
 from tests.contract.run.test_donors import study, told
 
 

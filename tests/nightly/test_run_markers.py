@@ -10,7 +10,7 @@ import pytest
 
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
-from sfs_cli.run.rank import run
+from sfs_cli.workflow.rank import run
 
 SCANPY = os.environ.get("SFS_SCANPY")
 

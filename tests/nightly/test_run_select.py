@@ -5,8 +5,8 @@ from __future__ import annotations
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.select import SelectConfig
-from sfs_cli.run import select
-from sfs_cli.run.rank import run as run_rank
+from sfs_cli.workflow import select
+from sfs_cli.workflow.rank import run as run_rank
 
 
 def test_cv_of_real_classes_is_above_chance(tmp_path, shared_data):

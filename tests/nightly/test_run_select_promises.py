@@ -11,8 +11,8 @@ import pytest
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.select import SelectConfig
-from sfs_cli.run import select
-from sfs_cli.run.rank import run as run_rank
+from sfs_cli.workflow import select
+from sfs_cli.workflow.rank import run as run_rank
 from tests.making import write_labels, write_parquet
 
 PLANTED, M, N = 20, 600, 60

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sfs_cli import RankConfig
-from sfs_cli.run.rank import rank
+from sfs_cli.workflow.rank import rank
 from tests.contract.run.test_split import columns
 from tests.making import write_table
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sfs_cli import RankConfig
-from sfs_cli.run.rank import rank
+from sfs_cli.workflow.rank import rank
 from tests.contract.run.test_stability import (
     mixed_donors,
     quiet,

@@ -114,7 +114,7 @@ def of_sfs(data: Data, options: dict[str, Any], folder: Path) -> Test:
     import anndata
 
     from sfs_cli.options import RankConfig
-    from sfs_cli.run.rank import rank
+    from sfs_cli.workflow.rank import rank
 
     path = folder / "data.h5ad"
     matrix = anndata.AnnData(data.counts.T.astype(np.float32))

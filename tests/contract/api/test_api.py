@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 import sfs_cli as sfs
 from sfs_cli.cli.app import run
-from sfs_cli.run import rank as of_rank
+from sfs_cli.workflow import rank as of_rank
 
 N, M = 24, 50
 CLASSES = np.repeat(["a", "b", "c"], 8)

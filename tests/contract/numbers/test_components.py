@@ -12,7 +12,7 @@ from scipy.spatial.distance import cdist
 
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
-from sfs_cli.run.rank import rank
+from sfs_cli.workflow.rank import rank
 from tests.contract.numbers.commands import Table, facts, ranked, ranking_bytes, sfs
 from tests.making import annotated
 from tests.oracles import components as oracle

@@ -14,7 +14,7 @@ from sfs_cli.knowledge.weights import discriminant as naml
 from sfs_cli.logs import Messages
 from sfs_cli.options import parse_source
 from sfs_cli.run import load
-from sfs_cli.run.rank import rank
+from sfs_cli.workflow.rank import rank
 
 GENES = [f"GENE{i}" for i in range(40)]
 SAMPLES = [f"S{i}" for i in range(12)]

@@ -14,8 +14,8 @@ from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.aggregate import AggregateConfig
 from sfs_cli.options.select import SelectConfig
-from sfs_cli.run import aggregate, rank, select
-from sfs_cli.run.lists import Source, list_names
+from sfs_cli.workflow import aggregate, rank, select
+from sfs_cli.workflow.lists import Source, list_names
 from tests.making import write_labels, write_table
 
 

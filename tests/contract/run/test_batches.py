@@ -12,7 +12,7 @@ import pytest
 from sfs_cli import RankConfig
 from sfs_cli.logs import Messages
 from sfs_cli.ranking.aggregate import aggregate, midranks
-from sfs_cli.run.rank import rank
+from sfs_cli.workflow.rank import rank
 from tests.making import table_text
 from tests.oracles import covariates as oracle
 from tests.running import run_here

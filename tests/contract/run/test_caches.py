@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from sfs_cli.run import caches
-from sfs_cli.run.caches import VARIABLE, compiled_code_kept
+from sfs_cli.workflow import caches
+from sfs_cli.workflow.caches import VARIABLE, compiled_code_kept
 
 pytest.importorskip("numba")
 

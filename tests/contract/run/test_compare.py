@@ -15,10 +15,10 @@ from sfs_cli.errors import InputError, UsageError
 from sfs_cli.logs import Messages
 from sfs_cli.options.compare import CompareConfig, ListSpec, parse_list, parse_ranking
 from sfs_cli.report.multiqc import EVALUATED
-from sfs_cli.run import judge
-from sfs_cli.run.outputs import FOR_MULTIQC
-from sfs_cli.run.rank import rank
-from sfs_cli.run.rank import run as run_rank
+from sfs_cli.workflow import judge
+from sfs_cli.workflow.outputs import FOR_MULTIQC
+from sfs_cli.workflow.rank import rank
+from sfs_cli.workflow.rank import run as run_rank
 from tests.contract.run.test_evaluate import planted, study
 from tests.contract.run.test_record import check
 from tests.making import table_text

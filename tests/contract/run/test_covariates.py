@@ -16,7 +16,7 @@ from sfs_cli.compute.matrix import Ids
 from sfs_cli.io.knowledge.sample_columns import read_covariates
 from sfs_cli.logs import Messages
 from sfs_cli.options import parse_source
-from sfs_cli.run.rank import RankResult, rank
+from sfs_cli.workflow.rank import RankResult, rank
 from tests.making import annotated, table_text
 from tests.oracles import covariates as oracle
 from tests.running import run_here

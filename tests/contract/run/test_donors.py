@@ -17,9 +17,9 @@ from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.evaluate import EvaluateConfig
 from sfs_cli.options.select import SelectConfig
-from sfs_cli.run import judge, select
-from sfs_cli.run.rank import RankResult, rank
-from sfs_cli.run.rank import run as run_rank
+from sfs_cli.workflow import judge, select
+from sfs_cli.workflow.rank import RankResult, rank
+from sfs_cli.workflow.rank import run as run_rank
 from tests.making import write_labels, write_table
 
 DONORS, EACH, M = 12, 5, 120

@@ -23,9 +23,9 @@ from sfs_cli.errors import OutOfMemoryError
 from sfs_cli.logs import Messages
 from sfs_cli.options.evaluate import EvaluateConfig
 from sfs_cli.report.multiqc import EVALUATED
-from sfs_cli.run import judge
-from sfs_cli.run.outputs import FOR_MULTIQC
-from sfs_cli.run.rank import rank
+from sfs_cli.workflow import judge
+from sfs_cli.workflow.outputs import FOR_MULTIQC
+from sfs_cli.workflow.rank import rank
 from tests.contract.run.test_record import check
 from tests.making import table_text, write_labels
 
@@ -149,7 +149,7 @@ def test_lists_of_folds_are_those_of_a_file_of_the_training_samples(tmp_path, op
 
 def ranked_list(folder: Path, given: dict[str, Any], name: str = "ranked") -> str:
     """Rank the matrix into a folder; return the table."""
-    from sfs_cli.run.rank import run
+    from sfs_cli.workflow.rank import run
 
     run(RankConfig(given["matrix"], method="variance", out=str(folder / name)), Messages(-1))
     return str(folder / name / "ranking.tsv")

@@ -25,8 +25,8 @@ from sfs_cli.evaluation.held_out import PENALTIES
 from sfs_cli.logs import Messages
 from sfs_cli.options.compare import CompareConfig, parse_rankings
 from sfs_cli.options.evaluate import EvaluateConfig
-from sfs_cli.run import judge
-from sfs_cli.run.folds import outcome_folds
+from sfs_cli.workflow import judge
+from sfs_cli.workflow.folds import outcome_folds
 from tests.contract.run.test_record import check
 from tests.making import table_text
 from tests.oracles import covariates, survival, verdict

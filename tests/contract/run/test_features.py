@@ -12,7 +12,7 @@ import pytest
 from sfs_cli.errors import UsageError
 from sfs_cli.options import RankConfig, parse_source
 from sfs_cli.options.files import load
-from sfs_cli.run.rank import RankResult, rank
+from sfs_cli.workflow.rank import RankResult, rank
 from tests.cli.shard_study import sfs
 from tests.contract.numbers.commands import facts
 from tests.making import names, write_labels, write_table

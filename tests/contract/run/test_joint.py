@@ -18,7 +18,7 @@ from sfs_cli.options import RankConfig
 from sfs_cli.options.source import parse_sources
 from sfs_cli.run.load import loaded
 from sfs_cli.run.part import prepared_on
-from sfs_cli.run.rank import RankResult, rank, ranked
+from sfs_cli.workflow.rank import RankResult, rank, ranked
 from tests.cli.shard_study import sfs
 from tests.running import run_here
 

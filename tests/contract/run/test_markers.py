@@ -19,7 +19,7 @@ from sfs_cli.errors import InputError, UsageError
 from sfs_cli.logs import Messages
 from sfs_cli.methods.markers import MarkerTests, rank_sums
 from sfs_cli.options import RankConfig
-from sfs_cli.run.rank import run
+from sfs_cli.workflow.rank import run
 from tests.oracles import markers as twin
 
 N, M = 80, 40

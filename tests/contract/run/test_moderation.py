@@ -12,7 +12,7 @@ import pytest
 from sfs_cli.errors import InputError, UsageError
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
-from sfs_cli.run.rank import rank
+from sfs_cli.workflow.rank import rank
 from tests.making import write_labels, write_parquet
 from tests.places import REFERENCES
 

@@ -11,8 +11,8 @@ import pytest
 from sfs_cli.logs import Messages
 from sfs_cli.methods import sparse
 from sfs_cli.options import RankConfig
-from sfs_cli.run.convert import convert
-from sfs_cli.run.rank import RankResult, rank
+from sfs_cli.workflow.convert import convert
+from sfs_cli.workflow.rank import RankResult, rank
 from tools.benchmarks.make_cells import make_cells
 
 pytest.importorskip("numba")

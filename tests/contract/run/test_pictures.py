@@ -16,7 +16,7 @@ from sfs_cli.options import RankConfig, parse_source
 from sfs_cli.report.model import Heatmap, Pictures, SampleNotes
 from sfs_cli.report.words import classes_together
 from sfs_cli.run import pictures as of_run
-from sfs_cli.run.rank import RankResult, rank, run
+from sfs_cli.workflow.rank import RankResult, rank, run
 from tests.making import names, write_labels, write_table
 
 N, M = 24, 90

@@ -13,8 +13,8 @@ from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig, parse_source
 from sfs_cli.options.aggregate import AggregateConfig
 from sfs_cli.provenance import KEYS
-from sfs_cli.run import aggregate
-from sfs_cli.run.rank import run
+from sfs_cli.workflow import aggregate
+from sfs_cli.workflow.rank import run
 from tests.making_commands import EXISTS
 from tests.running import run_here
 

@@ -15,7 +15,7 @@ from sfs_cli.cli.app import run
 from sfs_cli.io.results.writers import as_written, ranking_bytes
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
-from sfs_cli.run.rank import rank
+from sfs_cli.workflow.rank import rank
 from tests.cli.shard_study import make_study, sfs
 from tests.making import annotated, table_text
 from tests.making_commands import text

@@ -30,10 +30,10 @@ from sfs_cli.options import RankConfig
 from sfs_cli.options.evaluate import CURVE_LENGTHS
 from sfs_cli.options.select import SelectConfig
 from sfs_cli.options.source import parse_source
-from sfs_cli.run import select
-from sfs_cli.run.convert import convert
-from sfs_cli.run.fuse import run as fuse
-from sfs_cli.run.rank import run as run_rank
+from sfs_cli.workflow import select
+from sfs_cli.workflow.convert import convert
+from sfs_cli.workflow.fuse import run as fuse
+from sfs_cli.workflow.rank import run as run_rank
 from tests.contract.run.test_record import check
 from tests.making import annotated, table_text, write_labels, write_parquet, write_table
 from tests.oracles import select as oracle

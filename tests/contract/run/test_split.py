@@ -14,8 +14,8 @@ from sfs_cli.compute.matrix import Span, cut
 from sfs_cli.errors import InputError
 from sfs_cli.parts.split import first_half
 from sfs_cli.ranking.false_discovery import q_values
-from sfs_cli.run.rank import rank
 from sfs_cli.store.count_thinning import ThinnedMatrix
+from sfs_cli.workflow.rank import rank
 from tests.contract.numbers.commands import code_of
 from tests.making import make_matrix, names, write_table
 from tests.oracles import similarities

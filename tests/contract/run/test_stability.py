@@ -20,7 +20,7 @@ from sfs_cli.parts.stability import (
 )
 from sfs_cli.parts.subsets import draw_subsets
 from sfs_cli.run.load import Run, loaded
-from sfs_cli.run.rank import rank, ranked
+from sfs_cli.workflow.rank import rank, ranked
 from tests.making import names, write_labels, write_table
 from tests.oracles import stability as slow
 

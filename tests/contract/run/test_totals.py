@@ -17,10 +17,10 @@ from sfs_cli import RankConfig
 from sfs_cli.compute.matrix import Span
 from sfs_cli.evaluation.classify import Fold
 from sfs_cli.logs import Messages
-from sfs_cli.run.folds import FoldRankings
 from sfs_cli.run.load import loaded
 from sfs_cli.run.needs import with_defaults
 from sfs_cli.store.matrix import like_cells
+from sfs_cli.workflow.folds import FoldRankings
 from tests.making import names
 from tests.running import Finished, run_here
 

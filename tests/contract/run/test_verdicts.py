@@ -16,7 +16,7 @@ from scipy.stats import t
 from sfs_cli.logs import Messages
 from sfs_cli.options.compare import CONTROLS, CompareConfig
 from sfs_cli.options.evaluate import EvaluateConfig
-from sfs_cli.run import judge
+from sfs_cli.workflow import judge
 from tests.contract.run.test_evaluate import planted, ranked_list, study
 from tests.oracles import stability as stability_twin
 from tests.oracles import verdict as twin

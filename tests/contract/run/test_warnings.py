@@ -94,7 +94,7 @@ def test_none_is_lost_where_the_run_fails(
     def fails(*_: object, **__: object) -> None:
         raise InputError("no", hint="none")
 
-    monkeypatch.setattr("sfs_cli.run.rank.pictures_of", fails)
+    monkeypatch.setattr("sfs_cli.workflow.rank.pictures_of", fails)
     done = run_here([*WORDS, "--out", "out"], capfd)
     assert done.code == 3
     assert len(shown(done.err)) == everything > 3

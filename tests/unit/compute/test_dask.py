@@ -17,8 +17,8 @@ from sfs_cli.compute.engine import ThreadExecutor
 from sfs_cli.compute.matrix import Span, cut
 from sfs_cli.errors import InputError, UsageError
 from sfs_cli.io.results.writers import ranking_bytes
-from sfs_cli.run.rank import rank
 from sfs_cli.store.disk import open_store
+from sfs_cli.workflow.rank import rank
 from tests.making import write_labels, write_table
 from tests.running import run_here
 from tools.benchmarks.make_store import make_store

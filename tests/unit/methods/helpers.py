@@ -13,7 +13,7 @@ from sfs_cli.compute.matrix import Block
 from sfs_cli.graph.similarity import Similarity
 from sfs_cli.methods.base import Problem, Scorer, Solution, Status
 from sfs_cli.options import RankConfig
-from sfs_cli.run.rank import RankResult, rank
+from sfs_cli.workflow.rank import RankResult, rank
 from tests.making import make_engine, problem_of
 
 GAMMAS: dict[str, Callable[[np.ndarray], np.ndarray]] = {

@@ -15,7 +15,7 @@ from sfs_cli.methods.base import Problem, Scorer
 from sfs_cli.methods.class_means import ClassMeans
 from sfs_cli.methods.shared import f_tests
 from sfs_cli.options import RankConfig
-from sfs_cli.run.rank import rank
+from sfs_cli.workflow.rank import rank
 from tests.making import make_problem, write_labels, write_table
 from tests.oracles import baselines as twin
 

@@ -204,7 +204,7 @@ def planted(seed: int, groups: int) -> Array:
 def test_default_finds_planted_genes_beside_outliers(tmp_path: Path, groups: int) -> None:
     """In this simulation, and those of SPEC of the paper do not lead there."""
     from sfs_cli.options import RankConfig
-    from sfs_cli.run.rank import rank
+    from sfs_cli.workflow.rank import rank
     from tests.making import write_parquet
 
     matrix = write_parquet(tmp_path / "matrix.parquet", planted(0, groups).T)

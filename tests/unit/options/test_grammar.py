@@ -25,7 +25,7 @@ from sfs_cli.options.lists import others
 from sfs_cli.options.samples import SUBSETS
 from sfs_cli.options.source import parse_sources
 from sfs_cli.options.weightings import WEIGHTINGS
-from sfs_cli.run.methods import NAMED
+from sfs_cli.workflow.methods import NAMED
 from tests.making import write_labels, write_table
 from tests.places import ROOT
 from tests.running import run_here

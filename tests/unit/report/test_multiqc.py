@@ -23,7 +23,7 @@ from sfs_cli.report.multiqc import (
     row_name,
     section,
 )
-from sfs_cli.run.outputs import VERSIONS
+from sfs_cli.workflow.outputs import VERSIONS
 from tests.places import ROOT
 
 

@@ -28,11 +28,11 @@ from sfs_cli.ranking.aggregations import AGGREGATIONS
 from sfs_cli.ranking.agreement import TOPS, Agreement, agreement, correlations
 from sfs_cli.ranking.table import Ranking, rank_features
 from sfs_cli.report.model import ReportData, Table, agreement_table
-from sfs_cli.run import outputs
 from sfs_cli.run.identity import any_same, same_matrix
-from sfs_cli.run.lists import RankedList, Source, list_names, matrix_of, read_lists
-from sfs_cli.run.report_data import of_ranking
 from sfs_cli.run.ties import ties
+from sfs_cli.workflow import outputs
+from sfs_cli.workflow.lists import RankedList, Source, list_names, matrix_of, read_lists
+from sfs_cli.workflow.report_data import of_ranking
 
 STATUS = ("ok", "not ranked", "below the top of every list")
 MOST_COMPARED = 20

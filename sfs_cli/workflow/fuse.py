@@ -22,8 +22,8 @@ from sfs_cli.parts import covariates
 from sfs_cli.run.fused_rank import Fused, fuse
 from sfs_cli.run.guards import guard_labels, guard_raw, guard_sources
 from sfs_cli.run.load import Run, loaded
-from sfs_cli.run.outputs import describe_inputs, known_result, tell_up_to_date, with_digests
-from sfs_cli.run.pipes import as_given
+from sfs_cli.workflow.outputs import describe_inputs, known_result, tell_up_to_date, with_digests
+from sfs_cli.workflow.pipes import as_given
 
 
 def run(config: RankConfig, target: str, key: str, messages: Messages) -> None:

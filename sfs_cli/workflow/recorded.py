@@ -14,7 +14,7 @@ from sfs_cli.options.fields import options_of, stated
 from sfs_cli.options.files import ConfigFile, resolved, written
 from sfs_cli.provenance import describe_input, versions
 from sfs_cli.run.config import input_files
-from sfs_cli.run.pipes import as_given
+from sfs_cli.workflow.pipes import as_given
 
 
 def recorded(config: RankConfig, without: Collection[str] = ()) -> dict[str, Any]:

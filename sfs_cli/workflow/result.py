@@ -14,8 +14,8 @@ from sfs_cli.errors import InputError, counted, listed
 from sfs_cli.io.files.table import TextTable
 from sfs_cli.io.files.text import split_member
 from sfs_cli.options import RankConfig
-from sfs_cli.run import outputs
 from sfs_cli.run.load import Run
+from sfs_cli.workflow import outputs
 
 
 @dataclass(frozen=True)

@@ -45,21 +45,21 @@ from sfs_cli.parts.split import part_of_counts
 from sfs_cli.provenance import RunRecord
 from sfs_cli.ranking.table import Picked, Ranking
 from sfs_cli.report.model import ReportData
-from sfs_cli.run import outputs
 from sfs_cli.run.config import input_files
-from sfs_cli.run.lists import cut_from, ranking_at
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.pictures import pictures_of
-from sfs_cli.run.rank import sections
-from sfs_cli.run.report_data import report_data
-from sfs_cli.run.result import (
+from sfs_cli.run.scoring import make_graph, spectrum_again
+from sfs_cli.run.top import read_top
+from sfs_cli.workflow import outputs
+from sfs_cli.workflow.lists import cut_from, ranking_at
+from sfs_cli.workflow.rank import sections
+from sfs_cli.workflow.report_data import report_data
+from sfs_cli.workflow.result import (
     Result,
     check_unchanged,
     is_whole,
     positions,
 )
-from sfs_cli.run.scoring import make_graph, spectrum_again
-from sfs_cli.run.top import read_top
 
 SAME_GRAPH = 1e-6
 """The eigenvalues of a sample graph that is made again differ by less from the recorded ones."""

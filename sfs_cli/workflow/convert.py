@@ -20,9 +20,9 @@ from sfs_cli.run import inputs
 from sfs_cli.run.columns import warn_of_columns
 from sfs_cli.run.config import input_files
 from sfs_cli.run.memory import memory_budget
-from sfs_cli.run.outputs import describe_files, tell_up_to_date, with_digests
 from sfs_cli.store.disk import NAME as MANIFEST
 from sfs_cli.store.disk import is_store, read_manifest
+from sfs_cli.workflow.outputs import describe_files, tell_up_to_date, with_digests
 
 
 def convert(

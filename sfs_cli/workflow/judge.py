@@ -56,9 +56,14 @@ from sfs_cli.options.rank import RankConfig
 from sfs_cli.parts import covariates
 from sfs_cli.ranking.stability import nogueira
 from sfs_cli.ranking.table import Ranking
-from sfs_cli.run import outputs
 from sfs_cli.run.config import input_files
-from sfs_cli.run.folds import (
+from sfs_cli.run.guards import guard_labels, guard_raw
+from sfs_cli.run.identity import Identity, matrix_identity, same_matrix
+from sfs_cli.run.load import Run, loaded
+from sfs_cli.run.needs import needed
+from sfs_cli.run.part import prepared_on
+from sfs_cli.workflow import outputs
+from sfs_cli.workflow.folds import (
     FoldRankings,
     fold_facts,
     in_fold,
@@ -68,9 +73,7 @@ from sfs_cli.run.folds import (
     read_features,
     stratified_folds,
 )
-from sfs_cli.run.guards import guard_labels, guard_raw
-from sfs_cli.run.identity import Identity, matrix_identity, same_matrix
-from sfs_cli.run.judged import (
+from sfs_cli.workflow.judged import (
     GIVEN,
     IN_FOLDS,
     ONCE,
@@ -83,11 +86,8 @@ from sfs_cli.run.judged import (
     log_summary,
     tables_of,
 )
-from sfs_cli.run.lists import RankedList, Source, list_names, matrix_of, read_lists
-from sfs_cli.run.load import Run, loaded
-from sfs_cli.run.needs import needed
-from sfs_cli.run.part import prepared_on
-from sfs_cli.run.recorded import defaults_of, recorded
+from sfs_cli.workflow.lists import RankedList, Source, list_names, matrix_of, read_lists
+from sfs_cli.workflow.recorded import defaults_of, recorded
 
 DRAWS = 5
 """Random lists whose mean is shown."""

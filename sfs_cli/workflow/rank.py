@@ -41,9 +41,15 @@ from sfs_cli.ranking.table import Picked, Ranking, rank_features
 from sfs_cli.report.model import Section
 from sfs_cli.run import guards
 from sfs_cli.run.config import input_files
-from sfs_cli.run.facts import about_ranking, facts_of
 from sfs_cli.run.load import Run, Shared, loaded
-from sfs_cli.run.outputs import (
+from sfs_cli.run.pictures import pictures_of
+from sfs_cli.run.raw_values import refuse_logarithms
+from sfs_cli.run.scoring import RankResult, Scored, make_graph, score_on
+from sfs_cli.run.top import TopFeatures, read_top
+from sfs_cli.store.ids import free_names, unique_features
+from sfs_cli.tables import CHANGES, COEFFICIENTS, RANKING
+from sfs_cli.workflow.facts import about_ranking, facts_of
+from sfs_cli.workflow.outputs import (
     Beside,
     Made,
     Writers,
@@ -54,14 +60,8 @@ from sfs_cli.run.outputs import (
     ranking_files,
     ranking_writers,
 )
-from sfs_cli.run.pictures import pictures_of
-from sfs_cli.run.raw_values import refuse_logarithms
-from sfs_cli.run.recorded import chosen_by_data, defaults_of, recorded, with_names
-from sfs_cli.run.report_data import page_facts, report_data
-from sfs_cli.run.scoring import RankResult, Scored, make_graph, score_on
-from sfs_cli.run.top import TopFeatures, read_top
-from sfs_cli.store.ids import free_names, unique_features
-from sfs_cli.tables import CHANGES, COEFFICIENTS, RANKING
+from sfs_cli.workflow.recorded import chosen_by_data, defaults_of, recorded, with_names
+from sfs_cli.workflow.report_data import page_facts, report_data
 
 if TYPE_CHECKING:
     from distributed import Client

@@ -29,12 +29,12 @@ from sfs_cli.run.load import Run
 from sfs_cli.run.memory import memory_plan
 from sfs_cli.run.needs import Shape, needed, note_default_graph
 from sfs_cli.run.part import prepared_on
-from sfs_cli.run.rank import ranked
 from sfs_cli.store.adjust import Adjustment
 from sfs_cli.store.filters import FeatureFilter
 from sfs_cli.store.matrix import FilledMatrix, Matrix
 from sfs_cli.store.prepared import PreparedMatrix
 from sfs_cli.store.transforms import PER_TOTAL, RESIDUALS, before_fitting, kind
+from sfs_cli.workflow.rank import ranked
 
 READ_AT_ONCE = 64
 """Features of a list that are read at a time."""

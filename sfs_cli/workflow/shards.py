@@ -31,9 +31,9 @@ from sfs_cli.provenance import InputFile
 from sfs_cli.run import inputs as matrices
 from sfs_cli.run.inputs import Opened
 from sfs_cli.run.load import Shared, loaded
-from sfs_cli.run.outputs import describe_inputs, tell_up_to_date, with_digests
-from sfs_cli.run.rank import check_parts, run, score
 from sfs_cli.store.disk import is_store, open_store
+from sfs_cli.workflow.outputs import describe_inputs, tell_up_to_date, with_digests
+from sfs_cli.workflow.rank import check_parts, run, score
 
 NAME, STORE, PARTS = "plan.json", "store", "parts"
 _AGAIN = "make the plan again: sfs shard init --force"

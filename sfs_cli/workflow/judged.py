@@ -24,8 +24,8 @@ from sfs_cli.options.grammar import command, split
 from sfs_cli.provenance import versions
 from sfs_cli.report.model import Table
 from sfs_cli.report.multiqc import EVALUATED
-from sfs_cli.run import outputs
 from sfs_cli.tables import FILES, header
+from sfs_cli.workflow import outputs
 
 EVALUATION, CURVES = "evaluation.tsv", "curves.tsv"
 FOLDS, VERDICTS, ENRICHMENT = "folds.tsv", "verdicts.tsv", "enrichment.tsv"

@@ -34,9 +34,11 @@ from sfs_cli.parts.doubts import doubts, to_have_q_values
 from sfs_cli.parts.sets import OVERREPRESENTED, given_sets
 from sfs_cli.provenance import InputFile
 from sfs_cli.report.multiqc import SELECTED
-from sfs_cli.run import outputs
 from sfs_cli.run.config import input_files, split_sets
-from sfs_cli.run.folds import (
+from sfs_cli.run.load import Run, loaded
+from sfs_cli.tables import header
+from sfs_cli.workflow import outputs
+from sfs_cli.workflow.folds import (
     FoldRankings,
     class_sizes,
     fold_facts,
@@ -45,11 +47,9 @@ from sfs_cli.run.folds import (
     read_features,
     stratified_folds,
 )
-from sfs_cli.run.lists import Source, read_lists, record_of
-from sfs_cli.run.load import Run, loaded
-from sfs_cli.run.result import Result, check_unchanged, positions
-from sfs_cli.run.subset import check_target, write_subset
-from sfs_cli.tables import header
+from sfs_cli.workflow.lists import Source, read_lists, record_of
+from sfs_cli.workflow.result import Result, check_unchanged, positions
+from sfs_cli.workflow.subset import check_target, write_subset
 
 IDS, ROWS, CURVE = "selected.txt", "selected.tsv", "curve.tsv"
 BEST = 5

@@ -1,0 +1,1 @@
+"""The commands from begin to end, a file each."""
