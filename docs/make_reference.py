@@ -26,6 +26,7 @@ from sfs_cli.options.grammar import hosts, parameters
 from sfs_cli.options.guards import GUARDS
 from sfs_cli.options.rank import RankConfig
 from sfs_cli.options.source import KINDS, SOURCE_OPTIONS
+from sfs_cli.parts import FACTS
 from sfs_cli.ranking.aggregations import AGGREGATIONS
 from sfs_cli.tables import FILES, RANKING
 from sfs_cli.workflow.methods import NAMED, known_of, taken_options
@@ -200,7 +201,8 @@ def files() -> str:
         "Those of `sfs compare` are those of `sfs evaluate`, those of `sfs shard merge` those of "
         "`sfs rank`. What a run did not do is null, empty or absent.",
     ]
-    for verb, keys in provenance.KEYS.items():
+    for verb, own in provenance.KEYS.items():
+        keys = own | (FACTS if verb == "rank" else {})
         rows = [(f"`{key}`", meaning) for key, meaning in keys.items()]
         parts += [f"### Of {'all commands' if verb == 'all' else f'`{verb}`'}"]
         parts += [markdown(("key", "what it is"), rows)]

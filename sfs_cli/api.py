@@ -44,6 +44,7 @@ from sfs_cli.logs import AT_ONCE, Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import Config, Option, options_of, stated
 from sfs_cli.options.grammar import NAME, expanded, hosts, joined, parameter_called, text_of
+from sfs_cli.options.paths import READS, NamedPath, refuse_pipes
 from sfs_cli.options.rank import OF_SAMPLES
 from sfs_cli.options.source import SourceSpec, parse_source, source_of
 from sfs_cli.ranking.table import Picked
@@ -743,7 +744,9 @@ class Given:
 def given_of(data: Any, modality: str | None = None, rows: object = None) -> Given:
     """Return the matrix of a call: AnnData, MuData, data frame, array, sparse matrix or path."""
     if isinstance(data, str | Path):
-        return Given(str(data) if modality is None else f"{data}:{modality}")
+        path = str(data) if modality is None else f"{data}:{modality}"
+        refuse_pipes([NamedPath("matrix", "matrix", path, READS)])
+        return Given(path)
     whole, others = None, {}
     if hasattr(data, "n_mod"):
         whole, others = data, dict(data.mod)

@@ -37,21 +37,6 @@ EvaluatedList = dict[str, Any]
 StabilityFacts = dict[str, Any]
 StableFeatures = dict[str, Any]
 
-PARTS = {
-    "survival": "of a Cox model, by `--event`",
-    "precision": "weights of the values, by `--voom`",
-    "moderation": "moderated variances, by `--moderate`",
-    "scales": "tests on several scales, by `--scales`",
-    "pruning": "of correlated features, by `--max-correlation`",
-    "joint": "features of several sources, by `--rank-sources`",
-    "modules": "of correlated features, by `--modules`",
-    "stability": "of the list when samples are left out, by `--stability`",
-    "significance": "p-values and q-values, by `--pvalues`",
-    "markers": "of each class, by `--markers`",
-    "covariates": "what is taken out of the features, by `--adjust`",
-    "batches": "of samples, by `--batch`",
-}
-"""What optional parts of a ranking found out."""
 KEYS = {
     "all": {
         "command": "the command line",
@@ -75,7 +60,6 @@ KEYS = {
         "method": "the method and its parameters, with defaults",
         "knowledge": "the sources, and their weights",
         "solver": "how an iterative method ended: `converged`, `stop`, `objective`",
-        **PARTS,
         "plan": "how the work was done: arithmetic, features in a block, threads, passes",
         "passes": "readings of the matrix by their purpose, and the features that they read",
         "labels": "their type, and classes with their numbers of samples, or the range",
@@ -116,11 +100,6 @@ KEYS = {
     },
 }
 """The keys of ``run.json``: of all commands, and what each adds."""
-
-
-def without_parts() -> RunFacts:
-    """Return the facts of a run that has no optional part."""
-    return {name: {} for name in PARTS}
 
 
 @cache  # reading them takes 10 ms or more, and a run asks for them several times

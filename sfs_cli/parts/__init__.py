@@ -10,72 +10,48 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    # isort: off
     from sfs_cli.parts import (
         also as also,
-    )
-    from sfs_cli.parts import (
         batches as batches,
-    )
-    from sfs_cli.parts import (
         classes as classes,
-    )
-    from sfs_cli.parts import (
         covariates as covariates,
-    )
-    from sfs_cli.parts import (
         direction as direction,
-    )
-    from sfs_cli.parts import (
         donors as donors,
-    )
-    from sfs_cli.parts import (
         given as given,
-    )
-    from sfs_cli.parts import (
         joint as joint,
-    )
-    from sfs_cli.parts import (
         knowledge as knowledge,
-    )
-    from sfs_cli.parts import (
         markers as markers,
-    )
-    from sfs_cli.parts import (
         members as members,
-    )
-    from sfs_cli.parts import (
         moderation as moderation,
-    )
-    from sfs_cli.parts import (
         modules as modules,
-    )
-    from sfs_cli.parts import (
         pruning as pruning,
-    )
-    from sfs_cli.parts import (
         scales as scales,
-    )
-    from sfs_cli.parts import (
         sets as sets,
-    )
-    from sfs_cli.parts import (
         significance as significance,
-    )
-    from sfs_cli.parts import (
         stability as stability,
-    )
-    from sfs_cli.parts import (
         subsets as subsets,
-    )
-    from sfs_cli.parts import (
         survival as survival,
-    )
-    from sfs_cli.parts import (
         voom as voom,
-    )
-    from sfs_cli.parts import (
         weights as weights,
     )
+    # isort: on
+
+FACTS = {
+    "survival": "of a Cox model, by `--event`",
+    "precision": "weights of the values, by `--voom`",
+    "moderation": "moderated variances, by `--moderate`",
+    "scales": "tests on several scales, by `--scales`",
+    "pruning": "of correlated features, by `--max-correlation`",
+    "joint": "features of several sources, by `--rank-sources`",
+    "modules": "of correlated features, by `--modules`",
+    "stability": "of the list when samples are left out, by `--stability`",
+    "significance": "p-values and q-values, by `--pvalues`",
+    "markers": "of each class, by `--markers`",
+    "covariates": "what is taken out of the features, by `--adjust`",
+    "batches": "of samples, by `--batch`",
+}
+"""What `run.json` has of them, by their keys."""
 
 
 def __getattr__(name: str) -> ModuleType:

@@ -11,7 +11,8 @@ from sfs_cli import provenance
 from sfs_cli.compute.matrix import LeftOut
 from sfs_cli.methods.base import Status
 from sfs_cli.options import RankConfig
-from sfs_cli.provenance import RunFacts, without_parts
+from sfs_cli.parts import FACTS
+from sfs_cli.provenance import RunFacts
 from sfs_cli.run.load import Run
 from sfs_cli.run.scoring import Scored
 
@@ -53,7 +54,7 @@ def facts_of(run: Run, scored: Scored) -> RunFacts:
         "method": method,
         "knowledge": scored.sources,
         "solver": {},
-        **without_parts(),
+        **{name: {} for name in FACTS},
         "plan": {
             "arithmetic": run.plan.dtype.name,
             "block_size": run.plan.block_size,

@@ -84,13 +84,12 @@ def test_the_option_of_the_example_draws(package: Path, reader: Reader) -> None:
 
 
 def test_the_part_of_the_example_is_on_the_page(package: Path, reader: Reader) -> None:
-    rank = package / "run" / "rank.py"
+    rank = package / "workflow" / "rank.py"
     put(package / "options" / "lists.py", "    given_: str | None = option(", FIELD, 4)
     (package / "parts" / "head.py").write_text(PART, encoding="utf-8")
-    put(rank, "    if config.rank_sources is not None:\n        joint", CALL, 4)
+    put(rank, "    if config.rank_sources is not None:\n        parts.joint", CALL, 4)
     put(rank, '    if facts["joint"]:\n        yield', SECTION, 4)
-    put(rank, "    joint,\n", "head,\n", 4)
-    put(package / "provenance.py", "    joint: dict[str, Any]\n", KEY, 4)
+    put(package / "parts" / "__init__.py", '    "joint": ', KEY, 4)
     reader.follow("sfs rank sample_data/expression.csv --method variance --head 20 --out a")
     reader.follow("grep '\"median_of_others\"' a/run.json")
     reader.follow("grep 'of the others' a/report.html")

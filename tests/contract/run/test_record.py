@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from sfs_cli import parts
 from sfs_cli.catalog import METHODS
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig, parse_source
@@ -35,7 +36,7 @@ CASES: list[dict[str, Any]] = [
 
 def check(record: dict[str, Any], verb: str) -> None:
     """Check that a record of a command has the keys that are documented."""
-    known = {**KEYS["all"], **KEYS[verb]}
+    known = {**KEYS["all"], **KEYS[verb], **(parts.FACTS if verb == "rank" else {})}
     assert set(record) <= set(known), set(record) - set(known)
     assert set(KEYS["all"]) - {"beside"} <= set(record)
 
@@ -51,7 +52,7 @@ def test_run_json_is_what_its_schema_says(
     run(config, Messages(-1))
     record = json.loads((out / "run.json").read_text())
     check(record, "rank")
-    assert set(KEYS["rank"]) <= set(record)
+    assert {*KEYS["rank"], *parts.FACTS} <= set(record)
 
 
 def test_the_record_of_an_aggregate_is_what_its_schema_says(tmp_path: Path) -> None:
