@@ -998,7 +998,7 @@ def _plain(value: Any) -> Any:
     """Return a value, or a name with its parameters, without NumPy scalars."""
     if isinstance(value, Mapping):
         return {key: _plain(each) for key, each in value.items()}
-    if type(value) in (list, tuple, np.ndarray):
+    if type(value) in (list, tuple) or (isinstance(value, np.ndarray) and value.ndim == 1):
         return [_plain(each) for each in value]
     return value.item() if isinstance(value, np.generic) else value
 

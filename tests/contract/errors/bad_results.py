@@ -323,7 +323,7 @@ EVALUATIONS = [
     ),
     evaluated(
         "pairs that folds separate",
-        "no training sample; --donors",
+        "do not tell the effect of pair p1; --donors",
         *("--labels", "LABELS", "--method", "f-test", "--splits", "3", "--block", "PAIRS"),
         name="--block",
     ),
@@ -348,7 +348,7 @@ EVALUATIONS = [
     ),
     evaluated(
         "sets of other ids",
-        "none of 1 set; gene1",
+        "none of its 2 features; gene1",
         *("--sets", "SETS", "--out", "OUT"),
         name="--sets",
     ),
