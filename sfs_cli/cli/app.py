@@ -132,7 +132,11 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     forgive_stderr()
     if not sys.warnoptions:  # what libraries warn of is for developers; ours are messages
         warnings.simplefilter("ignore")
-    code = run(arguments)
+    try:
+        code = run(arguments)
+        _ignore_signals()  # all is written and said: the exit code stays that of the work
+    except Interrupted as asked:  # between the two
+        code = _interrupted(int(asked.args[0]))
     gc.freeze()  # the process ends: a last search for reference cycles would only cost time
     sys.exit(code)
 
@@ -170,11 +174,22 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return int(ExitCode.OK)
     except (Exception, Interrupted) as error:
         if stops:  # click, or another library, may have replaced the exception
-            click.echo("interrupted; no partial output was left", err=True)
-            return 128 + stops[-1][1]
+            return _interrupted(stops[-1][1])
         if isinstance(error, click.ClickException):
             error = _usage_error(error, words[0] if words else "")
         return _explain(error, context.get("messages"))
+
+
+def _ignore_signals() -> None:
+    for number in _SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+
+
+def _interrupted(number: int) -> int:
+    """Say that a signal has ended the command, and return the exit code; no other one counts."""
+    _ignore_signals()
+    click.echo("interrupted; no partial output was left", err=True)
+    return 128 + number
 
 
 def _refuse_empty(arguments: Sequence[str]) -> None:

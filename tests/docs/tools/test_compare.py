@@ -192,7 +192,7 @@ def checkouts(tmp_path: Path) -> dict[str, str]:
 def test_checkouts_are_compared_by_what_they_do(
     new: str, told: str, checkouts: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code = main([checkouts["old"], checkouts[new], "--only", "gamma heat"])
+    code = main([checkouts["old"], checkouts[new], "--only", "gamma=heat"])
     assert told in capsys.readouterr().out
     assert code == int(new != "same")
 
@@ -200,7 +200,7 @@ def test_checkouts_are_compared_by_what_they_do(
 def test_a_command_that_fails_on_both_sides_is_no_comparison(
     checkouts: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main([checkouts["never"], checkouts["never"], "--only", "gamma heat"]) == 1
+    assert main([checkouts["never"], checkouts["never"], "--only", "gamma=heat"]) == 1
     assert "both end with 1: Traceback" in capsys.readouterr().out
 
 
@@ -209,7 +209,7 @@ def test_what_is_meant_to_be_gone_is_a_note(
 ) -> None:
     program = Path(checkouts["same"], "sfs_cli", "__main__.py")
     program.write_text(program.read_text().replace("\\tscore", "").replace("\\t' + str(2.5)", "'"))
-    words = [checkouts["old"], checkouts["same"], "--only", "gamma heat"]
+    words = [checkouts["old"], checkouts["same"], "--only", "gamma=heat"]
     assert main(words) == 1
     assert "gone: column score" in capsys.readouterr().out
     assert main([*words, "--gone", "score"]) == 0
