@@ -32,10 +32,6 @@ RunFacts = dict[str, Any]
 """What a run found out about itself, for ``run.json`` and the report: keys of `KEYS`."""
 RunRecord = dict[str, Any]
 """``run.json``."""
-PageFacts = dict[str, Any]
-EvaluatedList = dict[str, Any]
-StabilityFacts = dict[str, Any]
-StableFeatures = dict[str, Any]
 
 KEYS = {
     "all": {

@@ -39,7 +39,6 @@ from sfs_cli.methods.pieces import pieces, rows_of
 from sfs_cli.options.graph import LABELS_ALONE
 from sfs_cli.options.samples import DEFAULT_TOP, SUBSETS
 from sfs_cli.parts.subsets import Subsets, draw_subsets, run_on_subset
-from sfs_cli.provenance import StabilityFacts, StableFeatures
 from sfs_cli.ranking.stability import false_selections, frequencies, nogueira
 from sfs_cli.ranking.table import Ranking, rank_features
 from sfs_cli.report.model import Section, Table
@@ -246,14 +245,14 @@ def _facts(
     top: int,
     candidates: int,
     frequency: np.ndarray,
-) -> StabilityFacts:
+) -> dict[str, Any]:
     """Return what the record says; `frequency` is in the order of the ranking."""
     config, count = run.config, len(lists)
     half = config.subset_kind == "half"
     measured = nogueira(lists, candidates)
     low, high = measured.interval
     mean = sum(map(len, lists)) / count
-    stable: list[StableFeatures] = []
+    stable: list[dict[str, Any]] = []
     for threshold in THRESHOLDS:
         often = frequency >= threshold - SLACK
         false = asdict(false_selections(mean, candidates, threshold, count // 2)) if half else {}
@@ -274,24 +273,24 @@ def _facts(
         f"{count:,} {SUBSETS[config.subset_kind]}{whole}; "
         f"stability {measured.value:.2f} ({low:.2f} to {high:.2f})"
     )
-    return StabilityFacts(
-        subsets=count,
-        how=config.subset_kind,
-        samples=[min(sizes), max(sizes)],
-        strata=subsets.strata,
-        donors=subsets.donors,
-        top=top,
-        mean_length=mean,
-        features=candidates,
-        stability=measured.value,
-        interval=[low, high],
-        variance=measured.variance,
-        stable=stable,
-        summary=summary,
-    )
+    return {
+        "subsets": count,
+        "how": config.subset_kind,
+        "samples": [min(sizes), max(sizes)],
+        "strata": subsets.strata,
+        "donors": subsets.donors,
+        "top": top,
+        "mean_length": mean,
+        "features": candidates,
+        "stability": measured.value,
+        "interval": [low, high],
+        "variance": measured.variance,
+        "stable": stable,
+        "summary": summary,
+    }
 
 
-def unstable(found: StabilityFacts, *, known: bool) -> str | None:
+def unstable(found: dict[str, Any], *, known: bool) -> str | None:
     """Warn of first features that depend on the samples.
 
     `known` says whether labels or sources were used.

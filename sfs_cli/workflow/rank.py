@@ -140,9 +140,9 @@ def rank(
         config = run.config  # with the method that suits the samples
         guards.guard_filled(run)
         guards.before_ranking(run)
-        before = _checked(run)
+        before = checked(run)
         with run.progress("ranking"):
-            scored = _score(run)
+            scored = score(run)
             scored.solution = _solved(run, scored.solution)
             ranking = _by_score(run, scored.solution)
             found = RankResult(config, scored, ranking, facts_of(run, scored))
@@ -196,12 +196,7 @@ def _warn(run: Run, found: RankResult, top: TopFeatures | None) -> None:
 
 
 def score(run: Run) -> Scored:
-    """Score the features as the configuration asks, making the passes of the list."""
-    with run.progress("ranking"):
-        return _score(run)
-
-
-def _score(run: Run) -> Scored:
+    """Score the features as the configuration asks."""
     run.fit()
     if run.config.batch is not None:
         return parts.batches.rank_within(run, _score_samples)
@@ -226,7 +221,7 @@ def _score_samples(run: Run) -> Scored:
 
 def ranked(run: Run) -> Ranking:
     """Score and order the features of a run as `rank` does, and find out nothing else."""
-    ranking = _by_score(run, _solved(run, _score(run).solution))
+    ranking = _by_score(run, _solved(run, score(run).solution))
     if run.config.given_ is not None:
         ranking = parts.given.put_last(ranking)
     if run.config.max_correlation is not None:
@@ -249,12 +244,8 @@ class _Before(NamedTuple):
     markers: MarkerTests | None
 
 
-def check_parts(run: Run) -> None:
-    """Refuse what optional parts cannot do, and say what is so before anything is ranked."""
-    _checked(run)
-
-
-def _checked(run: Run) -> _Before:
+def checked(run: Run) -> _Before:
+    """Refuse what optional parts cannot do, and return what they make before the scores."""
     config = run.config
     if config.voom:
         refuse_logarithms(run, "voom")

@@ -23,7 +23,6 @@ from sfs_cli.options.grammar import command
 from sfs_cli.options.graph import GRAPH_FIELDS, GRAPHS, LABELS_ALONE
 from sfs_cli.provenance import (
     NAME,
-    PageFacts,
     RunFacts,
     RunRecord,
     versions,
@@ -42,7 +41,7 @@ NAMED = 3
 """Covariates or sources that the title names."""
 
 
-def page_facts(config: RankConfig, graph: Mapping[str, Any]) -> PageFacts:
+def page_facts(config: RankConfig, graph: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the report says of the command line of a ranking; `graph` are its facts.
 
     Parameters of a sample graph that the data chose stand with its name.
@@ -50,7 +49,7 @@ def page_facts(config: RankConfig, graph: Mapping[str, Any]) -> PageFacts:
     if config.graph is None and config.given(*GRAPH_FIELDS):
         config = replace(config, similarity=graph.get("similarity"))
     words = command(config) or ["sfs", config.VERB, "--config", NAME]
-    return PageFacts(matrix=config.matrix_name, command=words)
+    return {"matrix": config.matrix_name, "command": words}
 
 
 def report_data(

@@ -33,7 +33,7 @@ from sfs_cli.run.inputs import Opened
 from sfs_cli.run.load import Shared, loaded
 from sfs_cli.store.disk import is_store, open_store
 from sfs_cli.workflow.outputs import describe_inputs, tell_up_to_date, with_digests
-from sfs_cli.workflow.rank import check_parts, run, score
+from sfs_cli.workflow.rank import checked, run, score
 
 NAME, STORE, PARTS = "plan.json", "store", "parts"
 _AGAIN = "make the plan again: sfs shard init --force"
@@ -225,8 +225,9 @@ def _rehearsed(plan: ShardPlan, folder: Path, messages: Messages) -> ShardPlan:
     parts = Parts(folder / PARTS / plan.parts, plan.shards)
     try:
         with loaded(plan.config, messages, Shared(parts, load)) as ready:
-            check_parts(ready)
-            score(ready)
+            checked(ready)
+            with ready.progress("ranking"):
+                score(ready)
     except IncompletePassError:
         return replace(plan, matrix=kept or None)
     except ShardDoneError:
@@ -256,7 +257,8 @@ def run_shard(target: str, which: str, messages: Messages, **running: Any) -> No
         plan.check_inputs(read=False)
         try:
             with loaded(config, messages, shared) as ready:
-                score(ready)
+                with ready.progress("ranking"):
+                    score(ready)
         except IncompletePassError as error:
             missing = error
         except ShardDoneError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sfs_cli.parts import significance
-from sfs_cli.parts.knowledge_page import changes, without_effect
+from sfs_cli.parts.knowledge import changes, without_effect
 
 
 @pytest.mark.parametrize(("leads", "said"), [(True, "confounds"), (False, "does not confound")])
