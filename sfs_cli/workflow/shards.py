@@ -256,9 +256,8 @@ def run_shard(target: str, which: str, messages: Messages, **running: Any) -> No
     with plan.at_home():
         plan.check_inputs(read=False)
         try:
-            with loaded(config, messages, shared) as ready:
-                with ready.progress("ranking"):
-                    score(ready)
+            with loaded(config, messages, shared) as ready, ready.progress("ranking"):
+                score(ready)
         except IncompletePassError as error:
             missing = error
         except ShardDoneError:
