@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
 from numbers import Number
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, overload
 
 import numpy as np
@@ -23,7 +24,7 @@ import pandas as pd
 import scipy.linalg  # noqa: F401  # it brings a BLAS of its own: loaded now, it is limited too
 from threadpoolctl import threadpool_limits
 
-from sfs_cli.errors import InputError, SfsError, UsageError, listed, near, nearest, within
+from sfs_cli.errors import InputError, SfsError, UsageError, counted, listed, near, nearest, within
 from sfs_cli.io.given import giving, named
 from sfs_cli.io.matrix.memory import Table, table_of
 from sfs_cli.io.matrix.stored import real
@@ -279,15 +280,21 @@ def rank(
     if subset and first is None:
         what = "subset keeps the first genes, and top does not say how many"
         raise UsageError(what, hint="give top, the number of genes to keep", option="top")
+    if subset and adata is not None and adata.isbacked and not copy:
+        what = "subset takes genes out, which a backed AnnData does not allow"
+        raise UsageError(what, hint="give copy=True, or adata.to_memory()", option="subset")
+    if adata is not None and first is not None and not copy and adata.isbacked and adata.is_view:
+        what = "top marks genes in an AnnData, and a view of a backed one cannot be written to"
+        raise UsageError(what, hint="give copy=True, or the AnnData itself", option="top")
     if given.adata is not None and asked.get("collapse"):
         what = "collapse makes other features than the AnnData has, to which scores are written"
         raise UsageError(what, hint="give adata.to_df()", option="collapse")
     config = config_of(given, RankConfig, asked, top=first)
     found = _run(given, of_rank.rank, config, verbose)
-    coefficients = None
+    coefficients, axis = None, "raw" if found.config.of_raw else "features"
     if found.coefficients is not None:
         names, rows = found.coefficients
-        index = pd.Index(given.as_written(names), name="feature")
+        index = pd.Index(given.as_written(names, axis), name="feature")
         coefficients = pd.DataFrame(rows, index, [f"w{k + 1}" for k in range(rows.shape[1])])
     result = Ranked(
         config=found.config,
@@ -296,7 +303,7 @@ def rank(
         adata=None,
         markers=None if found.markers is None else found.markers.table(),
         coefficients=coefficients,
-        ranking=_as_written(given, found.ranking),
+        ranking=_as_written(given, found.ranking, axis),
         _given=given,
     )
     if adata is None or (adata.isbacked and adata.is_view and not copy):
@@ -310,14 +317,15 @@ def rank(
     return adata if copy else result
 
 
-def _as_written(given: Given, ranking: Ranking) -> Ranking:
+def _as_written(given: Given, ranking: Ranking, of: str = "features") -> Ranking:
     """Return a ranking whose ids are keys of the user's data, in the form that they have there."""
-    if not given.forms:
+    if not given.forms(of):
         return ranking
     extra, every = dict(ranking.extra), np.arange(len(ranking))
     if isinstance(names := extra.get("representative"), Picked):
-        extra["representative"] = Picked(given.as_written(names), every)
-    return replace(ranking, feature=Picked(given.as_written(ranking.feature), every), extra=extra)
+        extra["representative"] = Picked(given.as_written(names, of), every)
+    features = Picked(given.as_written(ranking.feature, of), every)
+    return replace(ranking, feature=features, extra=extra)
 
 
 def _write_ranking(
@@ -398,7 +406,7 @@ def fuse(
             return similarity, samples
 
     made, samples = _run(given, fused, config, verbose)
-    samples = given.as_written(samples)
+    samples = given.as_written(samples, "samples")
     of_pandas: Any = pd.DataFrame
     if not isinstance(made, np.ndarray):
         of_pandas = of_pandas.sparse.from_spmatrix
@@ -644,6 +652,8 @@ def compare(
     given = given_of(data, modality, options.get("rows"))
     specs = []
     for name, each in (rankings or {}).items():
+        if not isinstance(each, Mapping):
+            raise refused(f"ranking {name}", each, "a dict with the options of rank")
         with within(f"ranking {name}"):
             taken = ranking_options().values()
             own = _as_declared(RankConfig, _in_names(given, each), taken)
@@ -711,8 +721,8 @@ class Given:
         What to warn of where nothing shows that the rows are the samples.
     objects : dict
         What each name stands for.
-    forms : dict
-        How the user writes ids with accents, by the form in which they are read.
+    told : set
+        Options whose index was warned of.
     """
 
     matrix: str
@@ -724,11 +734,22 @@ class Given:
     others: Mapping[str, Any] = field(default_factory=dict)
     doubt: str | None = None
     objects: dict[str, Any] = field(default_factory=dict)
-    forms: dict[str, str] = field(default_factory=dict)
+    told: set[str] = field(default_factory=set)
 
-    def as_written(self, names: Iterable[str]) -> list[str]:
+    def forms(self, of: str = "features") -> dict[str, str]:
+        """Return how the user writes ids with accents, by the form in which they are read.
+
+        They are those of ``features``, of ``raw`` or of ``samples``, first those of the matrix.
+        """
+        found: dict[str, str] = {}
+        for held in reversed(self.objects.values()):
+            found |= forms_of(held, of)
+        return found
+
+    def as_written(self, names: Iterable[str], of: str = "features") -> list[str]:
         """Return ids as the user writes them."""
-        return [self.forms.get(name, name) for name in names]
+        forms = self.forms(of)
+        return [forms.get(name, name) for name in names] if forms else list(names)
 
     def hold(self, what: str, value: object, suffix: str = "") -> str:
         """Keep an object, and return the name that stands for it, which no other has."""
@@ -737,7 +758,6 @@ class Given:
             number += 1
             name = named(f"{what}_{number}") + suffix
         self.objects[name] = value
-        self.forms = forms_of(value) | self.forms  # those of the matrix are first
         return name
 
 
@@ -803,6 +823,9 @@ def _in_names(given: Given, asked: Mapping[str, object]) -> dict[str, Any]:
         if name in made:
             made[name] = _of_samples(given, name, made[name])
     if not isinstance(graph := made.get("similarity"), str | Mapping | None):
+        frame = isinstance(graph, pd.DataFrame) and graph.shape[0] == graph.shape[1]
+        if frame and _counts(graph.index) and not _counts(graph.columns):
+            graph = graph.set_axis(graph.columns)  # the ids of the rows are lost
         table = _with_samples(given, graph, "similarity")
         values = real(table.values, named("similarity"))
         ids = table.row_ids if table.row_ids is given.samples else table.column_ids
@@ -824,10 +847,15 @@ def _in_names(given: Given, asked: Mapping[str, object]) -> dict[str, Any]:
     return {k: str(v) if isinstance(v, Path) else v for k, v in made.items()}
 
 
+def _counts(index: pd.Index) -> bool:
+    """Tell whether an index is one that pandas makes where there are no names."""
+    return isinstance(index, pd.RangeIndex)
+
+
 def _of_samples(given: Given, option: str, value: Any) -> Any:
     """Return the text of the command for an annotation of the samples."""
     if option == "adjust" and isinstance(value, pd.DataFrame):
-        value = [value[name] for name in value.columns]
+        value = [value.iloc[:, k] for k in range(value.shape[1])]
     if option == "adjust" and isinstance(value, list | tuple):
         others = [each for each in value if not isinstance(each, Number | None)]
         if others or not value:  # covariates, and not the numbers of one
@@ -846,15 +874,31 @@ def _frame_of_samples(given: Given, option: str, value: Any) -> pd.DataFrame:
     if isinstance(value, Mapping):
         value = pd.Series(dict(value))
         ids: Sequence[str] = list(map(str, value.index))
+        _check_keys(given, ids, option)
     else:
         index = value.index if has_index(value) else None
         if index is None:
-            if not isinstance(value, pd.Categorical | pd.CategoricalIndex | np.ma.MaskedArray):
+            if not isinstance(value, pd.Categorical | pd.CategoricalIndex):
                 value = array_of(value, option, 1, _OF_SAMPLES_TAKEN)
             value = pd.Series(value)
         ids = _ids_of(given, index, len(value), option)
     value = value.set_axis(ids)
     return value.to_frame(value.name or option) if value.ndim == 1 else value
+
+
+def _check_keys(given: Given, keys: Sequence[str], what: str) -> None:
+    """Refuse keys that name no sample, where the samples have numbers in place of ids."""
+    if given.have_ids or given.samples is None:
+        return
+    known = set(given.samples)
+    if others := [key for key in keys if key not in known]:
+        raise UsageError(
+            f"{what} has {counted(len(others), 'key')} ({listed(others, 3)}) of no sample: those "
+            f"of an array are numbered from 0 to {len(known) - 1:,}",
+            hint="give these numbers as the keys, a list of values in the order of the samples, or "
+            "the matrix as a data frame with the ids as its index",
+            option=what,
+        )
 
 
 def _with_samples(given: Given, values: Any, what: str) -> Table:
@@ -871,6 +915,19 @@ def _ids_of(given: Given, index: Any, n_rows: int, what: str) -> Sequence[str]:
     others. Raises UsageError where it counts and they have some of its numbers.
     """
     samples = given.samples
+    if index is not None and samples is not None and not given.have_ids:
+        texts = list(map(str, index))
+        if texts != samples and sorted(texts) == sorted(samples) and what not in given.told:
+            given.told.add(what)  # of several covariates, once
+            # shuffled before the matrix became an array, or without it: nobody can tell
+            _warn(
+                [
+                    f"{what} is taken in the order of its rows, and its index, which counts the "
+                    "samples in another order, is not used, since the samples of an array have no "
+                    "ids: give its values without the index (to_numpy), or sort them by it "
+                    "(sort_index) first"
+                ]
+            )
     if index is not None and given.have_ids:
         ids = list(map(str, index))
         known = set(ids).intersection(samples or ())
@@ -979,7 +1036,8 @@ def _no_option(
     hint = _ELSEWHERE.get(name) or near(name, known).strip() or f"see `sfs {kind.VERB} --help`"
     if any(o.name == name and o.section == "Output" for o in options_of(kind)):
         hint = "a function writes no files: take what it returns"
-    if (part := parameter_called(kind, name, options)) is not None:
+    part = parameter_called(kind, name, options)
+    if part is not None and part.of in known:
         written = part.word if part.begins else f"NAME,{part.parameter}="
         hint = f'it is a parameter: {part.of}="{written}VALUE"'
     return UsageError(f"there is no option {name!r} here", hint=hint, option=name)
@@ -1015,6 +1073,32 @@ def _as_option(name: str, value: Any, repeated: bool) -> Any:
     return ",".join(map(str, value))
 
 
+class _OneBlas:
+    """Limits BLAS to one thread while any function runs: as many in each of ours are slower.
+
+    The limit is one of the whole process: the first of several functions at a time sets it, and the
+    last one that ends takes it away.
+    """
+
+    def __init__(self) -> None:
+        self.lock, self.running = Lock(), 0
+
+    def __enter__(self) -> None:
+        with self.lock:
+            if not self.running:
+                self.limits = threadpool_limits(1, "blas")
+            self.running += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self.lock:
+            self.running -= 1
+            if not self.running:
+                self.limits.restore_original_limits()
+
+
+_ONE_BLAS = _OneBlas()
+
+
 def _run(given: Given, work: Callable[[C, Messages], T], config: C, verbose: bool) -> T:
     """Do the work of a command, and give the warnings that are due."""
     messages = Messages(verbosity=0 if verbose else -1)
@@ -1023,8 +1107,7 @@ def _run(given: Given, work: Callable[[C, Messages], T], config: C, verbose: boo
         given.doubt = None  # which is said once, not by `select` again
     if config.left_out:
         messages.warn(config.left_out, AT_ONCE)
-    # a BLAS of several threads in each of ours is slower than either; the commands have one, too
-    with giving(given.objects), threadpool_limits(1, "blas"):
+    with giving(given.objects), _ONE_BLAS:
         found = work(config, messages)
     _warn(() if verbose else messages.warnings)
     return found

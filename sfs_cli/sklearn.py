@@ -33,7 +33,7 @@ from sfs_cli.errors import UsageError, listed
 from sfs_cli.io.matrix.memory import Table
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import stated
-from sfs_cli.options.grammar import NAME, joined, name_of
+from sfs_cli.options.grammar import NAME, expanded, joined, name_of
 
 __all__ = [
     "GDCOVSelector",
@@ -154,7 +154,7 @@ class _Selector(SelectorMixin, BaseEstimator):
         """Return the options of the ranking: the parameters with what they belong to."""
         own = stated(self.get_params(deep=False))
         named = {self.CALLED.get(k, k): own[k] for k in own if k not in _OF_SELECTION}
-        return joined(RankConfig, {"method": self.METHOD, **named})
+        return joined(RankConfig, expanded(RankConfig, {"method": self.METHOD, **named}))
 
     def _count(self, m: int) -> int:
         asked = self.n_features_to_select
@@ -579,12 +579,17 @@ def _rows_of(source: Any, X: Any, name: str) -> Any:
                 'set_output(transform="pandas")'
             )
         return source
-    try:
-        return source[X.index.map(str)] if of_anndata else source.loc[X.index].to_numpy()
-    except KeyError as error:
+    known = source.obs_names if of_anndata else source.index
+    if not known.is_unique:
+        raise ValueError(f"source {name!r} has repeated names of samples in its index")
+    places = known.get_indexer(X.index.map(str) if of_anndata else X.index)
+    if (places < 0).any():
+        missing = [str(each) for each in X.index[places < 0][:3]]
         raise ValueError(
-            f"source {name!r} has no row for some samples of X: give both the same index ({error})"
-        ) from error
+            f"source {name!r} has no row for {int((places < 0).sum())} of {len(X)} samples of X "
+            f"({', '.join(missing)}): give both the same index"
+        )
+    return source[places] if of_anndata else source.iloc[places].to_numpy()
 
 
 def _name(label: Any) -> str:

@@ -46,6 +46,9 @@ def array_of(value: Any, what: str, axes: int, taken: str) -> np.ndarray:
     """
     if is_sparse(value):
         value = value.toarray()
+    if isinstance(value, np.ma.MaskedArray):  # whole numbers stay whole beside missing ones
+        missing, value = np.ma.getmaskarray(value), value.data.astype(object)
+        value[missing] = None
     try:
         found = np.asarray(value)
     except Exception as error:  # of lists of lists, and of what pretends to be an array
@@ -71,9 +74,9 @@ def as_table(value: Any, what: str, rows: str | None) -> Table:
         check_sparse(value, named(what))
         values = value if value.format in ("csr", "csc") else value.tocsr()
     else:
+        if isinstance(value, np.ma.MaskedArray) and value.dtype.kind in "fiubc":
+            value = np.ma.filled(value.astype(np.result_type(value, np.float32)), np.nan)
         values = array_of(value, what, 2, MATRIX_TAKEN)
-        if isinstance(value, np.ma.MaskedArray):
-            values = np.where(np.ma.getmaskarray(value), np.nan, values)
         if values.dtype.kind == "O":
             values = _numbers_of(pd.DataFrame(values), what)
     samples, features = values.shape if samples_are_rows else values.shape[::-1]
@@ -131,17 +134,20 @@ def names_of(value: Any, what: str, taken: str) -> list[str]:
     return list(map(str, array_of(value, what, 1, taken)))
 
 
-def forms_of(held: Any) -> dict[str, str]:
+def forms_of(held: Any, of: str) -> dict[str, str]:
     """Return how the ids of a matrix or a ranking are written, by the form they are read in.
 
-    Of most there are none: what is ASCII has one form.
+    They are those ``of`` features, raw or samples. Of most there are none: what is ASCII has one
+    form.
     """
+    ids: Iterable[Any]
     if isinstance(held, Table):
-        ids = [*held.row_ids, *held.column_ids]
+        ids = held.row_ids if held.samples_are_rows == (of == "samples") else held.column_ids
     elif has_index(held):
         ids = [*held.index, *held.select_dtypes(exclude="number").to_numpy().ravel("F")]
     elif hasattr(held, "obs_names"):
-        ids = [*held.obs_names, *held.var_names, *(() if held.raw is None else held.raw.var_names)]
+        of_features = held.raw if of == "raw" and held.raw is not None else held
+        ids = held.obs_names if of == "samples" else of_features.var_names
     else:
         ids = []
     first: dict[str, str] = {}  # the others of one form have suffixes

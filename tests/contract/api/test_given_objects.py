@@ -57,11 +57,22 @@ def test_labels_go_by_ids_where_the_index_has_them() -> None:
         best(COUNTED.set_axis(range(5, 35)), labels)
 
 
-def test_a_series_beside_an_array_goes_by_its_order() -> None:
+def test_a_shuffled_index_that_an_array_cannot_use_is_told_of(rng: np.random.Generator) -> None:
     shuffled = pd.Series(CLASSES)[SHUFFLED.index]  # as train_test_split gives them
     assert best(SHUFFLED.to_numpy(), shuffled) == "x0"
-    part = slice(0, None, 2)  # numbers of other rows, as of a part for training
-    assert best(X[part], pd.Series(CLASSES)[part]) == "x0"
+    with pytest.warns(sfs.SfsWarning, match="labels is taken in the order of its rows"):
+        fisher(X, shuffled)
+    covariates = pd.DataFrame(rng.normal(size=(N, 2)), SHUFFLED.index)
+    with pytest.warns(sfs.SfsWarning, match="adjust is taken in the order") as told:
+        fisher(X, CLASSES, adjust=covariates)
+    assert len(told) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fisher(X, pd.Series(CLASSES))
+        fisher(X, shuffled.to_numpy())
+        fisher(NAMED, shuffled.set_axis(NAMED.index))
+        part = slice(0, None, 2)  # numbers of other rows, as of a part for training
+        fisher(X[part], pd.Series(CLASSES)[part])
 
 
 @pytest.mark.parametrize("kind", [str, np.int64])
@@ -79,8 +90,60 @@ def test_keys_of_a_dict_are_the_numbers_of_the_samples_of_an_array(
     del labels[kind(3)]
     facts = sfs.rank(X, labels=labels, method="fisher", samples="intersect").facts
     assert facts["input"]["n_samples"] == N - 1
-    with pytest.raises(ValueError, match=r"none of the 30 samples has a label\n.* s0, s1, s2"):
+    with pytest.raises(ValueError, match=r"labels has 30 keys \(s0, s1, s2"):
         fisher(X, dict(zip(NAMED.index, CLASSES)))
+    with pytest.raises(ValueError, match=r"labels has 10 keys \(20, 21, 22"):
+        fisher(X[:20], dict(enumerate(CLASSES)))
+    from_one = {i + 1: str(each) for i, each in enumerate(CLASSES)}
+    with pytest.raises(ValueError, match=r"labels has 1 key \(30\) of no sample"):
+        sfs.rank(X, labels=from_one, method="fisher", samples="intersect")
+
+
+def test_a_graph_whose_rows_are_counted_goes_by_its_columns() -> None:
+    order = np.random.default_rng(3).permutation(N)
+    graph = pd.DataFrame(S, NAMED.index, NAMED.index)
+    expected = sfs.rank(NAMED, method="spec", similarity=graph).ranking.score
+    written = graph.iloc[order, order].reset_index(drop=True)  # as without index in a file
+    found = sfs.rank(NAMED, method="spec", similarity=written).ranking.score
+    np.testing.assert_allclose(found, expected, rtol=1e-10)
+
+
+def test_covariates_of_one_name_are_two() -> None:
+    two = np.random.default_rng(4).normal(size=(N, 2))
+    names = ["age", "age"], ["age", "dose"]
+    one, other = (
+        sfs.rank(
+            NAMED, labels=CLASSES, method="f-test", adjust=pd.DataFrame(two, NAMED.index, each)
+        )
+        for each in names
+    )
+    np.testing.assert_array_equal(one.ranking.score, other.ranking.score)
+
+
+def test_two_rankings_at_a_time_give_the_blas_back() -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    from threadpoolctl import threadpool_info, threadpool_limits
+
+    def blas() -> set[int]:
+        return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
+
+    with threadpool_limits(2, "blas"):
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(lambda _: sfs.rank(X, method="spec"), range(12)))
+        assert blas() == {2}
+
+
+def test_ids_of_raw_are_written_as_raw_has_them() -> None:
+    composed = [f"g\u00e9n{i}" for i in range(M)]
+    adata = ad.AnnData(NAMED.set_axis(composed, axis=1))
+    adata.raw = adata
+    adata.var_names = decomposed(composed)
+    assert {*sfs.rank(adata, method="variance", layer="raw.X", inplace=False).table.index} == {
+        *composed
+    }
+    found = sfs.rank(adata, method="variance", inplace=False).table.index
+    assert {*found} == {*adata.var_names}
 
 
 def test_masked_values_of_samples_are_missing() -> None:

@@ -124,7 +124,7 @@ def test_a_source_goes_by_the_index_of_the_samples(rng: np.random.Generator) -> 
     arrays = {"mirna": mirna.to_numpy()[rows]}
     by_place = selectors.MultiSourceSelector(5).fit(X[rows], sources=arrays)
     np.testing.assert_array_equal(by_name.scores_, by_place.scores_)
-    with pytest.raises(ValueError, match="no row for some samples of X"):
+    with pytest.raises(ValueError, match="no row for 2 of 36 samples"):
         selectors.MultiSourceSelector(5).fit(frame, sources={"mirna": mirna.iloc[2:]})
 
 
@@ -271,3 +271,17 @@ def test_options_of_selector_that_are_its_own_or_change_the_features_are_refused
     ).fit(X)
     expected = selectors.MultiSourceSelector().fit(X, sources=source)
     np.testing.assert_array_equal(own.scores_, expected.scores_)
+
+
+def test_a_graph_has_its_parameters_in_its_text_or_beside_it() -> None:
+    X = np.random.default_rng(0).normal(size=(30, 12))
+    one = selectors.SpectralSelector(5, similarity="knn,neighbors=3").fit(X)
+    other = selectors.SpectralSelector(5, similarity="knn", neighbors=3).fit(X)
+    np.testing.assert_array_equal(one.scores_, other.scores_)
+
+
+def test_a_source_with_repeated_samples_is_refused() -> None:
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(20, 6)), [f"s{i}" for i in range(20)])
+    twice = pd.concat([X, X.iloc[:2]])
+    with pytest.raises(ValueError, match="repeated names of samples"):
+        selectors.MultiSourceSelector(3).fit(X, sources={"m": twice})
