@@ -269,6 +269,14 @@ def test_warnings_are_those_of_python() -> None:
         sfs.rank(X, method="variance")
 
 
+def test_a_backed_object_is_not_cut_in_its_place(tmp_path: Path) -> None:
+    backed = ad.read_h5ad(written(tmp_path), backed="r")
+    with pytest.raises(ValueError, match="which a backed AnnData does not allow"):
+        sfs.rank(backed, method="variance", top=5, subset=True)
+    with pytest.raises(ValueError, match="a view of a backed one cannot be written to"):
+        sfs.rank(backed[:10], method="variance", top=5)
+
+
 def test_each_thread_has_a_blas_of_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[int] = []
 
