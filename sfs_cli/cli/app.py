@@ -7,6 +7,7 @@ import gc
 import os
 import signal
 import sys
+import threading
 import time
 import warnings
 from types import FrameType
@@ -159,6 +160,18 @@ def run(arguments: Sequence[str] | None = None) -> int:
             stops.append((time.monotonic(), number))
             raise Interrupted(number)
 
+    def swallowed(what: sys.UnraisableHookArgs) -> None:
+        """Send a signal again whose exception Python ignores: it came during a finalizer."""
+        if not isinstance(what.exc_value, Interrupted):
+            sys.__unraisablehook__(what)
+            return
+        stops.clear()
+        main, number = threading.main_thread().ident, what.exc_value.args[0]
+        again = threading.Timer(0.01, signal.pthread_kill, (main, number))
+        again.daemon = True
+        again.start()
+
+    sys.unraisablehook = swallowed
     for number in _SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:  # `nohup`, or `&` in a script, asked so
             signal.signal(number, stop)
@@ -166,7 +179,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
     try:
         _refuse_empty(words)
         with compiled_code_kept():
-            return int(app(arguments, prog_name="sfs", standalone_mode=False, obj=context) or 0)
+            code = int(app(arguments, prog_name="sfs", standalone_mode=False, obj=context) or 0)
+        return code if not stops else _interrupted(stops[-1][1])
     except click.exceptions.Exit as ended:
         return ended.exit_code
     except BrokenPipeError:
@@ -256,6 +270,10 @@ def _explain(error: BaseException, messages: Messages | None) -> int:
         known = OutOfMemoryError("not enough memory", hint=hint)
     elif isinstance(error, OSError) and (is_full(error) or error.errno == errno.EFBIG):
         known = unwritable(error.filename or "the output", error)
+    elif isinstance(error, UnicodeEncodeError) and error.encoding not in ("utf-8", "utf8"):
+        what = f"{error.object!r} cannot be written in the encoding of this system, "
+        hint = "set a UTF-8 locale, such as LC_ALL=C.UTF-8"
+        known = InputError(f"{what}{error.encoding}", hint=hint)
     elif isinstance(error, OSError):
         lacking = isinstance(error, FileNotFoundError) and error.filename is None
         file = "the current folder" if lacking else error.filename or "a file"

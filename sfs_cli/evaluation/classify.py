@@ -64,49 +64,61 @@ def folds_of(
         place = np.empty(donors.max() + 1, np.int64)
         for number, (_, test) in enumerate(split.split(classes, classes, donors)):
             place[donors[test]] = number
-        place = _with_every_class(place, has, splits, rng)
+        place = with_every_class(place, has, splits, rng)
         for number in range(splits):
             tested = place[donors] == number
             yield Fold(repeat + 1, number + 1, np.flatnonzero(~tested), np.flatnonzero(tested))
 
 
-def _with_every_class(
-    place: np.ndarray, has: np.ndarray, splits: int, rng: np.random.Generator
+def with_every_class(
+    place: np.ndarray,
+    has: np.ndarray,
+    parts: int,
+    rng: np.random.Generator,
+    movable: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Exchange donors at random until each fold has a donor of every class, or return the best.
+    """Exchange donors at random until each part has a donor of every class, or return the best.
 
-    Nothing is drawn where each fold has every class already. An exchange is kept where no more
-    classes are lacking after it; so plateaus are crossed. Donors only move alone to a smaller fold.
+    Nothing is drawn where each part has every class already. An exchange is kept where no more
+    classes are lacking after it; so plateaus are crossed. Donors only move alone to a smaller part.
 
     Parameters
     ----------
     place : ndarray of int, shape (d,)
-        The fold of each donor, from 0.
+        The part of each donor, from 0; -1 for those in none.
     has : ndarray of int, shape (d, c)
         Which classes each donor has, as 0 and 1.
-    splits : int
-        Number of folds.
+    parts : int
+        Number of parts, such as folds.
     rng : Generator
         Draws the exchanges.
+    movable : ndarray of int, optional
+        The donors that may be exchanged; by default all.
     """
+    free = np.arange(len(place)) if movable is None else movable
 
     def lacking_in(place: np.ndarray) -> np.ndarray:
-        held = np.zeros((splits, has.shape[1]), np.int64)
-        np.add.at(held, place, has)
+        held = np.zeros((parts, has.shape[1]), np.int64)
+        np.add.at(held, place[place >= 0], has[place >= 0])
         return np.argwhere(held == 0)
 
     lacking = lacking_in(place)
     for _ in range(EXCHANGES):
         if not len(lacking):
             break
-        fold, wanted = rng.choice(lacking)
-        donor = rng.choice(np.flatnonzero(has[:, wanted]))
-        others = np.flatnonzero(place == fold).tolist()
-        if len(others) < np.count_nonzero(place == place[donor]):
+        part, wanted = rng.choice(lacking)
+        givers = free[has[free, wanted] > 0]
+        if not len(givers):
+            continue
+        donor = rng.choice(givers)
+        others = free[place[free] == part].tolist()
+        if np.count_nonzero(place == part) < np.count_nonzero(place == place[donor]):
             others.append(donor)  # it moves alone
+        if not others:
+            continue
         tried = place.copy()
         tried[others[rng.integers(len(others))]] = place[donor]
-        tried[donor] = fold
+        tried[donor] = part
         after = lacking_in(tried)
         if len(after) <= len(lacking):
             place, lacking = tried, after

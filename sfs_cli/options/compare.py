@@ -259,6 +259,7 @@ def check_different(names: Sequence[str]) -> None:
     if twice := [name for name in names if [*names, VARIABLE, RANDOM, ALL].count(name) > 1]:
         raise UsageError(
             f"two lists are named {twice[0]!r}",
-            hint="give each its own name: --ranking-of NAME=OPTIONS, --list NAME=FILE",
+            hint="give each its own name: --ranking-of NAME=OPTIONS, --list NAME=FILE; in evaluate "
+            "a list has the name of its file: rename the file",
             option=("method_", "ranking_of", "list_"),
         )

@@ -9,7 +9,7 @@ from itertools import permutations, product
 from pathlib import Path
 from typing import Any
 
-from sfs_cli.errors import ConflictError
+from sfs_cli.errors import ConflictError, UsageError
 from sfs_cli.options.fields import flag
 from sfs_cli.options.paths import (
     FILLS,
@@ -34,6 +34,10 @@ def refuse_replaced(paths: Sequence[NamedPath], *, force: bool = True) -> None:
     UsageError
         It names both options.
     """
+    for each in paths:
+        if "\0" in each.path:
+            what = f"{each.label}: the path has a NUL character in it"
+            raise UsageError(what, hint="correct the path", option=each.option)
     written = [each for each in paths if each.use in (WRITES, FILLS, REPLACES)]
     for target, source in product(written, paths):
         if target.use == FILLS and source.option == "config_file" and not force:

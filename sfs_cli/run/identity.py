@@ -13,6 +13,8 @@ from sfs_cli.io.files.text import split_member
 from sfs_cli.io.given import given
 from sfs_cli.provenance import InputFile, describe_input
 
+_COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
+
 
 class Identity(NamedTuple):
     """What is known of matrices: digests of their files, and in which formats these are."""
@@ -38,7 +40,12 @@ def identity_of(
     digests = {each["sha256"] for each in (*matrices, *sources, *files)}
     # a store has the format of what it was made of
     names = [split_member(Path(each["path"]))[0] for each in sources]
-    return Identity(frozenset(digests), frozenset("".join(n.suffixes[-2:]).lower() for n in names))
+    return Identity(frozenset(digests), frozenset(map(_format, names)))
+
+
+def _format(name: Path) -> str:
+    suffix = name.suffix.lower()
+    return Path(name.stem).suffix.lower() + suffix if suffix in _COMPRESSED else suffix
 
 
 def same_matrix(one: Identity, other: Identity) -> bool | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sfs_cli.compute.memory import format_size
 from sfs_cli.errors import OutputExistsError, UsageError
-from sfs_cli.io.files.atomic import check_writable, replacing
+from sfs_cli.io.files.atomic import check_writable, refuse_dangling, replacing
 from sfs_cli.io.files.sniff import examine
 from sfs_cli.io.matrix.base import ReadOptions
 from sfs_cli.io.matrix.samples import SamplesReader
@@ -57,7 +57,10 @@ def convert(
             option="rows",
         )
     check_writable(store, "STORE")
-    taken = [o.name for o in options_of(RankConfig) if "convert" in o.verbs and o.in_result]
+    refuse_dangling(store, "STORE")
+    # which files there are, their content says
+    known = [o for o in options_of(RankConfig) if "convert" in o.verbs and o.in_result]
+    taken = [o.name for o in known if not o.path]
     options = joined(RankConfig, {name: getattr(config, name) for name in taken})
     options["column"] = column
     files = describe_files(input_files(config))

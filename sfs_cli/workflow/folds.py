@@ -312,8 +312,11 @@ class FoldRankings:
         """
         basis, unseen = basis_by(self.run.columns.covariates, self.run.cohort.samples, fold.train)
         for each, levels in unseen:
-            what = f"the training samples of {place(fold)} do not tell the effect of "
-            what += f"{' '.join([each.name, *levels[:3]])} on its test samples"
+            what = f"no training sample of {place(fold)} is of {each.name} {listed(levels, 3)}, so "
+            what += "that the effect on its test samples is not known"
+            if not levels:
+                what = f"the training samples of {place(fold)} do not tell {each.name} from the "
+                what += "covariates before it, so that the effect on its test samples is not known"
             if each.option == "block" and levels:
                 raise InputError(
                     what,
@@ -322,7 +325,7 @@ class FoldRankings:
                     "by --donors; --block of an evaluation is for blocks of many samples",
                     option="block",
                 )
-            text = f"{what}, and it stays in them; other folds may lack levels, too"
+            text = f"{what}, and stays; other folds may lack levels, too"
             self._warn_once(each.where, "", text)
         return Adjustment(basis, fold.train) if len(basis) else None
 

@@ -11,7 +11,7 @@ from sfs_cli import provenance
 from sfs_cli.display import shown
 from sfs_cli.errors import InputError, UsageError, counted, located, nearest
 from sfs_cli.graph.similarity import SparseSimilarity
-from sfs_cli.io.files.atomic import OutputFolder, check_writable
+from sfs_cli.io.files.atomic import OutputFolder, check_writable, refuse_folders
 from sfs_cli.io.knowledge.similarity import FORMATS, write_similarity
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
@@ -43,6 +43,7 @@ def run(config: RankConfig, target: str, key: str, messages: Messages) -> None:
         raise UsageError(what, hint=other, option="target")
     check_writable(path, "--out")
     record = path.with_name(path.name + provenance.BESIDE)
+    refuse_folders((path, record))
     described = describe_inputs(config)
     options = resolved(as_given(config), str(path.parent)) | {"key": key}
     differs = partial(provenance.difference, options=options, inputs=described)

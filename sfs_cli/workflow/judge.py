@@ -242,6 +242,8 @@ def judge(config: JudgeConfig, messages: Messages) -> Judged:
 def _judged(config: JudgeConfig, runs: dict[str, Run], tables: Sequence[RankedList]) -> Judged:
     """Judge every list on all samples, and in every fold."""
     run = next(iter(runs.values()))
+    if isinstance(config, EvaluateConfig):  # the data may have chosen the method
+        check_different([*filter(None, runs), *(each.name for each in tables)])
     log, labels, ids, seed = run.log, run.context.labels, run.matrix.ids.features, config.seed
     n, m = run.matrix.n_samples, run.matrix.n_features
     task, folds = _folds(config, run)
@@ -268,7 +270,9 @@ def _judged(config: JudgeConfig, runs: dict[str, Run], tables: Sequence[RankedLi
         }
         given.append(JudgedList(table.name, GIVEN, [chosen], about))
     if not config.asked_lengths:  # a short list is judged whole, beside others
-        short = {each.n_ranked for each in given if 0 < each.n_ranked < SHOWN_LENGTH}
+        counts = [each.n_ranked for each in given]
+        counts += [each.options.get("select") or 0 for each in rankers.values()]
+        short = {count for count in counts if 0 < count < SHOWN_LENGTH}
         lengths = tuple(sorted({*lengths, *short}))
     facts: dict[str, Any] = {}
     drivers: set[str] | None = None

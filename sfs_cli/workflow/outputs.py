@@ -30,6 +30,8 @@ from sfs_cli.errors import (
 from sfs_cli.io.files.atomic import (
     OutputFolder,
     check_writable,
+    refuse_dangling,
+    refuse_folders,
     replacing,
     size_and_time,
 )
@@ -109,7 +111,11 @@ def tell_up_to_date(
 
 
 def known_result(
-    place: Path, record: Path, names: Sequence[str], differs: Callable[[Mapping[str, Any]], str]
+    place: Path,
+    record: Path,
+    names: Sequence[str],
+    differs: Callable[[Mapping[str, Any]], str],
+    beside: Iterable[str] = (),
 ) -> dict[str, Any] | None:
     """Return the record of a result that is there already; None where nothing is.
 
@@ -123,6 +129,8 @@ def known_result(
         The files that would be written.
     differs : callable
         Says in what the run differs from that of a record.
+    beside : iterable of str
+        Paths of its files in other places.
 
     Raises
     ------
@@ -133,13 +141,23 @@ def known_result(
     if not there:
         return None
     known = provenance.read_record(record) or {}
-    outputs = provenance.outputs_of(known)
-    gone = [name for name in outputs if not (record.parent / name).exists()]
-    what = differs(known) if outputs else "it has no record of sfs"
-    if not what and not gone:
+    try:
+        outputs = provenance.outputs_of(known)
+        files = [*outputs, *beside]
+        gone = [name for name in files if not (record.parent / name).exists()]
+        what = f"the result of another run: {other}" if (other := differs(known)) else ""
+        if gone and not what:
+            what = f"this result, but files of it are gone: {listed(gone)}"
+    except (KeyError, TypeError, AttributeError):
+        outputs = []
+    if not outputs:
+        what = "a result whose record is damaged"
+    if not provenance.is_ours(known):
+        what = "files of another program"
+    if not what:
         return known
     raise OutputExistsError(
-        f"{place} holds the result of another run: {what or f'{listed(gone)} is gone'}",
+        f"{place} holds {what}",
         where=", ".join(there),
         hint="give another --out, or replace it with --force",
     )
@@ -318,21 +336,26 @@ def make_result(
     if out.is_file():
         raise InputError(f"--out {out} is a file, not a folder", hint="give another --out")
     check_writable(out, "--out")
+    refuse_dangling(out, "--out")
+    refuse_folders(out / name for name in (*files, provenance.NAME))
     if options is None:
         options = joined(type(config), config.result_options())
     copies = {flag(each.option): str(each.path.absolute()) for each in beside}
     inputs = describe()
 
     def differs(known: Mapping[str, Any]) -> str:
-        for option, place in (known.get("beside", {}) | copies).items():
-            if known.get("beside", {}).get(option) != copies.get(option):
+        # earlier versions had the size of each, too
+        were = known.get("beside", {}).items()
+        before = {o: p["path"] if isinstance(p, dict) else p for o, p in were}
+        for option in before | copies:
+            if before.get(option) != copies.get(option):
                 return f"{option} was another"
-            if not Path(place).exists():
-                return f"{place} is gone"
         return provenance.difference(known, options, inputs)
 
     names = [*files, provenance.NAME]
-    if not config.force and (known := known_result(out, out / provenance.NAME, names, differs)):
+    if not config.force and (
+        known := known_result(out, out / provenance.NAME, names, differs, copies.values())
+    ):
         there = [out / name for name in (*known["outputs"], provenance.NAME)]
         there += map(Path, copies.values())
         tell_up_to_date(out, messages, there, provenance.made_by(known))

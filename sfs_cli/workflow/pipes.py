@@ -23,7 +23,9 @@ from sfs_cli.errors import (
     UsageError,
     is_full,
     need_extra,
+    unwritable,
 )
+from sfs_cli.io.files.sniff import Kind, recognize
 from sfs_cli.logs import Messages
 from sfs_cli.options.fields import Config, Option, options_of
 from sfs_cli.options.paths import (
@@ -113,15 +115,20 @@ def _from_standard_input(folder: Path, label: str, option: str) -> Path:
             option=option,
         )
     path = folder / "stdin"
-    with open(0, "rb", closefd=False) as source, path.open("wb") as file:
-        shutil.copyfileobj(source, file)
+    try:
+        with open(0, "rb", closefd=False) as source, path.open("wb") as file:
+            shutil.copyfileobj(source, file)
+    except OSError as error:
+        if is_full(error):
+            raise unwritable(folder.parent, error, "TMPDIR") from None
+        raise
     if not path.stat().st_size:
         raise InputError(
             f"{label}: nothing came through {_TITLE}",
             hint="did the command before the pipe fail? (set -o pipefail)",
             option=option,
         )
-    return path
+    return _with_suffix(path)
 
 
 def _from_address(url: str, folder: Path, label: str, option: str) -> Path:
@@ -141,7 +148,7 @@ def _from_address(url: str, folder: Path, label: str, option: str) -> Path:
         raise MissingExtraError(f"{label}: {error}", hint=hint) from None
     except Exception as error:  # each library has kinds of its own for the network
         if isinstance(error, OSError) and is_full(error):
-            raise
+            raise unwritable(folder.parent, error, "TMPDIR") from None
         reason = public(str(error.__cause__ or error)) or type(error).__name__
         if isinstance(error, FileNotFoundError):
             reason = "there is no such file"
@@ -157,4 +164,11 @@ def _from_address(url: str, folder: Path, label: str, option: str) -> Path:
         if file.read(512).lstrip().lower().startswith((b"<!doctype html", b"<html")):
             hint = "give the address of the file itself, as its download link has it"
             raise InputError(f"{label} is a web page", hint=hint, option=option)
-    return path
+    return _with_suffix(path)
+
+
+def _with_suffix(path: Path) -> Path:
+    """Return a copy of AnnData under a name with the suffix by which ``--write-h5ad`` knows it."""
+    if path.suffix or recognize(path).kind is not Kind.HDF5:
+        return path
+    return path.rename(path.with_suffix(".h5ad"))

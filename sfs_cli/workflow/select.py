@@ -48,7 +48,7 @@ from sfs_cli.workflow.folds import (
     stratified_folds,
 )
 from sfs_cli.workflow.lists import Source, read_lists, record_of
-from sfs_cli.workflow.result import Result, check_unchanged, positions
+from sfs_cli.workflow.result import Result, check_unchanged, is_whole, positions
 from sfs_cli.workflow.subset import check_target, write_subset
 
 IDS, ROWS, CURVE = "selected.txt", "selected.tsv", "curve.tsv"
@@ -148,7 +148,13 @@ def read_result(config: SelectConfig, messages: Messages) -> Result:
             option=needing[0],
         )
     record = record_of(path)
-    own = "input" in record  # else it is that of an aggregate
+    own = isinstance(record.get("method"), dict) and "input" in record  # else of an aggregate
+    if own and not is_whole(record):
+        raise InputError(
+            "the record of the ranking is damaged",
+            where=str(provenance.record_beside(path)),
+            hint="rank again, or give a copy of the ranking without it",
+        )
     return Result(path, ranked.table, ranked.features, order, record if own else None, ranked.whole)
 
 

@@ -21,7 +21,7 @@ from typing import Any
 from sfs_cli import provenance
 from sfs_cli.compute.parts import IncompletePassError, Parts, ShardDoneError
 from sfs_cli.errors import InputError, OutputExistsError, UsageError, counted, reason_of
-from sfs_cli.io.files.atomic import check_writable, replacing, size_and_time
+from sfs_cli.io.files.atomic import check_writable, refuse_dangling, replacing, size_and_time
 from sfs_cli.logs import AT_ONCE, Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import stated
@@ -145,7 +145,11 @@ def read_plan(path: str | Path) -> ShardPlan:
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
         known, config = content.pop("versions"), content.pop("config")
-    except (ValueError, KeyError) as error:
+        config = {name: tuple(v) if isinstance(v, list) else v for name, v in config.items()}
+        sources = config["source"].items()
+        config["source"] = tuple(source_of(name, given.items()) for name, given in sources)
+        plan = ShardPlan(folder, RankConfig(**config), **content)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:  # or of another version
         raise InputError("the plan cannot be read", where=f"{file}: {error}", hint=_AGAIN) from None
     for name, here in provenance.deciding_versions().items():
         if known.get(name) != here:
@@ -154,10 +158,7 @@ def read_plan(path: str | Path) -> ShardPlan:
                 where=str(file),
                 hint=f"shards would differ in the last digits: use one environment, or {_AGAIN}",
             )
-    config = {name: tuple(v) if isinstance(v, list) else v for name, v in config.items()}
-    sources = config["source"].items()
-    config["source"] = tuple(source_of(name, given.items()) for name, given in sources)
-    return ShardPlan(folder, RankConfig(**config), **content)
+    return plan
 
 
 # sfs shard init
@@ -167,6 +168,7 @@ def init(target: str, config: RankConfig, shards: int, messages: Messages, *, fo
     """Make the plan of a ranking by shards, in the folder `target`."""
     folder, home, parts = Path(target), str(Path.cwd()), uuid.uuid4().hex[:12]
     check_writable(folder, "PLAN")
+    refuse_dangling(folder, "PLAN")
     inputs = describe_inputs(config)
     plan = ShardPlan(folder.absolute(), config, shards, inputs, parts, home, config.left_out)
     is_plan = (folder / NAME).is_file()

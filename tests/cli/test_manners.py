@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sfs_cli import provenance
-from tests.making_commands import EXISTS, SAMPLES, good, parquet, table, text, values
+from tests.making_commands import BAD, EXISTS, SAMPLES, good, parquet, table, text, values
 from tests.running import MODULE, run_here, snapshot
 
 
@@ -170,7 +170,43 @@ def test_a_result_without_one_of_its_files_is_not_up_to_date(ranked, tmp_path, c
     (tmp_path / "out" / "report.html").unlink()
     done = run_here(ranked, capfd)
     assert done.code == EXISTS
-    assert "report.html is gone" in done.err
+    assert "files of it are gone" in done.err
+    assert "report.html" in done.err
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [{"config": None}, {"inputs": None}, {"defaults": []}, {"beside": []}, {"outputs": None}],
+    ids=lambda each: next(iter(each)),
+)
+def test_a_result_whose_record_is_damaged_is_told(damage, ranked, tmp_path, capfd):
+    path = tmp_path / "out" / "run.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | damage))
+    done = run_here(ranked, capfd)
+    assert done.code == EXISTS
+    assert "holds a result whose record is damaged" in done.err
+
+
+def test_files_of_another_program_are_told_as_such(ranked, tmp_path, capfd):
+    (tmp_path / "out" / "run.json").unlink()
+    done = run_here(ranked, capfd)
+    assert done.code == EXISTS
+    assert "holds files of another program" in done.err
+
+
+def test_a_folder_in_the_place_of_a_file_is_refused_at_once(tmp_path, capfd):
+    (tmp_path / "o" / "ranking.tsv").mkdir(parents=True)
+    done = run_here(["rank", good(tmp_path), "--out", str(tmp_path / "o"), "--force"], capfd)
+    assert done.code == BAD
+    assert "ranking.tsv is a folder" in done.err
+    assert "rows are" not in done.err
+
+
+def test_a_store_is_up_to_date_by_whatever_path_its_matrix_is_named(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    matrix = good(tmp_path)
+    assert run_here(["convert", matrix, "s.store"], capfd).code == 0
+    assert "up to date" in run_here(["convert", Path(matrix).name, "s.store"], capfd).err
 
 
 def test_force_removes_the_files_of_the_old_result_alone(ranked, tmp_path, capfd):

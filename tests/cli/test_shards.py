@@ -161,6 +161,17 @@ def test_a_plan_of_other_versions_is_refused(tmp_path, capfd):
     assert "the plan was made with numpy 1.0" in done.err
 
 
+@pytest.mark.parametrize("sources", [[], None])
+def test_a_plan_of_another_form_is_refused(sources, tmp_path, capfd):
+    """As one of an earlier version."""
+    plan = planned(tmp_path, 2)
+    content = json.loads((plan / "plan.json").read_text())
+    content["config"]["source"] = sources
+    (plan / "plan.json").write_text(json.dumps(content))
+    done = refused(capfd, 3, "shard", "status", plan)
+    assert "the plan cannot be read" in done.err
+
+
 def test_the_matrix_is_not_needed_once_it_is_in_the_plan(study, tmp_path, monkeypatch):
     copy = tmp_path / "study"
     shutil.copytree(study, copy)

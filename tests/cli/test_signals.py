@@ -101,3 +101,28 @@ def test_an_impatient_user_presses_twice(tmp_path: Path) -> None:
     assert ended == 130, said
     assert "Traceback" not in said
     assert snapshot(tmp_path) == before
+
+
+SWALLOWED = """
+import os, signal, sys
+from sfs_cli.workflow import rank
+class Finalized:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGTERM)
+        for _ in range(1000):
+            pass
+def described(*given, before=rank.facts_of):
+    made = Finalized()
+    del made
+    return before(*given)
+rank.facts_of = described
+from sfs_cli.cli.app import main
+main(sys.argv[1:])
+"""
+
+
+def test_a_signal_during_a_finalizer_ends_the_command(tmp_path: Path) -> None:
+    words = ["rank", good(tmp_path), "--out", str(tmp_path / "out")]
+    ended = subprocess.run([sys.executable, "-c", SWALLOWED, *words], capture_output=True)
+    assert ended.returncode == 143, ended.stderr
+    assert not (tmp_path / "out").exists()

@@ -124,12 +124,6 @@ def check_writable(path: Path, option: str) -> None:
     """
     place = next(p for p in (path, *path.parents) if os.access(p, os.F_OK))
     error = None
-    if path.is_symlink() and not path.exists():
-        raise InputError(
-            f"{path} is a link to {path.readlink()}, which does not exist",
-            where=path,
-            hint=f"make that folder, remove the link, or give another {option}",
-        )
     if place != path and not place.is_dir():
         error = OSError(errno.ENOTDIR, "not a directory")
     elif not place.is_dir() and (place.parent == Path("/dev") or not place.is_file()):
@@ -143,6 +137,16 @@ def check_writable(path: Path, option: str) -> None:
         error = OSError(errno.EACCES, "permission denied")
     if error is not None:
         raise unwritable(path, error, option)
+
+
+def refuse_dangling(path: Path, option: str) -> None:
+    """Raise an `InputError` for a link that leads nowhere, where a folder is to be made."""
+    if path.is_symlink() and not path.exists():
+        raise InputError(
+            f"{path} is a link to {path.readlink()}, which does not exist",
+            where=path,
+            hint=f"make that folder, remove the link, or give another {option}",
+        )
 
 
 def _told(

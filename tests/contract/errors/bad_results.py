@@ -323,7 +323,7 @@ EVALUATIONS = [
     ),
     evaluated(
         "pairs that folds separate",
-        "do not tell the effect of pair p; --donors",
+        "no training sample; --donors",
         *("--labels", "LABELS", "--method", "f-test", "--splits", "3", "--block", "PAIRS"),
         name="--block",
     ),

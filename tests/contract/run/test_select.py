@@ -76,6 +76,20 @@ def rows_of(path: Path) -> list[dict[str, str]]:
     return list(csv.DictReader(path.read_text().splitlines(), delimiter="\t"))
 
 
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [("input", {"n_samples_in_file": "x"}), ("inputs", [{}]), ("graph", [])],
+)
+def test_a_damaged_record_is_refused(tmp_path, part, value):
+    result = ranked(tmp_path)
+    path = Path(result) / "run.json"
+    record = json.loads(path.read_text())
+    record[part] = value
+    path.write_text(json.dumps(record))
+    with pytest.raises(InputError, match="record of the ranking is damaged"):
+        names_by(result, top=3)
+
+
 # ---- rules on the table --------------------------------------------------------------------------
 
 
