@@ -128,6 +128,10 @@ def test_the_formats_that_standard_input_may_have(tmp_path, capfd):
         expected = run_here(["rank", str(tmp_path / name), "-q"], capfd).out
         done = piped((tmp_path / name).read_bytes(), ["rank", "-", "-q"])
         assert done.out == expected, done.err
+    scored = str(tmp_path / "scored.h5ad")
+    done = piped((tmp_path / "x.h5ad").read_bytes(), ["rank", "-", "-q", "--write-h5ad", scored])
+    assert done.code == 0, done.err
+    assert Path(scored).exists()
 
 
 def test_a_terminal_as_standard_input_is_told_of():

@@ -323,23 +323,23 @@ def test_levels_without_a_training_sample_are_named_and_blocks_refused(tmp_path)
     log = Messages(-1)
     given = {"labels": f"{table}:kind", "method": "f-test", "repeats": 1, "lengths": "3"}
     judged(tmp_path, log, **given, adjust=(f"{table}:batch",))
-    (said,) = [text for text in log.warnings if "do not tell the effect of" in text]
-    assert "effect of batch odd on its test samples" in said
+    (said,) = [text for text in log.warnings if "no training sample" in text]
+    assert "is of batch odd" in said
     # a number that all training samples have alike says as little as a level that they lack
     rare_number = (np.arange(N) == 7) * 2.5
     write(tmp_path, X, kind=y, dose=rare_number, pair=np.arange(N) // 3)
     log = Messages(-1)
     judged(tmp_path, log, **given, adjust=(f"{table}:dose",))
-    (said,) = [text for text in log.warnings if "do not tell the effect of" in text]
-    assert "effect of dose 2.5 on its test samples" in said
+    (said,) = [text for text in log.warnings if "no training sample" in text]
+    assert "is of dose 2.5, so that the effect" in said
     # nor does a covariate that is another one in all training samples
     site = [f"c{b if i != 7 else (b + 1) % 2}" for i, b in enumerate(batch)]
     write(tmp_path, X, kind=y, batch=batch, site=site, same=batch, pair=np.arange(N) // 3)
     log, both = Messages(-1), f"{table}:batch=categorical,site,same=categorical"
     judged(tmp_path, log, **given, adjust=(both,))
     (said,) = [text for text in log.warnings if "training samples" in text]
-    assert "do not tell the effect of site on its test samples" in said
-    with pytest.raises(InputError, match="fold 1 of repeat 1 do not tell the effect of pair"):
+    assert "do not tell site from the covariates before it" in said
+    with pytest.raises(InputError, match="no training sample of fold 1 of repeat 1 is of pair"):
         judged(tmp_path, **given, block=f"{table}:pair")
 
 
