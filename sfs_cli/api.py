@@ -17,6 +17,7 @@ from functools import cached_property, wraps
 from numbers import Number
 from pathlib import Path
 from threading import Lock
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, overload
 
 import numpy as np
@@ -24,7 +25,19 @@ import pandas as pd
 import scipy.linalg  # noqa: F401  # it brings a BLAS of its own: loaded now, it is limited too
 from threadpoolctl import threadpool_limits
 
-from sfs_cli.errors import InputError, SfsError, UsageError, counted, listed, near, nearest, within
+from sfs_cli import provenance
+from sfs_cli.errors import (
+    InputError,
+    OutputExistsError,
+    SfsError,
+    UsageError,
+    counted,
+    either,
+    listed,
+    near,
+    nearest,
+    within,
+)
 from sfs_cli.io.given import giving, named
 from sfs_cli.io.matrix.memory import Table, table_of
 from sfs_cli.io.matrix.stored import real
@@ -52,12 +65,16 @@ from sfs_cli.ranking.table import Picked
 from sfs_cli.run.inputs import on_its_side
 from sfs_cli.store.ids import unique_features
 from sfs_cli.workflow import rank as of_rank
+from sfs_cli.workflow.annotated import anndata_of
 from sfs_cli.workflow.facts import about_ranking
+from sfs_cli.workflow.outputs import describe_inputs
 
 if TYPE_CHECKING:
     from anndata import AnnData
 
+    from sfs_cli.provenance import InputFile
     from sfs_cli.ranking.table import Ranking
+    from sfs_cli.run.scoring import RankResult
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -73,27 +90,36 @@ class SfsWarning(UserWarning):
     """What a user should know of a result before trusting it."""
 
 
+_CALLED = {
+    "compare": {"list": "lists", "method": "methods", "ranking_of": "rankings"},
+    "write": {"out": "folder"},
+}
+"""The arguments of functions that have another name than the option of the command."""
+
+
 def _for_python(function: Callable[P, T]) -> Callable[P, T]:
     """Let the errors of a function name its arguments, not the options of the command."""
+    called = _CALLED.get(function.__name__, {})
 
     @wraps(function)
     def call(*args: P.args, **options: P.kwargs) -> T:
         try:
             return function(*args, **options)
         except SfsError as error:
-            texts = map(_in_python, (error.what, error.where or "", error.hint or ""))
-            error.what, error.where, error.hint = texts
+            texts = (error.what, error.where or "", error.hint or "")
+            error.what, error.where, error.hint = (_in_python(text, called) for text in texts)
             raise
 
     return call
 
 
-def _in_python(text: str) -> str:
+def _in_python(text: str, called: Mapping[str, str] = MappingProxyType({})) -> str:
     """Return a message with arguments where it names options of the command line."""
     words = {option.flag: option.words for option in options_of(RankConfig)}
 
     def argument(found: re.Match[str]) -> str:
         name, value = found[1][2:].replace("-", "_"), found[2]
+        name = name if name == "method" else called.get(name, name)
         if value is None:
             return name
         if value.isalpha() and value not in words.get(found[1], ()):
@@ -139,6 +165,9 @@ class Ranked:
     coefficients: pd.DataFrame | None
     ranking: Ranking
     _given: Given
+    _asked: RankConfig
+    _found: RankResult
+    _inputs: list[InputFile]
 
     @cached_property
     def table(self) -> pd.DataFrame:
@@ -160,6 +189,111 @@ class Ranked:
     def top(self, n: int) -> list[str]:
         """Return the ids of the n best features; fewer where fewer have a score."""
         return list(self.ranking.feature[: min(n, self.ranking.n_scored)])
+
+    @_for_python
+    def to_anndata(self, *, key_added: str = KEY) -> AnnData:
+        """Return the data as AnnData with the ranking in it, as `rank` and ``--write-h5ad`` do it.
+
+        Parameters
+        ----------
+        key_added : str
+            As of `rank`.
+
+        Returns
+        -------
+        AnnData
+            Of an AnnData, also in a file, a copy in memory. Of other data one with their values
+            before any transformation and their ids, samples x features; those of a file are
+            float64.
+
+        Raises
+        ------
+        InputError
+            Where features have changed since they were ranked, or a file cannot be read.
+        """
+        held = self._given.adata
+        if held is not None:
+            adata = held.to_memory() if held.isbacked else held.copy()
+        else:
+            with giving(self._given.objects):
+                adata = anndata_of(self._asked)
+            adata.obs_names = self._given.as_written(adata.obs_names, "samples")
+            adata.var_names = self._given.as_written(adata.var_names)
+        ranked = {*self.ranking.feature}
+        unknown = [name for name in self._names(adata) if name not in ranked]
+        if unknown and not self.config.of_raw:  # of which var may be another part
+            raise InputError(
+                f"the ranking lacks {counted(len(unknown), 'feature')} of the data "
+                f"({listed(unknown, 3)}), which have changed since",
+                hint="rank again",
+            )
+        self._write_to(adata, key_added)
+        return adata
+
+    def _names(self, adata: AnnData) -> list[str]:
+        """Return what the ranking calls the features of an AnnData."""
+        return self._given.as_written(unique_features(list(map(str, adata.var_names)))[0])
+
+    def _write_to(self, adata: AnnData, key: str) -> None:
+        """Write the ranking into ``var`` and ``uns`` of an AnnData of its features."""
+        config, name = self.config, named("matrix")
+
+        def plotted() -> dict[str, np.ndarray]:
+            with giving({name: adata}):
+                return plotted_columns(Path(name), config.layer)
+
+        added = additions(
+            self.ranking,
+            Inside([], list(adata.var.columns), dict(adata.uns.get("hvg", {}))),
+            self._names(adata),
+            about_ranking(config, self.facts, config.top),
+            None if config.of_raw else plotted,
+            top=config.top,
+            key=key,
+        )
+        of_features = adata.raw if config.of_raw else adata
+        added.members |= self._found.uns(list(of_features.var_names))
+        added.write_to(adata)
+        _warn(added.notes)
+
+    @_for_python
+    def write(self, folder: str | Path, *, force: bool = False) -> None:
+        """Write the ranking, its page and ``run.json`` to a folder, as ``sfs rank --out`` does.
+
+        An object in memory is ``<matrix>``, ``<labels>`` and so on in ``run.json``, which has no
+        digest of it. Of files nothing is written where the folder has this result already.
+
+        Parameters
+        ----------
+        folder : str or Path
+            The folder, which is made.
+        force : bool
+            Replace another result in it.
+
+        Raises
+        ------
+        OutputExistsError
+            Where another result is there, or one of objects, which cannot be compared.
+        InputError
+            Where a file has changed since it was ranked, or the folder cannot be written.
+        """
+        config = replace(self._asked, out=str(folder), force=force)
+        if self._given.objects and Path(folder, provenance.NAME).exists() and not force:
+            raise OutputExistsError(
+                f"{folder} holds a result, and whether it is of the same objects is not known",
+                hint="give another folder, or replace it with force=True",
+                option="folder",
+            )
+
+        def unchanged() -> list[InputFile]:
+            now = describe_inputs(config)
+            if changed := [each["path"] for each in now if each not in self._inputs]:
+                what = f"{listed(changed)} changed after the ranking was made"
+                raise InputError(what, hint="rank again, and write that")
+            return now
+
+        with giving(self._given.objects):
+            of_rank.run(config, Messages(verbosity=-1), describe=unchanged, ranked=self._found)
 
     def __len__(self) -> int:
         return len(self.ranking)
@@ -275,8 +409,7 @@ def rank(
     given = given_of(data, modality, asked.get("rows"))
     adata = given.adata if inplace else None
     if adata is None and (copy or subset):
-        what = f"{'copy' if copy else 'subset'} is of an AnnData that is written to: there is none"
-        raise UsageError(what, hint="leave it out", option="copy")
+        raise _no_copy("copy" if copy else "subset")
     if subset and first is None:
         what = "subset keeps the first genes, and top does not say how many"
         raise UsageError(what, hint="give top, the number of genes to keep", option="top")
@@ -290,7 +423,12 @@ def rank(
         what = "collapse makes other features than the AnnData has, to which scores are written"
         raise UsageError(what, hint="give adata.to_df()", option="collapse")
     config = config_of(given, RankConfig, asked, top=first)
-    found = _run(given, of_rank.rank, config, verbose)
+
+    def ranked(config: RankConfig, messages: Messages) -> tuple[RankResult, list[InputFile]]:
+        result = of_rank.rank(config, messages, page=True)
+        return result, describe_inputs(config)
+
+    found, inputs = _run(given, ranked, config, verbose)
     coefficients, axis = None, "raw" if found.config.of_raw else "features"
     if found.coefficients is not None:
         names, rows = found.coefficients
@@ -305,16 +443,25 @@ def rank(
         coefficients=coefficients,
         ranking=_as_written(given, found.ranking, axis),
         _given=given,
+        _asked=config,
+        _found=found,
+        _inputs=inputs,
     )
     if adata is None or (adata.isbacked and adata.is_view and not copy):
         return result
     if copy:
-        adata = adata.to_memory() if adata.isbacked else adata.copy()
-    _write_ranking(adata, result, found.uns, key_added)
+        adata = result.to_anndata(key_added=key_added)
+    else:
+        result._write_to(adata, key_added)
     if subset:
         adata._inplace_subset_var(adata.var[MARK].to_numpy())
     result.adata = adata
     return adata if copy else result
+
+
+def _no_copy(option: str) -> UsageError:
+    what = f"{option} is of an AnnData that is written to: there is none"
+    return UsageError(what, hint="leave it out", option=option)
 
 
 def _as_written(given: Given, ranking: Ranking, of: str = "features") -> Ranking:
@@ -326,31 +473,6 @@ def _as_written(given: Given, ranking: Ranking, of: str = "features") -> Ranking
         extra["representative"] = Picked(given.as_written(names, of), every)
     features = Picked(given.as_written(ranking.feature, of), every)
     return replace(ranking, feature=features, extra=extra)
-
-
-def _write_ranking(
-    adata: Any, ranked: Ranked, members: Callable[[list[str]], Mapping[str, object]], key: str
-) -> None:
-    """Write a ranking into ``var`` and ``uns``, and there the `members` for the features, too."""
-    config, given = ranked.config, ranked._given
-
-    def plotted() -> dict[str, np.ndarray]:
-        with giving(given.objects):
-            return plotted_columns(Path(given.matrix), config.layer)
-
-    added = additions(
-        ranked.ranking,
-        Inside([], list(adata.var.columns), dict(adata.uns.get("hvg", {}))),
-        given.as_written(unique_features(list(map(str, adata.var_names)))[0]),
-        about_ranking(config, ranked.facts, config.top),
-        None if config.of_raw else plotted,
-        top=config.top,
-        key=key,
-    )
-    of_features = adata.raw if config.of_raw else adata
-    added.members |= members(list(of_features.var_names))
-    added.write_to(adata)
-    _warn(added.notes)
 
 
 @overload
@@ -398,6 +520,8 @@ def fuse(
     from sfs_cli.workflow.fuse import fuse_sources
 
     given = given_of(data, modality, options.get("rows"))
+    if copy and given.adata is None:
+        raise _no_copy("copy")
     config = config_of(given, RankConfig, {"source": source, **options}, "fuse", method="msfs")
 
     def fused(config: RankConfig, messages: Messages) -> tuple[Any, list[str]]:
@@ -656,16 +780,18 @@ def compare(
             raise refused(f"ranking {name}", each, "a dict with the options of rank")
         with within(f"ranking {name}"):
             taken = ranking_options().values()
-            own = _as_declared(RankConfig, _in_names(given, each), taken)
+            own = _as_declared(RankConfig, _in_names(given, each), taken, "compare")
         text = ", ".join(f"{option}={listed([value])}" for option, value in own.items())
         specs.append(RankingSpec(str(name), own, text))
     paths = _lists(given, lists or {}, "list ")
-    options |= {
-        "method_": tuple(map(_method_text, several)),
-        "ranking_of": tuple(specs),
-        "list_": tuple(map(ListSpec, map(str, lists or {}), paths)),
-    }
-    config = config_of(given, CompareConfig, options)
+    config = config_of(
+        given,
+        CompareConfig,
+        options,
+        method_=tuple(map(_method_text, several)),
+        ranking_of=tuple(specs),
+        list_=tuple(map(ListSpec, map(str, lists or {}), paths)),
+    )
     return _evaluated(given, _run(given, judge, config, verbose))
 
 
@@ -806,19 +932,21 @@ def config_of(
 ) -> C:
     """Return a configuration of a command on the matrix, in which names stand for objects.
 
-    `verb` is the command, where it is not that of the configuration.
+    `verb` is the command, where it is not that of the configuration; options that are `fixed` are
+    not taken.
     """
     verb = verb or kind.VERB
-    taken = [o for o in options_of(kind) if not o.verbs or verb in o.verbs]
+    taken = [o for o in options_of(kind) if verb in (o.verbs or verb) and o.name not in fixed]
+    named_values = _in_names(given, asked)
+    if given.samples is not None and named_values.get("rows") in ("auto", "features", "samples"):
+        del named_values["rows"]  # which the table says
     made: Any = kind  # whose arguments are the options
-    return made(given.matrix, **_as_declared(kind, _in_names(given, asked), taken), **fixed)
+    return made(given.matrix, **_as_declared(kind, named_values, taken, verb), **fixed)
 
 
 def _in_names(given: Given, asked: Mapping[str, object]) -> dict[str, Any]:
     """Return options of a command, in which names stand for the objects, which are kept."""
     made = stated(asked)
-    if given.samples is not None and made.get("rows") in ("auto", "features", "samples"):
-        del made["rows"]  # which the table says
     for name in OF_SAMPLES:
         if name in made:
             made[name] = _of_samples(given, name, made[name])
@@ -958,9 +1086,10 @@ def _ids_of(given: Given, index: Any, n_rows: int, what: str) -> Sequence[str]:
 
 
 def _sources(given: Given, sources: Any) -> tuple[SourceSpec, ...]:
-    if isinstance(sources, Mapping):
+    alone = isinstance(sources, Mapping) and NAME in sources and {"kind", "path"} & {*sources}
+    if isinstance(sources, Mapping) and not alone:
         return tuple(_source(given, str(name), value) for name, value in sources.items())
-    several = (sources,) if isinstance(sources, str) else sources
+    several = (sources,) if alone or isinstance(sources, str) else sources
     if not isinstance(several, list | tuple):
         raise refused("source", sources, 'a dict, such as {"mirna": matrix}, or texts')
     return tuple(_listed_source(given, each) for each in several)
@@ -1013,7 +1142,7 @@ def _source(given: Given, name: str, value: Any) -> SourceSpec:
 
 
 def _as_declared(
-    kind: type[Config], options: Mapping[str, Any], taken: Iterable[Option]
+    kind: type[Config], options: Mapping[str, Any], taken: Iterable[Option], verb: str = ""
 ) -> dict[str, Any]:
     """Return options as a configuration holds them; UsageError for one that is not taken."""
     known = {o.name: o for o in taken if not o.of and o.section != "Output"}
@@ -1021,33 +1150,52 @@ def _as_declared(
     for name, value in options.items():
         asked = name if name in known else f"{name}_"  # such as given_, as the commands have it
         if asked not in known:
-            raise _no_option(kind, name, options, [each.rstrip("_") for each in known])
-        if isinstance(value, Mapping) and asked in of_parts:
-            made[asked] = _plain(value)
+            raise _no_option(kind, name, options, known, verb or kind.VERB)
+        if isinstance(value, Mapping) and asked in of_parts:  # a member alone is a list of one
+            found = {k: [v] if isinstance(v, Mapping) else v for k, v in value.items()}
+            made[asked] = _plain(found)
         elif value is not None:
             made[asked] = _as_option(name, _plain(value), isinstance(known[asked].default, tuple))
     return expanded(kind, made)
 
 
 def _no_option(
-    kind: type[Config], name: str, options: Mapping[str, Any], known: list[str]
+    kind: type[Config], name: str, options: Mapping[str, Any], known: Collection[str], verb: str
 ) -> UsageError:
-    """Return the error of a name among options that is none of them."""
-    hint = _ELSEWHERE.get(name) or near(name, known).strip() or f"see `sfs {kind.VERB} --help`"
-    if any(o.name == name and o.section == "Output" for o in options_of(kind)):
-        hint = "a function writes no files: take what it returns"
+    """Return the error of a name among options that is none of those known to a function."""
+    called = _CALLED.get(verb, {})
+    taken = [*(each.rstrip("_") for each in known), *called.values()]
+    declared = [
+        o for o in (*options_of(kind), *options_of(RankConfig)) if o.name.rstrip("_") == name
+    ]
+    owners = [each for each in _FUNCTIONS if any(each in o.verbs for o in declared)]
     part = parameter_called(kind, name, options)
-    if part is not None and part.of in known:
+    needed, hint = _ELSEWHERE.get(name, ("", ""))
+    if name in called:
+        hint = f"give {called[name]}"
+    elif part is not None and part.of in taken:
         written = part.word if part.begins else f"NAME,{part.parameter}="
         hint = f'it is a parameter: {part.of}="{written}VALUE"'
+    elif any(o.section == "Output" and o.name != "top" for o in declared):
+        hint = "a function writes no files: take what it returns"
+    elif verb in owners:
+        hint = f"give it to {verb} itself, for all rankings"
+    elif verb == "compare" and "evaluate" in owners:  # what evaluate takes says how to rank
+        key = name if part is None else part.of
+        hint = f'it is of one ranking: rankings={{"NAME": {{"{key}": ...}}}}'
+    elif owners:
+        hint = f"it is of {either(owners, 'and')}"
+    elif needed not in taken:
+        hint = near(name, taken).strip() or f"see `sfs {verb} --help`"
     return UsageError(f"there is no option {name!r} here", hint=hint, option=name)
 
 
+_FUNCTIONS = ("rank", "fuse", "aggregate", "select", "evaluate", "compare")
 _ELSEWHERE = {
-    "flavor": 'it is of scanpy; give method, such as method="variance"',
-    "groupby": "give the column of obs as labels",
+    "flavor": ("method", 'it is of scanpy; give method, such as method="variance"'),
+    "groupby": ("labels", "give the column of obs as labels"),
 }
-"""What stands for arguments of scanpy."""
+"""The options that stand for arguments of scanpy, and what a function that has them says."""
 _OF_SAMPLES_TAKEN = "a list, an array, a Series or a dict, with a value for each sample"
 _RANKING_TAKEN = "a result of rank, a data frame, a path, or the features, best first"
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -377,16 +377,21 @@ def _joined(text: str, folder: str) -> str:
     return short if os.path.realpath(short) == os.path.realpath(path) else path
 
 
-def resolved(config: RankConfig, folder: str, without: Collection[str] = ()) -> dict[str, Any]:
+def resolved(
+    config: RankConfig,
+    folder: str,
+    without: Collection[str] = (),
+    is_object: Callable[[str], object] = lambda _: None,
+) -> dict[str, Any]:
     """Return a configuration as a file in a folder has it: complete, with paths from there.
 
     Options without effect on the result are left out, and so are those that are not set, and those
     of `without`. Defaults are written, so that the file means the same when a later version has
-    others.
+    others. The name of what `is_object` finds, an object of Python, is no path.
     """
 
     def move(_option: Option, text: str, _what: str) -> str:
-        return _relative(text, folder)
+        return text if is_object(text) is not None else _relative(text, folder)
 
     options = [o for o in options_of(type(config)) if config.VERB in o.verbs]
     source = moved(RANK_KEYS["source"], config.source, move)

@@ -112,6 +112,8 @@ class RankResult:
         What writes each of the files beside the ranking, by name.
     warnings : list of str
         Warnings that the user was given.
+    started : str
+        When the run began, as in run.json.
     seconds : float
         Wall time.
     peak_memory : int
@@ -132,6 +134,7 @@ class RankResult:
     facts: RunFacts
     files: dict[str, Callable[[Path], object]] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
+    started: str = ""
     seconds: float = 0.0
     peak_memory: int = 0
     coefficients: tuple[list[str], np.ndarray] | None = None
@@ -152,12 +155,14 @@ class RankResult:
         self, name: str, rows: Iterable[Sequence[Any]], columns: Sequence[str] = ()
     ) -> None:
         """Add a table that is written under a name, whose columns are those of `header`."""
-        from sfs_cli.io.results.writers import table_bytes
+        # pickled with the result of a function of Python, and perhaps written twice
+        self.files[name] = partial(_write_table, columns or header(name), list(rows))
 
-        def write(path: Path) -> None:
-            path.write_bytes(table_bytes(columns or header(name), rows))
 
-        self.files[name] = write
+def _write_table(columns: Sequence[str], rows: Sequence[Sequence[Any]], path: Path) -> None:
+    from sfs_cli.io.results.writers import table_bytes
+
+    path.write_bytes(table_bytes(columns, rows))
 
 
 Prepare = Callable[[Problem], Scorer]

@@ -21,9 +21,9 @@ class TopFeatures(NamedTuple):
     means: np.ndarray  # (b,): what was taken out
 
 
-def read_top(run: Run, ranking: Ranking) -> TopFeatures | None:
-    """Read the best features, for the report or a warning; None where nobody wants them."""
-    if run.config.out is None and ranking.n_scored < TOP:  # of which a part says little
+def read_top(run: Run, ranking: Ranking, few: bool = True) -> TopFeatures | None:
+    """Read the best features, for the report or a warning; without `few` None where they are."""
+    if not few and ranking.n_scored < TOP:  # of which a part says little
         return None
     values = values_of(run, ranking.order[: min(TOP, ranking.n_scored)])
     means = values.mean(axis=1)

@@ -36,6 +36,7 @@ from sfs_cli.io.files.atomic import (
     size_and_time,
 )
 from sfs_cli.io.files.sniff import Kind, recognize
+from sfs_cli.io.given import given
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import flag
@@ -69,9 +70,10 @@ Writers = dict[str, Callable[[Path], object]]
 def describe_inputs(config: RankConfig) -> list[InputFile]:
     """Return role (the option), path, size and time of every file that a run reads.
 
-    Where a run reads only a column or a part of a file, that is named too.
+    Where a run reads only a column or a part of a file, that is named too. Objects of Python are no
+    files.
     """
-    return describe_files(input_files(config))
+    return describe_files(each for each in input_files(config) if given(each[1]) is None)
 
 
 def describe_files(files: Iterable[ReadFile]) -> list[InputFile]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -76,12 +77,14 @@ def run(
     describe: Callable[[], list[InputFile]] | None = None,
     shared: Shared | None = None,
     home: Path | None = None,
+    ranked: RankResult | None = None,
 ) -> bytes:
     """Rank, write what the configuration asks for, and return what belongs on stdout.
 
     With ``--out``, nothing is done where exactly this result is there already. What `sfs shard
     merge` does otherwise: `describe` checks and returns the input files, `shared` is what shards
-    have made, and `home` is the folder that the command was given in.
+    have made, and `home` is the folder that the command was given in. What a function of Python has
+    `ranked` is written as it is.
     """
     check_outputs(config)
     copies = copies_of(config)
@@ -93,10 +96,14 @@ def run(
             from sfs_cli.io.matrix.h5ad_copy import look_into
 
             look_into(Path(config.matrix))
-        result = rank(config, messages, shared=shared)
+        result = ranked or rank(config, messages, shared=shared)
         # one that fails leaves no result that lacks it
         _write_copies(copies, config, result, messages)
-        return _made(config, result, messages, home)
+        made = _made(config, result, messages, home)
+        if ranked is not None:  # by no command line: the record has the one of the page
+            known = {"command": made.facts["page"]["command"], "started": ranked.started}
+            made.facts.update(known)
+        return made
 
     return make_result(
         config,
@@ -115,6 +122,7 @@ def rank(
     *,
     client: Client | None = None,
     shared: Shared | None = None,
+    page: bool = False,
 ) -> RankResult:
     """Rank the features of a matrix.
 
@@ -128,14 +136,17 @@ def rank(
         Of a Dask cluster to run on; it stays open.
     shared : Shared, optional
         What shards have made.
+    page : bool
+        Find what the page of the result shows too, as with ``--out``.
 
     Raises
     ------
     SfsError
         For anything the user can correct.
     """
-    started = time.perf_counter()
+    started, begun = time.perf_counter(), datetime.now(UTC)
     messages = messages or Messages(verbosity=-1)
+    page = page or config.out is not None
     with loaded(config, messages, shared, client) as run:
         config = run.config  # with the method that suits the samples
         guards.guard_filled(run)
@@ -146,14 +157,14 @@ def rank(
             scored.solution = _solved(run, scored.solution)
             ranking = _by_score(run, scored.solution)
             found = RankResult(config, scored, ranking, facts_of(run, scored))
-            _find_parts(run, found, before)
+            _find_parts(run, found, before, page)
             found.ranking = replace(_annotated(run, found), top=config.top)
             scored.solution = replace(scored.solution, scorer=None)  # which may hold a graph
-        top = read_top(run, found.ranking)
+        top = read_top(run, found.ranking, few=config.out is not None)
         _warn(run, found, top)
         if scored.spectrum is not None:
             found.groups = read_groups(scored.spectrum.values, scored.spectrum.vectors)
-        if config.out is not None and top is not None:
+        if page and (top := top or read_top(run, found.ranking)) is not None:
             found.pictures = pictures_of(run, found.ranking, top, scored.spectrum, found.groups)
         if scored.solution.coefficients is not None:
             indices, rows = scored.solution.coefficients
@@ -163,6 +174,7 @@ def rank(
         found.facts["plan"]["passes"] = run.passes.executed
         found.facts["passes"] = run.passes.facts()
     found.warnings = list(messages.warnings)
+    found.started = begun.isoformat(timespec="seconds")
     found.seconds = time.perf_counter() - started
     found.peak_memory = memory_of.peak_resident()
     return found
@@ -263,7 +275,7 @@ def checked(run: Run) -> _Before:
     return _Before(known, tests)
 
 
-def _find_parts(run: Run, found: RankResult, before: _Before) -> None:
+def _find_parts(run: Run, found: RankResult, before: _Before, page: bool) -> None:
     """Do what is asked for beside the scores: change the ranking, and add columns and facts."""
     config, facts = run.config, found.facts
     if config.given_ is not None:
@@ -306,7 +318,7 @@ def _find_parts(run: Run, found: RankResult, before: _Before) -> None:
         parts.survival.tell_events(run, found)
     if adjusts(config):
         parts.covariates.tell_explained(run, found)
-    if config.sets or (config.out is not None and config.source):
+    if config.sets or (page and config.source):
         parts.sets.test_sets(run, found, before.sets)
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from sfs_cli.errors import UsageError
+from sfs_cli.io.given import given
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import options_of, stated
@@ -19,7 +20,7 @@ from sfs_cli.workflow.pipes import as_given
 
 def recorded(config: RankConfig, without: Collection[str] = ()) -> dict[str, Any]:
     """Return the options as ``run.json`` has them, with paths from the folder of the result."""
-    return {} if config.out is None else resolved(as_given(config), config.out, without)
+    return {} if config.out is None else resolved(as_given(config), config.out, without, given)
 
 
 def chosen_by_data(

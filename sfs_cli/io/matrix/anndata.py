@@ -41,6 +41,7 @@ from sfs_cli.io.matrix.stored import (
 
 if TYPE_CHECKING:
     import pandas as pd
+    from anndata import AnnData
 
 _OLD_GRAPHS = "uns/neighbors"
 
@@ -257,3 +258,16 @@ def open_old(path: Path) -> Any:
     with read_errors(path, "h5ad"), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # old versions of the format are read all the same
         return anndata.read_h5ad(path, backed="r")
+
+
+def read_anndata(path: Path) -> AnnData:
+    """Read AnnData as a whole: of an h5mu the modality that the path names, or the only one."""
+    from anndata.io import read_elem
+
+    with anndata_group(path) as group, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # old versions of the format are read all the same
+        if not is_old(group):
+            return read_elem(group)
+    old = open_old(path)
+    with closing(old.file):
+        return old.to_memory()

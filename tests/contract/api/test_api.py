@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import warnings
 from collections.abc import Callable
 from functools import cache
@@ -280,9 +281,9 @@ def test_a_backed_object_is_not_cut_in_its_place(tmp_path: Path) -> None:
 def test_each_thread_has_a_blas_of_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[int] = []
 
-    def look(*given: Any) -> Any:
+    def look(*given: Any, **options: Any) -> Any:
         seen.extend(each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas")
-        return as_before(*given)
+        return as_before(*given, **options)
 
     as_before = of_rank.rank
     monkeypatch.setattr(of_rank, "rank", look)
@@ -394,3 +395,129 @@ def test_a_joint_ranking_marks_the_genes_of_the_anndata() -> None:
     first = adata.uns["sfs"]["table"].index[:9]
     assert {*adata.var_names[adata.var["highly_variable"]]} == {*first} & {*GENES}
     np.testing.assert_allclose(adata.var["means"], X.mean(axis=0))
+
+
+def test_a_result_is_made_into_anndata_as_it_is_written_into_one(tmp_path: Path) -> None:
+    """Of an object, a file of AnnData, a frame, an array and a table: the same columns."""
+    asked: dict[str, Any] = {"method": "f-test", "top": 6, "dtype": "float64"}
+    adata = made()
+    sfs.rank(adata, labels="cell type", **asked)
+    FRAME.T.to_csv(tmp_path / "table.csv")
+    ids = pd.Series(CLASSES, SAMPLES, name="type")
+    ids.to_csv(tmp_path / "labels.csv", index_label="sample")
+    kept = made()
+    kept.layers["other"] = X
+    results = {
+        "object": sfs.rank(kept, labels="cell type", inplace=False, **asked),
+        "h5ad": sfs.rank(written(tmp_path), labels="obs:cell type", **asked),
+        "frame": sfs.rank(FRAME, labels=CLASSES, **asked),
+        "sparse": sfs.rank(FRAME.astype(pd.SparseDtype(float, 0)), labels=ids, **asked),
+        "turned": sfs.rank(FRAME.T, labels=CLASSES, rows="features", **asked),
+        "text": sfs.rank(tmp_path / "table.csv", labels=f"{tmp_path}/labels.csv", **asked),
+    }
+    for kind, found in results.items():
+        copy = found.to_anndata()
+        assert copy.obs_names.tolist() == SAMPLES, kind
+        np.testing.assert_allclose(copy.X, X)
+        pd.testing.assert_frame_equal(copy.var, adata.var)
+        pd.testing.assert_frame_equal(copy.uns["sfs"]["table"], adata.uns["sfs"]["table"])
+    assert {*results["object"].to_anndata().layers} == {"other"}
+    assert "sfs_rank" not in kept.var
+    copy = sfs.rank(csr_array(X), labels=CLASSES, **asked).to_anndata(key_added="f")
+    assert copy.var_names[copy.var["f_rank"] == 1].tolist() == ["x0"]
+    assert copy.X.nnz == np.count_nonzero(X)
+    kept.var_names = [f"new {name}" for name in GENES]
+    with pytest.raises(ValueError, match="lacks 50 features of the data"):
+        results["object"].to_anndata()
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {each.name: each.read_bytes() for each in folder.iterdir()}
+
+
+def test_a_result_is_written_as_the_command_writes_it(tmp_path: Path) -> None:
+    table = tmp_path / "table.csv"
+    FRAME.T.to_csv(table)
+    sets = tmp_path / "sets.gmt"
+    sets.write_text("\n".join("\t".join([f"s{k}", "", *GENES[k : k + 9]]) for k in range(20)))
+    options: dict[str, Any] = {"method": "msfs", "source": [f"s=genes:{sets}", "e=target:"]}
+    words = ["--method", "msfs", "--source", f"s=genes:{sets}", "--source", "e=target:"]
+    for name, more in (("command", words), ("few", [*words, "--include", "^g[1-3]"])):
+        assert run(["rank", str(table), *more, "-q", "--out", str(tmp_path / name)]) == 0
+    ranked = sfs.rank(table, **options)
+    ranked.write(tmp_path / "python")
+    sfs.rank(table, include="^g[1-3]", **options).write(tmp_path / "fewer")
+    for by_command, here in (("command", "python"), ("few", "fewer")):
+        expected, found = files_of(tmp_path / by_command), files_of(tmp_path / here)
+        assert {*expected} == {*found}
+        for name in ("ranking.tsv", "report.html"):
+            assert found[name] == expected[name]
+        one, other = (json.loads(each["run.json"]) for each in (expected, found))
+        assert one.keys() == other.keys()
+        for key in ("config", "inputs", "result", "graph", "knowledge", "passes", "page"):
+            assert one[key] == other[key], key
+    before = files_of(tmp_path / "python")
+    ranked.write(tmp_path / "python")  # is there already
+    assert files_of(tmp_path / "python") == before
+    with pytest.raises(sfs.SfsError, match=r"result of another run(.|\n)*give another folder"):
+        sfs.rank(table, method="variance").write(tmp_path / "python")
+    (FRAME.T + 1).to_csv(table)
+    with pytest.raises(ValueError, match="changed after the ranking"):
+        ranked.write(tmp_path / "late")
+
+
+def test_a_result_of_objects_is_written_with_what_is_known_of_them(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    ranked = sfs.rank(FRAME, method="f-test", labels=CLASSES, stability=5)
+    ranked.write(folder)
+    record = json.loads((folder / "run.json").read_text())
+    assert (record["config"]["matrix"], record["inputs"]) == ("<matrix>", [])
+    assert record["config"]["labels"] == "<labels>"
+    assert sfs.select(folder, top=3) == ranked.top(3)
+    with pytest.raises(sfs.SfsError, match="whether it is of the same objects"):
+        ranked.write(folder)
+    ranked.write(folder, force=True)
+    sets = {f"s{k}": GENES[k : k + 9] for k in range(20)}
+    ranked = pickle.loads(pickle.dumps(sfs.rank(FRAME, method="variance", sets=sets)))
+    for name in ("one", "two"):
+        ranked.write(tmp_path / name)
+    one, two = (files_of(tmp_path / name) for name in ("one", "two"))
+    assert {name for name in one if one[name] != two[name]} <= {
+        *("run.json", "sfs_mqc.json", "sfs_general_mqc.json")
+    }
+    assert len(one["enrichment.tsv"].splitlines()) > 1
+
+
+def test_hints_are_about_the_function() -> None:
+    told: dict[str, Any] = {"labels": CLASSES, "lengths": [6], "splits": 4, "repeats": 1}
+    for hint, call in (
+        ("see `sfs fuse --help`", lambda: sfs.fuse(X, {"e": "target:"}, flavor="seurat")),
+        ("it is of rank and evaluate", lambda: sfs.fuse(X, {"e": "target:"}, method="spec")),
+        ("it is of rank", lambda: sfs.fuse(X, {"e": "target:"}, top=3)),
+        ("give methods", lambda: sfs.compare(X, method="spec", **told)),
+        ("give rankings", lambda: sfs.compare(X, ["spec"], ranking_of="a=--top 3", **told)),
+        ('"similarity": ...', lambda: sfs.compare(X, ["spec"], neighbors=3, **told)),
+        ('"NAME": {"pvalues"', lambda: sfs.compare(X, ["spec"], pvalues="moments", **told)),
+        (
+            "compare itself, for all rankings",
+            lambda: sfs.compare(X, rankings={"a": {"rows": "features"}}, **told),
+        ),
+    ):
+        with pytest.raises(ValueError, match="no option") as caught:
+            call()
+        assert hint in str(caught.value)
+    with pytest.raises(ValueError, match=r"two lists are named 'a'(.|\n)*rankings="):
+        sfs.compare(X, rankings={"a": {}}, lists={"a": GENES}, **told)
+    with pytest.raises(ValueError, match="copy is of an AnnData"):
+        sfs.fuse(FRAME, {"e": "target:"}, copy=True)
+
+
+def test_a_mapping_alone_is_a_list_of_one() -> None:
+    source = {"name": "own", "kind": "profile", "path": X[:, :9], "weight": 2}
+    found = sfs.rank(X, method="msfs", source=source)
+    expected = sfs.rank(X, method="msfs", source=[source])
+    np.testing.assert_array_equal(found.ranking.score, expected.ranking.score)
+    assert [each.name for each in found.config.source] == ["own"]
+    for members in ({"name": "spec", "ranking": "phi3"}, [{"name": "spec", "ranking": "phi3"}]):
+        with pytest.raises(ValueError, match="only one ranking"):
+            sfs.rank(X, method={"name": "kogs", "members": members})
