@@ -71,10 +71,12 @@ from sfs_cli.workflow.outputs import describe_inputs
 
 if TYPE_CHECKING:
     from anndata import AnnData
+    from scipy.sparse import csr_array
 
-    from sfs_cli.provenance import InputFile
+    from sfs_cli.provenance import InputFile, RunFacts
     from sfs_cli.ranking.table import Ranking
     from sfs_cli.run.scoring import RankResult
+    from sfs_cli.workflow.judged import Judged
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -158,7 +160,7 @@ class Ranked:
     """
 
     config: RankConfig
-    facts: dict[str, Any]
+    facts: RunFacts
     warnings: list[str]
     adata: AnnData | None
     markers: pd.DataFrame | None
@@ -524,7 +526,7 @@ def fuse(
         raise _no_copy("copy")
     config = config_of(given, RankConfig, {"source": source, **options}, "fuse", method="msfs")
 
-    def fused(config: RankConfig, messages: Messages) -> tuple[Any, list[str]]:
+    def fused(config: RankConfig, messages: Messages) -> tuple[np.ndarray | csr_array, list[str]]:
         with loaded(config, messages) as run:
             _, similarity, samples = fuse_sources(run)
             return similarity, samples
@@ -689,7 +691,7 @@ class Evaluated:
 
     table: pd.DataFrame
     enrichment: pd.DataFrame
-    facts: dict[str, Any]
+    facts: RunFacts
 
 
 @_for_python
@@ -807,7 +809,7 @@ def _method_text(method: str | Mapping[str, object]) -> str:
     return text
 
 
-def _evaluated(given: Given, found: Any) -> Evaluated:
+def _evaluated(given: Given, found: Judged) -> Evaluated:
     """Return what `evaluate` or `compare` has found as tables."""
     from sfs_cli.evaluation.measures import Enrichment
 
@@ -855,11 +857,11 @@ class Given:
     samples: Sequence[str] | None = None
     have_ids: bool = True
     columns: list[str] = field(default_factory=list)
-    adata: Any = None
+    adata: AnnData | None = None
     modality: str = ""
-    others: Mapping[str, Any] = field(default_factory=dict)
+    others: Mapping[str, AnnData] = field(default_factory=dict)
     doubt: str | None = None
-    objects: dict[str, Any] = field(default_factory=dict)
+    objects: dict[str, object] = field(default_factory=dict)
     told: set[str] = field(default_factory=set)
 
     def forms(self, of: str = "features") -> dict[str, str]:
@@ -887,15 +889,15 @@ class Given:
         return name
 
 
-def given_of(data: Any, modality: str | None = None, rows: object = None) -> Given:
+def given_of(data: object, modality: str | None = None, rows: object = None) -> Given:
     """Return the matrix of a call: AnnData, MuData, data frame, array, sparse matrix or path."""
     if isinstance(data, str | Path):
         path = str(data) if modality is None else f"{data}:{modality}"
         refuse_pipes([NamedPath("matrix", "matrix", path, READS)])
         return Given(path)
-    whole, others = None, {}
-    if hasattr(data, "n_mod"):
-        whole, others = data, dict(data.mod)
+    whole: Any = data if hasattr(data, "n_mod") else None
+    others = {} if whole is None else dict(whole.mod)
+    if whole is not None:
         if modality is None and len(others) > 1:
             what = f"the MuData has {len(others)} modalities, and none is named"
             hint = f"give modality, one of {listed([*others])}"
@@ -944,7 +946,7 @@ def config_of(
     return made(given.matrix, **_as_declared(kind, named_values, taken, verb), **fixed)
 
 
-def _in_names(given: Given, asked: Mapping[str, object]) -> dict[str, Any]:
+def _in_names(given: Given, asked: Mapping[str, object]) -> dict[str, object]:
     """Return options of a command, in which names stand for the objects, which are kept."""
     made = stated(asked)
     for name in OF_SAMPLES:
@@ -980,7 +982,7 @@ def _counts(index: pd.Index) -> bool:
     return isinstance(index, pd.RangeIndex)
 
 
-def _of_samples(given: Given, option: str, value: Any) -> Any:
+def _of_samples(given: Given, option: str, value: object) -> object:
     """Return the text of the command for an annotation of the samples."""
     if option == "adjust" and isinstance(value, pd.DataFrame):
         value = [value.iloc[:, k] for k in range(value.shape[1])]
@@ -997,21 +999,21 @@ def _of_samples(given: Given, option: str, value: Any) -> Any:
     return f"obs:{name}" if name in given.columns or none else name
 
 
-def _frame_of_samples(given: Given, option: str, value: Any) -> pd.DataFrame:
+def _frame_of_samples(given: Given, option: str, value: object) -> pd.DataFrame:
     """Return values of the samples as a data frame, with their ids as the index."""
     if isinstance(value, Mapping):
         value = pd.Series(dict(value))
         ids: Sequence[str] = list(map(str, value.index))
         _check_keys(given, ids, option)
+    elif has_index(value):
+        ids = _ids_of(given, value.index, len(value), option)
     else:
-        index = value.index if has_index(value) else None
-        if index is None:
-            if not isinstance(value, pd.Categorical | pd.CategoricalIndex):
-                value = array_of(value, option, 1, _OF_SAMPLES_TAKEN)
-            value = pd.Series(value)
-        ids = _ids_of(given, index, len(value), option)
-    value = value.set_axis(ids)
-    return value.to_frame(value.name or option) if value.ndim == 1 else value
+        if not isinstance(value, pd.Categorical | pd.CategoricalIndex):
+            value = array_of(value, option, 1, _OF_SAMPLES_TAKEN)
+        value = pd.Series(value)
+        ids = _ids_of(given, None, len(value), option)
+    value = value.set_axis(list(ids))
+    return value if isinstance(value, pd.DataFrame) else value.to_frame(value.name or option)
 
 
 def _check_keys(given: Given, keys: Sequence[str], what: str) -> None:
@@ -1029,14 +1031,14 @@ def _check_keys(given: Given, keys: Sequence[str], what: str) -> None:
         )
 
 
-def _with_samples(given: Given, values: Any, what: str) -> Table:
+def _with_samples(given: Given, values: object, what: str) -> Table:
     """Return a table with a row for each sample."""
     table = as_table(values, what, "samples")
     index = values.index if has_index(values) else None
     return replace(table, row_ids=_ids_of(given, index, len(table.row_ids), what))
 
 
-def _ids_of(given: Given, index: Any, n_rows: int, what: str) -> Sequence[str]:
+def _ids_of(given: Given, index: pd.Index | None, n_rows: int, what: str) -> Sequence[str]:
     """Return the ids of the samples that rows are of, by their index or else by their order.
 
     An index is not used where the samples have no ids, and where it only counts and they have
@@ -1085,7 +1087,7 @@ def _ids_of(given: Given, index: Any, n_rows: int, what: str) -> Sequence[str]:
     return samples
 
 
-def _sources(given: Given, sources: Any) -> tuple[SourceSpec, ...]:
+def _sources(given: Given, sources: object) -> tuple[SourceSpec, ...]:
     alone = isinstance(sources, Mapping) and NAME in sources and {"kind", "path"} & {*sources}
     if isinstance(sources, Mapping) and not alone:
         return tuple(_source(given, str(name), value) for name, value in sources.items())
@@ -1095,7 +1097,7 @@ def _sources(given: Given, sources: Any) -> tuple[SourceSpec, ...]:
     return tuple(_listed_source(given, each) for each in several)
 
 
-def _listed_source(given: Given, each: Any) -> SourceSpec:
+def _listed_source(given: Given, each: object) -> SourceSpec:
     """Return a source of a list, which has its name inside."""
     if isinstance(each, SourceSpec):
         return each
@@ -1108,7 +1110,7 @@ def _listed_source(given: Given, each: Any) -> SourceSpec:
     return parse_source(each) if in_data is None else _source(given, each, in_data)
 
 
-def _described(given: Given, name: str, options: Mapping[str, Any]) -> SourceSpec:
+def _described(given: Given, name: str, options: Mapping[str, object]) -> SourceSpec:
     """Return a source with options, whose path may be an object."""
     found = {
         key: _as_option(key, _plain(value), repeated=False)
@@ -1126,7 +1128,7 @@ def _described(given: Given, name: str, options: Mapping[str, Any]) -> SourceSpe
     return source_of(name, stated(found | {"path": path and str(path)}).items())
 
 
-def _source(given: Given, name: str, value: Any) -> SourceSpec:
+def _source(given: Given, name: str, value: object) -> SourceSpec:
     if isinstance(value, str):
         return parse_source(f"{name}={value}")
     if isinstance(value, Mapping) and isinstance(value.get("kind"), str):
@@ -1142,7 +1144,7 @@ def _source(given: Given, name: str, value: Any) -> SourceSpec:
 
 
 def _as_declared(
-    kind: type[Config], options: Mapping[str, Any], taken: Iterable[Option], verb: str = ""
+    kind: type[Config], options: Mapping[str, object], taken: Iterable[Option], verb: str = ""
 ) -> dict[str, Any]:
     """Return options as a configuration holds them; UsageError for one that is not taken."""
     known = {o.name: o for o in taken if not o.of and o.section != "Output"}
@@ -1160,7 +1162,7 @@ def _as_declared(
 
 
 def _no_option(
-    kind: type[Config], name: str, options: Mapping[str, Any], known: Collection[str], verb: str
+    kind: type[Config], name: str, options: Mapping[str, object], known: Collection[str], verb: str
 ) -> UsageError:
     """Return the error of a name among options that is none of those known to a function."""
     called = _CALLED.get(verb, {})
@@ -1200,21 +1202,22 @@ _OF_SAMPLES_TAKEN = "a list, an array, a Series or a dict, with a value for each
 _RANKING_TAKEN = "a result of rank, a data frame, a path, or the features, best first"
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """Return a value, or a name with its parameters, without NumPy scalars."""
     if isinstance(value, Mapping):
         return {key: _plain(each) for key, each in value.items()}
-    if type(value) in (list, tuple) or (isinstance(value, np.ndarray) and value.ndim == 1):
+    plain = not hasattr(value, "_fields") and getattr(value, "ndim", 1) == 1
+    if isinstance(value, list | tuple | np.ndarray) and plain:
         return [_plain(each) for each in value]
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _as_option(name: str, value: Any, repeated: bool) -> Any:
+def _as_option(name: str, value: object, repeated: bool) -> object:
     """Return a value as an option has it that may be `repeated` on the command line, or not."""
     if isinstance(value, str | Path | Number):
         return (str(value),) if repeated else value
-    several = isinstance(value, Collection) and not isinstance(value, bytes | Mapping)
-    if not several or getattr(value, "ndim", 1) != 1:
+    one = isinstance(value, bytes | Mapping) or getattr(value, "ndim", 1) != 1
+    if one or not isinstance(value, Collection):
         raise refused(name, value, "a text, a number, or a list of them")
     if repeated:
         return tuple(str(each) if isinstance(each, Path | Number) else each for each in value)

@@ -8,7 +8,7 @@ command in double precision.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -75,7 +75,7 @@ class _Selector(SelectorMixin, BaseEstimator):
 
     # not in the signature of `fit`, since few methods take weights, and a graph takes none:
     # repeated samples are neighbors of each other
-    __metadata_request__fit: ClassVar[dict[str, Any]] = {"sample_weight": None}
+    __metadata_request__fit: ClassVar[dict[str, bool | None]] = {"sample_weight": None}
     METHOD: ClassVar[str] = ""
     CALLED: ClassVar[dict[str, str]] = {}
     """What the options of the ranking are called that have another name here."""
@@ -89,7 +89,7 @@ class _Selector(SelectorMixin, BaseEstimator):
         needs = set() if method is None else method.needed(method.options)
         return "needed" if needs & {"labels", "some-labels"} else "none"
 
-    def fit(self, X: Any, y: Any = None, **fit_params: Any) -> Self:
+    def fit(self, X: object, y: object = None, **fit_params: Any) -> Self:
         """Rank the features of X (n, m), dense or sparse, with the classes y (n,) if it uses them.
 
         The notes of a selector say with which options it does; with others y is ignored.
@@ -102,11 +102,11 @@ class _Selector(SelectorMixin, BaseEstimator):
     def _fit(
         self,
         X: Any,
-        y: Any,
-        sources: dict[str, Any],
+        y: object,
+        sources: dict[str, object],
         samples: Sequence[str] | None = None,
         *,
-        sample_weight: Any = None,
+        sample_weight: object = None,
     ) -> Self:
         X = validate_data(
             self, X, accept_sparse=("csr", "csc"), dtype=np.float64, ensure_min_samples=2
@@ -120,7 +120,12 @@ class _Selector(SelectorMixin, BaseEstimator):
         state = getattr(self, "random_state", 0) or 0
         if not isinstance(state, Integral):
             state = check_random_state(state).randint(2**31 - 1)
-        asked = {"dtype": "float64", "seed": int(state), **self._options(), **sources}
+        asked: dict[str, Any] = {
+            "dtype": "float64",
+            "seed": int(state),
+            **self._options(),
+            **sources,
+        }
         asked |= self._labels(y, table, asked)
         if sample_weight is not None:
             asked["sample_weights"] = _check_sample_weight(sample_weight, X)
@@ -169,7 +174,7 @@ class _Selector(SelectorMixin, BaseEstimator):
             "the features"
         )
 
-    def _labels(self, y: Any, table: Table, asked: dict[str, Any]) -> dict[str, Any]:
+    def _labels(self, y: object, table: Table, asked: dict[str, Any]) -> dict[str, Any]:
         """Return the options for labels y (n,), beside those that are asked for."""
         needed = self.LABELS == "needed"
         if self.LABELS == "none":  # unless options ask for labels, as similarity="label" does
@@ -184,12 +189,12 @@ class _Selector(SelectorMixin, BaseEstimator):
                 f"requires y to be passed, but the target y is None: {type(self).__name__} needs "
                 "the class of each sample"
             )
-        y = column_or_1d(y, warn=True)
-        assert_all_finite(y, input_name="y")
-        check_consistent_length(table.row_ids, y)
+        classes: np.ndarray = column_or_1d(y, warn=True)
+        assert_all_finite(classes, input_name="y")
+        check_consistent_length(table.row_ids, classes)
         if asked.get("label_type") in ("continuous", "ordered"):
-            return {"labels": y}
-        if type_of_target(y).startswith("continuous"):
+            return {"labels": classes}
+        if type_of_target(classes).startswith("continuous"):
             # of methods on a graph, hsic alone takes that of the numbers by itself
             takes = ["hsic", *(name for name, method in METHODS.items() if method.numeric)]
             own = self.METHOD if self.METHOD in takes else "f-test"
@@ -198,8 +203,8 @@ class _Selector(SelectorMixin, BaseEstimator):
                 f'Selector(method="{own}", options={{"label_type": "continuous"}}); '
                 f"methods for numbers are {', '.join(takes)}"
             )
-        check_classification_targets(y)
-        return {"labels": np.array([_name(each) for each in y.tolist()], object)}
+        check_classification_targets(classes)
+        return {"labels": np.array([_name(each) for each in classes.tolist()], object)}
 
     def _get_support_mask(self) -> np.ndarray:
         check_is_fitted(self)
@@ -250,10 +255,10 @@ class Selector(_Selector):
     others.
     """
 
-    method: str | dict[str, Any] | None = None
-    parameters: dict[str, Any] | None = None
-    options: dict[str, Any] | None = None
-    random_state: Any = 0
+    method: str | dict[str, object] | None = None
+    parameters: dict[str, object] | None = None
+    options: dict[str, object] | None = None
+    random_state: int | np.random.RandomState | None = 0
 
     @property
     def METHOD(self) -> str | None:  # type: ignore[override]
@@ -391,7 +396,7 @@ class QAlphaSelector(_Selector):
 
     METHOD = "qalpha"
     clusters: int | None = None
-    random_state: Any = 0
+    random_state: int | np.random.RandomState | None = 0
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -513,7 +518,7 @@ class SemiSupervisedSelector(_Selector):
     similarity: str | None = None
     neighbors: int | None = None
 
-    def _labels(self, y: Any, table: Table, asked: dict[str, Any]) -> dict[str, Any]:
+    def _labels(self, y: object, table: Table, asked: dict[str, Any]) -> dict[str, Any]:
         found = super()._labels(y, table, asked)
         labels = found["labels"]
         if len(set(labels)) > 2:  # else -1 is a class, as in many tables of two
@@ -552,9 +557,15 @@ class MultiSourceSelector(_Selector):
     then: str | None = None
     weights: str | None = None
 
-    def fit(self, X: Any, y: Any = None, sources: Any = None, **fit_params: Any) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: object = None,
+        sources: Mapping[str, object] | None = None,
+        **fit_params: Any,
+    ) -> Self:
         """Rank the features of X (n, m) on the graph of it and the `sources`."""
-        known: dict[str, Any] = {"expression": "target:"}
+        known: dict[str, object] = {"expression": "target:"}
         for name, source in (sources or {}).items():
             known[name] = _rows_of(source, X, name)
         # what a text names has samples of its own, which the index of X finds
@@ -563,7 +574,7 @@ class MultiSourceSelector(_Selector):
         return self._fit(X, y, {"source": known}, samples, **fit_params)
 
 
-def _rows_of(source: Any, X: Any, name: str) -> Any:
+def _rows_of(source: Any, X: Any, name: str) -> object:
     """Return the rows of a source that belong to those of X, in their order.
 
     By the index of X where it and the source have one; else all of them, as many as X has.
@@ -592,7 +603,6 @@ def _rows_of(source: Any, X: Any, name: str) -> Any:
     return source[places] if of_anndata else source.iloc[places].to_numpy()
 
 
-def _name(label: Any) -> str:
+def _name(label: object) -> str:
     """Return a class as text; 1.0 is the class 1."""
-    whole = isinstance(label, float) and label.is_integer()
-    return str(int(label) if whole else label)
+    return str(int(label) if isinstance(label, float) and label.is_integer() else label)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 import pandas as pd
@@ -16,6 +16,9 @@ from sfs_cli.io.given import named
 from sfs_cli.io.matrix.memory import Table
 from sfs_cli.io.matrix.stored import check_sparse, is_sparse
 
+if TYPE_CHECKING:
+    from anndata import AnnData
+
 MATRIX_TAKEN = (
     "a data frame, an array or a sparse matrix, with samples in rows and features in columns; the "
     "matrix itself may be an AnnData, a MuData or a path too"
@@ -23,12 +26,12 @@ MATRIX_TAKEN = (
 _NUMBERS = ("floating", "integer", "mixed-integer-float", "boolean", "decimal", "empty")
 
 
-def is_anndata(value: object) -> bool:
+def is_anndata(value: object) -> TypeGuard[AnnData]:
     """Tell whether it is an AnnData, or looks like one."""
     return all(hasattr(value, name) for name in ("obs_names", "var_names", "obs", "uns"))
 
 
-def has_index(value: object) -> bool:
+def has_index(value: object) -> TypeGuard[pd.DataFrame | pd.Series]:
     """Tell whether it is of pandas, whose rows have names."""
     return hasattr(value, "iloc")
 
@@ -189,7 +192,7 @@ def with_whole(adata: Any, whole: Any, own: str) -> SimpleNamespace:
                 continue  # which samples a modality has
             if key in found:
                 found[f"{own}:{key}"] = found[key]
-            values = values.iloc if has_index(values) else values
+            values = values.iloc if hasattr(values, "iloc") else values
             found[key] = values.tocsr()[at][:, at] if is_sparse(values) else values[rows]
         setattr(held, part, found)
     return held

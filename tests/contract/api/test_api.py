@@ -494,7 +494,7 @@ def test_hints_are_about_the_function() -> None:
         ("see `sfs fuse --help`", lambda: sfs.fuse(X, {"e": "target:"}, flavor="seurat")),
         ("it is of rank and evaluate", lambda: sfs.fuse(X, {"e": "target:"}, method="spec")),
         ("it is of rank", lambda: sfs.fuse(X, {"e": "target:"}, top=3)),
-        ("give methods", lambda: sfs.compare(X, method="spec", **told)),
+        ("give methods", lambda: sfs.compare(X, ["variance"], method="spec", **told)),
         ("give rankings", lambda: sfs.compare(X, ["spec"], ranking_of="a=--top 3", **told)),
         ('"similarity": ...', lambda: sfs.compare(X, ["spec"], neighbors=3, **told)),
         ('"NAME": {"pvalues"', lambda: sfs.compare(X, ["spec"], pvalues="moments", **told)),
