@@ -128,7 +128,7 @@ def _in_python(text: str, called: Mapping[str, str] = MappingProxyType({})) -> s
             return f"{name} {value}"  # a word of the sentence
         return f"{name}={value}" if value.replace(".", "").isdigit() else f'{name}="{value}"'
 
-    return re.sub(r"(?<![\w-])(--(?!help)[a-z][a-z\d-]*)(?: (?!-)([\w.,:=-]*\w))?", argument, text)
+    return re.sub(r"(?<![\w-])(--(?!help)[a-z][a-z\d-]*)(?: (?!-)([\w./,:=-]*\w))?", argument, text)
 
 
 @dataclass(eq=False, repr=False)

@@ -35,7 +35,7 @@ RunRecord = dict[str, Any]
 
 KEYS = {
     "all": {
-        "command": "the command line",
+        "command": "the command line; of a function of Python, one that means the same",
         "config": "the options, which `--config` takes",
         "inputs": "role (the option), path, size, time and sha256 of each file that was read",
         "warnings": "all of them, the most important first",
