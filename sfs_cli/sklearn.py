@@ -27,7 +27,8 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from sfs_cli.api import SfsWarning, config_of, given_of, rank
+from sfs_cli.api import SfsWarning, rank
+from sfs_cli.arguments import config_of, given_of
 from sfs_cli.catalog import METHODS
 from sfs_cli.errors import UsageError, listed
 from sfs_cli.io.matrix.memory import Table

@@ -74,8 +74,18 @@ MAY_IMPORT = {
     "parts": (*RUN, "evaluation", "run"),
     "workflow": (*RUN, "evaluation", "report", "run", "parts"),
     "cli": ("errors", "display", "logs", "options", "run", "workflow"),
-    "sklearn": ("api", "errors", "catalog", "options", "io.matrix.memory", "io.matrix.stored"),
+    "sklearn": (
+        "api",
+        "arguments",
+        "errors",
+        "catalog",
+        "options",
+        "io.matrix.memory",
+        "io.matrix.stored",
+    ),
+    "arguments": ("errors", "options", "io", "run.inputs"),
     "api": (
+        "arguments",
         "errors",
         "logs",
         "provenance",
@@ -106,7 +116,7 @@ MAY_NOT_IMPORT = {
     "report": ("click", "rich", "scipy", "pandas", "pyarrow", "anndata", "h5py"),
     **dict.fromkeys(("run", "parts", "workflow"), ("click", "rich", "jinja2")),
     "cli": ("numpy", "scipy", "rich", *TABLES_AND_FORMATS),
-    "api": ("click", "rich", "jinja2", "pyarrow", "h5py", "zarr"),
+    **dict.fromkeys(("api", "arguments"), ("click", "rich", "jinja2", "pyarrow", "h5py", "zarr")),
     "sklearn": (*FILES_AND_SCREENS, *TABLES_AND_FORMATS),
 }
 """What of others each room may not import: arrays in, arrays out where the mathematics is."""
