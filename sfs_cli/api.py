@@ -519,10 +519,10 @@ def fuse(
 
     made, samples = _run(given, fused, config, verbose)
     samples = given.as_written(samples, "samples")
-    of_pandas: Any = pd.DataFrame
-    if not isinstance(made, np.ndarray):
-        of_pandas = of_pandas.sparse.from_spmatrix
-    frame = of_pandas(made, samples, samples)
+    if isinstance(made, np.ndarray):
+        frame = pd.DataFrame(made, samples, samples)
+    else:
+        frame = pd.DataFrame.sparse.from_spmatrix(made, samples, samples)  # type: ignore[attr-defined]
     adata = given.adata
     if adata is None:
         return frame

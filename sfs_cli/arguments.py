@@ -175,18 +175,7 @@ def in_names(given: Given, asked: Mapping[str, object]) -> dict[str, object]:
         if name in made:
             made[name] = of_samples(given, name, made[name])
     if not isinstance(graph := made.get("similarity"), str | Mapping | None):
-        frame = isinstance(graph, pd.DataFrame) and graph.shape[0] == graph.shape[1]
-        if (
-            frame
-            and isinstance(graph.index, pd.RangeIndex)
-            and not isinstance(graph.columns, pd.RangeIndex)
-        ):
-            graph = graph.set_axis(graph.columns)  # the ids of the rows are lost
-        table = _with_samples(given, graph, "similarity")
-        values = real(table.values, named("similarity"))
-        ids = table.row_ids if table.row_ids is given.samples else table.column_ids
-        table = Table(values, table.row_ids, ids)
-        made["similarity"] = f"file:{given.hold('similarity', table)}"
+        made["similarity"] = f"file:{given.hold('similarity', _graph(given, graph))}"
     if not isinstance(places := made.get("coordinates"), str | Path | None):
         table = replace(_with_samples(given, places, "coordinates"), samples_are_rows=None)
         made["coordinates"] = given.hold("coordinates", table)
@@ -201,6 +190,18 @@ def in_names(given: Given, asked: Mapping[str, object]) -> dict[str, object]:
     if graph_of_samples or any(made.get(n) for n in (*OF_SAMPLES, "source", "coordinates")):
         given.doubts.pop("rows", None)  # what is found for the samples says that they are the rows
     return {k: str(v) if isinstance(v, Path) else v for k, v in made.items()}
+
+
+def _graph(given: Given, graph: object) -> Table:
+    """Return a graph of the samples as a table whose rows and columns have ids."""
+    if isinstance(graph, pd.DataFrame) and graph.shape[0] == graph.shape[1]:
+        counted_axes = [isinstance(axis, pd.RangeIndex) for axis in graph.axes]
+        if counted_axes == [True, False]:  # the ids of the rows are lost
+            graph = graph.set_axis(graph.columns)
+    table = _with_samples(given, graph, "similarity")
+    values = real(table.values, named("similarity"))
+    ids = table.row_ids if table.row_ids is given.samples else table.column_ids
+    return Table(values, table.row_ids, ids)
 
 
 def of_samples(given: Given, option: str, value: object) -> object:
@@ -306,10 +307,9 @@ def _ids_of(given: Given, index: pd.Index | None, n_rows: int, what: str) -> Seq
 
 
 def _sources(given: Given, sources: object) -> tuple[SourceSpec, ...]:
-    alone = isinstance(sources, Mapping) and NAME in sources and {"kind", "path"} & {*sources}
-    if isinstance(sources, Mapping) and not alone:
+    if isinstance(sources, Mapping) and not (NAME in sources and {"kind", "path"} & {*sources}):
         return tuple(_source(given, str(name), value) for name, value in sources.items())
-    several = (sources,) if alone or isinstance(sources, str) else sources
+    several = [sources] if isinstance(sources, str | Mapping) else sources  # one alone
     if not isinstance(several, list | tuple):
         raise refused("source", sources, 'a dict, such as {"mirna": matrix}, or texts')
     return tuple(_listed_source(given, each) for each in several)
@@ -397,7 +397,8 @@ def _no_option(
         written = part.word if part.begins else f"NAME,{part.parameter}="
         hint = f'it is a parameter: {part.of}="{written}VALUE"'
     elif any(o.section == "Output" and o.name != "top" for o in declared):
-        hint = "a function writes no files: take what it returns"
+        does = "write(folder) of the result does" if verb == "rank" else "take what it returns"
+        hint = f"a function writes no files: {does}"
     elif verb in owners:
         hint = f"give it to {verb} itself, for all rankings"
     elif verb == "compare" and "evaluate" in owners:  # what evaluate takes says how to rank
