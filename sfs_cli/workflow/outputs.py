@@ -145,8 +145,8 @@ def is_made(
     if not there:
         return False
     known = provenance.read_record(record) or {}
-    outputs, other = provenance.outputs_of(known), ""
     try:
+        outputs = provenance.outputs_of(known)
         # earlier versions had the size of each, too
         were = known.get("beside", {}).items()
         before = {o: p["path"] if isinstance(p, dict) else p for o, p in were}
@@ -154,7 +154,7 @@ def is_made(
         other = f"{moved[0]} was another" if moved else ""
         other = other or provenance.difference(known, options, inputs)
     except (KeyError, TypeError, AttributeError):
-        outputs = []
+        outputs, other = [], ""
     files = [*outputs, *beside.values()]
     gone = [name for name in files if not (record.parent / name).exists()]
     if not provenance.is_ours(known):
