@@ -17,6 +17,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from sfs_cli import provenance
 from sfs_cli.compute.parts import IncompletePassError, Parts, ShardDoneError
 from sfs_cli.errors import InputError, OutputExistsError, UsageError, counted, reason_of
@@ -327,11 +329,7 @@ def status(target: str, *, as_json: bool = False) -> str:
 
 def shards_text(shards: Iterable[int]) -> str:
     """Return shards for a message, runs of them joined: ``shards 1-3, 7``."""
-    runs: list[list[int]] = []
-    for shard in shards:
-        if runs and shard == runs[-1][1] + 1:
-            runs[-1][1] = shard
-        else:
-            runs.append([shard, shard])
-    shown = ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
-    return f"shard{'' if shown.isdigit() else 's'} {shown}"
+    found = np.array([*shards])
+    runs = np.split(found, np.flatnonzero(np.diff(found) > 1) + 1)
+    shown = ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs)
+    return f"shard{'s' * (len(found) > 1)} {shown}"
