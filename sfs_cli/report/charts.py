@@ -1,4 +1,4 @@
-"""The charts of a report: the score curve, the spectrum and the distribution of scores.
+"""How charts are drawn, and the curve of the scores.
 
 Each is one inline SVG element. Colors, fonts and line widths come from the style of the page, by
 class; nothing in a chart depends on color alone.
@@ -7,7 +7,7 @@ class; nothing in a chart depends on color alone.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from html import escape
@@ -226,12 +226,6 @@ class Drawing:
         """Draw a path."""
         self.add("path", hint=hint, d=d, class_=class_)
 
-    def grid_along(self, scale: Scale, top: float, bottom: float, below: float) -> None:
-        """Draw the vertical lines of a grid, with their labels so far below it."""
-        for label, x in scale.ticks():
-            self.line(x, top, x, bottom, "grid")
-            self.text(label, x, bottom + below, class_="tick middle")
-
     def grid_across(self, scale: Scale, left: float, right: float, beside: float) -> None:
         """Draw the horizontal lines of a grid, with their labels so far to the left of it."""
         for label, y in scale.ticks():
@@ -275,21 +269,6 @@ class Frame(Drawing):
             self.line(x, bottom, x, bottom + 3, "axis")
         self.text(vertical.title, 2, 16, class_="axis-title")
         self.text(horizontal.title, (left + right) / 2, height - 6, class_="axis-title middle")
-
-    def bars(
-        self, edges: np.ndarray, counts: np.ndarray, shown: Callable[[float], str]
-    ) -> list[str]:
-        """Draw the bars of a histogram, one of a single feature so that it is visible.
-
-        Returned is what they say; `shown` writes the ends of their ranges.
-        """
-        ranges = zip(map(shown, edges), map(shown, edges[1:]), counts)
-        hints = [f"{low} to {high}: {counted(count, 'feature')}" for low, high, count in ranges]
-        x, base = self.x(edges), self.bottom - 0.5
-        y = np.minimum(self.y(counts), base - 1.5)
-        for i in np.flatnonzero(counts).tolist():
-            self.rectangle(x[i] + 0.5, y[i], x[i + 1] - 0.5, base, "bar", hints[i])
-        return hints
 
 
 # ---- charts --------------------------------------------------------------------------------------

@@ -176,12 +176,11 @@ def kinds_of(found: Heatmap | Plane) -> tuple[np.ndarray | None, str]:
 def outcome_levels(outcome: np.ndarray) -> np.ndarray:
     """Return the level of each outcome, 0 to `OUTCOME_LEVELS` - 1; -1 where there is none."""
     known = np.isfinite(outcome)
-    if not known.any():
-        return np.full(len(outcome), -1)
-    low, high = outcome[known].min(), outcome[known].max()
-    share = (np.where(known, outcome, low) - low) / ((high - low) or 1.0)
-    levels = np.minimum((share * OUTCOME_LEVELS).astype(int), OUTCOME_LEVELS - 1)
-    return np.where(known, levels, -1)
+    levels, numbers = np.full(len(outcome), -1), outcome[known]
+    if len(numbers):
+        share = (numbers - numbers.min()) / (np.ptp(numbers) or 1.0)
+        levels[known] = np.minimum(share * OUTCOME_LEVELS, OUTCOME_LEVELS - 1)
+    return levels
 
 
 def _cells(levels: np.ndarray) -> list[str]:
@@ -235,12 +234,11 @@ def legend(
 ) -> float:
     """Draw the classes with their points and sizes, in lines; return where it ends."""
     assert notes.codes is not None
-    codes, sizes = np.unique(notes.codes, return_counts=True)
-    size_of = dict(zip(codes.tolist(), sizes.tolist()))
+    none, *sizes = np.bincount(notes.codes + 1, minlength=len(notes.classes) + 1).tolist()
     x = left
-    for code in (*range(len(notes.classes)), *((-1,) if -1 in size_of else ())):
+    for code, size in [*enumerate(sizes), *([(-1, none)] if none else [])]:
         name = class_name(notes, code)
-        words = f"{short(name, LONGEST_CLASS)} ({size_of.get(code, 0):,})"
+        words = f"{short(name, LONGEST_CLASS)} ({size:,})"
         width = 18 + letter * len(words) + 12
         if x > left and x + width > drawing.width:
             x, y = left, y + 20
@@ -379,7 +377,9 @@ def _by_class(drawing: Drawing, found: Strip, notes: SampleNotes) -> None:
     bottom = top + step * len(shown)
     axis = fitted_axis("", low, high, PANEL - 12 - left)
     place = Scale(axis, left, _right(axis))
-    drawing.grid_along(place, top, bottom, 15)
+    for label, x in place.ticks():
+        drawing.line(x, top, x, bottom, "grid")
+        drawing.text(label, x, bottom + 15, class_="tick middle")
     for row, (k, (values, median)) in enumerate(shown):
         y = top + (row + 0.5) * step
         drawing.name(notes.classes[k], left - 8, y, most=NARROW)
@@ -422,7 +422,11 @@ def p_value_chart(p: np.ndarray) -> str:
     most = max(int(counts.max()), expected)
     frame = Frame(axis, linear_axis("number of features", 0.0, most, count=min(5, math.ceil(most))))
     at = frame.y(expected)
-    frame.bars(edges, counts, "{:.2f}".format)
+    x, base = frame.x(edges), frame.bottom - 0.5
+    y = np.minimum(frame.y(counts), base - 1.5)  # that of a single feature is visible
+    for i in np.flatnonzero(counts).tolist():
+        hint = f"{edges[i]:.2f} to {edges[i + 1]:.2f}: {counted(counts[i], 'feature')}"
+        frame.rectangle(x[i] + 0.5, y[i], x[i + 1] - 0.5, base, "bar", hint)
     frame.line(frame.left, at, frame.right, at, "mark")
     frame.text("as many by chance", frame.right, at - 6, class_="mark-label end")
     described = f"{counts[0]:,} of {counted(len(p), 'p-value')} are below {edges[1]:.2f}."
@@ -468,8 +472,9 @@ def _name_points(frame: Frame, x: np.ndarray, y: np.ndarray, names: Iterable[str
     for a, b, name in zip(x.tolist(), y.tolist(), names):
         words = short(name, 14)
         width = CHARACTER * 0.75 * len(words)
-        side, at, start = ("start", a + 7, a + 7)
         if a > WIDTH / 2:
-            side, at, start = ("end", a - 7, a - 7 - width)
+            side, at, start = "end", a - 7, a - 7 - width
+        else:
+            side, at, start = "start", a + 7, a + 7
         if places.fit(start, start + width, b):
             frame.text(words, at, b, dy="0.35em", class_=f"point-name {side}")

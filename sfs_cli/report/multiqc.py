@@ -75,7 +75,7 @@ def section(file: str, rows: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 
 def ranking_cells(data: ReportData) -> dict[str, Any]:
     """Return the row of a ranking: what its columns have in common with the report, and more."""
-    best = data.top[0].get("feature") if data.top else None
+    best = data.top[0]["feature"] if data.top else None
     return vars(data) | {"top_feature": best, "n_warnings": len(data.warnings)}
 
 

@@ -123,12 +123,9 @@ def gene_figures(data: ReportData) -> list[Figure]:
 
 def evidence_figures(data: ReportData) -> list[Figure]:
     """Draw the p-values of the ranking, where they are known."""
-    drawn: list[Figure] = []
-    evidence = data.evidence
-    names = [str(row["feature"]) for row in data.top if "feature" in row]
-    if evidence.p_values is None:
+    drawn, evidence, p = list[Figure](), data.evidence, data.evidence.p_values
+    if p is None:
         return drawn
-    p = evidence.p_values
     known = np.isfinite(p)
     if known.any():
         bars = gene_charts.p_value_chart(p[known])
@@ -137,7 +134,7 @@ def evidence_figures(data: ReportData) -> list[Figure]:
         return drawn
     both = known & (np.abs(evidence.changes) <= charts.LARGEST)
     if both.any():
-        first = [name for name, kept in zip(names, both) if kept]
+        first = [str(row["feature"]) for row, kept in zip(data.top, both) if kept]
         title = "log2 fold change" if evidence.log2 else "difference of the means"
         title += f" ({evidence.change})" if evidence.change else ""
         points = gene_charts.volcano_chart(evidence.changes[both], p[both], first, title)

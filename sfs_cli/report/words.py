@@ -55,7 +55,7 @@ def summary(data: ReportData) -> list[str]:
     if scored == data.n_features:
         share = "the only feature" if scored == 1 else f"all {features}"
     sentences = [f"{data.method} ranked {share}{' ' if data.made_from else ''}{data.made_from}."]
-    first = [row for row in data.top[:BEST] if "feature" in row]
+    first = data.top[:BEST]
     higher = [row.get("direction") or row.get("highest_class") for row in first]
     together = len(first) > 1 and len(set(higher)) == 1 and higher[0]
     best = [

@@ -59,12 +59,10 @@ def groupings(
         batch = LIKE_BATCHES.search(bare) is not None
         named = batch or LIKE_CLASSES.search(bare) is not None
         codes = _codes(column, numbers=batch, codes=named)
-        sizes = np.bincount(codes)
-        levels = len(sizes)
-        if not 2 <= levels <= matrix.n_samples // SAMPLES_PER_CLASS or sizes.min() < 2:
-            continue
-        if (batch or levels <= MOST_CLASSES) and not _tells(codes, labels):
-            found.append(Annotation(name, codes, levels, batch, named))
+        sizes, most = np.bincount(codes), matrix.n_samples // SAMPLES_PER_CLASS
+        fits = 2 <= len(sizes) <= (most if batch else min(most, MOST_CLASSES))
+        if fits and sizes.min() > 1 and not _tells(codes, labels):
+            found.append(Annotation(name, codes, len(sizes), batch, named))
     return sorted(found, key=lambda each: not each.named)
 
 
@@ -81,10 +79,10 @@ def _columns(matrix: Matrix, spec: str | None) -> dict[str, pa.ChunkedArray]:
         rows = [at.get(sample) for sample in matrix.ids.samples]
         # an object of Python has no path: its columns are named alone
         of = "" if given(table.path) is not None else f"{table.path}:"
-        for name in (name for name in table.columns if name != ids):
-            texts = table.columns[name]
-            values = [None if row is None else texts[row] for row in rows]
-            found[f"{of}{name}"] = pa.chunked_array([values], pa.string())
+        for name, texts in table.columns.items():
+            if name != ids:
+                values = [None if row is None else texts[row] for row in rows]
+                found[f"{of}{name}"] = pa.chunked_array([values], pa.string())
     return found
 
 
@@ -100,18 +98,17 @@ def _codes(column: pa.ChunkedArray, *, numbers: bool, codes: bool) -> np.ndarray
     if not re.match("dictionary|string|large_string|bool" + "|u?int" * numbers, held):
         return none
     found, known = pd.factorize(column.to_pandas())  # -1 where there is no value
-    texts = [str(value) for value in known]
+    texts = {*map(str, known)}
     measured = not codes and held.endswith("string") and all(map(is_number, texts))
-    return none if measured or -1 in found or not set(NULL_TOKENS).isdisjoint(texts) else found
+    return none if measured or -1 in found or texts & {*NULL_TOKENS} else found
 
 
 def _tells(codes: np.ndarray, labels: Labels | None) -> bool:
     """Tell whether a column (n,) says which class its samples have, or the class which group."""
     if labels is None or not labels.classes:
         return False
-    known = labels.codes >= 0
-    pairs = np.unique(np.stack([codes[known], labels.codes[known]]), axis=1)
-    return pairs.shape[1] in (len(np.unique(codes[known])), len(np.unique(labels.codes[known])))
+    pairs = np.stack([codes, labels.codes])[:, labels.codes >= 0]
+    return len(np.unique(pairs, axis=1).T) in [len(np.unique(each)) for each in pairs]
 
 
 def components(matrix: Matrix) -> np.ndarray:

@@ -25,8 +25,8 @@ COLUMNS = 240
 """Columns of the heatmap: more samples are joined to bins."""
 NAMED, POINTS = 400, 4000
 """Samples up to which the plane names each, and the most that it draws."""
-DRAWN = 60
-"""Values of a class that a strip draws; of more, so many quantiles."""
+DRAWN, DRAWN_PAIRS = 60, 200
+"""Values of a class that a strip draws, of more, so many quantiles; and pairs with an outcome."""
 MOST_CLASSES = 30
 """Classes that are told apart; the smallest of more are one."""
 DISTINCT = 0.5
@@ -77,20 +77,18 @@ def notes_of(run: Run) -> SampleNotes:
     used = run.labels_used
     if run.config.label_type == "continuous":
         return SampleNotes(n=n, outcome=labels.values, used=used)
-    codes, names = labels.codes.copy(), list(labels.classes)
-    sizes = np.bincount(codes[codes >= 0], minlength=len(names))
+    sizes = np.array([*labels.counts().values()])
     kept = np.flatnonzero(sizes)
+    others = 0
     if len(kept) > MOST_CLASSES:
+        others = len(kept) - MOST_CLASSES + 1
         kept = np.sort(np.argsort(-sizes, kind="stable")[: MOST_CLASSES - 1])
-    other = len(kept)
-    place = np.full(len(names) + 1, other)
-    place[kept] = np.arange(other)
+    place = np.full(len(sizes) + 1, len(kept))
+    place[kept] = np.arange(len(kept))
     place[-1] = -1  # of the code -1
-    codes = place[codes]
-    classes = [names[i] for i in kept.tolist()]
-    if (codes == other).any():
-        classes.append(f"{np.count_nonzero(sizes) - other:,} other classes")
-    return SampleNotes(n=n, classes=classes, codes=codes, used=used)
+    classes = [labels.classes[i] for i in kept.tolist()]
+    classes += [f"{others:,} other classes"] if others else []
+    return SampleNotes(n=n, classes=classes, codes=place[labels.codes], used=used)
 
 
 def layout_of(
@@ -116,10 +114,9 @@ def layout_of(
             means = np.bincount(groups.codes, vectors[:, 0]) / np.maximum(sizes, 1)
             keys.append(np.argsort(np.argsort(means, kind="stable"))[groups.codes])
             along_what = f"by group of the graph and {along_what}"
-        order = np.lexsort(keys)
-        along = np.empty(len(order))
-        along[order] = np.arange(len(order))
-        if vectors.shape[1] == 2 and _distinct(vectors):
+        along = np.argsort(np.lexsort(keys))
+        places = np.unique(np.round(vectors, 3), axis=0)
+        if vectors.shape[1] == 2 and len(places) >= DISTINCT * len(vectors):
             points, axes = vectors, ("eigenvector 2", "eigenvector 3")
             where = (
                 "the plane of the two leading eigenvectors of the sample graph (after the "
@@ -131,11 +128,6 @@ def layout_of(
         points, axes = coordinates[:, :2], (f"{name}, 1", f"{name}, 2")
         where = f"the first two coordinates of {name}, from which the sample graph was built"
     return Layout(along, along_what, points if points.shape[1] == 2 else None, axes, where)
-
-
-def _distinct(points: np.ndarray) -> bool:
-    """Tell whether enough points (n, 2) have a place of their own, to some digits."""
-    return len(np.unique(np.round(points, 3), axis=0)) >= DISTINCT * len(points)
 
 
 def principal_components(unit: np.ndarray) -> np.ndarray:
@@ -159,14 +151,14 @@ def heatmap(
     elif notes.used and notes.outcome is not None:
         keys.append(notes.outcome)
         ordered = "by the outcome"
-    order = np.lexsort(keys)
-    if classes is None:
-        order = _first_feature_up(order, unit[0])
+    order, half = np.lexsort(keys), n // 2
+    first = unit[0][order]
+    # the best feature is to rise along it
+    if classes is None and half and first[:half].mean() > first[n - half :].mean():
+        order = order[::-1]
     edges = _edges(n, None if classes is None else classes[order])
     sizes = np.diff(edges)
-    cells = np.empty((len(unit), len(sizes)))
-    for row, values in zip(cells, unit):
-        row[:] = np.add.reduceat(values[order], edges[:-1]) / sizes
+    cells = np.stack([np.add.reduceat(values[order], edges[:-1]) for values in unit]) / sizes
     spread = cells.std(axis=1)
     cells -= cells.mean(axis=1, keepdims=True)
     cells /= np.where(spread > ROUNDING * np.abs(unit).max(axis=1), spread, 1)[:, None]
@@ -191,25 +183,16 @@ def heatmap(
     )
 
 
-def _first_feature_up(order: np.ndarray, first: np.ndarray) -> np.ndarray:
-    """Return the order, reversed where the best feature would fall along it."""
-    half = len(order) // 2
-    falls = first[order[:half]].mean() > first[order[len(order) - half :]].mean() if half else False
-    return order[::-1] if falls else order
-
-
 def _edges(n: int, codes: np.ndarray | None) -> np.ndarray:
     """Return where the columns of n ordered samples begin, and n; no column has two classes."""
     if n <= COLUMNS:
         return np.arange(n + 1)
-    if codes is None:
-        return np.linspace(0, n, COLUMNS + 1).round().astype(int)
-    starts = np.concatenate([[0], np.flatnonzero(np.diff(codes)) + 1, [n]])
-    edges = [np.zeros(1, int)]
-    for lo, hi in pairwise(starts):
-        count = max(1, min(hi - lo, round(COLUMNS * (hi - lo) / n)))
-        edges.append(np.linspace(lo, hi, count + 1).round().astype(int)[1:])
-    return np.concatenate(edges)
+    starts = np.flatnonzero(np.diff(np.zeros(n) if codes is None else codes)) + 1
+    edges = [np.zeros(1)]
+    for lo, hi in pairwise([0, *starts.tolist(), n]):
+        count = max(1, round(COLUMNS * (hi - lo) / n))
+        edges.append(np.linspace(lo, hi, count + 1).round()[1:])
+    return np.concatenate(edges).astype(int)
 
 
 def angular_order(cells: np.ndarray) -> np.ndarray:
@@ -222,8 +205,7 @@ def angular_order(cells: np.ndarray) -> np.ndarray:
     if b < 3:
         return np.arange(b)
     values, vectors = np.linalg.eigh(cells @ cells.T)
-    scaled = vectors[:, -2:] * np.sqrt(np.maximum(values[-2:], 0))
-    scaled = fix_signs(scaled)
+    scaled = fix_signs(vectors[:, -2:] * np.sqrt(np.maximum(values[-2:], 0)))
     angle = np.round(np.arctan2(scaled[:, 0], scaled[:, 1]), 9)
     order = np.argsort(angle, kind="stable")
     gaps = np.diff(angle[order], append=angle[order[0]] + 2 * np.pi)
@@ -239,9 +221,8 @@ def plane(run: Run, notes: SampleNotes, layout: Layout, groups: Groups | None) -
     """
     if layout.points is None:
         return None
-    n = notes.n
-    kept = np.arange(n) if n <= POINTS else np.unique(np.linspace(0, n - 1, POINTS).astype(int))
-    ids = run.matrix.ids.samples
+    n, ids = notes.n, run.matrix.ids.samples
+    kept = _spaced(np.arange(n), POINTS)
     apart: list[int] | None = None
     known, codes = None, None if groups is None else groups.codes
     if groups is not None and codes is None and run.coordinates is None:
@@ -270,8 +251,7 @@ def strips(top: TopFeatures, names: list[str], notes: SampleNotes) -> list[Strip
         values = top.values[i] + top.means[i]
         groups, pairs = [], None
         if notes.outcome is not None and notes.codes is None:
-            known = np.flatnonzero(np.isfinite(notes.outcome))
-            kept = known[np.unique(np.linspace(0, len(known) - 1, 200).astype(int))]
+            kept = _spaced(np.flatnonzero(np.isfinite(notes.outcome)), DRAWN_PAIRS)
             pairs = np.column_stack([notes.outcome[kept], values[kept]])
         else:
             codes = np.zeros(len(values), int) if notes.codes is None else notes.codes
@@ -279,6 +259,13 @@ def strips(top: TopFeatures, names: list[str], notes: SampleNotes) -> list[Strip
             groups = [(_quantiles(part), float(np.median(part))) for part in parts if len(part)]
         made.append(Strip(feature=name, rank=i + 1, groups=groups, pairs=pairs))
     return made
+
+
+def _spaced(indices: np.ndarray, most: int) -> np.ndarray:
+    """Return indices, of more than `most` so many of them, evenly spaced."""
+    if len(indices) <= most:
+        return indices
+    return indices[np.linspace(0, len(indices) - 1, most).astype(int)]
 
 
 def _quantiles(values: np.ndarray) -> np.ndarray:

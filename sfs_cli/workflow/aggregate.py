@@ -9,7 +9,7 @@ import shlex
 from collections import Counter
 from dataclasses import dataclass
 from functools import partial
-from itertools import combinations
+from itertools import combinations, starmap
 from typing import Any
 
 import numpy as np
@@ -55,52 +55,48 @@ def run(config: AggregateConfig, messages: Messages) -> bytes:
 
     def make() -> outputs.Made:
         result = aggregate_lists(config, messages)
-        found, compared = None, None
+        ranking, found, compared = result.ranking, None, None
         if config.out is not None and len(result.lists) > MOST_COMPARED:
             messages.note(
                 f"pairs of lists are not compared: there are more than {MOST_COMPARED} lists"
             )
         elif config.out is not None:
             found = agreement(result.ranks)
-            compared = {
-                "kendall": found.kendall,
-                "spearman": found.spearman,
-                "common": found.common,
+            compared = vars(found) | {
                 "overlap": {f"top_{k}": matrix for k, matrix in found.overlap.items()},
                 "mean_kendall": found.mean(found.kendall),
             }
-        lists = [
-            {
-                "name": each.name,
-                "path": str(each.path),
-                "weight": weight,
-                "n_features": len(each.features),
-                "n_ranked": each.n_ranked,
-                "feature_column": each.choice.feature,
-                "value_column": each.choice.value,
-                "order": each.order or None,
-            }
-            for each, weight in zip(result.lists, config.weights)
-        ]
         facts = {
-            "lists": lists,
+            "lists": [
+                {
+                    "name": each.name,
+                    "path": str(each.path),
+                    "weight": weight,
+                    "n_features": len(each.features),
+                    "n_ranked": each.n_ranked,
+                    "feature_column": each.choice.feature,
+                    "value_column": each.choice.value,
+                    "order": each.order or None,
+                }
+                for each, weight in zip(result.lists, config.weights)
+            ],
             "of_one_matrix": result.of_one_matrix,
             "agreement": compared,
-            "result": outputs.ranking_facts(result.ranking),
+            "result": outputs.ranking_facts(ranking),
         }
 
         def complete(record: dict[str, Any]) -> outputs.Writers:
             data = _report_data(config, result, found, record["warnings"])
-            return outputs.ranking_writers(config, result.ranking, data)
+            return outputs.ranking_writers(config, ranking, data)
 
         def summarize() -> None:
             messages.note(
-                f"ranked {result.ranking.n_scored:,} of {len(result.ranking):,} features of "
-                f"{len(lists)} lists by {AGGREGATIONS[config.how].title}"
+                f"ranked {ranking.n_scored:,} of {len(ranking):,} features of "
+                f"{len(sources)} lists by {AGGREGATIONS[config.how].title}"
             )
-            outputs.log_ranking(result.ranking, messages)
+            outputs.log_ranking(ranking, messages)
 
-        table = partial(ranking_bytes, result.ranking, config.format)
+        table = partial(ranking_bytes, ranking, config.format)
         return outputs.Made(facts, table, complete, summarize)
 
     return outputs.make_result(
@@ -139,7 +135,7 @@ def aggregate_lists(config: AggregateConfig, messages: Messages) -> Aggregated:
     if found := ties(ranking):
         messages.warn(found, GUARDS["ties"].weight)
     known = [matrix_of(each.path) for each in lists]
-    same = any_same(same_matrix(one, other) for one, other in combinations(known, 2))
+    same = any_same(starmap(same_matrix, combinations(known, 2)))
     if same and config.how == "rra":
         messages.warn(DEPENDENT, GUARDS["dependent-lists"].weight)
     elif same is None and config.how == "rra":
@@ -171,11 +167,10 @@ def _report_data(
     """Return the contents of the report, which depend on the lists and the options only."""
     how, ranking = AGGREGATIONS[config.how], result.ranking
     names = [each.name for each in result.lists]
-    score = np.empty(len(ranking))
-    score[ranking.order] = -ranking.score if ranking.larger_is_better else ranking.score
+    score = -ranking.score if ranking.larger_is_better else ranking.score
     rows: list[list[object]] = []
-    for each, ranks, weight in zip(result.lists, result.ranks.T, config.weights):
-        both = ~(np.isnan(ranks) | np.isnan(score))
+    for each, ranks, weight in zip(result.lists, result.ranks[ranking.order].T, config.weights):
+        both = ~np.isnan(ranks + score)
         tau, _ = correlations(ranks[both], score[both])
         ranked = f"{each.n_ranked:,} of {len(each.features):,}"
         rows.append([each.name, ranked, each.ranked_by, f"{weight:g}", tau, str(each.path)])

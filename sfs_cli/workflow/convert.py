@@ -18,11 +18,10 @@ from sfs_cli.options.grammar import joined
 from sfs_cli.provenance import difference, of_matrix, plain
 from sfs_cli.run import inputs
 from sfs_cli.run.columns import warn_of_columns
-from sfs_cli.run.config import input_files
 from sfs_cli.run.memory import memory_budget
 from sfs_cli.store.disk import NAME as MANIFEST
 from sfs_cli.store.disk import is_store, read_manifest
-from sfs_cli.workflow.outputs import describe_files, tell_up_to_date, with_digests
+from sfs_cli.workflow.outputs import describe_inputs, tell_up_to_date, with_digests
 
 
 def convert(
@@ -59,11 +58,10 @@ def convert(
     check_writable(store, "STORE")
     refuse_dangling(store, "STORE")
     # which files there are, their content says
-    known = [o for o in options_of(RankConfig) if "convert" in o.verbs and o.in_result]
-    taken = [o.name for o in known if not o.path]
-    options = joined(RankConfig, {name: getattr(config, name) for name in taken})
-    options["column"] = column
-    files = describe_files(input_files(config))
+    taken = {o.name for o in options_of(RankConfig) if "convert" in o.verbs and not o.path}
+    given = {name: v for name, v in config.result_options().items() if name in taken}
+    options = joined(RankConfig, given) | {"column": column}
+    files = describe_inputs(config)
     replaceable = is_store(store)
     if store.exists() and not (config.force and replaceable):
         other = "it is no store"
@@ -74,15 +72,15 @@ def convert(
         if other:
             raise OutputExistsError(
                 f"{store} exists, and is not the store of this matrix: {other}",
-                hint="give another name" + (", or --force" if replaceable else ""),
+                hint="give another name" + ", or --force" * replaceable,
             )
         tell_up_to_date(store, messages, [store / MANIFEST])
         return
 
     files = with_digests(files)
-    digests = [each["sha256"] for each in files if of_matrix(each["role"])]
-    of_all = sha256(" ".join([*digests, column or ""]).encode()).hexdigest()
-    sha = of_all if several else digests[0]
+    sha, *others = [each["sha256"] for each in files if of_matrix(each["role"])]
+    if several:
+        sha = sha256(" ".join([sha, *others, column or ""]).encode()).hexdigest()
     source = plain({"path": path, "sha256": sha, "config": options, "inputs": files})
     memory = memory_budget(config)
     with replacing(store) as partial:

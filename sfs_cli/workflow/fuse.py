@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from sfs_cli.parts import covariates
 from sfs_cli.run.fused_rank import Fused, fuse
 from sfs_cli.run.guards import guard_labels, guard_raw, guard_sources
 from sfs_cli.run.load import Run, loaded
-from sfs_cli.workflow.outputs import describe_inputs, known_result, tell_up_to_date, with_digests
+from sfs_cli.workflow.outputs import describe_inputs, is_made, with_digests
 from sfs_cli.workflow.pipes import as_given
 
 
@@ -33,56 +32,53 @@ def run(config: RankConfig, target: str, key: str, messages: Messages) -> None:
     h5ad.
     """
     path = Path(target)
-    other = "give an output with the suffix .npz, .parquet or .tsv"
+    copied, other = path.suffix == ".h5ad", "give an output with the suffix .npz, .parquet or .tsv"
     if path.suffix not in FORMATS:
         what = f"--out {path}: unknown suffix {path.suffix!r}"
         raise UsageError(what, hint=nearest(path.suffix, FORMATS), option="target")
-    of_h5ad = not config.files and Path(config.matrix).suffix.lower() == ".h5ad"
-    if path.suffix == ".h5ad" and not of_h5ad:
+    if copied and (config.files or Path(config.matrix).suffix.lower() != ".h5ad"):
         what = f"--out {path} copies an h5ad input; the matrix is not one such file"
         raise UsageError(what, hint=other, option="target")
     check_writable(path, "--out")
     record = path.with_name(path.name + provenance.BESIDE)
     refuse_folders((path, record))
-    described = describe_inputs(config)
+    inputs = describe_inputs(config)
     options = resolved(as_given(config), str(path.parent)) | {"key": key}
-    differs = partial(provenance.difference, options=options, inputs=described)
-    if not config.force and (known := known_result(path, record, [path.name], differs)):
-        tell_up_to_date(path, messages, [record], provenance.made_by(known))
+    if not config.force and is_made(path, record, [path.name], options, inputs, messages):
         return
-    described = with_digests(described)
+    inputs = with_digests(inputs)
     with loaded(config, messages) as loaded_run:
         fused, S, samples = fuse_sources(loaded_run)
         in_file, design = loaded_run.matrix.matrix.n_samples, loaded_run.design
-    if path.suffix == ".h5ad" and len(samples) != in_file:
+    if copied and len(samples) != in_file:
         raise InputError(
             f"the similarity is between {len(samples):,} of the {in_file:,} samples of the h5ad",
-            where=str(path),
+            where=path,
             hint=other,
         )
     with OutputFolder(path.parent) as out:
         staged = out.file(path.name)
         with located(str(path)):
-            if path.suffix == ".h5ad":
+            if copied:
                 from sfs_cli.io.matrix.h5ad_copy import write_obsp
 
                 write_obsp(Path(config.matrix), staged, key, S)
             else:
                 write_similarity(staged, S, samples)
         adjusted = {} if design is None else {"columns": design.columns, "rank": design.rank}
-        made = {
+        facts = {
             "command": ["sfs", *map(shown, sys.argv[1:])],
             "samples": len(samples),
             **fused.facts(),
             "covariates": adjusted,
-            "warnings": list(messages.warnings),
+            "warnings": messages.warnings,
             "versions": provenance.versions(),
             "outputs": [path.name],
             "bytes": staged.stat().st_size,
             "config": options,
-            "inputs": described,
+            "inputs": inputs,
         }
-        out.file(record.name).write_text(provenance.dumps(made), encoding="utf-8")
+        out.file(record.name).write_text(provenance.dumps(facts), encoding="utf-8")
         out.commit(last=record.name)
     messages.note(f"wrote {path}: {counted(len(samples), 'sample')}")
 
@@ -103,8 +99,9 @@ def fuse_sources(run: Run) -> tuple[Fused, Any, list[str]]:
     run.fit()
     fused = fuse(run)
     similarity, order = fused.similarity, matrix.as_in_file
-    sparse = isinstance(similarity, SparseSimilarity)
-    S: Any = similarity.matrix if sparse else similarity.to_dense()  # type: ignore[attr-defined]
+    S: Any = (
+        similarity.matrix if isinstance(similarity, SparseSimilarity) else similarity.to_dense()
+    )
     if matrix.samples is not None:
         S = S[order][:, order]
     return fused, S, [matrix.ids.samples[i] for i in order.tolist()]

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def inspect(config: RankConfig, messages: Messages, as_json: bool) -> str:
     """Return the description of a matrix, as text or JSON."""
     with inputs.read_alone(config, messages) as (opened, table):
-        matrix = opened.matrix
+        matrix, ids = opened.matrix, opened.matrix.ids
         labels = inputs.align_labels(config, matrix, table, messages)
         values, sums = _values(matrix)
         facts: dict[str, Any] = {
@@ -38,25 +38,23 @@ def inspect(config: RankConfig, messages: Messages, as_json: bool) -> str:
             **opened.facts,
             "samples": matrix.n_samples,
             "features": matrix.n_features,
-            "first_samples": list(matrix.ids.samples[:3]),
-            "first_features": list(matrix.ids.features[:3]),
+            "first_samples": [*ids.samples[:3]],
+            "first_features": [*ids.features[:3]],
             "stored_as": f"{'sparse' if matrix.sparse else 'dense'} {matrix.dtype.name}",
             **values,
             "missing_values": matrix.missing.values,
             "features_with_missing_values": matrix.missing.features,
         }
-        if matrix.ids.obs is not None:
-            facts["sample_annotations"] = list(matrix.ids.obs.column_names)
-            facts["sample_columns"] = _columns(matrix.ids.obs)
-        if matrix.ids.var:
-            facts["feature_annotations"] = list(matrix.ids.var)
+        if ids.obs is not None:
+            facts["sample_annotations"] = ids.obs.column_names
+            facts["sample_columns"] = _columns(ids.obs)
+        if ids.var:
+            facts["feature_annotations"] = [*ids.var]
         if opened.graphs:
-            facts["sample_graphs"] = list(opened.graphs)
+            facts["sample_graphs"] = [*opened.graphs]
         if labels is not None:
-            if config.label_type == "continuous":
-                facts |= labels.range()
-            else:
-                facts["classes"] = labels.counts()
+            of_numbers = config.label_type == "continuous"
+            facts |= labels.range() if of_numbers else {"classes": labels.counts()}
             facts["samples_without_label"] = int((~labels.known).sum())
         raw = raw_kind(look(matrix))
         facts["values_look_like"] = what_values(
@@ -120,9 +118,9 @@ def _values(matrix: Matrix) -> tuple[dict[str, Any], np.ndarray]:
 def _columns(obs: pa.Table) -> dict[str, str]:
     """Return of each column of the samples how many values it has, and the first of them."""
     found = {}
-    for name in obs.column_names:
-        values = texts_of(obs[name].drop_null().unique().to_pylist())
-        missing = f"; {count:,} missing" if (count := obs[name].null_count) else ""
+    for name, column in zip(obs.column_names, obs.columns):
+        values = texts_of(column.drop_null().unique().to_pylist())
+        missing = f"; {column.null_count:,} missing" if column.null_count else ""
         found[f"obs:{name}"] = f"{counted(len(values), 'value')}: {listed(values, 4)}{missing}"
     return found
 
@@ -133,7 +131,7 @@ def _text(facts: dict[str, Any]) -> str:
         if isinstance(value, dict):
             value = ", ".join(f"{k} ({v})" for k, v in value.items())
         elif isinstance(value, list):
-            value = listed([str(v) for v in value], 12)
+            value = listed([*map(str, value)], 12)
         elif isinstance(value, float):
             value = f"{value:.6g}"
         elif isinstance(value, int) and not isinstance(value, bool):

@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -71,10 +72,9 @@ def ranking_at(path: Path) -> Path:
         return path
     there = sorted(each for each in path.glob("ranking.*") if each.is_file())
     if len(there) != 1:
-        what = "holds no ranking" if not there else f"holds {len(there)} rankings"
         raise InputError(
-            f"{path} {what}",
-            where=", ".join(each.name for each in there) or str(path),
+            f"{path} holds {f'{len(there)} rankings' if there else 'no ranking'}",
+            where=", ".join(each.name for each in there) or path,
             hint="give the output folder of sfs rank, or the file of the ranking",
         )
     return there[0]
@@ -154,11 +154,11 @@ def _ranks(table: TextTable, choice: Choice, values: np.ndarray, order: str) -> 
 
 def cut_from(record: Mapping[str, Any]) -> int | None:
     """Return the number of features that were ranked of a table that ``--top`` cut; else None."""
-    facts = record.get("result")
-    if not isinstance(facts, dict) or "n_written" not in facts:
-        return None
-    ranked = facts.get("n_scored")
-    return ranked if isinstance(ranked, int) else None
+    match record.get("result"):
+        case {"n_written": _, "n_scored": int(ranked)}:
+            return ranked
+        case _:
+            return None
 
 
 def matrix_of(path: Path) -> Identity:
@@ -190,9 +190,6 @@ def list_names(sources: Sequence[Source]) -> list[str]:
         elif stem == "ranking":
             stem = Path(os.path.realpath(path)).parent.name
         base = shown(f"{stem}_{column}" if column is not None and times[path] > 1 else stem)
-        name, number = base, 1
-        while name in names:
-            number += 1
-            name = f"{base}_{number}"
-        names.append(name)
+        numbered = (f"{base}_{number}" for number in count(2))
+        names.append(next(name for name in chain([base], numbered) if name not in names))
     return names

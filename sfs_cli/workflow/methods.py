@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
+from itertools import chain, starmap
 from typing import Any, NamedTuple
 
 from sfs_cli.catalog import METHODS, Method
@@ -44,8 +45,7 @@ FIELDS = (
     *("cost", "passes", "meaning", "when", "reference"),
 )
 """What is said of a method beside its parameters."""
-TITLES = {"label_types": "labels"}
-"""What the text calls a field whose name is too long for its column."""
+
 NEEDS = {
     "graph": "a sample graph",
     "labels": "labels",
@@ -87,10 +87,11 @@ def taken_options(option: str, name: str) -> list[Option]:
 
     Each is as this name has it, with its own meaning, values and default.
     """
-    own = NAMED[option].parameters_of(name)
-    of_methods = [o for o in options_of(RankConfig) if o.is_of(name)] if option == "method" else []
-    others = [o for o in of_methods if o.name not in own]
-    return sorted([*own.values(), *others], key=lambda o: not o.of)
+    taken = dict(NAMED[option].parameters_of(name))
+    for o in options_of(RankConfig) if option == "method" else ():
+        if o.is_of(name):
+            taken.setdefault(o.name, o)
+    return sorted(taken.values(), key=lambda o: not o.of)
 
 
 def known_of(option: str, name: str) -> dict[str, str]:
@@ -104,18 +105,17 @@ def known_of(option: str, name: str) -> dict[str, str]:
         del facts["needs_by"]
     facts["needs"] = facts["needs"] or "nothing"
     texts = {key: v if isinstance(v, str) else ", ".join(v) for key, v in facts.items()}
-    return {TITLES.get(key, key): text for key, text in texts.items() if text}
+    # the text has no room for the longer name
+    return {"labels" if key == "label_types" else key: v for key, v in texts.items() if v}
 
 
 def _needs(method: Method) -> list[str]:
     """Return what a method needs, each with the values that ask for it, if it is not always."""
     found = [NEEDS[need] for need in method.needs]
     for name, by_value in method.needs_by.items():
-        values = dict[str, list[str]]()
-        for value, wanted in by_value.items():
-            for need in wanted:
-                values.setdefault(NEEDS[need], []).append(value)
-        found += [f"{need} for {name}={', '.join(each)}" for need, each in values.items()]
+        for need in dict.fromkeys(chain.from_iterable(by_value.values())):
+            values = [value for value, wanted in by_value.items() if need in wanted]
+            found.append(f"{NEEDS[need]} for {name}={', '.join(values)}")
     return found
 
 
@@ -126,9 +126,13 @@ _TYPES = {int: "integer", float: "number", bool: "boolean", str: "text", tuple: 
 
 def _record(option: str, name: str) -> dict[str, Any]:
     own = taken_options(option, name)
-    record = {"name": name, "option": flag(option), **_facts(NAMED[option].table[name])}
-    record["parameters"] = {o.parameter: _described(o) for o in own if o.of}
-    return record | {"options": {o.flag: _described(o) for o in own if not o.of}}
+    return {
+        "name": name,
+        "option": flag(option),
+        **_facts(NAMED[option].table[name]),
+        "parameters": {o.parameter: _described(o) for o in own if o.of},
+        "options": {o.flag: _described(o) for o in own if not o.of},
+    }
 
 
 def _described(o: Option) -> dict[str, Any]:
@@ -142,11 +146,12 @@ def _facts(entry: Method | GraphKind | Entry) -> dict[str, Any]:
     if isinstance(entry, GraphKind):
         return {"needs": ["labels"] * entry.from_labels, "meaning": entry.meaning}
     if isinstance(entry, Entry):
-        found = {"title": entry.title, "needs": ["labels"] * entry.needs_labels}
-        return found | {"when": entry.when, "reference": entry.reference}
-    found = {field: getattr(entry, field) for field in FIELDS}
-    meaning = {"": entry.meaning} if isinstance(entry.meaning, str) else entry.meaning
-    return found | {"meaning": meaning}
+        own = {"title": entry.title, "needs": ["labels"] * entry.needs_labels}
+        return own | {"when": entry.when, "reference": entry.reference}
+    found: dict[str, Any] = {field: getattr(entry, field) for field in FIELDS}
+    if isinstance(entry.meaning, str):
+        found["meaning"] = {"": entry.meaning}
+    return found
 
 
 # ---- text --------------------------------------------------------------------------------------
@@ -168,38 +173,27 @@ def _text(option: str, name: str) -> str:
 
 def _list() -> str:
     """Return a line for each of all names, by what they are for."""
-    ways = {n: f"{way.title}: {way.meaning}" for n, way in AGGREGATIONS.items()}
-    return "\n".join(
-        [
-            _section(
-                "methods (--method NAME,KEY=VALUE):",
-                {n: f"{each.title}: {each.when}" for n, each in METHODS.items()},
-            ),
-            _section(
-                "similarities between samples (--similarity NAME,KEY=VALUE):",
-                {n: each.meaning for n, each in GRAPHS.items()},
-            ),
-            _section(
-                "kinds of knowledge sources (--source NAME=KIND:PATH,KEY=VALUE) and their options:",
-                {
-                    n: kind.meaning.rstrip(".") + _listed(SOURCE_OPTIONS[o].key for o in kind.takes)
-                    for n, kind in KINDS.items()
-                },
-            ),
-            _section(
-                "ways of weighting knowledge sources (--weights NAME,KEY=VALUE):",
-                {n: f"{each.title}: {each.when}" for n, each in WEIGHTINGS.items()},
-            ),
-            _section("ways of aggregating rankings (how= of kogs, --how of sfs aggregate):", ways),
-            "`sfs methods NAME` describes a method, a similarity or a way of weighting, and its "
-            "parameters.\n",
-        ]
-    )
-
-
-def _listed(options: Iterable[str]) -> str:
-    text = ", ".join(options)
-    return f": {text}" if text else ""
+    kinds = {}
+    for name, kind in KINDS.items():
+        options = ", ".join(SOURCE_OPTIONS[o].key for o in kind.takes)
+        kinds[name] = kind.meaning.rstrip(".") + (options and f": {options}")
+    sections = {
+        "methods (--method NAME,KEY=VALUE):": {
+            n: f"{each.title}: {each.when}" for n, each in METHODS.items()
+        },
+        "similarities between samples (--similarity NAME,KEY=VALUE):": {
+            n: each.meaning for n, each in GRAPHS.items()
+        },
+        "kinds of knowledge sources (--source NAME=KIND:PATH,KEY=VALUE) and their options:": kinds,
+        "ways of weighting knowledge sources (--weights NAME,KEY=VALUE):": {
+            n: f"{each.title}: {each.when}" for n, each in WEIGHTINGS.items()
+        },
+        "ways of aggregating rankings (how= of kogs, --how of sfs aggregate):": {
+            n: f"{each.title}: {each.meaning}" for n, each in AGGREGATIONS.items()
+        },
+    }
+    end = "`sfs methods NAME` describes a method, a similarity or a way of weighting, and its "
+    return "\n".join([*starmap(_section, sections.items()), f"{end}parameters.\n"])
 
 
 def _section(title: str, rows: Mapping[str, str]) -> str:

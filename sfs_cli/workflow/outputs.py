@@ -112,14 +112,16 @@ def tell_up_to_date(
     messages.note(f"{output}: up to date{by}")
 
 
-def known_result(
+def is_made(
     place: Path,
     record: Path,
     names: Sequence[str],
-    differs: Callable[[Mapping[str, Any]], str],
-    beside: Iterable[str] = (),
-) -> dict[str, Any] | None:
-    """Return the record of a result that is there already; None where nothing is.
+    options: Mapping[str, Any],
+    inputs: Sequence[InputFile],
+    messages: Messages,
+    beside: Mapping[str, str] = {},
+) -> bool:
+    """Tell whether exactly a result is there already, and say so; False where nothing is.
 
     Parameters
     ----------
@@ -129,10 +131,12 @@ def known_result(
         Where its record is; the other files are beside it.
     names : sequence of str
         The files that would be written.
-    differs : callable
-        Says in what the run differs from that of a record.
-    beside : iterable of str
-        Paths of its files in other places.
+    options, inputs : dict, sequence of InputFile
+        What it depends on.
+    messages : Messages
+        Receives that it is up to date.
+    beside : mapping
+        Paths of its files in other places, by their options.
 
     Raises
     ------
@@ -141,23 +145,32 @@ def known_result(
     """
     there = [name for name in names if (record.parent / name).exists()]
     if not there:
-        return None
+        return False
     known = provenance.read_record(record) or {}
     try:
         outputs = provenance.outputs_of(known)
-        files = [*outputs, *beside]
-        gone = [name for name in files if not (record.parent / name).exists()]
-        what = f"the result of another run: {other}" if (other := differs(known)) else ""
-        if gone and not what:
-            what = f"this result, but files of it are gone: {listed(gone)}"
+        # earlier versions had the size of each, too
+        were = known.get("beside", {}).items()
+        before = {o: p["path"] if isinstance(p, dict) else p for o, p in were}
+        moved = [o for o in {**before, **beside} if before.get(o) != beside.get(o)]
+        other = f"{moved[0]} was another" if moved else ""
+        other = other or provenance.difference(known, options, inputs)
     except (KeyError, TypeError, AttributeError):
-        outputs = []
-    if not outputs:
-        what = "a result whose record is damaged"
+        outputs, other = [], ""
+    files = [*outputs, *beside.values()]
+    gone = [name for name in files if not (record.parent / name).exists()]
     if not provenance.is_ours(known):
         what = "files of another program"
-    if not what:
-        return known
+    elif not outputs:
+        what = "a result whose record is damaged"
+    elif other:
+        what = f"the result of another run: {other}"
+    elif gone:
+        what = f"this result, but files of it are gone: {listed(gone)}"
+    else:
+        paths = [*(record.parent / name for name in files), record]
+        tell_up_to_date(place, messages, paths, provenance.made_by(known))
+        return True
     raise OutputExistsError(
         f"{place} holds {what}",
         where=", ".join(there),
@@ -191,7 +204,7 @@ def ranking_writers(
         path.write_text(shown(render(data)), encoding="utf-8")
 
     sections = for_multiqc(config, RANKING, {data.method: ranking_cells(data)}, home)
-    return dict(zip(ranking_files(config), (table, page, *writing(sections).values())))
+    return {f"ranking.{config.format}": table, REPORT: page, **writing(sections)}
 
 
 def for_multiqc(
@@ -222,27 +235,6 @@ def for_multiqc(
 def writing(tables: Mapping[str, bytes]) -> Writers:
     """Return what writes files whose contents are known."""
     return {name: partial(Path.write_bytes, data=table) for name, table in tables.items()}
-
-
-def write_result(
-    folder: Path,
-    files: Writers,
-    record: dict[str, Any],
-) -> None:
-    """Write the files of a result, by their names, and its record; all of them, or none.
-
-    The record, the content of ``run.json``, gets the names of the files. Files of the result that
-    is replaced, which the new one does not have, are removed.
-    """
-    before = provenance.outputs_of(provenance.read_record(folder / provenance.NAME) or {})
-    with OutputFolder(folder) as out:
-        for name, write in files.items():
-            write(out.file(name))
-        run = record | {"outputs": [*files]}
-        out.file(provenance.NAME).write_text(provenance.dumps(run), encoding="utf-8")
-        out.commit(last=provenance.NAME)
-    for name in {*before} - {*files, provenance.NAME}:
-        (folder / name).unlink(missing_ok=True)
 
 
 class Made(NamedTuple):
@@ -334,33 +326,18 @@ def make_result(
             made = make()
         made.summarize()
         return made.table()
-    out = Path(config.out)
+    out, record = Path(config.out), Path(config.out, provenance.NAME)
     if out.is_file():
         raise InputError(f"--out {out} is a file, not a folder", hint="give another --out")
     check_writable(out, "--out")
     refuse_dangling(out, "--out")
-    refuse_folders(out / name for name in (*files, provenance.NAME))
+    names = [*files, record.name]
+    refuse_folders(out / name for name in names)
     if options is None:
         options = joined(type(config), config.result_options())
     copies = {flag(each.option): str(each.path.absolute()) for each in beside}
     inputs = describe()
-
-    def differs(known: Mapping[str, Any]) -> str:
-        # earlier versions had the size of each, too
-        were = known.get("beside", {}).items()
-        before = {o: p["path"] if isinstance(p, dict) else p for o, p in were}
-        for option in before | copies:
-            if before.get(option) != copies.get(option):
-                return f"{option} was another"
-        return provenance.difference(known, options, inputs)
-
-    names = [*files, provenance.NAME]
-    if not config.force and (
-        known := known_result(out, out / provenance.NAME, names, differs, copies.values())
-    ):
-        there = [out / name for name in (*known["outputs"], provenance.NAME)]
-        there += map(Path, copies.values())
-        tell_up_to_date(out, messages, there, provenance.made_by(known))
+    if not config.force and is_made(out, record, names, options, inputs, messages, copies):
         return b""
     with ExitStack() as stack:
         for each in beside:
@@ -382,8 +359,16 @@ def make_result(
             **made.facts,
         }
         writers = made.complete(facts)
-        write_result(out, writers, facts)
-    messages.kept_in = f"in {out}/{REPORT if REPORT in files else provenance.NAME}"
+        before = provenance.outputs_of(provenance.read_record(record) or {})
+        with OutputFolder(out) as folder:
+            for name, write in writers.items():
+                write(folder.file(name))
+            content = provenance.dumps(facts | {"outputs": [*writers]})
+            folder.file(record.name).write_text(content, encoding="utf-8")
+            folder.commit(last=record.name)
+        for name in {*before} - {*writers, record.name}:  # of the result that is replaced
+            (out / name).unlink(missing_ok=True)
+    messages.kept_in = f"in {out}/{REPORT if REPORT in files else record.name}"
     made.summarize()
     paths = [*(f"{out}/{name}" for name in writers), *(str(each.path) for each in beside)]
     messages.note(f"wrote {', '.join(paths)}")

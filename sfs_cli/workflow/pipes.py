@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -67,9 +67,10 @@ def spooled(
             if (option.path or READS) not in (READS, OPENS) or not is_copied(text):
                 return text
             name, part = split_part(text)
-            if not is_url(name):
-                name = STANDARD_INPUT  # /dev/stdin is the same
-            given = public(name) if is_url(name) else _TITLE
+            read: Callable[[str, Path, str, str], Path] = _from_address
+            given = public(name)
+            if not is_url(name):  # /dev/stdin is the same
+                read, name, given = _from_standard_input, STANDARD_INPUT, _TITLE
             label = f"{'MATRIX' if option.argument else option.flag} {public(name)}"
             if name == STANDARD_INPUT and name in copies:
                 raise ConflictError(
@@ -83,9 +84,15 @@ def spooled(
                 place.mkdir()
                 if is_url(name):
                     name_copy(name, given)  # without what is secret
-                    path = _from_address(name, place, label, option.name)
-                else:
-                    path = _from_standard_input(place, label, option.name)
+                try:
+                    path = read(name, place, label, option.name)
+                except OSError as error:
+                    if is_full(error):
+                        raise unwritable(folder, error, "TMPDIR") from None
+                    raise
+                # `--write-h5ad` knows AnnData by the suffix
+                if not path.suffix and recognize(path).kind is Kind.HDF5:
+                    path = path.rename(path.with_suffix(".h5ad"))
                 copies[name] = str(path)
                 name_copy(copies[name], given)
             return copies[name] + part
@@ -106,7 +113,7 @@ def as_given(config: C) -> C:
     return replace(config, **values)  # type: ignore[type-var]
 
 
-def _from_standard_input(folder: Path, label: str, option: str) -> Path:
+def _from_standard_input(_name: str, folder: Path, label: str, option: str) -> Path:
     """Copy what comes through standard input into a folder, and return the copy."""
     if os.isatty(0):
         raise UsageError(
@@ -115,20 +122,15 @@ def _from_standard_input(folder: Path, label: str, option: str) -> Path:
             option=option,
         )
     path = folder / "stdin"
-    try:
-        with open(0, "rb", closefd=False) as source, path.open("wb") as file:
-            shutil.copyfileobj(source, file)
-    except OSError as error:
-        if is_full(error):
-            raise unwritable(folder.parent, error, "TMPDIR") from None
-        raise
+    with open(0, "rb", closefd=False) as source, path.open("wb") as file:
+        shutil.copyfileobj(source, file)
     if not path.stat().st_size:
         raise InputError(
             f"{label}: nothing came through {_TITLE}",
             hint="did the command before the pipe fail? (set -o pipefail)",
             option=option,
         )
-    return _with_suffix(path)
+    return path
 
 
 def _from_address(url: str, folder: Path, label: str, option: str) -> Path:
@@ -148,7 +150,7 @@ def _from_address(url: str, folder: Path, label: str, option: str) -> Path:
         raise MissingExtraError(f"{label}: {error}", hint=hint) from None
     except Exception as error:  # each library has kinds of its own for the network
         if isinstance(error, OSError) and is_full(error):
-            raise unwritable(folder.parent, error, "TMPDIR") from None
+            raise
         reason = public(str(error.__cause__ or error)) or type(error).__name__
         if isinstance(error, FileNotFoundError):
             reason = "there is no such file"
@@ -164,11 +166,4 @@ def _from_address(url: str, folder: Path, label: str, option: str) -> Path:
         if file.read(512).lstrip().lower().startswith((b"<!doctype html", b"<html")):
             hint = "give the address of the file itself, as its download link has it"
             raise InputError(f"{label} is a web page", hint=hint, option=option)
-    return _with_suffix(path)
-
-
-def _with_suffix(path: Path) -> Path:
-    """Return a copy of AnnData under a name with the suffix by which ``--write-h5ad`` knows it."""
-    if path.suffix or recognize(path).kind is not Kind.HDF5:
-        return path
-    return path.rename(path.with_suffix(".h5ad"))
+    return path

@@ -52,8 +52,7 @@ def defaults_of(config: RankConfig, used: RankConfig, graph: Mapping[str, Any]) 
         with suppress(UsageError):  # what would have no effect, as a power beside gamma=exp
             replace(used, **{name: value})
             found.setdefault(name, value)
-    if "neighbors" in graph:
-        found.setdefault("neighbors", graph["neighbors"])
+    found.setdefault("neighbors", graph.get("neighbors"))
     left_out = {
         o.name: found[o.name]
         for o in options_of(RankConfig)

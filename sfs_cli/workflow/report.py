@@ -8,11 +8,11 @@ of the same, so that both have the same bytes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -42,7 +42,6 @@ from sfs_cli.options.paths import is_there, moved, split_part
 from sfs_cli.options.report import DEFAULT_FORMATS, ReportConfig
 from sfs_cli.parts.sets import given_sets, tested_sets
 from sfs_cli.parts.split import part_of_counts
-from sfs_cli.provenance import RunRecord
 from sfs_cli.ranking.table import Picked, Ranking
 from sfs_cli.report.model import ReportData
 from sfs_cli.run.config import input_files
@@ -54,16 +53,10 @@ from sfs_cli.workflow import outputs
 from sfs_cli.workflow.lists import cut_from, ranking_at
 from sfs_cli.workflow.rank import sections
 from sfs_cli.workflow.report_data import report_data
-from sfs_cli.workflow.result import (
-    Result,
-    check_unchanged,
-    is_whole,
-    positions,
-)
+from sfs_cli.workflow.result import Result, check_unchanged, is_whole, positions
 
 SAME_GRAPH = 1e-6
 """The eigenvalues of a sample graph that is made again differ by less from the recorded ones."""
-_OWN = ("rank", "feature", "score", "status")
 _FIRST = "give the output folder of sfs rank or sfs shard merge"
 
 
@@ -85,16 +78,19 @@ def run(config: ReportConfig, messages: Messages) -> None:
     made = ranking_config(config, result)
     if config.figures is not None:
         need_extra("matplotlib", "plots", "--figures needs Matplotlib")
-    alone = None if config.out is not None else config.figures  # the page stays as it is
-    held = (target, "--out") if alone is None else (Path(alone), "--figures")
-    if alone is None and target.is_dir():
+    if config.figures is not None and config.out is None:  # the page stays as it is
+        check_writable(Path(config.figures), "--figures")
+    elif target.is_dir():
         raise InputError(
             f"--out {target} is a folder", hint="give the name of a file, such as page.html"
         )
-    check_writable(*held)
+    else:
+        check_writable(target, "--out")
     data = data_of(made, result, messages, config.sets)
     data = replace(data, title=config.title or data.title, gene_links=config.gene_links)
-    files = {target: shown(render(data)).encode()} if alone is None else {}
+    files = dict[Path, bytes]()
+    if config.figures is None or config.out is not None:
+        files[target] = shown(render(data)).encode()
     if config.figures is not None:
         drawn = figures_of(data)
         if boxes := without_glyph(drawn):
@@ -105,14 +101,13 @@ def run(config: ReportConfig, messages: Messages) -> None:
         made_of = figure_files(drawn, config.figure_format or DEFAULT_FORMATS)
         files |= {Path(config.figures) / name: content for name, content in made_of.items()}
     changed = [p for p in files if not p.is_file() or p.read_bytes() != files[p]]
-    for path in changed:
-        if path.exists() and not config.force:
-            option, what = ("out", "page") if path == target else ("figures", "figure")
-            raise OutputExistsError(
-                f"{path} exists, and is another {what}",
-                hint=f"give another --{option}, or replace it with --force",
-                option=option,
-            )
+    for path in (p for p in changed if p.exists() and not config.force):
+        option, what = ("out", "page") if path == target else ("figures", "figure")
+        raise OutputExistsError(
+            f"{path} exists, and is another {what}",
+            hint=f"give another --{option}, or replace it with --force",
+            option=option,
+        )
     for path in changed:
         with replacing(path) as partial:
             partial.write_bytes(files[path])
@@ -134,7 +129,7 @@ def read_result(config: ReportConfig) -> Result:
     if text_suffix(path) == ".rnk":
         raise InputError(
             "an rnk file has no scores, which the page shows",
-            where=str(path),
+            where=path,
             hint="rank again with --format tsv",
         )
     record = provenance.read_record(where)
@@ -142,7 +137,7 @@ def read_result(config: ReportConfig) -> Result:
         what = "cannot be read" if where.exists() else "is missing"
         raise InputError(
             f"the record of the ranking {what}, which says how it was made",
-            where=str(where),
+            where=where,
             hint=_FIRST,
         )
     if path.name not in provenance.outputs_of(record):
@@ -154,16 +149,16 @@ def read_result(config: ReportConfig) -> Result:
     if not isinstance(record.get("method"), dict) or "input" not in record:
         raise InputError(
             "the result is not one of sfs rank: only the page of a ranking is made again",
-            where=str(where),
+            where=where,
             hint=f"{_FIRST}; the others are made again by their own commands",
         )
     if "page" not in record or not is_whole(record):
-        raise _damaged(path)
+        raise _damaged(where)
     if (whole := cut_from(record)) is not None:
         raise InputError(
             f"the table has the beginning of a ranking of {whole:,} features, and the page is made "
             "of all of them",
-            where=str(path),
+            where=path,
             hint="rank again without --top",
         )
     table = read_rank_table(path)
@@ -176,34 +171,35 @@ def ranking_config(config: ReportConfig, result: Result) -> RankConfig:
 
     Raises InputError when a file is gone or has changed since.
     """
-    assert result.record is not None
-    roles = [str(each["role"]) for each in result.record["inputs"]]
-    where = provenance.record_beside(result.path)
-    changes: dict[str, Any] = {
-        "threads": config.threads,
-        "memory": config.memory,
-        "out": str(result.path.parent),
-    }
-    if config.matrix is not None:
-        changes["matrix"] = config.matrix
+    record: Any = result.record
+    where, folder = result.record_path, result.path.parent
+    roles = [each["role"] for each in record["inputs"]]
     try:
-        asked = _found_beside(dict(load(where).options), roles, result.path.parent)
-        made = RankConfig(**asked | changes)
+        options = dict(load(where).options)
+        options |= {
+            o.name: _found_beside(o, options[o.name], roles, folder)
+            for o in options_of(RankConfig)
+            if options.get(o.name) is not None
+        }
+        options |= {"threads": config.threads, "memory": config.memory, "out": str(folder)}
+        if config.matrix is not None:
+            options["matrix"] = config.matrix
+        made = RankConfig(**options)
     except (UsageError, TypeError) as error:  # the command line gives nothing that contradicts it
-        raise _damaged(result.path) from error
+        raise _damaged(where) from error
     check_unchanged(made, result, ())
     there = [role for role, _, _ in input_files(made)]
-    if gone := [role for role in roles if role not in there]:
+    for role in (role for role in roles if role not in there):
         raise InputError(
-            f"an input of the ranking ({gone[0]}) is not there any more",
-            where=str(where),
+            f"an input of the ranking ({role}) is not there any more",
+            where=where,
             hint="put it back, beside the ranking or where it was",
         )
     return made
 
 
-def _found_beside(options: dict[str, Any], roles: Sequence[str], folder: Path) -> dict[str, Any]:
-    """Return options with files that are gone by those of their names beside the record.
+def _found_beside(option: Option, value: Any, roles: Sequence[str], folder: Path) -> Any:
+    """Return the value of an option, files that are gone as those of their names in a folder.
 
     Results and inputs may have been copied to one folder. What the files hold is compared later;
     `roles` are those of the recorded inputs.
@@ -216,38 +212,27 @@ def _found_beside(options: dict[str, Any], roles: Sequence[str], folder: Path) -
         here = folder / Path(file).name
         return f"{here}{colon}{part}" if is_there(str(here)) else text
 
-    found = dict(options)
-    for option in options_of(RankConfig):
-        value = found.get(option.name)
-        if value is None:
-            continue
-        if option.patterns:  # one that was a file is none of the patterns
-            found[option.name] = tuple(
-                move(option, text, "") if f"{option.name}.{i}" in roles else text
-                for i, text in enumerate(value, 1)
-            )
-        else:
-            found[option.name] = moved(option, value, move)
-    return found
-
-
-def _damaged(ranking: Path) -> InputError:
-    return InputError(
-        "the record of the ranking is damaged",
-        where=str(provenance.record_beside(ranking)),
-        hint="rank again",
+    if not option.patterns:
+        return moved(option, value, move)
+    return tuple(  # one that was a file is none of the patterns
+        move(option, text, "") if f"{option.name}.{i}" in roles else text
+        for i, text in enumerate(value, 1)
     )
 
 
+def _damaged(record: Path) -> InputError:
+    return InputError("the record of the ranking is damaged", where=record, hint="rank again")
+
+
 @contextmanager
-def _recorded(result: Result) -> Iterator[None]:
+def _reading(record: Path) -> Iterator[None]:
     """Take for a damaged record what cannot be used: table and matrix are known to be whole."""
     try:
         yield
     except SfsError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        raise _damaged(result.path) from error
+        raise _damaged(record) from error
 
 
 # ---- the page ------------------------------------------------------------------------------------
@@ -260,20 +245,20 @@ def data_of(
     sets: Sequence[str] = (),
 ) -> ReportData:
     """Return the page's contents of a ranking made so, with the tests of further `sets`."""
-    record = cast(RunRecord, result.record)
+    record: Any = result.record
     with loaded(config, messages) as ready:
         index = positions(ready, result)
-        with _recorded(result):
+        with _reading(result.record_path):
             ranking = ranking_of(result, index, ready.matrix.ids.features)
             values = np.array(record["result"].get("eigenvalues") or (), float)
             drawn = ready.config
             if config.coordinates is not None:  # as the page names them
                 drawn = replace(drawn, coordinates=record["graph"]["coordinates"])
             warned = record["warnings"]
-            texts = isinstance(warned, list) and all(isinstance(text, str) for text in warned)
+            texts = isinstance(warned, list) and {*map(type, warned)} <= {str}
             few = len(values) <= ready.matrix.n_samples and np.isfinite(values).all()
             if not texts or not few:
-                raise _damaged(result.path)
+                raise _damaged(result.record_path)
         ready.fit_matrix()
         messages.phase("the best features")
         top = read_top(ready, ranking)
@@ -283,61 +268,48 @@ def data_of(
         if top is not None:
             pictures = pictures_of(replace(ready, config=drawn), ranking, top, spectrum, groups)
         config = ready.config
-    tested = []
     if sets:
         name, given = given_sets(sets, ranking.feature, config.matrix, messages)
-        tested = [tested_sets(ranking, name, given, None)[0] | {"given": True}]
-    with _recorded(result):
-        if tested:
+        tested = tested_sets(ranking, name, given, None)[0] | {"given": True}
+    with _reading(result.record_path):
+        if sets:
             known = record["knowledge"]
-            both = [*known.get("enrichment", []), *tested]
-            record = cast(RunRecord, {**record, "knowledge": known | {"enrichment": both}})
+            both = [*known.get("enrichment", []), tested]
+            record = {**record, "knowledge": known | {"enrichment": both}}
         parts = [*sections(record, METHODS[config.ranker])]
         return report_data(config, ranking, record, parts, groups=groups, pictures=pictures)
 
 
 def ranking_of(result: Result, index: np.ndarray, ids: Any) -> Ranking:
     """Return the ranking that a table holds; `index` are its features among the `ids`."""
-    table, record = result.table, cast(RunRecord, result.record)
+    table, record = result.table, result.record or {}
     facts = record["result"]
-    columns = dict(facts["columns"])
-    if {*_OWN, *columns} != set(table.columns):
-        raise _damaged(result.path)
-    extra = {name: _READERS[kind](table, name) for name, kind in columns.items()}
+    kinds = {"score": "number", "status": "text", **facts["columns"]}
+    if {"rank", "feature", *kinds} != set(table.columns):
+        raise _damaged(result.record_path)
+    columns: dict[str, Any] = {name: _read(table, name, kind) for name, kind in kinds.items()}
     kept = record["pruning"].get("kept")
     return Ranking(
-        feature=Picked(ids, index),
-        score=_numbers(table, "score"),
-        status=_texts(table, "status"),
+        Picked(ids, index),
+        columns.pop("score"),
+        columns.pop("status"),
         larger_is_better=bool(facts["larger_is_better"]),
         order=index,
-        extra=extra,
+        extra=columns,
         n_kept=None if kept is None else int(kept),
     )
 
 
-def _numbers(table: TextTable, name: str) -> np.ndarray:
-    values = table.columns[name]
-    return np.array([np.nan if value in NULL_TOKENS else float(value) for value in values])
-
-
-def _integers(table: TextTable, name: str) -> np.ndarray:
-    return np.array([int(value) for value in table.columns[name]], np.int64)
-
-
-def _texts(table: TextTable, name: str) -> Picked:
-    """Return a column of few different texts."""
-    values = table.columns[name]  # not an array: each text would take the room of the longest
-    codes = {text: code for code, text in enumerate(dict.fromkeys(values))}
-    return Picked(list(codes), np.array([codes[text] for text in values], np.int32))
-
-
-_READERS: dict[str, Callable[[TextTable, str], np.ndarray | Picked]] = {
-    "text": _texts,
-    "integer": _integers,
-    "number": _numbers,
-}
-"""What reads a column, by its kind in the record."""
+def _read(table: TextTable, name: str, kind: str) -> np.ndarray | Picked:
+    """Return a column of a table as one of the kind that the record says it has."""
+    texts = table.columns[name]
+    if kind == "number":
+        return np.array([np.nan if text in NULL_TOKENS else float(text) for text in texts])
+    if kind == "integer":
+        return np.array([int(text) for text in texts], np.int64)
+    # not an array: each text would take the room of the longest
+    codes = {text: code for code, text in enumerate(dict.fromkeys(texts))}
+    return Picked(list(codes), np.array([codes[text] for text in texts], np.int32))
 
 
 def _spectrum(ready: Run, values: np.ndarray, result: Result) -> Spectrum | None:
@@ -360,15 +332,12 @@ def _spectrum(ready: Run, values: np.ndarray, result: Result) -> Spectrum | None
     if found is None:
         return None
     if len(found.values) != len(values) or np.abs(found.values - values).max() > SAME_GRAPH:
+        now, were = (listed([f"{v:.6g}" for v in each], 4) for each in (found.values, values))
         raise InputError(
             "the sample graph is another one than that of the ranking: "
-            f"its eigenvalues are {_few(found.values)}, and were {_few(values)}",
-            where=str(provenance.record_beside(result.path)),
+            f"its eigenvalues are {now}, and were {were}",
+            where=result.record_path,
             hint="rank again",
         )
     # the recorded ones are those of the page
     return Spectrum(values, found.vectors)
-
-
-def _few(values: np.ndarray) -> str:
-    return listed([f"{value:.6g}" for value in values], 4)

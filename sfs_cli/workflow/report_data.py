@@ -67,18 +67,25 @@ def report_data(
     numbers of the table; `parts` are the sections of its optional parts. Of the configuration only
     the method and the names of the files are used.
     """
-    method, knowledge = METHODS[config.ranker], facts["knowledge"]
-    inputs = [pair for part in parts for pair in part.input]
+    method, how, solver = METHODS[config.ranker], facts["method"], facts["solver"]
     sections = [
-        ("Input", [*_input_pairs(facts), *inputs]),
+        ("Input", [*_input_pairs(facts), *(pair for part in parts for pair in part.input)]),
         ("Sample graph", as_pairs(facts["graph"])),
-        ("Method", as_pairs(facts["method"])),
+        ("Method", as_pairs(how)),
         *((part.heading, part.pairs) for part in parts),
     ]
     apart = None if pictures is None or pictures.plane is None else pictures.plane.apart
-    reading = _reading(groups, facts["graph"], knowledge, apart)
-    stop = facts["solver"].get("stop", "") if "chance_level" in facts["method"] else ""
-    change = next((facts["method"][name] for name in CHANGES if name in facts["method"]), "")
+    sentences = [text for part in parts for text in part.sentences]
+    if "chance_level" in how and solver.get("stop"):
+        sentences.insert(0, f"{solver['stop']}.")
+    change = next((how[name] for name in CHANGES if name in how), "")
+    downloads = [
+        (f"ranking.{config.format}", "the ranking, best first"),
+        (NAME, "options, inputs, versions and digests of this run"),
+        *(file for part in parts for file in part.files),
+    ]
+    if "coefficients" in solver:
+        downloads.append((COEFFICIENTS, "the coefficients"))
     return ReportData(
         **of_ranking(
             ranking,
@@ -86,28 +93,20 @@ def report_data(
             facts["versions"]["sfs"],
             facts["input"].get("annotations", ()),
         ),
-        sentences=[
-            *([f"{stop}."] if stop else []),
-            *(text for part in parts for text in part.sentences),
-        ],
+        sentences=sentences,
         made_from=f"on {_samples(facts)}",
-        reading=reading,
+        reading=_reading(groups, facts, apart),
         pictures=pictures,
         n_left_out=sum(facts["input"]["left_out"].values()),
         title=title_of(facts),
-        method="Moderated " * bool(facts["moderation"]) + _title(method, facts["method"]),
-        how=next((part.how for part in parts if part.how), "") or _how(method, facts["method"]),
+        method="Moderated " * bool(facts["moderation"]) + _title(method, how),
+        how=next((part.how for part in parts if part.how), "") or _how(method, how),
         tables=[table for part in parts for table in part.tables],
         facts=[(title, pairs) for title, pairs in sections if pairs],
         warnings=facts["warnings"],
         command=shlex.join([*facts["page"]["command"], "--out", "results"]),
         reference="; ".join(part.reference for part in parts if part.reference) or method.reference,
-        downloads=[
-            (f"ranking.{config.format}", "the ranking, best first"),
-            ("run.json", "options, inputs, versions and digests of this run"),
-            *(file for part in parts for file in part.files),
-            *([(COEFFICIENTS, "the coefficients")] if "coefficients" in facts["solver"] else []),
-        ],
+        downloads=downloads,
     )
 
 
@@ -122,39 +121,34 @@ def of_ranking(
     `change` says which class less which changes are of; `version` is the one that ranked, by
     default this one. Of the columns that are `annotations` the page has those of names.
     """
-    scores = ranking.curve
-    count = min(TOP, ranking.n_scored)
-    columns = ranking.columns(0, count)
-    compared = next((name for name in CHANGES if name in ranking.extra), "")
+    scored = ranking.n_scored
+    columns: dict[str, Any] = ranking.columns(0, min(TOP, scored))
     del columns["status"]  # ok in every row: the best features have a score
     for name in set(annotations).intersection(columns):
         if not is_id_name(name.removesuffix("_annotation")):
             del columns[name]
     for name, column in columns.items():
         if name.startswith("rank_"):  # mean ranks of ties are halves
-            columns[name] = [int(v) if float(v).is_integer() else v for v in column]  # type: ignore
+            columns[name] = [int(v) if float(v).is_integer() else v for v in column]
+    # not an annotation of one of these names
+    numbers = {k: v[:scored] for k, v in ranking.extra.items() if isinstance(v, np.ndarray)}
+    compared = next((name for name in CHANGES if name in ranking.extra), "")
     return {
         "larger_is_better": ranking.larger_is_better,
-        "scores": scores,
+        "scores": ranking.curve,
         "n_features": len(ranking),
-        "n_unscored": len(ranking) - ranking.n_scored,
+        "n_unscored": len(ranking) - scored,
         "reasons": ranking.unscored(),
         "top": [dict(zip(columns, row)) for row in zip(*columns.values())],
         "meanings": {name: meaning_of(name) for name in columns},
         "evidence": Evidence(
-            p_values=_column(ranking, "p_value", ranking.n_scored),
-            changes=_column(ranking, compared, ranking.n_scored),
+            p_values=numbers.get("p_value"),
+            changes=numbers.get(compared),
             change=change,
             log2=compared == "log2_fold_change",
         ),
         "version": version or versions()["sfs"],
     }
-
-
-def _column(ranking: Ranking, name: str, count: int) -> np.ndarray | None:
-    """Return the first numbers of a column; None where there is none."""
-    column = ranking.extra.get(name)
-    return column[:count] if isinstance(column, np.ndarray) else None
 
 
 def title_of(facts: RunRecord) -> str:
@@ -172,15 +166,14 @@ def _asked(facts: RunRecord) -> str:
     labels, graph = facts["labels"], facts["graph"].get("similarity")
     sources = facts["knowledge"].get("sources", [])
     if not labels.get("used"):
-        on = ""
+        how = "ranked" if _has_classes(sources) else "ranked without labels"
         if sources:
             names = listed([each["name"] for each in sources], NAMED)
-            on = f" on the source{'s' if len(sources) > 1 else ''} {names}"
-        elif graph is not None:
-            known = graph if graph in GRAPHS else "given"
-            on = f" on a{'n' if known == 'rbf' else ''} {known} graph"
-        given = any(each["kind"] == "labels" for each in sources)
-        return f"ranked{'' if given else ' without labels'}{on}"
+            return f"{how} on the source{'s' * (len(sources) > 1)} {names}"
+        if graph is None:
+            return how
+        known = graph if graph in GRAPHS else "given"
+        return f"{how} on a{'n' * (known == 'rbf')} {known} graph"
     of = next((i.get("column") for i in facts["inputs"] if i["role"] == "labels"), None)
     source = str(labels["from"])
     of = of or (source[4:] if source.startswith("obs:") else Path(source).name)
@@ -191,6 +184,11 @@ def _asked(facts: RunRecord) -> str:
         return " against ".join(reversed(classes))
     order = "along" if labels["type"] == "ordered" else "between"
     return f"{order} the {len(classes)} classes of {of}"
+
+
+def _has_classes(sources: Sequence[Mapping[str, Any]]) -> bool:
+    """Tell whether classes are among some sources."""
+    return any(each["kind"] == "labels" for each in sources)
 
 
 def _samples(facts: RunFacts) -> str:
@@ -204,22 +202,17 @@ def _samples(facts: RunFacts) -> str:
     return f"{words} ({', '.join(parts)})"
 
 
-def _reading(
-    groups: Groups | None,
-    graph: dict[str, Any],
-    knowledge: dict[str, Any],
-    apart: Sequence[int] | None,
-) -> str:
+def _reading(groups: Groups | None, facts: RunFacts, apart: Sequence[int] | None) -> str:
     """Say what the eigenvalues of the sample graph show, and the picture of the samples.
 
     `apart` are the sizes of the groups that are apart in the picture; None where there is none.
     """
     if groups is None:
         return ""
-    given = any(source["kind"] == "labels" for source in knowledge.get("sources", []))
-    labels = " (classes are among the sources)" if given else ""
-    if graph.get("similarity") in LABELS_ALONE:
+    if facts["graph"].get("similarity") in LABELS_ALONE:
         return "The graph is built from the labels, so its groups are the classes."
+    known = _has_classes(facts["knowledge"].get("sources", ()))
+    labels = " (classes are among the sources)" if known else ""
     if groups.count > 1:
         return f"The samples form {groups.count} groups, of {_sizes(groups.sizes)}{labels}."
     if groups.gradual:
@@ -236,18 +229,15 @@ def _reading(
 
 
 def _sizes(sizes: Sequence[int]) -> str:
-    sizes = sorted(sizes, reverse=True)
     if len(set(sizes)) == 1:
         return f"{sizes[0]:,} samples each"
-    return f"{listed([f'{size:,}' for size in sizes], FEW)} samples"
+    return f"{listed([f'{size:,}' for size in sorted(sizes, reverse=True)], FEW)} samples"
 
 
 def _title(method: Method, facts: dict[str, Any]) -> str:
-    title, ranking = method.title, facts.get("ranking")
-    if "then" in facts:
-        then = METHODS[facts["then"]].title
-        return f"{title} ({then} {ranking})" if ranking else f"{title} ({then})"
-    return f"{title} {ranking}" if ranking else title
+    ranking = f" {facts['ranking']}" if facts.get("ranking") else ""
+    then = f" ({METHODS[facts['then']].title}{ranking})" if "then" in facts else ranking
+    return method.title + then
 
 
 def _how(method: Method, facts: dict[str, Any]) -> str:
@@ -274,10 +264,9 @@ def _input_pairs(run: RunFacts) -> Pairs:
     for name, key, by in (("Collapsed", "collapse", "how"), ("Pseudobulk", "pseudobulk", "by")):
         if made := dict(facts.get(key, {})):
             pairs.append((f"{name} ({made.pop(by)})", counts_text(made)))
-    if facts["left_out"]:
-        pairs.append(("Features left out", counts_text(facts["left_out"])))
-    if facts["transform"]:
-        pairs.append(("Transformation", ", ".join(facts["transform"])))
+    left_out, steps = counts_text(facts["left_out"]), ", ".join(facts["transform"])
+    pairs += [("Features left out", left_out)] if left_out else []
+    pairs += [("Transformation", steps)] if steps else []
     if labels.get("used") and "smallest" in labels:
         low, high = labels["smallest"], labels["largest"]
         pairs.append(("Outcome", f"{labels['from']}, from {low:.6g} to {high:.6g}"))

@@ -34,22 +34,22 @@ class Result:
         """Number of features that were ranked."""
         return self.whole or len(self.order)
 
+    @property
+    def record_path(self) -> Path:
+        """Where the record is, or would be."""
+        return provenance.record_beside(self.path)
+
 
 def is_whole(record: dict[str, Any]) -> bool:
     """Tell whether the parts of a record that are read have the form that `sfs rank` writes."""
-    inputs, own = record.get("inputs"), record["input"]
-    return (
-        isinstance(own, dict)
-        and type(own.get("n_samples_in_file")) is int
-        and isinstance(inputs, list)
-        and all(_has_digest(each) and isinstance(each.get("role"), str) for each in inputs)
-        and isinstance(record.get("graph", {}), dict)
-        and isinstance(record.get("knowledge", {}), dict)
-    )
-
-
-def _has_digest(described: Any) -> bool:
-    return isinstance(described, dict) and isinstance(described.get("sha256"), str)
+    try:
+        texts = [each[key] for each in record["inputs"] for key in ("role", "sha256")]
+        count = record["input"]["n_samples_in_file"]
+    except (KeyError, TypeError):
+        return False
+    parts = record.get("graph", {}), record.get("knowledge", {})
+    of_kinds = *((text, str) for text in texts), (count, int), *((part, dict) for part in parts)
+    return all(type(each) is kind for each, kind in of_kinds)
 
 
 def check_unchanged(made: RankConfig, result: Result, given: Collection[str]) -> None:
@@ -61,7 +61,7 @@ def check_unchanged(made: RankConfig, result: Result, given: Collection[str]) ->
     if "matrix" not in given and not split_member(Path(made.matrix))[0].exists():
         raise InputError(
             "the matrix that was ranked is not there any more",
-            where=f"{made.matrix}, by {provenance.record_beside(result.path)}",
+            where=f"{made.matrix}, by {result.record_path}",
             hint="give it with --matrix FILE",
             option="matrix",
         )
@@ -69,13 +69,12 @@ def check_unchanged(made: RankConfig, result: Result, given: Collection[str]) ->
     for each in outputs.describe_inputs(made):
         role = each["role"]
         if role in known and role not in given and provenance.changed(known[role], each):
-            what, hint = f"an input of the ranking ({role})", "rank again"
-            if role == "matrix":
-                what, hint = "the matrix", f"{hint}, or give the file that was ranked: --matrix"
+            of_matrix = role == "matrix"
+            what = "the matrix" if of_matrix else f"an input of the ranking ({role})"
             raise InputError(
                 f"{what} has changed since the features were ranked",
-                where=f"{each['path']}, by {provenance.record_beside(result.path)}",
-                hint=hint,
+                where=f"{each['path']}, by {result.record_path}",
+                hint="rank again" + ", or give the file that was ranked: --matrix" * of_matrix,
                 option=role,
             )
 
@@ -87,14 +86,15 @@ def positions(run: Run, result: Result) -> np.ndarray:
     """
     ids = run.matrix.ids.features
     index = {name: i for i, name in enumerate(ids)}
+    known, here = set(result.features), run.opened.matrix.n_samples
     unknown = [name for name in result.features if name not in index]
-    lacking = len(ids) - (len(result.features) - len(unknown))
-    here = run.opened.matrix.n_samples
-    ranked = here if result.record is None else result.record["input"]["n_samples_in_file"]
+    lacking, ranked = list[str](), here
+    if result.record is not None:
+        ranked = result.record["input"]["n_samples_in_file"]
+        if result.whole is None:
+            lacking = [name for name in ids if name not in known]
     wrong = ""
-    if unknown or (result.record is not None and result.whole is None and lacking):
-        known = set(result.features)
-        found = unknown or [name for name in ids if name not in known]
+    if found := unknown or lacking:
         others = "in the matrix" if unknown else "in the ranking"
         wrong = f"not {others}: {counted(len(found), 'feature')} ({listed(found, 3)})"
     elif ranked != here:

@@ -9,14 +9,15 @@ missing; so the result is the same to ten digits.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import uuid
 from collections.abc import Iterable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, chdir, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from sfs_cli import provenance
 from sfs_cli.compute.parts import IncompletePassError, Parts, ShardDoneError
@@ -74,7 +75,7 @@ class ShardPlan:
     def at_home(self) -> AbstractContextManager[None]:
         """Work where the plan was made, so that paths mean the same, in reports too."""
         # on another machine, which lacks that folder, paths are taken from the current one
-        return contextlib.chdir(self.home) if Path(self.home).is_dir() else contextlib.nullcontext()
+        return chdir(self.home if Path(self.home).is_dir() else ".")
 
     def check_inputs(self, *, read: bool) -> None:
         """Refuse inputs that have changed since the plan was made.
@@ -97,8 +98,9 @@ class ShardPlan:
                     "absolute ones to `sfs shard init` if other machines do not have that folder",
                 ) from None
             now = {**known, "bytes": size, "modified": time, "sha256": ""}
-            by_size = is_matrix and not read
-            if size != known["bytes"] if by_size else provenance.changed(known, now):
+            if is_matrix and not read:  # by its size alone
+                now = {**known, "bytes": size}
+            if provenance.changed(known, now):
                 raise InputError(
                     f"{path} has changed since the plan was made",
                     where=str(self.folder / NAME),
@@ -167,23 +169,23 @@ def read_plan(path: str | Path) -> ShardPlan:
 def init(target: str, config: RankConfig, shards: int, messages: Messages, *, force: bool) -> None:
     """Make the plan of a ranking by shards, in the folder `target`."""
     folder, home, parts = Path(target), str(Path.cwd()), uuid.uuid4().hex[:12]
+    file = folder / NAME
     check_writable(folder, "PLAN")
     refuse_dangling(folder, "PLAN")
     inputs = describe_inputs(config)
     plan = ShardPlan(folder.absolute(), config, shards, inputs, parts, home, config.left_out)
-    is_plan = (folder / NAME).is_file()
-    if folder.exists() and not (is_plan and force):
+    if folder.exists() and not (file.is_file() and force):
         other, hint = "it has no plan", "give another name"
-        if is_plan:
+        if file.is_file():
             known = read_plan(folder)
             other, hint = _difference(known, plan), f"{hint}, or --force"
         if other:
             what = f"{folder} exists, and is not the plan of this ranking: {other}"
             raise OutputExistsError(what, hint=hint)
         if known.left_out != plan.left_out:  # the merge warns of what was given last
-            with replacing(folder / NAME) as file:
-                replace(known, left_out=plan.left_out).write(file)
-        tell_up_to_date(folder, messages, [folder / NAME])
+            with replacing(file) as partial:
+                replace(known, left_out=plan.left_out).write(partial)
+        tell_up_to_date(folder, messages, [file])
         return
     plan = replace(plan, inputs=with_digests(inputs))
     with replacing(folder) as begun:
@@ -210,18 +212,19 @@ def _rehearsed(plan: ShardPlan, folder: Path, messages: Messages) -> ShardPlan:
     The matrix is kept in the `folder`, unless it is a store already; the plan that is returned
     knows it.
     """
-    kept: dict[str, Any] = {}
+    kept: dict[str, Any] | None = None
 
     def load(
         config: RankConfig, known_samples: list[str], memory: int, _: Path, log: Messages
     ) -> Opened:
+        nonlocal kept
         before, store = log.warnings, folder / STORE
         if is_store(Path(config.matrix)):
             return matrices.load(config, known_samples, memory, store, log)
         store.mkdir()
         opened = matrices.load(config, known_samples, memory, store, log, kept={})
-        kept["facts"], kept["graphs"] = dict(opened.facts), opened.graphs
-        kept["warnings"] = [text for text in log.warnings if text not in before]
+        warnings = [text for text in log.warnings if text not in before]
+        kept = {"facts": dict(opened.facts), "graphs": opened.graphs, "warnings": warnings}
         return replace(opened, matrix=open_store(store))
 
     parts = Parts(folder / PARTS / plan.parts, plan.shards)
@@ -231,7 +234,7 @@ def _rehearsed(plan: ShardPlan, folder: Path, messages: Messages) -> ShardPlan:
             with ready.progress("ranking"):
                 score(ready)
     except IncompletePassError:
-        return replace(plan, matrix=kept or None)
+        return replace(plan, matrix=kept)
     except ShardDoneError:
         pass
     raise UsageError(
@@ -254,25 +257,24 @@ def run_shard(target: str, which: str, messages: Messages, **running: Any) -> No
     plan = read_plan(target)
     shard = parse_shard(which, plan.shards)
     config, shared = plan.config_with(running), plan.shared(range(shard, shard + 1))
-    parts, missing = shared.parts, None
+    state = "its share is done"
     with plan.at_home():
         plan.check_inputs(read=False)
         try:
-            with loaded(config, messages, shared) as ready, ready.progress("ranking"):
+            with (
+                suppress(ShardDoneError),
+                loaded(config, messages, shared) as ready,
+                ready.progress("ranking"),
+            ):
                 score(ready)
+            shared.parts.finish()
         except IncompletePassError as error:
-            missing = error
-        except ShardDoneError:
-            pass
-    made = f"shard {shard} of {plan.shards}: made {counted(parts.made, 'part')}"
-    if missing is None:
-        parts.finish()
-        messages.note(f"{made}; its share is done")
-    else:
-        messages.note(
-            f"{made}; pass {missing.number} waits for {shards_text(missing.missing)}: run this "
-            "shard again when they are done"
-        )
+            state = (
+                f"pass {error.number} waits for {shards_text(error.missing)}: run this shard again "
+                "when they are done"
+            )
+    made = counted(shared.parts.made, "part")
+    messages.note(f"shard {shard} of {plan.shards}: made {made}; {state}")
 
 
 def parse_shard(text: str, shards: int) -> int:
@@ -309,7 +311,7 @@ def merge(target: str, messages: Messages, **given: Any) -> None:
     with plan.at_home():
         shared = plan.shared(range(1, plan.shards + 1), gather=True)
         run(config, messages, describe=describe, shared=shared, home=home)
-        with contextlib.suppress(OSError):  # of a plan that may only be read now
+        with suppress(OSError):  # of a plan that may only be read now
             shared.parts.finish()
 
 
@@ -318,9 +320,8 @@ def status(target: str, *, as_json: bool = False) -> str:
     plan = read_plan(target)
     state = plan.shared().parts.state()
     if as_json:
-        return provenance.dumps(
-            {"pass": state.number, "missing": state.missing, "done": state.done}
-        )
+        facts = {"pass": state.number, "missing": state.missing, "done": state.done}
+        return provenance.dumps(facts)
     if state.done:
         return f"done: {counted(state.number, 'pass')} by {counted(plan.shards, 'shard')}\n"
     return f"pass {state.number}: {shards_text(state.missing)} missing\n"
@@ -328,11 +329,7 @@ def status(target: str, *, as_json: bool = False) -> str:
 
 def shards_text(shards: Iterable[int]) -> str:
     """Return shards for a message, runs of them joined: ``shards 1-3, 7``."""
-    runs: list[list[int]] = []
-    for shard in shards:
-        if runs and shard == runs[-1][1] + 1:
-            runs[-1][1] = shard
-        else:
-            runs.append([shard, shard])
-    shown = ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
-    return f"shard{'' if shown.isdigit() else 's'} {shown}"
+    found = np.array([*shards])
+    runs = np.split(found, np.flatnonzero(np.diff(found) > 1) + 1)
+    shown = ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs)
+    return f"shard{'s' * (len(found) > 1)} {shown}"
