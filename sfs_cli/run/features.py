@@ -14,7 +14,7 @@ from sfs_cli.compute.matrix import LeftOut
 from sfs_cli.errors import InputError, counted, listed
 from sfs_cli.io.files.names import nfc
 from sfs_cli.io.knowledge.gene_sets import read_gene_list
-from sfs_cli.knowledge.matching import tell_unknown
+from sfs_cli.knowledge.matching import likely_change, tell_unknown
 from sfs_cli.logs import AT_ONCE, Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import flag, names_file, texts_of
@@ -125,7 +125,8 @@ def given_features(config: RankConfig, matrix: Matrix, log: Messages) -> tuple[i
             f"--given {config.given_}: {len(unknown):,} of {counted(len(listed_ids), 'id')} not in "
             f"the matrix: {listed(unknown)}",
             where=where,
-            hint="check that both use the same kind of ids; leave out those that were not measured",
+            hint=(likely_change(listed_ids, ids) or "check that both use the same kind of ids")
+            + "; leave out those that were not measured",
             option="given_",
         )
     if len(found) == len(ids):
@@ -150,7 +151,7 @@ def _matched(option: str, config: RankConfig, matrix: Matrix, log: Messages) -> 
         if not one.any():
             wrong = "none of its ids is a feature" if of_file else "no feature id matches"
             hint = (
-                "check that both use the same kind of ids"
+                likely_change(names, ids) or "check that both use the same kind of ids"
                 if of_file
                 else "there is no file of this name, so it was taken as a regular expression: "
                 "check the path, or the pattern (upper and lower case count)"
@@ -162,9 +163,7 @@ def _matched(option: str, config: RankConfig, matrix: Matrix, log: Messages) -> 
                 option=option,
             )
         log.note(f"{flag(option)} {text}: {counted(int(one.sum()), 'feature')}")
-        features = {ids[i] for i in np.flatnonzero(one).tolist()} if of_file else set()
-        unknown = [name for name in names if name not in features]
-        tell_unknown(log, f"{flag(option)} {text}", "id", unknown, len(names), "in the matrix")
+        tell_unknown(log, f"{flag(option)} {text}", "id", names, ids, "in the matrix")
         found |= one
     return found
 

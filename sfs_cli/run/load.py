@@ -22,7 +22,8 @@ from sfs_cli.io.files.scratch import made, scratch_folder
 from sfs_cli.io.knowledge.coordinates import INSIDE, Coordinates, open_coordinates
 from sfs_cli.io.knowledge.sample_columns import Column
 from sfs_cli.knowledge.base import Source
-from sfs_cli.logs import AT_ONCE, Messages
+from sfs_cli.knowledge.matching import likely_change
+from sfs_cli.logs import AT_ONCE, FIRST, Messages
 from sfs_cli.methods.base import Status
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import flag
@@ -42,6 +43,7 @@ from sfs_cli.run.compared import compared, for_cohort
 from sfs_cli.run.features import feature_filter, given_features, warn_of_own_columns
 from sfs_cli.run.memory import MemoryPlan, memory_budget, memory_plan
 from sfs_cli.run.needs import Shape, needed, spatial_settled, with_defaults
+from sfs_cli.run.sample_ids import tell_left_out
 from sfs_cli.store.ids import natural_order
 from sfs_cli.store.joined import prepared as prepared_view
 from sfs_cli.store.matrix import Matrix
@@ -464,7 +466,10 @@ def _choose_samples(
     needs, samples = needed(config) | ({"labels"} if labeled else set()), matrix.ids.samples
     coverages = [sources_of.coverage_of_source(source, samples) for source in sources]
     if labels is not None and "labels" in needs:
-        coverages.append(sources_of.Coverage(labels.known, "label", str(config.labels), "labels"))
+        table = known.table
+        change = likely_change(samples, list(table)) if table and not labels.known.all() else None
+        where = str(config.labels)
+        coverages.append(sources_of.Coverage(labels.known, "label", where, "labels", change=change))
     coverages += columns.coverages(samples)
     if config.graph == "file" and config.samples == "intersect":
         coverages += sources_of.coverage_of_file(str(config.similarity_file), samples)
@@ -475,9 +480,14 @@ def _choose_samples(
     coverages = [replace(each, has=each.has | idle) for each in coverages]
     chosen = sources_of.choose_samples(config, samples, coverages)
     if chosen is not None:
-        without = np.delete(np.arange(len(samples)), chosen)
-        names = listed([samples[int(i)] for i in without], 5)
-        log.note(f"left out by --samples intersect: {counted(len(without), 'sample')} ({names})")
+        compared = labels if needs & {"labels", "some-labels"} else None
+        tell_left_out(samples, chosen, compared, log)
+        for each in coverages:
+            if each.change:
+                have = f"{int(each.has.sum()):,} of {len(samples):,} samples have a {each.noun}"
+                log.warn(
+                    f"{each.where}: {have}, and {each.change}: write both in the same way", FIRST
+                )
     if idle.any():
         chosen = np.flatnonzero(~idle) if chosen is None else chosen[~idle[chosen]]
         if len(chosen) < 2:

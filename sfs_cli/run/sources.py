@@ -20,6 +20,7 @@ from sfs_cli.io.knowledge.sample_columns import CLASSES, Column, is_inside, read
 from sfs_cli.io.knowledge.similarity import open_similarity
 from sfs_cli.io.matrix.base import BY_CONVENTION, CARRY_SAMPLES, ReadOptions, open_matrix
 from sfs_cli.knowledge.base import Source, SourceInputs, open_source, prepared
+from sfs_cli.knowledge.matching import likely_change
 from sfs_cli.knowledge.samples import Profile
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
@@ -171,6 +172,7 @@ class Coverage:
     where: str
     option: str
     is_source: bool = False
+    change: str | None = None  # of the ids, which would find most of the others
 
 
 def coverage_of(
@@ -189,7 +191,8 @@ def coverage_of(
     has = np.array([sample in known for sample in samples])
     if not has.any():
         raise without_common_ids(f"a {noun}", where, list(known), samples, option, rows)
-    return Coverage(has, noun, where, option)
+    change = None if has.all() else likely_change(samples, list(known))
+    return Coverage(has, noun, where, option, change=change)
 
 
 def coverage_of_source(source: Source, samples: Sequence[str]) -> Coverage:
@@ -232,6 +235,8 @@ def choose_samples(
                 hint += ", or average over the sources that have them with --samples union"
             else:
                 hint = f"give them a {coverage.noun}, or {hint}"
+            if coverage.change:
+                hint = f"{coverage.change}: write both in the same way; or {hint}"
             raise InputError(
                 f"{len(without):,} of {len(samples):,} samples have no {coverage.noun}",
                 where=f"{coverage.where}: {listed(without)}",

@@ -156,7 +156,7 @@ def _warn_of_one_alone(lists: list[RankedList], messages: Messages) -> None:
     for each in lists:
         if all(times[feature] == 1 for feature in each.features):
             others = [name for other in lists if other is not each for name in other.features]
-            change = likely_change(each.features, others, 1)
+            change = likely_change(each.features, others)
             messages.warn(
                 f"list {each.name} has no feature in common with any other (it has "
                 f"{listed(each.features, 3)}; others have {listed(others, 3)}): "

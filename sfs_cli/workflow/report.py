@@ -285,7 +285,7 @@ def data_of(
         config = ready.config
     tested = []
     if sets:
-        name, given = given_sets(sets, ranking.feature, config.matrix, messages)
+        name, given = given_sets(sets, ranking.feature, messages)
         tested = [tested_sets(ranking, name, given, None)[0] | {"given": True}]
     with _recorded(result):
         if tested:
