@@ -16,6 +16,7 @@ import numpy as np
 from sfs_cli.compute.engine import Engine
 from sfs_cli.errors import InputError, counted, listed, located
 from sfs_cli.graph.build import Graph
+from sfs_cli.io.files.likeness import likely_change
 from sfs_cli.io.knowledge.edges import EdgeList, read_edges
 from sfs_cli.io.knowledge.gene_sets import (
     read_annotations,
@@ -25,7 +26,7 @@ from sfs_cli.io.knowledge.gene_sets import (
 from sfs_cli.io.knowledge.similarity import read_feature_similarity
 from sfs_cli.knowledge.base import Source, SourceContext, SourceInputs
 from sfs_cli.knowledge.mahalanobis import similarity_distances, term_distances
-from sfs_cli.knowledge.matching import carry_similarity, carry_terms, likely_change, tell_unknown
+from sfs_cli.knowledge.matching import carry_similarity, carry_terms, tell_unknown
 from sfs_cli.options.source import SourceSpec
 
 if TYPE_CHECKING:

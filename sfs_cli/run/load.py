@@ -18,11 +18,11 @@ from sfs_cli.compute.engine import Engine, Executor, ThreadExecutor
 from sfs_cli.compute.parts import Parts
 from sfs_cli.compute.passes import PassList
 from sfs_cli.errors import InputError, SfsError, UsageError, counted, listed, located
+from sfs_cli.io.files.likeness import likely_change
 from sfs_cli.io.files.scratch import made, scratch_folder
 from sfs_cli.io.knowledge.coordinates import INSIDE, Coordinates, open_coordinates
 from sfs_cli.io.knowledge.sample_columns import Column
 from sfs_cli.knowledge.base import Source
-from sfs_cli.knowledge.matching import likely_change
 from sfs_cli.logs import AT_ONCE, FIRST, Messages
 from sfs_cli.methods.base import Status
 from sfs_cli.options import RankConfig

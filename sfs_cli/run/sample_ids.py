@@ -9,8 +9,8 @@ import numpy as np
 
 from sfs_cli.compute.context import Labels
 from sfs_cli.errors import InputError, Options, counted, listed
+from sfs_cli.io.files.likeness import likely_change
 from sfs_cli.io.knowledge.sample_columns import Column
-from sfs_cli.knowledge.matching import likely_change
 from sfs_cli.logs import FIRST, Messages
 
 
@@ -36,7 +36,12 @@ def without_common_ids(
 
 
 def tell_ids(column: Column[Any], log: Messages) -> None:
-    """Say which column has the ids of the samples, where it is not the first, and what is above."""
+    """Say which column has the ids of the samples, where it is not the first, and what is above.
+
+    So is a column whose name is not quite the one that was asked for.
+    """
+    if column.asked != column.name:
+        log.note_once(f"{column.path}: column {column.name!r} is taken for {column.asked!r}")
     if column.table.titles:
         log.note_once(f"{column.path}: {column.table.titles}")
     if column.ids_name != column.table.ids_name:

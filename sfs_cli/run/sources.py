@@ -13,6 +13,7 @@ import numpy as np
 from sfs_cli.compute.context import Labels
 from sfs_cli.compute.matrix import Ids
 from sfs_cli.errors import InputError, listed
+from sfs_cli.io.files.likeness import likely_change
 from sfs_cli.io.files.text import repeated
 from sfs_cli.io.knowledge.coordinates import open_coordinates
 from sfs_cli.io.knowledge.hierarchy import read_hierarchy
@@ -20,7 +21,6 @@ from sfs_cli.io.knowledge.sample_columns import CLASSES, Column, is_inside, read
 from sfs_cli.io.knowledge.similarity import open_similarity
 from sfs_cli.io.matrix.base import BY_CONVENTION, CARRY_SAMPLES, ReadOptions, open_matrix
 from sfs_cli.knowledge.base import Source, SourceInputs, open_source, prepared
-from sfs_cli.knowledge.matching import likely_change
 from sfs_cli.knowledge.samples import Profile
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig

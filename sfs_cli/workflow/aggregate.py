@@ -16,8 +16,8 @@ import numpy as np
 
 from sfs_cli import provenance
 from sfs_cli.errors import counted, listed
+from sfs_cli.io.files.likeness import likely_change
 from sfs_cli.io.results.writers import ranking_bytes
-from sfs_cli.knowledge.matching import likely_change
 from sfs_cli.logs import Messages
 from sfs_cli.options.aggregate import AggregateConfig
 from sfs_cli.options.grammar import command

@@ -38,8 +38,8 @@ from sfs_cli.evaluation.measures import (
 )
 from sfs_cli.evaluation.verdict import corrected_interval, verdicts_of
 from sfs_cli.graph.distances import GRAM
+from sfs_cli.io.files.likeness import likely_change
 from sfs_cli.io.knowledge.gene_sets import Study, read_gene_list, read_sets
-from sfs_cli.knowledge.matching import likely_change
 from sfs_cli.logs import AT_ONCE, Messages
 from sfs_cli.options.compare import (
     ALL,

@@ -348,3 +348,25 @@ def test_a_class_that_is_left_out_as_a_whole_is_named(tmp_path, here):
     assert done.code == 0, done.err
     assert "by class: 1 of 4 a, 4 of 4 c" in done.err
     assert "leaves out all samples of c (4)" in done.err
+
+
+def test_a_column_that_is_taken_for_the_one_asked_for_is_named(tmp_path, here):
+    path, known = measured(tmp_path, [f"g{i}" for i in range(30)]), tmp_path / "s.csv"
+    words = ("rank", path, "--method", "f-test", "--labels")
+    done = here(*words, f"{known}:Group", "--adjust", f"{known}:age")
+    assert done.code == 0, done.err
+    assert "column 'group' is taken for 'Group'" in done.err
+    assert "taken for 'age'" not in done.err
+    known.write_text(known.read_text().replace("age", "GROUP"))
+    two = here(*words, f"{known}:Group")
+    assert (two.code, "no column 'Group'" in two.err) == (3, True)
+
+
+def test_a_sample_that_a_source_fills_as_a_whole_is_named(tmp_path, here):
+    path = measured(tmp_path, [f"g{i}" for i in range(30)])
+    profile = pd.read_csv(path, index_col=0).assign(S4=None)
+    profile.rename("p_{}".format).to_csv(tmp_path / "p.csv")
+    source = f"p=profile:{tmp_path / 'p.csv'},missing=mean"
+    done = here("rank", path, "--method", "msfs", "--source", source)
+    assert done.code == 0, done.err
+    assert "source p: fewer than half of the values are there in 1 sample of 12 (S4)" in done.err

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sfs_cli.knowledge.matching import likely_change
+from sfs_cli.io.files.likeness import likely_change
 from sfs_cli.run.sample_ids import without_common_ids
 
 
