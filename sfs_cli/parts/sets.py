@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from itertools import chain
 from typing import Any
@@ -57,13 +58,12 @@ def sets_of_sources(run: Run) -> dict[str, dict[str, list[str]]]:
         if not sets:
             continue
         genes = list(dict.fromkeys(gene for members in sets.values() for gene in members))
-        of_gene: dict[int, list[str]] = {}
         matched = context.matched(source.spec, genes)
+        features_of = defaultdict[str, list[str]](list)
         for gene, feature in zip(matched.source.tolist(), matched.feature.tolist()):
-            of_gene.setdefault(gene, []).append(ids[feature])
-        place = {gene: of_gene.get(i, []) for i, gene in enumerate(genes)}
+            features_of[genes[gene]].append(ids[feature])
         found[source.spec.name] = {
-            name: [feature for gene in members for feature in place[gene]]
+            name: [feature for gene in members for feature in features_of[gene]]
             for name, members in sets.items()
         }
     return found

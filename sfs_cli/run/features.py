@@ -119,7 +119,7 @@ def given_features(config: RankConfig, matrix: Matrix, log: Messages) -> tuple[i
     listed_ids, ids = read_gene_list(Path(config.given_)), matrix.ids.features
     found = np.flatnonzero(_in_list(listed_ids, ids))
     if len(found) < len(listed_ids):
-        known = {ids[i] for i in found.tolist()}
+        known = set(ids)
         unknown = [name for name in listed_ids if name not in known]
         raise InputError(
             f"--given {config.given_}: {len(unknown):,} of {counted(len(listed_ids), 'id')} not in "

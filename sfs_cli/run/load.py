@@ -18,7 +18,6 @@ from sfs_cli.compute.engine import Engine, Executor, ThreadExecutor
 from sfs_cli.compute.parts import Parts
 from sfs_cli.compute.passes import PassList
 from sfs_cli.errors import InputError, SfsError, UsageError, counted, listed, located
-from sfs_cli.io.files.likeness import likely_change
 from sfs_cli.io.files.scratch import made, scratch_folder
 from sfs_cli.io.knowledge.coordinates import INSIDE, Coordinates, open_coordinates
 from sfs_cli.io.knowledge.sample_columns import Column
@@ -466,10 +465,9 @@ def _choose_samples(
     needs, samples = needed(config) | ({"labels"} if labeled else set()), matrix.ids.samples
     coverages = [sources_of.coverage_of_source(source, samples) for source in sources]
     if labels is not None and "labels" in needs:
-        table = known.table
-        change = likely_change(samples, list(table)) if table and not labels.known.all() else None
-        where = str(config.labels)
-        coverages.append(sources_of.Coverage(labels.known, "label", where, "labels", change=change))
+        having = known.table or [samples[i] for i in np.flatnonzero(labels.known).tolist()]
+        what = ("label", str(config.labels), "labels")
+        coverages.append(sources_of.coverage_of(having, samples, *what))
     coverages += columns.coverages(samples)
     if config.graph == "file" and config.samples == "intersect":
         coverages += sources_of.coverage_of_file(str(config.similarity_file), samples)

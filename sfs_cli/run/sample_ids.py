@@ -59,10 +59,10 @@ def tell_left_out(
     names = [samples[i] for i in without.tolist()]
     classes = ""
     if labels is not None and labels.classes:
-        before, lost = labels.counts(), labels.take(without).counts()
-        lost = {name: count for name, count in lost.items() if count}
-        classes = ", ".join(f"{count:,} of {before[name]:,} {name}" for name, count in lost.items())
-        if gone := [name for name, count in lost.items() if count == before[name]]:
+        lost = {name: count for name, count in labels.take(without).counts().items() if count}
+        had = labels.counts()
+        classes = ", ".join(f"{count:,} of {had[name]:,} {name}" for name, count in lost.items())
+        if gone := [name for name, count in lost.items() if count == had[name]]:
             log.warn(
                 f"--samples intersect leaves out all samples of {listed(gone)} "
                 f"({sum(lost[name] for name in gone):,}): the ranking compares the other classes; "

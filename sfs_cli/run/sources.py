@@ -235,8 +235,7 @@ def choose_samples(
                 hint += ", or average over the sources that have them with --samples union"
             else:
                 hint = f"give them a {coverage.noun}, or {hint}"
-            if coverage.change:
-                hint = f"{coverage.change}: write both in the same way; or {hint}"
+            hint = f"{coverage.change}, else {hint}" if coverage.change else hint
             raise InputError(
                 f"{len(without):,} of {len(samples):,} samples have no {coverage.noun}",
                 where=f"{coverage.where}: {listed(without)}",

@@ -26,7 +26,6 @@ from sfs_cli.io.results.rankings import (
     choose_columns,
     feature_ids,
     is_ours,
-    order_of_own,
     parse_numbers,
     read_rank_table,
     usual_order,
@@ -140,8 +139,6 @@ def _order(
     where ``absolute`` is asked.
     """
     usual, doubt = usual_order(column, values)
-    if is_ours(table) and column == "score":
-        usual, doubt = order_of_own(table), ""
     what = f"{table.path}: the values of {column!r}"
     if asked == ABSOLUTE:
         return usual if np.nanmin(values) >= 0 else ABSOLUTE

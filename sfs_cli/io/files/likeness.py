@@ -45,57 +45,34 @@ def _changes(
 
     One of them often is the reason why ids are not found.
     """
+    without_version = _without(r"\.\d+$")
     yield str.casefold, "upper and lower case were the same"
-    version = "version suffixes such as the .5 of ENSG00000141510.5 were cut off"
-    yield _without_version, version
+    yield without_version, "version suffixes such as the .5 of ENSG00000141510.5 were cut off"
     yield (
-        lambda name: _without_version(name).casefold(),
+        lambda name: without_version(name).casefold(),
         "version suffixes were cut off and upper and lower case were the same",
     )
-    yield _without_signs, "signs were the same (R writes 1-T as X1.T)"
-    yield _without_zeros, "zeros before numbers were left out"
-    yield lambda name: name.partition("|")[0], "what follows a | were cut off (TP53|7157)"
+    yield _without(r"^X(?=\d)|[\W_]"), "signs were the same (R writes 1-T as X1.T)"
+    yield _without(r"(?<!\d)0+(?=\d)"), "zeros before numbers were left out"
+    yield _without(r"\|.*"), "what follows a | were cut off (TP53|7157)"
     length = min(map(len, (*ids, *known)), default=0)
     if length >= SHORTEST and 2 * len({name[:length] for name in ids}) > len(ids):
         yield itemgetter(slice(length)), f"ids were cut to their first {length} characters"
-    begins = [begin for begin in map(_shared_begin, (ids, known)) if begin]
-    if begins:
-        what = f"what all ids begin with were cut off ({listed(begins)})"
-        yield partial(_without, begins=begins), what
-    ends = [end for end in map(_shared_end, (ids, known)) if end]
-    if ends:
-        what = f"what all ids end with were cut off ({listed(ends)})"
-        yield partial(_without, ends=ends), what
+    # what all ids of a side share, up to a sign such as that of hsa-, or from one on: .bam, -1
+    for what, step, pattern in (("begin", 1, "^(?:{})"), ("end", -1, "(?:{})$")):
+        shared = {_shared(side, step) for side in (ids, known)} - {""}
+        if shared:
+            longest_first = sorted(shared, key=lambda text: (-len(text), text))
+            cut = pattern.format("|".join(map(re.escape, longest_first)))
+            yield _without(cut), f"what all ids {what} with were cut off ({listed(longest_first)})"
 
 
-def _without_version(name: str) -> str:
-    return re.sub(r"\.\d+$", "", name)
+def _without(pattern: str) -> Callable[[str], str]:
+    """Return what takes all that fits a pattern out of an id."""
+    return partial(re.compile(pattern).sub, "")
 
 
-def _without_signs(name: str) -> str:
-    return re.sub(r"^X(?=\d)|[\W_]", "", name)
-
-
-def _without_zeros(name: str) -> str:
-    return re.sub(r"(?<!\d)0+(?=\d)", "", name)
-
-
-def _shared_begin(names: Sequence[str]) -> str:
-    """Return the beginning that all ids share, up to a sign, such as hsa- or 9606."""
-    sign = re.search(r"^.*[\W_]", commonprefix(names))  # noqa: RUF071 (no paths)
-    return sign.group() if sign else ""
-
-
-def _shared_end(names: Sequence[str]) -> str:
-    """Return the end that all ids share, from a sign on, such as .bam or -1."""
-    shared = commonprefix([name[::-1] for name in names])[::-1]  # noqa: RUF071 (no paths)
-    sign = re.search(r"[\W_]", shared)
-    return shared[sign.start() :] if sign else ""
-
-
-def _without(name: str, begins: Sequence[str] = (), ends: Sequence[str] = ()) -> str:
-    for begin in begins:
-        name = name.removeprefix(begin)
-    for end in ends:
-        name = name.removesuffix(end)
-    return name
+def _shared(names: Sequence[str], step: int) -> str:
+    """Return what all ids begin with (step 1), up to a sign, or end with (-1), from a sign on."""
+    shared = commonprefix([name[::step] for name in names])  # noqa: RUF071 (no paths)
+    return re.sub(r"[^\W_]*$", "", shared)[::step]

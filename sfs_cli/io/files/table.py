@@ -719,7 +719,7 @@ def annotation_of(name: str) -> Literal["sure", "maybe", ""]:
     Upper and lower case, points, blanks and the like do not count.
     """
     # a number may be that of a sample, such as P_val_1
-    of_test = "val" in name.lower() and name.isascii() and not re.search(r"\d", name)
+    of_test = "val" in name.lower() and not re.search(r"\d", name)
     if _plain(name) in _ANNOTATIONS or (of_test and names_p_values(name)):
         return "sure"
     return "maybe" if _plain(name) in _LIKE_ANNOTATIONS else ""

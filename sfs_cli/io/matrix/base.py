@@ -8,7 +8,7 @@ a sample is decided by `decide`, except for the formats that fix it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -202,17 +202,12 @@ def open_matrix(path: str | Path, options: ReadOptions) -> MatrixReader:
     module, function = found.opener.split(":")
     opener = getattr(import_module(f"sfs_cli.io.matrix.{module}"), function)
     reader = opener(path, options)
-    with releasing(reader.close):
-        beside = reader.beside if isinstance(reader, LeavesOut) else ()
-        _refuse_ranking(path, (*reader.column_ids, *beside))
-    return reader
-
-
-def _refuse_ranking(path: Path, columns: Iterable[object]) -> None:
-    """Refuse the columns of a ranking of this program."""
-    names = {*columns}
+    beside = reader.beside if isinstance(reader, LeavesOut) else ()
+    names = {*reader.column_ids, *beside}
     if {"score", "status"} <= names and not names.isdisjoint(("rank", "feature")):
+        reader.close()
         raise InputError("this is a ranking made by sfs, not a matrix", where=path, hint=LIST)
+    return reader
 
 
 def format_of(path: Path, content: Content) -> Format:
@@ -238,7 +233,7 @@ def format_of(path: Path, content: Content) -> Format:
         raise InputError("these are the counts of one sample", where=path, hint=CONVERT)
     if content.kind is Kind.FOLDER:
         files = sorted(member.name for member in path.iterdir() if named_format(member.name))
-        if any(name.startswith("ranking.") for name in files):
+        if (path / "run.json").is_file():
             raise InputError("this is a result of sfs, not a matrix", where=path, hint=LIST)
         holds = f"; it holds {listed(files)}" if files else ""
         raise InputError(

@@ -64,15 +64,16 @@ _JSON_HINT = 'write it as [{"feature": "TP53", "rank": 1}, ...], as `sfs rank --
 
 def read_rank_table(path: Path) -> TextTable:
     """Read delimited text, Parquet, JSON records, rnk, or a list of ids, the best first."""
-    if examine(path).is_text:
-        if text_suffix(path) == ".rnk":
-            return _read_rnk(path)
-        first = "".join(text for _, text in first_lines(path, 1)).lstrip()
-        if text_suffix(path) == ".json" or first.startswith(("[", "{")):
-            return _read_json(path)
-        if first and first_rows(path)[1] is None:
-            return _read_ids(path)
-    table = read_table(path)
+    is_text, suffix = examine(path).is_text, text_suffix(path)
+    first = "".join(text for _, text in first_lines(path, 1)).lstrip() if is_text else ""
+    if is_text and suffix == ".rnk":
+        table = _read_rnk(path)
+    elif is_text and (suffix == ".json" or first.startswith(("[", "{"))):
+        return _read_json(path)
+    elif first and first_rows(path)[1] is None:
+        table = _read_ids(path)
+    else:
+        table = read_table(path)
     if not table.rows:
         raise InputError("the table has no rows", where=path, hint=COPY_AGAIN)
     return table
@@ -86,10 +87,7 @@ def is_ours(table: TextTable) -> bool:
 def _read_rnk(path: Path) -> TextTable:
     """Read GSEA's two columns without names; a first line without a number is taken as names."""
     hint = "write a feature, a tab and its score in each line"
-    table = read_unnamed(path, _RNK_COLUMNS, "\t", hint, lambda row: not is_number(row[1]))
-    if not table.rows:
-        raise InputError("the rnk file has no rows", where=path, hint=COPY_AGAIN)
-    return table
+    return read_unnamed(path, _RNK_COLUMNS, "\t", hint, lambda row: not is_number(row[1]))
 
 
 def _read_ids(path: Path) -> TextTable:
@@ -140,15 +138,14 @@ def usual_order(name: str, values: np.ndarray) -> tuple[str, str]:
     """
     low, high = float(np.nanmin(values)), float(np.nanmax(values))
     words = words_of_column(name)
-    signed = "signed" in words
-    if names_p_values(name, logarithms=True) and not signed and not low < 0 < high:
+    if names_p_values(name, logarithms=True) and not low < 0 < high:
         return (LARGEST if low >= 0 else SMALLEST), ""
-    if names_p_values(name) and not signed and low >= 0:
+    if names_p_values(name) and low >= 0:
         doubt = (
             f"are p-values by the name, but reach {high:.4g}; the smallest are taken as the best"
         )
         return SMALLEST, "" if high <= 1 else f"{doubt}: of -log10(p) give --order {LARGEST}"
-    if _OF_RANKS.search(words) and not signed and low >= 0:
+    if _OF_RANKS.search(words) and low >= 0:
         return SMALLEST, ""
     if _SIGNED.search(words) or names_p_values(name):
         doubt = "are ratios, and those below 1 are taken as the smallest: give their logarithms"
@@ -161,16 +158,6 @@ def usual_order(name: str, values: np.ndarray) -> tuple[str, str]:
         doubt = f"are between 0 and 1 ({low:.4g} to {high:.4g}), and the largest are taken as the"
         return LARGEST, f"{doubt} best: of p-values give --order {SMALLEST}"
     return LARGEST, ""
-
-
-def order_of_own(table: TextTable) -> str:
-    """Return which scores are the best in a ranking of this program, by its ranks."""
-    ranks, scores = (np.array(parse_numbers(table, name)) for name in ("rank", "score"))
-    ranked = (np.array(table.columns["status"]) == "ok") & ~np.isnan(scores)
-    in_order = scores[ranked][np.argsort(ranks[ranked], kind="stable")]
-    half = len(in_order) // 2  # a pruned ranking is in order but for what repeats a better one
-    falls = not half or np.median(in_order[:half]) >= np.median(in_order[-half:])
-    return LARGEST if falls else SMALLEST
 
 
 def choose_columns(table: TextTable, feature: str | None, value: str | None) -> Choice:
@@ -214,6 +201,8 @@ def choose_columns(table: TextTable, feature: str | None, value: str | None) -> 
                 where=table.path,
                 hint="give another FILE:COLUMN, or the column of the features: --feature-column",
             )
+        if is_ours(table) and value == "score":
+            value = "rank"  # the ranking is by its score, of which small ones may be the best
         return Choice(feature, value, _plain(value) in _RANKS)
     others = [name for name in names if name != feature]
     ranks, scores = _named(others, _RANKS), _named(others, _SCORES)
