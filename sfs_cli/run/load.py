@@ -477,9 +477,9 @@ def _choose_samples(
     idle = columns.idle(samples)  # for which nothing is missing
     coverages = [replace(each, has=each.has | idle) for each in coverages]
     chosen = sources_of.choose_samples(config, samples, coverages)
+    compared = labels if needs & {"labels", "some-labels"} else None
     if chosen is not None:
-        compared = labels if needs & {"labels", "some-labels"} else None
-        tell_left_out(samples, chosen, compared, log)
+        tell_left_out(samples, chosen, compared, "--samples intersect", log)
         for each in coverages:
             if each.change:
                 have = f"{int(each.has.sum()):,} of {len(samples):,} samples have a {each.noun}"
@@ -487,6 +487,7 @@ def _choose_samples(
                     f"{each.where}: {have}, and {each.change}: write both in the same way", FIRST
                 )
     if idle.any():
+        tell_left_out(samples, np.flatnonzero(~idle), compared, "weights of 0", log)
         chosen = np.flatnonzero(~idle) if chosen is None else chosen[~idle[chosen]]
         if len(chosen) < 2:
             raise InputError(

@@ -49,9 +49,9 @@ def tell_ids(column: Column[Any], log: Messages) -> None:
 
 
 def tell_left_out(
-    samples: Sequence[str], chosen: np.ndarray, labels: Labels | None, log: Messages
+    samples: Sequence[str], chosen: np.ndarray, labels: Labels | None, by: str, log: Messages
 ) -> None:
-    """Say which samples ``--samples intersect`` leaves out, and how many of each class.
+    """Say which samples are left out `by` an option, and how many of each class.
 
     `chosen` are the indices of the others; a class of which none is left is warned of.
     """
@@ -64,12 +64,12 @@ def tell_left_out(
         classes = ", ".join(f"{count:,} of {had[name]:,} {name}" for name, count in lost.items())
         if gone := [name for name, count in lost.items() if count == had[name]]:
             log.warn(
-                f"--samples intersect leaves out all samples of {listed(gone)} "
-                f"({sum(lost[name] for name in gone):,}): the ranking compares the other classes; "
+                f"all samples of {listed(gone)} ({sum(lost[name] for name in gone):,}) are left "
+                f"out by {by}: the ranking compares the other classes; "
                 "give their samples what they lack, or take the class out of the labels",
                 FIRST,
             )
     log.note(
-        f"left out by --samples intersect: {counted(len(names), 'sample')} ({listed(names)})"
+        f"left out by {by}: {counted(len(names), 'sample')} ({listed(names)})"
         + (f"; by class: {classes}" if classes else "")
     )

@@ -347,7 +347,11 @@ def test_a_class_that_is_left_out_as_a_whole_is_named(tmp_path, here):
     done = here(*words, "--adjust", f"{table}:age", "--samples", "intersect")
     assert done.code == 0, done.err
     assert "by class: 1 of 4 a, 4 of 4 c" in done.err
-    assert "leaves out all samples of c (4)" in done.err
+    assert "all samples of c (4) are left out by --samples intersect" in done.err
+    known["age"] = known["age"].fillna(0)
+    known.to_csv(table)
+    done = here(*words, "--sample-weights", f"{table}:age")
+    assert "all samples of c (4) are left out by weights of 0" in done.err
 
 
 def test_a_column_that_is_taken_for_the_one_asked_for_is_named(tmp_path, here):

@@ -209,11 +209,10 @@ def choose_columns(table: TextTable, feature: str | None, value: str | None) -> 
     values = (ranks or scores)[:1] or list(filter(numeric, others))
     if len(values) != 1:
         what = f"columns of numbers: {listed(values, 10)}" if values else "no other has numbers"
-        example = f" (such as {table.path.name}:{values[0]})" if values else ""
         raise InputError(
             "it is not clear which column ranks the features",
             where=f"{table.path} ({what})",
-            hint=f"name it after the file, FILE:COLUMN{example}, or call it rank or score",
+            hint="name it after the file, FILE:COLUMN, or call it rank or score",
         )
     return Choice(feature, values[0], bool(ranks))
 
