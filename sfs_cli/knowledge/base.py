@@ -175,7 +175,7 @@ class SourceContext:
             When none is found.
         """
         matched = self.matched(spec, genes, taxon)
-        warning = check_found(matched, spec.name, spec.path)
+        warning = check_found(matched, f"source {spec.name}", spec.path)
         if warning is not None:
             self.run.log.warn(warning, FIRST)
         facts = {"genes": matched.n_ids, "genes_found": matched.found}

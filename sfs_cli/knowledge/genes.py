@@ -16,6 +16,7 @@ import numpy as np
 from sfs_cli.compute.engine import Engine
 from sfs_cli.errors import InputError, counted, listed, located
 from sfs_cli.graph.build import Graph
+from sfs_cli.io.files.likeness import likely_change
 from sfs_cli.io.knowledge.edges import EdgeList, read_edges
 from sfs_cli.io.knowledge.gene_sets import (
     read_annotations,
@@ -41,22 +42,22 @@ class Genes(Source):
         genes: list[str],
         facts: dict[str, Any],
         sets: dict[str, list[str]] | None = None,
-        unknown: Sequence[str] = (),
+        edges: EdgeList | None = None,
+        seeds: Sequence[str] = (),
     ) -> None:
         super().__init__(spec)
         self.genes = genes
         self.facts = facts
         self.sets = sets or {}
-        self.unknown = unknown  # seeds that do not interact
+        self.interacting = edges.ids if edges is not None else ()
+        self.seeds = seeds  # whose partners are wanted
 
     def similarity(self, context: SourceContext, samples: Sequence[str]) -> Graph:
         """Return any similarity between the samples, by these features alone."""
         context.check_min_score(self.spec, self.facts)
         what = f"seeds of source {self.spec.name}"
-        total = self.facts.get("seeds", 0)
-        tell_unknown(
-            context.run.log, what, "seed", self.unknown, total, "among the genes that interact"
-        )
+        place = "among the genes that interact"
+        tell_unknown(context.run.log, what, "seed", self.seeds, self.interacting, place)
         matched, found = context.find(self.spec, self.genes, self.facts.get("taxon"))
         prepared = context.values(self.spec).selecting(np.unique(matched.feature))
         return context.graph(self.spec, prepared, found | self.facts)
@@ -82,19 +83,19 @@ def open_interactions(spec: SourceSpec, inputs: SourceInputs) -> Genes:
         seeds = [seed.removeprefix(f"{edges.facts['taxon']}.") for seed in seeds]
     genes = interacting(edges, seeds)
     if not genes:
+        change = likely_change(seeds or [], edges.ids)
         raise InputError(
             f"none of the {counted(len(seeds or []), 'seed')} interacts",
             where=f"source {spec.name} ({spec.seeds}): {listed(seeds or [], 3)}; genes that "
             f"interact are {listed(list(edges.ids), 3)}",
-            hint="give seeds by the ids of the interactions, or lower min-score",
+            hint=(f"{change}; " if change else "")
+            + "give seeds by the ids of the interactions, or lower min-score",
         )
     facts = {"interactions": len(edges.a), **edges.facts}
     if seeds is None:
         return Genes(spec, genes, facts)
-    known = set(edges.ids)
-    unknown = [seed for seed in seeds if seed not in known]
-    facts |= {"seeds": len(seeds), "seeds_found": len(seeds) - len(unknown)}
-    return Genes(spec, genes, facts, unknown=unknown)
+    facts |= {"seeds": len(seeds), "seeds_found": len(set(seeds).intersection(edges.ids))}
+    return Genes(spec, genes, facts, edges=edges, seeds=seeds)
 
 
 def interacting(edges: EdgeList, seeds: list[str] | None) -> list[str]:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from sfs_cli.errors import InputError, counted, listed
+from sfs_cli.errors import InputError, Options, counted, listed
+from sfs_cli.io.files.likeness import likely_change
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -22,8 +22,6 @@ T = TypeVar("T")
 
 ENOUGH = 0.1
 """A source is refused when a smaller fraction of its ids are features, and of the features ids."""
-MANY_TIMES, MANY_MORE = 2, 10
-"""A change of the ids is told when it finds so many times as many, and so many more."""
 EXAMPLES = 3
 
 
@@ -115,34 +113,38 @@ def _first(known: Mapping[str, T], names: Sequence[str]) -> T | None:
     return next((known[name] for name in names if name in known), None)
 
 
-def check_found(matched: Matched, name: str, where: str) -> str | None:
-    """Refuse a source when none of its ids is a feature; return a warning where few of them are.
+def check_found(
+    matched: Matched,
+    name: str,
+    where: str,
+    hint: str = "give a table of both ids with --id-map",
+    option: Options = (),
+) -> str | None:
+    """Refuse knowledge when none of its ids is a feature; return a warning where few of them are.
 
-    These are fewer than a tenth of its ids, and of the features. `name` is the source and `where`
-    its file. Both say how many were found, examples of both sides and the likely reason. A warning
-    is also returned where a simple change of the ids would find many more.
+    These are fewer than a tenth of its ids, and of the features. `name` is what it is, such as
+    ``source go``, `where` its file, and `hint` what to do without a map. Both say how many were
+    found, examples of both sides and the likely reason. A warning is also returned where a simple
+    change of the ids would find many more.
     """
     found = f"{matched.found:,}" if matched.found else "none"
-    what = f"source {name}: {found} of {counted(matched.n_ids, 'id')} found among the features"
+    what = f"{name}: {found} of {counted(matched.n_ids, 'id')} found among the features"
     if matched.with_map:
         what += ", with the map"
     covered = len(np.unique(matched.feature))
-    if matched.found >= ENOUGH * matched.n_ids or covered >= ENOUGH * len(matched.features):
-        if MANY_TIMES * matched.found <= matched.n_ids and matched.found:
-            least = max(MANY_TIMES * matched.found, matched.found + MANY_MORE)
-            if change := likely_change(matched.ids, matched.features, least):
-                return f"{what} ({where}), and {change}: write both in the same way"
-        if matched.found:
-            return None
+    if 2 * matched.found > matched.n_ids or 2 * covered > len(matched.features):
+        return None
+    change = likely_change(matched.ids, matched.features)
+    if (
+        matched.found
+        and max(matched.found / matched.n_ids, covered / len(matched.features)) >= ENOUGH
+    ):
+        return f"{what} ({where}), and {change}: write both in the same way" if change else None
     unknown = np.setdiff1d(np.arange(matched.n_ids), matched.source).tolist()
     strangers = listed([matched.ids[i] for i in unknown], EXAMPLES)
-    hint = (
-        "the map must pair these ids with features of the matrix"
-        if matched.with_map
-        else "give a table of both ids with --id-map"
-    )
-    least = max(matched.found + 1, int(np.ceil(ENOUGH * matched.n_ids)))
-    if change := likely_change(matched.ids, matched.features, least):
+    if matched.with_map:
+        hint = "the map must pair these ids with features of the matrix"
+    if change:
         hint = f"{change}; {hint}"
     examples = (
         f"{where}: ids not found are {strangers}; features are "
@@ -150,56 +152,32 @@ def check_found(matched: Matched, name: str, where: str) -> str | None:
     )
     if matched.found:
         return f"{what} ({examples}): {hint}"
-    raise InputError(what, where=examples, hint=hint)
+    raise InputError(what, where=examples, hint=hint, option=option)
 
 
 def tell_unknown(
-    log: Messages, what: str, noun: str, unknown: Sequence[str], total: int, place: str
+    log: Messages,
+    what: str,
+    noun: str,
+    ids: Sequence[str],
+    known: Sequence[str],
+    place: str,
 ) -> None:
-    """Say which ids of a list are not in their `place`; warn where these are most of them."""
+    """Say which ids of a list are not among the `known` of their `place`.
+
+    Warns where these are most of them, and says what would find them.
+    """
+    among = frozenset(known)
+    unknown = [name for name in ids if name not in among]
     if not unknown:
         return
-    text = f"{what}: {len(unknown):,} of {counted(total, noun)} not {place} "
-    text += f"({listed(list(unknown), EXAMPLES)})"
-    if 2 * len(unknown) > total:
-        log.warn(f"{text}: check that both use the same kind of ids")
+    text = f"{what}: {len(unknown):,} of {counted(len(ids), noun)} not {place} "
+    text += f"({listed(unknown, EXAMPLES)})"
+    if 2 * len(unknown) > len(ids):
+        change = likely_change(ids, known) or "check that both use the same kind of ids"
+        log.warn(f"{text}: {change}")
     else:
         log.note(text)
-
-
-Change = tuple[Callable[[str], str], str]
-"""A simple change of ids, and the condition under which they would be so."""
-
-
-def likely_change(
-    ids: Sequence[str], known: Sequence[str], least: int, changes: Iterable[Change] | None = None
-) -> str | None:
-    """Tell how many ids would be found, at least so many, if both were changed in a simple way.
-
-    `changes` are those that are tried, by default those of the ids of genes.
-    """
-    # each change is as long a search as that for the ids themselves
-    for change, condition in _CHANGES if changes is None else changes:
-        changed = set(map(change, known))
-        count = sum(change(name) in changed for name in ids)
-        if count >= least:
-            return f"{count:,} would be found if {condition}"
-    return None
-
-
-_VERSION = re.compile(r"\.\d+$")
-_CHANGES: tuple[Change, ...] = (
-    (str.casefold, "upper and lower case were the same"),
-    (
-        lambda name: _VERSION.sub("", name),
-        "version suffixes such as the .5 of ENSG00000141510.5 were cut off",
-    ),
-    (
-        lambda name: _VERSION.sub("", name).casefold(),
-        "version suffixes were cut off and upper and lower case were the same",
-    ),
-)
-"""Simple changes of ids, one of which often is the reason why they are not found."""
 
 
 def carry_similarity(

@@ -30,8 +30,9 @@ class TableFields(Config):
     )
     order: str | None = _table(
         "Which values of the column are the best.",
-        words=("largest-first", "smallest-first"),
-        default_text="largest-first; ranks and p-values: smallest-first",
+        words=("largest-first", "smallest-first", "absolute"),
+        default_text="largest-first; ranks and p-values: smallest-first; signed statistics, such "
+        "as fold changes, t and z: absolute",
     )
 
 

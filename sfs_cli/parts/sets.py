@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 from sfs_cli.errors import InputError, counted, listed
 from sfs_cli.io.knowledge.gene_sets import Study, read_sets
 from sfs_cli.knowledge.base import Source, SourceContext
 from sfs_cli.knowledge.genes import Genes, SharedTerms
-from sfs_cli.logs import Messages
+from sfs_cli.knowledge.matching import FeatureIndex, check_found
+from sfs_cli.logs import FIRST, Messages
 from sfs_cli.ranking.table import Ranking
 from sfs_cli.report.model import Section, Table
 from sfs_cli.run.config import split_sets
@@ -55,35 +58,31 @@ def sets_of_sources(run: Run) -> dict[str, dict[str, list[str]]]:
         if not sets:
             continue
         genes = list(dict.fromkeys(gene for members in sets.values() for gene in members))
-        of_gene: dict[int, list[str]] = {}
         matched = context.matched(source.spec, genes)
+        features_of = defaultdict[str, list[str]](list)
         for gene, feature in zip(matched.source.tolist(), matched.feature.tolist()):
-            of_gene.setdefault(gene, []).append(ids[feature])
-        place = {gene: of_gene.get(i, []) for i, gene in enumerate(genes)}
+            features_of[genes[gene]].append(ids[feature])
         found[source.spec.name] = {
-            name: [feature for gene in members for feature in place[gene]]
+            name: [feature for gene in members for feature in features_of[gene]]
             for name, members in sets.items()
         }
     return found
 
 
 def given_sets(
-    specs: Sequence[str], features: Sequence[str], matrix: str, log: Messages
+    specs: Sequence[str], features: Sequence[str], log: Messages
 ) -> tuple[str, dict[str, list[str]]]:
     """Return the name of ``--sets``, and the sets.
 
-    Raises InputError when none has a feature of the matrix.
+    Warns where few of their members are features. Raises InputError when none is.
     """
     sets = read_sets(specs, Study(features, log.note_once))
-    if {name for names in sets.values() for name in names}.isdisjoint(features):
-        raise InputError(
-            f"--sets {' and '.join(specs)}: none of {counted(len(sets), 'set')} has a feature of "
-            "the matrix",
-            where=matrix,
-            hint="check that both use the same kind of ids",
-            option="sets",
-        )
-    return name_of_sets(specs), sets
+    members = list(dict.fromkeys(chain.from_iterable(sets.values())))
+    matched, name = FeatureIndex(features).find(members), name_of_sets(specs)
+    hint = "check that both use the same kind of ids"
+    if told := check_found(matched, f"sets of {name}", " and ".join(specs), hint, "sets"):
+        log.warn(told, FIRST)
+    return name, sets
 
 
 def name_of_sets(specs: Sequence[str]) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 from sfs_cli.compute.context import Labels
 from sfs_cli.compute.matrix import LeftOut
 from sfs_cli.errors import InputError, counted, listed
+from sfs_cli.io.files.likeness import likely_change
 from sfs_cli.io.files.names import nfc
 from sfs_cli.io.knowledge.gene_sets import read_gene_list
 from sfs_cli.knowledge.matching import tell_unknown
@@ -117,21 +118,21 @@ def given_features(config: RankConfig, matrix: Matrix, log: Messages) -> tuple[i
         return ()
     listed_ids, ids = read_gene_list(Path(config.given_)), matrix.ids.features
     found = np.flatnonzero(_in_list(listed_ids, ids))
-    where = f"{config.matrix}: features are {listed(list(ids[:3]))}, ..."
     if len(found) < len(listed_ids):
-        known = {ids[i] for i in found.tolist()}
+        known = set(ids)
         unknown = [name for name in listed_ids if name not in known]
         raise InputError(
             f"--given {config.given_}: {len(unknown):,} of {counted(len(listed_ids), 'id')} not in "
             f"the matrix: {listed(unknown)}",
-            where=where,
-            hint="check that both use the same kind of ids; leave out those that were not measured",
+            where=f"{config.given_}; features of {config.matrix} are {listed(list(ids), 3)}",
+            hint=(likely_change(listed_ids, ids) or "check that both use the same kind of ids")
+            + "; leave out those that were not measured",
             option="given_",
         )
     if len(found) == len(ids):
         raise InputError(
             f"--given {config.given_} names all {len(ids):,} features, so none is left to rank",
-            where=where,
+            where=config.given_,
             hint="give a shorter list",
             option="given_",
         )
@@ -148,23 +149,24 @@ def _matched(option: str, config: RankConfig, matrix: Matrix, log: Messages) -> 
         names = read_gene_list(Path(text)) if of_file else []
         one = _in_list(names, ids) if of_file else _like(text, ids)
         if not one.any():
+            known = listed(list(ids), 3)
             wrong = "none of its ids is a feature" if of_file else "no feature id matches"
             hint = (
-                "check that both use the same kind of ids"
+                likely_change(names, ids) or "check that both use the same kind of ids"
                 if of_file
                 else "there is no file of this name, so it was taken as a regular expression: "
                 "check the path, or the pattern (upper and lower case count)"
             )
             raise InputError(
                 f"{flag(option)} {text}: {wrong}",
-                where=f"{config.matrix}: features are {listed(list(ids[:3]))}, ...",
+                where=f"{text}: ids are {listed(names, 3)}; features of {config.matrix} are {known}"
+                if of_file
+                else f"{config.matrix}: features are {known}",
                 hint=hint,
                 option=option,
             )
         log.note(f"{flag(option)} {text}: {counted(int(one.sum()), 'feature')}")
-        features = {ids[i] for i in np.flatnonzero(one).tolist()} if of_file else set()
-        unknown = [name for name in names if name not in features]
-        tell_unknown(log, f"{flag(option)} {text}", "id", unknown, len(names), "in the matrix")
+        tell_unknown(log, f"{flag(option)} {text}", "id", names, ids, "in the matrix")
         found |= one
     return found
 

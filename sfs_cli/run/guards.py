@@ -141,8 +141,8 @@ def filled(values: np.ndarray, samples: Sequence[str]) -> str | None:
         return None
     return (
         f"fewer than half of the values are there in {counted(len(lacking), 'sample')} of "
-        f"{len(samples):,} ({listed(lacking, 5)}), and --missing mean fills the others: such a "
-        "sample is like the mean of all, whatever it is; remove it from the table"
+        f"{len(samples):,} ({listed(lacking, 5)}), and the mean of each feature fills the others: "
+        "such a sample is like the mean of all, whatever it is; remove it from the table"
     )
 
 
@@ -192,6 +192,9 @@ def guard_sources(run: Run) -> None:
                 single_class(labels, spec.name),
                 spelled_twice(labels.classes),
             )
+        if isinstance(source, Profile) and spec.missing == "mean":
+            lacking = filled(look(source.matrix), source.matrix.ids.samples)
+            tell(run, "columns", lacking and f"source {spec.name}: {lacking}")
         if not isinstance(source, Profile) or is_tame(spec.transform) or spec.has_coordinates:
             continue
         raw = raw_kind(look(source.matrix))

@@ -15,7 +15,7 @@ import numpy as np
 from sfs_cli.compute.context import Labels
 from sfs_cli.compute.matrix import Ids
 from sfs_cli.compute.memory import check_memory
-from sfs_cli.errors import InputError, UsageError, counted, counts_text, listed
+from sfs_cli.errors import InputError, UsageError, counted, counts_text, listed, located
 from sfs_cli.io.files.names import nfc
 from sfs_cli.io.files.scratch import made, scratch_folder
 from sfs_cli.io.files.table import is_number, sure_annotations
@@ -270,7 +270,8 @@ def _warn_of_rows(n: int, m: int, var: Mapping[str, Iterable[str]], messages: Me
 
 def _symbols(id_map: str, ids: Iterable[str]) -> dict[str, set[str]]:
     """Return what a map pairs features with."""
-    return FeatureIndex(list(dict.fromkeys(ids)), read_id_map(id_map)).symbols()
+    with located(id_map):
+        return FeatureIndex(list(dict.fromkeys(ids)), read_id_map(id_map)).symbols()
 
 
 def _tell_collapsed(made: Collapsed, id_map: str | None, messages: Messages) -> dict[str, Any]:

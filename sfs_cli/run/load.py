@@ -22,7 +22,7 @@ from sfs_cli.io.files.scratch import made, scratch_folder
 from sfs_cli.io.knowledge.coordinates import INSIDE, Coordinates, open_coordinates
 from sfs_cli.io.knowledge.sample_columns import Column
 from sfs_cli.knowledge.base import Source
-from sfs_cli.logs import AT_ONCE, Messages
+from sfs_cli.logs import AT_ONCE, FIRST, Messages
 from sfs_cli.methods.base import Status
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import flag
@@ -42,6 +42,7 @@ from sfs_cli.run.compared import compared, for_cohort
 from sfs_cli.run.features import feature_filter, given_features, warn_of_own_columns
 from sfs_cli.run.memory import MemoryPlan, memory_budget, memory_plan
 from sfs_cli.run.needs import Shape, needed, spatial_settled, with_defaults
+from sfs_cli.run.sample_ids import tell_left_out
 from sfs_cli.store.ids import natural_order
 from sfs_cli.store.joined import prepared as prepared_view
 from sfs_cli.store.matrix import Matrix
@@ -464,7 +465,9 @@ def _choose_samples(
     needs, samples = needed(config) | ({"labels"} if labeled else set()), matrix.ids.samples
     coverages = [sources_of.coverage_of_source(source, samples) for source in sources]
     if labels is not None and "labels" in needs:
-        coverages.append(sources_of.Coverage(labels.known, "label", str(config.labels), "labels"))
+        having = known.table or [samples[i] for i in np.flatnonzero(labels.known).tolist()]
+        what = ("label", str(config.labels), "labels")
+        coverages.append(sources_of.coverage_of(having, samples, *what))
     coverages += columns.coverages(samples)
     if config.graph == "file" and config.samples == "intersect":
         coverages += sources_of.coverage_of_file(str(config.similarity_file), samples)
@@ -474,11 +477,17 @@ def _choose_samples(
     idle = columns.idle(samples)  # for which nothing is missing
     coverages = [replace(each, has=each.has | idle) for each in coverages]
     chosen = sources_of.choose_samples(config, samples, coverages)
+    compared = labels if needs & {"labels", "some-labels"} else None
     if chosen is not None:
-        without = np.delete(np.arange(len(samples)), chosen)
-        names = listed([samples[int(i)] for i in without], 5)
-        log.note(f"left out by --samples intersect: {counted(len(without), 'sample')} ({names})")
+        tell_left_out(samples, chosen, compared, "--samples intersect", log)
+        for each in coverages:
+            if each.change:
+                have = f"{int(each.has.sum()):,} of {len(samples):,} samples have a {each.noun}"
+                log.warn(
+                    f"{each.where}: {have}, and {each.change}: write both in the same way", FIRST
+                )
     if idle.any():
+        tell_left_out(samples, np.flatnonzero(~idle), compared, "weights of 0", log)
         chosen = np.flatnonzero(~idle) if chosen is None else chosen[~idle[chosen]]
         if len(chosen) < 2:
             raise InputError(

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
-from functools import partial
-from operator import itemgetter
-from os.path import commonprefix
+from collections.abc import Sequence
 from typing import Any
 
-from sfs_cli.errors import InputError, Options, listed
-from sfs_cli.io.knowledge.sample_columns import Column
-from sfs_cli.knowledge.matching import Change, likely_change
-from sfs_cli.logs import Messages
+import numpy as np
 
-SHORTEST = 6
-"""Characters that are enough to tell samples by the beginning of their ids."""
+from sfs_cli.compute.context import Labels
+from sfs_cli.errors import InputError, Options, counted, listed
+from sfs_cli.io.files.likeness import likely_change
+from sfs_cli.io.knowledge.sample_columns import Column
+from sfs_cli.logs import FIRST, Messages
 
 
 def without_common_ids(
@@ -28,8 +24,7 @@ def without_common_ids(
 ) -> InputError:
     """Return the error for knowledge whose sample ids (`there`) are others than the matrix has."""
     hint = f"check that both use the same sample ids, and {more}"
-    half = max(1, -(-min(len(there), len(samples)) // 2))
-    if change := likely_change(samples, there, half, changes_of(there, samples)):
+    if change := likely_change(samples, there):
         hint = f"{change}: write both in the same way"
     return InputError(
         f"none of the {len(samples):,} samples has {what}",
@@ -40,43 +35,41 @@ def without_common_ids(
     )
 
 
-def changes_of(there: Sequence[str], samples: Sequence[str]) -> Iterator[Change]:
-    """Yield simple changes of sample ids, one of which often is the reason why none is found."""
-    yield str.casefold, "upper and lower case were the same"
-    yield _without_signs, "signs were the same (R writes 1-T as X1.T)"
-    yield _without_zeros, "zeros before numbers were left out"
-    length = min(map(len, (*there, *samples)), default=0)
-    if length >= SHORTEST and 2 * len({name[:length] for name in there}) > len(there):
-        yield itemgetter(slice(length)), f"ids were cut to their first {length} characters"
-    ends = [end for end in map(_shared_end, (there, samples)) if end]
-    if ends:
-        yield partial(_without_ends, ends=ends), "what all ids end with were cut off"
-
-
-def _without_signs(name: str) -> str:
-    return re.sub(r"^X(?=\d)|[\W_]", "", name)
-
-
-def _without_zeros(name: str) -> str:
-    return re.sub(r"(?<!\d)0+(?=\d)", "", name)
-
-
-def _shared_end(names: Sequence[str]) -> str:
-    """Return the end that all ids share, from a sign on, such as .bam or -1."""
-    shared = commonprefix([name[::-1] for name in names])[::-1]  # noqa: RUF071 (no paths)
-    sign = re.search(r"[\W_]", shared)
-    return shared[sign.start() :] if sign else ""
-
-
-def _without_ends(name: str, ends: Sequence[str]) -> str:
-    for end in ends:
-        name = name.removesuffix(end)
-    return name
-
-
 def tell_ids(column: Column[Any], log: Messages) -> None:
-    """Say which column has the ids of the samples, where it is not the first, and what is above."""
+    """Say which column has the ids of the samples, where it is not the first, and what is above.
+
+    So is a column whose name is not quite the one that was asked for.
+    """
+    if column.asked != column.name:
+        log.note_once(f"{column.path}: column {column.name!r} is taken for {column.asked!r}")
     if column.table.titles:
         log.note_once(f"{column.path}: {column.table.titles}")
     if column.ids_name != column.table.ids_name:
         log.note_once(f"{column.path}: the ids of the samples are in column {column.ids_name!r}")
+
+
+def tell_left_out(
+    samples: Sequence[str], chosen: np.ndarray, labels: Labels | None, by: str, log: Messages
+) -> None:
+    """Say which samples are left out `by` an option, and how many of each class.
+
+    `chosen` are the indices of the others; a class of which none is left is warned of.
+    """
+    without = np.delete(np.arange(len(samples)), chosen)
+    names = [samples[i] for i in without.tolist()]
+    classes = ""
+    if labels is not None and labels.classes:
+        lost = {name: count for name, count in labels.take(without).counts().items() if count}
+        had = labels.counts()
+        classes = ", ".join(f"{count:,} of {had[name]:,} {name}" for name, count in lost.items())
+        if gone := [name for name, count in lost.items() if count == had[name]]:
+            log.warn(
+                f"all samples of {listed(gone)} ({sum(lost[name] for name in gone):,}) are left "
+                f"out by {by}: the ranking compares the other classes; "
+                "give their samples what they lack, or take the class out of the labels",
+                FIRST,
+            )
+    log.note(
+        f"left out by {by}: {counted(len(names), 'sample')} ({listed(names)})"
+        + (f"; by class: {classes}" if classes else "")
+    )

@@ -13,6 +13,7 @@ import numpy as np
 from sfs_cli.compute.context import Labels
 from sfs_cli.compute.matrix import Ids
 from sfs_cli.errors import InputError, listed
+from sfs_cli.io.files.likeness import likely_change
 from sfs_cli.io.files.text import repeated
 from sfs_cli.io.knowledge.coordinates import open_coordinates
 from sfs_cli.io.knowledge.hierarchy import read_hierarchy
@@ -171,6 +172,7 @@ class Coverage:
     where: str
     option: str
     is_source: bool = False
+    change: str | None = None  # of the ids, which would find most of the others
 
 
 def coverage_of(
@@ -189,7 +191,8 @@ def coverage_of(
     has = np.array([sample in known for sample in samples])
     if not has.any():
         raise without_common_ids(f"a {noun}", where, list(known), samples, option, rows)
-    return Coverage(has, noun, where, option)
+    change = None if has.all() else likely_change(samples, list(known))
+    return Coverage(has, noun, where, option, change=change)
 
 
 def coverage_of_source(source: Source, samples: Sequence[str]) -> Coverage:
@@ -232,6 +235,7 @@ def choose_samples(
                 hint += ", or average over the sources that have them with --samples union"
             else:
                 hint = f"give them a {coverage.noun}, or {hint}"
+            hint = f"{coverage.change}, else {hint}" if coverage.change else hint
             raise InputError(
                 f"{len(without):,} of {len(samples):,} samples have no {coverage.noun}",
                 where=f"{coverage.where}: {listed(without)}",

@@ -16,8 +16,8 @@ import numpy as np
 
 from sfs_cli import provenance
 from sfs_cli.errors import counted, listed
+from sfs_cli.io.files.likeness import likely_change
 from sfs_cli.io.results.writers import ranking_bytes
-from sfs_cli.knowledge.matching import likely_change
 from sfs_cli.logs import Messages
 from sfs_cli.options.aggregate import AggregateConfig
 from sfs_cli.options.grammar import command
@@ -152,7 +152,7 @@ def _warn_of_one_alone(lists: list[RankedList], messages: Messages) -> None:
     for each in lists:
         if all(times[feature] == 1 for feature in each.features):
             others = [name for other in lists if other is not each for name in other.features]
-            change = likely_change(each.features, others, 1)
+            change = likely_change(each.features, others)
             messages.warn(
                 f"list {each.name} has no feature in common with any other (it has "
                 f"{listed(each.features, 3)}; others have {listed(others, 3)}): "

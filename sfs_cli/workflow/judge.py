@@ -38,6 +38,7 @@ from sfs_cli.evaluation.measures import (
 )
 from sfs_cli.evaluation.verdict import corrected_interval, verdicts_of
 from sfs_cli.graph.distances import GRAM
+from sfs_cli.io.files.likeness import likely_change
 from sfs_cli.io.knowledge.gene_sets import Study, read_gene_list, read_sets
 from sfs_cli.logs import AT_ONCE, Messages
 from sfs_cli.options.compare import (
@@ -594,7 +595,8 @@ def _positions(given: RankedList, ids: Sequence[str], log: Messages) -> np.ndarr
             f"{counted(len(at), 'feature')}",
             where=f"{given.path}: features there are {listed(given.features, 3)}; those of the "
             f"matrix are {listed(list(ids[:3]), 3)}, ...",
-            hint="check that both use the same kind of ids (--feature-column), and --rows",
+            hint=(f"{change}; " if (change := likely_change(given.features, ids)) else "")
+            + "check that both use the same kind of ids (--feature-column), and --rows",
             option="list_",
         )
     if len(found) < len(at):
@@ -612,7 +614,7 @@ def _in_matrix(option: str, genes: Collection[str], ids: Sequence[str]) -> set[s
     raise InputError(
         f"{flag(option)}: none of its {counted(len(genes), 'feature')} is in the matrix",
         where=f"features of the matrix are {listed(list(ids[:3]), 3)}, ...",
-        hint="check that both use the same kind of ids",
+        hint=likely_change([*genes], ids) or "check that both use the same kind of ids",
         option=option,
     )
 

@@ -19,6 +19,9 @@ from sfs_cli.io.files.table import TextTable
 from sfs_cli.io.given import given
 from sfs_cli.io.knowledge.sample_columns import find_columns
 from sfs_cli.io.results.rankings import (
+    ABSOLUTE,
+    LARGEST,
+    SMALLEST,
     Choice,
     check_ranks,
     choose_columns,
@@ -26,9 +29,9 @@ from sfs_cli.io.results.rankings import (
     is_ours,
     parse_numbers,
     read_rank_table,
-    smaller_is_better,
+    usual_order,
 )
-from sfs_cli.logs import Messages
+from sfs_cli.logs import FIRST, Messages
 from sfs_cli.options.aggregate import TableFields
 from sfs_cli.ranking.aggregate import midranks
 from sfs_cli.run.config import ReadFile
@@ -44,7 +47,7 @@ class RankedList:
     features: list[str]  # in the order of the file
     ranks: np.ndarray  # shape (len(features),): 1 is best, ties are midranks, NaN is not ranked
     choice: Choice  # the columns that are used
-    order: str  # "largest-first" or "smallest-first"; "" for ranks
+    order: str  # one of ORDERS; "" for ranks
     whole: int | None  # number of features that were ranked, if the list is their beginning
 
     @property
@@ -60,7 +63,8 @@ class RankedList:
     @property
     def ranked_by(self) -> str:
         """The column that ranks, and which of its values are the best."""
-        return f"{self.choice.value!r}" + (f", {self.order}" if self.order else "")
+        order = "largest-first by absolute value" if self.order == ABSOLUTE else self.order
+        return f"{self.choice.value!r}" + (f", {order}" if order else "")
 
 
 def ranking_at(path: Path) -> Path:
@@ -110,8 +114,7 @@ def read_lists(
         if choice.is_rank:
             check_ranks(table, choice.value, values.tolist())
         else:
-            usual = "smallest-first" if smaller_is_better(choice.value) else "largest-first"
-            order = config.order or usual
+            order = _order(table, choice.value, values, config.order, messages)
         ranks = _ranks(table, choice, values, order)
         each = RankedList(name, table, features, ranks, choice, order, cut_from(record_of(path)))
         found.append(each)
@@ -127,13 +130,37 @@ def read_lists(
     return found
 
 
+def _order(
+    table: TextTable, column: str, values: np.ndarray, asked: str | None, messages: Messages
+) -> str:
+    """Return which values of a column are the best: as `asked`, or else as usual.
+
+    Warns where that is open, or not what the column is. Values without a sign stay as they are
+    where ``absolute`` is asked.
+    """
+    usual, doubt = usual_order(column, values)
+    what = f"{table.path}: the values of {column!r}"
+    if asked == ABSOLUTE:
+        return usual if np.nanmin(values) >= 0 else ABSOLUTE
+    if asked == LARGEST and usual == SMALLEST and not doubt:
+        messages.warn(
+            f"{what} are ranks or p-values, and --order {asked} begins with the worst", FIRST
+        )
+    elif doubt and asked is None:
+        messages.warn(f"{what} {doubt}", FIRST)
+    return asked or usual
+
+
 def _ranks(table: TextTable, choice: Choice, values: np.ndarray, order: str) -> np.ndarray:
     """Rank the features of a table; in one of `sfs`, equal scores share their rank.
 
     Such a table orders equal scores by their position in the input, which is no preference.
     """
+    if order == ABSOLUTE:
+        values = np.abs(values)
+    larger = order in (LARGEST, ABSOLUTE)
     if not is_ours(table):
-        return midranks(values, larger_is_better=order == "largest-first")
+        return midranks(values, larger_is_better=larger)
     scores = np.array(parse_numbers(table, "score"))
     failed = np.isnan(scores) | (np.array(table.columns["status"]) != "ok")
     if failed.all():
@@ -143,7 +170,7 @@ def _ranks(table: TextTable, choice: Choice, values: np.ndarray, order: str) -> 
             hint="omit this table, or see its report for the reason",
         )
     values = np.where(failed, np.nan, values)
-    ranks = midranks(values, larger_is_better=order == "largest-first")
+    ranks = midranks(values, larger_is_better=larger)
     if choice.is_rank:
         best_first = np.argsort(ranks, kind="stable")[: np.count_nonzero(~failed)]
         in_order = scores[best_first]  # they may be infinite

@@ -271,7 +271,7 @@ def checked(run: Run) -> _Before:
     known = {}
     if config.sets:
         ids = run.matrix.ids.features
-        known = dict([parts.sets.given_sets(config.sets, ids, config.matrix, run.log)])
+        known = dict([parts.sets.given_sets(config.sets, ids, run.log)])
     return _Before(known, tests)
 
 

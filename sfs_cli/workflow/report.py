@@ -269,7 +269,7 @@ def data_of(
             pictures = pictures_of(replace(ready, config=drawn), ranking, top, spectrum, groups)
         config = ready.config
     if sets:
-        name, given = given_sets(sets, ranking.feature, config.matrix, messages)
+        name, given = given_sets(sets, ranking.feature, messages)
         tested = tested_sets(ranking, name, given, None)[0] | {"given": True}
     with _reading(result.record_path):
         if sets:

@@ -249,7 +249,7 @@ def select(
         matrix.
     """
     # read first: they may be refused
-    sets = config.sets and given_sets(config.sets, result.features, str(result.path), messages)
+    sets = config.sets and given_sets(config.sets, result.features, messages)
     facts, tables = dict[str, Any](), outputs.Tables()
     order = _without_repeats(result, messages)
     if ranking is None:

@@ -118,7 +118,7 @@ def test_columns_are_told_by_name_and_said(header, options, largest, said, tmp_p
 def test_every_list_has_its_own_column(tmp_path, capfd):
     """A result beside a table that is ordered by its p-values, of which two columns are lists."""
     ours = ranks_file(tmp_path, 3, "ours.tsv")
-    rows = "".join(f"{g},{-r},{r / 100}\n" for g, r in zip(GENES, shuffled(4)))
+    rows = "".join(f"{g},{13 - r},{r / 100}\n" for g, r in zip(GENES, shuffled(4)))
     theirs = text(tmp_path, "gene,stat,padj\n" + rows, "deseq2.csv")
     done = run_here(["aggregate", ours, f"{theirs}:padj", f"{theirs}:stat"], capfd)
     assert done.code == 0, done.err
@@ -129,6 +129,38 @@ def test_every_list_has_its_own_column(tmp_path, capfd):
     expected = dict(zip(GENES, shuffled(4)))
     assert all(float(row[names[1]]) == expected[row["feature"]] for row in table)
     assert "no column 'p'" in run_here(["aggregate", ours, f"{theirs}:p"], capfd).err
+
+
+@pytest.mark.parametrize(
+    ("column", "options", "best", "said"),
+    [
+        ("p_val", [], "a", "'p_val', smallest-first"),
+        ("p_val", ["--order", "largest-first"], "c", "begins with the worst"),
+        ("log2FC", [], "b", "'log2FC', largest-first by absolute value"),
+        ("log2FC", ["--order", "largest-first"], "a", "'log2FC', largest-first"),
+        ("v", [], "a", "have both signs (-9 to 5)"),
+        ("v", ["--order", "absolute"], "b", "'v', largest-first by absolute value"),
+        ("w", [], "c", "of p-values give --order smallest-first"),
+        ("w", ["--order", "absolute"], "c", "'w', largest-first"),
+    ],
+)
+def test_p_values_and_signs_are_ordered_by_what_they_are(
+    column, options, best, said, tmp_path, capfd
+):
+    rows = "a,1e-6,5,5,1e-6\nb,0.01,-9,-9,0.01\nc,1,0.1,0.1,1\n"
+    path = text(tmp_path, "gene,p_val,log2FC,v,w\n" + rows, "markers.csv")
+    done = run_here(["aggregate", f"{path}:{column}", f"{path}:{column}", *options], capfd)
+    assert done.code == 0, done.err
+    assert rows_of(done.out)[0]["feature"] == best
+    assert said in done.err
+
+
+def test_the_score_of_our_own_table_is_ordered_as_its_ranks(tmp_path, capfd):
+    rows = "1\ta\t0.1\tok\n2\tb\t0.2\tok\n3\tc\t0.9\tok\n4\td\tNaN\tconstant\n"
+    own = text(tmp_path, "rank\tfeature\tscore\tstatus\n" + rows, "own.tsv")
+    done = run_here(["aggregate", f"{own}:score", own], capfd)
+    assert [row["feature"] for row in rows_of(done.out)] == ["a", "b", "c", "d"]
+    assert done.err.count("ranked by 'rank'") == 2
 
 
 def test_row_names_of_r_and_pandas_name_the_features(tmp_path, capfd):

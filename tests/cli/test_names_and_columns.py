@@ -285,3 +285,92 @@ def test_the_column_of_the_ids_is_told_once(here: Here, tmp_path: Path) -> None:
     assert done.code == 0, done.err
     assert done.err.count("the ids of the samples are in column 'sample'") == 1
     assert done.err.count("line 1 ('Patients')") == 1
+
+
+def measured(folder: Path, genes: list[str]) -> Path:
+    """Write a matrix of twelve samples and a table of them, of the groups a, b and c."""
+    samples = [f"S{i}" for i in range(12)]
+    values = np.random.default_rng(5).normal(size=(len(genes), len(samples)))
+    pd.DataFrame(values, genes, samples).to_csv(folder / "d.csv")
+    known = pd.DataFrame({"group": list("abc" * 4), "age": range(30, 42)}, samples)
+    known.rename_axis("sample").to_csv(folder / "s.csv")
+    return folder / "d.csv"
+
+
+@pytest.mark.parametrize(
+    ("gene", "of_set", "said"),
+    [
+        ("ENSG{:011}.4", "ENSG{:011}", "20 would be found if version suffixes"),
+        ("Gene{}", "GENE{}", "20 would be found if upper and lower case were the same"),
+        ("G{}", "Q{}", "check that both use the same kind of ids"),
+    ],
+)
+def test_sets_of_other_ids_are_refused_with_what_would_match(tmp_path, here, gene, of_set, said):
+    path = measured(tmp_path, [gene.format(i) for i in range(30)])
+    members = "\t".join(of_set.format(i) for i in range(20))
+    (tmp_path / "s.gmt").write_text(f"SET\tna\t{members}\n")
+    options = ("--labels", tmp_path / "s.csv:group", "--out", tmp_path / "out")
+    done = here("rank", path, *options, "--sets", tmp_path / "s.gmt")
+    assert done.code == 3
+    assert said in done.err
+    assert f"where: {tmp_path / 's.gmt'}: ids not found are {of_set.format(0)}" in done.err
+    assert f"features are {gene.format(0)}" in done.err
+    (tmp_path / "l.txt").write_text(members.replace("\t", "\n") + f"\n{gene.format(25)}\n")
+    listed = here("rank", path, "--method", "variance", "--include", tmp_path / "l.txt")
+    assert listed.code == 0, listed.err
+    assert said.replace("20 would", "21 would") in listed.err
+
+
+def test_few_samples_that_match_are_told_with_what_would_match(tmp_path, here):
+    path = measured(tmp_path, [f"g{i}" for i in range(30)])
+    known = pd.read_csv(tmp_path / "s.csv", index_col=0)
+    known.index = [
+        name if name in ("S0", "S9", "S10", "S11") else name.lower() for name in known.index
+    ]
+    known.rename_axis("sample").to_csv(tmp_path / "s.csv")
+    words = ("rank", path, "--method", "f-test", "--labels", tmp_path / "s.csv:group")
+    done = here(*words)
+    assert (done.code, "12 would be found if upper and lower case" in done.err) == (3, True)
+    words = ("rank", path, "--method", "variance", "--sample-weights", tmp_path / "s.csv:age")
+    done = here(*words, "--samples", "intersect")
+    assert done.code == 0, done.err
+    assert "4 of 12 samples have a value of age, and 12 would be found if" in done.err
+
+
+def test_a_class_that_is_left_out_as_a_whole_is_named(tmp_path, here):
+    path = measured(tmp_path, [f"g{i}" for i in range(30)])
+    known = pd.read_csv(tmp_path / "s.csv", index_col=0)
+    known.loc[(known["group"] == "c") | (known.index == "S0"), "age"] = None
+    known.to_csv(tmp_path / "s.csv")
+    table = tmp_path / "s.csv"
+    words = ("rank", path, "--method", "f-test", "--labels", f"{table}:group")
+    done = here(*words, "--adjust", f"{table}:age", "--samples", "intersect")
+    assert done.code == 0, done.err
+    assert "by class: 1 of 4 a, 4 of 4 c" in done.err
+    assert "all samples of c (4) are left out by --samples intersect" in done.err
+    known["age"] = known["age"].fillna(0)
+    known.to_csv(table)
+    done = here(*words, "--sample-weights", f"{table}:age")
+    assert "all samples of c (4) are left out by weights of 0" in done.err
+
+
+def test_a_column_that_is_taken_for_the_one_asked_for_is_named(tmp_path, here):
+    path, known = measured(tmp_path, [f"g{i}" for i in range(30)]), tmp_path / "s.csv"
+    words = ("rank", path, "--method", "f-test", "--labels")
+    done = here(*words, f"{known}:Group", "--adjust", f"{known}:age")
+    assert done.code == 0, done.err
+    assert "column 'group' is taken for 'Group'" in done.err
+    assert "taken for 'age'" not in done.err
+    known.write_text(known.read_text().replace("age", "GROUP"))
+    two = here(*words, f"{known}:Group")
+    assert (two.code, "no column 'Group'" in two.err) == (3, True)
+
+
+def test_a_sample_that_a_source_fills_as_a_whole_is_named(tmp_path, here):
+    path = measured(tmp_path, [f"g{i}" for i in range(30)])
+    profile = pd.read_csv(path, index_col=0).assign(S4=None)
+    profile.rename("p_{}".format).to_csv(tmp_path / "p.csv")
+    source = f"p=profile:{tmp_path / 'p.csv'},missing=mean"
+    done = here("rank", path, "--method", "msfs", "--source", source)
+    assert done.code == 0, done.err
+    assert "source p: fewer than half of the values are there in 1 sample of 12 (S4)" in done.err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from sfs_cli.io.files.likeness import likely_change
 from sfs_cli.run.sample_ids import without_common_ids
 
 
@@ -46,3 +47,18 @@ def test_the_first_change_that_finds_half_is_named():
     there = ["AB-CD-EF1", "AB-CD-EF2", "ab-cd-ef3"]
     found = hint(there, ["AB.CD.EF1", "AB.CD.EF2", "AB.CD.EF3"])
     assert found.startswith("2 would be found if signs were the same")
+
+
+@pytest.mark.parametrize(
+    ("there", "samples", "expected"),
+    [
+        (["miR-21", "miR-7", "let-7"], ["hsa-miR-21", "hsa-miR-7", "hsa-let-7"], "begin with"),
+        (["TP53", "MYC"], ["TP53|7157", "MYC|4609"], "follows a |"),
+        (["HLA-A", "HLA-B", "TP53"], ["HLA.A", "HLA.B", "TP53"], "3 would be found if signs"),
+        (["a", "b", "c"], ["a", "b", "C"], None),  # most are found as they are
+    ],
+)
+def test_ids_of_genes_and_samples_have_the_same_changes(there, samples, expected):
+    for one, other in ((there, samples), (samples, there)):
+        found = likely_change(one, other)
+        assert found is None if expected is None else expected in found

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import bz2
 import lzma
+import re
 import zipfile
 from contextlib import suppress
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from sfs_cli.io.given import given
 
 _HEAD_BYTES = 4096
 _R_HEADS = (b"RDX2\n", b"RDX3\n", b"X\n\0\0\0")
+_HTML = re.compile(rb"\s*(?:<(?:!--|\?xml).*?)?<(?:html|!doctype html)\b", re.I | re.S)
 _ODS = b"mimetypeapplication/vnd.oasis.opendocument.spreadsheet"
 
 
@@ -31,6 +33,7 @@ class Kind(Enum):
     MISSING = "nothing"
     UNREADABLE = "a file without permission to read"
     EMPTY = "nothing (it is empty)"
+    HTML = "a web page"
     TEXT = "delimited text"
     GCT = "a GCT matrix"
     SERIES = "a series matrix of GEO"
@@ -85,6 +88,10 @@ _ABSENT = {
     Kind.MISSING: ("there is no such file or folder", CHECK_PATH),
     Kind.UNREADABLE: ("no permission to read the file", CHECK_PERMISSIONS),
     Kind.EMPTY: ("the file is empty", COPY_AGAIN),
+    Kind.HTML: (
+        "this is a web page (HTML) in place of the data, such as a page that asks for a login",
+        "download the file itself: open the address in a browser, or take the link to the raw file",
+    ),
 }
 _MEMBERS = {
     Kind.STORE: ("manifest.json",),
@@ -129,6 +136,8 @@ def _kind_of(path: Path, head: bytes) -> Kind:
     head = head.removeprefix(BOM).lstrip(b"\r\n")
     known = (kind for magic, kind in _MAGIC.items() if head.startswith(magic))
     kind = next(known, Kind.BINARY if b"\0" in head else Kind.TEXT)
+    if _HTML.match(head):
+        kind = Kind.HTML
     if kind in _UNPACK:  # as R may have written it
         with suppress(OSError, EOFError, lzma.LZMAError), _UNPACK[kind](path) as unpacked:
             kind = Kind.R_DATA if unpacked.read(5) in _R_HEADS else kind

@@ -692,7 +692,7 @@ _OF_GENES = (
 )
 _OF_TESTS = (
     "logfc log2fc log2foldchange foldchange avglogfc avglog2fc lfcse basemean aveexpr logcpm "
-    "logconc pvalue pval pvaladj adjpval adjpvalue padj qvalue qval"
+    "logconc padj"
 )
 _OF_CELLS = (
     "ncells ncellsbycounts totalcounts meancounts pctdropoutbycounts log1ptotalcounts "
@@ -718,13 +718,38 @@ def annotation_of(name: str) -> Literal["sure", "maybe", ""]:
 
     Upper and lower case, points, blanks and the like do not count.
     """
-    if _plain(name) in _ANNOTATIONS:
+    # a number may be that of a sample, such as P_val_1
+    of_test = "val" in name.lower() and not re.search(r"\d", name)
+    if _plain(name) in _ANNOTATIONS or (of_test and names_p_values(name)):
         return "sure"
     return "maybe" if _plain(name) in _LIKE_ANNOTATIONS else ""
 
 
 def _plain(name: str) -> str:
     return "".join(name_words(name))
+
+
+def words_of_column(name: str) -> str:
+    """Return the words of a name in lower case, without numbers: ``avg_log2FC`` is avg_log_fc."""
+    apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)
+    return "_".join(re.findall("[a-z]+", apart.lower()))
+
+
+_TESTED = r"(?:(?:adj|nom|raw|emp|perm|corr)[a-z]*_?)?"
+_P_VALUE = (
+    rf"(?:{_TESTED}[pqes]_?val(?:ue)?s?"  # P.Value, adj.P.Val, pval_norm, NOM p-val, svalue
+    r"|p_?adj[a-z]*|(?<!^n_)(?<!_n_)[pq]"  # padj, p.adjust, emp_p, but no number of them: n_p
+    r"|[a-z]*fdrs?|fwer|l?fsr|pep|bonferroni|pr_(?:[ftz]|chi)"  # FDR, lfsr, Pr(>F)
+    r"|(?:pos|neg)_score)"  # of MAGeCK
+)
+_P_VALUES = re.compile(rf"(?:^|_){_P_VALUE}(?:_|$)|[pq]val(?:ue)?s?(?:_|$)")
+_LOG_P_VALUES = re.compile(rf"(?:log|ln)_?{_TESTED}{_P_VALUE}(?:_|$)")
+
+
+def names_p_values(name: str, *, logarithms: bool = False) -> bool:
+    """Say whether a column is named as p- and q-values are, or as their `logarithms` are."""
+    pattern = _LOG_P_VALUES if logarithms else _P_VALUES
+    return pattern.search(words_of_column(name)) is not None
 
 
 def _is_place(name: str) -> bool:

@@ -21,6 +21,7 @@ from sfs_cli.io.files.table import (
     is_id_name,
     is_number,
     name_words,
+    names_p_values,
     sniff_delimiter,
     split_fields,
 )
@@ -316,6 +317,13 @@ def edge_layout(path: Path) -> EdgeLayout:
         return EdgeLayout(path, BIOGRID, delimiter, names, ends, first_line, named=True)
     if score is None and len(others) == 1 and is_number(row[others[0]]):
         score = others[0]
+        if names_p_values(names[score]) and not names_p_values(names[score], logarithms=True):
+            raise InputError(
+                f"column {names[score]!r} holds p-values, and a score is the larger the more "
+                "alike two ids are",
+                where=path,
+                hint="give -log10 of it as score, or leave the column out",
+            )
     format = STRING if {"combined score", "preferredname a"} & {*plain} else TABLE
     columns = ends if score is None else [*ends, score]
     return EdgeLayout(path, format, delimiter, names, columns, first_line, named=True)

@@ -21,6 +21,7 @@ import numpy as np
 
 from sfs_cli.compute.limits import TOO_LARGE
 from sfs_cli.errors import InputError, Options, UsageError, listed, near
+from sfs_cli.io.files.likeness import likely_change
 from sfs_cli.io.files.names import BLANKS, check_names, nfc
 from sfs_cli.io.files.series import plain_name
 from sfs_cli.io.files.sniff import examine
@@ -77,6 +78,8 @@ class Column(dict[str, T]):
     ----------
     name, what, where : str
         The column, what it holds, such as "label", and the place of it for messages.
+    asked : str
+        The name that the user gave, which may differ in case and signs.
     path, ids_name : Path, str
         The file, and the name of its column of the sample ids.
     others : list of str
@@ -102,6 +105,7 @@ class Column(dict[str, T]):
         super().__init__()
         self.table, self.name, self.what, self.others = table, name, what, list(others)
         self.path, self.where, self.ids_name = table.path, table.place(name), table.ids_name
+        self.asked = name
         self.missing: Counter[str] = Counter()
         self.known: dict[int, T] = {}
         self.codes, texts = table.coded(name)
@@ -253,7 +257,9 @@ def read_column(
     table, asked = table_of(spec, wanted.option, matrix, ids)
     name = choose(table, asked, wanted.option, f"{wanted.what}s", wanted.usual)
     others = [] if asked is not None else [other for other in table.columns if other != name][1:]
-    return Column(table, name, wanted.what, wanted.parse, others)
+    column = Column(table, name, wanted.what, wanted.parse, others)
+    column.asked = asked or name
+    return column
 
 
 def choose(
@@ -461,6 +467,7 @@ def read_covariates(
         if taken == "numeric":
             hint = "correct it, or take the column as categories: COLUMN=categorical"
             values = Column(table, name, "value", partial(parse_number, hint=hint))
+        values.asked = asked
         found.append(Covariate(values, option, taken, kind is not None, held, groups))
     return found
 
@@ -495,6 +502,8 @@ def positions(
     """
     place = {name: i for i, name in enumerate(ids)}
     if missing := [name for name in wanted if name not in place]:
+        if change := likely_change(wanted, ids):
+            hint = f"{change}; {hint}"
         raise InputError(
             f"{len(missing):,} of {len(wanted):,} samples {lack}: {listed(missing)}",
             where=f"{where}, which has {listed(list(ids), 3)}",

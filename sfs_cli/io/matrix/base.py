@@ -201,7 +201,13 @@ def open_matrix(path: str | Path, options: ReadOptions) -> MatrixReader:
         )
     module, function = found.opener.split(":")
     opener = getattr(import_module(f"sfs_cli.io.matrix.{module}"), function)
-    return opener(path, options)
+    reader = opener(path, options)
+    beside = reader.beside if isinstance(reader, LeavesOut) else ()
+    names = {*reader.column_ids, *beside}
+    if {"score", "status"} <= names and not names.isdisjoint(("rank", "feature")):
+        reader.close()
+        raise InputError("this is a ranking made by sfs, not a matrix", where=path, hint=LIST)
+    return reader
 
 
 def format_of(path: Path, content: Content) -> Format:
@@ -227,6 +233,8 @@ def format_of(path: Path, content: Content) -> Format:
         raise InputError("these are the counts of one sample", where=path, hint=CONVERT)
     if content.kind is Kind.FOLDER:
         files = sorted(member.name for member in path.iterdir() if named_format(member.name))
+        if (path / "run.json").is_file():
+            raise InputError("this is a result of sfs, not a matrix", where=path, hint=LIST)
         holds = f"; it holds {listed(files)}" if files else ""
         raise InputError(
             "this is a folder, but none that is a matrix (a store, a Zarr or a 10x folder)",
@@ -371,6 +379,11 @@ CONVERT = (
     "files with the counts of one sample each are converted together: sfs convert FILE... STORE"
 )
 """What to do about the output of a quantifier."""
+LIST = (
+    "give the matrix that was ranked; rankings are read by sfs aggregate, sfs select, and by sfs "
+    "evaluate and sfs compare as --list"
+)
+"""What to do about a ranking in place of a matrix."""
 BY_CONVENTION = "rows are taken as features, the convention of expression matrices"
 """The reason of `decide` where nothing tells what a row is."""
 OF_ANNDATA = tuple(each.name for each in FORMATS if each.anndata)

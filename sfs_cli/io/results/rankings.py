@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
+
+import numpy as np
 
 from sfs_cli.errors import COPY_AGAIN, InputError, listed, nearest
 from sfs_cli.io.files.names import check_names, nfc
@@ -19,9 +22,11 @@ from sfs_cli.io.files.table import (
     first_rows,
     is_id_name,
     is_number,
+    names_p_values,
     read_table,
     read_unnamed,
     texts_of,
+    words_of_column,
 )
 from sfs_cli.io.files.text import first_lines, read_whole, repeated, text_suffix
 
@@ -34,7 +39,21 @@ _IN_ORDER = "order_of_lines"
 """The column of ranks that a list of ids without one gets."""
 _RANKS = ("rank", "ranking", _IN_ORDER)
 _SCORES = ("score", "scores")
-_P_VALUES = ("p", "pval", "pvals", "padj", "fdr", "qval", "q", "pvals_adj", "adj_p_val")
+LARGEST, SMALLEST, ABSOLUTE = ORDERS = "largest-first", "smallest-first", "absolute"
+"""Which values of a column are the best; absolute: the largest without their signs."""
+_OF_RANKS = re.compile(r"(?:^|_)(?:rank|ranks|ranking)(?:_|$)(?!.*(?:score|stat|sum))")
+_CHANGE = r"(?:fc|fold_?changes?|(?:odds|hazard|risk)_ratios?)"
+_SIGNED = re.compile(
+    rf"(?:^|_)(?:signed|metric|(?:log|ln|l)?_?{_CHANGE}|lfc|changes?|diff[a-z]*|delta[a-z]*|d_?psi"
+    r"|effects?|betas?|coef[a-z]*|estimates?|contrasts?|cohens?|hedges|[tz]|[tz]_?(?:scores?|ratio)"
+    r"|[tz]?_?stat(?:istic)?s?|[tz]_?val(?:ue)?s?|wald|n?es|cor|corr[a-z]*|rho|tau|pearson|spearman"
+    r"|kendall|loadings?|weights?|shap)(?:_|$)"
+)
+_RATIO = re.compile(rf"(?:^|_)(?<!log_)(?<!ln_){_CHANGE}(?:_|$)")
+_PORTION = re.compile(
+    r"(?:^|_)(?:au[a-z]*c|importances?|freq[a-z]*|prob[a-z]*|pip|accuracy|gains?)"
+)
+"""Names of values between 0 and 1 of which the largest are the best."""
 _OURS = ("rank", "feature", "score", "status")
 _LIST_HINT = (
     "a ranking needs a column of features and one of ranks or scores; or write the ids alone, one "
@@ -45,15 +64,16 @@ _JSON_HINT = 'write it as [{"feature": "TP53", "rank": 1}, ...], as `sfs rank --
 
 def read_rank_table(path: Path) -> TextTable:
     """Read delimited text, Parquet, JSON records, rnk, or a list of ids, the best first."""
-    if examine(path).is_text:
-        if text_suffix(path) == ".rnk":
-            return _read_rnk(path)
-        first = "".join(text for _, text in first_lines(path, 1)).lstrip()
-        if text_suffix(path) == ".json" or first.startswith(("[", "{")):
-            return _read_json(path)
-        if first and first_rows(path)[1] is None:
-            return _read_ids(path)
-    table = read_table(path)
+    is_text, suffix = examine(path).is_text, text_suffix(path)
+    first = "".join(text for _, text in first_lines(path, 1)).lstrip() if is_text else ""
+    if is_text and suffix == ".rnk":
+        table = _read_rnk(path)
+    elif is_text and (suffix == ".json" or first.startswith(("[", "{"))):
+        return _read_json(path)
+    elif first and first_rows(path)[1] is None:
+        table = _read_ids(path)
+    else:
+        table = read_table(path)
     if not table.rows:
         raise InputError("the table has no rows", where=path, hint=COPY_AGAIN)
     return table
@@ -67,10 +87,7 @@ def is_ours(table: TextTable) -> bool:
 def _read_rnk(path: Path) -> TextTable:
     """Read GSEA's two columns without names; a first line without a number is taken as names."""
     hint = "write a feature, a tab and its score in each line"
-    table = read_unnamed(path, _RNK_COLUMNS, "\t", hint, lambda row: not is_number(row[1]))
-    if not table.rows:
-        raise InputError("the rnk file has no rows", where=path, hint=COPY_AGAIN)
-    return table
+    return read_unnamed(path, _RNK_COLUMNS, "\t", hint, lambda row: not is_number(row[1]))
 
 
 def _read_ids(path: Path) -> TextTable:
@@ -111,11 +128,36 @@ class Choice:
     is_rank: bool
 
 
-def smaller_is_better(column: str) -> bool:
-    """Say whether a column of scores holds p-values, by its name."""
-    name = _plain(column)
-    joined = name.replace("_", "")
-    return name in _P_VALUES or "pvalue" in joined or "qvalue" in joined
+def usual_order(name: str, values: np.ndarray) -> tuple[str, str]:
+    """Return which values of a column of scores are the best, and what is open about that.
+
+    The name says what a column is, as far as the values are such. Ranks and p-values are best where
+    they are smallest, and so are logarithms of p-values, unless their sign was turned. What has a
+    sign by its name, as fold changes, t, z and coefficients do, is ordered without it. All others
+    are best where they are largest; `values`, some of which are numbers, may raise a doubt.
+    """
+    low, high = float(np.nanmin(values)), float(np.nanmax(values))
+    words = words_of_column(name)
+    if names_p_values(name, logarithms=True) and not low < 0 < high:
+        return (LARGEST if low >= 0 else SMALLEST), ""
+    if names_p_values(name) and low >= 0:
+        doubt = (
+            f"are p-values by the name, but reach {high:.4g}; the smallest are taken as the best"
+        )
+        return SMALLEST, "" if high <= 1 else f"{doubt}: of -log10(p) give --order {LARGEST}"
+    if _OF_RANKS.search(words) and low >= 0:
+        return SMALLEST, ""
+    if _SIGNED.search(words) or names_p_values(name):
+        doubt = "are ratios, and those below 1 are taken as the smallest: give their logarithms"
+        one_sided = low < 1 < high and _RATIO.search(words) is not None
+        return (ABSOLUTE, "") if low < 0 else (LARGEST, doubt if one_sided else "")
+    if low < 0 < high:
+        doubt = f"have both signs ({low:.4g} to {high:.4g}), and the largest are taken as the best"
+        return LARGEST, f"{doubt}: of a two-sided statistic give --order {ABSOLUTE}"
+    if 0 <= low < 0.05 and 0.5 < high <= 1 and not _PORTION.search(words):
+        doubt = f"are between 0 and 1 ({low:.4g} to {high:.4g}), and the largest are taken as the"
+        return LARGEST, f"{doubt} best: of p-values give --order {SMALLEST}"
+    return LARGEST, ""
 
 
 def choose_columns(table: TextTable, feature: str | None, value: str | None) -> Choice:
@@ -159,6 +201,8 @@ def choose_columns(table: TextTable, feature: str | None, value: str | None) -> 
                 where=table.path,
                 hint="give another FILE:COLUMN, or the column of the features: --feature-column",
             )
+        if is_ours(table) and value == "score":
+            value = "rank"  # the ranking is by its score, of which small ones may be the best
         return Choice(feature, value, _plain(value) in _RANKS)
     others = [name for name in names if name != feature]
     ranks, scores = _named(others, _RANKS), _named(others, _SCORES)

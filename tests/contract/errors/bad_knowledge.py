@@ -452,6 +452,12 @@ GENES = [
         "not clear; map.tsv:COLUMN; Q1, z",
     ),
     bad(
+        "interactions: p-values as scores",
+        file_of("interactions", "gene_a\tgene_b\tpval\ngene1\tgene2\t1e-9\n", "e.tsv"),
+        "e.tsv",
+        "'pval' holds p-values; -log10",
+    ),
+    bad(
         "interactions: another format",
         lambda f: on(f, f"x=interactions:{h5ad(f, 'e.h5ad')}"),
         "e.h5ad",

@@ -89,6 +89,8 @@ def latin_1(folder: Path) -> str:
     return raw(folder, table(values()).replace("s1", "p\xe9").encode("latin-1"), "m.csv")
 
 
+PAGE = "<!DOCTYPE html>\n<html><head><title>Log in</title></head><body>name, word</body></html>\n"
+
 FILES = [
     refused("no such file", lambda f: f / "no.csv", "no.csv", "no such file"),
     refused("a folder", folder_of_things, "things", "folder"),
@@ -119,6 +121,15 @@ FILES = [
         "s.gmt",
         "gene sets; genes:s.gmt:SET; --sets",
     ),
+    refused(
+        "a ranking",
+        lambda f: text(
+            f, "rank\tfeature\tscore\tstatus\n1\tg\t5\tok\n2\th\t3\tok\n", "ranking.tsv"
+        ),
+        "ranking.tsv",
+        "a ranking made by sfs; --list",
+    ),
+    refused("a web page", lambda f: text(f, PAGE), "m.csv", "web page; login; download"),
     refused("binary CSV", lambda f: raw(f, bytes(range(256)) * 9, "m.csv"), "m.csv", "binary"),
     refused("Latin-1 ids", latin_1, "m.csv", "UTF-8; line 1"),
     refused("10x without barcodes", tenx_without_barcodes, "tenx", "barcodes"),

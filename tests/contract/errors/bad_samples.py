@@ -48,6 +48,7 @@ def of_content(content: str, name: str = "labels.tsv") -> Callable[[Path], str]:
 
 LABELS = [
     classes("no such file", lambda f: str(f / "no.tsv"), "no such file", "no.tsv"),
+    classes("a web page", of_content("<html><body>a,b</body></html>\n"), "web page; download"),
     classes("one column", of_content("class\na\nb\n"), "line 1; one column; sample ids"),
     classes(
         "classes of GSEA",

@@ -19,6 +19,7 @@ HEADS = {
     Kind.R_DATA: b"X\n\0\0\0\3",
     Kind.BINARY: b"\x01\x02\0\x03",
     Kind.EMPTY: b"",
+    Kind.HTML: b"\n<!-- saved -->\n<!DOCTYPE HTML>\n<html><body>Log in</body></html>",
 }
 
 

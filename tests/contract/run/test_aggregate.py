@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sfs_cli.errors import InputError
-from sfs_cli.io.results.rankings import read_rank_table, smaller_is_better
+from sfs_cli.io.results.rankings import read_rank_table, usual_order
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.aggregate import AggregateConfig
@@ -39,20 +39,48 @@ def test_a_ranking_in_the_working_folder_has_the_name_of_it(
     assert list_names([Source(Path("ranking.tsv"), None)]) == [tmp_path.name]
 
 
-def test_columns_of_p_values_are_known_and_others_are_scores() -> None:
-    for name in (
-        "pvalue",
-        "p_value",
-        "P.Value",
-        "padj",
-        "adj.P.Val",
-        "q_value",
-        "FDR",
-        "pvals_adj",
-    ):
-        assert smaller_is_better(name), name
-    for name in ("score", "stat", "logFC", "weight", "power", "quality", "n_p"):
-        assert not smaller_is_better(name), name
+P_VALUES = (
+    "pvalue p_value P.Value padj adj.P.Val q_value FDR pvals_adj p_val p_val_adj PValue svalue"
+)
+P_VALUES += (
+    " pval_norm pval_norm_fdr_bh pval_z_sim p.adjust lfsr FWER pos|p-value pos|score Pr(>F) p"
+)
+LOGARITHMS = "-log10(p) neglog10pval log10_padj LogP -log10(adj.P.Val) minuslog10FDR"
+SIGNED = (
+    "t z stat NES coef beta logFC avg_log2FC log2FoldChange logfoldchanges t-value z_score weight"
+)
+SCORES = "score gain F n_p baseMean chi2 groups power quality"
+
+
+def test_the_name_of_a_column_says_which_of_its_values_are_the_best() -> None:
+    p, large, both = np.array([1e-5, np.nan, 1.0]), np.array([0.0, 7.0]), np.array([-9.0, 2.0])
+    for name in [*P_VALUES.split(), "NOM p-val", "FDR q-val", "rank_relieff"]:
+        assert usual_order(name, p) == ("smallest-first", ""), name
+    for name in LOGARITHMS.split():
+        assert usual_order(name, large) == ("largest-first", ""), name
+        assert usual_order(name, -large) == ("smallest-first", ""), name
+    for name in SIGNED.split():
+        assert usual_order(name, both) == ("absolute", ""), name
+        assert usual_order(name, large) == ("largest-first", ""), name
+    for name in SCORES.split():
+        assert usual_order(name, large) == ("largest-first", ""), name
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "order", "said"),
+    [
+        ("padj", [0.1, 12.0], "smallest-first", "reach 12; the smallest"),
+        ("v", [-9.0, 2.0], "largest-first", "both signs (-9 to 2), and the largest"),
+        ("v", [0.001, 0.9], "largest-first", "between 0 and 1 (0.001 to 0.9), and the largest"),
+        ("FoldChange", [0.1, 8.0], "largest-first", "those below 1 are taken as the smallest"),
+    ],
+)
+def test_what_a_column_leaves_open_is_said(
+    name: str, values: list[float], order: str, said: str
+) -> None:
+    found, doubt = usual_order(name, np.array(values))
+    assert found == order
+    assert said in doubt
 
 
 def test_p_values_of_lists_of_one_matrix_are_warned_of_and_again(tmp_path: Path) -> None:

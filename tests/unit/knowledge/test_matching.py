@@ -85,7 +85,7 @@ def test_against_a_loop():
 
 def refused(features, ids, *, pairs=None):
     with pytest.raises(InputError) as caught:
-        check_found(FeatureIndex(features, pairs).find(ids), "go", "go.gmt")
+        check_found(FeatureIndex(features, pairs).find(ids), "source go", "go.gmt")
     return caught.value
 
 
@@ -94,17 +94,17 @@ GENES = [f"GENE{i}" for i in range(40)]
 
 def test_a_part_of_the_features_is_enough_too():
     matched = FeatureIndex(GENES).find([*GENES[:4], *(f"x{i}" for i in range(900))])
-    assert check_found(matched, "go", "f") is None
+    assert check_found(matched, "source go", "f") is None
 
 
 def test_a_change_that_finds_many_more_is_told():
     ids = [*GENES[:12], *(name.lower() for name in GENES[12:])]
-    said = check_found(FeatureIndex(GENES).find(ids), "go", "f")
+    said = check_found(FeatureIndex(GENES).find(ids), "source go", "f")
     assert said is not None
     assert "12 of 40 ids" in said
     assert "40 would be found if upper and lower case" in said
     few = FeatureIndex(GENES).find([*GENES[:5], "gene6", "gene7", "x1", "x2", "x3"])
-    assert check_found(few, "go", "f") is None
+    assert check_found(few, "source go", "f") is None
 
 
 def test_ids_of_a_species_match_with_it_and_without():
@@ -123,7 +123,7 @@ def test_few_ids_are_told_of_and_none_is_refused_with_examples_of_both_sides():
         "37 more"
     )
     matched = FeatureIndex(GENES).find(["x1", "GENE1", *strangers[1:]])
-    assert check_found(matched, "go", "go.gmt") == (
+    assert check_found(matched, "source go", "go.gmt") == (
         f"source go: 1 of 11 ids found among the features ({examples}): give a table of both ids "
         "with --id-map"
     )

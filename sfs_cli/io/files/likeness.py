@@ -1,0 +1,78 @@
+"""Ids that two files write in other ways: the change of both by which most of them would be found.
+
+One function serves features, samples, sources, sets and lists, so that messages about ids that are
+not found say the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from operator import itemgetter
+from os.path import commonprefix
+
+from sfs_cli.errors import listed
+
+SHORTEST = 6
+"""Characters that are enough to tell ids by their beginning."""
+
+
+def likely_change(ids: Sequence[str], known: Sequence[str]) -> str | None:
+    """Tell how many ids would be known if both were changed in a simple way.
+
+    The ids are those of genes, features or samples. Told is the first change that finds half of
+    those that are not found and could be; None where half of them are found as they are.
+    """
+    wanted, among = set(ids), set(known)
+    found = len(wanted & among)
+    missed = min(len(wanted), len(among)) - found
+    if not missed or found > missed:
+        return None
+    # each change is as long a search as that for the ids themselves
+    for change, condition in _changes(ids, known):
+        changed = set(map(change, known))
+        count = sum(change(name) in changed for name in wanted)
+        if 2 * (count - found) >= missed:
+            return f"{count:,} would be found if {condition}"
+    return None
+
+
+def _changes(
+    ids: Sequence[str], known: Sequence[str]
+) -> Iterator[tuple[Callable[[str], str], str]]:
+    """Yield simple changes of ids, and the condition under which they would be so.
+
+    One of them often is the reason why ids are not found.
+    """
+    without_version = _without(r"\.\d+$")
+    yield str.casefold, "upper and lower case were the same"
+    yield without_version, "version suffixes such as the .5 of ENSG00000141510.5 were cut off"
+    yield (
+        lambda name: without_version(name).casefold(),
+        "version suffixes were cut off and upper and lower case were the same",
+    )
+    yield _without(r"^X(?=\d)|[\W_]"), "signs were the same (R writes 1-T as X1.T)"
+    yield _without(r"(?<!\d)0+(?=\d)"), "zeros before numbers were left out"
+    yield _without(r"\|.*"), "what follows a | were cut off (TP53|7157)"
+    length = min(map(len, (*ids, *known)), default=0)
+    if length >= SHORTEST and 2 * len({name[:length] for name in ids}) > len(ids):
+        yield itemgetter(slice(length)), f"ids were cut to their first {length} characters"
+    # what all ids of a side share, up to a sign such as that of hsa-, or from one on: .bam, -1
+    for what, step, pattern in (("begin", 1, "^(?:{})"), ("end", -1, "(?:{})$")):
+        shared = {_shared(side, step) for side in (ids, known)} - {""}
+        if shared:
+            longest_first = sorted(shared, key=lambda text: (-len(text), text))
+            cut = pattern.format("|".join(map(re.escape, longest_first)))
+            yield _without(cut), f"what all ids {what} with were cut off ({listed(longest_first)})"
+
+
+def _without(pattern: str) -> Callable[[str], str]:
+    """Return what takes all that fits a pattern out of an id."""
+    return partial(re.compile(pattern).sub, "")
+
+
+def _shared(names: Sequence[str], step: int) -> str:
+    """Return what all ids begin with (step 1), up to a sign, or end with (-1), from a sign on."""
+    shared = commonprefix([name[::step] for name in names])  # noqa: RUF071 (no paths)
+    return re.sub(r"[^\W_]*$", "", shared)[::step]
