@@ -233,10 +233,10 @@ class Engine:
         """Number of features of every block but the last."""
         return self.block_size or block_features(self.source.n_samples, self.dtype.itemsize)
 
-    def read(self, span: Span, dtype: np.dtype[Any]) -> Any:
-        """Read a block: a `Block`, or `NonZeros` where those are asked for."""
-        read = self.source.read_nonzeros if self.nonzeros else self.source.read
-        return read(span, dtype)
+    @property
+    def read(self) -> Callable[[Span, np.dtype[Any]], Any]:
+        """Reads a span, in a type: a `Block`, or `NonZeros` where those are asked for."""
+        return self.source.read_nonzeros if self.nonzeros else self.source.read
 
     def run(
         self, task: Callable[[Any], T], dtype: np.dtype[Any] | None = None
@@ -337,14 +337,15 @@ class Engine:
         self, task: Callable[[Any], T], dtype: np.dtype[Any] | None
     ) -> Callable[[Span], T]:
         """Return `task`, which takes blocks, as one that takes spans and reads them."""
-        source = self.source
+        source, read = self.source, self.read
+        dtype = dtype or self.dtype
         # when a worker reads a span, the file system may fetch the one it will read after that
         ahead = self.executor.workers * min(self.features_of_a_block, source.n_features)
 
         def read_and_run(span: Span) -> T:
             if span.hi + ahead <= source.n_features:
                 source.prefetch(Span(span.lo + ahead, span.hi + ahead))
-            return task(self.read(span, dtype or self.dtype))
+            return task(read(span, dtype))
 
         return read_and_run
 

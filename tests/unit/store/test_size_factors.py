@@ -12,13 +12,11 @@ from sfs_cli.compute.engine import Engine, ThreadExecutor
 from sfs_cli.compute.matrix import LeftOut, cut
 from sfs_cli.errors import InputError
 from sfs_cli.store import size_factors
-from sfs_cli.store.filters import FeatureFilter
+from sfs_cli.store.filters import CountRule, FeatureFilter, smallest_group
 from sfs_cli.store.prepared import PreparedMatrix
 from sfs_cli.store.size_factors import (
-    CountRule,
     normalized,
     ratio_factors,
-    smallest_group,
     tmm_factors,
 )
 from tests.making import DOUBLE, PLENTY, make_matrix
