@@ -1,6 +1,6 @@
 """Passes over the matrix: a task runs over spans of features, and its results are put together.
 
-`Engine._make_pass` is the one place where a pass that adds up or joins its results is made, whoever
+`Engine._made` is the one place where a pass that adds up or joins its results is made, whoever
 runs the tasks. Sums are added from left to right in the order of the spans, so the number of
 threads changes no bit of them. Workers elsewhere and shards add up runs of spans first, and these
 sums are added in their order: the last digits may differ.
@@ -259,11 +259,11 @@ class Engine:
 
         It returns arrays, of the same shapes for every block, which are read as `dtype`.
         """
-        return self._make_pass(self._reading(task, dtype), self.spans(), add)
+        return add(self._made(self._reading(task, dtype), self.spans(), add))
 
     def total_over(self, task: SpanTask) -> PartialSum:
         """Add up in float64 what `task` makes of the spans, which it reads itself."""
-        return self._make_pass(task, self.spans(), add)
+        return add(self._made(task, self.spans(), add))
 
     def columns(
         self, task: Callable[[Any], Sequence[np.ndarray]], dtype: np.dtype[Any] | None = None
@@ -272,11 +272,11 @@ class Engine:
 
         It returns arrays whose first axis is the features of the block.
         """
-        return self._make_pass(self._reading(task, dtype), self.spans(), join)
+        return join(self._made(self._reading(task, dtype), self.spans(), join))
 
     def joined(self, task: SpanTask, spans: Sequence[Span]) -> PartialSum:
         """Join what `task` makes of spans, of features or of samples, along the first axes."""
-        return self._make_pass(task, spans, join)
+        return join(self._made(task, spans, join))
 
     def whole(self, task: Callable[[], PartialSum]) -> PartialSum:
         """Run one task that makes all passes of a purpose; its result is kept as a whole.
@@ -291,7 +291,7 @@ class Engine:
             return task()
 
         here = replace(self, executor=self.executor.nearby.at_most(1), passes=None)
-        part = here._make_pass(once, [Span(0, 1)], join)
+        part = join(here._made(once, [Span(0, 1)], join))
         if not made:  # another process has made it
             self.begin()
         return part
@@ -306,16 +306,18 @@ class Engine:
         if self.passes is not None:
             self.passes.read(self.purpose, features)
 
-    def _make_pass(self, task: SpanTask, spans: Sequence[Span], combine: Combine) -> PartialSum:
-        """Run a task over spans, and put together what it returns for each."""
+    def _made(
+        self, task: SpanTask, spans: Sequence[Span], combine: Combine
+    ) -> Iterable[Sequence[np.ndarray]]:
+        """Begin a pass; return what it makes, in order, which `combine` is to put together."""
         self.begin()
         if self.parts is None or not self.parts.active:
-            return combine(self._results(task, spans, combine))
+            return self._results(task, spans, combine)
 
         def make(own: Sequence[Span]) -> PartialSum:
             return combine(self._results(task, own, combine))
 
-        return combine(self.parts.run_pass(spans, make, self._count))
+        return self.parts.run_pass(spans, make, self._count)
 
     def _results(
         self, task: SpanTask, spans: Sequence[Span], combine: Combine

@@ -21,8 +21,7 @@ import numpy as np
 
 from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.limits import EPS
-from sfs_cli.compute.matrix import DOUBLE, Block, BlockLike
-from sfs_cli.compute.workspace import Workspace
+from sfs_cli.compute.matrix import DOUBLE, Block, BlockLike, Workspace
 from sfs_cli.errors import InputError, counted
 from sfs_cli.graph.distances import (
     center,

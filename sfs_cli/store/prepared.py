@@ -22,11 +22,11 @@ from sfs_cli.compute.matrix import (
     LeftOut,
     NonZeros,
     Span,
+    Workspace,
     block_features,
     cut,
     pointers,
 )
-from sfs_cli.compute.workspace import Workspace
 from sfs_cli.errors import InputError, counted
 from sfs_cli.store.adjust import Adjustment
 from sfs_cli.store.filters import EVERYTHING, CountRule, FeatureFilter

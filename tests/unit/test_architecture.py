@@ -56,7 +56,6 @@ MAY_IMPORT = {
         "compute.engine",
         "compute.limits",
         "compute.matrix",
-        "compute.workspace",
     ),
     "graph": ("errors", "logs", "options", "compute"),
     "methods": (
