@@ -216,18 +216,17 @@ class Command(click.Command):
         # the error that ends the command goes to the same places
         ctx.ensure_object(dict)["messages"] = messages
         with messages.few_warnings(), ExitStack() as copies:
-            self._take(ctx.params, ctx, messages, copies)
+            self._take(ctx, messages, copies)
             return super().invoke(ctx)
 
-    def _take(
-        self, given: dict[str, Any], ctx: click.Context, messages: Messages, copies: ExitStack
-    ) -> None:
-        """Put the one configuration, or what is left of it, in place of what is given.
+    def _take(self, ctx: click.Context, messages: Messages, copies: ExitStack) -> None:
+        """Put the configuration in place of the options that are given.
 
         What comes through pipes is copied to files, which `copies` removes at the end.
         """
         from sfs_cli.logs import AT_ONCE  # help needs none of this
 
+        given = ctx.params
         paths = list(self._own_paths(given))
         refuse_pipes(paths)  # before a file of options is read
         given["messages"] = messages
