@@ -133,9 +133,8 @@ def describe_input(path: Path) -> dict[str, Any]:
     its ``source``.
     """
     from sfs_cli.io.files.atomic import sha256_file, size_and_time
+    from sfs_cli.io.files.sniff import MANIFEST, is_store
     from sfs_cli.io.files.text import split_member
-    from sfs_cli.store.disk import NAME as MANIFEST
-    from sfs_cli.store.disk import is_store
 
     found: dict[str, Any] = {"path": str(path), "bytes": size_and_time(path)[0]}
     file, modality = split_member(path)

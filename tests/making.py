@@ -19,10 +19,9 @@ import pyarrow.parquet as pq
 from scipy.sparse import csr_array
 
 from sfs_cli.compute.context import Labels, RunContext
-from sfs_cli.compute.engine import Engine, ThreadExecutor
+from sfs_cli.compute.engine import Engine, PassList, ThreadExecutor
 from sfs_cli.compute.limits import Limits
 from sfs_cli.compute.matrix import Block, Ids, LeftOut, Span
-from sfs_cli.compute.passes import PassList
 from sfs_cli.graph.similarity import DenseSimilarity, Similarity
 from sfs_cli.logs import Messages
 from sfs_cli.methods.base import Problem

@@ -26,4 +26,4 @@ def command(config: AggregateConfig, messages: Messages) -> None:
     """
     from sfs_cli.workflow.aggregate import run
 
-    write_result(run, config, messages)
+    write_result(run(config, messages), config, messages)

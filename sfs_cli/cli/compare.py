@@ -28,4 +28,4 @@ def command(config: CompareConfig, messages: Messages) -> None:
     """
     from sfs_cli.workflow.judge import run
 
-    write_result(run, config, messages)
+    write_result(run(config, messages), config, messages)

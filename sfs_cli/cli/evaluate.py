@@ -31,4 +31,4 @@ def command(config: EvaluateConfig, messages: Messages) -> None:
     """
     from sfs_cli.workflow.judge import run
 
-    write_result(run, config, messages)
+    write_result(run(config, messages), config, messages)

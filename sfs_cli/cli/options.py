@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -25,8 +25,7 @@ from sfs_cli.options.fields import (
     short_help,
     texts_of,
 )
-from sfs_cli.options.grammar import expanded, split
-from sfs_cli.options.parameters import parameters_of
+from sfs_cli.options.grammar import expanded, parameters_of, split
 from sfs_cli.options.paths import (
     OPENS,
     READS,
@@ -35,6 +34,7 @@ from sfs_cli.options.paths import (
     paths_of,
     public,
     refuse_pipes,
+    refuse_replaced,
     refuse_suffixes,
 )
 from sfs_cli.options.rank import OutputFields, RankConfig
@@ -207,7 +207,7 @@ class Command(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         """Make messages and configuration, and call the function.
 
-        Before anything is written, no output may be an input (`sfs_cli.options.replaced`).
+        Before anything is written, no output may be an input (`sfs_cli.options.paths`).
         """
         from sfs_cli.logs import NORMAL, QUIET, VERBOSE, Messages
 
@@ -215,12 +215,16 @@ class Command(click.Command):
         messages = Messages(QUIET if quiet else VERBOSE if verbose else NORMAL)
         # the error that ends the command goes to the same places
         ctx.ensure_object(dict)["messages"] = messages
-        with messages.few_warnings():
-            return self._invoke(ctx, messages)
+        with messages.few_warnings(), ExitStack() as copies:
+            self._take(ctx, messages, copies)
+            return super().invoke(ctx)
 
-    def _invoke(self, ctx: click.Context, messages: Messages) -> Any:
+    def _take(self, ctx: click.Context, messages: Messages, copies: ExitStack) -> None:
+        """Put the configuration in place of the options that are given.
+
+        What comes through pipes is copied to files, which `copies` removes at the end.
+        """
         from sfs_cli.logs import AT_ONCE  # help needs none of this
-        from sfs_cli.options.replaced import refuse_replaced
 
         given = ctx.params
         paths = list(self._own_paths(given))
@@ -248,23 +252,22 @@ class Command(click.Command):
         refuse_suffixes(paths)
         if self.config is None:
             given |= values
-            return super().invoke(ctx)
-        with self._pipes_read(paths, whole, messages) as values:
-            if file is None:
-                config: Any = self.config(**values)
-            else:  # which has the options of a ranking
-                assert issubclass(self.config, RankConfig)
-                config = file.checked(self.config, values, flags)
-            if isinstance(config, OutputFields) and "out" in self.declared and config.out is None:
-                config = config.to_stdout()
-            if config.left_out:
-                messages.warn(config.left_out, AT_ONCE)
-            if file is not None and file.inputs:
-                from sfs_cli.workflow.recorded import warn_of_changes
+            return
+        values = copies.enter_context(self._pipes_read(paths, whole, messages))
+        if file is None:
+            config: Any = self.config(**values)
+        else:  # which has the options of a ranking
+            assert issubclass(self.config, RankConfig)
+            config = file.checked(self.config, values, flags)
+        if isinstance(config, OutputFields) and "out" in self.declared and config.out is None:
+            config = config.to_stdout()
+        if config.left_out:
+            messages.warn(config.left_out, AT_ONCE)
+        if file is not None and file.inputs:
+            from sfs_cli.workflow.recorded import warn_of_changes
 
-                warn_of_changes(file, config, flags, messages)
-            given["config"] = config
-            return super().invoke(ctx)
+            warn_of_changes(file, config, flags, messages)
+        given["config"] = config
 
     def _own_paths(self, given: dict[str, Any]) -> Iterator[NamedPath]:
         """Yield the paths of arguments and options that no configuration declares."""

@@ -30,4 +30,4 @@ def command(config: RankConfig, messages: Messages) -> None:
     """
     from sfs_cli.workflow.rank import run
 
-    write_result(run, config, messages)
+    write_result(run(config, messages), config, messages)

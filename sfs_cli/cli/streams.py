@@ -12,8 +12,6 @@ from sfs_cli.display import shown
 from sfs_cli.errors import InputError, escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from sfs_cli.logs import Messages
 
 SHOWN_ROWS = 20
@@ -94,13 +92,12 @@ def write_stdout(content: str | bytes) -> None:
             raise
 
 
-def write_result(run: Callable[..., bytes], config: Any, messages: Messages) -> None:
-    """Run a command, and write its table, which it returns without ``--out``.
+def write_result(content: bytes, config: Any, messages: Messages) -> None:
+    """Write the table that a command without ``--out`` returns; nothing if it is empty.
 
     A terminal gets the first rows of a table of lines, and a message says how to get all. With
     ``-q``, which hides the message, and in a file or pipe there are all rows.
     """
-    content = run(config, messages)
     lines = config.format in _LINES and config.out is None
     terminal = sys.stdout is not None and sys.stdout.isatty()
     if lines and terminal and messages.verbosity >= 0:

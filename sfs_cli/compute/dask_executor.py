@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from sfs_cli.compute.dask_cluster import check_files
 from sfs_cli.compute.engine import Executor
-from sfs_cli.compute.matrix import Shared, Span
+from sfs_cli.compute.matrix import Shared
 from sfs_cli.errors import InputError, OutOfMemoryError
 
 if TYPE_CHECKING:
     from distributed import Client, Future
 
+S = TypeVar("S")
 T = TypeVar("T")
 
 AHEAD = 2
@@ -64,18 +65,18 @@ class DaskExecutor:
         limited._sent = self._sent
         return limited
 
-    def map(self, task: Callable[[Span], T], spans: Iterable[Span]) -> Iterator[T]:
-        """Yield ``task(span)`` in span order, with a bounded number in flight.
+    def map(self, task: Callable[[S], T], work: Iterable[S]) -> Iterator[T]:
+        """Yield ``task(each)`` of spans, or runs of them, in their order, few in flight.
 
         Raises InputError when a worker cannot read the matrix, or the cluster is gone;
         OutOfMemoryError when workers die whenever they run the same task.
         """
         in_flight = _InFlight(self, *pack(task))
         try:
-            for span in spans:
+            for each in work:
                 if len(in_flight.waiting) == self._ahead:
                     yield in_flight.next()
-                in_flight.submit(span)
+                in_flight.submit(each)
             while in_flight.waiting:
                 yield in_flight.next()
         except Exception as error:
@@ -125,7 +126,7 @@ class _InFlight:
     def __init__(
         self, executor: DaskExecutor, packed: PackedTask, shared: Sequence[Shared]
     ) -> None:
-        self.waiting: deque[tuple[Span, Future]] = deque()
+        self.waiting: deque[tuple[Any, Future]] = deque()
         self._executor = executor
         self._packed, self._shared = packed, shared
         self._send()
@@ -134,10 +135,10 @@ class _InFlight:
         executor = self._executor
         self._sent = [executor.scatter(self._packed), *map(executor.send, self._shared)]
 
-    def submit(self, span: Span) -> None:
-        """Send a task."""
-        future = self._executor.client.submit(run, *span, *self._sent, pure=False)
-        self.waiting.append((span, future))
+    def submit(self, work: Any) -> None:
+        """Send the task, with what it is to be run on."""
+        future = self._executor.client.submit(run, work, *self._sent, pure=False)
+        self.waiting.append((work, future))
 
     def next(self) -> Any:
         """Return the result of the first task."""
@@ -153,8 +154,8 @@ class _InFlight:
                 self._executor.forget()
                 self._send()
                 again, self.waiting = self.waiting, deque()
-                for span, _ in again:
-                    self.submit(span)
+                for work, _ in again:
+                    self.submit(work)
             except KilledWorker:
                 break
             else:
@@ -212,9 +213,9 @@ def pack(task: Any) -> tuple[PackedTask, list[Shared]]:
         return PackedTask(file.getvalue()), shared
 
 
-def run(lo: int, hi: int, packed: PackedTask, *shared: Shared) -> Any:
-    """Run a task on the features ``lo <= i < hi``; called on the workers."""
-    return packed.task(shared)(Span(lo, hi))
+def run(work: Any, packed: PackedTask, *shared: Shared) -> Any:
+    """Run a task on a span or a run of spans; called on the workers."""
+    return packed.task(shared)(work)
 
 
 class _Unpickler(pickle.Unpickler):

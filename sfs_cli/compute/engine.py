@@ -1,15 +1,18 @@
 """Passes over the matrix: a task runs over spans of features, and its results are put together.
 
-`Engine._make_pass` is the one place where a pass that adds up or joins its results is made, whoever
+`Engine._made` is the one place where a pass that adds up or joins its results is made, whoever
 runs the tasks. Sums are added from left to right in the order of the spans, so the number of
 threads changes no bit of them. Workers elsewhere and shards add up runs of spans first, and these
 sums are added in their order: the last digits may differ.
+
+The code that makes a pass says what it is for (`Engine.at`). `PassList` counts the passes by that;
+the progress bar and ``run.json`` read it.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
@@ -18,14 +21,15 @@ import numpy as np
 
 from sfs_cli.compute.matrix import MatrixView, Span, block_features, cut
 from sfs_cli.compute.parts import PartialSum, Parts, runs_of
-from sfs_cli.compute.passes import PassList
 
+S = TypeVar("S")
 T = TypeVar("T")
 SpanTask = Callable[[Span], Sequence[np.ndarray]]
 Combine = Callable[[Iterable[Sequence[np.ndarray]]], PartialSum]
 """Makes one partial sum of several that follow each other: `add` or `join`."""
 UNNAMED = "values"
 """What passes are for where nobody says it."""
+LOOK = "a look at a few features, for warnings and pictures"
 TASKS_PER_WORKER = 4
 """Runs of spans for each worker elsewhere: with fewer, slow ones keep the others waiting."""
 
@@ -68,8 +72,8 @@ class Executor(Protocol):
     def at_most(self, workers: int) -> Executor:
         """Return the same executor with no more than `workers` tasks at a time."""
 
-    def map(self, task: Callable[[Span], T], spans: Iterable[Span]) -> Iterator[T]:
-        """Yield ``task(span)`` for every span, in the order of the spans."""
+    def map(self, task: Callable[[S], T], work: Iterable[S]) -> Iterator[T]:
+        """Yield ``task(each)`` of spans, or of runs of spans, in their order."""
 
 
 class ThreadExecutor:
@@ -93,16 +97,16 @@ class ThreadExecutor:
         """Return an executor with no more than `workers` threads."""
         return ThreadExecutor(min(workers, self.workers))
 
-    def map(self, task: Callable[[Span], T], spans: Iterable[Span]) -> Iterator[T]:
-        """Yield ``task(span)`` in span order, with a bounded number of results in flight."""
-        return map(task, spans) if self.workers == 1 else self._in_threads(task, spans)
+    def map(self, task: Callable[[S], T], work: Iterable[S]) -> Iterator[T]:
+        """Yield ``task(each)`` in order, with a bounded number of results in flight."""
+        return map(task, work) if self.workers == 1 else self._in_threads(task, work)
 
-    def _in_threads(self, task: Callable[[Span], T], spans: Iterable[Span]) -> Iterator[T]:
+    def _in_threads(self, task: Callable[[S], T], work: Iterable[S]) -> Iterator[T]:
         pending: deque[Future[T]] = deque()
         pool = ThreadPoolExecutor(self.workers, thread_name_prefix="sfs")
         try:
-            for span in spans:
-                pending.append(pool.submit(task, span))
+            for each in work:
+                pending.append(pool.submit(task, each))
                 # a slow reader of the results must not make the workers fill the memory
                 if len(pending) > self.workers + 1:
                     yield pending.popleft().result()
@@ -110,6 +114,62 @@ class ThreadExecutor:
                 yield pending.popleft().result()
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
+
+
+@dataclass
+class Made:
+    """The passes of one purpose."""
+
+    executed: int = 0  # how often it was made
+    features: int = 0  # features read, all passes of this purpose together
+
+
+class PassList:
+    """The passes of a run over a matrix of `n_features` features, in the order they began."""
+
+    def __init__(self, n_features: int) -> None:
+        self.n_features = n_features
+        self.looked = 0  # features read beside all passes
+        self.made: dict[str, Made] = {}
+        self._show: Callable[[str, int], None] | None = None
+        self._advance: Callable[[int], None] | None = None
+
+    def watch(self, show: Callable[[str, int], None], advance: Callable[[int], None]) -> None:
+        """Drive a progress bar.
+
+        `show` receives the purpose of a pass that begins and the features it is about to read,
+        `advance` those that were read.
+        """
+        self._show, self._advance = show, advance
+
+    def begin(self, purpose: str) -> None:
+        """Count a pass that begins."""
+        self.made.setdefault(purpose, Made()).executed += 1
+        if self._show is not None:
+            self._show(purpose, self.n_features)
+
+    def read(self, purpose: str, features: int) -> None:
+        """Count features that a pass has read."""
+        self.made[purpose].features += features
+        if self._advance is not None:
+            self._advance(features)
+
+    def look(self, features: int) -> None:
+        """Count a few features that are read beside all passes, only to see what they hold."""
+        self.looked += features
+
+    @property
+    def executed(self) -> int:
+        """Reads of the matrix that were made."""
+        return sum(each.executed for each in self.made.values())
+
+    def facts(self) -> list[dict[str, Any]]:
+        """Return what ``run.json`` says of every purpose that passes were made for."""
+        looked = {LOOK: Made(0, self.looked)} if self.looked else {}
+        return [
+            {"purpose": purpose, "executed": each.executed, "features": each.features}
+            for purpose, each in (looked | self.made).items()
+        ]
 
 
 @dataclass(frozen=True)
@@ -173,10 +233,10 @@ class Engine:
         """Number of features of every block but the last."""
         return self.block_size or block_features(self.source.n_samples, self.dtype.itemsize)
 
-    def read(self, span: Span, dtype: np.dtype[Any]) -> Any:
-        """Read a block: a `Block`, or `NonZeros` where those are asked for."""
-        read = self.source.read_nonzeros if self.nonzeros else self.source.read
-        return read(span, dtype)
+    @property
+    def read(self) -> Callable[[Span, np.dtype[Any]], Any]:
+        """Reads a span, in a type: a `Block`, or `NonZeros` where those are asked for."""
+        return self.source.read_nonzeros if self.nonzeros else self.source.read
 
     def run(
         self, task: Callable[[Any], T], dtype: np.dtype[Any] | None = None
@@ -199,12 +259,11 @@ class Engine:
 
         It returns arrays, of the same shapes for every block, which are read as `dtype`.
         """
-        return self.total_over(self._reading(task, dtype))
+        return add(self._made(self._reading(task, dtype), self.spans(), add))
 
     def total_over(self, task: SpanTask) -> PartialSum:
         """Add up in float64 what `task` makes of the spans, which it reads itself."""
-        self.begin()
-        return self._make_pass(task, self.spans(), add)
+        return add(self._made(task, self.spans(), add))
 
     def columns(
         self, task: Callable[[Any], Sequence[np.ndarray]], dtype: np.dtype[Any] | None = None
@@ -213,12 +272,11 @@ class Engine:
 
         It returns arrays whose first axis is the features of the block.
         """
-        return self.joined(self._reading(task, dtype), self.spans())
+        return join(self._made(self._reading(task, dtype), self.spans(), join))
 
     def joined(self, task: SpanTask, spans: Sequence[Span]) -> PartialSum:
         """Join what `task` makes of spans, of features or of samples, along the first axes."""
-        self.begin()
-        return self._make_pass(task, spans, join)
+        return join(self._made(task, spans, join))
 
     def whole(self, task: Callable[[], PartialSum]) -> PartialSum:
         """Run one task that makes all passes of a purpose; its result is kept as a whole.
@@ -233,7 +291,7 @@ class Engine:
             return task()
 
         here = replace(self, executor=self.executor.nearby.at_most(1), passes=None)
-        part = here._make_pass(once, [Span(0, 1)], join)
+        part = join(here._made(once, [Span(0, 1)], join))
         if not made:  # another process has made it
             self.begin()
         return part
@@ -248,44 +306,48 @@ class Engine:
         if self.passes is not None:
             self.passes.read(self.purpose, features)
 
-    def _make_pass(self, task: SpanTask, spans: Sequence[Span], combine: Combine) -> PartialSum:
-        """Run a task over spans, and put together what it returns for each."""
+    def _made(
+        self, task: SpanTask, spans: Sequence[Span], combine: Combine
+    ) -> Iterable[Sequence[np.ndarray]]:
+        """Begin a pass; return what it makes, in order, which `combine` is to put together."""
+        self.begin()
         if self.parts is None or not self.parts.active:
-            return self._made(task, spans, combine)
+            return self._results(task, spans, combine)
 
         def make(own: Sequence[Span]) -> PartialSum:
-            return self._made(task, own, combine)
+            return combine(self._results(task, own, combine))
 
-        return combine(self.parts.run_pass(spans, make, self._count))
-
-    def _made(self, task: SpanTask, spans: Sequence[Span], combine: Combine) -> PartialSum:
-        if self.executor.nearby is self.executor:
-            return combine(self._results(task, {span: [span] for span in spans}))
-        # a worker elsewhere adds up a run of spans, and sends back one sum
-        count = min(len(spans), TASKS_PER_WORKER * self.executor.workers)
-        runs = {Span(run[0].lo, run[-1].hi): run for run in runs_of(spans, count)}
-        return combine(self._results(lambda run: combine(map(task, runs[run])), runs))
+        return self.parts.run_pass(spans, make, self._count)
 
     def _results(
-        self, task: SpanTask, runs: Mapping[Span, Sequence[Span]]
-    ) -> Iterator[Sequence[np.ndarray]]:
-        """Yield what a task makes of each run, in order; the spans of the run are counted."""
-        for spans, result in zip(runs.values(), self.executor.map(task, runs)):
-            self._count(spans)
-            yield result
+        self, task: SpanTask, spans: Sequence[Span], combine: Combine
+    ) -> Iterable[Sequence[np.ndarray]]:
+        """Return what a task makes of spans, or of runs of them, in order, as it is asked for."""
+        executor = self.executor
+        if executor.nearby is executor:
+            return map(self._counted, ([span] for span in spans), executor.map(task, spans))
+        # a worker elsewhere puts together a run of spans, and sends back one result
+        runs = runs_of(spans, min(len(spans), TASKS_PER_WORKER * executor.workers))
+        return map(self._counted, runs, executor.map(lambda run: combine(map(task, run)), runs))
+
+    def _counted(self, spans: Iterable[Span], result: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
+        """Return the result of spans, which are counted."""
+        self._count(spans)
+        return result
 
     def _reading(
         self, task: Callable[[Any], T], dtype: np.dtype[Any] | None
     ) -> Callable[[Span], T]:
         """Return `task`, which takes blocks, as one that takes spans and reads them."""
-        source = self.source
+        source, read = self.source, self.read
+        dtype = dtype or self.dtype
         # when a worker reads a span, the file system may fetch the one it will read after that
         ahead = self.executor.workers * min(self.features_of_a_block, source.n_features)
 
         def read_and_run(span: Span) -> T:
             if span.hi + ahead <= source.n_features:
                 source.prefetch(Span(span.lo + ahead, span.hi + ahead))
-            return task(self.read(span, dtype or self.dtype))
+            return task(read(span, dtype))
 
         return read_and_run
 

@@ -27,7 +27,6 @@ from sfs_cli.graph.distances import (
 )
 from sfs_cli.graph.neighbors import (
     GraphMemory,
-    Neighbors,
     find_neighbors,
     knn_lengths,
     knn_similarity,
@@ -130,17 +129,11 @@ def _bandwidth_facts(options: GraphOptions, bandwidth: float | np.ndarray | None
     return {"bandwidth_rule": rule, "bandwidth": float(np.median(bandwidth))}
 
 
-def _neighbors(options: GraphOptions, samples: Samples, *, weighted: bool = False) -> Neighbors:
-    """Find the neighbors of the samples in the space that they are searched in."""
-    samples, space = reduced(options, samples)
-    found = find_neighbors(options, samples, weighted=weighted)
-    return replace(found, facts=space | found.facts)
-
-
 def _knn(options: GraphOptions, samples: Samples) -> Graph:
-    found = _neighbors(options, samples, weighted=options.edge_weights != "binary")
+    samples, space = reduced(options, samples)
+    found = find_neighbors(options, samples, weighted=options.edge_weights != "binary")
     similarity = knn_similarity(found.indices, found.d2, found.bandwidth)
-    facts = found.facts | _bandwidth_facts(options, found.bandwidth)
+    facts = space | found.facts | _bandwidth_facts(options, found.bandwidth)
     return Graph(similarity, facts | {"edges": similarity.matrix.nnz // 2})
 
 
@@ -153,8 +146,10 @@ def _knn_correlation(options: GraphOptions, samples: Samples) -> Graph:
 
 
 def _geodesic(options: GraphOptions, samples: Samples) -> Graph:
-    found = _neighbors(options, samples)
-    return Graph(geodesic_similarity(knn_lengths(found.indices, found.d2)), found.facts)
+    samples, space = reduced(options, samples)
+    found = find_neighbors(options, samples, weighted=False)
+    lengths = knn_lengths(found.indices, found.d2)
+    return Graph(geodesic_similarity(lengths), space | found.facts)
 
 
 def _diffusion(options: GraphOptions, samples: Samples) -> Graph:

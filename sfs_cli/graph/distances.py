@@ -14,9 +14,8 @@ import numpy as np
 from sfs_cli.compute.context import RunContext
 from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.limits import EPS
-from sfs_cli.compute.matrix import DOUBLE, BlockLike
+from sfs_cli.compute.matrix import DOUBLE, BlockLike, row_by_row
 from sfs_cli.compute.memory import check_memory
-from sfs_cli.compute.workspace import row_by_row
 from sfs_cli.errors import InputError
 from sfs_cli.graph.similarity import name_samples, row_panels
 from sfs_cli.options.graph import GraphOptions, parse_bandwidth

@@ -27,9 +27,9 @@ from sfs_cli.compute.matrix import (
     Span,
     block_features,
     cut,
+    row_by_row,
 )
 from sfs_cli.compute.memory import check_memory
-from sfs_cli.compute.workspace import row_by_row
 from sfs_cli.errors import InputError, UsageError
 from sfs_cli.graph.distances import Samples, center
 from sfs_cli.graph.neighbors import GIVE_A_GRAPH, GraphMemory, first_identical, search_memory

@@ -14,8 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sfs_cli.compute.limits import EPS
-from sfs_cli.compute.matrix import DOUBLE, Block, BlockLike, NonZeros
-from sfs_cli.compute.workspace import Workspace, row_by_row
+from sfs_cli.compute.matrix import DOUBLE, Block, BlockLike, NonZeros, Workspace, row_by_row
 from sfs_cli.methods.base import Scorer, Status
 from sfs_cli.methods.class_means import ProjectedMeans
 from sfs_cli.methods.low_rank import LowRankScores

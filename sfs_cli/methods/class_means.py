@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sfs_cli.compute.limits import EPS
-from sfs_cli.compute.matrix import DOUBLE
-from sfs_cli.compute.workspace import Workspace, row_by_row
+from sfs_cli.compute.matrix import DOUBLE, Workspace, row_by_row
 from sfs_cli.methods.base import Problem
 from sfs_cli.methods.pieces import Sums, pieces
 

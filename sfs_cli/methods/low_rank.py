@@ -22,8 +22,7 @@ from collections.abc import Callable
 import numpy as np
 
 from sfs_cli.compute.limits import EPS
-from sfs_cli.compute.matrix import DOUBLE, BlockLike
-from sfs_cli.compute.workspace import Workspace, row_by_row
+from sfs_cli.compute.matrix import DOUBLE, BlockLike, Workspace, row_by_row
 from sfs_cli.methods.base import Status
 from sfs_cli.methods.class_means import ProjectedMeans
 from sfs_cli.methods.pieces import Sums, pieces, rows_of

@@ -25,8 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from sfs_cli.compute.engine import Engine
-from sfs_cli.compute.matrix import DOUBLE, NonZeros
-from sfs_cli.compute.workspace import Workspace
+from sfs_cli.compute.matrix import DOUBLE, NonZeros, Workspace
 from sfs_cli.graph.laplacian import NormalizedLaplacian
 from sfs_cli.graph.similarity import Similarity, SparseSimilarity
 from sfs_cli.methods.base import OnNonZeros, Scorer, Status

@@ -14,19 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from sfs_cli.errors import InputError, UsageError, nearest
-from sfs_cli.options.aggregate import AggregateConfig
-from sfs_cli.options.compare import CompareConfig
 from sfs_cli.options.documents import Node, kind_of, parse, place
 from sfs_cli.options.evaluate import EvaluateConfig
 from sfs_cli.options.fields import Option, keys_of, names_file, options_of
 from sfs_cli.options.grammar import KEY, NAME, expanded, hosts, joined, key_of, parameters
-from sfs_cli.options.paths import (
-    is_copied,
-    moved,
-)
+from sfs_cli.options.paths import is_copied, moved
 from sfs_cli.options.rank import RankConfig
-from sfs_cli.options.report import ReportConfig
-from sfs_cli.options.select import SelectConfig
 from sfs_cli.options.source import (
     KINDS,
     SOURCE_KEYS,
@@ -39,13 +32,6 @@ from sfs_cli.options.source import (
 
 RANK_KEYS = keys_of(o for o in options_of(EvaluateConfig) if not o.of)
 """The options of a ranking, and of what judges it, by their keys: one file serves both."""
-_OTHER_KEYS = {"column", "key", "shards"} | {
-    o.key
-    for config in (CompareConfig, SelectConfig, ReportConfig, AggregateConfig)
-    for o in options_of(config)
-    if not (o.argument or o.of)
-} - {o.key for o in options_of(RankConfig) if o.of}
-"""Those of commands that read no file of options, which one for several commands may have."""
 PARAMETERS = {host: parameters(RankConfig, host) for host in hosts(RankConfig)}
 """The options that have parameters, and these by their keys."""
 _SOURCE_HINT = "write NAME: {kind: profile, path: mirna.csv}, or NAME: profile:mirna.csv"
@@ -165,9 +151,10 @@ def _options(root: dict[str, Node], name: str) -> tuple[dict[str, Any], Lines]:
     for key, node in root.items():
         where = place(name, node.line)
         if key not in RANK_KEYS:
-            if key in _OTHER_KEYS:
+            part = next((o for o in options_of(RankConfig) if o.of and o.key == key), None)
+            if part is None and _is_of_another_command(key):
                 continue
-            if part := next((o for o in options_of(RankConfig) if o.of and o.key == key), None):
+            if part is not None:
                 value = f"{part.word}PATH" if part.begins else f"NAME,{part.parameter}=VALUE"
                 key_of = part.of.replace("_", "-")
                 hint = f"it is a parameter now: {key_of}: {value}"
@@ -190,6 +177,23 @@ def _options(root: dict[str, Node], name: str) -> tuple[dict[str, Any], Lines]:
         for each in (o for o in options_of(EvaluateConfig) if o.name in given):
             options[each.name] = _from(folder, each, given[each.name])
     return options, lines
+
+
+def _is_of_another_command(key: str) -> bool:
+    """Tell whether a key is of a command that reads no file of options.
+
+    A file for several commands may have some.
+    """
+    from sfs_cli.options.aggregate import AggregateConfig
+    from sfs_cli.options.compare import CompareConfig
+    from sfs_cli.options.report import ReportConfig
+    from sfs_cli.options.select import SelectConfig
+
+    return key in ("column", "key", "shards") or any(
+        o.key == key and not (o.argument or o.of)
+        for config in (CompareConfig, SelectConfig, ReportConfig, AggregateConfig)
+        for o in options_of(config)
+    )
 
 
 def _refuse_cut(node: Node, what: str, where: str, of_sources: bool = False) -> None:

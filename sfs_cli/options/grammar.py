@@ -3,18 +3,80 @@
 A comma begins a parameter only where ``KEY=`` follows, a word in lower case: every other comma, and
 every later ``=``, belongs to what stands before. ``_`` in a key is ``-``. A configuration has its
 parameters as options of their own, declared with the option that they belong to (`Option.of`).
+
+Those of methods are made from the catalog: a configuration has one option for each name
+(`MethodFields`). What it means, its values and default, and what goes together with it, are those
+of the method that is asked for.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
+from dataclasses import make_dataclass
+from typing import TYPE_CHECKING, Any
 
-from sfs_cli.catalog import METHODS, ON_SOURCES
+from sfs_cli import catalog
+from sfs_cli.catalog import METHODS, ON_SOURCES, Parameter
 from sfs_cli.errors import UsageError, either, nearest
-from sfs_cli.options.fields import Config, Option, flag, keys_of, options_of, split_words
-from sfs_cli.options.parameters import MethodFields
+from sfs_cli.options.fields import (
+    RANKING,
+    Config,
+    Option,
+    flag,
+    keys_of,
+    option,
+    option_fields,
+    options_of,
+    split_words,
+)
+
+
+def parameters_of(method: str) -> dict[str, Option]:
+    """Return the parameters of a method by their names, `select` with them, as it declares them."""
+    found = METHODS[method].parameters
+    return {name: Option(name=name, **_facts(each)) for name, each in found.items()}
+
+
+def _facts(parameter: Parameter) -> dict[str, Any]:
+    listed = {"items": str, "parse": split_words} if parameter.type is tuple else {}
+    return parameter._asdict() | listed | {"section": "Method", "verbs": RANKING}
+
+
+def _field(name: str) -> tuple[str, str, Any]:
+    """Return a name, its type, and the option for all methods that take it."""
+    each = [m.parameters[name] for m in METHODS.values() if name in m.parameters]
+    kinds = {one.type for one in each}
+    kind = kinds.pop() if len(kinds) == 1 else str  # each method reads the text
+    facts = _facts(Parameter("", kind, () if kind is tuple else None, word=each[0].word))
+    return name, kind.__name__, option(**facts, takers=catalog.takers, taken_by="method")
+
+
+if TYPE_CHECKING:
+
+    @option_fields
+    class MethodFields(Config):
+        """The parameters of all methods; None stands for the default of the method.
+
+        What is below `RankConfig` takes one as this, which has every attribute for type checkers.
+        """
+
+        def __getattr__(self, name: str) -> Any:
+            """Return the value of a parameter."""
+
+else:
+    MethodFields = make_dataclass(
+        "MethodFields",
+        [_field(name) for name in catalog.OPTIONS if name != "select"],
+        bases=(Config,),
+        namespace={"__doc__": "The parameters of all methods."},  # without, Python makes a slow one
+        frozen=True,
+        kw_only=True,
+        init=False,
+        eq=False,
+        repr=False,
+    )
+
 
 KEY = re.compile("[a-z][a-z0-9_-]*")
 _BEGINS = re.compile(f",(?={KEY.pattern}=)")

@@ -12,53 +12,74 @@ class Guard(NamedTuple):
     weight: int
 
 
-_GUARDS = {
-    AT_ONCE: {
-        "raw-values": "values look like counts or intensities, and --transform has no step that "
+GUARDS = {
+    "raw-values": Guard(
+        "values look like counts or intensities, and --transform has no step that "
         "takes logarithms, ranks or residuals of them",
-        "shallow": "counts, most of them zero, that --transform scales to far more than their "
+        AT_ONCE,
+    ),
+    "shallow": Guard(
+        "counts, most of them zero, that --transform scales to far more than their "
         "totals before logarithms (cpm of single cells)",
-        "columns": "columns that are no samples, by name and scale, such as lengths of genes and "
+        AT_ONCE,
+    ),
+    "columns": Guard(
+        "columns that are no samples, by name and scale, such as lengths of genes and "
         "results of tests (an error where hardly a sample is left); features that are no genes; "
         "samples that lack most of their values, which are filled",
-        "labels": "labels that look like ids of patients, pairs or batches, a class with two "
+        AT_ONCE,
+    ),
+    "labels": Guard(
+        "labels that look like ids of patients, pairs or batches, a class with two "
         "spellings, or labels of a source with a single class",
-    },
-    FIRST: {
-        "tested-graph": "p-values of features from which the sample graph was built (double "
-        "dipping)",
-        "donors": "p-values that count samples of one donor, also in pairs, as independent "
+        AT_ONCE,
+    ),
+    "tested-graph": Guard(
+        "p-values of features from which the sample graph was built (double dipping)", FIRST
+    ),
+    "donors": Guard(
+        "p-values that count samples of one donor, also in pairs, as independent "
         "(pseudoreplication)",
-        "batch": "first features of a ranking without labels that follow a column that is, or may "
-        "be, a batch",
-        "small-class": "p-values of t-test and welch where a class is small, or constant in many "
-        "features",
-        "class-tests": "p-values of tests of class means where the values are too skewed for the "
+        FIRST,
+    ),
+    "batch": Guard(
+        "first features of a ranking without labels that follow a column that is, or may be, "
+        "a batch",
+        FIRST,
+    ),
+    "small-class": Guard(
+        "p-values of t-test and welch where a class is small, or constant in many features", FIRST
+    ),
+    "class-tests": Guard(
+        "p-values of tests of class means where the values are too skewed for the "
         "sizes of the classes, or the classes differ in size and variance",
-        "survival": "times that are taken as measured beside a column of events, times of which "
+        FIRST,
+    ),
+    "survival": Guard(
+        "times that are taken as measured beside a column of events, times of which "
         "all that are censored were left out, and p-values of cox whose values are too skewed for "
         "the events",
-        "depth": "p-values of counts where library size (depth) is confounded with the sample "
+        FIRST,
+    ),
+    "depth": Guard(
+        "p-values of counts where library size (depth) is confounded with the sample "
         "graph or the labels",
-        "slides": "coordinates of several slides that are taken for one",
-        "dependent-lists": "p-values of rra over lists that rank one matrix",
-    },
-    ORDINARY: {
-        "graph": "a sample graph without structure: nearly all pairs are equally similar, or "
+        FIRST,
+    ),
+    "slides": Guard("coordinates of several slides that are taken for one", FIRST),
+    "dependent-lists": Guard("p-values of rra over lists that rank one matrix", FIRST),
+    "graph": Guard(
+        "a sample graph without structure: nearly all pairs are equally similar, or "
         "hardly any pair is similar",
-        "names": "names of features that a spreadsheet has turned into dates, or ids into decimals",
-        "unstable": "first features that depend on the samples",
-    },
-    LAST: {
-        "outliers": "outlier samples, which the sample graph hardly connects to others",
-        "spikes": "top features that differ in one sample only",
-        "repeats": "top features of a ranking without labels that repeat each other",
-        "ties": "top features with the same score, whose order is arbitrary",
-    },
+        ORDINARY,
+    ),
+    "names": Guard(
+        "names of features that a spreadsheet has turned into dates, or ids into decimals", ORDINARY
+    ),
+    "unstable": Guard("first features that depend on the samples", ORDINARY),
+    "outliers": Guard("outlier samples, which the sample graph hardly connects to others", LAST),
+    "spikes": Guard("top features that differ in one sample only", LAST),
+    "repeats": Guard("top features of a ranking without labels that repeat each other", LAST),
+    "ties": Guard("top features with the same score, whose order is arbitrary", LAST),
 }
-GUARDS = {
-    name: Guard(meaning, weight)
-    for weight, each in _GUARDS.items()
-    for name, meaning in each.items()
-}
-"""What each warns of."""
+"""What each warns of, by the weights: the first that are shown first."""

@@ -32,7 +32,7 @@ from sfs_cli.options.fields import (
     stated,
     texts_of,
 )
-from sfs_cli.options.grammar import names_of, typed
+from sfs_cli.options.grammar import MethodFields, names_of, parameters_of, typed
 from sfs_cli.options.graph import (
     DEFAULT_COMPONENTS,
     DEFAULT_GRAPHS,
@@ -43,18 +43,18 @@ from sfs_cli.options.graph import (
     GraphFields,
     GraphOptions,
 )
-from sfs_cli.options.lists import can_start, member_configs, others
-from sfs_cli.options.parameters import MethodFields, parameters_of
+from sfs_cli.options.parts import can_start, member_configs, others
 from sfs_cli.options.paths import FILLS, READS, REPLACES, beside_labels
 from sfs_cli.options.source import (
     KINDS,
     MISSING,
     ROWS,
+    WEIGHTINGS,
     SourceSpec,
+    WeightingFields,
     check_names,
     parse_sources,
 )
-from sfs_cli.options.weightings import WEIGHTINGS, WeightingFields
 
 FORMATS = ("tsv", "csv", "parquet", "json", "rnk", "xlsx")
 TOGETHER = 10_000

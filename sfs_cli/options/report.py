@@ -7,7 +7,7 @@ from functools import partial
 from typing import ClassVar
 
 from sfs_cli.options.fields import option, split_words
-from sfs_cli.options.lists import EnrichmentFields
+from sfs_cli.options.parts import EnrichmentFields
 from sfs_cli.options.paths import OPENS, READS, WRITES
 from sfs_cli.options.rank import OutputFields, ResourceFields
 

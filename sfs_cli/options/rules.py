@@ -24,12 +24,11 @@ from sfs_cli.options.fields import (
     options_of,
     split_words,
 )
-from sfs_cli.options.grammar import names_of
+from sfs_cli.options.grammar import MethodFields, names_of
 from sfs_cli.options.graph import GRAPH_FIELDS, GRAPHS, LABEL_GRAPHS, LABELS_ALONE
-from sfs_cli.options.lists import can_start, others
-from sfs_cli.options.parameters import MethodFields
+from sfs_cli.options.parts import can_start, others
+from sfs_cli.options.source import WEIGHTINGS
 from sfs_cli.options.testing import on_scales, why_no_scales
-from sfs_cli.options.weightings import WEIGHTINGS
 from sfs_cli.ranking.aggregations import check_list_weights
 
 _OF_SAMPLES = ("source", "similarity_file", "coordinates")

@@ -9,7 +9,7 @@ from typing import ClassVar
 from sfs_cli.options.aggregate import TableFields
 from sfs_cli.options.evaluate import FoldFields
 from sfs_cli.options.fields import ASKED, READ, WRITTEN, flag, option
-from sfs_cli.options.lists import EnrichmentFields
+from sfs_cli.options.parts import EnrichmentFields
 from sfs_cli.options.paths import OPENS, READS, REPLACES
 from sfs_cli.options.rank import OutputFields, ResourceFields
 

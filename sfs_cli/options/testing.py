@@ -27,8 +27,8 @@ from sfs_cli.options.fields import (
     split_words,
     texts_of,
 )
+from sfs_cli.options.grammar import MethodFields
 from sfs_cli.options.graph import GRAPH_FIELDS
-from sfs_cli.options.parameters import MethodFields
 from sfs_cli.options.paths import READS
 
 FEWEST_PERMUTATIONS, MOST_PERMUTATIONS = 10, 1_000_000

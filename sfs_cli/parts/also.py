@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sfs_cli.options.lists import others
+from sfs_cli.options.parts import others
 from sfs_cli.parts.members import solved_by
 from sfs_cli.run.fused_rank import ranks_of
 from sfs_cli.run.load import Run

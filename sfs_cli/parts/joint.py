@@ -7,7 +7,7 @@ from typing import Any, cast
 import numpy as np
 
 from sfs_cli.methods.shared import r_squared_tests
-from sfs_cli.options.lists import CORRELATION, GROUPED
+from sfs_cli.options.parts import CORRELATION, GROUPED
 from sfs_cli.parts.pruning import standardized_features
 from sfs_cli.ranking.false_discovery import q_values
 from sfs_cli.ranking.table import Picked, Ranking

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sfs_cli.errors import listed
-from sfs_cli.options.weightings import WEIGHTINGS
+from sfs_cli.options.source import WEIGHTINGS
 from sfs_cli.ranking.aggregations import AGGREGATIONS
 from sfs_cli.report.model import Section, Table, agreement_table, as_pairs
 from sfs_cli.run.fused_rank import rank_on_each_source, rank_on_sources

@@ -8,7 +8,7 @@ from typing import Any
 
 from sfs_cli.methods.base import Solution
 from sfs_cli.options import RankConfig
-from sfs_cli.options.lists import member_names
+from sfs_cli.options.parts import member_names
 from sfs_cli.run.compared import for_cohort
 from sfs_cli.run.fused_rank import Ranked, aggregate_rankings
 from sfs_cli.run.load import Run

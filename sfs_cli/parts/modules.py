@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sfs_cli.errors import counted, listed
-from sfs_cli.options.lists import CORRELATION, GROUPED
+from sfs_cli.options.parts import CORRELATION, GROUPED
 from sfs_cli.parts.pruning import standardized_features
 from sfs_cli.parts.traits import tested_traits, trait_table
 from sfs_cli.ranking.modules import Modules, find_modules

@@ -21,8 +21,7 @@ import numpy as np
 
 from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.limits import EPS
-from sfs_cli.compute.matrix import DOUBLE, Block, BlockLike
-from sfs_cli.compute.workspace import Workspace
+from sfs_cli.compute.matrix import DOUBLE, Block, BlockLike, Workspace
 from sfs_cli.errors import InputError, counted
 from sfs_cli.graph.distances import (
     center,
@@ -37,7 +36,7 @@ from sfs_cli.methods.base import Scorer, Status
 from sfs_cli.methods.blocks import CenteredScorer
 from sfs_cli.methods.pieces import pieces, rows_of
 from sfs_cli.options.graph import LABELS_ALONE
-from sfs_cli.options.samples import DEFAULT_TOP, SUBSETS
+from sfs_cli.options.parts import DEFAULT_TOP, SUBSETS
 from sfs_cli.parts.subsets import Subsets, draw_subsets, run_on_subset
 from sfs_cli.ranking.stability import false_selections, frequencies, nogueira
 from sfs_cli.ranking.table import Ranking, rank_features

@@ -20,9 +20,8 @@ from sfs_cli.logs import AT_ONCE, Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import flag, names_file, texts_of
 from sfs_cli.options.paths import is_there, split_part
-from sfs_cli.store.filters import FeatureFilter
+from sfs_cli.store.filters import FeatureFilter, smallest_group
 from sfs_cli.store.matrix import Matrix
-from sfs_cli.store.size_factors import smallest_group
 
 
 def feature_filter(

@@ -20,7 +20,7 @@ from sfs_cli.knowledge.fuse import Fusion, convert_sources
 from sfs_cli.knowledge.weights.base import Weighting
 from sfs_cli.logs import FIRST
 from sfs_cli.methods.base import Solution, Status
-from sfs_cli.options.weightings import WEIGHTINGS
+from sfs_cli.options.source import WEIGHTINGS
 from sfs_cli.ranking.aggregate import aggregate, midranks
 from sfs_cli.ranking.agreement import agreement, compare_rankings
 from sfs_cli.run.load import Run

@@ -16,8 +16,9 @@ from sfs_cli.compute.context import Labels
 from sfs_cli.compute.matrix import Ids
 from sfs_cli.compute.memory import check_memory
 from sfs_cli.errors import InputError, UsageError, counted, counts_text, listed, located
+from sfs_cli.io.files.atomic import made, scratch_folder
 from sfs_cli.io.files.names import nfc
-from sfs_cli.io.files.scratch import made, scratch_folder
+from sfs_cli.io.files.sniff import is_store
 from sfs_cli.io.files.table import is_number, sure_annotations
 from sfs_cli.io.knowledge.gene_sets import read_id_map
 from sfs_cli.io.knowledge.sample_columns import (
@@ -47,7 +48,7 @@ from sfs_cli.run.config import matrix_files, refuse_annotation
 from sfs_cli.run.memory import memory_budget, thread_count
 from sfs_cli.store.build import COARSE, LARGEST_EXACT, BuildOptions, build
 from sfs_cli.store.collapse import WAYS, Collapsed
-from sfs_cli.store.disk import is_store, open_store, read_manifest
+from sfs_cli.store.disk import open_store, read_manifest
 from sfs_cli.store.matrix import Matrix, like_cells, look
 
 BLOCK_PART = 32

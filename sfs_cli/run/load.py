@@ -14,11 +14,10 @@ import numpy as np
 
 from sfs_cli.catalog import METHODS, Method
 from sfs_cli.compute.context import Labels, RunContext
-from sfs_cli.compute.engine import Engine, Executor, ThreadExecutor
+from sfs_cli.compute.engine import Engine, Executor, PassList, ThreadExecutor
 from sfs_cli.compute.parts import Parts
-from sfs_cli.compute.passes import PassList
 from sfs_cli.errors import InputError, SfsError, UsageError, counted, listed, located
-from sfs_cli.io.files.scratch import made, scratch_folder
+from sfs_cli.io.files.atomic import made, scratch_folder
 from sfs_cli.io.knowledge.coordinates import INSIDE, Coordinates, open_coordinates
 from sfs_cli.io.knowledge.sample_columns import Column
 from sfs_cli.knowledge.base import Source

@@ -9,16 +9,15 @@ from typing import Any
 import numpy as np
 
 from sfs_cli.catalog import METHODS
-from sfs_cli.compute.cgroups import processor_limits
 from sfs_cli.compute.matrix import arithmetic_dtype, block_features
-from sfs_cli.compute.memory import default_memory, parse_size
+from sfs_cli.compute.memory import default_memory, parse_size, processor_limits
 from sfs_cli.errors import OutOfMemoryError
 from sfs_cli.graph.build import graph_memory
 from sfs_cli.graph.neighbors import GraphMemory
 from sfs_cli.graph.spatial import kernel_bytes
 from sfs_cli.options import RankConfig
 from sfs_cli.options.graph import default_similarity
-from sfs_cli.options.lists import GROUPED, others, ranked_sources
+from sfs_cli.options.parts import GROUPED, others, ranked_sources
 from sfs_cli.options.source import KINDS
 from sfs_cli.options.testing import LINEAR, on_scales, scales_of
 from sfs_cli.run.needs import Shape, graph_asked, is_dense, needed

@@ -18,7 +18,7 @@ from sfs_cli.options.graph import (
     SPARSE_GRAPHS,
     GraphOptions,
 )
-from sfs_cli.options.lists import others
+from sfs_cli.options.parts import others
 from sfs_cli.options.source import KINDS
 from sfs_cli.options.testing import LINEAR, adjusts
 from sfs_cli.store.matrix import Matrix, look

@@ -14,6 +14,7 @@ from sfs_cli.compute.context import Labels
 from sfs_cli.compute.matrix import Ids
 from sfs_cli.errors import InputError, listed
 from sfs_cli.io.files.likeness import likely_change
+from sfs_cli.io.files.sniff import is_store
 from sfs_cli.io.files.text import repeated
 from sfs_cli.io.knowledge.coordinates import open_coordinates
 from sfs_cli.io.knowledge.hierarchy import read_hierarchy
@@ -24,11 +25,10 @@ from sfs_cli.knowledge.base import Source, SourceInputs, open_source, prepared
 from sfs_cli.knowledge.samples import Profile
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
-from sfs_cli.options.lists import MATRIX, ranked_sources
+from sfs_cli.options.parts import MATRIX, ranked_sources
 from sfs_cli.options.source import SourceSpec
 from sfs_cli.run import inputs
 from sfs_cli.run.sample_ids import without_common_ids
-from sfs_cli.store.disk import is_store
 from sfs_cli.store.ids import FeatureIds
 from sfs_cli.store.joined import ALIKE, JoinedMatrix, Member
 from sfs_cli.store.matrix import HeldMatrix, Matrix

@@ -13,7 +13,7 @@ from sfs_cli.compute.limits import LIMITS
 from sfs_cli.graph.pca import reduction_of
 from sfs_cli.options import RankConfig
 from sfs_cli.options.graph import FROM_DISTANCES, LABELS_ALONE, GraphOptions
-from sfs_cli.options.samples import SUBSETS
+from sfs_cli.options.parts import SUBSETS
 from sfs_cli.options.testing import adjusts, moderates
 from sfs_cli.run.needs import graph_asked, needed
 from sfs_cli.store.transforms import MEDIAN, before_fitting, parse

@@ -18,6 +18,7 @@ import numpy as np
 
 from sfs_cli.compute.matrix import Ids, Shared, Span
 from sfs_cli.errors import InputError
+from sfs_cli.io.files.sniff import MANIFEST
 from sfs_cli.io.files.text import arrow_file
 from sfs_cli.io.matrix.base import read_errors
 from sfs_cli.store.ids import FeatureIds
@@ -26,7 +27,6 @@ from sfs_cli.store.matrix import NONE_MISSING, Matrix, Missing, Stored
 if TYPE_CHECKING:
     import pyarrow as pa
 
-NAME = "manifest.json"
 FORMAT = "sfs-store"
 VERSION = 3
 
@@ -57,12 +57,7 @@ class Manifest:
         """Write the manifest; it is written last, so a directory that has one is complete."""
         content = {"format": FORMAT, "version": VERSION, **asdict(self)}
         text = json.dumps(content, indent=2) + "\n"
-        (directory / NAME).write_text(text, encoding="utf-8")
-
-
-def is_store(path: Path) -> bool:
-    """Tell whether `path` is a directory with a store's manifest."""
-    return path.is_dir() and (path / NAME).is_file()
+        (directory / MANIFEST).write_text(text, encoding="utf-8")
 
 
 def read_manifest(directory: Path) -> Manifest:
@@ -70,7 +65,7 @@ def read_manifest(directory: Path) -> Manifest:
 
     The sizes are checked because a copy of a store that was cut off would be found by a pass only.
     """
-    path = directory / NAME
+    path = directory / MANIFEST
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         kind, version = content["format"], content["version"]
@@ -136,7 +131,9 @@ class Store(Matrix, Shared):
         obs = samples.remove_column(0)  # an annotation may be named sample too
         ids = samples.column(0).to_pylist()
         if (len(features), len(ids)) != self.shape:
-            raise self._damaged(NAME, "it has other numbers of features and samples than their ids")
+            raise self._damaged(
+                MANIFEST, "it has other numbers of features and samples than their ids"
+            )
         return Ids(var.pop("feature"), ids, obs if obs.num_columns else None, var)
 
     def _damaged(self, name: str, why: str) -> InputError:
@@ -158,7 +155,7 @@ class Store(Matrix, Shared):
     @property
     def files(self) -> tuple[Path, ...]:
         """The manifest, which knows the digest of the other files."""
-        return (self.directory / NAME,)
+        return (self.directory / MANIFEST,)
 
     def __reduce__(self) -> tuple[Any, tuple[Path]]:
         return open_store, (self.directory,)

@@ -22,17 +22,17 @@ from sfs_cli.compute.matrix import (
     LeftOut,
     NonZeros,
     Span,
+    Workspace,
     block_features,
     cut,
     pointers,
 )
-from sfs_cli.compute.workspace import Workspace
 from sfs_cli.errors import InputError, counted
 from sfs_cli.store.adjust import Adjustment
-from sfs_cli.store.filters import EVERYTHING, FeatureFilter
+from sfs_cli.store.filters import EVERYTHING, CountRule, FeatureFilter
 from sfs_cli.store.matrix import FeatureView, Matrix, mean_of_known
 from sfs_cli.store.quantile import normalized
-from sfs_cli.store.size_factors import FACTORS, CountRule, common_dispersion
+from sfs_cli.store.size_factors import FACTORS, common_dispersion
 from sfs_cli.store.transforms import (
     MEDIAN,
     PER_TOTAL,

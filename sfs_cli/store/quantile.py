@@ -17,10 +17,9 @@ import numpy as np
 
 from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.matrix import Ids, Span, cut
-from sfs_cli.store.build import write_store_files
+from sfs_cli.store.build import Sink, write_store_files
 from sfs_cli.store.disk import open_store
 from sfs_cli.store.matrix import HeldMatrix, Matrix
-from sfs_cli.store.sinks import Sink
 
 T = TypeVar("T")
 HELD_PART = 8

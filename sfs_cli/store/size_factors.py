@@ -1,4 +1,4 @@
-"""What a matrix of counts says: size factors, the dispersion, which features have counts enough.
+"""What a matrix of counts says: size factors, and the dispersion.
 
 Library sizes do not tell samples apart that differ in a few features of large counts: these take
 their share from all others. Factors come from what most features say instead.
@@ -9,8 +9,6 @@ their share from all others. Factors come from what most features say instead.
 - Median of ratios: S. Anders and W. Huber, "Differential expression analysis for sequence count
   data", Genome Biol. 11, R106, 2010, equation 5; those of ``estimateSizeFactors`` of DESeq2 1.38.3.
 - Common dispersion: median of the moment estimates of features by equations 7 and 8 there.
-- Features with counts enough: Y. Chen, A. T. L. Lun and G. K. Smyth, "From reads to genes to
-  pathways", F1000Research 5, 1438, 2016; those of ``filterByExpr`` of edgeR 3.40.2.
 
 A factor of a sample takes all of its features, which no block has: some samples at a time are
 gathered from the blocks.
@@ -19,7 +17,6 @@ gathered from the blocks.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -34,10 +31,6 @@ Counts = Callable[[Span], np.ndarray]
 
 LOG_RATIO_TRIM, ABUNDANCE_TRIM = 0.3, 0.05
 """Parts of the features that TMM leaves out at each end: of log ratios, and of abundances."""
-MIN_TOTAL = 15.0
-"""The total count of a feature that is enough, here and below as edgeR has it."""
-LARGE_N, MIN_PART = 10.0, 0.7
-"""Of the samples of the smallest group beyond the first so many, this part is enough."""
 UPPER_QUARTILE = 0.75
 COUNTED = 5.0
 """Mean normalized count of a feature that has a part in the dispersion."""
@@ -45,7 +38,6 @@ LEAST_DISPERSION = 1e-4
 """Counts that vary less are taken as this: of none, values would be square roots far from log2."""
 _EQUAL = 1e-6
 """If no log ratio is larger, two samples are the same up to their library sizes."""
-_ROUNDING = 1e-14
 
 
 def tmm_factors(passes: Engine, read: Counts, memory: int) -> tuple[np.ndarray, np.ndarray]:
@@ -268,101 +260,3 @@ def _untrimmed(values: np.ndarray, trim: float) -> np.ndarray:
     lowest = np.floor(len(values) * trim) + 1
     ranks = rankdata(values)
     return np.asarray((ranks >= lowest) & (ranks <= len(values) + 1 - lowest))
-
-
-@dataclass(frozen=True)
-class CountRule:
-    """Which features have counts enough: the rule can be asked about one block after the other.
-
-    A feature is kept if as many samples as the smallest group has are above a number of counts per
-    million, and if its total count is not too small. The groups are not looked at, so that the
-    choice does not depend on a difference between them.
-
-    Attributes
-    ----------
-    per_million : ndarray, shape (n,)
-        ``10^6`` over the library size of each sample.
-    cutoff : float
-        Counts per million to reach: `min_count` at the median library size.
-    samples : float
-        How many samples have to.
-    """
-
-    per_million: np.ndarray
-    cutoff: float
-    samples: float
-
-    @classmethod
-    def of(
-        cls,
-        library_sizes: np.ndarray,
-        samples: float,
-        min_count: float,
-    ) -> CountRule:
-        """Return the rule for samples.
-
-        Parameters
-        ----------
-        library_sizes : ndarray, shape (n,)
-            Total counts, above 0, times the normalization factors if there are any.
-        samples : float
-            Samples of the smallest group (`smallest_group`). Beyond the first `LARGE_N` of them the
-            part `MIN_PART` is enough.
-        min_count : float
-            The count that is enough in a sample of median library size.
-        """
-        sizes = np.asarray(library_sizes, np.float64)
-        if samples > LARGE_N:
-            samples = LARGE_N + (samples - LARGE_N) * MIN_PART
-        # multiplied and divided in the order of edgeR, for a count of exactly `min_count` is kept
-        # or not by rounding
-        return cls(1e6 / sizes, min_count / float(np.median(sizes)) * 1e6, samples)
-
-    def reach(self, counts: np.ndarray, samples: np.ndarray | slice = slice(None)) -> np.ndarray:
-        """Return which counts are enough, of bool and their shape.
-
-        Their last axis is the samples, all or those at the positions that are given.
-        """
-        return np.asarray(counts.astype(np.float64) * self.per_million[samples] >= self.cutoff)
-
-    def keeps(self, enough: np.ndarray, total: np.ndarray) -> np.ndarray:
-        """Return which features are kept, shape (b,).
-
-        Parameters
-        ----------
-        enough : ndarray of int, shape (b,)
-            How many of their counts are enough.
-        total : ndarray, shape (b,)
-            The sum of their counts.
-        """
-        return np.asarray((enough >= self.samples - _ROUNDING) & (total >= MIN_TOTAL - _ROUNDING))
-
-
-def smallest_group(
-    n: int, *, groups: np.ndarray | None = None, design: np.ndarray | None = None
-) -> float:
-    """Return how many samples the smallest group has: all n without groups and without a design.
-
-    Parameters
-    ----------
-    n : int
-    groups : ndarray, shape (n,), optional
-        The group of each sample.
-    design : ndarray, shape (n, p), optional
-        In place of groups; the smallest one has ``1 / max h`` samples then, with the leverage h of
-        the samples.
-    """
-    if groups is not None:
-        return float(np.unique(groups, return_counts=True)[1].min())
-    if design is not None:
-        return 1 / float(_leverage(np.asarray(design, np.float64)).max())
-    return float(n)
-
-
-def _leverage(design: np.ndarray) -> np.ndarray:
-    """Return the leverage of samples in a regression on a design (n, p) and an intercept."""
-    columns = np.column_stack([np.ones(len(design)), design])
-    size = np.linalg.norm(columns, axis=0)
-    left, singular, _ = np.linalg.svd(columns[:, size > 0] / size[size > 0], full_matrices=False)
-    basis = left[:, singular > 1e-7 * singular[0]]
-    return np.vecdot(basis, basis)

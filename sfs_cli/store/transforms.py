@@ -15,7 +15,7 @@ from functools import cache, partial
 import numpy as np
 
 from sfs_cli.compute.limits import TOO_LARGE
-from sfs_cli.compute.workspace import row_by_row
+from sfs_cli.compute.matrix import row_by_row
 from sfs_cli.errors import InputError, UsageError, nearest
 
 Step = Callable[[np.ndarray], np.ndarray]

@@ -23,7 +23,7 @@ def compiled_code_kept() -> Iterator[None]:
         yield
         return
     from sfs_cli.errors import InputError
-    from sfs_cli.io.files.scratch import made, scratch_folder
+    from sfs_cli.io.files.atomic import made, scratch_folder
 
     with scratch_folder() as folder:
         with suppress(InputError):  # no folder can be written: loops are compiled for this run

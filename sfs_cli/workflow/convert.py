@@ -8,7 +8,7 @@ from pathlib import Path
 from sfs_cli.compute.memory import format_size
 from sfs_cli.errors import OutputExistsError, UsageError
 from sfs_cli.io.files.atomic import check_writable, refuse_dangling, replacing
-from sfs_cli.io.files.sniff import examine
+from sfs_cli.io.files.sniff import MANIFEST, examine, is_store
 from sfs_cli.io.matrix.base import ReadOptions
 from sfs_cli.io.matrix.samples import SamplesReader
 from sfs_cli.logs import Messages
@@ -19,8 +19,7 @@ from sfs_cli.provenance import difference, of_matrix, plain
 from sfs_cli.run import inputs
 from sfs_cli.run.columns import warn_of_columns
 from sfs_cli.run.memory import memory_budget
-from sfs_cli.store.disk import NAME as MANIFEST
-from sfs_cli.store.disk import is_store, read_manifest
+from sfs_cli.store.disk import read_manifest
 from sfs_cli.workflow.outputs import describe_inputs, tell_up_to_date, with_digests
 
 

@@ -13,9 +13,8 @@ from typing import Any, cast
 import numpy as np
 
 from sfs_cli.compute.context import Labels
-from sfs_cli.compute.engine import Engine
+from sfs_cli.compute.engine import Engine, PassList
 from sfs_cli.compute.matrix import cut
-from sfs_cli.compute.passes import PassList
 from sfs_cli.errors import InputError, Options, listed, within
 from sfs_cli.evaluation.classify import Fold, folds_of
 from sfs_cli.evaluation.concordance import concordance_index

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from sfs_cli.catalog import METHODS, Method
 from sfs_cli.errors import UsageError, nearest
-from sfs_cli.options import graph, parameters, weightings
+from sfs_cli.options import grammar, graph, source
 from sfs_cli.options.fields import (
     Option,
     flag,
@@ -20,8 +20,7 @@ from sfs_cli.options.fields import (
 )
 from sfs_cli.options.graph import GRAPHS, GraphKind
 from sfs_cli.options.rank import RankConfig
-from sfs_cli.options.source import KINDS, SOURCE_OPTIONS
-from sfs_cli.options.weightings import WEIGHTINGS, Entry
+from sfs_cli.options.source import KINDS, SOURCE_OPTIONS, WEIGHTINGS, Entry
 from sfs_cli.ranking.aggregations import AGGREGATIONS
 
 
@@ -33,9 +32,9 @@ class Named(NamedTuple):
 
 
 NAMED = {
-    "method": Named(METHODS, parameters.parameters_of),
+    "method": Named(METHODS, grammar.parameters_of),
     "similarity": Named(GRAPHS, graph.parameters_of),
-    "weights": Named(WEIGHTINGS, weightings.parameters_of),
+    "weights": Named(WEIGHTINGS, source.parameters_of),
 }
 """What has parameters of its own, by the option that names it."""
 NAMES = tuple(dict.fromkeys(name for each in NAMED.values() for name in each.table))

@@ -30,9 +30,8 @@ from sfs_cli.logs import Messages
 from sfs_cli.methods.base import Solution, Status
 from sfs_cli.options import RankConfig
 from sfs_cli.options.grammar import text_of
-from sfs_cli.options.lists import others
-from sfs_cli.options.paths import check_suffix
-from sfs_cli.options.replaced import refuse_recorded
+from sfs_cli.options.parts import others
+from sfs_cli.options.paths import check_suffix, refuse_recorded
 from sfs_cli.options.testing import adjusts, moderates, on_scales, tested
 from sfs_cli.provenance import (
     InputFile,
@@ -348,7 +347,7 @@ def sections(facts: RunRecord, method: Method) -> Iterator[Section]:
     if facts["modules"]:
         yield parts.modules.section(facts["modules"])
     if facts["stability"]:
-        yield parts.stability.section(cast(dict[str, Any], facts["stability"]))
+        yield parts.stability.section(cast("dict[str, Any]", facts["stability"]))
     if facts["batches"]:
         yield parts.batches.section(facts["batches"], method)
     if facts["scales"]:
@@ -430,7 +429,7 @@ def _made(config: RankConfig, result: RankResult, messages: Messages, home: Path
         in_order = ThreadExecutor(threads).map
         ranking = as_written(result.ranking, config.format, in_order)
         record["result"] = ranking_facts(ranking) | {"eigenvalues": result.scored.eigenvalues}
-        known = cast(RunRecord, provenance.plain(record))
+        known = cast("RunRecord", provenance.plain(record))
         data = report_data(
             result.config,
             ranking,

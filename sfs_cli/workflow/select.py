@@ -28,7 +28,7 @@ from sfs_cli.options.fields import flag
 from sfs_cli.options.files import load
 from sfs_cli.options.guards import GUARDS
 from sfs_cli.options.parts import not_in_folds, without_effect_on_order
-from sfs_cli.options.replaced import refuse_recorded
+from sfs_cli.options.paths import refuse_recorded
 from sfs_cli.options.select import SelectConfig
 from sfs_cli.parts.doubts import doubts, to_have_q_values
 from sfs_cli.parts.sets import OVERREPRESENTED, given_sets

@@ -23,6 +23,7 @@ from sfs_cli import provenance
 from sfs_cli.compute.parts import IncompletePassError, Parts, ShardDoneError
 from sfs_cli.errors import InputError, OutputExistsError, UsageError, counted, reason_of
 from sfs_cli.io.files.atomic import check_writable, refuse_dangling, replacing, size_and_time
+from sfs_cli.io.files.sniff import is_store
 from sfs_cli.logs import AT_ONCE, Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import stated
@@ -32,7 +33,7 @@ from sfs_cli.provenance import InputFile
 from sfs_cli.run import inputs as matrices
 from sfs_cli.run.inputs import Opened
 from sfs_cli.run.load import Shared, loaded
-from sfs_cli.store.disk import is_store, open_store
+from sfs_cli.store.disk import open_store
 from sfs_cli.workflow.outputs import describe_inputs, tell_up_to_date, with_digests
 from sfs_cli.workflow.rank import checked, run, score
 

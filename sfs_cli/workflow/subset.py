@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from sfs_cli.errors import UsageError
-from sfs_cli.io.files.sniff import recognize
+from sfs_cli.io.files.sniff import is_store, recognize
 from sfs_cli.io.matrix.base import FORMATS, format_of
 from sfs_cli.io.matrix.subset import WRITERS
 from sfs_cli.options import RankConfig
@@ -15,7 +15,6 @@ from sfs_cli.options.paths import check_suffix
 from sfs_cli.run.inputs import logged
 from sfs_cli.run.load import Run
 from sfs_cli.store.build import build_subset
-from sfs_cli.store.disk import is_store
 
 
 def check_target(config: RankConfig, target: Path) -> None:

@@ -15,8 +15,7 @@ import yaml
 import sfs_cli
 from sfs_cli.catalog import METHODS
 from sfs_cli.options.graph import SIMILARITIES
-from sfs_cli.options.source import KINDS
-from sfs_cli.options.weightings import WEIGHTINGS
+from sfs_cli.options.source import KINDS, WEIGHTINGS
 from tests.docs.pages import DOCS, PAGES, text_of
 from tests.places import ROOT
 

@@ -85,7 +85,7 @@ def test_the_option_of_the_example_draws(package: Path, reader: Reader) -> None:
 
 def test_the_part_of_the_example_is_on_the_page(package: Path, reader: Reader) -> None:
     rank = package / "workflow" / "rank.py"
-    put(package / "options" / "lists.py", "    given_: str | None = option(", FIELD, 4)
+    put(package / "options" / "parts.py", "    given_: str | None = option(", FIELD, 4)
     (package / "parts" / "head.py").write_text(PART, encoding="utf-8")
     put(rank, "    if config.rank_sources is not None:\n        parts.joint", CALL, 4)
     put(rank, '    if facts["joint"]:\n        yield', SECTION, 4)

@@ -36,7 +36,7 @@ MAY_IMPORT = {
     "tables": ("catalog",),
     "catalog": ("ranking.aggregations",),
     "options": ("errors", "logs", "catalog", "ranking.aggregations", "tables"),
-    "provenance": ("display", "io.files", "store.disk"),
+    "provenance": ("display", "io.files"),
     "compute": ("errors", "logs"),
     "io": (
         "errors",
@@ -51,13 +51,11 @@ MAY_IMPORT = {
         "io.matrix.base",
         "io.files.atomic",
         "io.files.names",
-        "io.files.scratch",
+        "io.files.sniff",
         "io.files.text",
         "compute.engine",
         "compute.limits",
         "compute.matrix",
-        "compute.passes",
-        "compute.workspace",
     ),
     "graph": ("errors", "logs", "options", "compute"),
     "methods": (

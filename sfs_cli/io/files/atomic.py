@@ -1,4 +1,7 @@
-"""Outputs that are complete or absent: written beside their target, renamed when done."""
+"""Outputs that are complete or absent: written beside their target, renamed when done.
+
+Scratch folders are named for a run, made when something is written, and removed at the run's end.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import hashlib
 import os
 import re
 import shutil
+import tempfile
 import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -199,3 +203,33 @@ def size_and_time(path: Path) -> tuple[int, int]:
     paths = [file, *file.rglob("*")] if file.is_dir() else [file]
     size = sum(p.stat().st_size for p in paths if not p.is_dir())
     return size, max(p.stat().st_mtime_ns for p in paths)
+
+
+@contextmanager
+def scratch_folder() -> Iterator[Path]:
+    """Give the name of a folder in the system's place (``TMPDIR``); remove it at the end.
+
+    `made` makes it, or a folder in it, when there is something to write.
+    """
+    folder = Path(_temporary()).absolute() / f"sfs-{uuid.uuid4().hex[:12]}"
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def made(folder: Path) -> Path:
+    """Make a scratch folder, or a folder in one, where it is not there yet, and return it."""
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise unwritable(folder, error, "TMPDIR") from None
+    return folder
+
+
+def _temporary() -> str:
+    try:
+        return tempfile.gettempdir()
+    except FileNotFoundError:  # none can be written, which matters if one is needed
+        return "/tmp"

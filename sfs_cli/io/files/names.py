@@ -24,7 +24,6 @@ BLANKS = " \t\r\n\f\v"
 """What is stripped around names; a non-breaking space belongs to the name."""
 # control characters of ASCII and Latin-1, and halves of surrogate pairs, which no file can hold
 _REFUSED = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
-_REFUSED_IN_UTF8 = r"^$|[\x00-\x1f\x7f\x{80}-\x{9f}]"
 
 
 def nfc(name: str) -> str:
@@ -95,12 +94,3 @@ def check_names(names: Iterable[str], what: str, where: object) -> None:
 def check_texts(texts: Sequence[str], what: str, where: object) -> None:
     """Refuse a text beside names that is too long, or holds a control character; `what` it is."""
     check_names(filter(None, texts), what, where)
-
-
-def check_name_array(names: pa.Array, what: str, where: object) -> None:
-    """Do what `check_names` does for an Arrow array of strings, without making each of them."""
-    import pyarrow.compute as pc
-
-    refused = pc.any(pc.match_substring_regex(names, _REFUSED_IN_UTF8)).as_py()
-    if refused or (pc.max(pc.utf8_length(names)).as_py() or 0) > LONGEST:
-        check_names(names.to_pylist(), what, where)

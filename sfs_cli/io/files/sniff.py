@@ -21,6 +21,8 @@ from sfs_cli.io.files.text import BOM, ByteStream, Compression, TextBytes, is_ut
 from sfs_cli.io.files.workbook import OLE, ZIP
 from sfs_cli.io.given import given
 
+MANIFEST = "manifest.json"
+"""The file of a store that says what it holds."""
 _HEAD_BYTES = 4096
 _R_HEADS = (b"RDX2\n", b"RDX3\n", b"X\n\0\0\0")
 _HTML = re.compile(rb"\s*(?:<(?:!--|\?xml).*?)?<(?:html|!doctype html)\b", re.I | re.S)
@@ -94,10 +96,15 @@ _ABSENT = {
     ),
 }
 _MEMBERS = {
-    Kind.STORE: ("manifest.json",),
+    Kind.STORE: (MANIFEST,),
     Kind.ZARR: (".zgroup", ".zattrs", ".zmetadata", "zarr.json"),
     Kind.TENX_FOLDER: ("matrix.mtx", "matrix.mtx.gz"),
 }
+
+
+def is_store(path: Path) -> bool:
+    """Tell whether `path` is a directory with a store's manifest."""
+    return path.is_dir() and (path / MANIFEST).is_file()
 
 
 def recognize(path: str | Path) -> Content:

@@ -193,8 +193,8 @@ _PAIRS = (
     *(("source", "target"), ("from", "to"), ("mirna", "target"), ("tf", "target")),
     ("mirna", "target gene"),  # miRTarBase
     # TargetScan; its families are seed sequences in files that also have miRNAs
-    *(("gene symbol", mirna) for mirna in ("representative mirna", "mirna", "mir family")),
-    ("gene symbol", "mirna family"),
+    *(("gene symbol", "representative mirna"), ("gene symbol", "mirna")),
+    *(("gene symbol", "mir family"), ("gene symbol", "mirna family")),
 )
 """Names of the columns of two ends; those that come first in the table are taken."""
 _ENDS = (("a", "b"), ("1", "2"))

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfs_cli.errors import InputError, counted, listed, unwritable
-from sfs_cli.io.files.scratch import made
+from sfs_cli.io.files.atomic import made
 from sfs_cli.io.files.table import is_index_name, pandas_index, texts_of
 from sfs_cli.io.matrix.base import (
     Annotations,
@@ -32,10 +32,6 @@ from sfs_cli.io.matrix.base import (
 )
 
 _TILE_ROWS = 128
-_INTEGERS = (pa.int8(), pa.int16(), pa.int32(), pa.int64())
-_UNSIGNED = (pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64())
-_PLAIN = {kind.id for kind in (*_INTEGERS, *_UNSIGNED, pa.float32(), pa.float64())}
-"""Types that a matrix of numbers is made of without a cast."""
 _ID_WORD = re.compile(r"(^|[_ .-])(id|gene|feature|entrez|geneid|entrezid|index)([_ .-]|$)", re.I)
 
 
@@ -255,7 +251,9 @@ def holds_text(kind: pa.DataType) -> bool:
 
 def numbers(batch: pa.RecordBatch) -> np.ndarray:
     """Return columns of numbers, shape (rows, columns) and Fortran-ordered, nulls as NaN."""
-    if any(kind.id not in _PLAIN for kind in batch.schema.types):
+    t = pa.types
+    kinds = batch.schema.types
+    if not all(t.is_integer(k) or t.is_float32(k) or t.is_float64(k) for k in kinds):
         wide = pa.schema([(name, pa.float64()) for name in batch.schema.names])
         batch = batch.cast(wide, safe=False)
     return np.asarray(batch.to_tensor(null_to_nan=True, row_major=False))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from sfs_cli.options.weightings import WEIGHTINGS
+from sfs_cli.options.source import WEIGHTINGS
 
 if TYPE_CHECKING:
     from sfs_cli.knowledge.weights.base import FusionContext, Weighting

@@ -15,7 +15,7 @@ from sfs_cli.compute.limits import EPS
 from sfs_cli.errors import InputError, listed
 from sfs_cli.graph.others import check_labeled
 from sfs_cli.graph.similarity import as_dense, row_panels
-from sfs_cli.options.weightings import WEIGHTINGS
+from sfs_cli.options.source import WEIGHTINGS
 
 FLAT_LIMIT = 1e-12
 """A kernel is constant when its centered norm is at most this fraction of its norm."""

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sfs_cli.compute.engine import ThreadExecutor
-from sfs_cli.compute.matrix import BlockLike, Span, cut
-from sfs_cli.compute.workspace import Workspace, row_by_row
+from sfs_cli.compute.matrix import BlockLike, Span, Workspace, cut, row_by_row
 from sfs_cli.errors import counted
 from sfs_cli.methods.base import Problem, Scorer
 from sfs_cli.methods.blocks import centered_copy

@@ -9,8 +9,7 @@ import pandas as pd
 import pytest
 
 from sfs_cli.errors import InputError
-from sfs_cli.io.files.names import check_name_array, check_names
-from sfs_cli.io.files.text import string_array
+from sfs_cli.io.files.names import check_names
 from tests.making import annotated
 from tests.making_commands import FEATURES, SAMPLES, M, N, values
 from tests.running import run_here
@@ -23,14 +22,10 @@ KEPT = ["\u00a0g", "g 1", "gène", "基因", "<b>g</b>", "[red]g[/]", "x" * 1000
 def test_names_that_are_refused(name: str) -> None:
     with pytest.raises(InputError, match="a feature"):
         check_names(["a", name], "a feature", "m.csv")
-    with pytest.raises(InputError, match="a feature"):
-        check_name_array(string_array(["a", name, "b"]), "a feature", "m.csv")
 
 
 def test_names_that_are_kept() -> None:
     check_names(KEPT, "a feature", "m.csv")
-    check_name_array(string_array(KEPT), "a feature", "m.csv")
-    check_name_array(string_array(["a\n", *KEPT]).slice(1), "a feature", "m.csv")
 
 
 def _parquet(path: Path, frame: pd.DataFrame) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sfs_cli.compute import memory
-from sfs_cli.compute.cgroups import memory_left, processor_limits
+from sfs_cli.compute.memory import memory_left, processor_limits
 
 
 def write_tree(root: Path, groups: str, files: dict[str, str]) -> Path:

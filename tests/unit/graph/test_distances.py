@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sfs_cli.compute.engine import Engine, ThreadExecutor
-from sfs_cli.compute.passes import PassList
+from sfs_cli.compute.engine import Engine, PassList, ThreadExecutor
 from sfs_cli.graph.distances import (
     center,
     correlation,

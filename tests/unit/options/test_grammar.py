@@ -21,10 +21,8 @@ from sfs_cli.options.fields import Option, options_of, split_word
 from sfs_cli.options.files import load, written
 from sfs_cli.options.grammar import NAME, expanded, hosts, joined, parameters, split, text_of, typed
 from sfs_cli.options.graph import GRAPHS
-from sfs_cli.options.lists import others
-from sfs_cli.options.samples import SUBSETS
-from sfs_cli.options.source import parse_sources
-from sfs_cli.options.weightings import WEIGHTINGS
+from sfs_cli.options.parts import SUBSETS, others
+from sfs_cli.options.source import WEIGHTINGS, parse_sources
 from sfs_cli.workflow.methods import NAMED
 from tests.making import write_labels, write_table
 from tests.places import ROOT

@@ -13,7 +13,7 @@ from sfs_cli.errors import ConflictError
 from sfs_cli.options import RankConfig
 from sfs_cli.options.compare import CompareConfig, parse_rankings
 from sfs_cli.options.fields import Config, option
-from sfs_cli.options.lists import member_configs
+from sfs_cli.options.parts import member_configs
 from sfs_cli.options.source import parse_sources
 
 _option = partial(option, verbs=("rank",))

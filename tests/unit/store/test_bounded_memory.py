@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from sfs_cli.store import sinks
-from sfs_cli.store.sinks import Sink, ValueFiles
+from sfs_cli.store import build
+from sfs_cli.store.build import Sink, ValueFiles
 
 STEP = 4
 """The samples of a block."""
@@ -59,7 +59,7 @@ def test_what_is_held_and_what_is_joined_stay_within_the_limit(tmp_path, monkeyp
             for each in blocks:
                 if self.folder == tmp_path:  # of panels, sparse ones are turned as a whole
                     written.append(
-                        sinks.stored_bytes(each) if kind == "dense" else each.data.nbytes
+                        build.stored_bytes(each) if kind == "dense" else each.data.nbytes
                     )
                 yield each
 
@@ -68,7 +68,7 @@ def test_what_is_held_and_what_is_joined_stay_within_the_limit(tmp_path, monkeyp
     monkeypatch.setattr(Sink, "_spill", spilling)
     monkeypatch.setattr(ValueFiles, "append", appending)
     path = transposed(tmp_path, kind, n, m, limit)
-    one = sinks.stored_bytes(block(0, m, 1) if kind == "dense" else sparse_block(0, m, 20))
+    one = build.stored_bytes(block(0, m, 1) if kind == "dense" else sparse_block(0, m, 20))
     assert len(held) > 1
     assert max(held) <= limit + one
     assert sum(held) == one * n // STEP

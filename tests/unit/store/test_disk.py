@@ -11,7 +11,8 @@ import pytest
 
 from sfs_cli.compute.matrix import Span
 from sfs_cli.errors import InputError
-from sfs_cli.store.disk import is_store, open_store, read_manifest
+from sfs_cli.io.files.sniff import is_store
+from sfs_cli.store.disk import open_store, read_manifest
 
 
 @pytest.fixture(params=[False, True], ids=["dense", "sparse"])

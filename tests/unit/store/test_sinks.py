@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from sfs_cli.store.sinks import Sink, ValueFiles
+from sfs_cli.store.build import Sink, ValueFiles
 
 
 @pytest.mark.parametrize(("limit", "dtype"), [(1, "float64"), (500, "float32")])

@@ -11,14 +11,12 @@ import pytest
 from sfs_cli.compute.engine import Engine, ThreadExecutor
 from sfs_cli.compute.matrix import LeftOut, cut
 from sfs_cli.errors import InputError
-from sfs_cli.store import size_factors
-from sfs_cli.store.filters import FeatureFilter
+from sfs_cli.store import filters
+from sfs_cli.store.filters import CountRule, FeatureFilter, smallest_group
 from sfs_cli.store.prepared import PreparedMatrix
 from sfs_cli.store.size_factors import (
-    CountRule,
     normalized,
     ratio_factors,
-    smallest_group,
     tmm_factors,
 )
 from tests.making import DOUBLE, PLENTY, make_matrix
@@ -130,7 +128,7 @@ def test_features_with_counts_enough_are_those_of_edger(
     least = others.pop("min_count", 10)
     samples = smallest_group(counts.shape[1], **of_groups)
     for key, value in others.items():
-        monkeypatch.setattr(size_factors, key.upper(), value)
+        monkeypatch.setattr(filters, key.upper(), value)
     rule = CountRule.of(given.get("sizes", counts.sum(axis=0)), samples, least)
     expected = np.array(REFERENCE["kept"][name], bool)
     assert 0 < expected.sum() < len(expected)
