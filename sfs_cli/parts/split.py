@@ -105,7 +105,7 @@ def part_of_counts(run: Run, *, second: bool = False) -> Run:
         samples=run.matrix.samples,
     )
     part = _of(run.of(OF_COUNTS[second]), replace(run.matrix, matrix=thinned))
-    part.fit_matrix()
+    part.fit()
     return part
 
 
