@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from sfs_cli.catalog import METHODS
 from sfs_cli.errors import counted
 from sfs_cli.methods.base import Solution
 from sfs_cli.methods.shared import SIGNIFICANT
@@ -139,10 +138,7 @@ def missing_share(run: Run, scored: np.ndarray) -> float:
 
 def _untested(run: Run) -> str | None:
     """Return why a method that has p-values of its own has none here."""
-    config = run.config
-    if not METHODS[config.scorer].testing or run.cohort.parts:
+    method, weighted = run.method, run.config.sample_weights is not None
+    if not method.testing or run.cohort.parts or not weighted:
         return None
-    if config.sample_weights is None:
-        return None
-    why = f"with --sample-weights, because {UNTESTED}"
-    return f"--method {config.scorer} has no p-values {why}"
+    return f"--method {method.name} has no p-values with --sample-weights, because {UNTESTED}"

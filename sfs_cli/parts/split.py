@@ -53,14 +53,13 @@ def rank_halves(run: Run, examine: Examine) -> tuple[Scored, dict[str, Any]]:
     for whose, tested in zip(HALVES, (first, ~first)):
         half = run.of(whose)
         with located(whose.removeprefix(", to test ")):
-            graph = make_graph(_of(half, _only(matrix, ~tested)))
-            part = _of(half, _only(matrix, tested))
+            graph = make_graph(half.with_engine(source=_only(matrix, ~tested)))
+            part = half.with_engine(source=_only(matrix, tested))
             found.append(score_on(part, graph))
             examined.append(examine(part, found[-1].solution))
         halves.append({"features": int(tested.sum()), "graph": found[-1].graph})
     facts: dict[str, Any] = {"split": {"how": "features", "halves": halves}}
-    depths = [each["depth"] for each in examined if "depth" in each]
-    if depths:
+    if depths := [each["depth"] for each in examined if "depth" in each]:
         facts["depth"] = max(depths, key=lambda depth: (depth["leads"], depth["shift"]))
     one, two = (scored.solution for scored in found)
     return replace(found[0], solution=_joined(one, two, first), spectrum=None), facts
@@ -104,7 +103,7 @@ def part_of_counts(run: Run, *, second: bool = False) -> Run:
         where=run.config.matrix,
         samples=run.matrix.samples,
     )
-    part = _of(run.of(OF_COUNTS[second]), replace(run.matrix, matrix=thinned))
+    part = run.of(OF_COUNTS[second]).with_engine(source=replace(run.matrix, matrix=thinned))
     part.fit()
     return part
 
@@ -136,8 +135,3 @@ def _only(matrix: PreparedMatrix, features: np.ndarray) -> PreparedMatrix:
     by_id = np.zeros(matrix.n_features, np.int8) if old.by_id is None else old.by_id.copy()
     by_id[(by_id == 0) & ~features] = LeftOut.EXCLUDED
     return replace(matrix, features=replace(old, by_id=by_id)).fitted_as(matrix)
-
-
-def _of(run: Run, matrix: PreparedMatrix) -> Run:
-    """Return a run on another view of its matrix."""
-    return run.with_engine(source=matrix)

@@ -83,8 +83,7 @@ def run(
     merge` does otherwise: `describe` checks and returns the input files, `shared` is what shards
     have made, and `home` is the folder that the command was given in.
     """
-    check_outputs(config)
-    copies = copies_of(config)
+    copies = _copies_of(config)
     for each in copies:
         refuse_recorded(each.option, each.path, input_files(config))
 
@@ -362,27 +361,23 @@ def _by_score(run: Run, solution: Solution) -> Ranking:
     )
 
 
-def check_outputs(config: RankConfig) -> None:
-    """Refuse outputs that cannot be written for this input."""
-    copy = config.write_h5ad
+def _copies_of(config: RankConfig) -> list[Beside]:
+    """Return the copy of the input that is asked for beside the output folder, if one is.
+
+    Raises UsageError for an input that no copy can be made of.
+    """
+    copy, source = config.write_h5ad, split_member(Path(config.matrix))[0]
     if copy is None:
-        return
+        return []
     if not is_anndata(config.matrix):
         raise UsageError(
             "--write-h5ad copies an h5ad, h5mu or AnnData zarr; the matrix is none of these",
             hint="use --out, or convert the matrix to h5ad first",
             option="write_h5ad",
         )
-    source = split_member(Path(config.matrix))[0].suffix.lower()
-    check_suffix("write_h5ad", "--write-h5ad", copy, f"a copy of the {source[1:]}", source)
-
-
-def copies_of(config: RankConfig) -> list[Beside]:
-    """Return the copy of the input that is asked for beside the output folder, if one is."""
-    if config.write_h5ad is None:
-        return []
-    folder = split_member(Path(config.matrix))[0].is_dir()
-    return [Beside("write_h5ad", Path(config.write_h5ad), folder)]
+    suffix = source.suffix.lower()
+    check_suffix("write_h5ad", "--write-h5ad", copy, f"a copy of the {suffix[1:]}", suffix)
+    return [Beside("write_h5ad", Path(copy), source.is_dir())]
 
 
 def _write_copies(
