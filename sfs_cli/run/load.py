@@ -328,15 +328,17 @@ def _tell_modality(config: RankConfig, graphs: Sequence[str], log: Messages) -> 
 def _align(
     known: _Known, memory: int, log: Messages, labeled: bool
 ) -> tuple[np.ndarray | None, Cohort]:
-    """Choose the samples (None: all), and find how they are compared."""
+    """Choose the samples (None: all, as they are), and find how they are compared."""
+    matrix = known.opened.matrix
     chosen, labels = _choose_samples(known, log, labeled)
     cohort = Cohort(known.columns, labels=labels)
     if known.columns:
-        ids = _taken(known.opened.matrix.ids.samples, chosen)
-        cohort = compared(replace(cohort, samples=ids), known.config, memory, log)
+        cohort = replace(cohort, samples=[matrix.ids.samples[i] for i in chosen.tolist()])
+        cohort = compared(cohort, known.config, memory, log)
     if cohort.kept is not None:
-        chosen = cohort.kept if chosen is None else chosen[cohort.kept]
-    return chosen, cohort
+        chosen = chosen[cohort.kept]
+    as_they_are = len(chosen) == matrix.n_samples and (np.diff(chosen) > 0).all()
+    return None if as_they_are else chosen, cohort
 
 
 def _prepare(
@@ -416,8 +418,8 @@ def _none_left(config: RankConfig, prepared: PreparedMatrix) -> Iterator[None]:
 
 def _choose_samples(
     known: _Known, log: Messages, labeled: bool
-) -> tuple[np.ndarray | None, Labels | None]:
-    """Return which samples are used (None: all), and their labels where those are needed.
+) -> tuple[np.ndarray, Labels | None]:
+    """Return which samples are used, by index, and their labels where those are needed.
 
     They are in the natural order of their ids: a sum rounds by the order of its terms, and what is
     drawn goes by it, so that a list would depend on the order of the columns of the file.
@@ -426,7 +428,7 @@ def _choose_samples(
     sources, columns, coordinates = known.sources, known.columns, known.coordinates
     of_file = config.similarity_file if config.graph == "file" else None
     if not (sources or columns or of_file) and labels is None and coordinates is None:
-        return _in_natural_order(matrix, None), None
+        return _in_natural_order(matrix, np.arange(matrix.n_samples)), None
     needs, samples = needed(config) | ({"labels"} if labeled else set()), matrix.ids.samples
     coverages = [sources_of.coverage_of_source(source, samples) for source in sources]
     if labels is not None and "labels" in needs:
@@ -441,12 +443,12 @@ def _choose_samples(
     idle = columns.idle(samples)  # for which nothing is missing
     coverages = [replace(each, has=each.has | idle) for each in coverages]
     chosen = sources_of.choose_samples(config, samples, coverages)
-    if chosen is not None:
+    if len(chosen) < len(samples):
         without = np.delete(np.arange(len(samples)), chosen)
         names = listed([samples[int(i)] for i in without], 5)
         log.note(f"left out by --samples intersect: {counted(len(without), 'sample')} ({names})")
     if idle.any():
-        chosen = np.flatnonzero(~idle) if chosen is None else chosen[~idle[chosen]]
+        chosen = chosen[~idle[chosen]]
         if len(chosen) < 2:
             raise InputError(
                 f"{len(chosen)} of the {len(samples):,} samples can be used: too few, because "
@@ -470,18 +472,12 @@ def _choose_samples(
     return chosen, None
 
 
-def _in_natural_order(matrix: Matrix, chosen: np.ndarray | None) -> np.ndarray | None:
-    """Return some samples, or all, in the order of their ids; as they are where that is theirs."""
-    if (matrix.n_samples if chosen is None else len(chosen)) > ORDERED:
+def _in_natural_order(matrix: Matrix, chosen: np.ndarray) -> np.ndarray:
+    """Return samples in the order of their ids."""
+    if len(chosen) > ORDERED:
         return chosen  # ids that may be read later
-    order = natural_order(_taken(matrix.ids.samples, chosen))
-    if (np.diff(order) > 0).all():
-        return chosen
-    return order if chosen is None else chosen[order]
-
-
-def _taken(samples: Sequence[str], chosen: np.ndarray | None) -> Sequence[str]:
-    return samples if chosen is None else [samples[i] for i in chosen.tolist()]
+    ids = matrix.ids.samples
+    return chosen[natural_order([ids[i] for i in chosen.tolist()])]
 
 
 def _starting_executor(

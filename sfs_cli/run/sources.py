@@ -206,8 +206,8 @@ def coverage_of_source(source: Source, samples: Sequence[str]) -> Coverage:
 
 def choose_samples(
     config: RankConfig, samples: Sequence[str], coverages: Sequence[Coverage]
-) -> np.ndarray | None:
-    """Return the indices of the samples to use, None for all, as ``--samples`` decides.
+) -> np.ndarray:
+    """Return the indices of the samples to use, as ``--samples`` decides.
 
     Raises InputError when samples are lacking, under ``--samples error``; when labels lack some, or
     no source has a sample, under ``union``; when fewer than two are left.
@@ -240,11 +240,9 @@ def choose_samples(
                 "with --samples intersect",
                 option="samples",
             )
-        return None
+        return np.arange(n)
     common = np.logical_and.reduce([everyone, *(each.has for each in coverages)])
-    if common.all():
-        return None
-    if common.sum() < 2:
+    if common.sum() < min(2, n):
         raise InputError(
             f"{int(common.sum())} of the {n:,} samples can be used: too few",
             where="samples that have " + " and ".join(f"a {each.noun}" for each in coverages),

@@ -33,10 +33,7 @@ from sfs_cli.options.lists import others
 from sfs_cli.options.paths import check_suffix
 from sfs_cli.options.replaced import refuse_recorded
 from sfs_cli.options.testing import adjusts, moderates, on_scales, tested
-from sfs_cli.provenance import (
-    InputFile,
-    RunRecord,
-)
+from sfs_cli.provenance import InputFile, RunRecord
 from sfs_cli.ranking.table import Picked, Ranking, rank_features
 from sfs_cli.report.model import Section
 from sfs_cli.run import guards
@@ -150,10 +147,10 @@ def rank(
             scored.solution = replace(scored.solution, scorer=None)  # which may hold a graph
         top = read_top(run, found.ranking)
         _warn(run, found, top)
-        if scored.spectrum is not None:
-            found.groups = read_groups(scored.spectrum.values, scored.spectrum.vectors)
+        if (spectrum := scored.spectrum) is not None:
+            found.groups = read_groups(spectrum.values, spectrum.vectors)
         if config.out is not None and top is not None:
-            found.pictures = pictures_of(run, found.ranking, top, scored.spectrum, found.groups)
+            found.pictures = pictures_of(run, found.ranking, top, spectrum, found.groups)
         if scored.solution.coefficients is not None:
             indices, rows = scored.solution.coefficients
             features = run.matrix.ids.features
