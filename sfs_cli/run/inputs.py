@@ -306,7 +306,10 @@ def read_alone(
     """Give the matrix and the labels of a configuration, of which nothing else is used."""
     memory = memory_budget(config)
     with scratch_folder() as folder:
-        yield load_with_labels(config, memory, folder, messages)
+        opened, table = load_with_labels(config, memory, folder, messages)
+        if table is None:
+            table = read_label_table(config, opened.matrix.ids)
+        yield opened, table
 
 
 def on_its_side(n: int, m: int) -> str | None:
@@ -417,12 +420,9 @@ def align_labels(
     Raises InputError when no sample has a label, or the annotation asked for is not there or holds
     text that is no label.
     """
-    if config.labels is None:
+    if config.labels is None or table is None:
         return None
     samples = matrix.ids.samples
-    if table is None:
-        table = read_label_table(config, matrix.ids)
-        assert table is not None, "there are labels"
     table.settle(samples)
     tell_column(table, "labels", messages)
     known = [table.get(sample) for sample in samples]

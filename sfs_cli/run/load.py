@@ -235,7 +235,7 @@ def loaded(
             cohort,
             None if found is None else found.aligned(prepared.ids.samples),
             taken,
-            _label_columns(config, known.table, known.opened.matrix),
+            () if known.table is None else (known.table.name, *known.table.beside),
         )
 
 
@@ -273,6 +273,8 @@ def _read(
     ids += dict.fromkeys(sample for column in of_columns for sample in column.possible_ids)
     opened = matrix or load(config, ids, memory, folder, log)
     with located(config.matrix):
+        if table is None:
+            table = inputs.read_label_table(config, opened.matrix.ids)
         labels = inputs.align_labels(config, opened.matrix, table, log)
         made, seen = _with_defaults(config, opened, labels, log)
         if made.spatial:
@@ -377,17 +379,6 @@ def _taken_unnamed(known: _Known, log: Messages) -> dict[str, str]:
         log.note(f"coordinates are all columns of {found.where}: {listed([*found.names], 20)}")
         taken["coordinates"] = ", ".join(found.names)
     return taken
-
-
-def _label_columns(
-    config: RankConfig, table: Column[inputs.Label] | None, matrix: Matrix
-) -> tuple[str, ...]:
-    """Return the column of the labels, and the others of their table."""
-    if table is not None:
-        return table.name, *table.beside
-    if config.labels is None or matrix.ids.obs is None:
-        return ()
-    return config.labels.removeprefix("obs:"), *matrix.ids.obs.column_names
 
 
 @contextmanager
