@@ -38,9 +38,9 @@ DOUBLE_SQUARES = 2
 """n x n arrays of finished tasks, beside one for each worker, where sums are in float64."""
 SENT_SQUARES = 3
 """n x n arrays of a worker in another process, which adds up several blocks and sends the sum."""
-SCORED_BYTES, FEATURE_BYTES = 112, 280
-"""A feature with its id and its score alone; and with what a solver knows of it, p-values and class
-means before and after they are put in order, or the ranks of several rankings."""
+SCORED_BYTES, SOLVED_BYTES, RANKED_BYTES = 72, 180, 280
+"""A feature with its id: and its score; and what a solver knows of it, or p-values and class means
+before and after they are put in order; and its ranks in several rankings."""
 SCALE_BYTES = 104
 """A feature and scale of ``--scales``: its test, before and after it is put in order."""
 MARKER_BYTES = 120
@@ -98,9 +98,12 @@ def memory_plan(
     if QUANTILE in parse_transform(config.transform):
         held += quantile.held(n, m, memory)
     scales = scales_of(config) if on_scales(config) else ()
-    more = METHODS[config.scorer].iterative or METHODS[config.ranker].by_class
-    more = more or bool(config.source or config.members or others(config))
-    held += m * ((FEATURE_BYTES if more else SCORED_BYTES) + SCALE_BYTES * len(scales))
+    of_feature, method = SCORED_BYTES, METHODS[config.scorer]
+    if config.source or config.members or others(config):
+        of_feature = RANKED_BYTES
+    elif method.iterative or method.by_class or config.max_correlation is not None:
+        of_feature = SOLVED_BYTES
+    held += m * (of_feature + SCALE_BYTES * len(scales))
 
     # the graphs of parts are smaller, but may be dense where that of all would be sparse
     largest = max(shape.parts.values(), default=n)
