@@ -19,19 +19,9 @@ from sfs_cli.report.model import Pairs, Section
 from sfs_cli.run.guards import tell
 from sfs_cli.run.load import Run
 from sfs_cli.run.needs import needed
-from sfs_cli.run.scoring import RankResult, Scored
+from sfs_cli.run.scoring import RankResult
 from sfs_cli.run.top import from_all_over, stored_of
 from sfs_cli.store.matrix import LOOK_VALUES
-
-
-def rank_split(run: Run) -> Scored:
-    """Score every feature on a graph that was made without it, for ``--split``."""
-    from sfs_cli.parts.split import rank_counts, rank_halves
-
-    rank_parts = rank_halves if run.config.split == "features" else rank_counts
-    scored, facts = rank_parts(run, examined)
-    scored.facts["significance"] = facts
-    return scored
 
 
 def tell_significant(run: Run, found: RankResult) -> None:

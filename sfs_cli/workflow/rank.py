@@ -207,7 +207,7 @@ def _score_samples(run: Run) -> Scored:
     if config.voom:
         return parts.voom.rank_counts(run)
     if config.split is not None:
-        return parts.significance.rank_split(run)
+        return parts.split.rank_split(run)
     if config.members:
         return parts.members.rank_members(run)
     if on_scales(config):
