@@ -10,7 +10,7 @@ is tested.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -24,7 +24,6 @@ from sfs_cli.parts.significance import examined
 from sfs_cli.run.load import Run
 from sfs_cli.run.scoring import Scored, make_graph, score_on
 from sfs_cli.store.count_thinning import ThinnedMatrix
-from sfs_cli.store.ids import CHUNK
 from sfs_cli.store.prepared import PreparedMatrix
 
 FEWEST = 4
@@ -80,20 +79,14 @@ def rank_counts(run: Run) -> Scored:
     return scored
 
 
-def digests(names: Iterable[str], *what: object) -> np.ndarray:
-    """Return a number of 64 bits for each name, (b,), which depends on it and `what` alone."""
-    texts = ("\0".join(map(str, (*what, name))) for name in names)
-    made = (hashlib.blake2b(text.encode(), digest_size=8).digest() for text in texts)
-    return np.frombuffer(b"".join(made), "<u8")
-
-
 def first_half(seed: int, ids: Sequence[str]) -> np.ndarray:
     """Return which of m features are in the first half, of bool, shape (m,).
 
     It depends on their ids and the seed alone, and not on the order of the file.
     """
-    pieces = (ids[lo : lo + CHUNK] for lo in range(0, len(ids), CHUNK))
-    drawn = np.concatenate([digests(piece, seed, "split") for piece in pieces])
+    texts = (f"{seed}\0split\0{name}".encode() for name in ids)
+    hashes = (hashlib.blake2b(text, digest_size=8).digest() for text in texts)
+    drawn = np.fromiter((int.from_bytes(each, "little") for each in hashes), np.uint64, len(ids))
     first = np.zeros(len(ids), bool)
     first[np.argsort(drawn, kind="stable")[: len(ids) // 2]] = True
     return first
