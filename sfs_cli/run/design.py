@@ -171,9 +171,8 @@ def basis_by(
     rest -= (rest[:, train] @ basis[:, train].T) @ basis
     size = np.abs(columns).max(axis=1, initial=0)
     other = ~added & (np.abs(rest).max(axis=1, initial=0) > OTHERWISE * size)
-    named = [each for each, own in zip(covariates, rows[1:]) for _ in own]
-    found = dict.fromkeys(each.where for each, odd in zip(named, other) if odd)
-    return basis, unseen + [(each, []) for each in covariates if each.where in found]
+    of_each = np.split(other, np.cumsum([len(own) for own in rows[1:]])[:-1])
+    return basis, unseen + [(each, []) for each, odd in zip(covariates, of_each) if odd.any()]
 
 
 def columns_of(values: list[Any], levels: list[str] | None) -> np.ndarray:

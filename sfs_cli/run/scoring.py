@@ -154,10 +154,8 @@ class RankResult:
         """Add a table that is written under a name, whose columns are those of `header`."""
         from sfs_cli.io.results.writers import table_bytes
 
-        def write(path: Path) -> None:
-            path.write_bytes(table_bytes(columns or header(name), rows))
-
-        self.files[name] = write
+        named = columns or header(name)
+        self.files[name] = lambda path: path.write_bytes(table_bytes(named, rows))
 
 
 Prepare = Callable[[Problem], Scorer]
