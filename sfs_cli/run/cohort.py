@@ -81,14 +81,14 @@ class SampleColumns(dict[str, list[Covariate]]):
         Traits of modules need one of them that has a value of a sample, no more: a sample without
         one is left out of its test.
         """
-        traits = self.get(TRAITS, [])
-        for first in traits[:1]:
-            known = [sample for each in traits for sample in each.values]
+        if traits := self.get(TRAITS):
+            first, known = traits[0], [sample for each in traits for sample in each.values]
             coverage_of(known, samples, f"value of {first.name}", first.where, TRAITS)
         return [
             coverage_of(each.values, samples, f"value of {each.name}", each.where, each.option)
-            for each in self.all
-            if each not in traits
+            for name, columns in self.items()
+            for each in columns
+            if name != TRAITS
         ]
 
 

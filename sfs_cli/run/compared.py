@@ -24,8 +24,9 @@ from sfs_cli.run.design import check_labels, design_of
 
 def compared(cohort: Cohort, config: RankConfig, memory: int, log: Messages) -> Cohort:
     """Return how the samples are compared, as a configuration asks; the parts of a subset stay."""
-    weights = cohort.columns.of("sample_weights", cohort.samples)
-    cohort = replace(cohort, weights=weights)
+    if config.sample_weights is not None:
+        weights = cohort.columns.of("sample_weights", cohort.samples)
+        cohort = replace(cohort, weights=weights)
     if config.batch is not None and cohort.whole:
         cohort = choose_batches(cohort, log)
     if config.events is not None:

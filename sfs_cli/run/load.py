@@ -335,7 +335,8 @@ def _align(
     chosen, labels = _choose_samples(known, log, labeled)
     cohort = Cohort(known.columns, labels=labels)
     if known.columns:
-        cohort = replace(cohort, samples=[matrix.ids.samples[i] for i in chosen.tolist()])
+        ids = matrix.ids.samples
+        cohort = replace(cohort, samples=[ids[i] for i in chosen.tolist()])
         cohort = compared(cohort, known.config, memory, log)
     if cohort.kept is not None:
         chosen = chosen[cohort.kept]
