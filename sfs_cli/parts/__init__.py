@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         scales as scales,
         sets as sets,
         significance as significance,
+        split as split,
         stability as stability,
         subsets as subsets,
         survival as survival,

@@ -42,7 +42,7 @@ def rank_within(run: Run, rank: Callable[[Run], Scored]) -> Scored:
         of_part = run_on(run, part.samples, part.labels, part.design)
         of_part = of_part.of(f" within {part.title}")
         with part.located(run.log):
-            of_part.fit_matrix()
+            of_part.fit()
             scored = rank(of_part)
         solutions.append(replace(scored.solution, scorer=None))  # which may hold a graph
         facts: dict[str, Any] = {"name": part.name, "samples": len(part.samples)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -70,26 +71,11 @@ def _pairs(
 
 def section(facts: dict[str, Any]) -> Section:
     """Return what the page says of features of several sources."""
-    file = (PAIRS, "correlated pairs of features of different sources")
-    return Section(
-        heading="Features of several sources",
-        pairs=_counts(facts),
-        tables=_tables(facts),
-        files=[file] if "pairs" in facts else [],
-    )
-
-
-def _counts(facts: dict[str, Any]) -> Pairs:
-    """Return how many of the first features each source has."""
-    counts = ", ".join(f"{count:,} of {name}" for name, count in facts["of"].items())
-    return [(f"Of the first {facts['first']:,} features", counts)]
-
-
-def _tables(facts: dict[str, Any]) -> list[Table]:
+    made = Section(heading="Features of several sources", pairs=_counts(facts))
     if "pairs" not in facts:
-        return []
+        return made
     pairs = facts["pairs"]
-    made = Table(
+    table = Table(
         heading="Correlated features of different sources",
         columns=header(PAIRS),
         rows=pairs["found"],
@@ -98,4 +84,11 @@ def _tables(facts: dict[str, Any]) -> list[Table]:
         "are too small to show that something else connects the two.",
         digits=3,
     )
-    return [made]
+    file = (PAIRS, "correlated pairs of features of different sources")
+    return replace(made, tables=[table], files=[file])
+
+
+def _counts(facts: dict[str, Any]) -> Pairs:
+    """Return how many of the first features each source has."""
+    counts = ", ".join(f"{count:,} of {name}" for name, count in facts["of"].items())
+    return [(f"Of the first {facts['first']:,} features", counts)]

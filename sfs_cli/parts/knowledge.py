@@ -91,13 +91,17 @@ def without_effect(facts: Facts) -> list[str]:
 
 def _tables(facts: Facts) -> list[Table]:
     """Return tables of sources or members, of their agreement, and of what each changed."""
-    makers = {
-        "sources": _sources,
-        "members": _members,
-        "aggregation": _agreement,
-        "leave_one_out": _left_out,
-    }
-    return [make(facts) for name, make in makers.items() if name in facts]
+    tables = []
+    if "sources" in facts:
+        tables.append(_sources(facts))
+    if "members" in facts:
+        rows = [(member["name"], member["weight"]) for member in facts["members"]]
+        tables.append(Table(heading="Aggregated rankings", columns=("method", "weight"), rows=rows))
+    if agreed := facts.get("aggregation"):
+        tables.append(agreement_table(agreed["names"], agreed["kendall_tau"]))
+    if "leave_one_out" in facts:
+        tables.append(_left_out(facts))
+    return tables
 
 
 def _kind(facts: Facts) -> str:
@@ -124,15 +128,6 @@ def _sources(facts: Facts) -> Table:
     return Table(heading="Knowledge sources", columns=names, rows=rows, note=note, digits=4)
 
 
-def _members(facts: Facts) -> Table:
-    rows = [(member["name"], member["weight"]) for member in facts["members"]]
-    return Table(heading="Aggregated rankings", columns=("method", "weight"), rows=rows)
-
-
-def _agreement(facts: Facts) -> Table:
-    return agreement_table(facts["aggregation"]["names"], facts["aggregation"]["kendall_tau"])
-
-
 def _left_out(facts: Facts) -> Table:
     rows, kind = facts["leave_one_out"], _kind(facts)
     how = f"The ranking was repeated without each {kind} in turn, with new weights."
@@ -143,10 +138,7 @@ def _left_out(facts: Facts) -> Table:
         heading=f"What each {kind} changed",
         columns=("without", "rank correlation", f"{top} kept", "same on it alone"),
         rows=[
-            (
-                *(row[name] for name in ("without", "rank_correlation", "overlap")),
-                row.get("overlap_alone"),
-            )
+            (row["without"], row["rank_correlation"], row["overlap"], row.get("overlap_alone"))
             for row in rows
         ],
         note=f"{how} If the rank correlation and the share of the {top} that is "

@@ -55,24 +55,21 @@ def add_modules(run: Run, found: RankResult) -> None:
             f"follow from what is taken out of the features: {listed(unused)}"
         )
     order = run.matrix.as_in_file
-    modules = replace(
-        modules,
-        modules=[
-            replace(each, profile=each.profile[order], eigengene=each.eigengene[order])
-            for each in modules.modules
-        ],
-        samples=[modules.samples[i] for i in order.tolist()],
-    )
-    inside = sum(len(module.members) for module in modules.modules)
+    made = [
+        replace(each, profile=each.profile[order], eigengene=each.eigengene[order])
+        for each in modules.modules
+    ]
+    modules = replace(modules, modules=made, samples=[ids[i] for i in order.tolist()])
+    inside = sum(len(each.members) for each in made)
     run.log.note(
-        f"{len(modules.modules):,} modules of {inside:,} of the first {count:,} features "
+        f"{len(made):,} modules of {inside:,} of the first {count:,} features "
         f"(average linkage, mean absolute correlation of {least:g} or more); "
         f"{count - inside:,} are in none"
     )
     facts = found.facts["modules"] = {
         "features": count,
         "min_correlation": least,
-        "modules": len(modules.modules),
+        "modules": len(made),
         "in_modules": inside,
         "edges": len(modules.edges),
         "largest": [
@@ -83,7 +80,7 @@ def add_modules(run: Run, found: RankResult) -> None:
                 "mean_correlation": module.mean_correlation,
                 "members": module.members,
             }
-            for number, module in enumerate(modules.modules[:LARGEST], 1)
+            for number, module in enumerate(made[:LARGEST], 1)
         ],
     }
     if traits:
@@ -107,11 +104,10 @@ def _add_tables(found: RankResult, made: Modules, tests: list[tuple[Any, ...]]) 
         TRAITS: tests,
         EDGES: [(*pair, module or "") for *pair, module in made.edges],
     }
-
     for name, _ in _files(found.facts["modules"]):
         *columns, last = header(name)
-        names = made.samples if last == "SAMPLE" else [last]
-        found.add_table(name, rows[name], [*columns, *names])
+        columns += made.samples if last == "SAMPLE" else [last]
+        found.add_table(name, rows[name], columns)
 
 
 def _files(facts: dict[str, Any]) -> list[tuple[str, str]]:
@@ -121,16 +117,8 @@ def _files(facts: dict[str, Any]) -> list[tuple[str, str]]:
 
 def section(facts: dict[str, Any]) -> Section:
     """Return what the page says of the modules: the largest, and their traits."""
-    rows = [
-        (
-            m["module"],
-            m["size"],
-            m["representative"],
-            m["mean_correlation"],
-            listed(m["members"]),
-        )
-        for m in facts["largest"]
-    ]
+    keys = ("module", "size", "representative", "mean_correlation")
+    rows = [(*(m[key] for key in keys), listed(m["members"])) for m in facts["largest"]]
     alone, least = facts["features"] - facts["in_modules"], facts["min_correlation"]
     more = f" The largest {len(rows)} are shown." if facts["modules"] > len(rows) else ""
     found = [

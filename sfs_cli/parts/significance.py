@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from sfs_cli.catalog import METHODS
 from sfs_cli.errors import counted
 from sfs_cli.methods.base import Solution
 from sfs_cli.methods.shared import SIGNIFICANT
@@ -20,19 +19,9 @@ from sfs_cli.report.model import Pairs, Section
 from sfs_cli.run.guards import tell
 from sfs_cli.run.load import Run
 from sfs_cli.run.needs import needed
-from sfs_cli.run.scoring import RankResult, Scored
+from sfs_cli.run.scoring import RankResult
 from sfs_cli.run.top import from_all_over, stored_of
 from sfs_cli.store.matrix import LOOK_VALUES
-
-
-def rank_split(run: Run) -> Scored:
-    """Score every feature on a graph that was made without it, for ``--split``."""
-    from sfs_cli.parts.split import rank_counts, rank_halves
-
-    rank_parts = rank_halves if run.config.split == "features" else rank_counts
-    scored, facts = rank_parts(run, examined)
-    scored.facts["significance"] = facts
-    return scored
 
 
 def tell_significant(run: Run, found: RankResult) -> None:
@@ -139,10 +128,7 @@ def missing_share(run: Run, scored: np.ndarray) -> float:
 
 def _untested(run: Run) -> str | None:
     """Return why a method that has p-values of its own has none here."""
-    config = run.config
-    if not METHODS[config.scorer].testing or run.cohort.parts:
+    method, weighted = run.method, run.config.sample_weights is not None
+    if not method.testing or run.cohort.parts or not weighted:
         return None
-    if config.sample_weights is None:
-        return None
-    why = f"with --sample-weights, because {UNTESTED}"
-    return f"--method {config.scorer} has no p-values {why}"
+    return f"--method {method.name} has no p-values with --sample-weights, because {UNTESTED}"

@@ -10,7 +10,7 @@ is tested.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,10 +20,10 @@ from sfs_cli.compute.matrix import LeftOut
 from sfs_cli.errors import InputError, located
 from sfs_cli.methods.base import Solution
 from sfs_cli.methods.significance.tested import tested_columns
+from sfs_cli.parts.significance import examined
 from sfs_cli.run.load import Run
 from sfs_cli.run.scoring import Scored, make_graph, score_on
 from sfs_cli.store.count_thinning import ThinnedMatrix
-from sfs_cli.store.ids import CHUNK
 from sfs_cli.store.prepared import PreparedMatrix
 
 FEWEST = 4
@@ -31,15 +31,18 @@ FEWEST = 4
 HALVES = ", to test the first half of the features", ", to test the other half of the features"
 OF_COUNTS = ", of the counts for the graph", ", of the counts for the scores"
 """What the passes of these parts of a run are made for, after their purpose."""
-Examine = Callable[[Run, Solution], dict[str, Any]]
-"""Returns facts about the scores of a part of the run."""
 
 
-def rank_halves(run: Run, examine: Examine) -> tuple[Scored, dict[str, Any]]:
-    """Score each half of the features on a graph of the other half; return the facts, too.
+def rank_split(run: Run) -> Scored:
+    """Score every feature on a graph that was made without it.
 
-    Raises InputError when there are too few features.
+    Raises InputError when there are too few features, or values are no counts.
     """
+    return rank_halves(run) if run.config.split == "features" else rank_counts(run)
+
+
+def rank_halves(run: Run) -> Scored:
+    """Score each half of the features on a graph of the other half."""
     matrix = run.matrix
     if matrix.n_features < FEWEST:
         raise InputError(
@@ -49,38 +52,31 @@ def rank_halves(run: Run, examine: Examine) -> tuple[Scored, dict[str, Any]]:
             option="split",
         )
     first = first_half(run.context.seed, matrix.ids.features)
-    found, examined, halves = [], [], []
+    found, depths, halves = [], [], []
     for whose, tested in zip(HALVES, (first, ~first)):
         half = run.of(whose)
         with located(whose.removeprefix(", to test ")):
-            graph = make_graph(_of(half, _only(matrix, ~tested)))
-            part = _of(half, _only(matrix, tested))
+            graph = make_graph(half.with_engine(source=_only(matrix, ~tested)))
+            part = half.with_engine(source=_only(matrix, tested))
             found.append(score_on(part, graph))
-            examined.append(examine(part, found[-1].solution))
+            depths.append(examined(part, found[-1].solution).get("depth"))
         halves.append({"features": int(tested.sum()), "graph": found[-1].graph})
     facts: dict[str, Any] = {"split": {"how": "features", "halves": halves}}
-    depths = [each["depth"] for each in examined if "depth" in each]
-    if depths:
+    if depths := [depth for depth in depths if depth is not None]:
         facts["depth"] = max(depths, key=lambda depth: (depth["leads"], depth["shift"]))
     one, two = (scored.solution for scored in found)
-    return replace(found[0], solution=_joined(one, two, first), spectrum=None), facts
+    scored = replace(found[0], solution=_joined(one, two, first), spectrum=None)
+    scored.facts["significance"] = facts
+    return scored
 
 
-def rank_counts(run: Run, examine: Examine) -> tuple[Scored, dict[str, Any]]:
-    """Score one part of the counts on a graph of the other part; return the facts, too.
-
-    Raises InputError when values are no counts.
-    """
+def rank_counts(run: Run) -> Scored:
+    """Score one part of the counts on a graph of the other part."""
     of_graph, of_scores = part_of_counts(run), part_of_counts(run, second=True)
     scored = score_on(of_scores, make_graph(of_graph))
-    return scored, {"split": {"how": "counts"}} | examine(of_scores, scored.solution)
-
-
-def digests(names: Iterable[str], *what: object) -> np.ndarray:
-    """Return a number of 64 bits for each name, (b,), which depends on it and `what` alone."""
-    texts = ("\0".join(map(str, (*what, name))) for name in names)
-    made = (hashlib.blake2b(text.encode(), digest_size=8).digest() for text in texts)
-    return np.frombuffer(b"".join(made), "<u8")
+    split = {"split": {"how": "counts"}}
+    scored.facts["significance"] = split | examined(of_scores, scored.solution)
+    return scored
 
 
 def first_half(seed: int, ids: Sequence[str]) -> np.ndarray:
@@ -88,8 +84,9 @@ def first_half(seed: int, ids: Sequence[str]) -> np.ndarray:
 
     It depends on their ids and the seed alone, and not on the order of the file.
     """
-    pieces = (ids[lo : lo + CHUNK] for lo in range(0, len(ids), CHUNK))
-    drawn = np.concatenate([digests(piece, seed, "split") for piece in pieces])
+    texts = (f"{seed}\0split\0{name}".encode() for name in ids)
+    hashes = (hashlib.blake2b(text, digest_size=8).digest() for text in texts)
+    drawn = np.fromiter((int.from_bytes(each, "little") for each in hashes), np.uint64, len(ids))
     first = np.zeros(len(ids), bool)
     first[np.argsort(drawn, kind="stable")[: len(ids) // 2]] = True
     return first
@@ -104,8 +101,8 @@ def part_of_counts(run: Run, *, second: bool = False) -> Run:
         where=run.config.matrix,
         samples=run.matrix.samples,
     )
-    part = _of(run.of(OF_COUNTS[second]), replace(run.matrix, matrix=thinned))
-    part.fit_matrix()
+    part = run.of(OF_COUNTS[second]).with_engine(source=replace(run.matrix, matrix=thinned))
+    part.fit()
     return part
 
 
@@ -136,8 +133,3 @@ def _only(matrix: PreparedMatrix, features: np.ndarray) -> PreparedMatrix:
     by_id = np.zeros(matrix.n_features, np.int8) if old.by_id is None else old.by_id.copy()
     by_id[(by_id == 0) & ~features] = LeftOut.EXCLUDED
     return replace(matrix, features=replace(old, by_id=by_id)).fitted_as(matrix)
-
-
-def _of(run: Run, matrix: PreparedMatrix) -> Run:
-    """Return a run on another view of its matrix."""
-    return run.with_engine(source=matrix)

@@ -76,9 +76,9 @@ def add_frequencies(run: Run, found: RankResult, rank: Callable[[Run], Ranking])
     list is as long as the ranking, or a subset cannot be ranked.
     """
     config, ranking, log = run.config, found.ranking, run.log
-    n, m = run.matrix.n_samples, run.matrix.n_features
-    codes = ranking.status.positions
-    candidates = int(np.isin(codes, (Status.OK, Status.NOT_SELECTED)).sum())
+    n, m = run.context.n, run.context.m
+    ranked = np.isin(ranking.status.positions, (Status.OK, Status.NOT_SELECTED))
+    candidates = int(ranked.sum())
     top = _length(run, candidates)
     subsets = draw_subsets(run)
     if config.subset_count != config.subsets_asked:
@@ -165,17 +165,14 @@ def rank_together(run: Run, subsets: Subsets, top: int, log: Messages) -> Iterat
                 scorer.work = work  # one at a time needs it
         (scores,) = engine.at(SCORES).columns(partial(_scores, scorers, dtype, work), dtype)
         for number, (_, scorer), column in zip(numbers, scorers, scores.T):
-            found = rank_features(
-                run.matrix.ids.features,
-                column,
-                np.zeros(m, np.int8),
-                ["ok"],
-                larger_is_better=scorer.larger_is_better,
-            )
-            with subsets.located(run, number):
-                if not found.n_scored:
+            if np.isnan(column).all():
+                with subsets.located(run, number):
                     what, hint = "no feature can be scored", "leave out --stability"
                     raise InputError(what, where=config.matrix, hint=hint)
+            found = rank_features(
+                *(run.matrix.ids.features, column, np.zeros(m, np.int8), ["ok"]),
+                larger_is_better=scorer.larger_is_better,
+            )
             yield found.order[: min(top, found.n_scored)]
 
 
@@ -325,25 +322,26 @@ def section(facts: dict[str, Any]) -> Section:
     )
     first = f"the first {facts['top']:,} of {facts['features']:,} features"
     pairs += [("List", first), ("Stability", measured)]
-    bounds = {"any": "any distribution", "unimodal": "unimodal", "r_concave": "r-concave"}
+    bounds = {}
     note = (
         "Features that are among the first in at least that share of the subsets, and how many "
         f"of them are among the first {facts['top']:,} of the ranking."
     )
     if facts["how"] == "half":
+        bounds = {"any": "any distribution", "unimodal": "unimodal", "r_concave": "r-concave"}
         share = f"{facts['mean_length']:g} of {facts['features']:,}"
         note += (
             " The other columns are upper bounds on how many of these are expected to be no "
             f"likelier in a list than a random feature ({share}), from the fewest "
             "assumptions to the most (Shah and Samworth 2013)."
         )
-    else:
-        bounds = {}
-    rows = []
-    for row in facts["stable"]:
-        false = [row["false_selections"][name] for name in bounds]
-        share = f"{row['threshold']:.0%}"
-        rows.append([share, row["features"], row["of_first"], *false])
+    rows = [
+        (
+            *(f"{row['threshold']:.0%}", row["features"], row["of_first"]),
+            *(row["false_selections"][name] for name in bounds),
+        )
+        for row in facts["stable"]
+    ]
     columns = ("in at least", "features", "of the first", *bounds.values())
     often = Table(
         heading="Features selected often", columns=columns, rows=rows, note=note, digits=3

@@ -25,17 +25,9 @@ def choose_batches(cohort: Cohort, log: Messages) -> Cohort:
     """
     (column,), labels = cohort.columns["batch"], cohort.labels
     names = np.array([str(column.values[sample]) for sample in cohort.samples], dtype=object)
-    members: dict[str, np.ndarray] = {}
-    left_out: dict[str, str] = {}
-    for name in sorted(set(names.tolist())):
-        found = np.flatnonzero(names == name)
-        why = "" if labels is None else _lacking(labels, found)
-        if len(found) < SMALLEST:
-            why = counted(len(found), "sample")
-        if why:
-            left_out[name] = why
-        else:
-            members[name] = found
+    members = {name: np.flatnonzero(names == name) for name in sorted(set(names.tolist()))}
+    left_out = {name: why for name, own in members.items() if (why := _lacking(labels, own))}
+    members = {name: own for name, own in members.items() if name not in left_out}
     reasons = [f"{name} ({why})" for name, why in left_out.items()]
     count = len(members) + len(left_out)
     if len(members) < 2:
@@ -51,10 +43,13 @@ def choose_batches(cohort: Cohort, log: Messages) -> Cohort:
     if reasons:
         log.warn(f"batches of {column.name} that cannot be ranked are left out: {listed(reasons)}")
     used = np.sort(np.concatenate(list(members.values())))
-    parts = []
-    for name, found in members.items():
-        own = None if labels is None else compressed(labels, found)
-        parts.append(Part(name, f"batch {name}", np.searchsorted(used, found), own))
+    parts = [
+        Part(
+            *(name, f"batch {name}", np.searchsorted(used, own)),
+            labels=None if labels is None else compressed(labels, own),
+        )
+        for name, own in members.items()
+    ]
     return replace(
         cohort,
         samples=[cohort.samples[i] for i in used.tolist()],
@@ -65,8 +60,12 @@ def choose_batches(cohort: Cohort, log: Messages) -> Cohort:
     )
 
 
-def _lacking(labels: Labels, samples: np.ndarray) -> str:
-    """Return why a method with labels cannot rank a batch; empty if it can."""
+def _lacking(labels: Labels | None, samples: np.ndarray) -> str:
+    """Return why a batch cannot be ranked, with labels where they are used; empty if it can."""
+    if len(samples) < SMALLEST:
+        return counted(len(samples), "sample")
+    if labels is None:
+        return ""
     if labels.values is not None:
         return "" if np.ptp(labels.values[samples]) else "the same label in all samples"
     counts = compressed(labels, samples).counts()

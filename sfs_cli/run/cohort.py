@@ -65,6 +65,11 @@ class SampleColumns(dict[str, list[Covariate]]):
         small = SMALL_BLOCK * len(set(found.values.values())) >= len(found.values)
         return found if small else None
 
+    def of(self, option: str, samples: Sequence[str]) -> np.ndarray | None:
+        """Return the values of samples in the one column of an option, (n,); None without it."""
+        column = next(iter(self.get(option, ())), None)
+        return None if column is None else np.array([column.values[each] for each in samples])
+
     def idle(self, samples: Sequence[str]) -> np.ndarray:
         """Return which samples take no part, shape (n,): those of weight 0."""
         weights = [each.values for each in self.get("sample_weights", ())]
@@ -76,16 +81,15 @@ class SampleColumns(dict[str, list[Covariate]]):
         Traits of modules need one of them that has a value of a sample, no more: a sample without
         one is left out of its test.
         """
-        found = []
-        for name, columns in self.items():
-            if name == TRAITS:
-                first, known = columns[0], [s for each in columns for s in each.values]
-                coverage_of(known, samples, f"value of {first.name}", first.where, name)
-                continue
-            for each in columns:
-                what = f"value of {each.name}"
-                found.append(coverage_of(each.values, samples, what, each.where, each.option))
-        return found
+        if traits := self.get(TRAITS):
+            first, known = traits[0], [sample for each in traits for sample in each.values]
+            coverage_of(known, samples, f"value of {first.name}", first.where, TRAITS)
+        return [
+            coverage_of(each.values, samples, f"value of {each.name}", each.where, each.option)
+            for name, columns in self.items()
+            for each in columns
+            if name != TRAITS
+        ]
 
 
 TRAITS = "module_traits"
@@ -118,26 +122,23 @@ def _read(option: Option, spec: str, matrix: str = "", ids: Ids | None = None) -
     return read_covariates(spec, option.key, matrix, ids, option.groups, every=every)
 
 
-def read_files(config: RankConfig) -> list[list[Covariate]]:
-    """Read the columns of files before the matrix; of its own annotations the lists are empty."""
-    return [[] if is_inside(spec) else _read(option, spec) for option, spec in _named(config)]
+def read_files(config: RankConfig) -> dict[tuple[str, str], list[Covariate]]:
+    """Read the columns of files before the matrix, by their option and what it says."""
+    named = _named(config)
+    return {(o.name, spec): _read(o, spec) for o, spec in named if not is_inside(spec)}
 
 
-def known_samples(files: list[list[Covariate]]) -> list[str]:
-    """Return the sample ids of the files."""
-    columns = (each.values for found in files for each in found)
-    return list(dict.fromkeys(s for column in columns for s in column.possible_ids))
-
-
-def columns_of(config: RankConfig, files: list[list[Covariate]], ids: Ids) -> SampleColumns:
+def columns_of(
+    config: RankConfig, files: dict[tuple[str, str], list[Covariate]], ids: Ids
+) -> SampleColumns:
     """Return the columns that a configuration names, those of the matrix included.
 
     Raises InputError for an annotation that is not there, UsageError for columns that are named
     twice or too many.
     """
     found = SampleColumns()
-    for (option, spec), of_file in zip(_named(config), files):
-        columns = of_file or _read(option, spec, config.matrix, ids)
+    for option, spec in _named(config):
+        columns = files.get((option.name, spec)) or _read(option, spec, config.matrix, ids)
         for each in columns:
             each.values.settle(ids.samples)
         if option.groups and len(columns) > 1:
@@ -146,9 +147,9 @@ def columns_of(config: RankConfig, files: list[list[Covariate]], ids: Ids) -> Sa
                 hint="name one",
                 option=option.name,
             )
-        name = "event" if option.name == "censored" else option.name
-        found[name] = found.get(name, []) + columns
-        if twice := repeated([each.where for each in found[name]]):
+        own = found.setdefault("event" if option.name == "censored" else option.name, [])
+        own += columns
+        if twice := repeated([each.where for each in own]):
             raise UsageError(
                 f"{option.flag} names {listed(twice)} twice",
                 hint="name it once",
@@ -281,12 +282,9 @@ class Cohort:
         """Residual degrees of freedom of a linear model of labels and covariates; None without."""
         if self.labels is None:
             return None
-        known = self.labels.known
-        terms = (
-            1 if self.labels.values is not None else len(np.unique(self.labels.codes[known])) - 1
-        )
+        terms = self.labels.n_classes - 1
         rank = 1 if self.design is None else self.design.rank
-        return int(np.count_nonzero(known)) - terms - rank
+        return int(np.count_nonzero(self.labels.known)) - terms - rank
 
     @property
     def adjustment(self) -> Adjustment | None:
@@ -312,11 +310,5 @@ class Cohort:
 
 def compressed(labels: Labels, samples: np.ndarray) -> Labels:
     """Return the labels of some samples, with the classes that these have."""
-    if labels.values is not None:
-        return labels.take(samples)
-    codes = labels.codes[samples]
-    present = np.unique(codes[codes >= 0])
-    return Labels(
-        np.where(codes < 0, -1, np.searchsorted(present, codes)),
-        [labels.classes[i] for i in present],
-    )
+    own = labels.take(samples)
+    return own if own.values is not None else own.among(own.known)

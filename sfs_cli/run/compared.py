@@ -6,27 +6,26 @@ The residuals of times are those of T. M. Therneau, P. M. Grambsch and T. R. Fle
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
-from sfs_cli.compute.context import Labels, Survival
+from sfs_cli.compute.context import Survival
 from sfs_cli.errors import InputError, counted, listed
 from sfs_cli.logs import Messages
 from sfs_cli.methods.cox import fit_cox
 from sfs_cli.options import RankConfig
 from sfs_cli.options.testing import FEW, MODERATED, OF_COUNTS, adjusts
 from sfs_cli.run.batches import choose_batches
-from sfs_cli.run.cohort import Cohort, Design, taken_as
+from sfs_cli.run.cohort import Cohort, Part, taken_as
 from sfs_cli.run.design import check_labels, design_of
 
 
 def compared(cohort: Cohort, config: RankConfig, memory: int, log: Messages) -> Cohort:
     """Return how the samples are compared, as a configuration asks; the parts of a subset stay."""
     if config.sample_weights is not None:
-        (column,) = cohort.columns["sample_weights"]
-        weights = np.array([column.values[sample] for sample in cohort.samples])
+        weights = cohort.columns.of("sample_weights", cohort.samples)
         cohort = replace(cohort, weights=weights)
     if config.batch is not None and cohort.whole:
         cohort = choose_batches(cohort, log)
@@ -55,17 +54,16 @@ def with_residuals(cohort: Cohort, config: RankConfig, log: Messages) -> Cohort:
     """
     if cohort.labels is None:
         return cohort
-    (column,), blocks = cohort.columns["event"], cohort.columns.get("block")
-    events = np.array([column.values[sample] == 1 for sample in cohort.samples])
-    strata = np.zeros(len(events), np.int64)
-    if blocks:
-        levels = [blocks[0].values[sample] for sample in cohort.samples]
-        strata = np.unique(levels, return_inverse=True)[1]
+    (column,), ids = cohort.columns["event"], cohort.samples
+    events = np.array([column.values[sample] == 1 for sample in ids])
+    strata, everyone = cohort.columns.of("block", ids), np.arange(len(ids))
 
-    def outcome(labels: Labels, samples: np.ndarray) -> Labels:
-        time = labels.numbers
+    def outcome(part: Part) -> Part:
+        labels = part.labels
+        assert labels is not None
+        time, samples = labels.numbers, part.samples
         if (time < 0).any():
-            first = cohort.samples[int(samples[np.argmax(time < 0)])]
+            first = ids[int(samples[np.argmax(time < 0)])]
             raise InputError(
                 f"{counted(int((time < 0).sum()), 'time')} below zero, such as that of sample "
                 f"{first}",
@@ -74,20 +72,16 @@ def with_residuals(cohort: Cohort, config: RankConfig, log: Messages) -> Cohort:
                 option="labels",
             )
         survival = Survival(time, events[samples])
+        own = np.zeros(len(time)) if strata is None else strata[samples]
         try:
-            model = fit_cox(*survival, strata=strata[samples])
+            model = fit_cox(*survival, strata=np.unique(own, return_inverse=True)[1])
         except InputError as error:
             error.where, error.options = column.where, (column.option,)
             raise
-        return replace(labels, values=model.residuals, survival=survival)
+        return replace(part, labels=replace(labels, values=model.residuals, survival=survival))
 
-    everyone = np.arange(len(events))
-    labels, parts = outcome(cohort.labels, everyone), []
-    for part in cohort.parts:
-        assert part.labels is not None
-        with part.located(log):
-            parts.append(replace(part, labels=outcome(part.labels, part.samples)))
-    return replace(cohort, labels=labels, parts=parts)
+    whole = outcome(Part("", "", everyone, cohort.labels))
+    return replace(cohort, labels=whole.labels, parts=_of_each(cohort.parts, outcome, log))
 
 
 def with_design(cohort: Cohort, memory: int, log: Messages) -> Cohort:
@@ -100,34 +94,26 @@ def with_design(cohort: Cohort, memory: int, log: Messages) -> Cohort:
     InputError
         When that is so in every part, or the covariates explain the classes.
     """
-    blocks = cohort.columns.get("block", [])
-    covariates = cohort.columns.covariates
+    covariates, everyone = cohort.columns.covariates, np.arange(len(cohort.samples))
 
-    def designed(
-        samples: Sequence[str], labels: Labels | None, *, lenient: bool
-    ) -> tuple[Design, Labels | None]:
+    def designed(part: Part, *, lenient: bool = True) -> Part:
+        samples = [cohort.samples[i] for i in part.samples.tolist()]
         design = design_of(covariates, samples, memory, log, lenient=lenient)
         what = f"{taken_as(design.columns)}: a design of rank {design.rank}"
         log.note(f"adjusting for {what}, with the intercept")
-        if blocks:
-            levels = [blocks[0].values[sample] for sample in samples]
-            design = replace(design, blocks=np.unique(levels, return_inverse=True)[1])
+        if (blocks := cohort.columns.of("block", samples)) is not None:
+            design = replace(design, blocks=np.unique(blocks, return_inverse=True)[1])
+        labels = part.labels
         if labels is not None:
             check_labels(labels, design, covariates[0].where, log, covariates[0].option)
             labels = labels.adjusted(design.basis)
-        return design, labels
+        return replace(part, design=design, labels=labels)
 
     if not cohort.parts:
-        design, labels = designed(cohort.samples, cohort.labels, lenient=not cohort.whole)
-        return replace(cohort, design=design, labels=labels)
-    parts = []
-    for part in cohort.parts:
-        with part.located(log):
-            samples = [cohort.samples[i] for i in part.samples.tolist()]
-            design, labels = designed(samples, part.labels, lenient=True)
-        parts.append(replace(part, design=design, labels=labels))
-    prepared = replace(cohort, parts=parts)
-    if not len(prepared.within):
+        whole = designed(Part("", "", everyone, cohort.labels), lenient=not cohort.whole)
+        return replace(cohort, design=whole.design, labels=whole.labels)
+    cohort = replace(cohort, parts=_of_each(cohort.parts, designed, log))
+    if not len(cohort.within):
         raise InputError(
             f"the covariates ({listed([each.name for each in covariates])}) are the same in "
             "all samples of each batch",
@@ -135,4 +121,13 @@ def with_design(cohort: Cohort, memory: int, log: Messages) -> Cohort:
             hint="leave --adjust out, or leave --batch out",
             option=("adjust", "batch"),
         )
-    return prepared
+    return cohort
+
+
+def _of_each(parts: list[Part], change: Callable[[Part], Part], log: Messages) -> list[Part]:
+    """Return the parts as `change` makes them, which are named in messages and errors."""
+    changed = []
+    for part in parts:
+        with part.located(log):
+            changed.append(change(part))
+    return changed

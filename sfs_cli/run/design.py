@@ -47,7 +47,7 @@ def design_of(
     OutOfMemoryError
         When the design does not fit `memory` bytes.
     """
-    n = len(samples)
+    n, option = len(samples), covariates[0].option
     values = [[each.values[sample] for sample in samples] for each in covariates]
     levels = [
         None if each.kind == "numeric" else sorted(set(own))
@@ -64,11 +64,11 @@ def design_of(
     basis, added = orthonormal(np.concatenate([columns_of(*pair) for pair in zip(values, levels)]))
     if not len(basis) and not lenient:
         raise InputError(
-            f"{_called(covariates)} the same in all {n:,} samples",
+            f"{_called([each.name for each in covariates], option)} "
+            f"{'is' if option == 'block' else 'are'} the same in all {n:,} samples",
             where=covariates[0].where,
-            hint=f"leave {flag(covariates[0].option)} out: there is nothing to take out of the "
-            "features",
-            option=covariates[0].option,
+            hint=f"leave {flag(option)} out: there is nothing to take out of the features",
+            option=option,
         )
     if n - len(basis) - 1 < LEAST_LEFT:
         widest = covariates[int(np.argmax(widths))]
@@ -123,11 +123,9 @@ def design_of(
     return Design(basis, columns)
 
 
-def _called(covariates: Sequence[Covariate]) -> str:
-    """Name covariates, or the blocks if these are all, as the subject of a sentence."""
-    if covariates[0].option == "block":
-        return f"the block ({covariates[0].name}) is"
-    return f"the covariates ({listed([each.name for each in covariates])}) are"
+def _called(names: list[str], option: str) -> str:
+    """Name covariates, or the blocks if these are all."""
+    return f"the {'block' if option == 'block' else 'covariates'} ({listed(names)})"
 
 
 def basis_by(
@@ -157,13 +155,12 @@ def basis_by(
     """
     rows, unseen = [np.empty((0, len(samples)))], list[tuple[Covariate, list[str]]]()
     for each in covariates:
-        values = [each.values[sample] for sample in samples]
-        levels = None if each.kind == "numeric" else sorted({values[i] for i in train.tolist()})
-        own = columns_of(values, levels)
-        known = levels or sorted({values[i] for i in train.tolist()})
-        new = sorted(set(values).difference(known)) if levels or len(known) == 1 else []
+        values, numeric = [each.values[sample] for sample in samples], each.kind == "numeric"
+        known = sorted({values[i] for i in train.tolist()})
+        own = columns_of(values, None if numeric else known)
+        new = sorted(set(values).difference(known)) if not numeric or len(known) == 1 else []
         if new:
-            unseen.append((each, [x if levels else f"{x:g}" for x in new]))
+            unseen.append((each, [f"{x:g}" if numeric else x for x in new]))
             own[:, [value in new for value in values]] = own[:, train].mean(axis=1, keepdims=True)
         rows.append(own)
     columns = np.concatenate(rows)
@@ -174,9 +171,8 @@ def basis_by(
     rest -= (rest[:, train] @ basis[:, train].T) @ basis
     size = np.abs(columns).max(axis=1, initial=0)
     other = ~added & (np.abs(rest).max(axis=1, initial=0) > OTHERWISE * size)
-    named = [each for each, own in zip(covariates, rows[1:]) for _ in own]
-    found = dict.fromkeys(each.where for each, odd in zip(named, other) if odd)
-    return basis, unseen + [(each, []) for each in covariates if each.where in found]
+    of_each = np.split(other, np.cumsum([len(own) for own in rows[1:]])[:-1])
+    return basis, unseen + [(each, []) for each, odd in zip(covariates, of_each) if odd.any()]
 
 
 def columns_of(values: list[Any], levels: list[str] | None) -> np.ndarray:
@@ -215,8 +211,7 @@ def check_labels(
     explained = r_squared(classes, orthonormal(design.basis[:, known])[0])
     total = classes.var(axis=1)
     share = float((explained * total).sum() / total.sum())
-    names = listed([column["name"] for column in design.columns])
-    names = f"the block ({names})" if option == "block" else f"the covariates ({names})"
+    names = _called([column["name"] for column in design.columns], option)
     explain = "explains" if option == "block" else "explain"
     if share > ALL:
         raise InputError(

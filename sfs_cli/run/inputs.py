@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -107,28 +107,25 @@ def _label_parser(config: RankConfig) -> Callable[[str], Label]:
     """Return what makes a label of a text; it raises an InputError for text that is none."""
     if not config.numeric:
         return str
-    if config.label_order is None:
-        hint = "correct it, leave it empty if it is not known, or name another column"
-        if config.events is not None:
-            hint = (
-                "with --event or --censored, name the column of the times by --labels FILE:COLUMN"
-            )
-        if config.label_type == "ordered":
-            hint = "name the classes from the lowest to the highest, as --label-type "
-            hint += "ordered,order=low,mid,high"
-        return partial(parse_number, hint=hint)
-    order = order_of(config)
+    if config.label_order is not None:
+        return partial(_known_class, config, order_of(config))
+    hint = "correct it, leave it empty if it is not known, or name another column"
+    if config.label_type == "ordered":
+        hint = "name the classes from the lowest to the highest, as --label-type "
+        hint += "ordered,order=low,mid,high"
+    elif config.events is not None:
+        hint = "with --event or --censored, name the column of the times by --labels FILE:COLUMN"
+    return partial(parse_number, hint=hint)
 
-    def known(text: str) -> str:
-        if text not in order:
-            raise InputError(
-                f"class {text!r} is not in {config.label('label_order', config.label_order)}",
-                hint="give all classes from the lowest to the highest",
-                option=("label_order", "labels"),
-            )
-        return text
 
-    return known
+def _known_class(config: RankConfig, order: list[str], text: str) -> str:
+    if text not in order:
+        raise InputError(
+            f"class {text!r} is not in {config.label('label_order', config.label_order)}",
+            hint="give all classes from the lowest to the highest",
+            option=("label_order", "labels"),
+        )
+    return text
 
 
 def order_of(config: RankConfig) -> list[str]:
@@ -178,16 +175,15 @@ def load(
     found : MatrixReader, optional
         The open matrix, where it is not that of the configuration.
     """
-    path = Path(config.matrix)
-    collapse = config.collapse
+    path, collapse = Path(config.matrix), config.collapse
     if found is None and config.files:  # each is collapsed by itself
         found, collapse = _several(config, known_samples, memory, folder / "files", messages), None
-    if found is None and is_store(path):
-        return _open_store(config, path)
-    if found is None:
-        reader, rows, why = peek(config, known_samples, memory, folder)
-    else:
+    if found is not None:
         reader, rows, why = found, found.fixed_rows or "samples", "each file has samples of its own"
+    elif is_store(path):
+        return _open_store(config, path)
+    else:
+        reader, rows, why = peek(config, known_samples, memory, folder)
     try:
         messages.note(f"{config.matrix_name} ({reader.format}): {why}")
         for note in reader.notes:
@@ -228,9 +224,8 @@ def load(
             f"longer exact: {len(built.large):,} ({listed(built.large, 3)}); are they identifiers "
             "or times?"
         )
-    n, m = built.matrix.n_samples, built.matrix.n_features
     if why == BY_CONVENTION:
-        _warn_of_rows(n, m, built.matrix.ids.var, messages)
+        _warn_of_rows(built.matrix, messages)
     facts = {"format": reader.format, "rows": rows, "orientation": why, "renamed": built.renamed}
     facts |= reader.annotations.facts
     if built.collapsed is not None:
@@ -258,11 +253,11 @@ def _several(
     return _summed(config, found, "features")
 
 
-def _warn_of_rows(n: int, m: int, var: Mapping[str, Iterable[str]], messages: Messages) -> None:
-    """Warn where n samples of m features, annotated by `var`, may be the other way round."""
-    if doubt := on_its_side(n, m):
+def _warn_of_rows(matrix: Matrix, messages: Messages) -> None:
+    """Warn where the samples and features of a matrix may be the other way round."""
+    if doubt := on_its_side(matrix.n_samples, matrix.n_features):
         messages.warn(doubt)
-    elif name := sample_classes(var):
+    elif name := sample_classes(matrix.ids.var):
         messages.warn(
             f"rows are taken as features, but {name!r} looks like classes of samples: if the rows "
             f"are the samples, give --rows samples (and --labels obs:{name}); else --rows features"
@@ -313,7 +308,10 @@ def read_alone(
     """Give the matrix and the labels of a configuration, of which nothing else is used."""
     memory = memory_budget(config)
     with scratch_folder() as folder:
-        yield load_with_labels(config, memory, folder, messages)
+        opened, table = load_with_labels(config, memory, folder, messages)
+        if table is None:
+            table = read_label_table(config, opened.matrix.ids)
+        yield opened, table
 
 
 def on_its_side(n: int, m: int) -> str | None:
@@ -424,12 +422,9 @@ def align_labels(
     Raises InputError when no sample has a label, or the annotation asked for is not there or holds
     text that is no label.
     """
-    if config.labels is None:
+    if config.labels is None or table is None:
         return None
     samples = matrix.ids.samples
-    if table is None:
-        table = read_label_table(config, matrix.ids)
-        assert table is not None, "there are labels"
     table.settle(samples)
     tell_column(table, "labels", messages)
     known = [table.get(sample) for sample in samples]

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from importlib import import_module
 from pathlib import Path
-from threading import Thread
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -16,16 +14,16 @@ from sfs_cli.catalog import METHODS, Method
 from sfs_cli.compute.context import Labels, RunContext
 from sfs_cli.compute.engine import Engine, Executor, PassList, ThreadExecutor
 from sfs_cli.compute.parts import Parts
-from sfs_cli.errors import InputError, SfsError, UsageError, counted, listed, located
+from sfs_cli.errors import InputError, UsageError, counted, listed, located
 from sfs_cli.io.files.atomic import made, scratch_folder
 from sfs_cli.io.knowledge.coordinates import INSIDE, Coordinates, open_coordinates
 from sfs_cli.io.knowledge.sample_columns import Column
+from sfs_cli.io.knowledge.similarity import open_similarity
 from sfs_cli.knowledge.base import Source
 from sfs_cli.logs import AT_ONCE, FIRST, Messages
 from sfs_cli.methods.base import Status
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import flag
-from sfs_cli.options.testing import tested
 from sfs_cli.run import inputs
 from sfs_cli.run import sources as sources_of
 from sfs_cli.run.cohort import (
@@ -33,7 +31,6 @@ from sfs_cli.run.cohort import (
     Design,
     SampleColumns,
     columns_of,
-    known_samples,
     read_files,
 )
 from sfs_cli.run.columns import check_columns
@@ -53,14 +50,6 @@ if TYPE_CHECKING:
 
 ORDERED = 50_000
 """Up to this number, samples are put in the natural order of their ids."""
-LONG = 20_000_000
-"""Values of a matrix whose first pass is long enough to do other things meanwhile."""
-NEEDED_LATER = (
-    *("pyarrow.compute", "sfs_cli.io.results.writers"),
-    *("sfs_cli.report.page", "sfs_cli.report.multiqc"),
-)
-OF_TESTS = ("scipy.special",)
-"""Modules that are not needed before the first pass, and slow to import; the last for tests."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +67,6 @@ class Run:
     config: RankConfig
     context: RunContext  # matrix, engine, labels (where they are used), memory, seed and log
     plan: MemoryPlan
-    shape: Shape
     opened: inputs.Opened  # the matrix as it was read, before samples were chosen
     labels: Labels | None  # of all samples in the file
     sources: list[Source]
@@ -171,23 +159,6 @@ class Run:
         return cast(PreparedMatrix, self.context.matrix)
 
     def fit(self) -> None:
-        """Make the first passes: those for what the transformation needs of each sample.
-
-        Meanwhile another thread reads the ids and imports slow modules.
-        """
-
-        def prepare_rest() -> None:
-            with suppress(SfsError):  # raised again where the ids are needed
-                self.matrix.matrix.ids.features[:1]
-            self.method.load("prepare")
-            for name in (*NEEDED_LATER, *(OF_TESTS if tested(self.config) else ())):
-                import_module(name)
-
-        if self.context.n * self.context.m > LONG:
-            Thread(target=prepare_rest, name="sfs-meanwhile", daemon=True).start()
-        self.fit_matrix()
-
-    def fit_matrix(self) -> None:
         """Make the passes for what the transformation needs of each sample."""
         run = self.context
         self.matrix.fit(run.engine, run.memory, run.scratch)
@@ -217,7 +188,7 @@ def loaded(
     parse_transform(config.transform)  # refused before anything is read
     with ExitStack() as stack:
         folder = stack.enter_context(scratch_folder())
-        start = stack.enter_context(_starting_executor(config, client, folder))
+        start = _starting_executor(config, client, folder, stack)
         load = inputs.load if shared is None else shared.load
         known = _read(config, load, memory, folder, log, matrix)
         stack.enter_context(located(config.matrix))
@@ -226,10 +197,12 @@ def loaded(
         looked = check_columns(config, known.opened.matrix, chosen, log)
         prepared = _prepare(config, known, chosen, cohort, log)
         given, taken = given_features(config, known.whole, log), _taken_unnamed(known, log)
-        n, m, stored = prepared.n_samples, prepared.n_features, prepared.dtype
-        found, classes = known.coordinates, known.classes
-        width = None if found is None else len(found.names)
-        shape = Shape(n, m, stored, memory, cohort.sizes, width, classes)
+        n, m, found = prepared.n_samples, prepared.n_features, known.coordinates
+        shape = Shape(
+            *(n, m, prepared.dtype, memory, cohort.sizes),
+            coordinates=None if found is None else len(found.names),
+            classes=2 if known.labels is None else known.labels.n_classes,
+        )
         passes = PassList(m)
         passes.look(looked + known.seen)
         adjustment = prepared.adjustment
@@ -256,14 +229,13 @@ def loaded(
             config,
             context,
             plan,
-            shape,
             known.opened,
             known.labels,
             known.sources,
             cohort,
             None if found is None else found.aligned(prepared.ids.samples),
             taken,
-            _label_columns(config, known.table, known.opened.matrix),
+            () if known.table is None else (known.table.name, *known.table.beside),
         )
 
 
@@ -281,11 +253,6 @@ class _Known:
     sources: list[Source]
     whole: Matrix  # with the features of sources that are ranked, too
 
-    @property
-    def classes(self) -> int:
-        """The number of classes of the labels; of none, 2."""
-        return 2 if self.labels is None else self.labels.n_classes
-
 
 def _read(
     config: RankConfig,
@@ -301,15 +268,18 @@ def _read(
     of = config.coordinates_from
     found = None if of is None else open_coordinates(of, config.matrix)
     files = sources_of.SampleFiles()
-    ids = sources_of.known_samples(config, table, files) + known_samples(of_files)
+    ids = sources_of.known_samples(config, table, files)
+    of_columns = (each.values for columns in of_files.values() for each in columns)
+    ids += dict.fromkeys(sample for column in of_columns for sample in column.possible_ids)
     opened = matrix or load(config, ids, memory, folder, log)
     with located(config.matrix):
+        if table is None:
+            table = inputs.read_label_table(config, opened.matrix.ids)
         labels = inputs.align_labels(config, opened.matrix, table, log)
         made, seen = _with_defaults(config, opened, labels, log)
         if made.spatial:
             made = spatial_settled(made, opened.matrix)
-            of_files = read_files(made)  # it may name another column
-        _tell_modality(made, opened, log)
+        _tell_modality(made, opened.graphs, log)
         if of != made.coordinates_from:
             found = open_coordinates(str(made.coordinates_from), made.matrix)
         sources = sources_of.open_sources(made, opened, labels, files, memory, folder, log)
@@ -331,24 +301,24 @@ def _with_defaults(
 ) -> tuple[RankConfig, int]:
     """Return the configuration with defaults by the matrix, and how many features were read."""
     sparse, seen = opened.like_cells() if config.method is None else (False, 0)
-    size = (opened.matrix.n_samples, 2 if labels is None else labels.n_classes)
-    if sparse and config.default_method(*size, sparse) != config.default_method(*size):
+    n, classes = opened.matrix.n_samples, 2 if labels is None else labels.n_classes
+    if sparse and config.default_method(n, classes, True) != config.default_method(n, classes):
         log.note(
             "most values are zero, as in single cells: the default method is spec, whose lists "
             "give better clusters there than those of mrsf-rounds"
         )
-    made = with_defaults(config, *size, sparse, opened.graphs)
+    made = with_defaults(config, n, classes, sparse, opened.graphs)
     if config.method is None and made.left_out:
         log.warn(made.left_out, AT_ONCE)
     return made, seen
 
 
-def _tell_modality(config: RankConfig, opened: inputs.Opened, log: Messages) -> None:
+def _tell_modality(config: RankConfig, graphs: Sequence[str], log: Messages) -> None:
     """Warn of a graph or coordinates of MuData, where a modality has some of that name, too."""
     name = config.coordinates_from or str(config.similarity)
     part_of, _, key = name.partition(":")
-    inner = [g for g in opened.graphs if g.startswith(f"{part_of}:") and g != name]
-    alone = [g for g in inner if key and g.endswith(f":{key}")]
+    alone = [g for g in graphs if g.startswith(f"{part_of}:") and g.endswith(f":{key}")]
+    alone = [g for g in alone if key and g != name]
     if alone:  # of MuData, where the name of the modality comes first
         given_by = "--coordinates" if config.coordinates else "--similarity"
         log.warn(
@@ -360,17 +330,18 @@ def _tell_modality(config: RankConfig, opened: inputs.Opened, log: Messages) -> 
 def _align(
     known: _Known, memory: int, log: Messages, labeled: bool
 ) -> tuple[np.ndarray | None, Cohort]:
-    """Choose the samples (None: all), and find how they are compared."""
-    config, columns = known.config, known.columns
+    """Choose the samples (None: all, as they are), and find how they are compared."""
     matrix = known.opened.matrix
-    chosen, used = _choose_samples(known, log, labeled)
-    cohort = Cohort(columns, labels=used)
-    if columns:
-        ids = _taken(matrix.ids.samples, chosen)
-        cohort = compared(replace(cohort, samples=ids), config, memory, log)
+    chosen, labels = _choose_samples(known, log, labeled)
+    cohort = Cohort(known.columns, labels=labels)
+    if known.columns:
+        ids = matrix.ids.samples
+        cohort = replace(cohort, samples=[ids[i] for i in chosen.tolist()])
+        cohort = compared(cohort, known.config, memory, log)
     if cohort.kept is not None:
-        chosen = cohort.kept if chosen is None else chosen[cohort.kept]
-    return chosen, cohort
+        chosen = chosen[cohort.kept]
+    as_they_are = len(chosen) == matrix.n_samples and (np.diff(chosen) > 0).all()
+    return None if as_they_are else chosen, cohort
 
 
 def _prepare(
@@ -411,17 +382,6 @@ def _taken_unnamed(known: _Known, log: Messages) -> dict[str, str]:
     return taken
 
 
-def _label_columns(
-    config: RankConfig, table: Column[inputs.Label] | None, matrix: Matrix
-) -> tuple[str, ...]:
-    """Return the column of the labels, and the others of their table."""
-    if table is not None:
-        return table.name, *table.beside
-    if config.labels is None or matrix.ids.obs is None:
-        return ()
-    return config.labels.removeprefix("obs:"), *matrix.ids.obs.column_names
-
-
 @contextmanager
 def _none_left(config: RankConfig, prepared: PreparedMatrix) -> Iterator[None]:
     """Let an error of a matrix whose features are all left out say so, and why.
@@ -450,17 +410,17 @@ def _none_left(config: RankConfig, prepared: PreparedMatrix) -> Iterator[None]:
 
 def _choose_samples(
     known: _Known, log: Messages, labeled: bool
-) -> tuple[np.ndarray | None, Labels | None]:
-    """Return which samples are used (None: all), and their labels where those are needed.
+) -> tuple[np.ndarray, Labels | None]:
+    """Return which samples are used, by index, and their labels where those are needed.
 
     They are in the natural order of their ids: a sum rounds by the order of its terms, and what is
     drawn goes by it, so that a list would depend on the order of the columns of the file.
     """
     config, matrix, labels = known.config, known.opened.matrix, known.labels
     sources, columns, coordinates = known.sources, known.columns, known.coordinates
-    nothing = labels is None and not sources and not columns
-    if nothing and config.graph != "file" and coordinates is None:
-        return _in_natural_order(matrix, None), None
+    of_file = config.similarity_file if config.graph == "file" else None
+    if not (sources or columns or of_file) and labels is None and coordinates is None:
+        return _in_natural_order(matrix, np.arange(matrix.n_samples)), None
     needs, samples = needed(config) | ({"labels"} if labeled else set()), matrix.ids.samples
     coverages = [sources_of.coverage_of_source(source, samples) for source in sources]
     if labels is not None and "labels" in needs:
@@ -468,16 +428,17 @@ def _choose_samples(
         what = ("label", str(config.labels), "labels")
         coverages.append(sources_of.coverage_of(having, samples, *what))
     coverages += columns.coverages(samples)
-    if config.graph == "file" and config.samples == "intersect":
-        coverages += sources_of.coverage_of_file(str(config.similarity_file), samples)
-    if coordinates is not None and config.samples == "intersect":
+    if config.samples == "intersect" and coordinates is not None:
         what = ("row of coordinates", coordinates.where, "coordinates")
         coverages.append(sources_of.coverage_of(coordinates.samples, samples, *what))
+    if config.samples == "intersect" and of_file and (ids := open_similarity(of_file).samples):
+        what = ("similarity", of_file, "similarity_file")
+        coverages.append(sources_of.coverage_of(ids, samples, *what))
     idle = columns.idle(samples)  # for which nothing is missing
     coverages = [replace(each, has=each.has | idle) for each in coverages]
     chosen = sources_of.choose_samples(config, samples, coverages)
     compared = labels if needs & {"labels", "some-labels"} else None
-    if chosen is not None:
+    if len(chosen) < len(samples):
         tell_left_out(samples, chosen, compared, "--samples intersect", log)
         for each in coverages:
             if each.change:
@@ -487,7 +448,7 @@ def _choose_samples(
                 )
     if idle.any():
         tell_left_out(samples, np.flatnonzero(~idle), compared, "weights of 0", log)
-        chosen = np.flatnonzero(~idle) if chosen is None else chosen[~idle[chosen]]
+        chosen = chosen[~idle[chosen]]
         if len(chosen) < 2:
             raise InputError(
                 f"{len(chosen)} of the {len(samples):,} samples can be used: too few, because "
@@ -511,53 +472,42 @@ def _choose_samples(
     return chosen, None
 
 
-def _in_natural_order(matrix: Matrix, chosen: np.ndarray | None) -> np.ndarray | None:
-    """Return some samples, or all, in the order of their ids; as they are where that is theirs."""
-    if (matrix.n_samples if chosen is None else len(chosen)) > ORDERED:
+def _in_natural_order(matrix: Matrix, chosen: np.ndarray) -> np.ndarray:
+    """Return samples in the order of their ids."""
+    if len(chosen) > ORDERED:
         return chosen  # ids that may be read later
-    order = natural_order(_taken(matrix.ids.samples, chosen))
-    if (np.diff(order) > 0).all():
-        return chosen
-    return order if chosen is None else chosen[order]
+    ids = matrix.ids.samples
+    return chosen[natural_order([ids[i] for i in chosen.tolist()])]
 
 
-def _taken(samples: Sequence[str], chosen: np.ndarray | None) -> Sequence[str]:
-    return samples if chosen is None else [samples[i] for i in chosen.tolist()]
-
-
-@contextmanager
 def _starting_executor(
-    config: RankConfig, client: Client | None, folder: Path
-) -> Iterator[Callable[[int], Executor]]:
-    """Give the function that starts what runs the tasks, with as many workers as are planned.
+    config: RankConfig, client: Client | None, folder: Path, stack: ExitStack
+) -> Callable[[int], Executor]:
+    """Return the function that starts what runs the tasks, with as many workers as are planned.
 
     A Dask cluster that runs already is connected to at once, so that nothing is read in vain; its
-    workers are used as they are. A local one has its temporary files in `folder`, and ends with the
-    block.
+    workers are used as they are. A local one has its temporary files in `folder`. Both end with
+    `stack`.
     """
+    if client is None and config.dask is None:
+        return ThreadExecutor
     if client is not None and config.dask is not None:
         raise UsageError(
             f"--dask {config.dask} and a client name two clusters",
             hint="give one of them",
             option="dask",
         )
-    if client is None and config.dask is None:
-        yield ThreadExecutor
-        return
     from sfs_cli.compute import dask_cluster
     from sfs_cli.compute.dask_executor import DaskExecutor
 
     dask_cluster.require_dask()
     if config.dask == "local":
-        with ExitStack() as stack:
 
-            def start(workers: int) -> DaskExecutor:
-                cluster = dask_cluster.local_cluster(workers, made(folder))
-                return DaskExecutor(stack.enter_context(cluster), ThreadExecutor(workers))
+        def start(workers: int) -> DaskExecutor:
+            cluster = stack.enter_context(dask_cluster.local_cluster(workers, made(folder)))
+            return DaskExecutor(cluster, ThreadExecutor(workers))
 
-            yield start
-        return
-    opening = dask_cluster.connected(str(config.dask)) if client is None else nullcontext(client)
-    with opening as running:
-        dask_cluster.check_workers(running, config.dask or "the client")
-        yield lambda workers: DaskExecutor(running, ThreadExecutor(workers))
+        return start
+    running = client or stack.enter_context(dask_cluster.connected(str(config.dask)))
+    dask_cluster.check_workers(running, config.dask or "the client")
+    return lambda workers: DaskExecutor(running, ThreadExecutor(workers))

@@ -37,14 +37,11 @@ DOUBLE_SQUARES = 2
 """n x n arrays of finished tasks, beside one for each worker, where sums are in float64."""
 SENT_SQUARES = 3
 """n x n arrays of a worker in another process, which adds up several blocks and sends the sum."""
-ID_BYTES = 40
-"""An id, where ids are not read yet."""
-FEATURE_BYTES = {"score": 32, "solve": 136, "compare": 240, "classes": 104}
-FEATURE_BYTES |= {"voom": 32, "pruning": 40, "scale": 104}
-"""A feature beside its id: a score, a status and a position in the table; what a solver knows of
-it; several rankings that are compared; beside one of these a comparison of classes: a p-value, a
-q-value, two means and their difference, before and after they are put in order; what ``--voom`` and
-``--max-correlation`` know of it, and its test on each of several scales."""
+SCORED_BYTES, SOLVED_BYTES, RANKED_BYTES = 72, 180, 280
+"""A feature with its id: and its score; and what a solver knows of it, or p-values and class means
+before and after they are put in order; and its ranks in several rankings."""
+SCALE_BYTES = 104
+"""A feature and scale of ``--scales``: its test, before and after it is put in order."""
 MARKER_BYTES = 120
 """A feature and class of ``--markers``: what is measured, before and after it is joined."""
 
@@ -96,97 +93,90 @@ def memory_plan(
     OutOfMemoryError
         When one worker alone does not fit.
     """
+    n, m, memory = shape.n, shape.m, shape.memory
     if QUANTILE in parse_transform(config.transform):
-        held += quantile.held(shape.n, shape.m, shape.memory)
+        held += quantile.held(n, m, memory)
+    scales = scales_of(config) if on_scales(config) else ()
+    of_feature, method = SCORED_BYTES, METHODS[config.scorer]
+    if config.source or config.members or others(config):
+        of_feature = RANKED_BYTES
+    elif method.iterative or method.by_class or config.max_correlation is not None:
+        of_feature = SOLVED_BYTES
+    held += m * (of_feature + SCALE_BYTES * len(scales))
+
     # the graphs of parts are smaller, but may be dense where that of all would be sparse
-    sizes = [*shape.parts.values()] or [shape.n]
-    graphs = [(max(sizes), 0)]
+    largest = max(shape.parts.values(), default=n)
+    stages = [_graph_bytes(config, shape, largest, products=products)]
     # what comes later, when the graph of all is gone, may need more
     if config.stability is not None:
-        graphs.append(_of_subsets(config, shape))
-    if on_scales(config):
-        n = max([*shape.parts.values()] or [shape.n])
-        widths = [float(name) for name in scales_of(config) if name != LINEAR]
-        graphs.append((n, kernel_bytes(n, widths)))
-    plans = [_plan(config, shape, size, held + more, products) for size, more in graphs]
-    return min(plans, key=lambda each: (each.workers, -each.needed))
+        together = 0
+        if ranks_together(config, n, m):
+            _, together = scored_at_once(config, n, m, memory)
+        size = subset_size(config, largest)
+        stages.append(_graph_bytes(config, shape, size, together, products=products))
+    if scales:
+        kernels = kernel_bytes(largest, [float(name) for name in scales if name != LINEAR])
+        stages.append((kernels, 0))
+
+    dtype = arithmetic_dtype(n, m, shape.stored)
+    block = min(m, block_features(n, dtype.itemsize))
+    # a function of a sparse graph is applied term by term
+    gamma = str(config.method_options().get("gamma", ""))
+    series = gamma in ("exp", "inverse") or gamma.startswith("heat")
+    buffers = SERIES_BUFFERS if series and not is_dense(config, largest) else BUFFERS
+    of_blocks = buffers * block * n * 8
+
+    def total(workers: int) -> int:
+        return held + max(once + (each + of_blocks) * workers for once, each in stages)
+
+    workers = min(thread_count(config.threads), max(1, -(-m // block)))
+    # blocks are not made smaller: they decide how sums are rounded, and memory must not
+    while workers > 1 and total(workers) > memory:
+        workers -= 1
+    if total(workers) > memory:
+        dense = is_dense(config, largest) and SQUARES * 8 * largest**2 > memory
+        sparse = ", or take --similarity knn, which stays sparse" * dense
+        raise OutOfMemoryError(
+            f"{n:,} samples x {m:,} features need {total(1) / 2**20:,.0f} MiB beside the matrix",
+            where=f"--memory allows {memory / 2**20:,.0f} MiB",
+            hint=f"raise --memory{sparse}",
+        )
+    return MemoryPlan(dtype, block, workers, total(workers))
 
 
-def _plan(config: RankConfig, shape: Shape, size: int, held: int, products: bool) -> MemoryPlan:
-    """Fit a run into memory whose largest sample graph is of `size` samples."""
-    n, m, memory = shape.n, shape.m, shape.memory
+def _graph_bytes(
+    config: RankConfig, shape: Shape, size: int, held: int = 0, *, products: bool
+) -> tuple[int, int]:
+    """Return the bytes for a sample graph of `size` samples, and those of each worker.
+
+    `held` are taken beside it.
+    """
     making = _graphs_made(config, shape, size)
     products = products or any(each.products for each in making)
-    dense = is_dense(config, size)
     square, squares, sums = 8 * size * size, 0, 0
     # a sparse graph of few samples comes from all their distances, which are dense for a while
-    if dense or products:
+    if is_dense(config, size) or products:
         # the similarities of all sources are held beside the fused one
         squares = SQUARES + (config.sample_weights is not None)  # the weighted graph
         squares += len(config.source) * (2 if config.weights == "snf" else 1)
     if products:
         sums = 1 if config.dask is None else SENT_SQUARES
-        doubles = arithmetic_dtype(size, m, shape.stored).itemsize == 8
+        doubles = arithmetic_dtype(size, shape.m, shape.stored).itemsize == 8
         squares += DOUBLE_SQUARES if doubles else 0
-    of_graph = squares * square
-    once = of_graph + held + max([_later(config, shape), *(each.held for each in making)])
-
-    feature = "solve" if METHODS[config.scorer].iterative else "score"
-    if config.method == "kogs" or (config.leave_one_out and len(config.source) > 1):
-        feature = "compare"
-    of_feature = ID_BYTES + FEATURE_BYTES[feature]
-    of_feature += FEATURE_BYTES["solve"] * bool(others(config))
-    of_feature += FEATURE_BYTES["voom"] * config.voom
-    of_feature += FEATURE_BYTES["pruning"] * (config.max_correlation is not None)
-    if on_scales(config):
-        of_feature += FEATURE_BYTES["scale"] * len(scales_of(config))
-    if METHODS[config.ranker].by_class:
-        of_feature += FEATURE_BYTES["classes"]
-
-    # a function of a sparse graph is applied term by term
-    gamma = str(config.method_options().get("gamma", ""))
-    series = not dense and (gamma in ("exp", "inverse") or gamma.startswith("heat"))
-    dtype = arithmetic_dtype(n, m, shape.stored)
-    block = min(m, block_features(n, dtype.itemsize))
-    of_worker = (SERIES_BUFFERS if series else BUFFERS) * block * n * 8
-    of_worker += sums * square + max((each.of_worker for each in making), default=0)
-    workers = min(thread_count(config.threads), max(1, -(-m // block)))
-    # blocks are not made smaller: they decide how sums are rounded, and memory must not
-    while workers > 1 and of_feature * m + once + of_worker * workers > memory:
-        workers -= 1
-    total = of_feature * m + once + of_worker * workers
-    if total > memory:
-        sparse = ", or take --similarity knn, which stays sparse" * (of_graph > memory)
-        raise OutOfMemoryError(
-            f"{n:,} samples x {m:,} features need {total / 2**20:,.0f} MiB beside the matrix",
-            where=f"--memory allows {memory / 2**20:,.0f} MiB",
-            hint=f"raise --memory{sparse}",
-        )
-    return MemoryPlan(dtype, block, workers, total)
-
-
-def _of_subsets(config: RankConfig, shape: Shape) -> tuple[int, int]:
-    """Return the samples of the largest subset of ``--stability``, and the bytes of those together.
-
-    Their graphs may be dense where that of all samples would be sparse.
-    """
-    more = 0
-    if ranks_together(config, shape.n, shape.m):
-        _, more = scored_at_once(config, shape.n, shape.m, shape.memory)
-    return subset_size(config, max(shape.parts.values(), default=shape.n)), more
+    beside = max([_later(config, shape), *(each.held for each in making)])
+    of_worker = sums * square + max((each.of_worker for each in making), default=0)
+    return held + squares * square + beside, of_worker
 
 
 def _later(config: RankConfig, shape: Shape) -> int:
     """Return the bytes that are held for a while, once the features have scores."""
-    of_each = [0]
-    if config.modules:  # correlations, their absolute values and the distances
-        of_each.append(24 * min(GROUPED, shape.m) ** 2)
-    if config.modules and config.rank_sources:  # and what is known of each pair
-        few = min(GROUPED * (1 + len(ranked_sources(config))), shape.m)
-        of_each.append(48 * few * few)
+    grouped = markers = 0
+    if config.modules:  # correlations, their absolute values and the distances of each pair
+        lists = 1 + len(ranked_sources(config)) if config.rank_sources else 1
+        grouped = 72 * min(GROUPED * lists, shape.m) ** 2
     if config.markers is not None:
-        of_each.append(MARKER_BYTES * shape.m * shape.classes)
-    return max(of_each)
+        markers = MARKER_BYTES * shape.m * shape.classes
+    return max(grouped, markers)
 
 
 def _graphs_made(config: RankConfig, shape: Shape, size: int) -> list[GraphMemory]:

@@ -73,16 +73,15 @@ def with_defaults(
     compare samples by. They are used where nothing is said of the graph, and where it would be made
     of the values as they are in the file, all of them.
     """
-    own = config.graph is None and not config.given("split", *GRAPH_FIELDS)
-    config = config.for_samples(n, classes, sparse)
-    own = own and not adjusts(config)
-    found = [name for name in GRAPHS_OF_FILES if name in graphs]
-    if own and found and "graph" in needed(config):
-        made = replace(config, similarity=found[0])
-        # what has no effect with the method that was chosen by the number of samples
-        made.ignored.update(config.ignored)
+    made = config.for_samples(n, classes, sparse)
+    found = next((name for name in GRAPHS_OF_FILES if name in graphs), None)
+    said = config.graph is not None or config.given("split", *GRAPH_FIELDS) or adjusts(made)
+    if said or found is None or "graph" not in needed(made):
         return made
-    return config
+    with_graph = replace(made, similarity=found)
+    # what has no effect with the method that was chosen by the number of samples
+    with_graph.ignored.update(made.ignored)
+    return with_graph
 
 
 def spatial_settled(config: RankConfig, matrix: Matrix) -> RankConfig:

@@ -240,18 +240,15 @@ def scorer_of(config: RankConfig, problem: Problem, prepare: Prepare | None = No
         from sfs_cli.methods.moderated_tests import moderated
 
         scorer = moderated(problem, scorer, trend=config.moderate == "trend")
-    return scorer if config.pvalues is None else _tested(config, problem, scorer)
-
-
-def _tested(config: RankConfig, problem: Problem, scorer: Scorer) -> Scorer:
-    """Return what scores the features with p-values."""
+    if config.pvalues is None:
+        return scorer
     from sfs_cli.methods.significance.tested import GraphTest, TestedScorer
 
     if isinstance(scorer, GraphTest):  # it is tested already
         return scorer
-    least, graph = 0.0, graph_asked(config, problem.n_samples).name
-    labels = problem.context.labels
-    if labels is not None and (problem.graph is None or graph in LABELS_ALONE):
+    least, labels = 0.0, problem.context.labels
+    of_labels = problem.graph is None or graph_asked(config, problem.n_samples).name in LABELS_ALONE
+    if labels is not None and of_labels:
         least = least_p_value(labels.target, problem.context.blocks)
     return TestedScorer(scorer, problem, str(config.pvalues), config.permutations, least)
 

@@ -19,7 +19,6 @@ from sfs_cli.io.files.text import repeated
 from sfs_cli.io.knowledge.coordinates import open_coordinates
 from sfs_cli.io.knowledge.hierarchy import read_hierarchy
 from sfs_cli.io.knowledge.sample_columns import CLASSES, Column, is_inside, read_column
-from sfs_cli.io.knowledge.similarity import open_similarity
 from sfs_cli.io.matrix.base import BY_CONVENTION, CARRY_SAMPLES, ReadOptions, open_matrix
 from sfs_cli.knowledge.base import Source, SourceInputs, open_source, prepared
 from sfs_cli.knowledge.samples import Profile
@@ -198,72 +197,60 @@ def coverage_of(
 def coverage_of_source(source: Source, samples: Sequence[str]) -> Coverage:
     """Return which samples a source has."""
     spec, rows = source.spec, "--rows"
-    if spec.kind == "profile":
-        rows = (
-            "remove rows=samples if its rows are features"
-            if spec.rows == "samples"
-            else "give rows=samples if its rows are samples, or --rows samples if those of the "
-            "matrix are"
-        )
+    if spec.kind == "profile" and spec.rows == "samples":
+        rows = "remove rows=samples if its rows are features"
+    elif spec.kind == "profile":
+        rows = "give rows=samples if its rows are samples, or --rows samples if those of the "
+        rows += "matrix are"
     known = samples if source.samples is None else source.samples
     what = (f"place in source {spec.name}", spec.path or spec.kind, f"source.{spec.name}")
     return replace(coverage_of(known, samples, *what, rows), is_source=True)
 
 
-def coverage_of_file(path: str, samples: Sequence[str]) -> list[Coverage]:
-    """Return which samples a similarity file has, if it has ids."""
-    known = open_similarity(path).samples
-    if known is None:
-        return []
-    return [coverage_of(known, samples, "similarity", path, "similarity_file")]
-
-
 def choose_samples(
     config: RankConfig, samples: Sequence[str], coverages: Sequence[Coverage]
-) -> np.ndarray | None:
-    """Return the indices of the samples to use, None for all, as ``--samples`` decides.
+) -> np.ndarray:
+    """Return the indices of the samples to use, as ``--samples`` decides.
 
     Raises InputError when samples are lacking, under ``--samples error``; when labels lack some, or
     no source has a sample, under ``union``; when fewer than two are left.
     """
-    for coverage in coverages:
-        averaged = config.samples == "union" and coverage.is_source
-        if config.samples != "intersect" and not averaged and not coverage.has.all():
-            without = [samples[int(i)] for i in np.flatnonzero(~coverage.has)]
+    n, union = len(samples), config.samples == "union"
+    sources = [each for each in coverages if each.is_source]
+    for each in coverages if config.samples != "intersect" else ():
+        without = [samples[int(i)] for i in np.flatnonzero(~each.has)]
+        if without and not (union and each.is_source):
             hint = "leave them out with --samples intersect"
-            if coverage.is_source:
+            if each.is_source:
                 hint += ", or average over the sources that have them with --samples union"
             else:
-                hint = f"give them a {coverage.noun}, or {hint}"
-            hint = f"{coverage.change}, else {hint}" if coverage.change else hint
+                hint = f"give them a {each.noun}, or {hint}"
+            hint = f"{each.change}, else {hint}" if each.change else hint
             raise InputError(
-                f"{len(without):,} of {len(samples):,} samples have no {coverage.noun}",
-                where=f"{coverage.where}: {listed(without)}",
+                f"{len(without):,} of {n:,} samples have no {each.noun}",
+                where=f"{each.where}: {listed(without)}",
                 hint=hint,
-                option=("samples", coverage.option),
+                option=("samples", each.option),
             )
-    if config.samples == "union":
-        known = np.logical_or.reduce([c.has for c in coverages if c.is_source])
-        if not known.all():
-            without = [samples[int(i)] for i in np.flatnonzero(~known)]
+    everyone = np.ones(n, bool)
+    if union:
+        known = np.logical_or.reduce([each.has for each in sources])
+        without = [samples[int(i)] for i in np.flatnonzero(~(known & everyone))]
+        if without:
             raise InputError(
-                f"{len(without):,} of {len(samples):,} samples are in no source",
+                f"{len(without):,} of {n:,} samples are in no source",
                 where=listed(without),
                 hint="add --source expression=target:, which has all samples, or leave them out "
                 "with --samples intersect",
                 option="samples",
             )
-        return None
-    common = np.ones(len(samples), bool)
-    for coverage in coverages:
-        common &= coverage.has
-    if common.all():
-        return None
-    if common.sum() < 2:
+        return np.arange(n)
+    common = np.logical_and.reduce([everyone, *(each.has for each in coverages)])
+    if common.sum() < min(2, n):
         raise InputError(
-            f"{int(common.sum())} of the {len(samples):,} samples can be used: too few",
-            where="samples that have " + " and ".join(f"a {c.noun}" for c in coverages),
+            f"{int(common.sum())} of the {n:,} samples can be used: too few",
+            where="samples that have " + " and ".join(f"a {each.noun}" for each in coverages),
             hint="check the sample ids of each, or remove one of them",
-            option=tuple(c.option for c in coverages),
+            option=tuple(each.option for each in coverages),
         )
     return np.flatnonzero(common)

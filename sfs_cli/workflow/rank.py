@@ -33,10 +33,7 @@ from sfs_cli.options.grammar import text_of
 from sfs_cli.options.parts import others
 from sfs_cli.options.paths import check_suffix, refuse_recorded
 from sfs_cli.options.testing import adjusts, moderates, on_scales, tested
-from sfs_cli.provenance import (
-    InputFile,
-    RunRecord,
-)
+from sfs_cli.provenance import InputFile, RunRecord
 from sfs_cli.ranking.table import Picked, Ranking, rank_features
 from sfs_cli.report.model import Section
 from sfs_cli.run import guards
@@ -85,8 +82,7 @@ def run(
     have made, and `home` is the folder that the command was given in. What a function of Python has
     `ranked` is written as it is.
     """
-    check_outputs(config)
-    copies = copies_of(config)
+    copies = _copies_of(config)
     for each in copies:
         refuse_recorded(each.option, each.path, input_files(config))
 
@@ -161,10 +157,10 @@ def rank(
             scored.solution = replace(scored.solution, scorer=None)  # which may hold a graph
         top = read_top(run, found.ranking, few=config.out is not None)
         _warn(run, found, top)
-        if scored.spectrum is not None:
-            found.groups = read_groups(scored.spectrum.values, scored.spectrum.vectors)
+        if (spectrum := scored.spectrum) is not None:
+            found.groups = read_groups(spectrum.values, spectrum.vectors)
         if page and (top := top or read_top(run, found.ranking)) is not None:
-            found.pictures = pictures_of(run, found.ranking, top, scored.spectrum, found.groups)
+            found.pictures = pictures_of(run, found.ranking, top, spectrum, found.groups)
         if scored.solution.coefficients is not None:
             indices, rows = scored.solution.coefficients
             features = run.matrix.ids.features
@@ -222,7 +218,7 @@ def _score_samples(run: Run) -> Scored:
     if config.voom:
         return parts.voom.rank_counts(run)
     if config.split is not None:
-        return parts.significance.rank_split(run)
+        return parts.split.rank_split(run)
     if config.members:
         return parts.members.rank_members(run)
     if on_scales(config):
@@ -373,27 +369,23 @@ def _by_score(run: Run, solution: Solution) -> Ranking:
     )
 
 
-def check_outputs(config: RankConfig) -> None:
-    """Refuse outputs that cannot be written for this input."""
-    copy = config.write_h5ad
+def _copies_of(config: RankConfig) -> list[Beside]:
+    """Return the copy of the input that is asked for beside the output folder, if one is.
+
+    Raises UsageError for an input that no copy can be made of.
+    """
+    copy, source = config.write_h5ad, split_member(Path(config.matrix))[0]
     if copy is None:
-        return
+        return []
     if not is_anndata(config.matrix):
         raise UsageError(
             "--write-h5ad copies an h5ad, h5mu or AnnData zarr; the matrix is none of these",
             hint="use --out, or convert the matrix to h5ad first",
             option="write_h5ad",
         )
-    source = split_member(Path(config.matrix))[0].suffix.lower()
-    check_suffix("write_h5ad", "--write-h5ad", copy, f"a copy of the {source[1:]}", source)
-
-
-def copies_of(config: RankConfig) -> list[Beside]:
-    """Return the copy of the input that is asked for beside the output folder, if one is."""
-    if config.write_h5ad is None:
-        return []
-    folder = split_member(Path(config.matrix))[0].is_dir()
-    return [Beside("write_h5ad", Path(config.write_h5ad), folder)]
+    suffix = source.suffix.lower()
+    check_suffix("write_h5ad", "--write-h5ad", copy, f"a copy of the {suffix[1:]}", suffix)
+    return [Beside("write_h5ad", Path(copy), source.is_dir())]
 
 
 def _write_copies(

@@ -259,7 +259,7 @@ def data_of(
             few = len(values) <= ready.matrix.n_samples and np.isfinite(values).all()
             if not texts or not few:
                 raise _damaged(result.record_path)
-        ready.fit_matrix()
+        ready.fit()
         messages.phase("the best features")
         top = read_top(ready, ranking)
         spectrum = _spectrum(ready, values, result)
