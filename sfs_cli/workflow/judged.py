@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -36,24 +37,14 @@ SHOWN_LENGTH = 50
 """The summary shows the greatest length up to this."""
 
 
-class Key(NamedTuple):
-    """What is measured of the first features of a list."""
+class Measured(NamedTuple):
+    """A row of the result: a measure of the first features of a list."""
 
     name: str
     selection: str
     length: int
     measure: str
     classifier: str  # "" of what needs no test samples
-
-
-class Measured(NamedTuple):
-    """A row of the result: a measure of the first features of a list."""
-
-    name: str  # these are a `Key`
-    selection: str
-    length: int
-    measure: str
-    classifier: str
     value: float
     error: float = float("nan")
     low: float = float("nan")  # 95 % interval of a measure of held-out samples
@@ -80,7 +71,10 @@ class Judged:
 
     task: Task = CLASSES  # of the folds
     measures: list[Measured] = field(default_factory=list)
-    folds: list[tuple[Fold, dict[Key, float]]] = field(default_factory=list)
+    once: list[Measured] = field(default_factory=list)  # on all samples
+    folds: list[tuple[Fold, list[Measured]]] = field(default_factory=list)
+    # the first features in each fold, of each list that is ranked there
+    selected: dict[str, list[np.ndarray]] = field(default_factory=dict)
     verdicts: list[tuple[int, str, Verdict]] = field(default_factory=list)  # length and model
     lists: list[JudgedList] = field(default_factory=list)  # those of all samples
     overlaps: list[tuple[str, str, int, Overlap]] = field(default_factory=list)  # of two lists
@@ -88,6 +82,7 @@ class Judged:
     # bytes that the whole process held, None where that is not known
     costs: dict[str, list[tuple[float, int | None]]] = field(default_factory=dict)
     enriched: list[tuple[str, str, int, Enrichment]] = field(default_factory=list)
+    background: int = 0  # features that vary
     facts: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -146,27 +141,20 @@ def tables_of(found: Judged, config: JudgeConfig, messages: Messages) -> outputs
     main, tables = CURVES if several else EVALUATION, outputs.Tables()
     tables[main] = table_bytes(header(main), map(_known, found.measures))
     if config.labels is not None:
+        by = found.task.measures[-1]
         verdicts = [
-            (
-                *v[:2],
-                k,
-                found.task.measures[-1],
-                model,
-                *v[2:4],
-                *v.difference,
-                *(v.p_value, v.better),
-            )
+            (v.a, v.b, k, by, model, v.mean_a, v.mean_b, *v.difference, v.p_value, v.better)
             for k, model, v in found.verdicts
         ]
         tables[VERDICTS] = table_bytes(header(VERDICTS), map(_known, verdicts))
-        by_model: dict[tuple[Any, ...], list[float]] = {}
-        for fold, of_lists in found.folds:
-            for key, value in of_lists.items():
-                if key.classifier:
-                    place = (fold.repeat, fold.number, len(fold.test), *key[:3], key.classifier)
-                    by_model.setdefault(place, []).append(value)
+        by_model = defaultdict[tuple[str | int, ...], list[float]](list)
+        for fold, own in found.folds:
+            for m in own:
+                if m.classifier:
+                    at = (fold.repeat, fold.number, len(fold.test))
+                    by_model[*at, m.name, m.selection, m.length, m.classifier].append(m.value)
         names = (*header(FOLDS)[:-1], *found.task.measures)
-        tables[FOLDS] = table_bytes(names, [(*a, *b) for a, b in by_model.items()])
+        tables[FOLDS] = table_bytes(names, [(*at, *own) for at, own in by_model.items()])
     if config.sets:
         tests = [(*at[:3], *at[3][:-1], ";".join(at[3].members)) for at in found.enriched]
         tables[ENRICHMENT] = table_bytes(header(ENRICHMENT), tests)
@@ -207,7 +195,7 @@ def _methods(found: Judged, config: CompareConfig) -> list[Row]:
             (seconds, peak), *folds = found.costs[each.name]
             in_fold = round(float(np.mean([each for each, _ in folds])), 3) if folds else ""
             kind, numbers = "ranking", (round(seconds, 3), in_fold, peak or "")
-        count = found.facts["background"] if each.name == RANDOM else each.n_ranked
+        count = found.background if each.name == RANDOM else each.n_ranked
         of_list = (each.facts.get("method", ""), texts.get(each.name, each.facts.get("path", "")))
         rows.append((each.name, kind, *of_list, count, *numbers))
     return rows
