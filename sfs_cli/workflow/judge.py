@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial, reduce
 from itertools import chain, combinations
 from pathlib import Path
@@ -36,8 +36,7 @@ from sfs_cli.evaluation.measures import (
     redundancy,
 )
 from sfs_cli.evaluation.verdict import corrected_interval, verdicts_of
-from sfs_cli.io.knowledge.gene_sets import Study as StudyOfSets
-from sfs_cli.io.knowledge.gene_sets import read_gene_list, read_sets
+from sfs_cli.io.knowledge.gene_sets import Study, read_gene_list, read_sets
 from sfs_cli.logs import AT_ONCE, Messages
 from sfs_cli.options.compare import (
     ALL,
@@ -45,7 +44,6 @@ from sfs_cli.options.compare import (
     RANDOM,
     VARIABLE,
     CompareConfig,
-    ListSpec,
     check_different,
 )
 from sfs_cli.options.evaluate import DEFAULT_LENGTHS, EvaluateConfig, JudgeConfig
@@ -113,7 +111,7 @@ def run(config: JudgeConfig, messages: Messages) -> bytes:
         if evaluating:
             found.facts["config"] = recorded(config, config.pinned)
         summary = partial(log_summary, found, messages)
-        return outputs.Made.of_tables(tables_of(found, config, messages), found.facts, summary)
+        return outputs.Made.of_tables(tables_of(found, messages), found.facts, summary)
 
     options = recorded(config) if evaluating else None
     describe = partial(outputs.describe_files, _inputs(config))
@@ -133,50 +131,37 @@ def judge(config: JudgeConfig, messages: Messages) -> Judged:
     UsageError
         When two lists have the same name.
     """
-    specs = _given(config)
-    sources = [Source.of(each.path) for each in specs]
-    names = [each.name or name for each, name in zip(specs, list_names(sources))]
-    check_different([*_rankings(config), *names])
+    sources = [Source.of(path) for _, path in config.given_lists]
+    found_names = list_names(sources)
+    names = [name or found for (name, _), found in zip(config.given_lists, found_names)]
+    check_different([*config.rankings, *names])
     tables = read_lists(sources, names, config, messages)
     with _loaded(config, messages) as runs:
-        study = _studied(config, runs, tables)
-        with study.run.progress("evaluating"):
-            found = _judged_once(study)
-            for fold in study.folds:
-                _judge_in(study, fold, found)
-        if study.folds:
-            _average(study, found)
+        found = _prepared(config, runs, tables)
+        with found.run.progress("evaluating"):
+            _judge_once(found)
+            for fold in found.inner.folds:
+                _judge_in(fold, found)
+        if found.folds:
+            _average(found)
         found.measures += found.once
-        found.facts = _facts(study, found)
+        found.facts |= _facts(found)
     return found
 
 
 # ---- what is read --------------------------------------------------------------------------------
 
 
-def _rankings(config: JudgeConfig) -> Mapping[str, RankConfig]:
-    """Return the rankings that have names before anything is read: those of a comparison."""
-    return config.rankings if isinstance(config, CompareConfig) else {}
-
-
-def _given(config: JudgeConfig) -> list[ListSpec]:
-    """Return where the given lists are."""
-    if isinstance(config, CompareConfig):
-        return list(config.list_)
-    path = config.list_ if isinstance(config, EvaluateConfig) else None
-    return [] if path is None else [ListSpec("", path)]
-
-
 def _inputs(config: JudgeConfig) -> list[Any]:
     """Return the files that are read: those of several rankings and lists under their names."""
     files = list(input_files(config))
     common = {role for role, *_ in files}
-    for name, ranking in _rankings(config).items():
+    for name, ranking in config.rankings.items():
         own = [each for each in input_files(ranking) if each[0] not in common]
         files += [(f"ranking.{name}.{role}", path, part) for role, path, part in own]
-    for i, each in enumerate(_given(config), 1):
+    for i, (_, path) in enumerate(config.given_lists, 1):
         role = f"list.{i}" if isinstance(config, CompareConfig) else "list"
-        files.append(Source.of(each.path).as_read(role))
+        files.append(Source.of(path).as_read(role))
     if config.drivers is not None:
         files.append(("drivers", Path(config.drivers), {}))
     return files
@@ -187,7 +172,7 @@ def _loaded(config: JudgeConfig, messages: Messages) -> Iterator[dict[str, Run]]
     """Give a run of each ranking, on one matrix and the same samples; without any, one of \"\"."""
     asked: Mapping[str, RankConfig] = {"": config}
     if isinstance(config, CompareConfig):
-        asked = _rankings(config) or {"": replace(config, method="variance")}
+        asked = config.rankings or {"": replace(config, method="variance")}
     runs: dict[str, Run] = {}
     with ExitStack() as stack:
         for name, each in asked.items():
@@ -249,49 +234,7 @@ def _on_common_samples(
 # ---- what is judged, and by what -----------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Study:
-    """What is the same on all samples and in every fold."""
-
-    config: JudgeConfig
-    inner: FoldRankings
-    rankers: Mapping[str, Run]  # by the names of their lists
-    task: Task
-    judges: int  # threads that may hold inner products of the samples (n, n)
-    lengths: tuple[int, ...]
-    given: list[JudgedList]
-    drivers: set[str] | None  # those that the matrix has
-    sets: Mapping[str, Sequence[str]]
-    facts: dict[str, Any]  # for the record
-
-    @property
-    def run(self) -> Run:
-        """The run on all samples."""
-        return self.inner.run
-
-    @property
-    def folds(self) -> list[Fold]:
-        """The folds; none without labels."""
-        return self.inner.folds
-
-    @property
-    def codes(self) -> np.ndarray | None:
-        """The class of each sample, where there are classes."""
-        labels = self.run.context.labels
-        return None if labels is None or labels.values is not None else labels.codes
-
-    def lengths_of(self, each: JudgedList, fold: Fold | None = None) -> tuple[int, ...]:
-        """Return the lengths that a list has; one that is asked for and too long is refused."""
-        there = f"{each.name} ranks {counted(each.n_ranked, 'feature')} of the matrix"
-        there += in_fold(fold)
-        if each.name in self.rankers and "select" in self.rankers[each.name].options:
-            there += ", which --select can raise"
-        option = ("lengths", "list_" if each.selection == GIVEN else "select")
-        where = each.facts.get("path", self.config.matrix)
-        return lengths_up_to(each.n_ranked, self.config, self.lengths, there, where, option)
-
-
-def _studied(config: JudgeConfig, runs: dict[str, Run], tables: Sequence[RankedList]) -> Study:
+def _prepared(config: JudgeConfig, runs: dict[str, Run], tables: Sequence[RankedList]) -> Judged:
     """Return what is judged, and how; what does not fit is refused before anything is ranked."""
     run = next(iter(runs.values()))
     names = [name for name in runs if name]
@@ -317,10 +260,12 @@ def _studied(config: JudgeConfig, runs: dict[str, Run], tables: Sequence[RankedL
         counts += [each.options.get("select") or 0 for each in rankers.values()]
         short = {count for count in counts if 0 < count < SHOWN_LENGTH}
         lengths = tuple(sorted({*lengths, *short}))
-    facts: dict[str, Any] = {}
-    drivers = _drivers(config, run, facts)
-    sets = _sets(config, run, facts)
-    return Study(config, inner, rankers, task, judges, lengths, given, drivers, sets, facts)
+    found = Judged(config, inner, rankers, task, judges, given, lengths)
+    if config.drivers is not None:
+        _read_drivers(config.drivers, found)
+    if config.sets:
+        _read_sets(config.sets, found)
+    return found
 
 
 def _folds(config: JudgeConfig, run: Run) -> tuple[Task, list[Fold]]:
@@ -386,30 +331,25 @@ def _given_list(table: RankedList, run: Run, same_matrix: bool | None) -> Judged
     return JudgedList(table.name, GIVEN, [found], facts)
 
 
-def _drivers(config: JudgeConfig, run: Run, facts: dict[str, Any]) -> set[str] | None:
-    """Read the reference features; return those of the matrix, and add their facts."""
-    if config.drivers is None:
-        return None
-    asked = read_gene_list(Path(config.drivers))
-    drivers = _in_matrix("drivers", asked, run)
-    facts["drivers"] = {"listed": len(asked), "found": len(drivers)}
-    there = f"{len(drivers):,} of {counted(len(asked), 'feature')} are in the matrix"
-    run.log.note(f"--drivers {config.drivers}: {there}")
-    return drivers
+def _read_drivers(path: str, found: Judged) -> None:
+    """Read the reference features, and keep those of the matrix."""
+    asked = read_gene_list(Path(path))
+    found.drivers = _in_matrix("drivers", asked, found.run)
+    found.facts["drivers"] = {"listed": len(asked), "found": len(found.drivers)}
+    there = f"{len(found.drivers):,} of {counted(len(asked), 'feature')} are in the matrix"
+    found.run.log.note(f"--drivers {path}: {there}")
 
 
-def _sets(config: JudgeConfig, run: Run, facts: dict[str, Any]) -> Mapping[str, Sequence[str]]:
-    """Read the sets that are tested, and add their facts."""
-    if not config.sets:
-        return {}
-    sets = read_sets(config.sets, StudyOfSets(run.matrix.ids.features, run.log.note_once))
-    members = _in_matrix("sets", {*chain(*sets.values())}, run)
-    tested = sum(not members.isdisjoint(names) for names in sets.values())
-    facts["sets"] = {"listed": len(sets), "tested": tested}
-    run.log.note(
+def _read_sets(specs: Sequence[str], found: Judged) -> None:
+    """Read the sets that are tested among the first features."""
+    log = found.run.log
+    found.sets = read_sets(specs, Study(found.run.matrix.ids.features, log.note_once))
+    members = _in_matrix("sets", {*chain(*found.sets.values())}, found.run)
+    tested = sum(not members.isdisjoint(names) for names in found.sets.values())
+    found.facts["sets"] = {"listed": len(found.sets), "tested": tested}
+    log.note(
         "--sets: over-representation among the first features of each list (hypergeometric test)"
     )
-    return sets
 
 
 def _in_matrix(option: str, genes: Collection[str], run: Run) -> set[str]:
@@ -462,46 +402,45 @@ def _note_leakage(config: JudgeConfig, inner: FoldRankings, rankers: Mapping[str
 # ---- the work ------------------------------------------------------------------------------------
 
 
-def _judged_once(study: Study) -> Judged:
+def _judge_once(found: Judged) -> None:
     """Judge every list on all samples, by what needs no test samples."""
-    found, everyone = Judged(study.task), np.arange(study.run.matrix.n_samples)
-    values = study.inner.values_of_all
-    found.lists, variable = _ranked(study, None, found)
+    everyone = np.arange(found.run.matrix.n_samples)
+    values = found.inner.values_of_all
+    found.lists, variable = _ranked(None, found)
     found.background = len(variable)
-    K = inner_products(values, variable, everyone) if study.judges else None
-    measure = partial(_without_test, study, K)
+    K = inner_products(values, variable, everyone) if found.judges else None
+    measure = partial(_without_test, found, K)
     for each in found.lists:
-        found.once += _measured(each, values, study.lengths_of(each), everyone, measure)
-        if study.sets and each.name not in (VARIABLE, RANDOM):
-            _test_sets(study, each, variable, found)
-    if K is not None and study.codes is not None:
-        of_all = clustering(points_of(K), study.codes, study.config.seed)
+        found.once += _measured(each, values, found.lengths_of(each), everyone, measure)
+        if found.sets and each.name not in (VARIABLE, RANDOM):
+            _test_sets(each, variable, found)
+    if K is not None and found.codes is not None:
+        of_all = clustering(points_of(K), found.codes, found.config.seed)
         for name, value in zip(("nmi", "ari"), of_all):
             found.once.append(Measured(ALL, ONCE, found.background, name, "", value))
-    if isinstance(study.config, CompareConfig):
+    if isinstance(found.config, CompareConfig):
         found.overlaps = [
             (a.name, b.name, k, overlap(a.orders[0][:k], b.orders[0][:k], found.background))
             for a, b in combinations([each for each in found.lists if each.name != RANDOM], 2)
-            for k in study.lengths
+            for k in found.lengths
             if k <= min(a.n_ranked, b.n_ranked)
         ]
-    return found
 
 
-def _judge_in(study: Study, fold: Fold, found: Judged) -> None:
+def _judge_in(fold: Fold, found: Judged) -> None:
     """Judge every list in a fold, by what models that learned from it tell of the test samples."""
-    inner, config, train = study.inner, study.config, fold.train
-    own, variable = _ranked(study, fold, found)
+    inner, config, train = found.inner, found.config, fold.train
+    own, variable = _ranked(fold, found)
     chosen = [each for each in own if each.selection == IN_FOLDS]
-    count = len(study.rankers)
+    count = len(found.rankers)
     of_all = found.lists[:count] if config.leaky else []  # beside those of the fold
     lists = [*own[:count], *of_all, *own[count:]]
-    values, predict = inner.values_in(fold), predictor(inner, fold, study.task)
+    values, predict = inner.values_in(fold), predictor(inner, fold, found.task)
 
     def tested(each: JudgedList) -> list[Measured]:
-        return _measured(each, values, study.lengths_of(each, fold), train, predict)
+        return _measured(each, values, found.lengths_of(each, fold), train, predict)
 
-    with ThreadPoolExecutor(min(study.run.plan.workers, study.judges)) as pool:
+    with ThreadPoolExecutor(min(found.run.plan.workers, found.judges)) as pool:
         rows = [*chain(*pool.map(tested, lists))]
     K = inner_products(values.of(in_fold(fold)), variable, train)
     for (measure, model), value in predict(K, products=True).items():
@@ -509,24 +448,24 @@ def _judge_in(study: Study, fold: Fold, found: Judged) -> None:
     for each in chosen if isinstance(config, CompareConfig) else ():
         drawn, everyone = (
             each._replace(orders=each.orders[:1]),
-            np.arange(study.run.matrix.n_samples),
+            np.arange(found.run.matrix.n_samples),
         )
-        lengths = study.lengths_of(each, fold)
-        rows += _measured(drawn, values, lengths, everyone, partial(_without_test, study, None))
+        lengths = found.lengths_of(each, fold)
+        rows += _measured(drawn, values, lengths, everyone, partial(_without_test, found, None))
     for each in chosen:
         if each.name != RANDOM:  # each fold has another
-            first = each.orders[0][: study.lengths[-1]]
+            first = each.orders[0][: found.lengths[-1]]
             found.selected.setdefault(each.name, []).append(first)
     found.folds.append((fold, rows))
 
 
-def _ranked(study: Study, fold: Fold | None, found: Judged) -> tuple[list[JudgedList], np.ndarray]:
+def _ranked(fold: Fold | None, found: Judged) -> tuple[list[JudgedList], np.ndarray]:
     """Return the lists that are judged in a fold, or on all samples, and what varies there."""
-    inner, selection = study.inner, ONCE if fold is None else IN_FOLDS
+    inner, selection = found.inner, ONCE if fold is None else IN_FOLDS
     lists = []
-    for name, ranker in study.rankers.items():
+    for name, ranker in found.rankers.items():
         started = time.perf_counter()
-        label = name if len(study.rankers) > 1 else ""
+        label = name if len(found.rankers) > 1 else ""
         with memory_of.measured_peak() as peak:
             order = _scored(inner.ranked(inner.part_in(fold, ranker), fold, label))
             cost = time.perf_counter() - started, peak()
@@ -534,15 +473,15 @@ def _ranked(study: Study, fold: Fold | None, found: Judged) -> tuple[list[Judged
         lists.append(JudgedList(name, selection, [order], {"method": ranker.config.ranker}))
     part = inner.part_in(fold)
     plain = part.with_engine(source=part.matrix.before_fitting()).of(FOR_VARIABLE)
-    by_variance = RankConfig(study.config.matrix, method="variance")
+    by_variance = RankConfig(found.config.matrix, method="variance")
     variable = _scored(inner.ranked(replace(plain, config=by_variance, sources=[]), fold))
-    pool, count = np.sort(variable), min(study.lengths[-1], len(variable))
-    seeds = [study.config.seed] if fold is None else [study.config.seed, fold.repeat, fold.number]
+    pool, count = np.sort(variable), min(found.lengths[-1], len(variable))
+    seeds = [found.config.seed] if fold is None else [found.config.seed, fold.repeat, fold.number]
     drawn = [
         np.random.default_rng([*seeds, draw]).choice(pool, count, replace=False)
         for draw in range(DRAWS)
     ]
-    lists += [*study.given, JudgedList(VARIABLE, selection, [variable], {})]
+    lists += [*found.given, JudgedList(VARIABLE, selection, [variable], {})]
     return [*lists, JudgedList(RANDOM, selection, drawn, {})], variable
 
 
@@ -567,46 +506,46 @@ def _measured(
     ]
 
 
-def _without_test(study: Study, K: np.ndarray | None, Z: np.ndarray, chosen: np.ndarray) -> Found:
+def _without_test(found: Judged, K: np.ndarray | None, Z: np.ndarray, chosen: np.ndarray) -> Found:
     """Measure features (k, n) by what needs no test samples; `K` is by all features, (n, n)."""
-    found = {"redundancy": redundancy(Z)}
+    measured = {"redundancy": redundancy(Z)}
     if K is not None:
-        found["jaccard"] = jaccard(Z.T @ Z, K)
-    if study.codes is not None:
-        found["nmi"], found["ari"] = clustering(Z.T, study.codes, study.config.seed)
-    if study.drivers is not None:
-        ids = study.run.matrix.ids.features
-        hits = study.drivers.intersection(ids[i] for i in chosen.tolist())
-        found["hit_ratio"] = len(hits) / len(study.drivers)
-    return {(name, ""): value for name, value in found.items()}
+        measured["jaccard"] = jaccard(Z.T @ Z, K)
+    if found.codes is not None:
+        measured["nmi"], measured["ari"] = clustering(Z.T, found.codes, found.config.seed)
+    if found.drivers:
+        ids = found.run.matrix.ids.features
+        hits = found.drivers.intersection(ids[i] for i in chosen.tolist())
+        measured["hit_ratio"] = len(hits) / len(found.drivers)
+    return {(name, ""): value for name, value in measured.items()}
 
 
-def _test_sets(study: Study, each: JudgedList, variable: np.ndarray, found: Judged) -> None:
+def _test_sets(each: JudgedList, variable: np.ndarray, found: Judged) -> None:
     """Test sets among the first features of a list; after them the others that vary take part."""
     order = np.append(each.orders[0], np.setdiff1d(variable, each.orders[0]))
-    ids = study.run.matrix.ids.features
+    ids = found.run.matrix.ids.features
     ranked = [ids[i] for i in order.tolist()]
-    for k in study.lengths_of(each):
-        for test in enrichment(ranked, k, study.sets):
+    for k in found.lengths_of(each):
+        for test in enrichment(ranked, k, found.sets):
             found.enriched.append((each.name, each.selection, k, test))
 
 
 # ---- over all folds ------------------------------------------------------------------------------
 
 
-def _average(study: Study, found: Judged) -> None:
+def _average(found: Judged) -> None:
     """Add what the folds tell of each list, over all of them: means, verdicts and stability."""
-    config, task, log = study.config, study.task, study.run.log
+    config, task, log = found.config, found.task, found.run.log
     ratio = 1 / (config.folds - 1)
     # what test samples had a part in has no interval
-    leaky = {each.name for each in study.given if each.facts["made_from_this_matrix"]}
+    leaky = {each.name for each in found.given if each.facts["made_from_this_matrix"]}
     held_out: dict[tuple[int, str], dict[str, np.ndarray]] = {}  # by length and model
     of_folds = defaultdict[tuple[str, str, int, str, str], list[float]](list)
     for each in chain.from_iterable(own for _, own in found.folds):
         of_folds[each[:5]].append(each.value)
     for key, own in of_folds.items():
         name, selection, k, measure, model = key
-        if len(own) < len(study.folds):
+        if len(own) < len(found.folds):
             log.note_once(
                 f"{name}: some folds rank fewer than {k:,} features: this length is left out"
             )
@@ -628,7 +567,7 @@ def _average(study: Study, found: Judged) -> None:
         compared = verdicts_of(lists | {ALL: everything[model]}, CONTROLS, ratio)
         found.verdicts += [(k, model, each) for each in compared]
     _warn_of_worse_than_random(found, log)
-    found.measures += _stability(study, found)
+    found.measures += _stability(found)
 
 
 def _warn_of_worse_than_random(found: Judged, log: Messages) -> None:
@@ -643,9 +582,9 @@ def _warn_of_worse_than_random(found: Judged, log: Messages) -> None:
         log.warn(f"{name} is below {RANDOM}: {found.task.best_known} {listed(texts)}")
 
 
-def _stability(study: Study, found: Judged) -> Iterator[Measured]:
+def _stability(found: Judged) -> Iterator[Measured]:
     """Yield the stability over the folds of each list that is ranked in them, by length."""
-    for k in study.lengths:
+    for k in found.lengths:
         for name, own in found.selected.items():
             if min(map(len, own)) >= k:
                 value = nogueira([each[:k] for each in own], found.background).value
@@ -655,16 +594,16 @@ def _stability(study: Study, found: Judged) -> Iterator[Measured]:
         yield Measured(RANDOM, IN_FOLDS, k, "stability", "", by_chance)
 
 
-def _facts(study: Study, found: Judged) -> dict[str, Any]:
+def _facts(found: Judged) -> dict[str, Any]:
     """Return what the record says of all that was judged."""
-    config, run, labels = study.config, study.run, study.run.context.labels
-    of_rankings = IN_FOLDS if study.folds else ONCE
-    facts = study.facts | {
+    config, run, labels = found.config, found.run, found.run.context.labels
+    of_rankings = IN_FOLDS if found.folds else ONCE
+    facts = {
         "n_samples": run.matrix.n_samples,
         "n_features": run.matrix.n_features,
         "background": found.background,
-        "lengths": list(study.lengths),
-        "classifier_steps": list(study.inner.steps),
+        "lengths": list(found.lengths),
+        "classifier_steps": list(found.inner.steps),
         "lists": [
             {
                 "name": each.name,
@@ -686,5 +625,5 @@ def _facts(study: Study, found: Judged) -> dict[str, Any]:
         facts["covariates"] = run.cohort.covariates
     if isinstance(config, EvaluateConfig):
         # the sample graph is not among them: each fold has the default one of its samples
-        facts["defaults"] = defaults_of(config, run.config, {}) if study.rankers else {}
+        facts["defaults"] = defaults_of(config, run.config, {}) if found.rankers else {}
     return facts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ from sfs_cli.compute.memory import format_size
 from sfs_cli.display import shown
 from sfs_cli.errors import counted
 from sfs_cli.evaluation.classify import Fold
-from sfs_cli.evaluation.held_out import CLASSES, Task
+from sfs_cli.evaluation.held_out import Task
 from sfs_cli.evaluation.measures import Enrichment, Overlap
 from sfs_cli.evaluation.verdict import Verdict
 from sfs_cli.io.results.writers import Row, table_bytes
@@ -25,8 +25,10 @@ from sfs_cli.options.grammar import command, split
 from sfs_cli.provenance import versions
 from sfs_cli.report.model import Table
 from sfs_cli.report.multiqc import EVALUATED
+from sfs_cli.run.load import Run
 from sfs_cli.tables import FILES, header
 from sfs_cli.workflow import outputs
+from sfs_cli.workflow.folds import FoldRankings, in_fold, lengths_up_to
 
 EVALUATION, CURVES = "evaluation.tsv", "curves.tsv"
 FOLDS, VERDICTS, ENRICHMENT = "folds.tsv", "verdicts.tsv", "enrichment.tsv"
@@ -67,23 +69,52 @@ class JudgedList(NamedTuple):
 
 @dataclass
 class Judged:
-    """All that was found."""
+    """What is judged, on all samples and in every fold, and all that was found."""
 
-    task: Task = CLASSES  # of the folds
-    measures: list[Measured] = field(default_factory=list)
+    config: JudgeConfig
+    inner: FoldRankings
+    rankers: Mapping[str, Run]  # by the names of their lists
+    task: Task
+    judges: int  # threads that may hold inner products of the samples (n, n)
+    given: list[JudgedList]
+    lengths: tuple[int, ...]
+    drivers: set[str] = field(default_factory=set)  # those that the matrix has
+    sets: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    background: int = 0  # features that vary
+    lists: list[JudgedList] = field(default_factory=list)  # those of all samples
     once: list[Measured] = field(default_factory=list)  # on all samples
     folds: list[tuple[Fold, list[Measured]]] = field(default_factory=list)
     # the first features in each fold, of each list that is ranked there
     selected: dict[str, list[np.ndarray]] = field(default_factory=dict)
+    measures: list[Measured] = field(default_factory=list)
     verdicts: list[tuple[int, str, Verdict]] = field(default_factory=list)  # length and model
-    lists: list[JudgedList] = field(default_factory=list)  # those of all samples
     overlaps: list[tuple[str, str, int, Overlap]] = field(default_factory=list)  # of two lists
     # of each ranking that was made, on all samples and then in the folds: seconds, and the most
     # bytes that the whole process held, None where that is not known
     costs: dict[str, list[tuple[float, int | None]]] = field(default_factory=dict)
     enriched: list[tuple[str, str, int, Enrichment]] = field(default_factory=list)
-    background: int = 0  # features that vary
     facts: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def run(self) -> Run:
+        """The run on all samples."""
+        return self.inner.run
+
+    @property
+    def codes(self) -> np.ndarray | None:
+        """The class of each sample, where there are classes."""
+        labels = self.run.context.labels
+        return None if labels is None or labels.values is not None else labels.codes
+
+    def lengths_of(self, each: JudgedList, fold: Fold | None = None) -> tuple[int, ...]:
+        """Return the lengths that a list has; one that is asked for and too long is refused."""
+        there = f"{each.name} ranks {counted(each.n_ranked, 'feature')} of the matrix"
+        there += in_fold(fold)
+        if each.name in self.rankers and "select" in self.rankers[each.name].options:
+            there += ", which --select can raise"
+        option = ("lengths", "list_" if each.selection == GIVEN else "select")
+        where = each.facts.get("path", self.config.matrix)
+        return lengths_up_to(each.n_ranked, self.config, self.lengths, there, where, option)
 
     @property
     def main(self) -> tuple[str, str]:
@@ -135,8 +166,9 @@ def file_names(config: JudgeConfig) -> list[str]:
     ]
 
 
-def tables_of(found: Judged, config: JudgeConfig, messages: Messages) -> outputs.Tables:
+def tables_of(found: Judged, messages: Messages) -> outputs.Tables:
     """Return the files by their names, as `file_names` has them."""
+    config = found.config
     several = isinstance(config, CompareConfig)
     main, tables = CURVES if several else EVALUATION, outputs.Tables()
     tables[main] = table_bytes(header(main), map(_known, found.measures))
