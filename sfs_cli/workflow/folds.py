@@ -31,7 +31,7 @@ from sfs_cli.ranking.table import Ranking
 from sfs_cli.run.design import basis_by
 from sfs_cli.run.load import Run
 from sfs_cli.run.memory import memory_plan
-from sfs_cli.run.needs import Shape, needed, note_default_graph
+from sfs_cli.run.needs import needed, note_default_graph
 from sfs_cli.run.part import prepared_on
 from sfs_cli.store.adjust import Adjustment
 from sfs_cli.store.filters import FeatureFilter
@@ -59,8 +59,8 @@ Measure = Callable[[np.ndarray, np.ndarray], Found]
 def class_sizes(labels: Labels, donors: np.ndarray | None) -> dict[str, int]:
     """Return how many samples each class has that is there, or donors where these are known."""
     codes = labels.codes if donors is None else np.unique([labels.codes, donors], axis=1)[0]
-    sizes = np.bincount(codes, minlength=len(labels.classes)).tolist()
-    return {name: count for name, count in zip(labels.classes, sizes) if count}
+    there, sizes = np.unique(codes, return_counts=True)
+    return {labels.classes[code]: int(size) for code, size in zip(there, sizes)}
 
 
 def stratified_folds(
@@ -218,15 +218,15 @@ class FoldRankings:
         _note_steps(run, run.matrix.steps[len(self.steps) :])
         self._warned: set[str] = set()  # kinds of warnings that were given
         runs = [run, *([run] if rankings is None else rankings)]
-        n, m, memory = run.matrix.n_samples, run.matrix.n_features, run.context.memory
+        n, m = run.matrix.n_samples, run.matrix.n_features
         # a sparse graph of all samples may be a dense one of fewer
         parts = [{}, *({"training samples": len(fold.train)} for fold in folds[:1])]
         held = 16 * n * run.context.covariates  # bases of all samples, and of a fold
-        plans = []
-        for each in runs:
-            width = None if each.coordinates is None else each.coordinates.shape[1]
-            shapes = [Shape(n, m, run.matrix.dtype, memory, sizes, width) for sizes in parts]
-            plans += [memory_plan(each.config, one, held, products=products) for one in shapes]
+        plans = [
+            memory_plan(each.config, replace(each.shape, n=n, parts=sizes), held, products=products)
+            for each in runs
+            for sizes in parts
+        ]
         plan, passes = min(plans, key=lambda each: each.workers), PassList(m)
         self.run, *self.rankings = [each.planned(plan).with_engine(passes=passes) for each in runs]
         for each in self.rankings if folds else ():

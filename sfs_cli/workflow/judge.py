@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -35,8 +35,8 @@ from sfs_cli.evaluation.measures import (
     points_of,
     redundancy,
 )
-from sfs_cli.evaluation.verdict import corrected_interval, verdicts_of
-from sfs_cli.io.knowledge.gene_sets import Study, read_gene_list, read_sets
+from sfs_cli.evaluation.verdict import Verdict, corrected_interval, verdicts_of
+from sfs_cli.io.knowledge.gene_sets import read_gene_list
 from sfs_cli.logs import AT_ONCE, Messages
 from sfs_cli.options.compare import (
     ALL,
@@ -47,10 +47,10 @@ from sfs_cli.options.compare import (
     check_different,
 )
 from sfs_cli.options.evaluate import DEFAULT_LENGTHS, EvaluateConfig, JudgeConfig
-from sfs_cli.options.fields import flag
 from sfs_cli.options.grammar import method_text
 from sfs_cli.options.rank import RankConfig
 from sfs_cli.parts import covariates
+from sfs_cli.parts.sets import given_sets
 from sfs_cli.ranking.stability import nogueira
 from sfs_cli.ranking.table import Ranking
 from sfs_cli.run.config import input_files
@@ -142,9 +142,10 @@ def judge(config: JudgeConfig, messages: Messages) -> Judged:
             _judge_once(found)
             for fold in found.inner.folds:
                 _judge_in(fold, found)
-        if found.folds:
-            _average(found)
-        found.measures += found.once
+        if found.folds:  # what these tell stands before what all samples do
+            found.measures = [*_averages(found), *_stability(found), *found.measures]
+            found.verdicts = _verdicts(found)
+            _warn_of_worse_than_random(found)
         found.facts |= _facts(found)
     return found
 
@@ -179,14 +180,14 @@ def _loaded(config: JudgeConfig, messages: Messages) -> Iterator[dict[str, Run]]
             if isinstance(config, CompareConfig) and each.rank_sources is not None:
                 what = f"ranking {name}: lists are compared on the features of one matrix"
                 raise UsageError(what, hint="leave out --rank-sources", option="ranking_of")
-            log, opened = messages, None
-            if runs:  # what is said of the matrix is said once
-                log, opened = Messages(verbosity=-1), next(iter(runs.values())).opened
+            # what is said of the matrix is said once
+            log = Messages(verbosity=-1) if runs else messages
+            opened = next((run.opened for run in runs.values()), None)
             with within(f"ranking {name}" if name else ""):
                 made = stack.enter_context(
                     loaded(each, log, labeled=config.labels is not None, matrix=opened)
                 )
-            for warning in log.warnings if log is not messages else ():
+            for warning in log.warnings if runs else ():
                 if warning not in messages.warnings:
                     messages.warn(f"ranking {name}: {warning}")
             if isinstance(config, EvaluateConfig) and config.ranks:
@@ -264,7 +265,7 @@ def _prepared(config: JudgeConfig, runs: dict[str, Run], tables: Sequence[Ranked
     if config.drivers is not None:
         _read_drivers(config.drivers, found)
     if config.sets:
-        _read_sets(config.sets, found)
+        _read_sets(config, found)
     return found
 
 
@@ -303,16 +304,15 @@ def _judges(config: JudgeConfig, run: Run) -> int:
 
 def _given_list(table: RankedList, run: Run, same_matrix: bool | None) -> JudgedList:
     """Return a given list by the features of the matrix, best first."""
-    order = np.argsort(table.ranks, kind="stable")[: table.n_ranked].tolist()
-    ids = run.matrix.ids.features
+    ids, n = run.matrix.ids.features, table.n_ranked
     place_of = {name: i for i, name in enumerate(ids)}
-    asked = [table.features[i] for i in order]
-    found = np.array([place_of[name] for name in asked if name in place_of], np.int64)
-    lacking = len(asked) - len(found)
-    if len(found) < LEAST_FOUND * len(asked):
+    order = np.argsort(table.ranks, kind="stable")[:n].tolist()
+    at = [place_of.get(table.features[row], -1) for row in order]
+    found = np.array([place for place in at if place >= 0], np.int64)
+    lacking = n - len(found)
+    if len(found) < LEAST_FOUND * n:
         raise InputError(
-            f"--list {table.path}: the matrix has {len(found):,} of its "
-            f"{counted(len(asked), 'feature')}",
+            f"--list {table.path}: the matrix has {len(found):,} of its {counted(n, 'feature')}",
             where=f"{table.path}: features there are {listed(table.features, 3)}; those of the "
             f"matrix are {listed(list(ids[:3]), 3)}, ...",
             hint="check that both use the same kind of ids (--feature-column), and --rows",
@@ -320,8 +320,7 @@ def _given_list(table: RankedList, run: Run, same_matrix: bool | None) -> Judged
         )
     if lacking:
         run.log.warn(
-            f"{table.path}: {lacking:,} of {len(asked):,} features are not in the matrix and are "
-            "left out"
+            f"{table.path}: {lacking:,} of {n:,} features are not in the matrix and are left out"
         )
     facts = {
         "path": str(table.path),
@@ -332,36 +331,30 @@ def _given_list(table: RankedList, run: Run, same_matrix: bool | None) -> Judged
 
 
 def _read_drivers(path: str, found: Judged) -> None:
-    """Read the reference features, and keep those of the matrix."""
-    asked = read_gene_list(Path(path))
-    found.drivers = _in_matrix("drivers", asked, found.run)
+    """Read the reference features, and keep those of the matrix; it has to have one."""
+    asked, ids = read_gene_list(Path(path)), found.run.matrix.ids.features
+    found.drivers = set(ids).intersection(asked)
+    of = counted(len(asked), "feature")
+    if not found.drivers:
+        raise InputError(
+            f"--drivers: none of its {of} is in the matrix",
+            where=f"features of the matrix are {listed(list(ids[:3]), 3)}, ...",
+            hint="check that both use the same kind of ids",
+            option="drivers",
+        )
     found.facts["drivers"] = {"listed": len(asked), "found": len(found.drivers)}
-    there = f"{len(found.drivers):,} of {counted(len(asked), 'feature')} are in the matrix"
-    found.run.log.note(f"--drivers {path}: {there}")
+    found.run.log.note(f"--drivers {path}: {len(found.drivers):,} of {of} are in the matrix")
 
 
-def _read_sets(specs: Sequence[str], found: Judged) -> None:
+def _read_sets(config: JudgeConfig, found: Judged) -> None:
     """Read the sets that are tested among the first features."""
-    log = found.run.log
-    found.sets = read_sets(specs, Study(found.run.matrix.ids.features, log.note_once))
-    members = _in_matrix("sets", {*chain(*found.sets.values())}, found.run)
-    tested = sum(not members.isdisjoint(names) for names in found.sets.values())
+    log, ids = found.run.log, found.run.matrix.ids.features
+    _, found.sets = given_sets(config.sets, ids, config.matrix, log)
+    there = {*ids}
+    tested = sum(not there.isdisjoint(names) for names in found.sets.values())
     found.facts["sets"] = {"listed": len(found.sets), "tested": tested}
     log.note(
         "--sets: over-representation among the first features of each list (hypergeometric test)"
-    )
-
-
-def _in_matrix(option: str, genes: Collection[str], run: Run) -> set[str]:
-    """Return those of the genes of an option that the matrix has; it has to have one."""
-    ids = run.matrix.ids.features
-    if found := set(ids).intersection(genes):
-        return found
-    raise InputError(
-        f"{flag(option)}: none of its {counted(len(genes), 'feature')} is in the matrix",
-        where=f"features of the matrix are {listed(list(ids[:3]), 3)}, ...",
-        hint="check that both use the same kind of ids",
-        option=option,
     )
 
 
@@ -409,15 +402,15 @@ def _judge_once(found: Judged) -> None:
     found.lists, variable = _ranked(None, found)
     found.background = len(variable)
     K = inner_products(values, variable, everyone) if found.judges else None
-    measure = partial(_without_test, found, K)
+    measured = partial(_measured, found, None, values, everyone, partial(_without_test, found, K))
+    found.measures = [*chain(*map(measured, found.lists))]
     for each in found.lists:
-        found.once += _measured(each, values, found.lengths_of(each), everyone, measure)
         if found.sets and each.name not in (VARIABLE, RANDOM):
             _test_sets(each, variable, found)
     if K is not None and found.codes is not None:
         of_all = clustering(points_of(K), found.codes, found.config.seed)
         for name, value in zip(("nmi", "ari"), of_all):
-            found.once.append(Measured(ALL, ONCE, found.background, name, "", value))
+            found.measures.append(Measured(ALL, ONCE, found.background, name, "", value))
     if isinstance(found.config, CompareConfig):
         found.overlaps = [
             (a.name, b.name, k, overlap(a.orders[0][:k], b.orders[0][:k], found.background))
@@ -429,33 +422,23 @@ def _judge_once(found: Judged) -> None:
 
 def _judge_in(fold: Fold, found: Judged) -> None:
     """Judge every list in a fold, by what models that learned from it tell of the test samples."""
-    inner, config, train = found.inner, found.config, fold.train
     own, variable = _ranked(fold, found)
-    chosen = [each for each in own if each.selection == IN_FOLDS]
     count = len(found.rankers)
-    of_all = found.lists[:count] if config.leaky else []  # beside those of the fold
-    lists = [*own[:count], *of_all, *own[count:]]
-    values, predict = inner.values_in(fold), predictor(inner, fold, found.task)
-
-    def tested(each: JudgedList) -> list[Measured]:
-        return _measured(each, values, found.lengths_of(each, fold), train, predict)
-
+    of_all = found.lists[:count] if found.config.leaky else []  # beside those of the fold
+    values, predict = found.inner.values_in(fold), predictor(found.inner, fold, found.task)
+    predicted = partial(_measured, found, fold, values, fold.train, predict)
     with ThreadPoolExecutor(min(found.run.plan.workers, found.judges)) as pool:
-        rows = [*chain(*pool.map(tested, lists))]
-    K = inner_products(values.of(in_fold(fold)), variable, train)
+        rows = [*chain(*pool.map(predicted, [*own[:count], *of_all, *own[count:]]))]
+    K = inner_products(values.of(in_fold(fold)), variable, fold.train)
     for (measure, model), value in predict(K, products=True).items():
         rows.append(Measured(ALL, IN_FOLDS, found.background, measure, model, value))
-    for each in chosen if isinstance(config, CompareConfig) else ():
-        drawn, everyone = (
-            each._replace(orders=each.orders[:1]),
-            np.arange(found.run.matrix.n_samples),
-        )
-        lengths = found.lengths_of(each, fold)
-        rows += _measured(drawn, values, lengths, everyone, partial(_without_test, found, None))
-    for each in chosen:
-        if each.name != RANDOM:  # each fold has another
-            first = each.orders[0][: found.lengths[-1]]
-            found.selected.setdefault(each.name, []).append(first)
+    everyone, without_test = np.arange(len(K)), partial(_without_test, found, None)
+    for each in own:
+        if each.selection == IN_FOLDS:
+            first = each._replace(orders=each.orders[:1])  # each fold draws others
+            if isinstance(found.config, CompareConfig):
+                rows += _measured(found, fold, values, everyone, without_test, first)
+            found.selected.setdefault(each.name, []).append(first.orders[0][: found.lengths[-1]])
     found.folds.append((fold, rows))
 
 
@@ -491,13 +474,15 @@ def _scored(ranking: Ranking) -> np.ndarray:
 
 
 def _measured(
-    each: JudgedList,
+    found: Judged,
+    fold: Fold | None,
     values: Engine,
-    lengths: Sequence[int],
     train: np.ndarray,
     measure: Measure,
+    each: JudgedList,
 ) -> list[Measured]:
     """Return what is measured of the first features of a list, the mean over its orders."""
+    lengths = found.lengths_of(each, fold)
     of_orders = [by_length(values, order, lengths, train, measure) for order in each.orders]
     return [
         Measured(*each[:2], k, *what, float(np.mean([own[k][what] for own in of_orders])))
@@ -533,44 +518,45 @@ def _test_sets(each: JudgedList, variable: np.ndarray, found: Judged) -> None:
 # ---- over all folds ------------------------------------------------------------------------------
 
 
-def _average(found: Judged) -> None:
-    """Add what the folds tell of each list, over all of them: means, verdicts and stability."""
-    config, task, log = found.config, found.task, found.run.log
-    ratio = 1 / (config.folds - 1)
-    # what test samples had a part in has no interval
-    leaky = {each.name for each in found.given if each.facts["made_from_this_matrix"]}
-    held_out: dict[tuple[int, str], dict[str, np.ndarray]] = {}  # by length and model
-    of_folds = defaultdict[tuple[str, str, int, str, str], list[float]](list)
-    for each in chain.from_iterable(own for _, own in found.folds):
-        of_folds[each[:5]].append(each.value)
-    for key, own in of_folds.items():
-        name, selection, k, measure, model = key
+def _averages(found: Judged) -> Iterator[Measured]:
+    """Yield the mean over the folds of each measure, with its error and interval."""
+    config, unknown = found.config, float("nan")
+    for key, own in found.in_folds.items():
+        name, _, k, measure, model = key
         if len(own) < len(found.folds):
-            log.note_once(
+            found.run.log.note_once(
                 f"{name}: some folds rank fewer than {k:,} features: this length is left out"
             )
             continue
-        values = np.array(own)
-        repeats = values.reshape(config.rounds, -1).mean(axis=1)
-        low = high = float("nan")
-        if model and selection != ONCE and name not in leaky:
-            _, low, high, _ = corrected_interval(values, ratio)
+        repeats = np.reshape(own, (config.rounds, -1)).mean(axis=1)
+        low = high = unknown
+        if model and not found.is_leaky(key):
+            _, low, high, _ = corrected_interval(np.array(own), found.ratio)
             if low == high:  # equal folds tell nothing of chance
-                low = high = float("nan")
+                low = high = unknown
             low, high = max(low, least_of(measure)), min(high, 1.0)
-            if measure == task.measures[-1]:
-                held_out.setdefault((k, model), {})[name] = values
-        mean, error = float(repeats.mean()), standard_error(repeats)
-        found.measures.append(Measured(*key, mean, error, low, high))
-    everything = {model: lists[ALL] for (_, model), lists in held_out.items() if ALL in lists}
-    for (k, model), lists in held_out.items():
-        compared = verdicts_of(lists | {ALL: everything[model]}, CONTROLS, ratio)
-        found.verdicts += [(k, model, each) for each in compared]
-    _warn_of_worse_than_random(found, log)
-    found.measures += _stability(found)
+        yield Measured(*key, float(repeats.mean()), standard_error(repeats), low, high)
 
 
-def _warn_of_worse_than_random(found: Judged, log: Messages) -> None:
+def _verdicts(found: Judged) -> list[tuple[int, str, Verdict]]:
+    """Compare the lists of each length by each model, and with the controls."""
+    of_lists = defaultdict[tuple[int, str], dict[str, np.ndarray]](dict)
+    of_all = {}
+    for key, own in found.in_folds.items():
+        name, _, k, measure, model = key
+        if measure == found.task.measures[-1] and not found.is_leaky(key):
+            if name == ALL:
+                of_all[model] = np.array(own)
+            elif len(own) == len(found.folds):
+                of_lists[k, model][name] = np.array(own)
+    return [
+        (k, model, each)
+        for (k, model), values in of_lists.items()
+        for each in verdicts_of(values | {ALL: of_all[model]}, CONTROLS, found.ratio)
+    ]
+
+
+def _warn_of_worse_than_random(found: Judged) -> None:
     """Warn of lists that the last model predicts worse by than by random features."""
     below = defaultdict[str, list[str]](list)
     for k, model, v in found.verdicts:
@@ -579,14 +565,14 @@ def _warn_of_worse_than_random(found: Judged, log: Messages) -> None:
             text = f"{v.mean_a:.3f} against {v.mean_b:.3f} with {k:,} features{chance}"
             below[v.a].append(text)
     for name, texts in below.items():
-        log.warn(f"{name} is below {RANDOM}: {found.task.best_known} {listed(texts)}")
+        found.run.log.warn(f"{name} is below {RANDOM}: {found.task.best_known} {listed(texts)}")
 
 
 def _stability(found: Judged) -> Iterator[Measured]:
     """Yield the stability over the folds of each list that is ranked in them, by length."""
     for k in found.lengths:
         for name, own in found.selected.items():
-            if min(map(len, own)) >= k:
+            if name != RANDOM and min(map(len, own)) >= k:
                 value = nogueira([each[:k] for each in own], found.background).value
                 yield Measured(name, IN_FOLDS, k, "stability", "", value)
         # the measure is made so that this is its mean; of lists of all features it has none

@@ -6,6 +6,9 @@ import shlex
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain, groupby
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,6 +40,10 @@ IN_FOLDS, ONCE, GIVEN = "in folds", "all samples", "given"
 """When the features of a list were chosen: by the training samples of each fold, or before."""
 SHOWN_LENGTH = 50
 """The summary shows the greatest length up to this."""
+
+
+Key = tuple[str, str, int, str, str]
+"""What a measure is known by: the first columns of its row."""
 
 
 class Measured(NamedTuple):
@@ -82,7 +89,6 @@ class Judged:
     sets: Mapping[str, Sequence[str]] = field(default_factory=dict)
     background: int = 0  # features that vary
     lists: list[JudgedList] = field(default_factory=list)  # those of all samples
-    once: list[Measured] = field(default_factory=list)  # on all samples
     folds: list[tuple[Fold, list[Measured]]] = field(default_factory=list)
     # the first features in each fold, of each list that is ranked there
     selected: dict[str, list[np.ndarray]] = field(default_factory=dict)
@@ -115,6 +121,24 @@ class Judged:
         option = ("lengths", "list_" if each.selection == GIVEN else "select")
         where = each.facts.get("path", self.config.matrix)
         return lengths_up_to(each.n_ranked, self.config, self.lengths, there, where, option)
+
+    @cached_property
+    def in_folds(self) -> dict[Key, list[float]]:
+        """What was measured in the folds that have it, one after the other."""
+        found = defaultdict[Key, list[float]](list)
+        for each in chain.from_iterable(rows for _, rows in self.folds):
+            found[each[:5]].append(each.value)
+        return found
+
+    @property
+    def ratio(self) -> float:
+        """Test samples of a fold over its training samples."""
+        return 1 / (self.config.folds - 1)
+
+    def is_leaky(self, key: Key) -> bool:
+        """Tell whether test samples had a part in a list; then its values have no interval."""
+        leaky = [each.name for each in self.given if each.facts["made_from_this_matrix"]]
+        return key[1] == ONCE or key[0] in leaky
 
     @property
     def main(self) -> tuple[str, str]:
@@ -179,14 +203,13 @@ def tables_of(found: Judged, messages: Messages) -> outputs.Tables:
             for k, model, v in found.verdicts
         ]
         tables[VERDICTS] = table_bytes(header(VERDICTS), map(_known, verdicts))
-        by_model = defaultdict[tuple[str | int, ...], list[float]](list)
-        for fold, own in found.folds:
-            for m in own:
-                if m.classifier:
-                    at = (fold.repeat, fold.number, len(fold.test))
-                    by_model[*at, m.name, m.selection, m.length, m.classifier].append(m.value)
-        names = (*header(FOLDS)[:-1], *found.task.measures)
-        tables[FOLDS] = table_bytes(names, [(*at, *own) for at, own in by_model.items()])
+        predicted = [
+            (fold.repeat, fold.number, len(fold.test), *of_model, *(m.value for m in rows))
+            for fold, own in found.folds
+            for of_model, rows in groupby(own, key=itemgetter(0, 1, 2, 4))
+            if of_model[-1]  # a classifier, whose measures follow each other
+        ]
+        tables[FOLDS] = table_bytes((*header(FOLDS)[:-1], *found.task.measures), predicted)
     if config.sets:
         tests = [(*at[:3], *at[3][:-1], ";".join(at[3].members)) for at in found.enriched]
         tables[ENRICHMENT] = table_bytes(header(ENRICHMENT), tests)

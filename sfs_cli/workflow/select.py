@@ -405,11 +405,9 @@ def _accuracies(
     with inner.run.progress("ranking in folds"), ThreadPoolExecutor(inner.run.plan.workers) as pool:
         for fold in inner.folds:
             ranking = inner.ranked(inner.part_in(fold), fold)
-            count = len(ranking.curve)
-            if count < lengths[-1]:
-                kind = "ranked feature" if ranking.n_kept is None else "kept feature"
-                there = f"the list of {place(fold)} has {counted(count, kind)}"
-                lengths = lengths_up_to(count, config, lengths, there, matrix)
+            kind = "ranked feature" if ranking.n_kept is None else "kept feature"
+            there = f"the list of {place(fold)} has {counted(len(ranking.curve), kind)}"
+            lengths = lengths_up_to(len(ranking.curve), config, lengths, there, matrix)
             values, predict = inner.values_in(fold), predictor(inner, fold, CLASSES)
             of_folds.append(
                 by_length(values, ranking.order, lengths, fold.train, predict, pool.map)
