@@ -434,11 +434,11 @@ def _judge_in(fold: Fold, found: Judged) -> None:
         rows.append(Measured(ALL, IN_FOLDS, found.background, measure, model, value))
     everyone, without_test = np.arange(len(K)), partial(_without_test, found, None)
     for each in own:
-        if each.selection == IN_FOLDS:
-            first = each._replace(orders=each.orders[:1])  # each fold draws others
-            if isinstance(found.config, CompareConfig):
-                rows += _measured(found, fold, values, everyone, without_test, first)
-            found.selected.setdefault(each.name, []).append(first.orders[0][: found.lengths[-1]])
+        if each.selection == IN_FOLDS and isinstance(found.config, CompareConfig):
+            drawn = each._replace(orders=each.orders[:1])  # each fold draws others
+            rows += _measured(found, fold, values, everyone, without_test, drawn)
+        if each.selection == IN_FOLDS and each.name != RANDOM:
+            found.selected.setdefault(each.name, []).append(each.orders[0][: found.lengths[-1]])
     found.folds.append((fold, rows))
 
 
@@ -572,7 +572,7 @@ def _stability(found: Judged) -> Iterator[Measured]:
     """Yield the stability over the folds of each list that is ranked in them, by length."""
     for k in found.lengths:
         for name, own in found.selected.items():
-            if name != RANDOM and min(map(len, own)) >= k:
+            if min(map(len, own)) >= k:
                 value = nogueira([each[:k] for each in own], found.background).value
                 yield Measured(name, IN_FOLDS, k, "stability", "", value)
         # the measure is made so that this is its mean; of lists of all features it has none

@@ -152,6 +152,11 @@ class Judged:
         return [m for m in self.measures if (m.measure, m.classifier) == self.main]
 
     @property
+    def stable(self) -> list[Measured]:
+        """The stability over the folds, where it is known."""
+        return [m for m in self.measures if m.measure == "stability" and m.value == m.value]
+
+    @property
     def length(self) -> int:
         """The length that messages are about, which all lists have if there is one.
 
@@ -263,24 +268,20 @@ def _page(found: Judged, config: CompareConfig, messages: Messages, names: list[
 
     main, model = found.main
     in_words = found.task.best_known if model else main
-    own = [
-        m
-        for m in found.measures
-        if (m.measure, m.classifier) in ((main, model), ("stability", "")) and m.value == m.value
-    ]
+    own = [m for m in found.rows if m.value == m.value]
     tables = [
         Table(
             heading=heading,
             columns=("list", "chosen on", "features", "mean", "low", "high"),
-            rows=[(*m[:3], m.value, m.low, m.high) for m in own if m.measure == measure],
+            rows=[(*m[:3], m.value, m.low, m.high) for m in rows],
             note=FILES[CURVES].columns["low"] if model else "",
             digits=3,
         )
-        for measure, heading in ((main, in_words), ("stability", "stability over the folds"))
+        for heading, rows in ((in_words, own), ("stability over the folds", found.stable))
     ]
     curves: dict[str, list[tuple[int, float, float, float]]] = {}
     for m in own:
-        if m.measure == main and m.name != ALL:
+        if m.name != ALL:
             curve = curves.setdefault(f"{m.name}, {m.selection}", [])
             curve.append((m.length, m.value, m.low, m.high))
     figures = []
@@ -315,14 +316,9 @@ def log_summary(found: Judged, messages: Messages) -> None:
             )
     for text in found.sentences:
         messages.note(text)
-    stable = [
-        f"{m.name} {m.value:.2f}"
-        for m in found.measures
-        if (m.measure, m.length) == ("stability", length) and m.value == m.value
-    ]
+    stable = ", ".join(f"{m.name} {m.value:.2f}" for m in found.stable if m.length == length)
     if stable:
-        texts = ", ".join(stable)
-        messages.note(f"stability of the first {length:,} features over the folds: {texts}")
+        messages.note(f"stability of the first {length:,} features over the folds: {stable}")
     for a, b, k, both in found.overlaps:
         if k == length and VARIABLE not in (a, b):
             messages.note(
