@@ -20,9 +20,9 @@ from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.matrix import Span, cut
 from sfs_cli.compute.passes import PassList
 from sfs_cli.errors import InputError, Options, listed, within
-from sfs_cli.evaluation.classify import Fold, accuracies, folds_of, standardized
+from sfs_cli.evaluation.classify import Fold, folds_of, standardized
 from sfs_cli.evaluation.concordance import concordance_index
-from sfs_cli.evaluation.held_out import CLASSES, NUMBERS, Task, fit_of, ridge
+from sfs_cli.evaluation.held_out import CLASSES, NUMBERS, Task, predicted
 from sfs_cli.graph.distances import GRAM
 from sfs_cli.logs import Messages
 from sfs_cli.options.evaluate import FoldFields
@@ -403,25 +403,20 @@ def predictor(inner: FoldRankings, fold: Fold, task: Task) -> Callable[..., Foun
     that it learns is that of the training samples by themselves, less their covariates; of the test
     samples it is less the covariates by the coefficients of the training samples.
     """
-    run, (_, _, train, test) = inner.run, fold
-    labels = run.context.required_labels
-    learned = labels if task is CLASSES else inner.part_in(fold).context.required_labels
-    truth = np.zeros((1, 0))
+    run, labels = inner.run, inner.run.context.required_labels
+    if task is CLASSES:
+        learned = truth = labels.codes
+    else:
+        learned = inner.part_in(fold).context.required_labels.numbers
+        truth = np.array([*(labels.survival or ()), strata_of(run)])
     if task is NUMBERS:
         assert run.labels is not None
         truth = run.labels.take(run.matrix.samples).numbers[None].copy()
         if adjustment := inner.adjustment_in(fold):
             adjustment.residuals(truth, 0)
 
-    def predict(Z: np.ndarray, _chosen: Any = None, **how: Any) -> Found:
-        if task is CLASSES:
-            return task.named(accuracies(Z.T, labels.codes, train, test, **how))
-        guess = ridge(Z.T, learned.numbers, train, test, **how)
-        if task is NUMBERS:
-            return task.named([fit_of(truth[0, test], guess, learned.numbers.mean())])
-        assert labels.survival is not None
-        times, event = (each[test] for each in labels.survival)
-        return task.named([[concordance_index(times, event, guess, strata_of(run)[test])]])
+    def predict(Z: np.ndarray, _chosen: Any = None, *, products: bool = False) -> Found:
+        return predicted(task, Z.T, learned, truth, fold.train, fold.test, products=products)
 
     return predict
 

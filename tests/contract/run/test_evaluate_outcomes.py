@@ -21,11 +21,12 @@ from sklearn.svm import SVC
 
 from sfs_cli.compute.context import Labels, Survival
 from sfs_cli.errors import InputError, UsageError
+from sfs_cli.evaluation import held_out
 from sfs_cli.evaluation.held_out import PENALTIES
 from sfs_cli.logs import Messages
 from sfs_cli.options.compare import CompareConfig, parse_rankings
 from sfs_cli.options.evaluate import EvaluateConfig
-from sfs_cli.workflow import folds, judge
+from sfs_cli.workflow import judge
 from sfs_cli.workflow.folds import outcome_folds
 from tests.contract.run.test_record import check
 from tests.making import table_text
@@ -258,7 +259,7 @@ def test_numbers_are_adjusted_by_the_training_samples_too(tmp_path):
 @pytest.mark.parametrize("kind", ["classes", "numbers", "times"])
 def test_test_samples_change_nothing_of_the_training_samples(tmp_path, monkeypatch, kind):
     seen: list[list[np.ndarray]] = []
-    accuracies, ridge = folds.accuracies, folds.ridge
+    accuracies, ridge = held_out.accuracies, held_out.ridge
 
     def spy_classes(samples, codes, train, test, *, products=False):
         seen[-1].append(samples[np.ix_(train, train)] if products else samples[train])
@@ -269,8 +270,8 @@ def test_test_samples_change_nothing_of_the_training_samples(tmp_path, monkeypat
         seen[-1].append(outcome)
         return ridge(samples, outcome, train, test, products=products)
 
-    monkeypatch.setattr(folds, "accuracies", spy_classes)
-    monkeypatch.setattr(folds, "ridge", spy_numbers)
+    monkeypatch.setattr(held_out, "accuracies", spy_classes)
+    monkeypatch.setattr(held_out, "ridge", spy_numbers)
     X, batch, age, y = batches(2)
     rng = np.random.default_rng(5)
     time, event = rng.exponential(1, N), np.arange(N) % 2
