@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -36,7 +36,7 @@ from sfs_cli.evaluation.measures import (
     redundancy,
 )
 from sfs_cli.evaluation.verdict import Verdict, corrected_interval, verdicts_of
-from sfs_cli.io.knowledge.gene_sets import read_gene_list
+from sfs_cli.io.knowledge.gene_sets import Study, read_gene_list, read_sets
 from sfs_cli.logs import AT_ONCE, Messages
 from sfs_cli.options.compare import (
     ALL,
@@ -47,10 +47,10 @@ from sfs_cli.options.compare import (
     check_different,
 )
 from sfs_cli.options.evaluate import DEFAULT_LENGTHS, EvaluateConfig, JudgeConfig
+from sfs_cli.options.fields import flag
 from sfs_cli.options.grammar import method_text
 from sfs_cli.options.rank import RankConfig
 from sfs_cli.parts import covariates
-from sfs_cli.parts.sets import given_sets
 from sfs_cli.ranking.stability import nogueira
 from sfs_cli.ranking.table import Ranking
 from sfs_cli.run.config import input_files
@@ -265,7 +265,7 @@ def _prepared(config: JudgeConfig, runs: dict[str, Run], tables: Sequence[Ranked
     if config.drivers is not None:
         _read_drivers(config.drivers, found)
     if config.sets:
-        _read_sets(config, found)
+        _read_sets(config.sets, found)
     return found
 
 
@@ -331,30 +331,36 @@ def _given_list(table: RankedList, run: Run, same_matrix: bool | None) -> Judged
 
 
 def _read_drivers(path: str, found: Judged) -> None:
-    """Read the reference features, and keep those of the matrix; it has to have one."""
-    asked, ids = read_gene_list(Path(path)), found.run.matrix.ids.features
-    found.drivers = set(ids).intersection(asked)
-    of = counted(len(asked), "feature")
-    if not found.drivers:
-        raise InputError(
-            f"--drivers: none of its {of} is in the matrix",
-            where=f"features of the matrix are {listed(list(ids[:3]), 3)}, ...",
-            hint="check that both use the same kind of ids",
-            option="drivers",
-        )
+    """Read the reference features, and keep those of the matrix."""
+    asked = read_gene_list(Path(path))
+    found.drivers = _in_matrix("drivers", asked, found.run)
     found.facts["drivers"] = {"listed": len(asked), "found": len(found.drivers)}
-    found.run.log.note(f"--drivers {path}: {len(found.drivers):,} of {of} are in the matrix")
+    there = f"{len(found.drivers):,} of {counted(len(asked), 'feature')} are in the matrix"
+    found.run.log.note(f"--drivers {path}: {there}")
 
 
-def _read_sets(config: JudgeConfig, found: Judged) -> None:
+def _read_sets(specs: Sequence[str], found: Judged) -> None:
     """Read the sets that are tested among the first features."""
-    log, ids = found.run.log, found.run.matrix.ids.features
-    _, found.sets = given_sets(config.sets, ids, config.matrix, log)
-    there = {*ids}
-    tested = sum(not there.isdisjoint(names) for names in found.sets.values())
+    log = found.run.log
+    found.sets = read_sets(specs, Study(found.run.matrix.ids.features, log.note_once))
+    members = _in_matrix("sets", {*chain(*found.sets.values())}, found.run)
+    tested = sum(not members.isdisjoint(names) for names in found.sets.values())
     found.facts["sets"] = {"listed": len(found.sets), "tested": tested}
     log.note(
         "--sets: over-representation among the first features of each list (hypergeometric test)"
+    )
+
+
+def _in_matrix(option: str, genes: Collection[str], run: Run) -> set[str]:
+    """Return those of the genes of an option that the matrix has; it has to have one."""
+    ids = run.matrix.ids.features
+    if found := set(ids).intersection(genes):
+        return found
+    raise InputError(
+        f"{flag(option)}: none of its {counted(len(genes), 'feature')} is in the matrix",
+        where=f"features of the matrix are {listed(list(ids[:3]), 3)}, ...",
+        hint="check that both use the same kind of ids",
+        option=option,
     )
 
 
