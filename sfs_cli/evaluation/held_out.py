@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfs_cli.evaluation.classify import CLASSIFIERS
+from sfs_cli.evaluation.classify import CLASSIFIERS, accuracies
+from sfs_cli.evaluation.concordance import concordance_index
 from sfs_cli.evaluation.measures import points_of
 
 RIDGE = "ridge regression"
@@ -49,6 +50,47 @@ def least_of(measure: str) -> float:
 CLASSES = Task(CLASSIFIERS, ("accuracy", "balanced_accuracy"), "balanced accuracy")
 NUMBERS = Task((RIDGE,), ("spearman", "r2"), "R2")
 TIMES = Task((RIDGE,), ("concordance",), "concordance")
+
+
+def predicted(
+    task: Task,
+    samples: np.ndarray,
+    learned: np.ndarray,
+    truth: np.ndarray,
+    train: np.ndarray,
+    test: np.ndarray,
+    *,
+    products: bool = False,
+) -> dict[tuple[str, str], float]:
+    """Measure how well models that have learned from training samples predict others.
+
+    Parameters
+    ----------
+    task : Task
+        What is predicted.
+    samples : ndarray, shape (n, k)
+        Samples x features; with `products`, their inner products, shape (n, n).
+    learned : ndarray
+        The classes of all samples, (n,), or the outcome of the training samples, (l,).
+    truth : ndarray
+        The same classes; or numbers, (1, n); or times, events and strata of all samples, (3, n).
+    train, test : ndarray of int, shapes (l,) and (t,)
+        Indices of the samples.
+    products : bool
+        What `samples` holds.
+
+    Returns
+    -------
+    dict
+        By the measure and the model.
+    """
+    if task is CLASSES:
+        return task.named(accuracies(samples, learned, train, test, products=products))
+    guess = ridge(samples, learned, train, test, products=products)
+    if task is NUMBERS:
+        return task.named([fit_of(truth[0, test], guess, learned.mean())])
+    time, event, strata = truth[:, test]
+    return task.named([[concordance_index(time, event, guess, strata)]])
 
 
 def ridge(

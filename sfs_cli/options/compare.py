@@ -229,6 +229,11 @@ class CompareConfig(JudgeConfig):
         return ("--id-map",) * ("source" in asked) + ("--samples",) * bool(lacking)
 
     @property
+    def given_lists(self) -> Sequence[tuple[str, str]]:
+        """The lists that are compared."""
+        return self.list_
+
+    @property
     def rankings(self) -> dict[str, RankConfig]:
         """The rankings that are made, by their names."""
         common = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
@@ -113,6 +113,16 @@ class JudgeConfig(TableFields, FoldFields, RankConfig):
         super().__post_init__()
         self.asked_lengths  # noqa: B018 - a list that is no list is refused here
 
+    @property
+    def rankings(self) -> Mapping[str, RankConfig]:
+        """The rankings of a comparison, by their names."""
+        return {}
+
+    @property
+    def given_lists(self) -> Sequence[tuple[str, str]]:
+        """The lists that are there already: name and path; "" stands for the name of the file."""
+        return ()
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EvaluateConfig(JudgeConfig):
@@ -137,6 +147,11 @@ class EvaluateConfig(JudgeConfig):
             if (says_how(o) or o.name == "leaky") and getattr(self, o.name) != o.default:
                 yield o.of or o.name, LIST_ALONE
         yield from super().without_effect()
+
+    @property
+    def given_lists(self) -> Sequence[tuple[str, str]]:
+        """The list that is evaluated, if there is one."""
+        return () if self.list_ is None else (("", self.list_),)
 
     @property
     def ranks(self) -> bool:

@@ -1,27 +1,31 @@
 """Rankings in folds: features are ranked on the training samples of each fold, and nothing else.
 
-`sfs evaluate` and `sfs select --cv` use it to evaluate lists on held-out samples.
+`sfs evaluate`, `sfs compare` and `sfs select --cv` take from here the folds of their samples
+(`stratified_folds`, `outcome_folds`), the rankings and values in a fold (`FoldRankings`), and what
+the first features of a list tell of its test samples (`predictor`, `by_length`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
 
 from sfs_cli.compute.context import Labels
 from sfs_cli.compute.engine import Engine, PassList
-from sfs_cli.compute.matrix import cut
+from sfs_cli.compute.matrix import Span, cut
 from sfs_cli.errors import InputError, Options, listed, within
-from sfs_cli.evaluation.classify import Fold, folds_of
+from sfs_cli.evaluation.classify import Fold, folds_of, standardized
 from sfs_cli.evaluation.concordance import concordance_index
+from sfs_cli.evaluation.held_out import CLASSES, NUMBERS, Task, predicted
+from sfs_cli.graph.distances import GRAM
 from sfs_cli.logs import Messages
 from sfs_cli.options.evaluate import FoldFields
 from sfs_cli.options.fields import names_file
-from sfs_cli.options.rank import RankConfig
 from sfs_cli.ranking.table import Ranking
 from sfs_cli.run.design import basis_by
 from sfs_cli.run.load import Run
@@ -37,16 +41,25 @@ from sfs_cli.workflow.rank import ranked
 
 READ_AT_ONCE = 64
 """Features of a list that are read at a time."""
+BY_ALL_FEATURES = f"{GRAM} by all features"
 _SCALING = ("zscore", "center", "unit")
 _OF_COUNTS = (*PER_TOTAL, "log2cpm", "vst", *RESIDUALS)
 _DOUBLE = np.dtype(np.float64)
+
+Found = dict[tuple[str, str], float]
+"""What is measured of a list, by the measure and the model; "" where none predicts."""
+Measure = Callable[[np.ndarray, np.ndarray], Found]
+"""Measures the values (k, n) of features, and their positions (k,)."""
+
+
+# ---- which samples are in a fold -----------------------------------------------------------------
 
 
 def class_sizes(labels: Labels, donors: np.ndarray | None) -> dict[str, int]:
     """Return how many samples each class has that is there, or donors where these are known."""
     codes = labels.codes if donors is None else np.unique([labels.codes, donors], axis=1)[0]
-    sizes = np.bincount(codes, minlength=len(labels.classes)).tolist()
-    return {name: count for name, count in zip(labels.classes, sizes) if count}
+    there, sizes = np.unique(codes, return_counts=True)
+    return {labels.classes[code]: int(size) for code, size in zip(there, sizes)}
 
 
 def stratified_folds(
@@ -71,27 +84,31 @@ def stratified_folds(
             option="labels",
         )
     few = {name: count for name, count in counts.items() if count < splits}
-    fewer, what, folds = min(few.values(), default=splits - 1), "", list[Fold]()
+    folds = [] if few else list(folds_of(labels.codes, splits, repeats, seed, donors))
+    lacking = [(place(fold), lacks) for fold in folds if (lacks := _lacking(labels, fold))]
+    if not few and not lacking:
+        return folds
     if few:
         sizes = listed([f"{name} ({count})" for name, count in few.items()])
         what = f"{len(few)} of {len(counts)} classes with fewer {units} than the {splits} folds of "
         what += f"--splits: {sizes}"
     else:
-        folds = list(folds_of(labels.codes, splits, repeats, seed, donors))
-    for fold in folds:
-        there = set(labels.codes[fold.test].tolist())
-        if lacking := [k for i, k in enumerate(labels.classes) if k in counts and i not in there]:
-            what = f"no way was found to deal whole donors so that each of the {splits} folds of "
-            what += f"--splits has every class: {place(fold)} lacks {listed(lacking)}"
-    if what:
-        merge = "merge small classes, or leave their samples out (--samples intersect)"
-        raise InputError(
-            what,
-            where=where,
-            hint=f"give --splits {fewer}, {merge}" if fewer > 1 else merge,
-            option=("splits", "labels") if donors is None else ("splits", "donors", "labels"),
-        )
-    return folds
+        what = f"no way was found to deal whole donors so that each of the {splits} folds of "
+        what += "--splits has every class: {} lacks {}".format(*lacking[-1])
+    fewer = min(few.values(), default=splits - 1)
+    merge = "merge small classes, or leave their samples out (--samples intersect)"
+    raise InputError(
+        what,
+        where=where,
+        hint=f"give --splits {fewer}, {merge}" if fewer > 1 else merge,
+        option=("splits", "labels") if donors is None else ("splits", "donors", "labels"),
+    )
+
+
+def _lacking(labels: Labels, fold: Fold) -> str:
+    """Return the classes that no test sample of a fold has, in words."""
+    lacking = np.setdiff1d(labels.codes, labels.codes[fold.test])
+    return listed([labels.classes[code] for code in lacking]) if len(lacking) else ""
 
 
 def outcome_folds(
@@ -159,6 +176,9 @@ def lengths_up_to(
     return asked or tuple(k for k in known if k <= count)
 
 
+# ---- features and values in a fold ---------------------------------------------------------------
+
+
 class FoldRankings:
     """A run whose features are ranked anew in each fold of its samples.
 
@@ -194,15 +214,7 @@ class FoldRankings:
     ) -> None:
         self.folds, self.log = folds, run.log
         self.steps = before_fitting(run.matrix.steps)
-        rest = run.matrix.steps[len(self.steps) :]
-        if any(step not in _SCALING for step in rest):
-            raw = ", which are raw counts (--transform median,log1p judges by logarithms)"
-            of_counts = not self.steps and kind(rest[0]) in _OF_COUNTS
-            run.log.note(
-                f"--transform {','.join(rest)} compares samples with each other: features are "
-                f"ranked with it inside each fold, and judged by their values before it"
-                f"{raw * of_counts}"
-            )
+        _note_steps(run, run.matrix.steps[len(self.steps) :])
         self._warned: set[str] = set()  # kinds of warnings that were given
         runs = [run, *([run] if rankings is None else rankings)]
         n, m, memory = run.matrix.n_samples, run.matrix.n_features, run.context.memory
@@ -219,30 +231,6 @@ class FoldRankings:
         for each in self.rankings if folds else ():
             note_default_graph(each.config, n, len(folds[0].train), "a fold", run.log)
 
-    def note_leakage_of_graph(self, run: Run, name: str = "") -> None:
-        """Say what may leak from the test samples into a ranking in the folds.
-
-        `name` is that of the ranking, where there are several.
-        """
-        config, about = run.config, f"{name}: " if name else ""
-        of_file = config.coordinates_from or config.similarity_file
-        if of_file is None and config.graph == "obsp":
-            of_file = config.similarity
-        if of_file is not None and "graph" in needed(config):
-            self.log.note(
-                f"{about}the sample graph in the folds is that of the training samples in "
-                f"{of_file}, which may have been built from the test samples, too (leakage)"
-            )
-
-    def note_leakage_of_lists(self, config: RankConfig) -> None:
-        """Say that lists of features may have been chosen on the test samples."""
-        files = [text for text in (*config.include, *config.exclude) if names_file(text)]
-        if files:
-            self.log.note(
-                f"{listed(files)} preselects the features: if that list was made from samples of "
-                "this matrix, the accuracy is leaky, because the test samples were used"
-            )
-
     def part_in(self, fold: Fold | None, run: Run | None = None) -> Run:
         """Return the run of the training samples of a fold, with their own outcome and covariates.
 
@@ -254,22 +242,18 @@ class FoldRankings:
             return run
         with within(place(fold)):  # what is said of their columns was said of all samples
             part = prepared_on(run, fold.train, Messages(verbosity=-1))
-        return part.of(in_fold(place(fold)))
+        return part.of(in_fold(fold))
 
-    def ranked_in(self, fold: Fold | None, run: Run | None = None, name: str = "") -> Ranking:
-        """Rank the features on the training samples of a fold, or on all samples.
+    def ranked(self, part: Run, fold: Fold | None, name: str = "") -> Ranking:
+        """Rank the features on the samples of a run of a fold; its warnings are given once.
 
         `name` is that of the ranking, where there are several.
         """
-        return self.ranked(self.part_in(fold, run), fold, name)
-
-    def ranked(self, part: Run, fold: Fold | None, name: str = "") -> Ranking:
-        """Rank the features on the samples of a run of a fold; its warnings are given once."""
         quiet, labels = Messages(verbosity=-1), part.context.labels
         needs = needed(part.config) & {"labels", "some-labels"}
         config = replace(part.config, leave_one_out=False)  # it is about all samples
         context = replace(part.context, labels=labels if needs else None, log=quiet)
-        of = ", ".join([f"ranking {name}"] * bool(name) + ([] if fold is None else [place(fold)]))
+        of = ", ".join(filter(None, (name and f"ranking {name}", place(fold))))
         with within(of):
             ranking = ranked(replace(part, config=config, context=context))
         for warning in quiet.warnings:  # most folds repeat what another has said
@@ -293,14 +277,19 @@ class FoldRankings:
         view.fit(engine, run.context.memory, run.context.scratch)
         return replace(engine, source=view.adjusted(run.cohort.adjustment))
 
-    def values_in(self, fold: Fold, values: Engine) -> Engine:
+    @cached_property
+    def values_of_all(self) -> Engine:
+        """Passes over the values that are judged on all samples."""
+        return self.values(np.arange(self.run.matrix.n_samples))
+
+    def values_in(self, fold: Fold) -> Engine:
         """Return the values that are judged in a fold: those of all samples, but for gaps.
 
         Covariates are taken out by the coefficients of the training samples, and the median total
         that samples are scaled to is theirs.
         """
-        if self.run.matrix.matrix.missing.values:
-            values = self.values(fold.train)
+        gaps = self.run.matrix.matrix.missing.values
+        values = self.values(fold.train) if gaps else self.values_of_all
         view = cast(PreparedMatrix, values.source).targeting(fold.train)
         return replace(values, source=view.adjusted(self.adjustment_in(fold)))
 
@@ -329,14 +318,125 @@ class FoldRankings:
         return Adjustment(basis, fold.train) if len(basis) else None
 
 
-def in_fold(of: str) -> str:
-    """Return whose passes those in a fold are, by the `place` of it; of none, of all samples."""
-    return f" in {of}" if of else ""
+def _note_steps(run: Run, rest: Sequence[str]) -> None:
+    """Say that the last steps of the transformation compare samples, and are not judged."""
+    if any(step not in _SCALING for step in rest):
+        raw = ", which are raw counts (--transform median,log1p judges by logarithms)"
+        of_counts = len(rest) == len(run.matrix.steps) and kind(rest[0]) in _OF_COUNTS
+        run.log.note(
+            f"--transform {','.join(rest)} compares samples with each other: features are ranked "
+            f"with it inside each fold, and judged by their values before it{raw * of_counts}"
+        )
 
 
-def place(fold: Fold) -> str:
-    """Name a fold, for messages."""
-    return f"fold {fold.number} of repeat {fold.repeat}"
+def note_leakage_of_lists(run: Run) -> None:
+    """Say that the features of a run may have been chosen on the test samples."""
+    files = [text for text in (*run.config.include, *run.config.exclude) if names_file(text)]
+    if files:
+        run.log.note(
+            f"{listed(files)} preselects the features: if that list was made from samples of "
+            "this matrix, the accuracy is leaky, because the test samples were used"
+        )
+
+
+def note_leakage_of_graph(run: Run, about: str = "") -> None:
+    """Say that the sample graph in the folds may know the test samples; the text is `about` it."""
+    config = run.config
+    of_file = config.coordinates_from or config.similarity_file
+    if of_file is None and config.graph == "obsp":
+        of_file = config.similarity
+    if of_file is not None and "graph" in needed(config):
+        run.log.note(
+            f"{about}the sample graph in the folds is that of the training samples in {of_file}, "
+            "which may have been built from the test samples, too (leakage)"
+        )
+
+
+def in_fold(fold: Fold | None) -> str:
+    """Return where something is, for messages and passes: nothing is said of all samples."""
+    return "" if fold is None else f" in {place(fold)}"
+
+
+def place(fold: Fold | None) -> str:
+    """Name a fold, for messages; "" stands for all samples."""
+    return "" if fold is None else f"fold {fold.number} of repeat {fold.repeat}"
+
+
+# ---- what a list tells of the samples ------------------------------------------------------------
+
+
+def by_length(
+    values: Engine,
+    features: np.ndarray,
+    lengths: Sequence[int],
+    train: np.ndarray,
+    measure: Measure,
+    in_order: Callable[..., Iterator[Found]] = map,
+) -> dict[int, Found]:
+    """Measure the first features of a list, by their number.
+
+    Parameters
+    ----------
+    values : Engine
+        Passes over the values that are judged.
+    features : ndarray of int, shape (l,)
+        The list, best first, as long as the longest of `lengths`.
+    lengths : sequence of int
+        Numbers of features, ascending.
+    train : ndarray of int
+        The samples that give the mean and deviation of each feature.
+    measure : callable
+        What is measured.
+    in_order : callable
+        Calls `measure` for each length, as `map` does; that of a pool uses its threads.
+    """
+    first = features[: max(lengths, default=0)]
+    Z = standardized(read_features(values, first), train)
+    return dict(zip(lengths, in_order(lambda k: measure(Z[:k], first[:k]), lengths)))
+
+
+def predictor(inner: FoldRankings, fold: Fold, task: Task) -> Callable[..., Found]:
+    """Return what measures how well samples are predicted in a fold, a `Measure`.
+
+    In place of values (k, n) it also takes inner products (n, n), as `accuracies` does. The outcome
+    that it learns is that of the training samples by themselves, less their covariates; of the test
+    samples it is less the covariates by the coefficients of the training samples.
+    """
+    run, labels = inner.run, inner.run.context.required_labels
+    if task is CLASSES:
+        learned = truth = labels.codes
+    else:
+        learned = inner.part_in(fold).context.required_labels.numbers
+        truth = np.array([*(labels.survival or ()), strata_of(run)])
+    if task is NUMBERS:
+        assert run.labels is not None
+        truth = run.labels.take(run.matrix.samples).numbers[None].copy()
+        if adjustment := inner.adjustment_in(fold):
+            adjustment.residuals(truth, 0)
+
+    def predict(Z: np.ndarray, _chosen: Any = None, *, products: bool = False) -> Found:
+        return predicted(task, Z.T, learned, truth, fold.train, fold.test, products=products)
+
+    return predict
+
+
+def strata_of(run: Run) -> np.ndarray:
+    """Return the blocks of the samples (n,), within which times are compared."""
+    blocks = run.context.blocks
+    return np.zeros(run.matrix.n_samples) if blocks is None else blocks
+
+
+def inner_products(values: Engine, features: np.ndarray, train: np.ndarray) -> np.ndarray:
+    """Return the inner products (n, n) of samples by features that training samples scale."""
+    used = np.zeros(values.source.n_features, bool)
+    used[features] = True
+
+    def products(span: Span) -> tuple[np.ndarray]:
+        Z = standardized(values.read(span, _DOUBLE).values, train)
+        Z = Z[used[span.lo : span.hi]]
+        return (Z.T @ Z,)
+
+    return values.at(BY_ALL_FEATURES).total_over(products)[0]
 
 
 def read_features(values: Engine, features: np.ndarray) -> np.ndarray:

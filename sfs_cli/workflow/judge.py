@@ -9,7 +9,8 @@ others: classifiers, or a ridge regression where labels are numbers or times.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -22,12 +23,10 @@ import numpy as np
 
 from sfs_cli.compute import memory as memory_of
 from sfs_cli.compute.engine import Engine
-from sfs_cli.compute.matrix import Span
 from sfs_cli.compute.memory import format_size
 from sfs_cli.errors import InputError, OutOfMemoryError, UsageError, counted, listed, within
-from sfs_cli.evaluation.classify import Fold, accuracies, standard_error, standardized
-from sfs_cli.evaluation.concordance import concordance_index
-from sfs_cli.evaluation.held_out import CLASSES, NUMBERS, TIMES, Task, fit_of, least_of, ridge
+from sfs_cli.evaluation.classify import Fold, standard_error
+from sfs_cli.evaluation.held_out import CLASSES, NUMBERS, TIMES, Task, least_of
 from sfs_cli.evaluation.measures import (
     clustering,
     enrichment,
@@ -36,8 +35,7 @@ from sfs_cli.evaluation.measures import (
     points_of,
     redundancy,
 )
-from sfs_cli.evaluation.verdict import corrected_interval, verdicts_of
-from sfs_cli.graph.distances import GRAM
+from sfs_cli.evaluation.verdict import Verdict, corrected_interval, verdicts_of
 from sfs_cli.io.files.likeness import likely_change
 from sfs_cli.io.knowledge.gene_sets import Study, read_gene_list, read_sets
 from sfs_cli.logs import AT_ONCE, Messages
@@ -47,7 +45,6 @@ from sfs_cli.options.compare import (
     RANDOM,
     VARIABLE,
     CompareConfig,
-    ListSpec,
     check_different,
 )
 from sfs_cli.options.evaluate import DEFAULT_LENGTHS, EvaluateConfig, JudgeConfig
@@ -66,12 +63,18 @@ from sfs_cli.run.part import prepared_on
 from sfs_cli.workflow import outputs
 from sfs_cli.workflow.folds import (
     FoldRankings,
+    Found,
+    Measure,
+    by_length,
     fold_facts,
     in_fold,
+    inner_products,
     lengths_up_to,
+    note_leakage_of_graph,
+    note_leakage_of_lists,
     outcome_folds,
-    place,
-    read_features,
+    predictor,
+    strata_of,
     stratified_folds,
 )
 from sfs_cli.workflow.judged import (
@@ -81,7 +84,6 @@ from sfs_cli.workflow.judged import (
     SHOWN_LENGTH,
     Judged,
     JudgedList,
-    Key,
     Measured,
     file_names,
     log_summary,
@@ -95,15 +97,10 @@ DRAWS = 5
 LEAST_FOUND = 0.1
 """Share of a list in the matrix below which the list is of another matrix."""
 FOR_VARIABLE = ", for the most variable features"
-BY_ALL_FEATURES = f"{GRAM} by all features"
 SQUARES = 4
 """Arrays (n, n) of float64 that a thread holds while it judges a list."""
 MEMORY_SHARE = 2
 """They take at most this fraction (1/N) of the memory."""
-_DOUBLE = np.dtype(np.float64)
-
-Measure = Callable[[np.ndarray, np.ndarray], dict[tuple[str, str], float]]
-"""Measures the values (k, n) of features, and their positions: by the measure and the model."""
 
 
 def run(config: JudgeConfig, messages: Messages) -> bytes:
@@ -115,7 +112,7 @@ def run(config: JudgeConfig, messages: Messages) -> bytes:
         if evaluating:
             found.facts["config"] = recorded(config, config.pinned)
         summary = partial(log_summary, found, messages)
-        return outputs.Made.of_tables(tables_of(found, config, messages), found.facts, summary)
+        return outputs.Made.of_tables(tables_of(found, messages), found.facts, summary)
 
     options = recorded(config) if evaluating else None
     describe = partial(outputs.describe_files, _inputs(config))
@@ -124,28 +121,49 @@ def run(config: JudgeConfig, messages: Messages) -> bytes:
     )
 
 
+def judge(config: JudgeConfig, messages: Messages) -> Judged:
+    """Judge rankings and given lists beside random, variable and all features.
+
+    Raises
+    ------
+    InputError
+        When a list, the labels or the sets do not fit the matrix, a class has fewer samples than
+        there are folds, or a length exceeds what a list ranks.
+    UsageError
+        When two lists have the same name.
+    """
+    sources = [Source.of(path) for _, path in config.given_lists]
+    found_names = list_names(sources)
+    names = [name or found for (name, _), found in zip(config.given_lists, found_names)]
+    check_different([*config.rankings, *names])
+    tables = read_lists(sources, names, config, messages)
+    with _loaded(config, messages) as runs:
+        found = _prepared(config, runs, tables)
+        with found.run.progress("evaluating"):
+            _judge_once(found)
+            for fold in found.inner.folds:
+                _judge_in(fold, found)
+        if found.folds:  # what these tell stands before what all samples do
+            found.measures = [*_averages(found), *_stability(found), *found.measures]
+            found.verdicts = _verdicts(found)
+            _warn_of_worse_than_random(found)
+        found.facts |= _facts(found)
+    return found
+
+
 # ---- what is read --------------------------------------------------------------------------------
-
-
-def _given(config: JudgeConfig) -> list[ListSpec]:
-    """Return where the given lists are."""
-    if isinstance(config, CompareConfig):
-        return list(config.list_)
-    path = config.list_ if isinstance(config, EvaluateConfig) else None
-    return [] if path is None else [ListSpec("", path)]
 
 
 def _inputs(config: JudgeConfig) -> list[Any]:
     """Return the files that are read: those of several rankings and lists under their names."""
-    files, given = list(input_files(config)), [Source.of(each.path) for each in _given(config)]
-    if isinstance(config, CompareConfig):
-        common = {role for role, _, _ in files}
-        for name, ranking in config.rankings.items():
-            own = [each for each in input_files(ranking) if each[0] not in common]
-            files += [(f"ranking.{name}.{role}", path, part) for role, path, part in own]
-        files += [each.as_read(f"list.{i}") for i, each in enumerate(given, 1)]
-    else:
-        files += [each.as_read("list") for each in given]
+    files = list(input_files(config))
+    common = {role for role, *_ in files}
+    for name, ranking in config.rankings.items():
+        own = [each for each in input_files(ranking) if each[0] not in common]
+        files += [(f"ranking.{name}.{role}", path, part) for role, path, part in own]
+    for i, (_, path) in enumerate(config.given_lists, 1):
+        role = f"list.{i}" if isinstance(config, CompareConfig) else "list"
+        files.append(Source.of(path).as_read(role))
     if config.drivers is not None:
         files.append(("drivers", Path(config.drivers), {}))
     return files
@@ -154,24 +172,23 @@ def _inputs(config: JudgeConfig) -> list[Any]:
 @contextmanager
 def _loaded(config: JudgeConfig, messages: Messages) -> Iterator[dict[str, Run]]:
     """Give a run of each ranking, on one matrix and the same samples; without any, one of \"\"."""
-    several = isinstance(config, CompareConfig)
-    asked: dict[str, RankConfig] = {"": config}
+    asked: Mapping[str, RankConfig] = {"": config}
     if isinstance(config, CompareConfig):
         asked = config.rankings or {"": replace(config, method="variance")}
     runs: dict[str, Run] = {}
     with ExitStack() as stack:
         for name, each in asked.items():
-            if several and each.rank_sources is not None:
+            if isinstance(config, CompareConfig) and each.rank_sources is not None:
                 what = f"ranking {name}: lists are compared on the features of one matrix"
                 raise UsageError(what, hint="leave out --rank-sources", option="ranking_of")
-            log, opened = messages, None
-            if runs:  # what is said of the matrix is said once
-                log, opened = Messages(verbosity=-1), next(iter(runs.values())).opened
+            # what is said of the matrix is said once
+            log = Messages(verbosity=-1) if runs else messages
+            opened = next((run.opened for run in runs.values()), None)
             with within(f"ranking {name}" if name else ""):
                 made = stack.enter_context(
                     loaded(each, log, labeled=config.labels is not None, matrix=opened)
                 )
-            for warning in log.warnings if log is not messages else ():
+            for warning in log.warnings if runs else ():
                 if warning not in messages.warnings:
                     messages.warn(f"ranking {name}: {warning}")
             if isinstance(config, EvaluateConfig) and config.ranks:
@@ -207,292 +224,50 @@ def _on_common_samples(
     )
     # in the order of the first: above a number of samples a run has that of the file
     first = next(iter(samples.values()))
-    wanted = first[np.isin(first, common)].tolist()
+    common = first[np.isin(first, common)]
     found = {}
-    for name, run in runs.items():
-        at = {sample: i for i, sample in enumerate(samples[name].tolist())}
-        chosen = np.array([at[sample] for sample in wanted])
-        found[name] = prepared_on(run, chosen, Messages(verbosity=-1))
+    for name, own in samples.items():
+        order = np.argsort(own)
+        chosen = order[np.searchsorted(own, common, sorter=order)]
+        found[name] = prepared_on(runs[name], chosen, Messages(verbosity=-1))
     return found
 
 
-# ---- the work ------------------------------------------------------------------------------------
+# ---- what is judged, and by what -----------------------------------------------------------------
 
 
-def judge(config: JudgeConfig, messages: Messages) -> Judged:
-    """Judge rankings and given lists beside random, variable and all features.
-
-    Raises
-    ------
-    InputError
-        When a list, the labels or the sets do not fit the matrix, a class has fewer samples than
-        there are folds, or a length exceeds what a list ranks.
-    UsageError
-        When two lists have the same name.
-    """
-    specs = _given(config)
-    sources = [Source.of(each.path) for each in specs]
-    names = [each.name or name for each, name in zip(specs, list_names(sources))]
-    if isinstance(config, CompareConfig):
-        check_different([*config.rankings, *names])
-    tables = read_lists(sources, names, config, messages)
-    with _loaded(config, messages) as runs:
-        return _judged(config, runs, tables)
-
-
-def _judged(config: JudgeConfig, runs: dict[str, Run], tables: Sequence[RankedList]) -> Judged:
-    """Judge every list on all samples, and in every fold."""
+def _prepared(config: JudgeConfig, runs: dict[str, Run], tables: Sequence[RankedList]) -> Judged:
+    """Return what is judged, and how; what does not fit is refused before anything is ranked."""
     run = next(iter(runs.values()))
+    names = [name for name in runs if name]
     if isinstance(config, EvaluateConfig):  # the data may have chosen the method
-        check_different([*filter(None, runs), *(each.name for each in tables)])
-    log, labels, ids, seed = run.log, run.context.labels, run.matrix.ids.features, config.seed
-    n, m = run.matrix.n_samples, run.matrix.n_features
+        check_different([*names, *(each.name for each in tables)])
     task, folds = _folds(config, run)
     judges = _judges(config, run)
-    ranking = [each for name, each in runs.items() if name]
-    inner = FoldRankings(run, folds, rankings=ranking, products=judges > 0)
-    run, rankers = inner.run, dict(zip(filter(None, runs), inner.rankings))
-    label = {name: name if len(rankers) > 1 else "" for name in rankers}  # of messages
+    inner = FoldRankings(run, folds, rankings=[runs[name] for name in names], products=judges > 0)
+    run, rankers = inner.run, dict(zip(names, inner.rankings))
     guard_raw(run, "what is ranked and judged")
     guard_labels(run)
     for fold in folds:
         inner.adjustment_in(fold)  # which says what is wrong before anything is ranked
 
+    m = run.matrix.n_features
     there = f"the matrix has {counted(m, 'feature')}"
     lengths = lengths_up_to(m, config, DEFAULT_LENGTHS, there, config.matrix) or (max(1, m // 2),)
-    same_matrix = _warn_of_leakage(config, inner, rankers, label, tables)
-    given = []
-    for table in tables:
-        chosen = _positions(table, ids, log)
-        about = {
-            "path": str(table.path),
-            "not_in_matrix": table.n_ranked - len(chosen),
-            "made_from_this_matrix": same_matrix[table.name],
-        }
-        given.append(JudgedList(table.name, GIVEN, [chosen], about))
+    same = _same_matrices(config, tables, run.log)
+    _note_leakage(config, inner, rankers)
+    given = [_given_list(table, run, same[table.name]) for table in tables]
     if not config.asked_lengths:  # a short list is judged whole, beside others
         counts = [each.n_ranked for each in given]
         counts += [each.options.get("select") or 0 for each in rankers.values()]
         short = {count for count in counts if 0 < count < SHOWN_LENGTH}
         lengths = tuple(sorted({*lengths, *short}))
-    facts: dict[str, Any] = {}
-    drivers: set[str] | None = None
-    sets: Mapping[str, Sequence[str]] = {}
+    found = Judged(config, inner, rankers, task, judges, given, lengths)
     if config.drivers is not None:
-        asked = read_gene_list(Path(config.drivers))
-        drivers = _in_matrix("drivers", asked, ids)
-        facts["drivers"] = {"listed": len(asked), "found": len(drivers)}
-        there = f"{len(drivers):,} of {counted(len(asked), 'feature')} are in the matrix"
-        log.note(f"--drivers {config.drivers}: {there}")
+        _read_drivers(config.drivers, found)
     if config.sets:
-        sets = read_sets(config.sets, Study(ids, log.note_once))
-        members = _in_matrix("sets", {*chain(*sets.values())}, ids)
-        tested = sum(not members.isdisjoint(names) for names in sets.values())
-        facts["sets"] = {"listed": len(sets), "tested": tested}
-        log.note(
-            "--sets: over-representation among the first features of each list (hypergeometric "
-            "test)"
-        )
-    codes = labels.codes if labels is not None and labels.values is None else None
-
-    found = Judged(task)
-
-    def ranked_in(fold: Fold | None) -> tuple[list[JudgedList], np.ndarray]:
-        """Return the lists that are judged in a fold, or on all samples, and what varies there."""
-        part, selection = inner.part_in(fold), ONCE if fold is None else IN_FOLDS
-        lists = []
-        for name, ranker in rankers.items():
-            started = time.perf_counter()
-            with memory_of.measured_peak() as peak:
-                order = _scored(inner.ranked_in(fold, ranker, label[name]))
-                cost = time.perf_counter() - started, peak()
-            found.costs.setdefault(name, []).append(cost)
-            lists.append(JudgedList(name, selection, [order], {"method": ranker.config.ranker}))
-        by_variance = RankConfig(config.matrix, method="variance")
-        plain = part.with_engine(source=part.matrix.before_fitting()).of(FOR_VARIABLE)
-        variable = _scored(inner.ranked(replace(plain, config=by_variance, sources=[]), fold))
-        pool, count = np.sort(variable), min(lengths[-1], len(variable))
-        seeds = [seed] if fold is None else [seed, fold.repeat, fold.number]
-        drawn = [
-            np.random.default_rng([*seeds, draw]).choice(pool, count, replace=False)
-            for draw in range(DRAWS)
-        ]
-        lists += [*given, JudgedList(VARIABLE, selection, [variable], {})]
-        return [*lists, JudgedList(RANDOM, selection, drawn, {})], variable
-
-    def lengths_of(each: JudgedList, of: str = "") -> tuple[int, ...]:
-        """Return the lengths that a list has; one that is asked for and too long is refused."""
-        there = f"{each.name} ranks {counted(each.n_ranked, 'feature')} of the matrix{of}"
-        if each.name in rankers and "select" in rankers[each.name].options:
-            there += ", which --select can raise"
-        option = ("lengths", "list_" if each.selection == GIVEN else "select")
-        where = each.facts.get("path", config.matrix)
-        return lengths_up_to(each.n_ranked, config, lengths, there, where, option)
-
-    def measured(
-        each: JudgedList, values: Engine, train: np.ndarray, measure: Measure, of: str = ""
-    ) -> dict[Key, float]:
-        """Return what is measured of the first features of a list, the mean over its orders."""
-        of_orders: dict[Key, list[float]] = {}
-        of_list = lengths_of(each, of)
-        for chosen in each.orders:
-            first = chosen[: max(of_list, default=0)]
-            Z = standardized(read_features(values, first), train)
-            for k in of_list:
-                for of_what, value in measure(Z[:k], first[:k]).items():
-                    of_orders.setdefault(Key(*each[:2], k, *of_what), []).append(value)
-        return {key: float(np.mean(own)) for key, own in of_orders.items()}
-
-    def without_test(
-        Z: np.ndarray, chosen: np.ndarray, K: np.ndarray | None = None
-    ) -> dict[tuple[str, str], float]:
-        """Measure features (k, n) by what needs no test samples."""
-        of = {"redundancy": redundancy(Z)}
-        if K is not None:
-            of["jaccard"] = jaccard(Z.T @ Z, K)
-        if codes is not None:
-            of["nmi"], of["ari"] = clustering(Z.T, codes, seed)
-        if drivers is not None:
-            hits = drivers.intersection(ids[i] for i in chosen.tolist())
-            of["hit_ratio"] = len(hits) / len(drivers)
-        return {(name, ""): value for name, value in of.items()}
-
-    once: dict[Key, float] = {}
-    of_folds: dict[str, list[np.ndarray]] = {}  # the first features of each fold, by list
-    with run.progress("evaluating"):
-        values, everyone = inner.values(np.arange(n)), np.arange(n)
-        found.lists, variable = ranked_in(None)
-        background = len(variable)
-        K = _inner_products(values, variable, everyone) if judges else None
-        for each in found.lists:
-            once |= measured(each, values, everyone, partial(without_test, K=K))
-            if sets and each.name not in (VARIABLE, RANDOM):
-                # those of the list, and after them the other features that take part
-                order = np.append(each.orders[0], np.setdiff1d(variable, each.orders[0]))
-                ranked = [ids[i] for i in order.tolist()]
-                for k in lengths_of(each):
-                    tests = enrichment(ranked, k, sets)
-                    found.enriched += [(each.name, each.selection, k, test) for test in tests]
-        if K is not None and codes is not None:
-            for name, value in zip(("nmi", "ari"), clustering(points_of(K), codes, seed)):
-                once[Key(ALL, ONCE, background, name, "")] = value
-
-        for fold in folds:
-            lists, variable = ranked_in(fold)
-            if config.leaky:  # those of all samples beside them
-                lists[len(rankers) : len(rankers)] = found.lists[: len(rankers)]
-            of_fold, predict = inner.values_in(fold, values), _predictor(inner, fold)
-            of = f" in {place(fold)}"
-            test = partial(measured, values=of_fold, train=fold.train, measure=predict, of=of)
-            of_lists: dict[Key, float] = {}
-            with ThreadPoolExecutor(min(run.plan.workers, judges)) as pool:
-                for of_list in pool.map(test, lists):
-                    of_lists |= of_list
-            K = _inner_products(of_fold.of(in_fold(place(fold))), variable, fold.train)
-            for of_what, value in predict(K, products=True).items():
-                of_lists[Key(ALL, IN_FOLDS, background, *of_what)] = value
-            for each in lists:
-                if each.selection == IN_FOLDS and isinstance(config, CompareConfig):
-                    drawn = each._replace(orders=each.orders[:1])  # each fold has another
-                    of_lists |= measured(drawn, of_fold, everyone, without_test)
-                if each.selection == IN_FOLDS and each.name != RANDOM:
-                    of_folds.setdefault(each.name, []).append(each.orders[0][: lengths[-1]])
-            found.folds.append((fold, of_lists))
-
-    if folds:
-        _average(found, config, same_matrix, log)
-    for k in lengths if folds else ():
-        stable = [
-            (name, nogueira([each[:k] for each in own], background).value)
-            for name, own in of_folds.items()
-            if min(map(len, own)) >= k
-        ]
-        # the measure is made so that this is its mean; of lists of all features it has none
-        stable.append((RANDOM, 0.0 if k < background else float("nan")))
-        found.measures += [Measured(n, IN_FOLDS, k, "stability", "", v) for n, v in stable]
-    found.measures += [Measured(*key, value) for key, value in once.items()]
-    if isinstance(config, CompareConfig):
-        found.overlaps = [
-            (a.name, b.name, k, overlap(a.orders[0][:k], b.orders[0][:k], background))
-            for a, b in combinations([each for each in found.lists if each.name != RANDOM], 2)
-            for k in lengths
-            if k <= min(a.n_ranked, b.n_ranked)
-        ]
-
-    of_rankings = IN_FOLDS if folds else ONCE
-    found.facts = facts | {
-        "n_samples": n,
-        "n_features": m,
-        "background": background,
-        "lengths": list(lengths),
-        "classifier_steps": list(inner.steps),
-        "lists": [
-            {
-                "name": each.name,
-                "selection": GIVEN if each.selection == GIVEN else of_rankings,
-                "n_ranked": each.n_ranked,
-                **each.facts,
-            }
-            for each in found.lists
-            if each.name not in CONTROLS
-        ],
-        "threads": run.plan.workers,
-        "passes": run.passes.executed,
-    }
-    if labels is not None:
-        found.facts |= fold_facts(config, labels, run.donors)
-        if "labels" in run.taken:
-            found.facts["label_column"] = run.taken["labels"]
-    if run.design is not None:
-        found.facts["covariates"] = run.cohort.covariates
-    if isinstance(config, EvaluateConfig):
-        # the sample graph is not among them: each fold has the default one of its samples
-        found.facts["defaults"] = defaults_of(config, run.config, {}) if rankers else {}
+        _read_sets(config.sets, found)
     return found
-
-
-def _average(
-    found: Judged, config: JudgeConfig, same_matrix: Mapping[str, bool | None], log: Messages
-) -> None:
-    """Put what the folds tell of each list, over all of them, and the verdicts."""
-    task, ratio = found.task, 1 / (config.folds - 1)
-    of_folds: dict[Key, list[float]] = {}
-    for _, of_lists in found.folds:
-        for key, value in of_lists.items():
-            of_folds.setdefault(key, []).append(value)
-    held_out: dict[tuple[int, str], dict[str, np.ndarray]] = {}  # by length and model
-    for key, own in of_folds.items():
-        name, selection, k, measure, model = key
-        if len(own) < config.folds * config.rounds:
-            log.note_once(
-                f"{name}: some folds rank fewer than {k:,} features: this length is left out"
-            )
-            continue
-        values = np.array(own)
-        repeats = values.reshape(config.rounds, -1).mean(axis=1)
-        low = high = float("nan")
-        # what test samples had a part in has no interval
-        if model and selection != ONCE and not (selection == GIVEN and same_matrix[name]):
-            _, low, high, _ = corrected_interval(values, ratio)
-            if low == high:  # equal folds tell nothing of chance
-                low = high = float("nan")
-            low, high = max(low, least_of(measure)), min(high, 1.0)
-            if measure == task.measures[-1]:
-                held_out.setdefault((k, model), {})[name] = values
-        mean, error = float(repeats.mean()), standard_error(repeats)
-        found.measures.append(Measured(*key, mean, error, low, high))
-    everything = {model: lists[ALL] for (_, model), lists in held_out.items() if ALL in lists}
-    for (k, model), lists in held_out.items():
-        compared = verdicts_of(lists | {ALL: everything[model]}, CONTROLS, ratio)
-        found.verdicts += [(k, model, each) for each in compared]
-    below: dict[str, list[str]] = {}
-    for k, model, v in found.verdicts:
-        if (v.b, model) == (RANDOM, task.models[-1]) and v.mean_a < v.mean_b:
-            text = f"{v.mean_a:.3f} against {v.mean_b:.3f} with {k:,} features"
-            text += "" if v.better else " (this may be chance)"
-            below.setdefault(v.a, []).append(text)
-    for name, texts in below.items():
-        log.warn(f"{name} is below {RANDOM}: {task.best_known} {listed(texts)}")
 
 
 def _folds(config: JudgeConfig, run: Run) -> tuple[Task, list[Fold]]:
@@ -504,13 +279,7 @@ def _folds(config: JudgeConfig, run: Run) -> tuple[Task, list[Fold]]:
     if labels.values is None:
         return CLASSES, stratified_folds(labels, *how)
     task = NUMBERS if labels.survival is None else TIMES
-    return task, outcome_folds(labels, *how, _strata(run))
-
-
-def _strata(run: Run) -> np.ndarray:
-    """Return the blocks of the samples (n,), within which times are compared."""
-    blocks = run.context.blocks
-    return np.zeros(run.matrix.n_samples) if blocks is None else blocks
+    return task, outcome_folds(labels, *how, strata_of(run))
 
 
 def _judges(config: JudgeConfig, run: Run) -> int:
@@ -534,81 +303,59 @@ def _judges(config: JudgeConfig, run: Run) -> int:
     return 0
 
 
-def _predictor(inner: FoldRankings, fold: Fold) -> Callable[..., dict[tuple[str, str], float]]:
-    """Return what measures how well samples are predicted in a fold, a `Measure`.
-
-    In place of values (k, n) it also takes inner products (n, n), as `accuracies` does. The outcome
-    that it learns is that of the training samples by themselves, less their covariates; of the test
-    samples it is less the covariates by the coefficients of the training samples.
-    """
-    run, train, test = inner.run, fold.train, fold.test
-    labels, truth = run.context.required_labels, np.zeros((1, 0))
-    learned = inner.part_in(fold).context.required_labels
-    if labels.values is not None and labels.survival is None:
-        assert run.labels is not None
-        truth = run.labels.take(run.matrix.samples).numbers[None].copy()
-        if adjustment := inner.adjustment_in(fold):
-            adjustment.residuals(truth, 0)
-
-    def predict(Z: np.ndarray, _chosen: Any = None, **how: Any) -> dict[tuple[str, str], float]:
-        if labels.values is None:
-            return CLASSES.named(accuracies(Z.T, labels.codes, train, test, **how))
-        guess = ridge(Z.T, learned.numbers, train, test, **how)
-        if labels.survival is None:
-            return NUMBERS.named([fit_of(truth[0, test], guess, learned.numbers.mean())])
-        times, event = (each[test] for each in labels.survival)
-        return TIMES.named([[concordance_index(times, event, guess, _strata(run)[test])]])
-
-    return predict
-
-
-def _scored(ranking: Ranking) -> np.ndarray:
-    """Return the features with a score, best first."""
-    return np.asarray(ranking.order[: ranking.n_scored], np.int64)
-
-
-def _inner_products(values: Engine, features: np.ndarray, train: np.ndarray) -> np.ndarray:
-    """Return the inner products (n, n) of samples by features that training samples scale."""
-    used = np.zeros(values.source.n_features, bool)
-    used[features] = True
-
-    def products(span: Span) -> tuple[np.ndarray]:
-        Z = standardized(values.read(span, _DOUBLE).values, train)
-        Z = Z[used[span.lo : span.hi]]
-        return (Z.T @ Z,)
-
-    return values.at(BY_ALL_FEATURES).total_over(products)[0]
-
-
-# ---- what does not fit, and what is said -------------------------------------------------------
-
-
-def _positions(given: RankedList, ids: Sequence[str], log: Messages) -> np.ndarray:
-    """Return the features of a list by index, best first."""
-    order = np.argsort(given.ranks, kind="stable")[: given.n_ranked].tolist()
+def _given_list(table: RankedList, run: Run, same_matrix: bool | None) -> JudgedList:
+    """Return a given list by the features of the matrix, best first."""
+    ids, n = run.matrix.ids.features, table.n_ranked
     place_of = {name: i for i, name in enumerate(ids)}
-    at = [place_of.get(given.features[i], -1) for i in order]
-    found = np.array([i for i in at if i >= 0], np.int64)
-    if len(found) < LEAST_FOUND * len(at):
+    order = np.argsort(table.ranks, kind="stable")[:n].tolist()
+    at = [place_of.get(table.features[row], -1) for row in order]
+    found = np.array([place for place in at if place >= 0], np.int64)
+    lacking = n - len(found)
+    if len(found) < LEAST_FOUND * n:
         raise InputError(
-            f"--list {given.path}: the matrix has {len(found):,} of its "
-            f"{counted(len(at), 'feature')}",
-            where=f"{given.path}: features there are {listed(given.features, 3)}; those of the "
+            f"--list {table.path}: the matrix has {len(found):,} of its {counted(n, 'feature')}",
+            where=f"{table.path}: features there are {listed(table.features, 3)}; those of the "
             f"matrix are {listed(list(ids[:3]), 3)}, ...",
-            hint=(f"{change}; " if (change := likely_change(given.features, ids)) else "")
+            hint=(f"{change}; " if (change := likely_change(table.features, ids)) else "")
             + "check that both use the same kind of ids (--feature-column), and --rows",
             option="list_",
         )
-    if len(found) < len(at):
-        log.warn(
-            f"{given.path}: {len(at) - len(found):,} of {len(at):,} features are not in the matrix "
-            "and are left out"
+    if lacking:
+        run.log.warn(
+            f"{table.path}: {lacking:,} of {n:,} features are not in the matrix and are left out"
         )
-    return found
+    facts = {
+        "path": str(table.path),
+        "not_in_matrix": lacking,
+        "made_from_this_matrix": same_matrix,
+    }
+    return JudgedList(table.name, GIVEN, [found], facts)
 
 
-def _in_matrix(option: str, genes: Collection[str], ids: Sequence[str]) -> set[str]:
+def _read_drivers(path: str, found: Judged) -> None:
+    """Read the reference features, and keep those of the matrix."""
+    asked = read_gene_list(Path(path))
+    found.drivers = _in_matrix("drivers", asked, found.run)
+    found.facts["drivers"] = {"listed": len(asked), "found": len(found.drivers)}
+    there = f"{len(found.drivers):,} of {counted(len(asked), 'feature')} are in the matrix"
+    found.run.log.note(f"--drivers {path}: {there}")
+
+
+def _read_sets(specs: Sequence[str], found: Judged) -> None:
+    """Read the sets that are tested among the first features."""
+    log = found.run.log
+    found.sets = read_sets(specs, Study(found.run.matrix.ids.features, log.note_once))
+    members = _in_matrix("sets", {*chain(*found.sets.values())}, found.run)
+    tested = sum(not members.isdisjoint(names) for names in found.sets.values())
+    found.facts["sets"] = {"listed": len(found.sets), "tested": tested}
+    log.note(
+        "--sets: over-representation among the first features of each list (hypergeometric test)"
+    )
+
+
+def _in_matrix(option: str, genes: Collection[str], run: Run) -> set[str]:
     """Return those of the genes of an option that the matrix has; it has to have one."""
+    ids = run.matrix.ids.features
     if found := set(ids).intersection(genes):
         return found
     raise InputError(
@@ -619,14 +366,10 @@ def _in_matrix(option: str, genes: Collection[str], ids: Sequence[str]) -> set[s
     )
 
 
-def _warn_of_leakage(
-    config: JudgeConfig,
-    inner: FoldRankings,
-    rankers: Mapping[str, Run],
-    label: Mapping[str, str],
-    tables: Sequence[RankedList],
+def _same_matrices(
+    config: JudgeConfig, tables: Sequence[RankedList], log: Messages
 ) -> dict[str, bool | None]:
-    """Warn of what the test samples had a part in; return which lists are of this matrix."""
+    """Return which given lists are of this matrix, and warn that these know the test samples."""
     own = matrix_identity(config.matrix) if tables else Identity()
     same = {each.name: same_matrix(own, matrix_of(each.path)) for each in tables}
     for each in tables if config.labels is not None else ():
@@ -636,18 +379,245 @@ def _warn_of_leakage(
             leaky = f"{each.path} was ranked on this matrix, test samples included: its accuracy "
             leaky += "is leaky"
         if same[each.name] is not False:  # at once: before the sentences on accuracy
-            inner.log.warn(f"{leaky}; --method in place of --list ranks inside folds", AT_ONCE)
+            log.warn(f"{leaky}; --method in place of --list ranks inside folds", AT_ONCE)
+    return same
+
+
+def _note_leakage(config: JudgeConfig, inner: FoldRankings, rankers: Mapping[str, Run]) -> None:
+    """Say what the test samples had a part in, beside given lists."""
     if inner.folds:
-        inner.note_leakage_of_lists(config)
+        note_leakage_of_lists(inner.run)
     for name, run in rankers.items():
         if inner.folds:
-            inner.note_leakage_of_graph(run, label[name])
+            note_leakage_of_graph(run, f"{name}: " if len(rankers) > 1 else "")
         if run.design is not None:
             covariates.tell_unadjusted(run)
         labels = run.context.labels
         by_class = config.labels is not None and labels is not None and labels.values is None
         if by_class and needed(run.config) & {"labels", "some-labels"}:
-            inner.log.note(
+            run.log.note(
                 f"{name} uses the labels of all samples: NMI and ARI of its clusters are optimistic"
             )
-    return same
+
+
+# ---- the work ------------------------------------------------------------------------------------
+
+
+def _judge_once(found: Judged) -> None:
+    """Judge every list on all samples, by what needs no test samples."""
+    everyone = np.arange(found.run.matrix.n_samples)
+    values = found.inner.values_of_all
+    found.lists, variable = _ranked(None, found)
+    found.background = len(variable)
+    K = inner_products(values, variable, everyone) if found.judges else None
+    measured = partial(_measured, found, None, values, everyone, partial(_without_test, found, K))
+    found.measures = [*chain(*map(measured, found.lists))]
+    for each in found.lists:
+        if found.sets and each.name not in (VARIABLE, RANDOM):
+            _test_sets(each, variable, found)
+    if K is not None and found.codes is not None:
+        of_all = clustering(points_of(K), found.codes, found.config.seed)
+        for name, value in zip(("nmi", "ari"), of_all):
+            found.measures.append(Measured(ALL, ONCE, found.background, name, "", value))
+    if isinstance(found.config, CompareConfig):
+        found.overlaps = [
+            (a.name, b.name, k, overlap(a.orders[0][:k], b.orders[0][:k], found.background))
+            for a, b in combinations([each for each in found.lists if each.name != RANDOM], 2)
+            for k in found.lengths
+            if k <= min(a.n_ranked, b.n_ranked)
+        ]
+
+
+def _judge_in(fold: Fold, found: Judged) -> None:
+    """Judge every list in a fold, by what models that learned from it tell of the test samples."""
+    own, variable = _ranked(fold, found)
+    count = len(found.rankers)
+    of_all = found.lists[:count] if found.config.leaky else []  # beside those of the fold
+    values, predict = found.inner.values_in(fold), predictor(found.inner, fold, found.task)
+    predicted = partial(_measured, found, fold, values, fold.train, predict)
+    with ThreadPoolExecutor(min(found.run.plan.workers, found.judges)) as pool:
+        rows = [*chain(*pool.map(predicted, [*own[:count], *of_all, *own[count:]]))]
+    K = inner_products(values.of(in_fold(fold)), variable, fold.train)
+    for (measure, model), value in predict(K, products=True).items():
+        rows.append(Measured(ALL, IN_FOLDS, found.background, measure, model, value))
+    everyone, without_test = np.arange(len(K)), partial(_without_test, found, None)
+    for each in own:
+        if each.selection == IN_FOLDS and isinstance(found.config, CompareConfig):
+            drawn = each._replace(orders=each.orders[:1])  # each fold draws others
+            rows += _measured(found, fold, values, everyone, without_test, drawn)
+        if each.selection == IN_FOLDS and each.name != RANDOM:
+            found.selected.setdefault(each.name, []).append(each.orders[0][: found.lengths[-1]])
+    found.folds.append((fold, rows))
+
+
+def _ranked(fold: Fold | None, found: Judged) -> tuple[list[JudgedList], np.ndarray]:
+    """Return the lists that are judged in a fold, or on all samples, and what varies there."""
+    inner, selection = found.inner, ONCE if fold is None else IN_FOLDS
+    lists = []
+    for name, ranker in found.rankers.items():
+        started = time.perf_counter()
+        label = name if len(found.rankers) > 1 else ""
+        with memory_of.measured_peak() as peak:
+            order = _scored(inner.ranked(inner.part_in(fold, ranker), fold, label))
+            cost = time.perf_counter() - started, peak()
+        found.costs.setdefault(name, []).append(cost)
+        lists.append(JudgedList(name, selection, [order], {"method": ranker.config.ranker}))
+    part = inner.part_in(fold)
+    plain = part.with_engine(source=part.matrix.before_fitting()).of(FOR_VARIABLE)
+    by_variance = RankConfig(found.config.matrix, method="variance")
+    variable = _scored(inner.ranked(replace(plain, config=by_variance, sources=[]), fold))
+    pool, count = np.sort(variable), min(found.lengths[-1], len(variable))
+    seeds = [found.config.seed] if fold is None else [found.config.seed, fold.repeat, fold.number]
+    drawn = [
+        np.random.default_rng([*seeds, draw]).choice(pool, count, replace=False)
+        for draw in range(DRAWS)
+    ]
+    lists += [*found.given, JudgedList(VARIABLE, selection, [variable], {})]
+    return [*lists, JudgedList(RANDOM, selection, drawn, {})], variable
+
+
+def _scored(ranking: Ranking) -> np.ndarray:
+    """Return the features with a score, best first."""
+    return np.asarray(ranking.order[: ranking.n_scored], np.int64)
+
+
+def _measured(
+    found: Judged,
+    fold: Fold | None,
+    values: Engine,
+    train: np.ndarray,
+    measure: Measure,
+    each: JudgedList,
+) -> list[Measured]:
+    """Return what is measured of the first features of a list, the mean over its orders."""
+    lengths = found.lengths_of(each, fold)
+    of_orders = [by_length(values, order, lengths, train, measure) for order in each.orders]
+    return [
+        Measured(*each[:2], k, *what, float(np.mean([own[k][what] for own in of_orders])))
+        for k in lengths
+        for what in of_orders[0][k]
+    ]
+
+
+def _without_test(found: Judged, K: np.ndarray | None, Z: np.ndarray, chosen: np.ndarray) -> Found:
+    """Measure features (k, n) by what needs no test samples; `K` is by all features, (n, n)."""
+    measured = {"redundancy": redundancy(Z)}
+    if K is not None:
+        measured["jaccard"] = jaccard(Z.T @ Z, K)
+    if found.codes is not None:
+        measured["nmi"], measured["ari"] = clustering(Z.T, found.codes, found.config.seed)
+    if found.drivers:
+        ids = found.run.matrix.ids.features
+        hits = found.drivers.intersection(ids[i] for i in chosen.tolist())
+        measured["hit_ratio"] = len(hits) / len(found.drivers)
+    return {(name, ""): value for name, value in measured.items()}
+
+
+def _test_sets(each: JudgedList, variable: np.ndarray, found: Judged) -> None:
+    """Test sets among the first features of a list; after them the others that vary take part."""
+    order = np.append(each.orders[0], np.setdiff1d(variable, each.orders[0]))
+    ids = found.run.matrix.ids.features
+    ranked = [ids[i] for i in order.tolist()]
+    for k in found.lengths_of(each):
+        for test in enrichment(ranked, k, found.sets):
+            found.enriched.append((each.name, each.selection, k, test))
+
+
+# ---- over all folds ------------------------------------------------------------------------------
+
+
+def _averages(found: Judged) -> Iterator[Measured]:
+    """Yield the mean over the folds of each measure, with its error and interval."""
+    config, unknown = found.config, float("nan")
+    for key, own in found.in_folds.items():
+        name, _, k, measure, model = key
+        if len(own) < len(found.folds):
+            found.run.log.note_once(
+                f"{name}: some folds rank fewer than {k:,} features: this length is left out"
+            )
+            continue
+        repeats = np.reshape(own, (config.rounds, -1)).mean(axis=1)
+        low = high = unknown
+        if model and not found.is_leaky(key):
+            _, low, high, _ = corrected_interval(np.array(own), found.ratio)
+            if low == high:  # equal folds tell nothing of chance
+                low = high = unknown
+            low, high = max(low, least_of(measure)), min(high, 1.0)
+        yield Measured(*key, float(repeats.mean()), standard_error(repeats), low, high)
+
+
+def _verdicts(found: Judged) -> list[tuple[int, str, Verdict]]:
+    """Compare the lists of each length by each model, and with the controls."""
+    of_lists = defaultdict[tuple[int, str], dict[str, np.ndarray]](dict)
+    of_all = {}
+    for key, own in found.in_folds.items():
+        name, _, k, measure, model = key
+        if measure == found.task.measures[-1] and not found.is_leaky(key):
+            if name == ALL:
+                of_all[model] = np.array(own)
+            elif len(own) == len(found.folds):
+                of_lists[k, model][name] = np.array(own)
+    return [
+        (k, model, each)
+        for (k, model), values in of_lists.items()
+        for each in verdicts_of(values | {ALL: of_all[model]}, CONTROLS, found.ratio)
+    ]
+
+
+def _warn_of_worse_than_random(found: Judged) -> None:
+    """Warn of lists that the last model predicts worse by than by random features."""
+    below = defaultdict[str, list[str]](list)
+    for k, model, v in found.verdicts:
+        if (v.b, model) == (RANDOM, found.task.models[-1]) and v.mean_a < v.mean_b:
+            chance = "" if v.better else " (this may be chance)"
+            text = f"{v.mean_a:.3f} against {v.mean_b:.3f} with {k:,} features{chance}"
+            below[v.a].append(text)
+    for name, texts in below.items():
+        found.run.log.warn(f"{name} is below {RANDOM}: {found.task.best_known} {listed(texts)}")
+
+
+def _stability(found: Judged) -> Iterator[Measured]:
+    """Yield the stability over the folds of each list that is ranked in them, by length."""
+    for k in found.lengths:
+        for name, own in found.selected.items():
+            if min(map(len, own)) >= k:
+                value = nogueira([each[:k] for each in own], found.background).value
+                yield Measured(name, IN_FOLDS, k, "stability", "", value)
+        # the measure is made so that this is its mean; of lists of all features it has none
+        by_chance = 0.0 if k < found.background else float("nan")
+        yield Measured(RANDOM, IN_FOLDS, k, "stability", "", by_chance)
+
+
+def _facts(found: Judged) -> dict[str, Any]:
+    """Return what the record says of all that was judged."""
+    config, run, labels = found.config, found.run, found.run.context.labels
+    of_rankings = IN_FOLDS if found.folds else ONCE
+    facts = {
+        "n_samples": run.matrix.n_samples,
+        "n_features": run.matrix.n_features,
+        "background": found.background,
+        "lengths": list(found.lengths),
+        "classifier_steps": list(found.inner.steps),
+        "lists": [
+            {
+                "name": each.name,
+                "selection": GIVEN if each.selection == GIVEN else of_rankings,
+                "n_ranked": each.n_ranked,
+                **each.facts,
+            }
+            for each in found.lists
+            if each.name not in CONTROLS
+        ],
+        "threads": run.plan.workers,
+        "passes": run.passes.executed,
+    }
+    if labels is not None:
+        facts |= fold_facts(config, labels, run.donors)
+        if "labels" in run.taken:
+            facts["label_column"] = run.taken["labels"]
+    if run.design is not None:
+        facts["covariates"] = run.cohort.covariates
+    if isinstance(config, EvaluateConfig):
+        # the sample graph is not among them: each fold has the default one of its samples
+        facts["defaults"] = defaults_of(config, run.config, {}) if found.rankers else {}
+    return facts

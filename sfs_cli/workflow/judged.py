@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain, groupby
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +17,7 @@ from sfs_cli.compute.memory import format_size
 from sfs_cli.display import shown
 from sfs_cli.errors import counted
 from sfs_cli.evaluation.classify import Fold
-from sfs_cli.evaluation.held_out import CLASSES, Task
+from sfs_cli.evaluation.held_out import Task
 from sfs_cli.evaluation.measures import Enrichment, Overlap
 from sfs_cli.evaluation.verdict import Verdict
 from sfs_cli.io.results.writers import Row, table_bytes
@@ -24,8 +28,10 @@ from sfs_cli.options.grammar import command, split
 from sfs_cli.provenance import versions
 from sfs_cli.report.model import Table
 from sfs_cli.report.multiqc import EVALUATED
+from sfs_cli.run.load import Run
 from sfs_cli.tables import FILES, header
 from sfs_cli.workflow import outputs
+from sfs_cli.workflow.folds import FoldRankings, in_fold, lengths_up_to
 
 EVALUATION, CURVES = "evaluation.tsv", "curves.tsv"
 FOLDS, VERDICTS, ENRICHMENT = "folds.tsv", "verdicts.tsv", "enrichment.tsv"
@@ -36,24 +42,18 @@ SHOWN_LENGTH = 50
 """The summary shows the greatest length up to this."""
 
 
-class Key(NamedTuple):
-    """What is measured of the first features of a list."""
+Key = tuple[str, str, int, str, str]
+"""What a measure is known by: the first columns of its row."""
+
+
+class Measured(NamedTuple):
+    """A row of the result: a measure of the first features of a list."""
 
     name: str
     selection: str
     length: int
     measure: str
     classifier: str  # "" of what needs no test samples
-
-
-class Measured(NamedTuple):
-    """A row of the result: a measure of the first features of a list."""
-
-    name: str  # these are a `Key`
-    selection: str
-    length: int
-    measure: str
-    classifier: str
     value: float
     error: float = float("nan")
     low: float = float("nan")  # 95 % interval of a measure of held-out samples
@@ -76,19 +76,69 @@ class JudgedList(NamedTuple):
 
 @dataclass
 class Judged:
-    """All that was found."""
+    """What is judged, on all samples and in every fold, and all that was found."""
 
-    task: Task = CLASSES  # of the folds
-    measures: list[Measured] = field(default_factory=list)
-    folds: list[tuple[Fold, dict[Key, float]]] = field(default_factory=list)
-    verdicts: list[tuple[int, str, Verdict]] = field(default_factory=list)  # length and model
+    config: JudgeConfig
+    inner: FoldRankings
+    rankers: Mapping[str, Run]  # by the names of their lists
+    task: Task
+    judges: int  # threads that may hold inner products of the samples (n, n)
+    given: list[JudgedList]
+    lengths: tuple[int, ...]
+    drivers: set[str] = field(default_factory=set)  # those that the matrix has
+    sets: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    background: int = 0  # features that vary
     lists: list[JudgedList] = field(default_factory=list)  # those of all samples
+    folds: list[tuple[Fold, list[Measured]]] = field(default_factory=list)
+    # the first features in each fold, of each list that is ranked there
+    selected: dict[str, list[np.ndarray]] = field(default_factory=dict)
+    measures: list[Measured] = field(default_factory=list)
+    verdicts: list[tuple[int, str, Verdict]] = field(default_factory=list)  # length and model
     overlaps: list[tuple[str, str, int, Overlap]] = field(default_factory=list)  # of two lists
     # of each ranking that was made, on all samples and then in the folds: seconds, and the most
     # bytes that the whole process held, None where that is not known
     costs: dict[str, list[tuple[float, int | None]]] = field(default_factory=dict)
     enriched: list[tuple[str, str, int, Enrichment]] = field(default_factory=list)
     facts: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def run(self) -> Run:
+        """The run on all samples."""
+        return self.inner.run
+
+    @property
+    def codes(self) -> np.ndarray | None:
+        """The class of each sample, where there are classes."""
+        labels = self.run.context.labels
+        return None if labels is None or labels.values is not None else labels.codes
+
+    def lengths_of(self, each: JudgedList, fold: Fold | None = None) -> tuple[int, ...]:
+        """Return the lengths that a list has; one that is asked for and too long is refused."""
+        there = f"{each.name} ranks {counted(each.n_ranked, 'feature')} of the matrix"
+        there += in_fold(fold)
+        if each.name in self.rankers and "select" in self.rankers[each.name].options:
+            there += ", which --select can raise"
+        option = ("lengths", "list_" if each.selection == GIVEN else "select")
+        where = each.facts.get("path", self.config.matrix)
+        return lengths_up_to(each.n_ranked, self.config, self.lengths, there, where, option)
+
+    @cached_property
+    def in_folds(self) -> dict[Key, list[float]]:
+        """What was measured in the folds that have it, one after the other."""
+        found = defaultdict[Key, list[float]](list)
+        for each in chain.from_iterable(rows for _, rows in self.folds):
+            found[each[:5]].append(each.value)
+        return found
+
+    @property
+    def ratio(self) -> float:
+        """Test samples of a fold over its training samples."""
+        return 1 / (self.config.folds - 1)
+
+    def is_leaky(self, key: Key) -> bool:
+        """Tell whether test samples had a part in a list; then its values have no interval."""
+        leaky = [each.name for each in self.given if each.facts["made_from_this_matrix"]]
+        return key[1] == ONCE or key[0] in leaky
 
     @property
     def main(self) -> tuple[str, str]:
@@ -100,6 +150,11 @@ class Judged:
     def rows(self) -> list[Measured]:
         """Those of the measure that messages are about."""
         return [m for m in self.measures if (m.measure, m.classifier) == self.main]
+
+    @property
+    def stable(self) -> list[Measured]:
+        """The stability over the folds, where it is known."""
+        return [m for m in self.measures if m.measure == "stability" and m.value == m.value]
 
     @property
     def length(self) -> int:
@@ -140,33 +195,26 @@ def file_names(config: JudgeConfig) -> list[str]:
     ]
 
 
-def tables_of(found: Judged, config: JudgeConfig, messages: Messages) -> outputs.Tables:
+def tables_of(found: Judged, messages: Messages) -> outputs.Tables:
     """Return the files by their names, as `file_names` has them."""
+    config = found.config
     several = isinstance(config, CompareConfig)
     main, tables = CURVES if several else EVALUATION, outputs.Tables()
     tables[main] = table_bytes(header(main), map(_known, found.measures))
     if config.labels is not None:
+        by = found.task.measures[-1]
         verdicts = [
-            (
-                *v[:2],
-                k,
-                found.task.measures[-1],
-                model,
-                *v[2:4],
-                *v.difference,
-                *(v.p_value, v.better),
-            )
+            (v.a, v.b, k, by, model, v.mean_a, v.mean_b, *v.difference, v.p_value, v.better)
             for k, model, v in found.verdicts
         ]
         tables[VERDICTS] = table_bytes(header(VERDICTS), map(_known, verdicts))
-        by_model: dict[tuple[Any, ...], list[float]] = {}
-        for fold, of_lists in found.folds:
-            for key, value in of_lists.items():
-                if key.classifier:
-                    place = (fold.repeat, fold.number, len(fold.test), *key[:3], key.classifier)
-                    by_model.setdefault(place, []).append(value)
-        names = (*header(FOLDS)[:-1], *found.task.measures)
-        tables[FOLDS] = table_bytes(names, [(*a, *b) for a, b in by_model.items()])
+        predicted = [
+            (fold.repeat, fold.number, len(fold.test), *of_model, *(m.value for m in rows))
+            for fold, own in found.folds
+            for of_model, rows in groupby(own, key=itemgetter(0, 1, 2, 4))
+            if of_model[-1]  # a classifier, whose measures follow each other
+        ]
+        tables[FOLDS] = table_bytes((*header(FOLDS)[:-1], *found.task.measures), predicted)
     if config.sets:
         tests = [(*at[:3], *at[3][:-1], ";".join(at[3].members)) for at in found.enriched]
         tables[ENRICHMENT] = table_bytes(header(ENRICHMENT), tests)
@@ -207,7 +255,7 @@ def _methods(found: Judged, config: CompareConfig) -> list[Row]:
             (seconds, peak), *folds = found.costs[each.name]
             in_fold = round(float(np.mean([each for each, _ in folds])), 3) if folds else ""
             kind, numbers = "ranking", (round(seconds, 3), in_fold, peak or "")
-        count = found.facts["background"] if each.name == RANDOM else each.n_ranked
+        count = found.background if each.name == RANDOM else each.n_ranked
         of_list = (each.facts.get("method", ""), texts.get(each.name, each.facts.get("path", "")))
         rows.append((each.name, kind, *of_list, count, *numbers))
     return rows
@@ -220,24 +268,20 @@ def _page(found: Judged, config: CompareConfig, messages: Messages, names: list[
 
     main, model = found.main
     in_words = found.task.best_known if model else main
-    own = [
-        m
-        for m in found.measures
-        if (m.measure, m.classifier) in ((main, model), ("stability", "")) and m.value == m.value
-    ]
+    own = [m for m in found.rows if m.value == m.value]
     tables = [
         Table(
             heading=heading,
             columns=("list", "chosen on", "features", "mean", "low", "high"),
-            rows=[(*m[:3], m.value, m.low, m.high) for m in own if m.measure == measure],
+            rows=[(*m[:3], m.value, m.low, m.high) for m in rows],
             note=FILES[CURVES].columns["low"] if model else "",
             digits=3,
         )
-        for measure, heading in ((main, in_words), ("stability", "stability over the folds"))
+        for heading, rows in ((in_words, own), ("stability over the folds", found.stable))
     ]
     curves: dict[str, list[tuple[int, float, float, float]]] = {}
     for m in own:
-        if m.measure == main and m.name != ALL:
+        if m.name != ALL:
             curve = curves.setdefault(f"{m.name}, {m.selection}", [])
             curve.append((m.length, m.value, m.low, m.high))
     figures = []
@@ -272,14 +316,9 @@ def log_summary(found: Judged, messages: Messages) -> None:
             )
     for text in found.sentences:
         messages.note(text)
-    stable = [
-        f"{m.name} {m.value:.2f}"
-        for m in found.measures
-        if (m.measure, m.length) == ("stability", length) and m.value == m.value
-    ]
+    stable = ", ".join(f"{m.name} {m.value:.2f}" for m in found.stable if m.length == length)
     if stable:
-        texts = ", ".join(stable)
-        messages.note(f"stability of the first {length:,} features over the folds: {texts}")
+        messages.note(f"stability of the first {length:,} features over the folds: {stable}")
     for a, b, k, both in found.overlaps:
         if k == length and VARIABLE not in (a, b):
             messages.note(

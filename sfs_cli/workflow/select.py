@@ -16,8 +16,9 @@ import numpy as np
 
 from sfs_cli import provenance
 from sfs_cli.errors import InputError, UsageError, counted, listed
-from sfs_cli.evaluation.classify import CLASSIFIERS, accuracies, standardized
+from sfs_cli.evaluation.classify import CLASSIFIERS
 from sfs_cli.evaluation.curve import chance_accuracy, curve_of
+from sfs_cli.evaluation.held_out import CLASSES
 from sfs_cli.io.files.text import text_suffix
 from sfs_cli.io.results.rankings import parse_numbers
 from sfs_cli.io.results.writers import Row, table_bytes
@@ -40,11 +41,14 @@ from sfs_cli.tables import header
 from sfs_cli.workflow import outputs
 from sfs_cli.workflow.folds import (
     FoldRankings,
+    by_length,
     class_sizes,
     fold_facts,
     lengths_up_to,
+    note_leakage_of_graph,
+    note_leakage_of_lists,
     place,
-    read_features,
+    predictor,
     stratified_folds,
 )
 from sfs_cli.workflow.lists import Source, read_lists, record_of
@@ -345,71 +349,75 @@ def _by_table(
 
 def _cross_validated(config: SelectConfig, run: Run, n_ranked: int) -> tuple[dict[str, Any], bytes]:
     """Return the facts and the table of the accuracy in folds, by the length of the list."""
-    labels = run.context.labels
-    assert labels is not None
-    matrix, where, donors = run.config.matrix, str(run.config.labels), run.donors
-    there = f"the ranking has {counted(n_ranked, 'ranked feature')}"
-    lengths = lengths_up_to(n_ranked, config, CURVE_LENGTHS, there, matrix)
-    folds = stratified_folds(labels, config.folds, config.rounds, config.seed, where, donors)
-    inner = FoldRankings(run, folds)
-    inner.note_leakage_of_lists(run.config)
-    inner.note_leakage_of_graph(run)
-    run = inner.run
-    found = np.empty((len(folds), len(lengths), len(CLASSIFIERS)))
-    with run.progress("ranking in folds"), ThreadPoolExecutor(run.plan.workers) as pool:
-        values = inner.values(np.arange(run.matrix.n_samples))
-        for at, fold in enumerate(folds):
-            of_fold = inner.values_in(fold, values)
-            ranking = inner.ranked_in(fold)
-            first = np.asarray(ranking.order[: min(len(ranking.curve), lengths[-1])], np.int64)
-            if len(first) < lengths[-1]:
-                kind = "ranked feature" if ranking.n_kept is None else "kept feature"
-                there = f"the list of {place(fold)} has {counted(len(first), kind)}"
-                lengths = lengths_up_to(len(first), config, lengths, there, matrix)
-                found = found[:, : len(lengths)]
-            Z = standardized(read_features(of_fold, first), fold.train)
-            balanced = [
-                pool.submit(accuracies, Z[:k].T, labels.codes, fold.train, fold.test)
-                for k in lengths
-            ]
-            found[at] = [each.result()[:, 1] for each in balanced]
-    by_split = found.reshape(config.rounds, config.folds, len(lengths), len(CLASSIFIERS))
-    curve = curve_of(by_split.mean(axis=-1))
+    labels, donors, log = run.context.required_labels, run.donors, run.log
+    lengths, found = _accuracies(config, run, n_ranked)
+    curve = curve_of(found.mean(axis=-1))
     chosen, best = lengths[curve.chosen], lengths[curve.best]
-    run.log.note(
-        f"balanced accuracy in folds is best with {counted(best, 'feature')} "
-        f"({curve.mean[curve.best]:.3f} ± {curve.error[curve.best]:.3f}); {chosen:,} are the "
-        f"fewest within that error ({curve.mean[curve.chosen]:.3f})"
+    highest, error = float(curve.mean[curve.best]), float(curve.error[curve.best])
+    reached = float(curve.mean[curve.chosen])
+    log.note(
+        f"balanced accuracy in folds is best with {counted(best, 'feature')} ({highest:.3f} ± "
+        f"{error:.3f}); {chosen:,} are the fewest within that error ({reached:.3f})"
     )
     sizes = class_sizes(labels, donors)  # samples of one donor are no further ones
     chance, limit = chance_accuracy(list(sizes.values()))
-    above = bool(curve.mean[curve.best] > limit)
-    if not above:
+    if highest <= limit:
         of = "samples" if donors is None else "donors"
-        run.log.warn(
-            f"the accuracy is not above chance: the best is {curve.mean[curve.best]:.3f}, guessing "
+        log.warn(
+            f"the accuracy is not above chance: the best is {highest:.3f}, guessing "
             f"has {chance:.3f} on average and up to {limit:.3f} with so few {of}; the number of "
             f"features is arbitrary, and the {counted(chosen, 'feature')} may be null features"
         )
-    marks = [
-        ", ".join(word for word, of in (("best", best), ("chosen", chosen)) if of == k)
-        for k in lengths
-    ]
-    by_classifier = found.mean(axis=0).tolist()
-    numbers = zip(lengths, curve.mean.tolist(), curve.error.tolist(), by_classifier, marks)
+    marks = ["best" if k == best else "" for k in lengths]
+    marks[curve.chosen] = "best, chosen" if chosen == best else "chosen"
+    by_model = found.mean(axis=(0, 1)).tolist()
+    numbers = zip(lengths, curve.mean.tolist(), curve.error.tolist(), by_model, marks)
     rows: list[Row] = [(k, mean, error, *each, mark) for k, mean, error, each, mark in numbers]
     facts = {
         "lengths": list(lengths),
         **fold_facts(config, labels, donors),
         "best": best,
         "chosen": chosen,
-        "balanced_accuracy": float(curve.mean[curve.chosen]),
-        "standard_error": float(curve.error[curve.best]),
+        "balanced_accuracy": reached,
+        "standard_error": error,
         "by_chance": chance,
         "by_chance_up_to": limit,
-        "above_chance": above,
+        "above_chance": highest > limit,
     }
     return facts, table_bytes(header(CURVE), rows)
+
+
+def _accuracies(
+    config: SelectConfig, run: Run, n_ranked: int
+) -> tuple[tuple[int, ...], np.ndarray]:
+    """Return the lengths that all folds have, and the balanced accuracies.
+
+    These are of each split, fold, length and classifier, shape (R, K, l, 3).
+    """
+    labels, where, matrix = run.context.required_labels, str(run.config.labels), run.config.matrix
+    there = f"the ranking has {counted(n_ranked, 'ranked feature')}"
+    lengths = lengths_up_to(n_ranked, config, CURVE_LENGTHS, there, matrix)
+    how = (config.folds, config.rounds, config.seed, where, run.donors)
+    inner = FoldRankings(run, stratified_folds(labels, *how))
+    note_leakage_of_lists(run)
+    note_leakage_of_graph(run)
+    of_folds = []
+    with inner.run.progress("ranking in folds"), ThreadPoolExecutor(inner.run.plan.workers) as pool:
+        for fold in inner.folds:
+            ranking = inner.ranked(inner.part_in(fold), fold)
+            kind = "ranked feature" if ranking.n_kept is None else "kept feature"
+            there = f"the list of {place(fold)} has {counted(len(ranking.curve), kind)}"
+            lengths = lengths_up_to(len(ranking.curve), config, lengths, there, matrix)
+            values, predict = inner.values_in(fold), predictor(inner, fold, CLASSES)
+            of_folds.append(
+                by_length(values, ranking.order, lengths, fold.train, predict, pool.map)
+            )
+    found = [
+        [[of[k]["balanced_accuracy", model] for model in CLASSIFIERS] for k in lengths]
+        for of in of_folds
+    ]
+    shape = (config.rounds, config.folds, len(lengths), len(CLASSIFIERS))
+    return lengths, np.array(found).reshape(shape)
 
 
 def _test_sets(

@@ -21,6 +21,7 @@ from sklearn.svm import SVC
 
 from sfs_cli.compute.context import Labels, Survival
 from sfs_cli.errors import InputError, UsageError
+from sfs_cli.evaluation import held_out
 from sfs_cli.evaluation.held_out import PENALTIES
 from sfs_cli.logs import Messages
 from sfs_cli.options.compare import CompareConfig, parse_rankings
@@ -258,7 +259,7 @@ def test_numbers_are_adjusted_by_the_training_samples_too(tmp_path):
 @pytest.mark.parametrize("kind", ["classes", "numbers", "times"])
 def test_test_samples_change_nothing_of_the_training_samples(tmp_path, monkeypatch, kind):
     seen: list[list[np.ndarray]] = []
-    accuracies, ridge = judge.accuracies, judge.ridge
+    accuracies, ridge = held_out.accuracies, held_out.ridge
 
     def spy_classes(samples, codes, train, test, *, products=False):
         seen[-1].append(samples[np.ix_(train, train)] if products else samples[train])
@@ -269,8 +270,8 @@ def test_test_samples_change_nothing_of_the_training_samples(tmp_path, monkeypat
         seen[-1].append(outcome)
         return ridge(samples, outcome, train, test, products=products)
 
-    monkeypatch.setattr(judge, "accuracies", spy_classes)
-    monkeypatch.setattr(judge, "ridge", spy_numbers)
+    monkeypatch.setattr(held_out, "accuracies", spy_classes)
+    monkeypatch.setattr(held_out, "ridge", spy_numbers)
     X, batch, age, y = batches(2)
     rng = np.random.default_rng(5)
     time, event = rng.exponential(1, N), np.arange(N) % 2

@@ -65,7 +65,7 @@ def judged(path: Path, steps: str, *, missing: str = "error") -> tuple[np.ndarra
     with loaded(config, Messages(verbosity=-1)) as run:
         run.fit()
         folds = FoldRankings(run, [fold])
-        values = folds.values_in(fold, folds.values(np.arange(N)))
+        values = folds.values_in(fold)
         part = folds.part_in(fold)
         part.fit()
         whole = Span(0, M)
