@@ -26,6 +26,7 @@ from sfs_cli.logs import AT_ONCE, Messages
 from sfs_cli.methods.base import Status
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import flag
+from sfs_cli.options.guards import GUARDS
 from sfs_cli.options.testing import tested
 from sfs_cli.run import inputs
 from sfs_cli.run import sources as sources_of
@@ -39,7 +40,7 @@ from sfs_cli.run.cohort import (
 )
 from sfs_cli.run.columns import check_columns
 from sfs_cli.run.compared import compared, for_cohort
-from sfs_cli.run.features import feature_filter, given_features, warn_of_own_columns
+from sfs_cli.run.features import feature_filter, given_features, without_known
 from sfs_cli.run.memory import MemoryPlan, memory_budget, memory_plan
 from sfs_cli.run.needs import Shape, needed, spatial_settled, with_defaults
 from sfs_cli.store.ids import natural_order
@@ -385,9 +386,9 @@ def _prepare(
     n_used = known.opened.matrix.n_samples if chosen is None else len(chosen)
     fewest = min(cohort.sizes.values(), default=n_used)
     features = feature_filter(config, whole, fewest, cohort.labels, log)
-    own = {each.option: each.name for each in known.columns.all}
-    own |= {} if known.table is None else {"labels": known.table.name}
-    warn_of_own_columns(config, whole, features, own, log)
+    own = [(each.option, each.name, each.values) for each in known.columns.all]
+    own += [] if known.table is None else [("labels", known.table.name, known.table)]
+    features = without_known(features, whole, own, log)
     return prepared_view(
         whole,
         samples=chosen,
@@ -494,6 +495,8 @@ def _choose_samples(
         return chosen, None
     if needs & {"labels", "some-labels"}:
         used = labels.take(chosen)
+        if lost := lost_classes(labels, used):
+            log.warn(f"{lost} [labels]", GUARDS["labels"].weight)
         check = inputs.check_outcome if config.numeric else inputs.check_classes
         check(used, str(config.labels))
         return chosen, used
@@ -501,6 +504,20 @@ def _choose_samples(
     by += f"; response={config.label_response} uses them" * ("response" in config.method_options())
     log.note(f"the labels are not used by {by}")
     return chosen, None
+
+
+def lost_classes(labels: Labels, used: Labels) -> str | None:
+    """Warn of classes of which no sample is left among those that are used."""
+    before, after = labels.counts(), used.counts()
+    lost = {name: count for name, count in before.items() if count and not after.get(name)}
+    if not lost:
+        return None
+    of = listed([f"{name} ({counted(count, 'sample')})" for name, count in lost.items()])
+    return (
+        f"no sample of class {of} is used, as each lacks what other options ask for: the others "
+        "are compared without that class; complete the tables for its samples, or give labels of "
+        "which it is none"
+    )
 
 
 def _in_natural_order(matrix: Matrix, chosen: np.ndarray | None) -> np.ndarray | None:
