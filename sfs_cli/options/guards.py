@@ -9,20 +9,23 @@ class Guard(NamedTuple):
     """What is warned of, and the weight of the warning (`sfs_cli.logs`), by which it is shown."""
 
     meaning: str
-    weight: int
+    weight: float
 
 
 _GUARDS = {
     AT_ONCE: {
         "raw-values": "values look like counts or intensities, and --transform has no step that "
         "takes logarithms, ranks or residuals of them",
+        "logarithms": "values are logarithms already, and --transform takes logarithms or totals "
+        "of them",
+        "columns": "columns or rows that are no measurements, by name and values: lengths of "
+        "genes, results of tests, sums and means of the others, unassigned reads, what is known of "
+        "the samples (age, diagnosis, a copy of the labels); two columns for each sample (counts "
+        "and FPKM); samples that lack most of their values, which are filled",
+        "labels": "labels that look like ids of patients, pairs or batches, a class with two "
+        "spellings or without a sample that is used, or labels of a source with a single class",
         "shallow": "counts, most of them zero, that --transform scales to far more than their "
         "totals before logarithms (cpm of single cells)",
-        "columns": "columns that are no samples, by name and scale, such as lengths of genes and "
-        "results of tests (an error where hardly a sample is left); features that are no genes; "
-        "samples that lack most of their values, which are filled",
-        "labels": "labels that look like ids of patients, pairs or batches, a class with two "
-        "spellings, or labels of a source with a single class",
     },
     FIRST: {
         "tested-graph": "p-values of features from which the sample graph was built (double "
@@ -31,6 +34,8 @@ _GUARDS = {
         "(pseudoreplication)",
         "batch": "first features of a ranking without labels that follow a column that is, or may "
         "be, a batch",
+        "depth": "p-values of counts where library size (depth) is confounded with the sample "
+        "graph or the labels",
         "small-class": "p-values of t-test and welch where a class is small, or constant in many "
         "features",
         "class-tests": "p-values of tests of class means where the values are too skewed for the "
@@ -38,27 +43,23 @@ _GUARDS = {
         "survival": "times that are taken as measured beside a column of events, times of which "
         "all that are censored were left out, and p-values of cox whose values are too skewed for "
         "the events",
-        "depth": "p-values of counts where library size (depth) is confounded with the sample "
-        "graph or the labels",
         "slides": "coordinates of several slides that are taken for one",
         "dependent-lists": "p-values of rra over lists that rank one matrix",
     },
     ORDINARY: {
+        "names": "names of features that a spreadsheet has turned into dates, or ids into decimals",
         "graph": "a sample graph without structure: nearly all pairs are equally similar, or "
         "hardly any pair is similar",
-        "names": "names of features that a spreadsheet has turned into dates, or ids into decimals",
         "unstable": "first features that depend on the samples",
     },
     LAST: {
         "outliers": "outlier samples, which the sample graph hardly connects to others",
-        "spikes": "top features that differ in one sample only",
-        "repeats": "top features of a ranking without labels that repeat each other",
         "ties": "top features with the same score, whose order is arbitrary",
     },
 }
 GUARDS = {
-    name: Guard(meaning, weight)
+    name: Guard(meaning, weight + at / 100)
     for weight, each in _GUARDS.items()
-    for name, meaning in each.items()
+    for at, (name, meaning) in enumerate(each.items())
 }
-"""What each warns of."""
+"""What each warns of, the one first that does most harm: at most three are shown, in this order."""

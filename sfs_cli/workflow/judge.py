@@ -57,7 +57,7 @@ from sfs_cli.parts import covariates
 from sfs_cli.ranking.stability import nogueira
 from sfs_cli.ranking.table import Ranking
 from sfs_cli.run.config import input_files
-from sfs_cli.run.guards import guard_labels, guard_raw
+from sfs_cli.run.guards import guard_labels, guard_names, guard_raw
 from sfs_cli.run.identity import Identity, matrix_identity, same_matrix
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.needs import needed
@@ -253,6 +253,7 @@ def _judged(config: JudgeConfig, runs: dict[str, Run], tables: Sequence[RankedLi
     run, rankers = inner.run, dict(zip(filter(None, runs), inner.rankings))
     label = {name: name if len(rankers) > 1 else "" for name in rankers}  # of messages
     guard_raw(run, "what is ranked and judged")
+    guard_names(run)
     guard_labels(run)
     for fold in folds:
         inner.adjustment_in(fold)  # which says what is wrong before anything is ranked

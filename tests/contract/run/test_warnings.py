@@ -39,7 +39,7 @@ def accidents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     values = rng.poisson(rng.gamma(1, 60, (80, N)))
     values[:, 3] = rng.poisson(20_000, 80)
-    names = ["2-Sep", "N_unmapped", *(f"g{i}" for i in range(78))]
+    names = ["2-Sep", "N_unmapped", "1017.0", *(f"g{i}" for i in range(77))]
     write_table(tmp_path / "x.csv", values, names, SAMPLES)
     return tmp_path
 
