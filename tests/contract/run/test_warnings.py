@@ -320,6 +320,7 @@ def test_inspect_describes_what_rank_tells_of(
         (lambda c: np.log2(c / c.sum(axis=0) * 1e6 + 1), "logarithms of base 2 of 1 + x"),
         (lambda c: np.log2(c + 1), "logarithms, of a base"),
         (lambda c: c / c.max(), "numbers from 0 to 1"),
+        (lambda c: np.minimum(c, 5), "small whole numbers (up to 5)"),
     ],
 )
 def test_inspect_knows_logarithms_of_shares(
