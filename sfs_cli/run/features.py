@@ -15,6 +15,7 @@ from sfs_cli.compute.matrix import LeftOut, Span
 from sfs_cli.errors import InputError, counted, listed
 from sfs_cli.io.files.names import nfc
 from sfs_cli.io.files.table import is_number
+from sfs_cli.io.files.text import string_array
 from sfs_cli.io.knowledge.gene_sets import read_gene_list
 from sfs_cli.knowledge.matching import tell_unknown
 from sfs_cli.logs import Messages
@@ -85,8 +86,9 @@ def without_known(
     found, told = [], []
     for option, name, values in columns:
         known = [i for i, sample in enumerate(samples) if is_number(str(values.get(sample)))]
-        at = pc.index(ids, name).as_py()
-        if at < 0 or not known:
+        # `pc.index` would import pandas
+        at = pc.index_in(string_array([name]).cast(ids.type), value_set=ids)[0].as_py()
+        if at is None or not known:
             continue
         own = matrix.values_of(Span(at, at + 1))[0, known]
         given = [float(values[samples[i]]) for i in known]
