@@ -278,7 +278,7 @@ def guard_names(run: Run, first: Sequence[int] = ()) -> None:
     found = converted(names, run.plan.workers)
     tell(run, "columns", not_measured(run, found, taken, first))
     symbols = [texts for name, texts in ids.var.items() if _SYMBOLS.search(name)]
-    for each in (found, *symbols):
+    for each in filter(len, (found, *symbols)):
         for guard, text in suspicious(each, run.plan.workers):
             tell(run, guard, text)
 
