@@ -21,9 +21,10 @@ SHOWN = 3
 """Warnings of a command that are shown, unless it fails or is verbose: more are not read."""
 AT_ONCE, FIRST, ORDINARY, LAST = range(4)
 """Weights of warnings: what a user would stop the run for, what makes the result invalid, most of
-them, and what is about a few features or samples."""
+them, and what is about a few features or samples. Kinds of one weight are parts of 1 apart
+(`sfs_cli.options.guards`)."""
 
-Warnings = list[tuple[int, str]]
+Warnings = list[tuple[float, str]]
 """Weights and texts of warnings."""
 
 
@@ -96,11 +97,11 @@ class Messages:
             self._noted.add(text)
             self.note(text)
 
-    def warn(self, text: str, weight: int = ORDINARY) -> None:
+    def warn(self, text: str, weight: float = ORDINARY) -> None:
         """Give a warning of this weight, and keep it for the report."""
         text = shown(self._about + text)
         self._warned.append((weight, text))
-        at_once = weight == AT_ONCE and self._shown < SHOWN
+        at_once = weight < FIRST and self._shown < SHOWN
         if self._held is None or self.verbosity >= VERBOSE or at_once:
             self._show(text)
         else:

@@ -64,12 +64,13 @@ RANKING = {
         "the mean of the second of two classes less that of the first, in the order of their "
         "names or by `--reference`, as a logarithm to base 2: 1 is twice as much; of x + 1 after "
         "`log1p` and `clr`",
-        f"{_BY_CLASSES}, if `--transform` takes the logarithm",
+        f"{_BY_CLASSES}, if `--transform` takes the logarithm or `uns` of AnnData says that it is "
+        "taken",
     ),
     "mean_difference": Column(
         "the mean of the second of two classes less that of the first, in the order of their "
         "names or by `--reference`, of the values as scored",
-        f"{_BY_CLASSES}, without such a step",
+        f"{_BY_CLASSES}, else",
     ),
     "highest_class": Column("the class with the highest mean", f"{_BY_CLASSES}, three or more"),
     "representative": Column(

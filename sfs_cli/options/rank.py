@@ -446,7 +446,7 @@ class RankConfig(parts.PartFields, CoreFields):
         if option != "method":
             return super().using(option)
         if self.method is None:  # the data may choose another one
-            return "the default --method"
+            return f"the default --method {self.ranker}"
         inner = f",then={self.scorer}" if self.ranker in ON_SOURCES else ""
         inner = f",members={','.join(self.members)}" if self.members else inner
         return f"--method {self.ranker}{inner}"

@@ -73,6 +73,8 @@ def without_effect(c: MethodFields) -> Iterator[Idle]:
     compares = any(METHODS[name].by_class for name in names_of(c.members) or (c.scorer,))
     if c.reference is not None and not compares and c.markers is None:
         yield "reference", f"with {c.using('method')}"
+    if c.events is not None and c.sample_weights is not None:
+        yield "sample_weights", "with --event or --censored, in whose tests all samples count alike"
     columns = (o.name for o in options_of(type(c)) if o.column)
     if c.samples == "intersect" and not c.given(*_OF_SAMPLES, *columns):
         yield "samples", "without --labels or --source"

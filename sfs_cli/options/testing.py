@@ -42,7 +42,7 @@ FEW = 10
 """Residual degrees of freedom up to which variances are moderated by default."""
 OF_COUNTS = ("log2cpm:tmm", "log2cpm", "log2cpm:ratios")
 """Transformations that weights go with: by their library sizes. The first is the default."""
-_NUMBERS = {"label_type=ordered": "times are numbers", "sample_weights": "all samples count alike"}
+_NUMBERS = {"label_type=ordered": "times are numbers"}
 _column = partial(
     option,
     section="Tests",

@@ -10,8 +10,8 @@ import numpy as np
 from sfs_cli.methods.base import Solution
 from sfs_cli.ranking.table import Picked
 from sfs_cli.run.load import Run
+from sfs_cli.run.raw_values import doublings_of
 from sfs_cli.run.scoring import RankResult
-from sfs_cli.store.transforms import doublings
 from sfs_cli.tables import CHANGES
 
 _UNSAFE = re.compile(r"[^\w.+-]+")
@@ -39,9 +39,10 @@ def class_columns(run: Run, solution: Solution) -> dict[str, np.ndarray | Picked
     the method says so (`Method.signed_by`); the mean of each class,
     ``mean_NAME``; and the mean of the second class less that of the first, in the order of their
     names, or of the other class less that of ``--reference``: as ``log2_fold_change`` where the
-    steps say of which base the logarithms are (`doublings`), else as ``mean_difference``. Of more
-    classes: ``highest_class``. Means and classes are of the values as they were scored; a feature
-    without a score, and one whose highest means do not differ, has no class.
+    steps or the file say of which base the logarithms are (`doublings_of`), else as
+    ``mean_difference``. Of more classes: ``highest_class``. Means and classes are of the values as
+    they were scored; a feature without a score, and one whose highest means do not differ, has no
+    class.
     """
     found = solution.class_means
     if found is None:
@@ -55,7 +56,7 @@ def class_columns(run: Run, solution: Solution) -> dict[str, np.ndarray | Picked
     sign = run.method.sign(solution.extra, change)
     higher = np.select([sign > 0, sign < 0], [1, 0], none).astype(np.int32)
     means = dict(zip(mean_columns(classes), columns[:2]))
-    unit = doublings(run.matrix.steps)
+    unit = doublings_of(run)
     compared = {"mean_difference": change} if unit is None else {"log2_fold_change": change * unit}
     return {"direction": Picked(names, higher), **means, **compared}
 

@@ -18,7 +18,7 @@ from sfs_cli.methods.precision import log_cpm
 from sfs_cli.parts.class_tests import LOOK, label_columns
 from sfs_cli.ranking.prune import standardized
 from sfs_cli.run.load import Run
-from sfs_cli.run.raw_values import is_counts
+from sfs_cli.run.raw_values import is_counts, logged
 from sfs_cli.run.top import from_all_over, stored_of, values_of
 from sfs_cli.store.matrix import LOOK_VALUES
 
@@ -100,11 +100,11 @@ def graph_test(run: Run, solution: Solution) -> GraphTest | None:
 def depth_of(run: Run, solution: Solution) -> Depth | None:
     """Measure how far the depth of the samples confounds the test of the scored features.
 
-    None where the values are no counts, fewer than `FEWEST` features have a score, the totals of
-    all samples are alike, or batches are tested one by one.
+    None where the values are no counts, or logarithms before any step, fewer than `FEWEST` features
+    have a score, the totals of all samples are alike, or batches are tested one by one.
     """
     scored = solution.scored
-    if len(scored) < FEWEST or run.cohort.parts:
+    if len(scored) < FEWEST or run.cohort.parts or logged(run) is not None:
         return None
     wanted = min(LOOK, max(4 * BINS, LOOK_VALUES // run.matrix.n_samples))
     features = from_all_over(scored, wanted)

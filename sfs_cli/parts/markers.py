@@ -18,8 +18,8 @@ from sfs_cli.report.model import Section, Table
 from sfs_cli.run.guards import tell
 from sfs_cli.run.load import Run
 from sfs_cli.run.marker_table import Markers
+from sfs_cli.run.raw_values import doublings_of
 from sfs_cli.run.scoring import RankResult
-from sfs_cli.store.transforms import doublings
 from sfs_cli.tables import header
 
 MARKERS = "tests of classes, for --markers"
@@ -63,8 +63,8 @@ def find_markers(run: Run, found: RankResult, tests: MarkerTests) -> None:
     taken = np.flatnonzero(out == 0)
     statistic, p, mean, rest, *shares = (each[taken] for each in measured)
     q = np.apply_along_axis(q_values, 0, p)
-    steps = run.matrix.steps or ("log1p",) * ("log1p" in run.opened.facts)
-    numbers = statistic, p, q, fold_changes(mean, rest, steps), mean, rest, *shares
+    changes = fold_changes(mean, rest, run.matrix.steps, doublings_of(run))
+    numbers = statistic, p, q, changes, mean, rest, *shares
     by_name = dict(zip(header(TABLE)[3:], numbers))
     if np.isnan(numbers[3]).all():
         run.log.note(
@@ -102,13 +102,19 @@ def section(facts: dict[str, Any]) -> Section:
     return Section(tables=[table], files=[(TABLE, "the markers of each class")])
 
 
-def fold_changes(mean: np.ndarray, rest: np.ndarray, steps: tuple[str, ...]) -> np.ndarray:
+def fold_changes(
+    mean: np.ndarray, rest: np.ndarray, steps: tuple[str, ...], unit: float | None
+) -> np.ndarray:
     """Return log2 fold changes of means of classes and rests, both of one shape.
 
-    After ``log1p`` they are those of scanpy, ``log2((e^mean - 1 + 1e-9) / (e^rest - 1 + 1e-9))``;
-    after other logarithms differences of the means. NaN where nothing says what the values are.
+    `unit` is how many doublings a difference of 1 is. After ``log1p``, and of values that AnnData
+    says it of, they are those of scanpy, ``log2((e^mean - 1 + 1e-9) / (e^rest - 1 + 1e-9))``, or
+    with the base b of the file for e; after other logarithms differences of the means. NaN where
+    nothing says what the values are.
     """
-    if steps and steps[-1] == "log1p":
-        return np.log2((np.expm1(mean) + _LEAST) / (np.expm1(rest) + _LEAST))
-    unit = doublings(steps)
-    return (mean - rest) * (np.nan if unit is None else unit)
+    if unit is None:
+        return np.full(mean.shape, np.nan)
+    if not steps or steps[-1] == "log1p":
+        base = unit * np.log(2)  # its logarithm: 1 of natural ones
+        return np.log2((np.expm1(base * mean) + _LEAST) / (np.expm1(base * rest) + _LEAST))
+    return (mean - rest) * unit

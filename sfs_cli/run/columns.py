@@ -8,7 +8,9 @@ kind. All are warned of; a table in which hardly a sample is left is refused.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -29,6 +31,8 @@ LOOKED_AT = 1 << 20
 """Texts of a column that are looked at."""
 FEATURES, LEAST_FEATURES, LEAST_SAMPLES = 512, 30, 4
 """Features that are read; values of fewer features, or of fewer columns, are not enough."""
+MOST_COLUMNS = 10_000
+"""Columns of tables that people make; single cells are more."""
 FEW, PART = 5, 4
 """Limits of the columns of another kind than the others: their number, and fraction (1/N)."""
 SHARE = 0.05
@@ -67,6 +71,18 @@ Reasons = dict[int, str]
 """Why columns seem to be no samples, by their positions."""
 
 
+_MEASURE = (
+    r"(?:raw|expected|est|estimated|norm|normali[sz]ed)(?:[ ._-]?(?:counts?|reads))?|counts?|reads"
+    r"|(?:log2?[ ._-]?)?(?:[fr]pkm|tpm|cpm|rpm)|log2?|vst|rlog|zscore|rma|ibaq"
+    r"|(?:lfq[ ._-]?)?intensity|(?:avg[ ._-]?)?signal|detection(?:[ ._-]?p[ ._-]?val(?:ue)?)?"
+)
+_SEPARATED = (
+    re.compile(rf"(?P<sample>.+?)[ ._-]+(?P<kind>{_MEASURE})", re.IGNORECASE),
+    re.compile(rf"(?P<kind>{_MEASURE})[ ._-]+(?P<sample>.+)", re.IGNORECASE),
+)
+"""S1_count, and Intensity S1: a sample, and what kind of values the column has."""
+
+
 class Suspects(NamedTuple):
     """Columns that seem to be no samples, each with the reason."""
 
@@ -83,11 +99,14 @@ def check_columns(
     fewer than two columns are left that may be samples.
     """
     values, found = _of_matrix(matrix, chosen)
+    samples = matrix.ids.samples
+    if twice := two_of_each(samples if chosen is None else [samples[i] for i in chosen.tolist()]):
+        log.warn(f"{twice} [columns]", GUARDS["columns"].weight)
     left = matrix.n_samples if chosen is None else len(chosen)
     turned = TURNED if config.rows == "auto" and matrix.ids.obs is None else ""
     if found.none and left - len(found.none) < 2:
         raise InputError(
-            _text(found.none),
+            seeming(found.none),
             where=config.matrix,
             hint=f"{turned}give the matrix of the samples: a table of results is a list, which sfs "
             "aggregate, select and evaluate --list read",
@@ -95,10 +114,10 @@ def check_columns(
     if found.none:
         leave = "or, for a method that uses labels, leave them out by --labels of the samples and "
         leave += "--samples intersect"
-        text = f"{_text(found.none)}; all are taken as samples: {turned}{HOW}, {leave} [columns]"
+        text = f"{seeming(found.none)}; all are taken as samples: {turned}{HOW}, {leave} [columns]"
         log.warn(text, GUARDS["columns"].weight)
     if found.doubtful:
-        text = f"{_text(found.doubtful)}; {HOW} [columns]"
+        text = f"{seeming(found.doubtful)}; {HOW} [columns]"
         log.warn(text, GUARDS["columns"].weight)
     return values
 
@@ -106,8 +125,10 @@ def check_columns(
 def warn_of_columns(matrix: Matrix, log: Messages) -> None:
     """Warn of columns that seem to be no samples, where nothing is ranked."""
     _, found = _of_matrix(matrix, None)
+    if twice := two_of_each(matrix.ids.samples):
+        log.warn(twice)
     if suspects := [*found.none, *found.doubtful]:
-        log.warn(f"{_text(suspects)}; {HOW}")
+        log.warn(f"{seeming(suspects)}; {HOW}")
 
 
 def _of_matrix(matrix: Matrix, chosen: np.ndarray | None) -> tuple[int, Suspects]:
@@ -118,13 +139,48 @@ def _of_matrix(matrix: Matrix, chosen: np.ndarray | None) -> tuple[int, Suspects
     return len(values), look_at(values, names)
 
 
-def _text(found: Sequence[tuple[str, str]]) -> str:
-    """Return what is said of columns, those of one reason together."""
+def seeming(found: Sequence[tuple[str, str]], none: str = "sample") -> str:
+    """Return what is said of columns that seem to be `none`, those of one reason together."""
     by_reason: dict[str, list[str]] = {}
     for name, why in found:
         by_reason.setdefault(why, []).append(name)
     names = "; ".join(f"{listed(each, 8)} ({why})" for why, each in by_reason.items())
-    return f"{names} {'seems to be no sample' if len(found) == 1 else 'seem to be no samples'}"
+    seem = f"seems to be no {none}" if len(found) == 1 else f"seem to be no {none}s"
+    return f"{names} {seem}"
+
+
+def kinds_of(names: Sequence[str]) -> dict[str, dict[str, int]]:
+    """Return the columns that have values of the same samples, by kind of value: where each is.
+
+    Kinds are told by how names begin, or end; "" are names without. Empty where the samples have
+    one kind of values each, as nearly all tables do.
+    """
+    for pattern in _SEPARATED if LEAST_SAMPLES < len(names) <= MOST_COLUMNS else ():
+        parts = [pattern.fullmatch(name) for name in names]
+        samples = [found["sample"] if found else name for found, name in zip(parts, names)]
+        times, kinds = Counter(samples), dict[str, dict[str, int]]()
+        for at, (found, sample) in enumerate(zip(parts, samples)):
+            if times[sample] > 1:
+                kinds.setdefault(found["kind"].lower() if found else "", {})[sample] = at
+        if len(kinds) > 1 and 2 * sum(map(len, kinds.values())) > len(names):
+            return kinds
+    return {}
+
+
+def two_of_each(names: Sequence[str]) -> str | None:
+    """Warn of columns of several kinds of values of the same samples."""
+    kinds = kinds_of(names)
+    if not kinds:
+        return None
+    first = next(iter(next(iter(kinds.values()))))
+    columns = [names[samples[first]] for samples in kinds.values() if first in samples]
+    return (
+        f"{sum(map(len, kinds.values())):,} columns are {len({*chain(*kinds.values())}):,} samples "
+        f"with several kinds of values, such as {' and '.join(columns)}: each sample counts as "
+        "several, and kinds of values are compared as if they were samples; keep one kind in the "
+        "table, or name its columns in another: --labels FILE:COLUMN (of a method without labels "
+        "--sample-weights FILE:COLUMN) and --samples intersect"
+    )
 
 
 def sample_classes(var: Mapping[str, Iterable[str]]) -> str | None:
@@ -171,6 +227,8 @@ def look_at(values: np.ndarray, names: Sequence[str]) -> Suspects:
     values = values[np.isfinite(values).all(axis=1)].astype(np.float64)
     if len(values) >= LEAST_FEATURES and of_samples.sum() >= LEAST_SAMPLES:
         sums = _sums(values, of_samples)
+        for kind in kinds_of(names).values():  # normalized values have a mean of their own
+            sums |= _sums(values, np.isin(np.arange(len(names)), [*kind.values()]))
         odd = _odd(values, of_samples, plain)
         near, middle = _agreeing(values, of_samples, [*odd, *maybe])
     none = dict.fromkeys(np.flatnonzero(~of_samples).tolist(), "by the name") | sums
@@ -187,18 +245,29 @@ def look_at(values: np.ndarray, names: Sequence[str]) -> Suspects:
     )
 
 
-def _sums(values: np.ndarray, of_samples: np.ndarray) -> Reasons:
-    """Return a column that is the sum or the mean of all others, with the reason."""
+def _sums(values: np.ndarray, own: np.ndarray, others: str = "columns") -> Reasons:
+    """Return a column that is the sum or the mean of others among its `own`, with the reason.
+
+    `own` tells which columns are added up, shape (n,): without the one itself, where it is among
+    them. `others` is what they are called.
+    """
     values = values / (np.abs(values).max() or 1.0)  # squares of large values would overflow
-    total = values[:, of_samples].sum(axis=1)
+    total = values[:, own].sum(axis=1)
     near = RELATIVE * np.linalg.norm(total)
     found: Reasons = {}
-    for times, what in ((2, "sum"), (int(of_samples.sum()), "mean")):
+    for times, what in ((np.where(own, 2, 1), "sum"), (int(own.sum()), "mean")):
         off = np.linalg.norm(times * values - total[:, None], axis=0)
-        at = np.flatnonzero(of_samples & (off <= near) & (near > 0))
+        at = np.flatnonzero((off <= near) & (near > 0))
         if len(at) == 1:  # of samples that are all the same, each is the mean of the others
-            found[int(at[0])] = f"it is the {what} of the other columns"
+            found[int(at[0])] = f"it is the {what} of the other {others}"
     return found
+
+
+def sums_of_features(values: np.ndarray, named: np.ndarray) -> Reasons:
+    """Return features (m, n) that are sums or means of those that are not `named` so, (m,)."""
+    if (~named).sum() < LEAST_FEATURES or values.shape[1] < LEAST_SAMPLES:
+        return {}
+    return _sums(values.T.astype(np.float64), ~named, "features")
 
 
 def _odd(values: np.ndarray, of_samples: np.ndarray, plain: np.ndarray) -> Reasons:

@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import re
-import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from sfs_cli.compute.context import Labels
-from sfs_cli.compute.matrix import LeftOut
+from sfs_cli.compute.matrix import LeftOut, Span
 from sfs_cli.errors import InputError, counted, listed
 from sfs_cli.io.files.likeness import likely_change
 from sfs_cli.io.files.names import nfc
+from sfs_cli.io.files.table import is_number
+from sfs_cli.io.files.text import string_array
 from sfs_cli.io.knowledge.gene_sets import read_gene_list
 from sfs_cli.knowledge.matching import tell_unknown
-from sfs_cli.logs import AT_ONCE, Messages
+from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
-from sfs_cli.options.fields import flag, names_file, texts_of
-from sfs_cli.options.paths import is_there, split_part
+from sfs_cli.options.fields import flag, names_file
 from sfs_cli.store.filters import FeatureFilter, smallest_group
+from sfs_cli.store.ids import FeatureIds
 from sfs_cli.store.matrix import Matrix
+
+SAME = 1e-6
+"""Relative difference of two numbers of which one was stored in single precision."""
 
 
 def feature_filter(
@@ -63,40 +69,38 @@ def feature_filter(
     return FeatureFilter(by_id, config.min_samples, config.min_count, group)
 
 
-def warn_of_own_columns(
-    config: RankConfig,
-    matrix: Matrix,
+def without_known(
     features: FeatureFilter,
-    columns: dict[str, str],
+    matrix: Matrix,
+    columns: Sequence[tuple[str, str, Mapping[str, Any]]],
     log: Messages,
-) -> None:
-    """Warn of numbers of the samples that are in the file of the matrix, and ranked as features.
+) -> FeatureFilter:
+    """Leave out the features that are what options say of the samples: the list would be circular.
 
-    `columns` are the columns of the samples that options name, by the option without its dashes
-    in front.
+    `columns` are those that options name, of whatever file: the option, the name, and the values
+    by sample. A feature is one if it has the name, and the value in every sample that has one.
     """
-    own = {name for option, name in columns.items() if _of_matrix(config, option)}
-    ranked = [
-        name
-        for at, name in enumerate(matrix.ids.features if own else ())
-        if name in own and (features.by_id is None or not features.by_id[at])
-    ]
-    if ranked:
-        pattern = "|".join(re.escape(name) for name in ranked)
-        log.warn(
-            f"the options take {listed(ranked)} from the matrix as what is known of the samples, "
-            "and rank it as a feature, too: the list is circular; give --exclude "
-            f"{shlex.quote(f'^({pattern})$')}",
-            AT_ONCE,
-        )
+    import pyarrow.compute as pc
 
-
-def _of_matrix(config: RankConfig, option: str) -> bool:
-    """Tell whether an option takes its column from the file of the matrix."""
-    given = getattr(config, option.replace("-", "_"))
-    files = [split_part(text)[0] for text in texts_of(given)]
-    matrix = Path(config.matrix)
-    return matrix.is_file() and any(is_there(f) and matrix.samefile(f) for f in files)
+    ids, samples = FeatureIds.of(matrix.ids.features).array, matrix.ids.samples
+    found, told = [], []
+    for option, name, values in columns:
+        known = [i for i, sample in enumerate(samples) if is_number(str(values.get(sample)))]
+        # `pc.index` would import pandas
+        at = pc.index_in(string_array([name]).cast(ids.type), value_set=ids)[0].as_py()
+        if at is None or not known:
+            continue
+        own = matrix.values_of(Span(at, at + 1))[0, known]
+        given = [float(values[samples[i]]) for i in known]
+        if np.allclose(own, given, rtol=SAME, atol=0):
+            found.append(at)
+            told.append(f"{name} ({flag(option)})")
+    if not found:
+        return features
+    log.note(f"left out of the features, as options take it for what samples are: {listed(told)}")
+    by_id = np.zeros(len(ids), np.int8) if features.by_id is None else features.by_id.copy()
+    by_id[found] = LeftOut.EXCLUDED
+    return replace(features, by_id=by_id)
 
 
 def group_of(labels: Labels | None, n_samples: int) -> float:

@@ -27,16 +27,20 @@ from sfs_cli.options.testing import MODERATED
 from sfs_cli.ranking.prune import standardized
 from sfs_cli.ranking.table import Ranking
 from sfs_cli.run.annotations import followed_by_top, groupings
+from sfs_cli.run.columns import seeming, sums_of_features
 from sfs_cli.run.inputs import look_continuous
 from sfs_cli.run.load import Run
 from sfs_cli.run.raw_values import (
     FOR_TESTS,
     is_tame,
+    like_logarithms,
+    logged,
     looked,
     raw_kind,
     refuse_logarithms,
     shallow,
     swapped,
+    taken_again,
 )
 from sfs_cli.run.ties import ties
 from sfs_cli.run.top import TOP, TopFeatures, from_all_over, stored_of
@@ -54,21 +58,25 @@ PAIRS = 2_000_000
 """Pairs of samples that are compared."""
 FILLED = 0.5
 """The share of missing values of a sample above which filling them triggers the warning."""
-SPIKE, SPIKES = 0.5, 0.1
-"""The share of a feature's variation in one sample, and the share of such features at the top, that
-trigger the warning."""
-REPEATS = 0.7
-"""Mean absolute correlation of pairs at the top that triggers the warning."""
 LOOKED_AT_TOGETHER = 65_536
 """Names that one thread checks at a time."""
-_MONTHS = "Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sept?|Oct|Nov|Dec"
+_MONTHS = (
+    "jan|feb|mar|apr|may|jun|jul|aug|sept?|oct|nov|dec"
+    "|mrz|mär|märz|mai|okt|dez"  # German
+    "|janv|févr|fevr|mars|avr|juin|juil|août|aout|déc"  # French
+    "|ene|abr|ago|dic|gen|mag|giu|lug|set|ott"  # Spanish and Italian
+    "|fev|out|mrt|mei"  # Portuguese and Dutch
+)
+"""The months as spreadsheets of these languages write them short."""
 _DECIMAL = r"^\d+\.0$|^\d(?:\.\d+)?[eE]\+\d+$"
 """1017.0, as pandas writes an index of decimal numbers, and 1e+05, as R writes 100000."""
 _DATE = (
-    rf"^(?:\d{{1,2}}-(?:{_MONTHS})(?:-\d{{2,4}})?|(?:{_MONTHS})-\d{{2}}(?:\d{{2}})?"
-    r"|\d{4}-\d{2}-\d{2}(?:[ T]00:00:00)?|\d{1,2}/\d{1,2}/\d{4}|\d{1,2}\.\d{1,2}\.\d{4})$"
+    rf"^(?:\d{{1,2}}(?:-|\. ?)(?:{_MONTHS})\.?(?:[- .]\d{{2,4}})?"
+    r"|(?:jan|feb|mar|mrz|mrt|apr|ma[iy]|jun|jul|aug|sept?|o[ck]t|nov|de[cz])-\d{2}(?:\d{2})?"
+    r"|\d{4}-\d{2}-\d{2}(?:[ T]00:00:00)?|\d{1,2}/\d{1,2}/(?:\d{2}){1,2}"
+    r"|\d{1,2}\.\d{1,2}\.\d{4})$"
 )
-"""2-Sep, 2-Sep-2026, Sep-02, and 2026-09-02, 9/2/2026 and 02.09.2026 of a file's cell."""
+"""2-Sep, 2-Sep-2026, 02. Sep, 1-mars, Sep-02, and 2026-09-02, 9/2/26 and 02.09.2026 of a cell."""
 _NO_GENE = (
     r"^(?:__(?:no_feature|ambiguous|too_low_aqual|not_aligned|alignment_not_unique)"
     r"|N_(?:unmapped|multimapping|noFeature|ambiguous)"
@@ -76,6 +84,29 @@ _NO_GENE = (
     r"|percent[._]mt|n(?:Count|Feature)_\w+|doublet_scores?)$"
 )
 """Unassigned reads of HTSeq and STAR, and quality metrics of cells by scanpy and Seurat."""
+_OF_SAMPLES = (
+    r"^(?:(?:age|sex|gender|race|ethnicity|bmi|height|weight|smok(?:er|ing)|class|labels?|group"
+    r"|condition|disease|diagnosis|phenotype|treatment|response|outcome|target|stage|grade|subtype"
+    r"|relapse|recurrence|metastasis|censored|event|(?:vital[ ._-])?status|batch|plate|run|lane"
+    r"|site|cent(?:er|re)|donor|subject|individual|patient|sample|case|survival|follow[ ._-]?up)"
+    r"(?:[ ._-](?:years?|months?|days?|at[ ._-]\w+|kg|cm|status|code|group|id|name|no|time))*"
+    r"|(?:os|pfs|dfs|rfs)[ ._-](?:time|event)|days[ ._-]to[ ._-]\w+|time|id|index"
+    r"|unnamed: ?\d+)$"
+)
+"""What is known of samples; no gene is called so."""
+_SUMMARY = (
+    r"^(?:(?:grand[ ._-])?totals?|sums?|mean|average|avg|median|sd|std|stdev|std[ ._-]?dev"
+    r"|standard[ ._-]deviation|sem|variance|cv"
+    r"|(?:total|mean|average|sum|median)[ ._-](?:counts?|reads|expression|values?))$"
+)
+"""Rows that somebody has added below the genes."""
+RARE = 20
+"""Names of what is known of samples tell where at most one of so many features has one: a table of
+patients may hold nothing else."""
+FIRST, FEWEST = 3, 8
+"""First features that may be a copy of the labels, and samples from which that is no chance."""
+SAME_LINE = 1e-9
+"""One less the correlation of an outcome and its copy, which was rounded."""
 _TIME = r"time|days|weeks|months|(?<!age[._ -])years|surviv|follow|^(?:os|pfs|dfs|rfs|efs)\b"
 _EVENT = (
     r"(?:^|[\W_])(?:event|status|censor(?:ed|ing)?|death|dead|died|deceased|vital)s?(?:$|[\W_])"
@@ -84,23 +115,18 @@ _EVENT = (
 _MEND = "and no source will find them; correct the table (or name them by --id-map)"
 _SYMBOLS = re.compile(r"symbol|^genes?(?:[ _.]?names?)?$", re.IGNORECASE)
 SUSPICIOUS = {
-    _DATE: (
-        "names",
-        "have dates as names: a spreadsheet has replaced names of genes such as SEPTIN2 or "
-        f"MARCHF1, {_MEND}",
-    ),
-    _DECIMAL: (
-        "names",
-        "have decimal numbers as names: ids such as 1017 or 100000 were stored as numbers, "
-        f"{_MEND}",
-    ),
-    _NO_GENE: (
-        "columns",
-        "are no genes but counts of unassigned reads, or quality metrics of cells: they are "
-        "ranked as genes and enter the totals of --transform cpm; remove them from the table",
-    ),
+    _DATE: "dates as names: a spreadsheet has replaced names of genes such as SEPTIN2 or "
+    f"MARCHF1, {_MEND}",
+    _DECIMAL: "decimal numbers as names: ids such as 1017 or 100000 were stored as numbers, "
+    f"{_MEND}",
 }
-"""Patterns of names that genes do not have, with the guard and what it says of such features."""
+"""Patterns of names that programs have converted, and what is said of such features."""
+NO_MEASUREMENTS = {
+    _NO_GENE: "unassigned reads, or quality metrics of cells",
+    _OF_SAMPLES: "by the name, known of the samples",
+    _SUMMARY: "by the name, a sum or mean of others",
+}
+"""Patterns of names of what was not measured, and what it is."""
 
 
 class Doubt(NamedTuple):
@@ -151,8 +177,9 @@ def guard_raw(run: Run, of: str = "the ranking") -> None:
     asked = run.config.transform
     if run.config.min_count is not None:
         refuse_logarithms(run, "min_count")
+    tell(run, "raw-values", swapped(asked))
+    tell(run, "logarithms", taken_again(asked, logged(run) if asked else None))
     if is_tame(asked):
-        tell(run, "raw-values", swapped(asked))
         if target_of(parse(asked)[0]) is not None:
             tell(run, "shallow", shallow(asked, looked(run), run.matrix.n_features))
         return
@@ -192,12 +219,17 @@ def guard_sources(run: Run) -> None:
                 single_class(labels, spec.name),
                 spelled_twice(labels.classes),
             )
-        if isinstance(source, Profile) and spec.missing == "mean":
+        if not isinstance(source, Profile):
+            continue
+        if spec.missing == "mean":
             lacking = filled(look(source.matrix), source.matrix.ids.samples)
             tell(run, "columns", lacking and f"source {spec.name}: {lacking}")
-        if not isinstance(source, Profile) or is_tame(spec.transform) or spec.has_coordinates:
+        if spec.has_coordinates:
             continue
-        raw = raw_kind(look(source.matrix))
+        values = look(source.matrix)
+        if again := taken_again(spec.transform, like_logarithms(values)):
+            tell(run, "logarithms", f"source {spec.name}: {again}")
+        raw = None if is_tame(spec.transform) else raw_kind(values)
         if raw is not None:
             text = raw.warning(f"the values of source {spec.name}", "its graph")
             tell(run, "raw-values", f"{text}; add to it ,transform={raw.after(spec.transform)}")
@@ -236,30 +268,85 @@ def guard_batches(run: Run, top: TopFeatures | None) -> None:
         tell(run, "batch", text)
 
 
-def guard_names(run: Run, names: Sequence[str]) -> None:
-    """Warn of names of features that no gene has, also in an annotation that has symbols."""
-    symbols = [texts for name, texts in run.matrix.ids.var.items() if _SYMBOLS.search(name)]
-    for each in (names, *symbols):
+def guard_names(run: Run, first: Sequence[int] = ()) -> None:
+    """Warn of features that are no measurements, and of names that no gene has.
+
+    Asked are the features that take part, and symbols in an annotation. `first` are the indices of
+    those that rank first, which may be the labels.
+    """
+    ids, by_id = run.matrix.ids, run.matrix.features.by_id
+    names: Sequence[str] = ids.features
+    taken = np.arange(len(names))
+    if by_id is not None:
+        taken = np.flatnonzero(by_id == 0)
+        names = FeatureIds.of(names).take(taken)
+    found = converted(names, run.plan.workers)
+    tell(run, "columns", not_measured(run, found, taken, first))
+    symbols = [texts for name, texts in ids.var.items() if _SYMBOLS.search(name)]
+    for each in filter(len, (found, *symbols)):
         for guard, text in suspicious(each, run.plan.workers):
             tell(run, guard, text)
 
 
-def guard_ranking(run: Run, ranking: Ranking, top: TopFeatures | None) -> None:
-    """Warn of ties, names that are dates, and top features that repeat each other or one sample."""
+def not_measured(
+    run: Run, found: Sequence[str], taken: np.ndarray, first: Sequence[int]
+) -> str | None:
+    """Warn of features, of those `taken`, that are no measurements: by names or by values.
+
+    `found` are names of such features. Sums and means of the other features are found in a matrix
+    that takes little to read, whatever they are called, and copies of the labels among those that
+    are suspects by the name, and among the `first`.
+    """
+    names = run.matrix.ids.features
+    reasons: dict[str, str] = {}
+    for pattern, why in NO_MEASUREMENTS.items():
+        alike = [name for name in found if re.match(pattern, name, re.IGNORECASE)]
+        if pattern == _NO_GENE or RARE * len(alike) <= len(taken):
+            reasons |= dict.fromkeys(alike, why)
+    if len(names) * run.matrix.n_samples <= LOOK_VALUES:
+        values = run.matrix.matrix.values_of(Span(0, len(names)))[taken]
+        run.passes.look(len(names))
+        own = [names[i] for i in taken.tolist()]
+        named = np.array([reasons.get(name) == NO_MEASUREMENTS[_SUMMARY] for name in own])
+        reasons |= {own[i]: why for i, why in sums_of_features(values, named).items()}
+    suspects = [i for i in taken.tolist() if names[i] in reasons] if reasons else []
+    at = np.array([*suspects[:TOP], *first], int)
+    if run.context.labels is not None and len(at):
+        of_labels = copies(stored_of(run, at), run.context.labels)
+        reasons |= {names[i]: "it tells the labels exactly" for i in at[of_labels].tolist()}
+    if not reasons:
+        return None
+    pattern = shlex.quote(f"^({'|'.join(re.escape(name) for name in reasons)})$")
+    return (
+        f"{seeming([*reasons.items()], 'measurement')}: as features they rank before what was "
+        f"measured, and enter totals of samples and the sample graph; give --exclude {pattern}"
+    )
+
+
+def copies(values: np.ndarray, labels: Labels) -> np.ndarray:
+    """Tell which features (b, n) are the labels: one value in each class, or the outcome's line."""
+    known = labels.known
+    values = values[:, known].astype(np.float64)
+    if known.sum() < FEWEST:
+        return np.zeros(len(values), bool)
+    if labels.values is not None:
+        fit = standardized(np.vstack([values, labels.values[known]]))
+        return np.abs(fit[:-1] @ fit[-1]) > 1 - SAME_LINE
+    codes = labels.codes[known]
+    distinct = len(np.unique(codes))
+
+    def is_copy(row: np.ndarray) -> bool:
+        pairs = np.unique(np.stack([row, codes]), axis=1)
+        return len(np.unique(row)) == pairs.shape[1] == distinct > 1
+
+    return np.array([is_copy(row) for row in values], bool)
+
+
+def guard_ranking(run: Run, ranking: Ranking) -> None:
+    """Warn of ties, and of features that are no measurements."""
     tell(run, "ties", ties(ranking))
     # not before: large matrices read the ids during the first pass
-    guard_names(run, ranking.feature.names)
-    few = ranking.n_scored < TOP  # of which a part says little
-    if top is None or few:
-        return
-    spiked = spikes(top.values, run.matrix.ids.samples)
-    config = run.config
-    if spiked and config.similarity in ("rbf", "linear", "correlation") and not config.bandwidth:
-        spiked += ", or give --similarity knn"
-    tell(run, "spikes", spiked)
-    # features of the same labels are expected to be correlated
-    if not run.labels_used and config.max_correlation is None:
-        tell(run, "repeats", repeats(top.values, able=_takes(run, max_correlation=0.7)))
+    guard_names(run, ranking.order[: min(FIRST, ranking.n_scored)].tolist())
 
 
 def _takes(run: Run, **options: Any) -> bool:
@@ -278,19 +365,20 @@ def tell(run: Run, name: str, *texts: str | None) -> None:
 
 
 def suspicious(names: Sequence[str], threads: int = 1) -> Iterator[tuple[str, str]]:
-    """Yield the guard and the warning of names that no gene has, if there are some."""
+    """Yield the guard and the warning of names that programs have converted, if there are some."""
     found = converted(names, threads)
-    for pattern, (guard, what) in SUSPICIOUS.items():
+    for pattern, what in SUSPICIOUS.items():
         if alike := [name for name in found if re.match(pattern, name, re.IGNORECASE)]:
-            yield guard, f"{counted(len(alike), 'feature')} ({listed(alike, 9)}) {what}"
+            have = "has" if len(alike) == 1 else "have"
+            yield "names", f"{counted(len(alike), 'feature')} ({listed(alike, 9)}) {have} {what}"
 
 
 def converted(names: Sequence[str], threads: int = 1) -> list[str]:
-    """Return the names of features that programs have made dates, decimals, or sums of no gene."""
+    """Return the names of features that programs have converted, or that were not measured."""
     import pyarrow.compute as pc
 
     ids = FeatureIds.of(names).array
-    either = "|".join(SUSPICIOUS)
+    either = "|".join([*SUSPICIOUS, *NO_MEASUREMENTS])
 
     def found(span: Span) -> list[str]:
         part = ids.slice(span.lo, span.size)
@@ -409,41 +497,4 @@ def outliers(degrees: np.ndarray, sample_ids: Sequence[str]) -> str | None:
         f"{len(low):,} of {len(degrees):,} samples {'is' if len(low) == 1 else 'are'} far from all "
         "others in the sample graph "
         f"({name_samples(low, sample_ids)}): check these outliers, and leave out damaged samples"
-    )
-
-
-def spikes(values: np.ndarray, sample_ids: Sequence[str]) -> str | None:
-    """Warn of single samples that dominate top features, centered values (b, n)."""
-    squares = values**2
-    made = np.flatnonzero(squares.max(axis=1) > SPIKE * squares.sum(axis=1))
-    if len(made) <= SPIKES * len(values):
-        return None
-    samples, times = np.unique(squares[made].argmax(axis=1), return_counts=True)
-    first = samples[np.argsort(-times, kind="stable")]
-    return (
-        f"{len(made)} of the first {len(values)} features differ in one sample only (it has more "
-        f"than half of their variation: {name_samples(first, sample_ids)}): check these samples"
-    )
-
-
-def mean_correlation(values: np.ndarray) -> float:
-    """Return the mean absolute correlation of the pairs of centered features (b, n)."""
-    unit = values / np.linalg.norm(values, axis=1, keepdims=True)
-    correlation = np.abs(unit @ unit.T)
-    return float(correlation[np.triu_indices(len(unit), 1)].mean())
-
-
-def repeats(values: np.ndarray, *, able: bool = True) -> str | None:
-    """Warn of redundant top features, centered values (b, n); `able`: --max-correlation goes."""
-    mean = mean_correlation(values)
-    if not mean > REPEATS:
-        return None
-    return (
-        f"the first {len(values)} features repeat each other (their mean absolute correlation is "
-        f"{mean:.2f}): the list is redundant; "
-        + (
-            "give --max-correlation 0.7, which moves redundant features behind"
-            if able
-            else "take one of those that are correlated"
-        )
     )

@@ -39,7 +39,7 @@ from sfs_cli.io.matrix.base import (
     open_matrix,
 )
 from sfs_cli.knowledge.matching import FeatureIndex
-from sfs_cli.logs import Messages
+from sfs_cli.logs import AT_ONCE, Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import flag, split_words
 from sfs_cli.run import sample_ids
@@ -76,6 +76,7 @@ class Opened:
     matrix: Matrix
     facts: dict[str, Any] = field(default_factory=dict)  # format, orientation, what was changed
     graphs: tuple[str, ...] = ()  # what the file holds to compare samples by
+    noticed: dict[str, Any] = field(default_factory=dict)  # of its values, so as to look once
 
     def like_cells(self) -> tuple[bool, int]:
         """Tell whether the values that are looked at are like those of cells, as the facts say.
@@ -248,7 +249,7 @@ def _several(
         one = replace(config, matrix=file, files=(), pseudobulk=None)
         parts.append(load(one, known_samples, room, made(folder) / str(i), messages))
     release = partial(shutil.rmtree, folder, ignore_errors=True)
-    matrices, logs = zip(*((part.matrix, "log1p" in part.facts) for part in parts))
+    matrices, logs = zip(*((part.matrix, part.facts.get("log1p")) for part in parts))
     found = stack(matrices, logs, names, Path(config.matrix_name), release)
     return _summed(config, found, "features")
 
@@ -379,7 +380,7 @@ def _leave_out(reader: LeavesOut, by_name: bool) -> None:
 
 def logged(facts: dict[str, Any]) -> dict[str, Any]:
     """Return what facts say of logarithms that a matrix was read as."""
-    return {"log1p": True} if facts.get("log1p") else {}
+    return {"log1p": facts["log1p"]} if facts.get("log1p") else {}
 
 
 def _open_store(config: RankConfig, path: Path) -> Opened:
@@ -398,20 +399,27 @@ def _open_store(config: RankConfig, path: Path) -> Opened:
     return Opened(open_store(path), facts)
 
 
-def _compared_with(config: RankConfig, classes: list[str]) -> list[str]:
-    """Return the two classes, first the one that ``--reference`` names.
+def _compared_with(config: RankConfig, classes: list[str], messages: Messages) -> list[str]:
+    """Return the classes, of two first the one that ``--reference`` names.
 
-    Raises InputError when there are not two, or the reference is none of them.
+    Of another number it has no effect. Raises InputError when it is none of them.
     """
     first = nfc(config.reference or "")
-    if len(classes) == 2 and first in classes:
-        return [first, *(name for name in classes if name != first)]
-    what, hint = f"no sample is of class {first!r}", f"the classes are {listed(classes)}"
+    if first not in classes:
+        raise InputError(
+            f"no sample is of class {first!r}",
+            where=f"--reference; {config.labels}",
+            hint=f"the classes are {listed(classes)}",
+            option=("reference", "labels"),
+        )
     if len(classes) != 2:
-        what = f"--reference is for two classes, and there are {len(classes)}"
-        hint = "leave it out, or name a column of two classes"
-    where = f"--reference; {config.labels}"
-    raise InputError(what, where=where, hint=hint, option=("reference", "labels"))
+        messages.warn(
+            f"--reference has no effect with {len(classes)} classes, of which none is compared "
+            "with another alone: it is left out",
+            AT_ONCE,
+        )
+        return classes
+    return [first, *(name for name in classes if name != first)]
 
 
 def align_labels(
@@ -432,8 +440,12 @@ def align_labels(
         refuse_headless(table, samples)
     if not any(label is not None for label in known):
         raise sample_ids.without_common_ids("a label", config.labels, list(table), samples)
-    if strangers := len(set(table) - set(samples)):
-        messages.note(f"labeled samples not in the matrix: {strangers:,} ({config.labels})")
+    if strangers := set(table) - set(samples):
+        note = f"labeled samples not in the matrix: {len(strangers):,} ({config.labels})"
+        lost = sorted({str(table[s]) for s in strangers} - {str(label) for label in known})
+        if lost and config.label_type != "continuous":
+            note += f"; no sample is of class {listed(lost)}"
+        messages.note(note)
     if config.label_type == "continuous":
         values = np.array([np.nan if k is None else k for k in known], np.float64)
         return Labels(np.full(len(known), -1), [], values)
@@ -448,7 +460,7 @@ def align_labels(
                 option=("label_order", "labels"),
             )
     if config.reference is not None:
-        classes = [*_compared_with(config, cast("list[str]", classes))]
+        classes = [*_compared_with(config, cast("list[str]", classes), messages)]
     code = {name: i for i, name in enumerate(classes)}
     codes = np.array([-1 if k is None else code[k] for k in known])
     named = [name if isinstance(name, str) else f"{name:.10g}" for name in classes]

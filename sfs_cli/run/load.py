@@ -35,7 +35,7 @@ from sfs_cli.run.cohort import (
 )
 from sfs_cli.run.columns import check_columns
 from sfs_cli.run.compared import compared, for_cohort
-from sfs_cli.run.features import feature_filter, given_features, warn_of_own_columns
+from sfs_cli.run.features import feature_filter, given_features, without_known
 from sfs_cli.run.memory import MemoryPlan, memory_budget, memory_plan
 from sfs_cli.run.needs import Shape, needed, spatial_settled, with_defaults
 from sfs_cli.run.sample_ids import tell_left_out
@@ -356,9 +356,9 @@ def _prepare(
     n_used = known.opened.matrix.n_samples if chosen is None else len(chosen)
     fewest = min(cohort.sizes.values(), default=n_used)
     features = feature_filter(config, whole, fewest, cohort.labels, log)
-    own = {each.option: each.name for each in known.columns.all}
-    own |= {} if known.table is None else {"labels": known.table.name}
-    warn_of_own_columns(config, whole, features, own, log)
+    own = [(each.option, each.name, each.values) for each in known.columns.all]
+    own += [] if known.table is None else [("labels", known.table.name, known.table)]
+    features = without_known(features, whole, own, log)
     return prepared_view(
         whole,
         samples=chosen,

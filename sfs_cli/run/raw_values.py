@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from sfs_cli.errors import InputError
+from sfs_cli.errors import InputError, listed
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import flag
 from sfs_cli.options.testing import tested
 from sfs_cli.run.load import Run
-from sfs_cli.store.matrix import look, mostly_zero
-from sfs_cli.store.transforms import MEDIAN, PER_TOTAL, kind, parse, target_of
+from sfs_cli.run.top import from_all_over, stored_of
+from sfs_cli.store.matrix import LOOK_FEATURES, LOOK_VALUES, look, mostly_zero
+from sfs_cli.store.transforms import MEDIAN, PER_TOTAL, doublings, kind, parse, target_of
 
 COUNTS_ABOVE, SPARSE_COUNTS_ABOVE = 50, 12
 """Whole numbers are counts if they go beyond this, and beyond the second where more than half are
@@ -21,6 +22,12 @@ LARGEST_EXACT = 2**53
 LOG_SPAN = 64.0
 """Logarithms of base 2 of what is measured do not span more than this."""
 LOGARITHMS = ("log1p", "log2", "log2cpm", "vst", "clr")
+SMALLEST_LOG, GROWS = 3.0, 0.6
+"""Values that reach no further than the first may be ratios. The standard deviations of measured
+values grow with the means (rank correlations over features of 0.93 and more on nine real
+matrices), and those of their logarithms do not (0.57 and less on ten, without single cells)."""
+VALUES_OF_A_FEATURE, FEWEST_FEATURES = 5, 20
+"""Values other than zero, and features of so many, that tell how deviations grow."""
 SAME = 0.01
 """Relative difference of sums that are the same."""
 TAMING = (*LOGARITHMS, "rank", "pearson-residuals", "deviance")
@@ -58,6 +65,106 @@ class Raw(NamedTuple):
         needs = [s for s in self.transform.split(",") if not (floors and s.startswith("floor:"))]
         others = [step for step in steps if step not in (*floors, *needs)]
         return ",".join([*floors, *needs, *others]) + self.hint
+
+
+class Logged(NamedTuple):
+    """Values that are logarithms already."""
+
+    why: str  # what says so
+    doublings: float | None = None  # that a difference of 1 is, where the base is known
+
+
+def logged(run: Run) -> Logged | None:
+    """Tell whether the values of a run are logarithms before any step; looked at once a matrix."""
+    noticed = run.opened.noticed
+    if "logged" not in noticed:
+        values = looked(run)
+        noticed["logged"] = logged_by_file(run.opened.facts, values) or like_logarithms(values)
+    found: Logged | None = noticed["logged"]
+    return found
+
+
+def logged_by_file(facts: dict[str, Any], values: np.ndarray) -> Logged | None:
+    """Return what AnnData says of its values (b, n): not of those that were standardized since."""
+    base = facts.get("log1p")
+    if base is None or not np.nanmin(values) >= 0:
+        return None
+    units = 1 / np.log(2) if base is True else float(np.log2(base))
+    name = "natural logarithms" if base is True else f"logarithms of base {base:g}"
+    return Logged(f"are {name}, as uns['log1p'] of AnnData says", units)
+
+
+def like_logarithms(values: np.ndarray) -> Logged | None:
+    """Tell whether values (b, n) look like logarithms of counts or intensities.
+
+    Whole numbers do not, nor do values of which some are below zero, which no step after them
+    would take. Single cells are told by their counts: of a cell, these are multiples of one number.
+    """
+    known = values[np.isfinite(values)]
+    if not known.size or known.min() < 0 or not SMALLEST_LOG < known.max() <= LOG_SPAN:
+        return None
+    if (known == np.rint(known)).all():
+        return None
+    span = f"(from {known.min():.3g} to {known.max():.3g})"
+    if mostly_zero(values) and counts_inside(values):
+        return Logged(f"look like logarithms of counts {span}")
+    some = np.where(values == 0, np.nan, values.astype(np.float64))
+    some = some[np.isfinite(some).sum(axis=1) >= VALUES_OF_A_FEATURE]
+    if len(some) < FEWEST_FEATURES:
+        return None
+    from scipy.stats import spearmanr
+
+    growth = spearmanr(np.nanmean(some, axis=1), np.nanstd(some, axis=1)).statistic
+    if not growth < GROWS:
+        return None
+    return Logged(
+        f"look like logarithms already {span}: their deviations do not grow with the means, as "
+        f"those of counts and intensities do (rank correlation {growth:.2f})"
+    )
+
+
+def counts_inside(values: np.ndarray) -> bool:
+    """Tell whether `exp(x) - 1` of values (b, n) are counts, in each sample times some number.
+
+    The smallest value of a sample is that of one count.
+    """
+    for column in values[:, :: max(1, values.shape[1] // 20)].T.astype(np.float64):
+        found = np.expm1(column[column > 0])
+        times = found / found.min() if len(found) else found
+        if (np.abs(times - np.rint(times)) > SAME * times).any() or not (times > 1.5).any():
+            return False
+    return True
+
+
+def of_measured(steps: tuple[str, ...]) -> list[str]:
+    """Return the steps that take what was measured: logarithms and totals."""
+    return [step for step in steps if kind(step) in (*LOGARITHMS, *PER_TOTAL)]
+
+
+def taken_again(asked: str | None, already: Logged | None) -> str | None:
+    """Warn of steps that take logarithms, or totals, of values that are logarithms already."""
+    steps = parse(asked)
+    again = of_measured(steps)
+    if already is None or not again:
+        return None
+    others = ",".join(step for step in steps if step not in again)
+    instead = f"give --transform {others}" if others else "leave --transform out"
+    return (
+        f"--transform {asked} takes {listed(again)} of values that {already.why}: differences "
+        "between samples shrink, most where values are high, and are no fold changes; "
+        f"{instead}, or give the counts (as by --layer of an AnnData)"
+    )
+
+
+def doublings_of(run: Run) -> float | None:
+    """Return how many doublings a difference of 1 is in the values as they are scored.
+
+    None where nothing says it, also of logarithms of logarithms.
+    """
+    already = logged(run)
+    if already is not None and of_measured(run.matrix.steps):
+        return None
+    return doublings(run.matrix.steps, None if already is None else already.doublings)
 
 
 def is_tame(transform: str | None) -> bool:
@@ -102,6 +209,10 @@ def shallow(asked: str | None, values: np.ndarray, n_features: int) -> str | Non
 def looked(run: Run) -> np.ndarray:
     """Return the values of some features in the samples that are used, as they are stored."""
     values, used = look(run.opened.matrix), run.matrix.samples
+    by_id = run.matrix.features.by_id
+    if by_id is not None and not by_id.all() and len(by_id) == run.opened.matrix.n_features:
+        most = max(1, min(LOOK_FEATURES, LOOK_VALUES // run.matrix.n_samples))
+        return stored_of(run, from_all_over(np.flatnonzero(by_id == 0), most))
     run.passes.look(len(values))
     return values if used is None else values[:, used]
 
@@ -146,17 +257,22 @@ def raw_kind(values: np.ndarray, config: RankConfig | None = None) -> Raw | None
     return Raw(what, "floor:20,log2", ", with a floor that suits the noise")
 
 
-def what_values(raw: Raw | None, low: float, high: float, sums: np.ndarray) -> str:
+def what_values(
+    raw: Raw | None, low: float, high: float, sums: np.ndarray, *, whole: bool = False
+) -> str:
     """Return what values look like, by their range and the sums of each sample, (3, n).
 
     They are those of the values, of ``exp(x) - 1`` and of ``2^x - 1``: counts per million, or per
-    10,000, have the same sum in each sample.
+    10,000, have the same sum in each sample. `whole` says that all are whole numbers.
     """
     if raw is not None:
         return raw.what
     for base, total in zip(("natural logarithms", "logarithms of base 2"), sums[1:]):
         if np.isfinite(total).all() and np.ptp(sums[0]) > 0 and np.ptp(total) < SAME * total.mean():
             return f"{base} of 1 + x, of which each sample has the sum {total.mean():,.0f}"
+    if whole:
+        what = "such as counts of few reads, genotypes or scores"
+        return f"small whole numbers (up to {high:,.0f}), {what}"
     if low < 0:
         return "log ratios, or centered or standardized values (some are negative)"
     if high <= 1:

@@ -11,7 +11,8 @@ from sfs_cli.compute.context import Labels
 from sfs_cli.errors import InputError, Options, counted, listed
 from sfs_cli.io.files.likeness import likely_change
 from sfs_cli.io.knowledge.sample_columns import Column
-from sfs_cli.logs import FIRST, Messages
+from sfs_cli.logs import Messages
+from sfs_cli.options.guards import GUARDS
 
 
 def without_common_ids(
@@ -66,8 +67,8 @@ def tell_left_out(
             log.warn(
                 f"all samples of {listed(gone)} ({sum(lost[name] for name in gone):,}) are left "
                 f"out by {by}: the ranking compares the other classes; "
-                "give their samples what they lack, or take the class out of the labels",
-                FIRST,
+                "give their samples what they lack, or take the class out of the labels [labels]",
+                GUARDS["labels"].weight,
             )
     log.note(
         f"left out by {by}: {counted(len(names), 'sample')} ({listed(names)})"

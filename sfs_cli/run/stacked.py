@@ -48,15 +48,15 @@ class _SideBySide:
 
 def stack(
     parts: Sequence[Matrix],
-    logarithms: Sequence[bool],
+    logarithms: Sequence[Any],
     files: Sequence[str],
     where: Path,
     release: Callable[[], None],
 ) -> StoredReader:
     """Return a reader of the samples of all parts, with the features that these share.
 
-    Sample ids that repeat end in the name of their file. `logarithms` tells of each file whether it
-    says so of its values; `release` removes the parts.
+    Sample ids that repeat end in the name of their file. `logarithms` has of each file what it
+    says of its values (``log1p`` of `Annotations.facts`); `release` removes the parts.
     Raises InputError where they share less than `LEAST_COMMON` of the features of the smallest.
     """
     import pandas as pd
@@ -88,9 +88,9 @@ def stack(
     if len({*logged.values()}) > 1:
         told = listed([file for file, known in logged.items() if known])
         notes.append(f"by uns/log1p, values are logarithms in {told}, and no other file says so")
-    known = Annotations(
-        _known(parts, files, notes), facts={"log1p": True} if all(logged.values()) else {}
-    )
+    alike = len({*logarithms}) == 1 and logarithms[0] is not None
+    facts = {"log1p": logarithms[0]} if alike else {}
+    known = Annotations(_known(parts, files, notes), facts=facts)
     matrix = _SideBySide(views)
     return StoredReader(
         *(where, "files", list(common), samples, "features", matrix, options, release, known, notes)

@@ -379,8 +379,10 @@ def before_fitting(steps: tuple[str, ...]) -> tuple[str, ...]:
     return steps
 
 
-def doublings(steps: tuple[str, ...]) -> float | None:
+def doublings(steps: tuple[str, ...], before: float | None = None) -> float | None:
     """Return how many doublings a difference of 1 between transformed values is.
+
+    `before` is how many it is of values that are logarithms before the first step.
 
     It is known of the last step that takes a logarithm, of values that are proportional to those of
     the matrix, if what follows keeps differences: 1 after ``log2`` and ``log2cpm``, 1 / ln 2 after
@@ -388,7 +390,7 @@ def doublings(steps: tuple[str, ...]) -> float | None:
     otherwise: without a logarithm among the steps nobody has said what the values are, and
     differences after ``vst`` are doublings of large counts alone.
     """
-    found = None
+    found = before
     for step in map(kind, steps):
         if found is None:
             if step in ("log2", "log2cpm"):

@@ -56,9 +56,10 @@ def inspect(config: RankConfig, messages: Messages, as_json: bool) -> str:
             of_numbers = config.label_type == "continuous"
             facts |= labels.range() if of_numbers else {"classes": labels.counts()}
             facts["samples_without_label"] = int((~labels.known).sum())
-        raw = raw_kind(look(matrix))
+        looked = look(matrix)
+        raw, whole = raw_kind(looked), bool((looked == np.rint(looked)).all())
         facts["values_look_like"] = what_values(
-            raw, values["smallest_value"], values["largest_value"], sums
+            raw, values["smallest_value"], values["largest_value"], sums, whole=whole
         )
         if raw is not None and raw.counts:
             sizes = np.percentile(sums[0], [0, 50, 100]).astype(int).tolist()
@@ -78,7 +79,7 @@ def _warn(config: RankConfig, opened: inputs.Opened, messages: Messages) -> None
     try:
         with loaded(config, quiet, matrix=opened) as run:
             before_ranking(run)
-            guard_names(run, run.matrix.ids.features)
+            guard_names(run)
     except SfsError as error:
         quiet.warn(f"{error.what}: sfs rank refuses this; {error.hint}", AT_ONCE)
     for text in quiet.warnings:

@@ -55,7 +55,7 @@ from sfs_cli.parts import covariates
 from sfs_cli.ranking.stability import nogueira
 from sfs_cli.ranking.table import Ranking
 from sfs_cli.run.config import input_files
-from sfs_cli.run.guards import guard_labels, guard_raw
+from sfs_cli.run.guards import guard_labels, guard_names, guard_raw
 from sfs_cli.run.identity import Identity, matrix_identity, same_matrix
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.needs import needed
@@ -247,6 +247,7 @@ def _prepared(config: JudgeConfig, runs: dict[str, Run], tables: Sequence[Ranked
     inner = FoldRankings(run, folds, rankings=[runs[name] for name in names], products=judges > 0)
     run, rankers = inner.run, dict(zip(names, inner.rankings))
     guard_raw(run, "what is ranked and judged")
+    guard_names(run)
     guard_labels(run)
     for fold in folds:
         inner.adjustment_in(fold)  # which says what is wrong before anything is ranked

@@ -193,7 +193,7 @@ def _warn(run: Run, found: RankResult, top: TopFeatures | None) -> None:
     """Warn of an unreliable ranking."""
     solution, ranking = found.scored.solution, found.ranking
     guards.guard_batches(run, top)
-    guards.guard_ranking(run, ranking, top)
+    guards.guard_ranking(run, ranking)
     if (leading := solution.facts.get("response_rank")) is not None:
         run.log.note(
             f"the response is the {leading} leading eigenvectors of the similarity of "

@@ -306,7 +306,7 @@ def _without_repeats(result: Result, messages: Messages) -> np.ndarray:
     kept = order[[not better[row] for row in order]]
     if len(kept) < len(order):
         count = counted(len(order) - len(kept), "feature")
-        messages.note(f"{count} that repeat a better one (--max-correlation) are left out")
+        messages.note(f"left out, as they repeat a better one (--max-correlation): {count}")
     return kept
 
 

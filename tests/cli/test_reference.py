@@ -66,7 +66,6 @@ def test_the_sign_of_a_metric_follows_the_reference(study, capfd):
     ("labels", "options", "code", "told"),
     [
         (["a"] * 7 + ["b"] * 7, [], 3, "no sample is of class 'c'"),
-        (["a", "b", "c"] * 4 + ["c"] * 2, [], 3, "is for two classes, and there are 3"),
         (range(14), ["--label-type", "continuous"], 2, "it is for two classes"),
     ],
 )
@@ -78,3 +77,14 @@ def test_a_reference_that_is_none_is_refused(labels, options, code, told, study,
     assert done.code == code
     assert told in done.err
     assert not Path("out").exists()
+
+
+def test_a_reference_of_three_classes_is_left_out_with_a_warning(study, capfd):
+    table = pd.DataFrame({"label": ["a", "b", "c"] * 4 + ["c"] * 2}, study.columns)
+    table.to_csv("labels.tsv", sep="\t", index_label="sample")
+    words = ["rank", "x.csv", "--labels", "labels.tsv", "--method", "f-test"]
+    done = run_here([*words, "--reference", "c", "-q"], capfd)
+    assert done.code == 0
+    assert done.out == run_here([*words, "-q"], capfd).out
+    told = run_here([*words, "--reference", "c"], capfd).err
+    assert "--reference has no effect with 3 classes" in told

@@ -36,14 +36,6 @@ REAL = {
         ["leukemia/expression.gct", "--similarity", "rbf"],
         ["tox171/expression.parquet", "--similarity", "rbf"],
     ),
-    "spikes": (
-        ["leukemia/expression.gct", "--similarity", "rbf", "--method", "spec"],
-        ["prostate_ge/expression.parquet", "--similarity", "rbf", "--method", "spec"],
-    ),
-    "repeats": (
-        ["prostate_ge/expression.parquet", "--similarity", "rbf", "--method", "spec"],
-        ["tcga_brca/mrna.parquet", "--similarity", "knn", "--method", "mrsf", "--select", "50"],
-    ),
 }
 
 

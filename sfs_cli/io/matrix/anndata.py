@@ -24,6 +24,7 @@ from sfs_cli.io.matrix.memory import (
     arrow_table,
     chosen_part,
     inside,
+    logged,
     open_table,
     read_held,
     table_of,
@@ -132,9 +133,8 @@ def _check_anndata(group: Any, path: Path) -> None:
 
 
 def _logged(group: Any, path: Path) -> dict[str, Any]:
-    """Return ``log1p`` where scanpy says that ``X`` are natural logarithms: of no other base."""
-    base = _read_element(group, "uns/log1p", path).get("base") if "uns/log1p" in group else 0
-    return {"log1p": True} if base is None else {}
+    """Return ``log1p`` where scanpy says that ``X`` are logarithms."""
+    return logged(_read_element(group, "uns/log1p", path)) if "uns/log1p" in group else {}
 
 
 def _matrix_keys(group: Any, options: ReadOptions, path: Path) -> tuple[str, str, list[str]]:

@@ -65,7 +65,8 @@ class Annotations:
 
     obs: pa.Table | None = None  # a row for each sample, in order; a column for each annotation
     graphs: tuple[str, ...] = ()  # what compares samples, as ``obsp:KEY`` and ``obsm:KEY``
-    # for run.json: `log1p` where ``uns`` says that scanpy took the logarithm of 1 + X, and
+    # for run.json: `log1p` where ``uns`` says that scanpy took the logarithm of 1 + X (True of a
+    # natural one, else the base), and
     # `matrices`, all that a file has
     facts: dict[str, Any] = field(default_factory=dict)
 

@@ -87,9 +87,16 @@ def table_of(adata: Any, options: ReadOptions | None = None, where: object = Non
     elif part != "X":
         values = adata.layers[part.removeprefix("layers/")]
     samples, features = (list(map(str, ids)) for ids in (adata.obs_names, names))
-    logged = part == "X" and dict(adata.uns.get("log1p", {"base": 0})).get("base") is None
-    facts = {"matrices": parts} | ({"log1p": True} if logged else {})
+    facts: dict[str, Any] = {"matrices": parts}
+    if part == "X" and "log1p" in adata.uns:
+        facts |= logged(adata.uns["log1p"])
     return Table(values, samples, features, True, adata.obs, adata.obsp, adata.obsm, facts)
+
+
+def logged(said: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fact ``log1p`` by ``uns["log1p"]``: True of natural logarithms, else the base."""
+    base = dict(said).get("base")
+    return {"log1p": True if base is None else float(base)}
 
 
 def chosen_part(parts: list[str], options: ReadOptions, where: object = None) -> str:

@@ -142,16 +142,14 @@ def test_classes_beside_what_is_taken_as_features_are_warned_of(tmp_path, here, 
     assert "looks like classes" not in told.err
 
 
-def test_labels_that_are_ranked_as_a_feature_are_told(here, tmp_path) -> None:
-    """They would be the best feature of themselves, without a word."""
+def test_labels_are_left_out_of_the_features(here, tmp_path) -> None:
+    """They would be the best feature of themselves, also where they come from another file."""
     frame = FRAME.T.assign(status=np.arange(12) % 2)
     frame.to_csv(tmp_path / "w.csv", index_label="sample")
     frame[["status"]].to_csv(tmp_path / "labels.csv", index_label="sample")
     words = ["rank", tmp_path / "w.csv", "--rows", "samples", "--method", "t-test", "--labels"]
-    done = here(*words, f"{tmp_path / 'w.csv'}:status")
-    assert "the options take status from the matrix" in done.err
-    assert table(done.out).index[0] == "status"
-    without = here(*words, f"{tmp_path / 'w.csv'}:status", "--exclude", "^(status)$")
-    assert "circular" not in without.err
-    assert table(without.out).index[0] != "status"
-    assert "circular" not in here(*words, f"{tmp_path / 'labels.csv'}:status").err
+    for file in ("w.csv", "labels.csv"):
+        done = here(*words, f"{tmp_path / file}:status")
+        assert "left out of the features" in done.err
+        assert "status (--labels)" in done.err
+        assert table(done.out).index[0] != "status"

@@ -255,24 +255,6 @@ def test_samples_of_a_low_degree() -> None:
     assert "s7" in text
 
 
-def test_top_features_that_one_sample_makes(rng: np.random.Generator) -> None:
-    values = rng.normal(size=(50, 40))
-    values -= values.mean(axis=1, keepdims=True)
-    assert guards.spikes(values, IDS) is None
-    values[:6, 3] = 100
-    values -= values.mean(axis=1, keepdims=True)
-    text = guards.spikes(values, IDS)
-    assert text is not None
-    assert text.startswith("6 of the first 50")
-    assert "s3" in text
-
-
-def test_top_features_that_repeat_each_other(rng: np.random.Generator) -> None:
-    values = rng.normal(size=(50, 40))
-    assert guards.repeats(values) is None
-    assert "repeat each other" in str(guards.repeats(values[:1] + 0.3 * values))
-
-
 def test_names_and_labels_of_a_run(
     rng: np.random.Generator, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -39,7 +39,7 @@ def accidents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     values = rng.poisson(rng.gamma(1, 60, (80, N)))
     values[:, 3] = rng.poisson(20_000, 80)
-    names = ["2-Sep", "N_unmapped", *(f"g{i}" for i in range(78))]
+    names = ["2-Sep", "N_unmapped", "1017.0", *(f"g{i}" for i in range(77))]
     write_table(tmp_path / "x.csv", values, names, SAMPLES)
     return tmp_path
 
@@ -320,6 +320,7 @@ def test_inspect_describes_what_rank_tells_of(
         (lambda c: np.log2(c / c.sum(axis=0) * 1e6 + 1), "logarithms of base 2 of 1 + x"),
         (lambda c: np.log2(c + 1), "logarithms, of a base"),
         (lambda c: c / c.max(), "numbers from 0 to 1"),
+        (lambda c: np.minimum(c, 5), "small whole numbers (up to 5)"),
     ],
 )
 def test_inspect_knows_logarithms_of_shares(

@@ -192,6 +192,11 @@ PLACES = {"coordinates": "z.csv", "pvalues": "moments"}
         ),
         ({"method": "f-test", "also": ("f-test",)}, "also", "with --method f-test"),
         (
+            {"method": "f-test", "event": "l.csv:dead", "sample_weights": "l.csv:w"},
+            "sample_weights",
+            "with --event or --censored",
+        ),
+        (
             {"method": "kogs", "members": ("f-test", "fisher"), "similarity": "knn"},
             "similarity",
             "with --method kogs,members=f-test,fisher",

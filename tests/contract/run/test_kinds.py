@@ -1,0 +1,328 @@
+"""Each kind of accident is told with what mends it, and is not told any more of what is mended."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+
+import anndata as ad
+import numpy as np
+import pandas as pd
+import pytest
+
+import sfs_cli as sfs
+from sfs_cli.run import guards
+from sfs_cli.run.columns import look_at, two_of_each
+from sfs_cli.run.raw_values import like_logarithms
+from tests.running import run_here
+
+SAMPLES = [f"s{i}" for i in range(24)]
+CLASSES = ["a", "b"] * 12
+GENES = [f"ENSG{i:05}" for i in range(200)]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in a folder with the classes of the samples."""
+    monkeypatch.chdir(tmp_path)
+    table = pd.DataFrame({"class": CLASSES, "patient": [f"p{i // 2}" for i in range(24)]}, SAMPLES)
+    table.to_csv("y.csv", index_label="sample")
+    return tmp_path
+
+
+def counts() -> pd.DataFrame:
+    """Counts of genes (rows) of very different means, with libraries of about one size."""
+    rng = np.random.default_rng(3)
+    means = rng.lognormal(4, 1.5, len(GENES))
+    return pd.DataFrame(rng.negative_binomial(5, 5 / (5 + means), (24, 200)).T, GENES, SAMPLES)
+
+
+def logarithms() -> pd.DataFrame:
+    return np.log2(counts() + 1).round(4)
+
+
+def warnings_of(words: list[str], capfd: pytest.CaptureFixture[str], kind: str) -> list[str]:
+    done = run_here([*words, "-v"], capfd)
+    assert done.code == 0, done.err
+    return [line for line in done.err.splitlines() if line.endswith(f"[{kind}]")]
+
+
+TEST = ["--method", "f-test", "--labels", "y.csv:class"]
+
+
+def raw() -> list[str]:
+    counts().to_csv("x.csv")
+    return ["--method", "variance"]
+
+
+def small_class() -> list[str]:
+    logarithms().to_csv("x.csv")
+    classes = pd.DataFrame({"class": ["a"] * 4 + ["b"] * 20}, SAMPLES)
+    classes.to_csv("y.csv", index_label="sample")
+    return ["--method", "welch", "--labels", "y.csv:class"]
+
+
+def circular() -> list[str]:
+    logarithms().to_csv("x.csv")
+    return ["--method", "spec", "--pvalues", "moments"]
+
+
+def known_of_samples() -> list[str]:
+    """A class, an age and a number of the patient stand among the genes."""
+    table = logarithms()
+    table.loc["diagnosis"] = [int(name == "b") for name in CLASSES]
+    table.loc["age at diagnosis"] = np.arange(24) + 40
+    table.loc["patient_id"] = np.arange(24) + 1000
+    table.to_csv("x.csv")
+    return TEST
+
+
+def summaries() -> list[str]:
+    """Somebody has added sums, under any name, and means and deviations."""
+    table = logarithms()
+    mean, deviation = table.mean(), table.std()
+    table.loc["everything"] = table.sum()
+    table.loc["Mean"], table.loc["SD"] = mean, deviation
+    table.to_csv("x.csv")
+    return TEST
+
+
+def depth() -> list[str]:
+    rng = np.random.default_rng(4)
+    sizes = np.where(np.array(CLASSES) == "a", 0.3, 3) * rng.lognormal(0, 0.1, 24)
+    means = rng.lognormal(0.5, 1, 400)
+    table = pd.DataFrame(
+        rng.poisson(means[:, None] * sizes), [f"g{i}" for i in range(400)], SAMPLES
+    )
+    table.to_csv("x.csv")
+    return [*TEST, "--transform", "cpm,log1p"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "make"),
+    [
+        ("raw-values", raw),
+        ("small-class", small_class),
+        ("tested-graph", circular),
+        ("columns", known_of_samples),
+        ("columns", summaries),
+        ("depth", depth),
+    ],
+)
+def test_the_option_that_is_proposed_ends_a_warning(
+    kind: str, make: Callable[[], list[str]], capfd: pytest.CaptureFixture[str]
+) -> None:
+    words = ["rank", "x.csv", *make()]
+    (told,) = warnings_of(words, capfd, kind)
+    proposed = re.search(r"give (--[\w-]+ (?:'[^']*'|[^ ,;)]+(?:,[^ ;)]+)*))", told)
+    assert proposed is not None, told
+    option, value = shlex.split(proposed[1])
+    if option in words:
+        words[words.index(option) + 1] = value
+    else:
+        words += [option, value]
+    assert not warnings_of(words, capfd, kind)
+
+
+def copied() -> tuple[list[str], list[str]]:
+    """Labels as a feature of some name and coding, in a table that a user cannot look through."""
+    table = logarithms()
+    table.loc["X17"] = [2.5 if name == "b" else 1.5 for name in CLASSES]
+    table.to_csv("x.csv")
+    return TEST, [*TEST, "--exclude", "^(X17)$"]
+
+
+def logged() -> tuple[list[str], list[str]]:
+    logarithms().to_csv("x.csv")
+    return [*TEST, "--transform", "cpm,log1p"], TEST
+
+
+def dates() -> tuple[list[str], list[str]]:
+    table = logarithms()
+    names = ["01.Mrz", "02. Sep", "1-mars", "01/03/20", "2-sept.", "1-dic", "4-okt", *GENES[7:]]
+    table.set_axis(names).to_csv("x.csv")
+    table.to_csv("corrected.csv")
+    return TEST, ["corrected.csv", *TEST]
+
+
+def ids() -> tuple[list[str], list[str]]:
+    logarithms().to_csv("x.csv")
+    return ["--method", "f-test", "--labels", "y.csv:patient"], TEST
+
+
+def lost() -> tuple[list[str], list[str]]:
+    """A third class has no value of a covariate, so that no sample of it is left."""
+    logarithms().to_csv("x.csv")
+    classes = pd.DataFrame({"class": ["a", "b", "c"] * 8, "age": range(24)}, SAMPLES)
+    classes.to_csv("all.csv", index_label="sample")
+    classes.loc[classes["class"] == "c", "age"] = np.nan
+    classes.to_csv("some.csv", index_label="sample")
+    words = [
+        "--method",
+        "f-test",
+        "--samples",
+        "intersect",
+        "--labels",
+        "all.csv:class",
+        "--adjust",
+    ]
+    return [*words, "some.csv:age"], [*words, "all.csv:age"]
+
+
+def several_kinds() -> tuple[list[str], list[str]]:
+    table, other = counts(), counts() / 7.3
+    both = pd.concat([table.add_suffix("_count"), other.add_suffix("_fpkm")], axis=1)
+    both.to_csv("x.csv")
+    pd.DataFrame({"w": 1}, [f"{name}_count" for name in SAMPLES]).to_csv("w.csv")
+    words = ["--method", "variance"]
+    return words, [*words, "--sample-weights", "w.csv:w", "--samples", "intersect"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "make", "said"),
+    [
+        ("columns", copied, "X17 (it tells the labels exactly)"),
+        ("columns", several_kinds, "48 columns are 24 samples with several kinds of values"),
+        ("logarithms", logged, "takes cpm, log1p of values that look like logarithms already"),
+        ("names", dates, "7 features (01.Mrz, 02. Sep, 1-mars, 01/03/20, 2-sept., 1-dic, 4-okt)"),
+        ("labels", ids, "12 classes for 24 samples"),
+        ("labels", lost, "all samples of c (8) are left out by"),
+    ],
+)
+def test_what_a_warning_says_to_do_ends_it(
+    kind: str,
+    make: Callable[[], tuple[list[str], list[str]]],
+    said: str,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    words, mended = make()
+    (told,) = warnings_of(["rank", "x.csv", *words], capfd, kind)
+    assert said in told
+    mended = mended if mended[0].endswith(".csv") else ["x.csv", *mended]
+    assert not warnings_of(["rank", *mended], capfd, kind)
+
+
+def patients() -> pd.DataFrame:
+    """Noise with the class, the age and the donor of the patients as columns of the table."""
+    rng = np.random.default_rng(5)
+    table = pd.DataFrame(rng.normal(8, 1, (24, 200)), SAMPLES, GENES)
+    table.insert(3, "class", [int(name == "b") for name in CLASSES])
+    table["age"] = rng.integers(30, 80, 24)
+    table["donor"] = np.arange(24) // 2
+    return table
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--method", "f-test", "--labels", "x.csv:class"],
+        ["--method", "f-test", "--labels", "y.csv:class", "--adjust", "x.csv:age"],
+        ["--method", "f-test", "--labels", "x.csv:age", "--label-type", "continuous"],
+        ["--method", "t-test", "--labels", "x.csv:class", "--donors", "x.csv:donor"],
+    ],
+)
+def test_columns_that_options_take_are_no_features(
+    words: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    table = patients()
+    table.to_csv("x.csv")
+    taken = [word.partition(":")[2] for word in words if word.startswith("x.csv:")]
+    table.drop(columns=taken).to_csv("without.csv")
+    words = [*words, "--rows", "samples", "--dtype", "float64"]
+    rankings = []
+    for matrix in ("x.csv", "without.csv"):
+        done = run_here(["rank", matrix, *words, "--out", matrix.removesuffix(".csv")], capfd)
+        assert done.code == 0, done.err
+        assert ("left out of the features" in done.err) == (matrix == "x.csv")
+        rankings.append(pd.read_csv(f"{matrix.removesuffix('.csv')}/ranking.tsv", sep="\t"))
+    kept = rankings[0][~rankings[0].feature.isin(taken)]
+    kept = kept.reset_index(drop=True)
+    pd.testing.assert_frame_equal(kept, rankings[1], rtol=1e-10, check_dtype=False)
+    left = rankings[0][rankings[0].feature.isin(taken)]
+    assert set(left.status) == {"excluded"}
+    assert left["rank"].min() > kept["rank"].max()
+
+
+def test_every_command_leaves_them_out(capfd: pytest.CaptureFixture[str]) -> None:
+    patients().to_csv("x.csv")
+    asked = ["--method", "f-test", "--labels", "x.csv:class"]
+    folds = ["--lengths", "1", "--splits", "2", "--repeats", "1"]
+    judged = run_here(["evaluate", "x.csv", *asked, *folds, "--out", "e"], capfd)
+    assert judged.code == 0, judged.err
+    found = pd.read_csv("e/evaluation.tsv", sep="\t")
+    accuracy = found.value[(found["list"] == "f-test") & (found.measure == "accuracy")]
+    assert accuracy.max() < 0.9  # by the class itself it would be 1
+    for words in (["init", "p", "x.csv", *asked, "--shards", "2"], ["merge", "p", "--out", "m"]):
+        assert run_here(["shard", *words], capfd).code == 0
+    assert pd.read_csv("m/ranking.tsv", sep="\t").feature[0] != "class"
+    frame = patients()
+    best = sfs.rank(frame, labels=frame["class"], method="f-test").table
+    assert best.status["class"] == "excluded"
+
+
+@pytest.mark.parametrize(
+    ("words", "told", "column"),
+    [
+        ([], False, "log2_fold_change"),
+        (["--transform", "log1p"], True, "mean_difference"),
+        (["--layer", "counts"], False, "mean_difference"),
+        (["--layer", "counts", "--transform", "log1p"], False, "log2_fold_change"),
+    ],
+)
+def test_fold_changes_are_those_of_logarithms_that_were_taken_once(
+    words: list[str], told: bool, column: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    table = counts().T
+    data = ad.AnnData(np.log1p(table), layers={"counts": table.to_numpy()})
+    data.obs["class"] = CLASSES
+    data.uns["log1p"] = {}
+    data.write_h5ad("x.h5ad")
+    asked = ["rank", "x.h5ad", "--labels", "obs:class", "--method", "t-test", "--dtype", "float64"]
+    assert bool(warnings_of([*asked, *words], capfd, "logarithms")) == told
+    run_here([*asked, *words, "--markers", "welch", "--out", "r"], capfd)
+    found = pd.read_csv("r/ranking.tsv", sep="\t", index_col="feature")
+    assert {"log2_fold_change", "mean_difference"} & {*found} == {column}
+    logs = np.log1p(table)[np.array(CLASSES) == "b"].mean() - np.log1p(table)[::2].mean()
+    if column == "log2_fold_change":
+        np.testing.assert_allclose(found[column], (logs / np.log(2))[found.index], rtol=1e-8)
+    markers = pd.read_csv("r/markers.tsv", sep="\t")
+    assert markers.log2_fold_change.isna().all() == (column == "mean_difference")
+
+
+def test_values_that_look_like_logarithms() -> None:
+    rng = np.random.default_rng(1)
+    values = counts().to_numpy(np.float64)
+    assert like_logarithms(np.log2(values + 1)) is not None
+    assert like_logarithms(np.log1p(1e4 * values / values.sum(axis=0))) is not None
+    assert like_logarithms(values) is None
+    assert like_logarithms(values / 1000 + 0.001) is None  # FPKM of few reads
+    assert like_logarithms(rng.lognormal(0, 0.5, (200, 24))) is None  # ratios
+    cells = rng.poisson(rng.gamma(0.2, 2, (400, 1)) * rng.lognormal(0, 0.3, 60))
+    scaled = 1e4 * cells / np.maximum(cells.sum(axis=0), 1)
+    assert like_logarithms(np.log1p(scaled)) is not None
+    assert like_logarithms(scaled / 300) is None
+
+
+def test_names_of_samples_that_end_alike_are_samples() -> None:
+    pairs = [f"P{i}_{kind}" for i in range(6) for kind in ("tumor", "normal", "log_phase")]
+    assert two_of_each(pairs) is None
+    assert two_of_each([f"S{i}_count" for i in range(9)]) is None
+    assert two_of_each(["a", "b", "a_norm", "b_norm"] + [f"x{i}" for i in range(9)]) is None
+    table = counts().iloc[:, :4]
+    both = pd.concat([table, (table * 1.7).add_suffix("_norm")], axis=1)
+    both["total_reads"] = table.sum(axis=1)
+    both["mean_norm"] = 1.7 * table.mean(axis=1)
+    assert "8 columns are 4 samples" in str(two_of_each([*both]))
+    sums = dict(look_at(both.to_numpy(np.float64), [*both]).none)
+    assert {*sums} == {"total_reads", "mean_norm"}
+
+
+def test_a_table_of_patients_may_have_their_age(capfd: pytest.CaptureFixture[str]) -> None:
+    """Names tell of a table of genes alone; also no gene is called like a sum or a class."""
+    table = logarithms().iloc[:12].set_axis(["age", "sex", "bmi", *GENES[3:12]])
+    table.to_csv("x.csv")
+    assert not warnings_of(["rank", "x.csv", *TEST], capfd, "columns")
+    genes = ["MAX", "SET", "REST", "CLASP1", "AGER", "SEC62", "TOTAL1", "ID1", "STAG2", "SAMPLE-X"]
+    assert guards.converted(genes) == []
