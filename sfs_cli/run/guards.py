@@ -90,8 +90,8 @@ _OF_SAMPLES = (
     r"|relapse|recurrence|metastasis|censored|event|(?:vital[ ._-])?status|batch|plate|run|lane"
     r"|site|cent(?:er|re)|donor|subject|individual|patient|sample|case|survival|follow[ ._-]?up)"
     r"(?:[ ._-](?:years?|months?|days?|at[ ._-]\w+|kg|cm|status|code|group|id|name|no|time))*"
-    r"|(?:os|pfs|dfs|rfs)[ ._-](?:time|event)|days[ ._-]to[ ._-]\w+|time|id|index"
-    r"|unnamed: ?\d+)$"
+    r"|(?:os|pfs|dfs|rfs)[ ._-](?:time|event|months|days|years|status)|days[ ._-]to[ ._-]\w+|time"
+    r"|id|index|unnamed: ?\d+)$"
 )
 """What is known of samples; no gene is called so."""
 _SUMMARY = (
@@ -100,9 +100,9 @@ _SUMMARY = (
     r"|(?:total|mean|average|sum|median)[ ._-](?:counts?|reads|expression|values?))$"
 )
 """Rows that somebody has added below the genes."""
-RARE = 20
-"""Names of what is known of samples tell where at most one of so many features has one: a table of
-patients may hold nothing else."""
+RARE = 10
+"""Names of what is known of samples, and of sums and means, tell where at most one of so many
+features has one: a table of patients, or of images, may hold nothing else."""
 FIRST, FEWEST = 3, 8
 """First features that may be a copy of the labels, and samples from which that is no chance."""
 SAME_LINE = 1e-9
@@ -318,8 +318,8 @@ def not_measured(
         return None
     pattern = shlex.quote(f"^({'|'.join(re.escape(name) for name in reasons)})$")
     return (
-        f"{seeming([*reasons.items()], 'measurement')}: as features they rank before what was "
-        f"measured, and enter totals of samples and the sample graph; give --exclude {pattern}"
+        f"{seeming([*reasons.items()], 'measurement')}: such a feature may rank before what "
+        f"was measured, and enters totals of samples and the sample graph; give --exclude {pattern}"
     )
 
 

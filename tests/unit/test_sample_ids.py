@@ -55,6 +55,11 @@ def test_the_first_change_that_finds_half_is_named():
         (["miR-21", "miR-7", "let-7"], ["hsa-miR-21", "hsa-miR-7", "hsa-let-7"], "begin with"),
         (["TP53", "MYC"], ["TP53|7157", "MYC|4609"], "follows a |"),
         (["HLA-A", "HLA-B", "TP53"], ["HLA.A", "HLA.B", "TP53"], "3 would be found if signs"),
+        (
+            ["S1", "S2"],
+            ["/bam/S1.s.bam", "/bam/S2.s.bam"],
+            "2 would be found if what all ids begin",
+        ),
         (["a", "b", "c"], ["a", "b", "C"], None),  # most are found as they are
     ],
 )

@@ -59,12 +59,17 @@ def _changes(
     if length >= SHORTEST and 2 * len({name[:length] for name in ids}) > len(ids):
         yield itemgetter(slice(length)), f"ids were cut to their first {length} characters"
     # what all ids of a side share, up to a sign such as that of hsa-, or from one on: .bam, -1
+    cuts = dict[str, str]()
     for what, step, pattern in (("begin", 1, "^(?:{})"), ("end", -1, "(?:{})$")):
         shared = {_shared(side, step) for side in (ids, known)} - {""}
         if shared:
             longest_first = sorted(shared, key=lambda text: (-len(text), text))
             cut = pattern.format("|".join(map(re.escape, longest_first)))
-            yield _without(cut), f"what all ids {what} with were cut off ({listed(longest_first)})"
+            told = f"what all ids {what} with were cut off ({listed(longest_first)})"
+            cuts[cut] = told
+            yield _without(cut), told
+    if len(cuts) == 2:  # a path: folders before the id, and .bam after it
+        yield _without("|".join(cuts)), " and ".join(cuts.values())
 
 
 def _without(pattern: str) -> Callable[[str], str]:

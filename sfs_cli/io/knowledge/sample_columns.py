@@ -350,7 +350,12 @@ CENSORED = Wanted("censored", "event", partial(parse_event, yes=0.0))
 
 def says_censored(name: str) -> bool:
     """Tell whether a column says by its name who was censored, and not who had an event."""
-    return re.search(r"(?<!un)(?<!non.)(?<!not.)censor", name.lower()) is not None
+    name = name.lower()
+    negated = r"(?<!un)(?<!non.)(?<!not.)"
+    if re.search(rf"{negated}censor", name):
+        return True
+    living = re.search(rf"{negated}(?<![^\W_])(?:cens|alive|living)(?![^\W_])", name)
+    return living is not None and not re.search("dea[dt]|deceased", name)  # dead_or_alive
 
 
 def refuse_opposite(column: Column[float]) -> None:
