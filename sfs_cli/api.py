@@ -110,11 +110,14 @@ def _in_python(text: str, called: Mapping[str, str] = MappingProxyType({})) -> s
         name = name if name == "method" else called.get(name, name)
         if value is None:
             return name
+        if value.startswith("'"):  # a pattern that a shell takes as it is
+            return f"{name}={value}"
         if value.isalpha() and value not in words.get(found[1], ()):
             return f"{name} {value}"  # a word of the sentence
         return f"{name}={value}" if value.replace(".", "").isdigit() else f'{name}="{value}"'
 
-    return re.sub(r"(?<![\w-])(--(?!help)[a-z][a-z\d-]*)(?: (?!-)([\w./,:=-]*\w))?", argument, text)
+    value = r"(?: (?!-)('[^']*'|[\w./,:=-]*\w))?"
+    return re.sub(rf"(?<![\w-])(--(?!help)[a-z][a-z\d-]*){value}", argument, text)
 
 
 @dataclass(eq=False, repr=False)

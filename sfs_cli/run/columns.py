@@ -37,6 +37,8 @@ FEW, PART = 5, 4
 """Limits of the columns of another kind than the others: their number, and fraction (1/N)."""
 SHARE = 0.05
 """Values are negative, or zero, often if they are so in this part of the features."""
+OTHER_SIZE = 1.5
+"""Factor by which values of another kind are larger at least."""
 RELATIVE = 1e-4
 """Relative rounding error within which sums and means are recognized."""
 TIMES = 1000
@@ -81,6 +83,8 @@ _SEPARATED = (
     re.compile(rf"(?P<kind>{_MEASURE})[ ._-]+(?P<sample>.+)", re.IGNORECASE),
 )
 """S1_count, and Intensity S1: a sample, and what kind of values the column has."""
+_MAY_BE_SAMPLES = {"", "norm", "log", "est", "estimated", "expected", "raw"}
+"""P1 and P1_norm may be a tumour and the normal tissue beside it."""
 
 
 class Suspects(NamedTuple):
@@ -98,9 +102,8 @@ def check_columns(
     `chosen` are the indices of the samples that are used, None for all. Raises InputError where
     fewer than two columns are left that may be samples.
     """
-    values, found = _of_matrix(matrix, chosen)
-    samples = matrix.ids.samples
-    if twice := two_of_each(samples if chosen is None else [samples[i] for i in chosen.tolist()]):
+    values, names, found = _of_matrix(matrix, chosen)
+    if twice := two_of_each(names, values):
         log.warn(f"{twice} [columns]", GUARDS["columns"].weight)
     left = matrix.n_samples if chosen is None else len(chosen)
     turned = TURNED if config.rows == "auto" and matrix.ids.obs is None else ""
@@ -119,24 +122,27 @@ def check_columns(
     if found.doubtful:
         text = f"{seeming(found.doubtful)}; {HOW} [columns]"
         log.warn(text, GUARDS["columns"].weight)
-    return values
+    return len(values)
 
 
 def warn_of_columns(matrix: Matrix, log: Messages) -> None:
     """Warn of columns that seem to be no samples, where nothing is ranked."""
-    _, found = _of_matrix(matrix, None)
-    if twice := two_of_each(matrix.ids.samples):
+    values, names, found = _of_matrix(matrix, None)
+    if twice := two_of_each(names, values):
         log.warn(twice)
     if suspects := [*found.none, *found.doubtful]:
         log.warn(f"{seeming(suspects)}; {HOW}")
 
 
-def _of_matrix(matrix: Matrix, chosen: np.ndarray | None) -> tuple[int, Suspects]:
+def _of_matrix(
+    matrix: Matrix, chosen: np.ndarray | None
+) -> tuple[np.ndarray, Sequence[str], Suspects]:
+    """Return some values (b, n), the names of their samples, and which seem to be none."""
     values = look(matrix, FEATURES)
     names = matrix.ids.samples
     if chosen is not None:
         values, names = values[:, chosen], [names[i] for i in chosen.tolist()]
-    return len(values), look_at(values, names)
+    return values, names, look_at(values, names)
 
 
 def seeming(found: Sequence[tuple[str, str]], none: str = "sample") -> str:
@@ -167,10 +173,10 @@ def kinds_of(names: Sequence[str]) -> dict[str, dict[str, int]]:
     return {}
 
 
-def two_of_each(names: Sequence[str]) -> str | None:
-    """Warn of columns of several kinds of values of the same samples."""
+def two_of_each(names: Sequence[str], values: np.ndarray) -> str | None:
+    """Warn of columns of several kinds of values (b, n) of the same samples."""
     kinds = kinds_of(names)
-    if not kinds:
+    if not kinds or (kinds.keys() <= _MAY_BE_SAMPLES and _are_alike(values, kinds)):
         return None
     first = next(iter(next(iter(kinds.values()))))
     columns = [names[samples[first]] for samples in kinds.values() if first in samples]
@@ -181,6 +187,17 @@ def two_of_each(names: Sequence[str]) -> str | None:
         "table, or name its columns in another: --labels FILE:COLUMN (of a method without labels "
         "--sample-weights FILE:COLUMN) and --samples intersect"
     )
+
+
+def _are_alike(values: np.ndarray, kinds: Mapping[str, Mapping[str, int]]) -> bool:
+    """Tell whether the columns of all kinds have values (b, n) of the same kind and size."""
+    each = [values[:, [*samples.values()]] for samples in kinds.values()]
+    each = [part[np.isfinite(part)] for part in each]
+    if not all(map(len, each)):
+        return False
+    sizes = [np.abs(part).mean() for part in each]
+    whole = {bool((part == np.rint(part)).all()) for part in each}
+    return len(whole) == 1 and max(sizes) <= OTHER_SIZE * min(sizes)
 
 
 def sample_classes(var: Mapping[str, Iterable[str]]) -> str | None:

@@ -85,14 +85,17 @@ def without_known(
     ids, samples = FeatureIds.of(matrix.ids.features).array, matrix.ids.samples
     found, told = [], []
     for option, name, values in columns:
-        known = [i for i, sample in enumerate(samples) if is_number(str(values.get(sample)))]
+        said = [_number(values.get(sample)) for sample in samples]
+        known = [i for i, value in enumerate(said) if value is not None]
         # `pc.index` would import pandas
         at = pc.index_in(string_array([name]).cast(ids.type), value_set=ids)[0].as_py()
         if at is None or not known:
             continue
         own = matrix.values_of(Span(at, at + 1))[0, known]
-        given = [float(values[samples[i]]) for i in known]
-        if np.allclose(own, given, rtol=SAME, atol=0):
+        given = np.array([said[i] for i in known], np.float64)
+        # what --censored names was turned into events
+        codings = (given, 1 - given) if option == "censored" else (given,)
+        if any(np.allclose(own, each, rtol=SAME, atol=0) for each in codings):
             found.append(at)
             told.append(f"{name} ({flag(option)})")
     if not found:
@@ -101,6 +104,12 @@ def without_known(
     by_id = np.zeros(len(ids), np.int8) if features.by_id is None else features.by_id.copy()
     by_id[found] = LeftOut.EXCLUDED
     return replace(features, by_id=by_id)
+
+
+def _number(value: object) -> float | None:
+    """Return a value of a column as a number; true is 1."""
+    text = str(value)
+    return float(text) if is_number(text) else {"True": 1.0, "False": 0.0}.get(text)
 
 
 def group_of(labels: Labels | None, n_samples: int) -> float:

@@ -93,7 +93,7 @@ _OF_SAMPLES = (
     r"|(?:os|pfs|dfs|rfs)[ ._-](?:time|event|months|days|years|status)|days[ ._-]to[ ._-]\w+|time"
     r"|id|index|unnamed: ?\d+)$"
 )
-"""What is known of samples; no gene is called so."""
+"""What is known of samples."""
 _SUMMARY = (
     r"^(?:(?:grand[ ._-])?totals?|sums?|mean|average|avg|median|sd|std|stdev|std[ ._-]?dev"
     r"|standard[ ._-]deviation|sem|variance|cv"
@@ -103,6 +103,11 @@ _SUMMARY = (
 RARE = 10
 """Names of what is known of samples, and of sums and means, tell where at most one of so many
 features has one: a table of patients, or of images, may hold nothing else."""
+GENES_TOO = {"run", "sd", "cv", "sem", "time", "case", "lane", "site", "id", "stage"}
+"""Names that are genes of some species, as scalloped (sd) and runt (run) of Drosophila: they tell
+beside others only."""
+CODED = 0.05
+"""Fraction of features with so few values that these are not what was measured of one alone."""
 FIRST, FEWEST = 3, 8
 """First features that may be a copy of the labels, and samples from which that is no chance."""
 SAME_LINE = 1e-9
@@ -178,7 +183,8 @@ def guard_raw(run: Run, of: str = "the ranking") -> None:
     if run.config.min_count is not None:
         refuse_logarithms(run, "min_count")
     tell(run, "raw-values", swapped(asked))
-    tell(run, "logarithms", taken_again(asked, logged(run) if asked else None))
+    if asked and not run.config.voom:  # which refuses logarithms
+        tell(run, "logarithms", taken_again(asked, logged(run)))
     if is_tame(asked):
         if target_of(parse(asked)[0]) is not None:
             tell(run, "shallow", shallow(asked, looked(run), run.matrix.n_features))
@@ -227,7 +233,7 @@ def guard_sources(run: Run) -> None:
         if spec.has_coordinates:
             continue
         values = look(source.matrix)
-        if again := taken_again(spec.transform, like_logarithms(values)):
+        if again := taken_again(spec.transform, like_logarithms(values), ",transform="):
             tell(run, "logarithms", f"source {spec.name}: {again}")
         raw = None if is_tame(spec.transform) else raw_kind(values)
         if raw is not None:
@@ -303,6 +309,8 @@ def not_measured(
         alike = [name for name in found if re.match(pattern, name, re.IGNORECASE)]
         if pattern == _NO_GENE or RARE * len(alike) <= len(taken):
             reasons |= dict.fromkeys(alike, why)
+    if {name.lower() for name in reasons} <= GENES_TOO:
+        reasons = {}
     if len(names) * run.matrix.n_samples <= LOOK_VALUES:
         values = run.matrix.matrix.values_of(Span(0, len(names)))[taken]
         run.passes.look(len(names))
@@ -313,6 +321,8 @@ def not_measured(
     at = np.array([*suspects[:TOP], *first], int)
     if run.context.labels is not None and len(at):
         of_labels = copies(stored_of(run, at), run.context.labels)
+        if of_labels.any() and _are_coded(looked(run), run.context.labels):
+            of_labels[:] = False
         reasons |= {names[i]: "it tells the labels exactly" for i in at[of_labels].tolist()}
     if not reasons:
         return None
@@ -321,6 +331,17 @@ def not_measured(
         f"{seeming([*reasons.items()], 'measurement')}: such a feature may rank before what "
         f"was measured, and enters totals of samples and the sample graph; give --exclude {pattern}"
     )
+
+
+def _are_coded(values: np.ndarray, labels: Labels) -> bool:
+    """Tell whether many features (b, n) have no more values than there are classes.
+
+    Then one that tells the classes is a finding, such as the presence of a gene.
+    """
+    if labels.values is not None:
+        return False
+    distinct = (np.diff(np.sort(values, axis=1), axis=1) > 0).sum(axis=1) + 1
+    return bool((distinct <= labels.n_classes).mean() > CODED)
 
 
 def copies(values: np.ndarray, labels: Labels) -> np.ndarray:

@@ -26,6 +26,9 @@ SMALLEST_LOG, GROWS = 3.0, 0.6
 """Values that reach no further than the first may be ratios. The standard deviations of measured
 values grow with the means (rank correlations over features of 0.93 and more on nine real
 matrices), and those of their logarithms do not (0.57 and less on ten, without single cells)."""
+ALIKE, RATIOS = 1.2, 3.0
+"""Features of which nine in ten differ by less than this factor in their means were scaled each by
+itself; the second is for means about 1."""
 VALUES_OF_A_FEATURE, FEWEST_FEATURES = 5, 20
 """Values other than zero, and features of so many, that tell how deviations grow."""
 SAME = 0.01
@@ -85,9 +88,14 @@ def logged(run: Run) -> Logged | None:
 
 
 def logged_by_file(facts: dict[str, Any], values: np.ndarray) -> Logged | None:
-    """Return what AnnData says of its values (b, n): not of those that were standardized since."""
-    base = facts.get("log1p")
-    if base is None or not np.nanmin(values) >= 0:
+    """Return what AnnData says of its values (b, n), unless others took their place since.
+
+    Standardized values may be below zero, and counts are whole numbers.
+    """
+    base, known = facts.get("log1p"), values[np.isfinite(values)]
+    if base is None or not known.size or known.min() < 0:
+        return None
+    if raw_kind(values) is not None or (known == np.rint(known)).all():
         return None
     units = 1 / np.log(2) if base is True else float(np.log2(base))
     name = "natural logarithms" if base is True else f"logarithms of base {base:g}"
@@ -99,6 +107,7 @@ def like_logarithms(values: np.ndarray) -> Logged | None:
 
     Whole numbers do not, nor do values of which some are below zero, which no step after them
     would take. Single cells are told by their counts: of a cell, these are multiples of one number.
+    Ratios to the mean or the median of each feature do not either: those are all alike.
     """
     known = values[np.isfinite(values)]
     if not known.size or known.min() < 0 or not SMALLEST_LOG < known.max() <= LOG_SPAN:
@@ -112,9 +121,13 @@ def like_logarithms(values: np.ndarray) -> Logged | None:
     some = some[np.isfinite(some).sum(axis=1) >= VALUES_OF_A_FEATURE]
     if len(some) < FEWEST_FEATURES:
         return None
-    from scipy.stats import spearmanr
-
-    growth = spearmanr(np.nanmean(some, axis=1), np.nanstd(some, axis=1)).statistic
+    for center in (np.nanmean(some, axis=1), np.nanmedian(some, axis=1)):
+        low, middle, high = np.percentile(center, (10, 50, 90))
+        if high < (RATIOS if 0.5 < middle < 2 else ALIKE) * low:
+            return None
+    # a rank correlation; scipy.stats takes a second to import
+    ranks = [each.argsort().argsort() for each in (np.nanmean(some, 1), np.nanstd(some, 1))]
+    growth = float(np.corrcoef(ranks)[0, 1])
     if not growth < GROWS:
         return None
     return Logged(
@@ -141,16 +154,18 @@ def of_measured(steps: tuple[str, ...]) -> list[str]:
     return [step for step in steps if kind(step) in (*LOGARITHMS, *PER_TOTAL)]
 
 
-def taken_again(asked: str | None, already: Logged | None) -> str | None:
+def taken_again(
+    asked: str | None, already: Logged | None, option: str = "--transform "
+) -> str | None:
     """Warn of steps that take logarithms, or totals, of values that are logarithms already."""
     steps = parse(asked)
     again = of_measured(steps)
     if already is None or not again:
         return None
     others = ",".join(step for step in steps if step not in again)
-    instead = f"give --transform {others}" if others else "leave --transform out"
+    instead = f"give {option}{others}" if others else f"leave {option.strip(' ,=')} out"
     return (
-        f"--transform {asked} takes {listed(again)} of values that {already.why}: differences "
+        f"{option}{asked} takes {listed(again)} of values that {already.why}: differences "
         "between samples shrink, most where values are high, and are no fold changes; "
         f"{instead}, or give the counts (as by --layer of an AnnData)"
     )

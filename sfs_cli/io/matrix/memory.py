@@ -96,7 +96,7 @@ def table_of(adata: Any, options: ReadOptions | None = None, where: object = Non
 def logged(said: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fact ``log1p`` by ``uns["log1p"]``: True of natural logarithms, else the base."""
     base = dict(said).get("base")
-    return {"log1p": True if base is None else float(base)}
+    return {"log1p": True if base is None or base == "e" else float(base)}
 
 
 def chosen_part(parts: list[str], options: ReadOptions, where: object = None) -> str:
