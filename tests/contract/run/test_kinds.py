@@ -307,14 +307,20 @@ def test_values_that_look_like_logarithms() -> None:
 
 def test_names_of_samples_that_end_alike_are_samples() -> None:
     pairs = [f"P{i}_{kind}" for i in range(6) for kind in ("tumor", "normal", "log_phase")]
-    assert two_of_each(pairs) is None
-    assert two_of_each([f"S{i}_count" for i in range(9)]) is None
-    assert two_of_each(["a", "b", "a_norm", "b_norm"] + [f"x{i}" for i in range(9)]) is None
     table = counts().iloc[:, :4]
+    normal = [*table, *(f"{name}_norm" for name in table)]
+    for names in (
+        pairs,
+        [f"S{i}_count" for i in range(9)],
+        ["a", "b", "a_norm", "b_norm"] + [f"x{i}" for i in range(9)],
+        normal,  # of values of the same kind: the tissue beside the tumour
+    ):
+        values = np.random.default_rng(0).normal(8, 1, (50, len(names)))
+        assert two_of_each(names, values) is None
     both = pd.concat([table, (table * 1.7).add_suffix("_norm")], axis=1)
     both["total_reads"] = table.sum(axis=1)
     both["mean_norm"] = 1.7 * table.mean(axis=1)
-    assert "8 columns are 4 samples" in str(two_of_each([*both]))
+    assert "8 columns are 4 samples" in str(two_of_each([*both], both.to_numpy()))
     sums = dict(look_at(both.to_numpy(np.float64), [*both]).none)
     assert {*sums} == {"total_reads", "mean_norm"}
 
@@ -326,3 +332,45 @@ def test_a_table_of_patients_may_have_their_age(capfd: pytest.CaptureFixture[str
     assert not warnings_of(["rank", "x.csv", *TEST], capfd, "columns")
     genes = ["MAX", "SET", "REST", "CLASP1", "AGER", "SEC62", "TOTAL1", "ID1", "STAG2", "SAMPLE-X"]
     assert guards.converted(genes) == []
+
+
+def test_counts_beside_a_note_of_logarithms_are_counts(capfd: pytest.CaptureFixture[str]) -> None:
+    """X of an AnnData was replaced by the counts, and `uns` says what it was before."""
+    table = counts().T
+    data = ad.AnnData(table.to_numpy("f4"), pd.DataFrame({"g": CLASSES}, table.index))
+    data.var_names = [*table]
+    data.uns["log1p"] = {"base": None}
+    data.write_h5ad("x.h5ad")
+    words = ["rank", "x.h5ad", "--method", "t-test", "--labels", "obs:g"]
+    run_here([*words, "--out", "raw"], capfd)
+    assert "log2_fold_change" not in pd.read_csv("raw/ranking.tsv", sep="\t")
+    assert not warnings_of([*words, "--transform", "cpm,log1p"], capfd, "logarithms")
+
+
+def test_ratios_to_the_middle_of_each_feature_are_no_logarithms() -> None:
+    table = counts() + 1.5
+    assert like_logarithms(np.log2(table.to_numpy())) is not None
+    for middle in (table.mean(axis=1), table.median(axis=1)):
+        assert like_logarithms(table.div(middle, axis=0).to_numpy()) is None
+
+
+def test_presence_of_a_gene_that_follows_the_classes_is_a_finding(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    values = np.random.default_rng(3).integers(0, 2, (200, 24))
+    values[7] = [int(name == "b") for name in CLASSES]
+    pd.DataFrame(values, GENES[:200], SAMPLES).to_csv("x.csv")
+    assert not warnings_of(["rank", "x.csv", *TEST], capfd, "columns")
+
+
+def test_what_censored_names_is_no_feature(capfd: pytest.CaptureFixture[str]) -> None:
+    table = patients()
+    table.insert(0, "cens", [0, 0, 1] * 8)
+    table.insert(0, "time", np.arange(24) + 0.5)
+    table.to_csv("x.csv")
+    words = ["rank", "x.csv", "--rows", "samples", "--method", "cox", "--labels", "x.csv:time"]
+    words += ["--label-type", "continuous", "--censored", "x.csv:cens", "--out", "made"]
+    done = run_here(words, capfd)
+    assert "cens (--censored)" in done.err or "cens (--event)" in done.err, done.err
+    found = pd.read_csv("made/ranking.tsv", sep="\t").set_index("feature")
+    assert (found.status[["cens", "time"]] == "excluded").all()
