@@ -43,6 +43,7 @@ from sfs_cli.errors import (
     listed,
     within,
 )
+from sfs_cli.io.files.table import is_id_name
 from sfs_cli.io.given import giving, named
 from sfs_cli.io.objects import (
     has_index,
@@ -653,7 +654,8 @@ def _frame_of_list(value: object) -> pd.DataFrame:
     if isinstance(value, Ranked):
         return value._whole
     if isinstance(value, pd.Series):
-        value = value.to_frame("score")
+        name = str(value.name)  # it says how its values are ordered: padj
+        value = value.to_frame("score" if value.name is None or is_id_name(name) else name)
     if not isinstance(value, pd.DataFrame):
         features = names_of(value, "a ranking", _RANKING_TAKEN)
         value = pd.DataFrame({"rank": np.arange(1, len(features) + 1)}, index=features)

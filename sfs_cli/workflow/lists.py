@@ -114,7 +114,7 @@ def read_lists(
         if choice.is_rank:
             check_ranks(table, choice.value, values.tolist())
         else:
-            order = _order(table, choice.value, values, config.order, messages)
+            order = _order(table, choice.value, values, config.order, messages, len(sources) == 1)
         ranks = _ranks(table, choice, values, order)
         each = RankedList(name, table, features, ranks, choice, order, cut_from(record_of(path)))
         found.append(each)
@@ -131,20 +131,29 @@ def read_lists(
 
 
 def _order(
-    table: TextTable, column: str, values: np.ndarray, asked: str | None, messages: Messages
+    table: TextTable,
+    column: str,
+    values: np.ndarray,
+    asked: str | None,
+    messages: Messages,
+    alone: bool,
 ) -> str:
     """Return which values of a column are the best: as `asked`, or else as usual.
 
-    Warns where that is open, or not what the column is. Values without a sign stay as they are
-    where ``absolute`` is asked.
+    Warns where that is open, or not what the column is. Where ``absolute`` is asked of several
+    lists, those whose values have no sign keep their usual order.
     """
     usual, doubt = usual_order(column, values)
     what = f"{table.path}: the values of {column!r}"
     if asked == ABSOLUTE:
-        return usual if np.nanmin(values) >= 0 else ABSOLUTE
+        return usual if np.nanmin(values) >= 0 and not alone else ABSOLUTE
     if asked == LARGEST and usual == SMALLEST and not doubt:
         messages.warn(
             f"{what} are ranks or p-values, and --order {asked} begins with the worst", FIRST
+        )
+    elif asked == SMALLEST != usual and not doubt and not alone:
+        messages.warn(
+            f"{what} are usually {usual}, and --order {asked} begins with the worst", FIRST
         )
     elif doubt and asked is None:
         messages.warn(f"{what} {doubt}", FIRST)

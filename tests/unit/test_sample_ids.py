@@ -30,6 +30,7 @@ def hint(there: list[str], samples: list[str]) -> str:
         (["a-x", "b-x"], ["a", "c", "d", "e"], "1 would be found"),
         (["a-x", "b-x", "f-x"], ["a", "c", "d", "e"], None),
         (["a-x", "b-x", "f-x", "g-x"], ["a", "c", "d", "e"], None),
+        ([f"ctrl.{i}" for i in range(1, 13)], [f"ctrl.{i}" for i in range(13, 25)], None),
         ([], ["s1"], None),
     ],
 )

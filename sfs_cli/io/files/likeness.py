@@ -7,6 +7,7 @@ not found say the same.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from operator import itemgetter
@@ -31,8 +32,9 @@ def likely_change(ids: Sequence[str], known: Sequence[str]) -> str | None:
         return None
     # each change is as long a search as that for the ids themselves
     for change, condition in _changes(ids, known):
-        changed = set(map(change, known))
-        count = sum(change(name) in changed for name in wanted)
+        # what makes several ids one finds none of them: ctrl.1 and ctrl.2 are no versions
+        here, there = Counter(map(change, wanted)), Counter(map(change, among))
+        count = sum(here[name] == there[name] == 1 for name in here)
         if 2 * (count - found) >= missed:
             return f"{count:,} would be found if {condition}"
     return None

@@ -736,20 +736,43 @@ def words_of_column(name: str) -> str:
 
 
 _TESTED = r"(?:(?:adj|nom|raw|emp|perm|corr)[a-z]*_?)?"
+_TESTS = (  # what a lone p or q is of: p_wald, q_bh, but not p_auc or p_selected
+    r"(?:wald|l?rt?|[ftz]|[ftz]_?test|chi[a-z]*|wilcox[a-z]*|mwu|mann|welch|students?|kruskal|ks"
+    r"|anova|fishers?|ols|lm|cox|logrank|pearson|spearman|kendall|perm[a-z]*|emp[a-z]*|raw|nom[a-z]*"
+    r"|corr[a-z]*|unadj[a-z]*|combined|moderated|stouffer|simes|storey|bh|by|bonf[a-z]*|holm|hochberg"
+    r"|hommel|sidak|fdr|fwer)"
+)
 _P_VALUE = (
-    rf"(?:{_TESTED}[pqes]_?val(?:ue)?s?"  # P.Value, adj.P.Val, pval_norm, NOM p-val, svalue
-    r"|p_?adj[a-z]*|(?<!^n_)(?<!_n_)[pq]"  # padj, p.adjust, emp_p, but no number of them: n_p
-    r"|[a-z]*fdrs?|fwer|l?fsr|pep|bonferroni|pr_(?:[ftz]|chi)"  # FDR, lfsr, Pr(>F)
-    r"|(?:pos|neg)_score)"  # of MAGeCK
+    # P.Value, adj.P.Val, pval_norm, NOM p-val, svalue, pvaladj, but neither S-value nor E-Val
+    rf"(?:{_TESTED}(?:[pq]_?val(?:ue)?s?(?:_?adj[a-z]*)?|svalues?|e_?values?)"
+    rf"|p_?adj[a-z]*|[pq](?=$|_{_TESTS}(?:_|$))"  # padj, p.adjust, emp_p, p_wald
+    r"|[a-z]*fdrs?|fwer|l?fsr|pep|bonferroni|pr_(?:[ftz]|chi[a-z]*))"  # FDR, lfsr, Pr(>Chisq)
 )
 _P_VALUES = re.compile(rf"(?:^|_){_P_VALUE}(?:_|$)|[pq]val(?:ue)?s?(?:_|$)")
-_LOG_P_VALUES = re.compile(rf"(?:log|ln)_?{_TESTED}{_P_VALUE}(?:_|$)")
+_LOG = r"(?:neg|minus|n|m)?(?:log|ln)"
+_LOG_P_VALUES = re.compile(
+    rf"(?:log|ln)_?{_TESTED}(?:{_P_VALUE}|[pq])(?:_|$)"
+    # -Log Student's T-test p-value, log10_combined_p, but not log_rank_p or logFC_padj
+    rf"|(?:^|_){_LOG}_(?!rank|l?fc|fold|odds|ratio)(?:\w+_)?{_P_VALUE}(?:_|$)"
+    rf"|(?:^|_){_P_VALUE}_(?:(?:neg|minus)_)?{_LOG}(?:_|$)"  # pval.log10
+)
+_OF_P_VALUES = re.compile(  # numbers or scores of them, 1-p, and other things called p or q
+    r"(?:^|_)(?:n|num|number|one_?minus|complement|cochrans?(?:_s)?|sel[a-z]*|incl[a-z]*)_(?:sig_)?"
+    r"[pq](?:_|[a-z]*val|adj|$)|_(?:score|count|gain|weight|importance|rank)s?$"
+)
+_NO_P = re.compile(r"log1p|(?<![a-z])[pq]\d+", re.I)  # P1, Q2, Q2cum
 
 
 def names_p_values(name: str, *, logarithms: bool = False) -> bool:
     """Say whether a column is named as p- and q-values are, or as their `logarithms` are."""
-    pattern = _LOG_P_VALUES if logarithms else _P_VALUES
-    return pattern.search(words_of_column(name)) is not None
+    words = words_of_column(_NO_P.sub("_", name))
+    if logarithms:
+        return _LOG_P_VALUES.search(words) is not None
+    if name.lower() in ("pos|score", "neg|score"):  # of MAGeCK
+        return True
+    if re.match(r"\W*X?1\s*[-\u2212\u2013]", name) or _OF_P_VALUES.search(words):  # 1-FDR
+        return False
+    return _P_VALUES.search(words) is not None
 
 
 def _is_place(name: str) -> bool:

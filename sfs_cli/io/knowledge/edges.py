@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -317,7 +318,8 @@ def edge_layout(path: Path) -> EdgeLayout:
         return EdgeLayout(path, BIOGRID, delimiter, names, ends, first_line, named=True)
     if score is None and len(others) == 1 and is_number(row[others[0]]):
         score = others[0]
-        if names_p_values(names[score]) and not names_p_values(names[score], logarithms=True):
+        by_name = names_p_values(names[score]) and not names_p_values(names[score], logarithms=True)
+        if by_name and _are_portions(path, delimiter, first_line, score):
             raise InputError(
                 f"column {names[score]!r} holds p-values, and a score is the larger the more "
                 "alike two ids are",
@@ -327,6 +329,13 @@ def edge_layout(path: Path) -> EdgeLayout:
     format = STRING if {"combined score", "preferredname a"} & {*plain} else TABLE
     columns = ends if score is None else [*ends, score]
     return EdgeLayout(path, format, delimiter, names, columns, first_line, named=True)
+
+
+def _are_portions(path: Path, delimiter: str, first_line: int, at: int) -> bool:
+    """Say whether the first numbers of a column are between 0 and 1, as p-values are."""
+    texts = (text for number, text in text_lines(path) if number >= first_line)
+    rows = (_split_line(text, delimiter, path) for text in islice(texts, 1000))
+    return all(0 <= float(row[at]) <= 1 for row in rows if at < len(row) and is_number(row[at]))
 
 
 def _split_line(text: str, delimiter: str, where: object) -> list[str]:

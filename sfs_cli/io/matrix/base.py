@@ -205,7 +205,10 @@ def open_matrix(path: str | Path, options: ReadOptions) -> MatrixReader:
     reader = opener(path, options)
     beside = reader.beside if isinstance(reader, LeavesOut) else ()
     names = {*reader.column_ids, *beside}
-    if {"score", "status"} <= names and not names.isdisjoint(("rank", "feature")):
+    # a table of patients may have a rank, a score and a status
+    first = getattr(getattr(reader, "layout", None), "names", None)
+    ours = "feature" in names if first is None else list(first[:2]) == ["rank", "feature"]
+    if ours and {"score", "status"} <= names:
         reader.close()
         raise InputError("this is a ranking made by sfs, not a matrix", where=path, hint=LIST)
     return reader

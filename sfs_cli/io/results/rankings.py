@@ -41,7 +41,12 @@ _RANKS = ("rank", "ranking", _IN_ORDER)
 _SCORES = ("score", "scores")
 LARGEST, SMALLEST, ABSOLUTE = ORDERS = "largest-first", "smallest-first", "absolute"
 """Which values of a column are the best; absolute: the largest without their signs."""
-_OF_RANKS = re.compile(r"(?:^|_)(?:rank|ranks|ranking)(?:_|$)(?!.*(?:score|stat|sum))")
+_OF_RANKS = re.compile(r"(?:^|_)(?:rank|ranks|ranking)(?:_|$)")
+_NO_RANKS = re.compile(
+    r"(?:^|_)(?:page|pct|perc[a-z]*|reciprocal|inv[a-z]*|weights?|importances?|scores?"
+    r"|stat[a-z]*|sum|points?|biserial)(?:_|$)"
+)
+"""Words beside rank in names of what is largest for the best: PageRank, rank_weight."""
 _CHANGE = r"(?:fc|fold_?changes?|(?:odds|hazard|risk)_ratios?)"
 _SIGNED = re.compile(
     rf"(?:^|_)(?:signed|metric|(?:log|ln|l)?_?{_CHANGE}|lfc|changes?|diff[a-z]*|delta[a-z]*|d_?psi"
@@ -145,8 +150,15 @@ def usual_order(name: str, values: np.ndarray) -> tuple[str, str]:
             f"are p-values by the name, but reach {high:.4g}; the smallest are taken as the best"
         )
         return SMALLEST, "" if high <= 1 else f"{doubt}: of -log10(p) give --order {LARGEST}"
-    if _OF_RANKS.search(words) and low >= 0:
-        return SMALLEST, ""
+    by_name = _OF_RANKS.search(words) and not _NO_RANKS.search(words)
+    if by_name and low >= 0 and not re.match(r"\W*X?1\W|-|neg[a-z]*_", name, re.I):  # 1/rank, -rank
+        if low >= 1 and np.all(np.isnan(values) | (2 * values % 1 == 0)):
+            return SMALLEST, ""
+        doubt = "are no ranks (1, 2, 3, ...), and the largest are taken as the best"
+        return LARGEST, f"{doubt}: of ranks give --order {SMALLEST}"
+    if names_p_values(name) and -1 <= low < 0 and high <= 1:
+        doubt = "are p-values with a sign by the name, and the largest without it are taken as the"
+        return ABSOLUTE, f"{doubt} best: give the p-values without signs"
     if _SIGNED.search(words) or names_p_values(name):
         doubt = "are ratios, and those below 1 are taken as the smallest: give their logarithms"
         one_sided = low < 1 < high and _RATIO.search(words) is not None

@@ -6,16 +6,21 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
+import sfs_cli
 from sfs_cli.errors import InputError
+from sfs_cli.io.files.table import annotation_of
+from sfs_cli.io.knowledge.edges import edge_layout
+from sfs_cli.io.matrix.base import ReadOptions, open_matrix
 from sfs_cli.io.results.rankings import read_rank_table, usual_order
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.aggregate import AggregateConfig
 from sfs_cli.options.select import SelectConfig
 from sfs_cli.workflow import aggregate, rank, select
-from sfs_cli.workflow.lists import Source, list_names
+from sfs_cli.workflow.lists import Source, list_names, read_lists
 from tests.making import write_labels, write_table
 
 
@@ -44,19 +49,38 @@ P_VALUES = (
 )
 P_VALUES += (
     " pval_norm pval_norm_fdr_bh pval_z_sim p.adjust lfsr FWER pos|p-value pos|score Pr(>F) p"
+    " Pr(>Chisq) wilcox_p moderated_q p_wald p_bh p_adj p_val q N_vs_T_padj log_rank_p logFC_padj"
+    " log1p_padj"
 )
-LOGARITHMS = "-log10(p) neglog10pval log10_padj LogP -log10(adj.P.Val) minuslog10FDR"
+LOGARITHMS = (
+    "-log10(p) neglog10pval log10_padj LogP -log10(adj.P.Val) minuslog10FDR -log10_combined_p"
+    " pval.log10 FDR_log10"
+)
 SIGNED = (
     "t z stat NES coef beta logFC avg_log2FC log2FoldChange logfoldchanges t-value z_score weight"
 )
 SCORES = "score gain F n_p baseMean chi2 groups power quality"
+NO_P_VALUES = (
+    "pAUC p_auc pLI Q2 Q2cum P1 p_selected P(selected) inclusion_p p_de P(DE) p_gain p_score"
+    " q_score Cochran_Q S-value pos_score neg_score PEP_count fdr_score 1-FDR"
+    " 1-padj 1-p one_minus_p"
+)
+NO_RANKS = (
+    "PageRank page_rank percentile_rank rank_pct RankPercentile reciprocal_rank inverse_rank 1/rank"
+    " rank_weight rank_importance rank_score"
+)
 
 
 def test_the_name_of_a_column_says_which_of_its_values_are_the_best() -> None:
     p, large, both = np.array([1e-5, np.nan, 1.0]), np.array([0.0, 7.0]), np.array([-9.0, 2.0])
-    for name in [*P_VALUES.split(), "NOM p-val", "FDR q-val", "rank_relieff"]:
+    for name in [*P_VALUES.split(), "NOM p-val", "FDR q-val"]:
         assert usual_order(name, p) == ("smallest-first", ""), name
-    for name in LOGARITHMS.split():
+    for name in ("rank_relieff", "neg|rank"):
+        assert usual_order(name, np.array([1.0, np.nan, 2.5])) == ("smallest-first", ""), name
+    for name in f"{NO_P_VALUES} {NO_RANKS}".split():
+        assert usual_order(name, p)[0] == "largest-first", name
+        assert usual_order(name, large) == ("largest-first", ""), name
+    for name in [*LOGARITHMS.split(), "-Log Student's T-test p-value A_B"]:
         assert usual_order(name, large) == ("largest-first", ""), name
         assert usual_order(name, -large) == ("smallest-first", ""), name
     for name in SIGNED.split():
@@ -70,6 +94,9 @@ def test_the_name_of_a_column_says_which_of_its_values_are_the_best() -> None:
     ("name", "values", "order", "said"),
     [
         ("padj", [0.1, 12.0], "smallest-first", "reach 12; the smallest"),
+        ("P(selected)", [0.01, 0.9], "largest-first", "between 0 and 1 (0.01 to 0.9)"),
+        ("signed_p", [-1.0, 1e-3], "absolute", "p-values with a sign"),
+        ("rank", [0.1, 2.0], "largest-first", "are no ranks"),
         ("v", [-9.0, 2.0], "largest-first", "both signs (-9 to 2), and the largest"),
         ("v", [0.001, 0.9], "largest-first", "between 0 and 1 (0.001 to 0.9), and the largest"),
         ("FoldChange", [0.1, 8.0], "largest-first", "those below 1 are taken as the smallest"),
@@ -131,3 +158,44 @@ def test_names_of_genes_that_look_like_numbers_are_ids(tmp_path: Path) -> None:
     (tmp_path / "b.txt").write_text("1e-5\n3e+4\n")
     with pytest.raises(InputError, match="one column"):
         read_rank_table(tmp_path / "b.txt")
+
+
+def test_a_clinical_table_is_no_ranking(tmp_path: Path) -> None:
+    rows = "".join(f"p{i},{i},{i % 3},{i % 2}\n" for i in range(1, 9))
+    (tmp_path / "m.csv").write_text("patient,rank,score,status\n" + rows)
+    open_matrix(tmp_path / "m.csv", ReadOptions()).close()
+
+
+def test_an_order_for_several_lists_is_checked_against_each(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("gene,padj,logFC\na,0.01,-9\nb,0.5,1\nc,1,2\n")
+    both = [Source(tmp_path / "a.csv", column) for column in ("padj", "logFC")]
+
+    def read(sources: list[Source], order: str) -> tuple[list[str], int]:
+        log = Messages(-1)
+        found = read_lists(sources, ["x", "y"], AggregateConfig(("x", "y"), order=order), log)
+        return [each.order for each in found], len(log.warnings)
+
+    assert read(both, "absolute") == (["smallest-first", "absolute"], 0)
+    assert read(both, "smallest-first") == (["smallest-first", "smallest-first"], 1)
+    assert read(both[:1], "absolute") == (["absolute"], 0)
+    assert read(both[1:], "smallest-first") == (["smallest-first"], 0)
+
+
+def test_a_series_is_ordered_by_its_name() -> None:
+    genes = ["a", "b", "c"]
+    given = pd.DataFrame({"log2FoldChange": [-9.0, 2, 1], "padj": [1e-9, 0.5, 1]}, index=genes)
+    found = sfs_cli.aggregate([given["log2FoldChange"], given["padj"]])
+    assert list(found.get("feature", found.index)) == genes
+
+
+@pytest.mark.parametrize(
+    ("name", "surely"),
+    [("gamma-S-Val", False), ("E-Val", False), ("Eval", False), ("pvaladj", True)],
+)
+def test_names_of_samples_are_no_p_values(name: str, surely: bool) -> None:
+    assert (annotation_of(name) == "sure") == surely
+
+
+def test_large_values_named_as_p_values_are_scores_of_edges(tmp_path: Path) -> None:
+    (tmp_path / "e.tsv").write_text("gene_a\tgene_b\tpval\ng1\tg2\t0.5\ng1\tg3\t7\n")
+    assert edge_layout(tmp_path / "e.tsv").scored
