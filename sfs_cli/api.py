@@ -39,7 +39,6 @@ from sfs_cli.errors import (
     OutputExistsError,
     SfsError,
     UsageError,
-    counted,
     listed,
     within,
 )
@@ -160,6 +159,7 @@ class Ranked:
     _asked: RankConfig
     _found: RankResult
     _inputs: list[InputFile]
+    _features: list[str] | None  # of the AnnData, as it was
 
     @cached_property
     def table(self) -> pd.DataFrame:
@@ -195,14 +195,17 @@ class Ranked:
         -------
         AnnData
             Of an AnnData, also in a file, a copy in memory. Of other data one with their values
-            before any transformation and their ids, samples x features; those of a file are
-            float64.
+            before any transformation and their ids, samples x features: float64, also
+            of arrays of another type, or what ``dtype`` of the ranking says.
 
         Raises
         ------
         InputError
-            Where features have changed since they were ranked, or a file cannot be read.
+            Where a file has changed since it was ranked, as of `write`, or an AnnData has other
+            samples or features, or them in another order. Values that were changed in place are
+            not seen: the ranking is that of the values before.
         """
+        self._refuse_changes()
         held = self._given.adata
         if held is not None:
             adata = held.to_memory() if held.isbacked else held.copy()
@@ -211,16 +214,38 @@ class Ranked:
                 adata = anndata_of(self._asked)
             adata.obs_names = self._given.as_written(adata.obs_names, "samples")
             adata.var_names = self._given.as_written(adata.var_names)
-        ranked = {*self.ranking.feature}
-        unknown = [name for name in self._names(adata) if name not in ranked]
-        if unknown and not self.config.of_raw:  # of which var may be another part
-            raise InputError(
-                f"the ranking lacks {counted(len(unknown), 'feature')} of the data "
-                f"({listed(unknown, 3)}), which have changed since",
-                hint="rank again",
-            )
         self._write_to(adata, key_added)
         return adata
+
+    def _refuse_changes(self, *, ids: bool = True) -> list[InputFile]:
+        """Return the files that were ranked; InputError where they or the ids have changed.
+
+        Tables have copied their ids; those of an AnnData can be changed in place.
+        """
+        try:
+            with giving(self._given.objects):
+                now = describe_inputs(self._asked)
+        except FileNotFoundError as error:
+            what = "a file that was ranked is not there any more"
+            raise InputError(
+                what, where=error.filename, hint="put it back, or rank again"
+            ) from error
+        changed = [f"{each['path']} changed" for each in now if each not in self._inputs]
+        if ids and (adata := self._given.adata) is not None:
+            features = _features_of(adata, self.config.of_raw)
+            for what, were, names in (
+                ("samples", self._given.samples, list(map(str, adata.obs_names))),
+                ("features", self._features, features),
+            ):
+                if were is not None and [*were] != names:
+                    counts = f"{len(were):,} were ranked, and there are {len(names):,}"
+                    others = "their ids are others, or in another order"
+                    why = others if len(were) == len(names) else counts
+                    changed.append(f"the {what} of the data changed ({why})")
+        if changed:
+            what = f"{listed(changed)} after the ranking was made"
+            raise InputError(what, hint="rank again, and take that result")
+        return now
 
     def _names(self, adata: AnnData) -> list[str]:
         """Return what the ranking calls the features of an AnnData."""
@@ -266,9 +291,14 @@ class Ranked:
         ------
         OutputExistsError
             Where another result is there, or one of objects, which cannot be compared.
+        UsageError
+            Where the name of the folder is empty.
         InputError
-            Where a file has changed since it was ranked, or the folder cannot be written.
+            Where a file has changed since it was ranked, by its size or time, or is gone, or the
+            folder cannot be written.
         """
+        if folder is None or not str(folder).strip():
+            raise UsageError("folder is empty", hint="give the folder to write to", option="folder")
         config = replace(self._asked, out=str(folder), force=force)
         if self._given.objects and Path(folder, provenance.NAME).exists() and not force:
             raise OutputExistsError(
@@ -277,12 +307,8 @@ class Ranked:
                 option="folder",
             )
 
-        def unchanged() -> list[InputFile]:
-            now = describe_inputs(config)
-            if changed := [each["path"] for each in now if each not in self._inputs]:
-                what = f"{listed(changed)} changed after the ranking was made"
-                raise InputError(what, hint="rank again, and write that")
-            return now
+        def unchanged() -> list[InputFile]:  # the ids are in the ranking
+            return self._refuse_changes(ids=False)
 
         with giving(self._given.objects):
             of_rank.run(config, Messages(verbosity=-1), describe=unchanged, ranked=self._found)
@@ -293,6 +319,11 @@ class Ranked:
     def __repr__(self) -> str:
         best = listed(self.top(5), 5)
         return f"Ranked({len(self):,} features by {self.config.method}: {best}, ...)"
+
+
+def _features_of(adata: AnnData, of_raw: bool) -> list[str]:
+    held = adata.raw if of_raw else adata
+    return [] if held is None else list(map(str, held.var_names))  # raw may be gone since
 
 
 def _table_of_ranking(ranking: Ranking) -> pd.DataFrame:
@@ -438,6 +469,7 @@ def rank(
         _asked=config,
         _found=found,
         _inputs=inputs,
+        _features=None if given.adata is None else _features_of(given.adata, found.config.of_raw),
     )
     if adata is None or (adata.isbacked and adata.is_view and not copy):
         return result
@@ -447,6 +479,7 @@ def rank(
         result._write_to(adata, key_added)
     if subset:
         adata._inplace_subset_var(adata.var[MARK].to_numpy())
+        result._features = _features_of(adata, found.config.of_raw)  # this change is ours
     result.adata = adata
     return adata if copy else result
 

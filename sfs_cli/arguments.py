@@ -307,12 +307,18 @@ def _ids_of(given: Given, index: pd.Index | None, n_rows: int, what: str) -> Seq
 
 
 def _sources(given: Given, sources: object) -> tuple[SourceSpec, ...]:
-    if isinstance(sources, Mapping) and not (NAME in sources and {"kind", "path"} & {*sources}):
+    if isinstance(sources, Mapping) and not _is_one(sources):
         return tuple(_source(given, str(name), value) for name, value in sources.items())
     several = [sources] if isinstance(sources, str | Mapping) else sources  # one alone
     if not isinstance(several, list | tuple):
         raise refused("source", sources, 'a dict, such as {"mirna": matrix}, or texts')
     return tuple(_listed_source(given, each) for each in several)
+
+
+def _is_one(sources: Mapping[Any, object]) -> bool:
+    """Tell whether a dict is one source, not sources called name, kind or path."""
+    kind = sources.get("kind", "" if "path" in sources else None)
+    return isinstance(sources.get(NAME), str) and isinstance(kind, str)
 
 
 def _listed_source(given: Given, each: object) -> SourceSpec:

@@ -6,6 +6,7 @@ only to the thread that is in it, so that two rankings at a time do not meet.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -24,6 +25,11 @@ def named(what: str) -> str:
 def given(path: str | Path) -> Any:
     """Return the object of this name, or None where a path names a file."""
     return _GIVEN.get().get(str(path))
+
+
+def is_named(path: str | Path) -> bool:
+    """Tell whether a path has the name of an object, such as ``results/<labels>``."""
+    return re.fullmatch(r"<[^<>/]+>(\.gmt)?", Path(path).name) is not None
 
 
 @contextmanager

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from sfs_cli.display import shown
 from sfs_cli.errors import InputError
 from sfs_cli.io.files.text import split_member
-from sfs_cli.io.given import given
+from sfs_cli.io.given import given, is_named
 from sfs_cli.io.knowledge.gene_sets import split_set_spec
 from sfs_cli.io.knowledge.sample_columns import is_inside, split_label_spec
 from sfs_cli.io.matrix.quantifiers import sample_names
 from sfs_cli.options.fields import names_file, options_of, texts_of
-from sfs_cli.options.paths import READS, STANDARD_INPUT, is_there, split_part
+from sfs_cli.options.paths import READS, STANDARD_INPUT, is_there, paths_of, split_part
 from sfs_cli.options.rank import OF_SAMPLES, RankConfig
 from sfs_cli.options.source import INSIDE, SOURCE_PATHS
 
@@ -81,8 +81,36 @@ def input_files(config: RankConfig) -> Iterator[ReadFile]:
                 yield f"source.{spec.name}.{spec.label(name)}", *_file_and_part(what, text)
 
 
+def refuse_objects(config: RankConfig, takes: Collection[str] | None = None) -> None:
+    """Refuse names of objects, which a record of Python has in place of paths.
+
+    `takes` are the options of the command that name a file in place of one; None for all.
+    """
+    options = options_of(RankConfig)
+    for each in paths_of(options, {o.name: getattr(config, o.name, None) for o in options}):
+        if given(each.path) is not None or not is_named(each.path) or is_there(each.path):
+            continue
+        of_matrix = each.option == "matrix"
+        if takes is None:
+            hint = f"give a file: {'as ' * of_matrix}{each.label}{'' if of_matrix else ' FILE'}"
+        elif each.option in takes:
+            hint = f"give a file: --{each.option} FILE"
+        else:
+            hint = f"no option here takes one: rank again, with sfs rank {each.label} FILE"
+        if each.option == "source":
+            hint = hint.replace(" FILE", " NAME=KIND:FILE")
+        hint = hint.replace("file: FILE", "file:FILE")  # a part of its option
+        raise InputError(
+            f"{Path(each.path).name} was an object of Python, not a file",
+            where=each.path,
+            hint=hint,
+            option=each.option,
+        )
+
+
 def refuse_annotation(config: RankConfig) -> None:
     """Refuse columns or coordinates that are no file, but perhaps something inside the matrix."""
+    refuse_objects(config)
     matrix = config.matrix
     if given(matrix) is not None:
         return

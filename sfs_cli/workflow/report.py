@@ -187,7 +187,7 @@ def ranking_config(config: ReportConfig, result: Result) -> RankConfig:
         made = RankConfig(**options)
     except (UsageError, TypeError) as error:  # the command line gives nothing that contradicts it
         raise _damaged(where) from error
-    check_unchanged(made, result, ())
+    check_unchanged(made, result, (), ("matrix",))
     there = [role for role, _, _ in input_files(made)]
     for role in (role for role in roles if role not in there):
         raise InputError(

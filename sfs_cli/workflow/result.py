@@ -14,6 +14,7 @@ from sfs_cli.errors import InputError, counted, listed
 from sfs_cli.io.files.table import TextTable
 from sfs_cli.io.files.text import split_member
 from sfs_cli.options import RankConfig
+from sfs_cli.run.config import refuse_objects
 from sfs_cli.run.load import Run
 from sfs_cli.workflow import outputs
 
@@ -52,12 +53,15 @@ def is_whole(record: dict[str, Any]) -> bool:
     return all(type(each) is kind for each, kind in of_kinds)
 
 
-def check_unchanged(made: RankConfig, result: Result, given: Collection[str]) -> None:
+def check_unchanged(
+    made: RankConfig, result: Result, given: Collection[str], takes: Collection[str]
+) -> None:
     """Refuse inputs that have changed since the features were ranked.
 
-    Those of the options `given` are taken as they are.
+    Those of the options `given` are taken as they are; `takes` are those that the command has.
     """
     assert result.record is not None
+    refuse_objects(made, takes)
     if "matrix" not in given and not split_member(Path(made.matrix))[0].exists():
         raise InputError(
             "the matrix that was ranked is not there any more",

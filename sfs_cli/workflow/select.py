@@ -180,7 +180,8 @@ def ranking_config(config: SelectConfig, result: Result) -> RankConfig:
             resources |= {"matrix": config.matrix, "files": ()}
         ranked = RankConfig(**{**chosen, **file.options, **resources})
         made = to_rank_again(config, ranked, result.record, str(result.path))
-        check_unchanged(made, result, config.given("matrix", "labels"))
+        takes = ("matrix", "labels")
+        check_unchanged(made, result, config.given(*takes), takes)
         return made
     if config.cv or config.matrix is None:
         what = "how it was made, and --cv ranks again" if config.cv else "which matrix was ranked"

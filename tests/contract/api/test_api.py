@@ -19,6 +19,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 import sfs_cli as sfs
 from sfs_cli.cli.app import run
+from sfs_cli.errors import InputError, UsageError
 from sfs_cli.workflow import rank as of_rank
 
 N, M = 24, 50
@@ -430,8 +431,21 @@ def test_a_result_is_made_into_anndata_as_it_is_written_into_one(tmp_path: Path)
     assert copy.var_names[copy.var["f_rank"] == 1].tolist() == ["x0"]
     assert copy.X.nnz == np.count_nonzero(X)
     kept.var_names = [f"new {name}" for name in GENES]
-    with pytest.raises(ValueError, match="lacks 50 features of the data"):
+    with pytest.raises(InputError, match="the features of the data changed"):
         results["object"].to_anndata()
+    kept.var_names, kept.obs_names = GENES, SAMPLES[::-1]
+    with pytest.raises(InputError, match="the samples of the data changed"):
+        results["object"].to_anndata()
+    kept.obs_names = SAMPLES
+    kept._inplace_subset_var(GENES[:9])
+    with pytest.raises(InputError, match="50 were ranked, and there are 9"):
+        results["object"].to_anndata()
+    small = made()
+    found = sfs.rank(small, labels="cell type", subset=True, **asked)
+    assert found.to_anndata().var_names.tolist() == small.var_names.tolist()
+    (FRAME.T + 1).to_csv(tmp_path / "table.csv")
+    with pytest.raises(InputError, match="changed after the ranking"):
+        results["text"].to_anndata()
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
@@ -467,6 +481,45 @@ def test_a_result_is_written_as_the_command_writes_it(tmp_path: Path) -> None:
     (FRAME.T + 1).to_csv(table)
     with pytest.raises(ValueError, match="changed after the ranking"):
         ranked.write(tmp_path / "late")
+    nowhere: Any
+    for nowhere in ("", " ", None):
+        with pytest.raises(UsageError, match="folder is empty"):
+            ranked.write(nowhere)
+    table.unlink()
+    with pytest.raises(InputError, match=r"not there any more(.|\n)*table\.csv"):
+        ranked.write(tmp_path / "late")
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (["report", "both"], "give a file: --matrix FILE"),
+        (["report", "both", "--matrix", "table.csv"], "sfs rank --labels FILE"),
+        (["select", "both", "--cv"], "give a file: --matrix FILE"),
+        (["select", "labels", "--cv"], "give a file: --labels FILE"),
+        (["rank", "--config", "both/run.json"], "give a file: as MATRIX"),
+        (["rank", "--config", "labels/run.json"], "give a file: --labels FILE"),
+        (["rank", "--config", "graph/run.json"], "give a file: --similarity file:FILE"),
+    ],
+)
+def test_names_of_objects_are_told_from_files(
+    command: list[str],
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    FRAME.T.to_csv("table.csv")
+    labels = pd.Series(CLASSES, SAMPLES)
+    sfs.rank(FRAME, method="f-test", labels=labels).write("both")
+    sfs.rank("table.csv", method="f-test", labels=labels).write("labels")
+    graph = pd.DataFrame(np.abs(np.corrcoef(X)), SAMPLES, SAMPLES)
+    sfs.rank("table.csv", method="spec", similarity=graph).write("graph")
+    assert run(command) != 0
+    error = capsys.readouterr().err
+    assert "was an object of Python, not a file" in error
+    assert said in error
 
 
 def test_a_result_of_objects_is_written_with_what_is_known_of_them(tmp_path: Path) -> None:
@@ -489,6 +542,13 @@ def test_a_result_of_objects_is_written_with_what_is_known_of_them(tmp_path: Pat
         *("run.json", "sfs_mqc.json", "sfs_general_mqc.json")
     }
     assert len(one["enrichment.tsv"].splitlines()) > 1
+
+
+def test_sources_may_be_called_as_the_keys_of_one() -> None:
+    made: Any
+    for made in ({"name": FRAME, "kind": FRAME + 1}, {"name": FRAME, "path": FRAME + 1}):
+        found = sfs.rank(FRAME, method="msfs", source=made).facts["knowledge"]["sources"]
+        assert [each["name"] for each in found] == [*made]
 
 
 def test_hints_are_about_the_function() -> None:
