@@ -39,6 +39,7 @@ OTHER = "(others)"
 """Warnings that have no name."""
 RAW = "raw values"
 CPM, LOG = ("--transform", "cpm,log1p"), ("--transform", "log1p")
+MEDIAN = ("--transform", "median,log1p")
 FLOOR = ("--transform", "floor:20,log2")
 
 
@@ -70,10 +71,10 @@ SETS = (
     Data("rosmap/methylation.parquet"),
     Data("thyroid_paired/mrna.parquet", CPM, counts=True),
     Data("thyroid_paired/mirna.parquet", CPM, counts=True),
-    Data("cells/celseq2_3.h5ad", CPM, counts=True, labels="obs:label"),
-    Data("cells/dropseq3.h5ad", CPM, counts=True, labels="obs:label"),
+    Data("cells/celseq2_3.h5ad", MEDIAN, counts=True, labels="obs:label"),
+    Data("cells/dropseq3.h5ad", MEDIAN, counts=True, labels="obs:label"),
     Data("pbmc68k_reduced/10x_pbmc68k_reduced.h5ad", labels="obs:bulk_labels"),
-    Data("relathe/expression.parquet", CPM, counts=True),
+    Data("relathe/expression.parquet", MEDIAN, counts=True),
     Data("sample_data/expression.csv", labels="labels.tsv:tissue"),
     Data("sample_data/mirna.csv", labels="labels.tsv:status"),
     *(
