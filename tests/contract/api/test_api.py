@@ -425,7 +425,7 @@ def test_a_result_is_made_into_anndata_as_it_is_written_into_one(tmp_path: Path)
         np.testing.assert_allclose(copy.X, X)
         pd.testing.assert_frame_equal(copy.var, adata.var)
         pd.testing.assert_frame_equal(copy.uns["sfs"]["table"], adata.uns["sfs"]["table"])
-    assert {*results["object"].to_anndata().layers} == {"other"}
+    assert {*results["object"].to_anndata().layers} == {*kept.layers}
     assert "sfs_rank" not in kept.var
     copy = sfs.rank(csr_array(X), labels=CLASSES, **asked).to_anndata(key_added="f")
     assert copy.var_names[copy.var["f_rank"] == 1].tolist() == ["x0"]
