@@ -100,6 +100,8 @@ _SUMMARY = (
     r"|(?:total|mean|average|sum|median)[ ._-](?:counts?|reads|expression|values?))$"
 )
 """Rows that somebody has added below the genes."""
+SAMPLES_OF_SUMS = 20
+"""First samples in which sums and means of the features are looked for: they are so in all."""
 RARE = 10
 """Names of what is known of samples, and of sums and means, tell where at most one of so many
 features has one: a table of patients, or of images, may hold nothing else."""
@@ -233,7 +235,7 @@ def guard_sources(run: Run) -> None:
         if spec.has_coordinates:
             continue
         values = look(source.matrix)
-        if again := taken_again(spec.transform, like_logarithms(values), ",transform="):
+        if again := taken_again(spec.transform, like_logarithms(values), "transform="):
             tell(run, "logarithms", f"source {spec.name}: {again}")
         raw = None if is_tame(spec.transform) else raw_kind(values)
         if raw is not None:
@@ -312,7 +314,7 @@ def not_measured(
     if {name.lower() for name in reasons} <= GENES_TOO:
         reasons = {}
     if len(names) * run.matrix.n_samples <= LOOK_VALUES:
-        values = run.matrix.matrix.values_of(Span(0, len(names)))[taken]
+        values = run.matrix.matrix.values_of(Span(0, len(names)))[taken, :SAMPLES_OF_SUMS]
         run.passes.look(len(names))
         own = [names[i] for i in taken.tolist()]
         named = np.array([reasons.get(name) == NO_MEASUREMENTS[_SUMMARY] for name in own])

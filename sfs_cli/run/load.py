@@ -439,7 +439,8 @@ def _choose_samples(
     chosen = sources_of.choose_samples(config, samples, coverages)
     compared = labels if needs & {"labels", "some-labels"} else None
     if len(chosen) < len(samples):
-        tell_left_out(samples, chosen, compared, "--samples intersect", log)
+        mend = "give their samples what they lack"
+        tell_left_out(samples, chosen, compared, "--samples intersect", mend, log)
         for each in coverages:
             if each.change:
                 have = f"{int(each.has.sum()):,} of {len(samples):,} samples have a {each.noun}"
@@ -447,7 +448,8 @@ def _choose_samples(
                     f"{each.where}: {have}, and {each.change}: write both in the same way", FIRST
                 )
     if idle.any():
-        tell_left_out(samples, np.flatnonzero(~idle), compared, "weights of 0", log)
+        mend = "give some of them a weight above 0"
+        tell_left_out(samples, np.flatnonzero(~idle), compared, "weights of 0", mend, log)
         chosen = chosen[~idle[chosen]]
         if len(chosen) < 2:
             raise InputError(

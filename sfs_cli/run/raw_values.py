@@ -163,7 +163,7 @@ def taken_again(
     if already is None or not again:
         return None
     others = ",".join(step for step in steps if step not in again)
-    instead = f"give {option}{others}" if others else f"leave {option.strip(' ,=')} out"
+    instead = f"give {option}{others}" if others else f"leave {option.rstrip(' =')} out"
     return (
         f"{option}{asked} takes {listed(again)} of values that {already.why}: differences "
         "between samples shrink, most where values are high, and are no fold changes; "

@@ -50,11 +50,17 @@ def tell_ids(column: Column[Any], log: Messages) -> None:
 
 
 def tell_left_out(
-    samples: Sequence[str], chosen: np.ndarray, labels: Labels | None, by: str, log: Messages
+    samples: Sequence[str],
+    chosen: np.ndarray,
+    labels: Labels | None,
+    by: str,
+    mend: str,
+    log: Messages,
 ) -> None:
     """Say which samples are left out `by` an option, and how many of each class.
 
-    `chosen` are the indices of the others; a class of which none is left is warned of.
+    `chosen` are the indices of the others. A class of which none is left is warned of, with what
+    would `mend` that.
     """
     without = np.delete(np.arange(len(samples)), chosen)
     names = [samples[i] for i in without.tolist()]
@@ -66,8 +72,8 @@ def tell_left_out(
         if gone := [name for name, count in lost.items() if count == had[name]]:
             log.warn(
                 f"all samples of {listed(gone)} ({sum(lost[name] for name in gone):,}) are left "
-                f"out by {by}: the ranking compares the other classes; "
-                "give their samples what they lack, or take the class out of the labels [labels]",
+                f"out by {by}, and no class is compared with them; {mend}, or take the class out "
+                "of the labels [labels]",
                 GUARDS["labels"].weight,
             )
     log.note(
