@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.matrix import DOUBLE, Span
 from sfs_cli.methods.base import Status
-from sfs_cli.methods.blocks import center
+from sfs_cli.methods.kernel import center
 
 T = TypeVar("T")
 
@@ -193,7 +193,7 @@ def centered_matrix(engine: Engine, scaling: Scaling, memory: int) -> CenteredMa
     def measure(span: Span) -> tuple[np.ndarray, np.ndarray]:
         centered = center(engine.source.read(span, DOUBLE))
         square = centered.square
-        status = centered.status(square)
+        status = centered.status
         if scaling == "none":
             factor = centered.scale.copy()
         else:

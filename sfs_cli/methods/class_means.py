@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sfs_cli.compute.limits import EPS
-from sfs_cli.compute.matrix import DOUBLE, Workspace, row_by_row
+from sfs_cli.compute.matrix import DOUBLE, Workspace, pieces, row_by_row
 from sfs_cli.methods.base import Problem
-from sfs_cli.methods.pieces import Sums, pieces
+from sfs_cli.methods.kernel import Read
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class ClassMeans:
 
 
 class ProjectedMeans:
-    """Class means from sums that a score is made of anyway (`sfs_cli.methods.low_rank`).
+    """Class means from sums that a score is made of anyway (`sfs_cli.methods.kernel`).
 
     Parameters
     ----------
@@ -127,13 +127,13 @@ class ProjectedMeans:
         # mean_l = 1_l' D f / W_l, the part of it that is not the mean of all
         self.share = (means.members / np.sqrt(weights)) @ columns / means.size[:, None]
 
-    def of_sums(self, sums: Sums) -> np.ndarray:
-        """Return what `ClassMeans.measure` does, from the sums of features as read."""
-        means = np.zeros((len(self.share), len(sums.total)))
+    def of_read(self, read: Read) -> np.ndarray:
+        """Return what `ClassMeans.measure` does, from the sums of features as they are read."""
+        means = np.zeros((len(self.share), len(read.total)))
         for mean, shares in zip(means, self.share.tolist()):
-            for share, projection in zip(shares, sums.projections):
+            for share, projection in zip(shares, read.projections):
                 mean += share * projection
-        return self.means.compared(means, sums.along / np.sqrt(self.total), sums.total)
+        return self.means.compared(means, read.along / np.sqrt(self.total), read.total)
 
     def measure(self, values: np.ndarray) -> np.ndarray:
         """Return the same from the features themselves, shape (b, n)."""

@@ -10,15 +10,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfs_cli.compute.limits import EPS
 from sfs_cli.compute.matrix import BlockLike
 from sfs_cli.errors import InputError, counted
 from sfs_cli.graph.laplacian import without
 from sfs_cli.methods.base import Problem, Scorer
-from sfs_cli.methods.blocks import CenteredBlock, CenteredScorer, Measured, centered_copy
 from sfs_cli.methods.class_means import ClassMeans, ProjectedMeans
-from sfs_cli.methods.low_rank import LowRankScores
-from sfs_cli.methods.pieces import Sums
+from sfs_cli.methods.kernel import KernelScorer, Sums, Thin, centered_copy
 from sfs_cli.methods.shared import (
     class_counts,
     f_tests,
@@ -27,83 +24,37 @@ from sfs_cli.methods.shared import (
     unit_outcome,
     warn_of_infinite,
 )
-from sfs_cli.methods.sparse import NonZeroScorer, NonZeroVariance
+from sfs_cli.methods.stored import SparseBlocks, StoredScorer
 from sfs_cli.methods.welch import WelchScorer
 
 EXPLAINED = 1e-8
 """Classes of which covariates leave a smaller part are explained by them."""
 
 
-class ClassScatter:
-    """``sum_l n_l (mu_l - mu)^2`` and ``sum_l n_l sigma_l^2`` of features in blocks.
+def class_columns(
+    codes: np.ndarray, design: np.ndarray | None = None, weights: np.ndarray | None = None
+) -> np.ndarray:
+    """Return orthonormal columns (n, q), each with the sum 0, of the differences between classes.
+
+    The squared projections of a centered feature on them add up to ``sum_l n_l (mu_l - mu)^2``, and
+    the rest of its squares are ``sum_l n_l sigma_l^2``. q is c - 1, less what covariates explain
+    completely.
 
     Parameters
     ----------
     codes : ndarray of int, shape (n,)
         Class of each sample, 0..c-1.
+    design : ndarray, shape (r, n), optional
+        Orthonormal covariates that are taken out of the features: the columns are what these leave.
     weights : ndarray, shape (n,), optional
         w: how many samples each one counts as; 1 by default. With weights, features are
         ``w^1/2 (f - mean)``, n_l is the weight of class l, and means and variances are weighted.
     """
-
-    def __init__(self, codes: np.ndarray, weights: np.ndarray | None = None) -> None:
-        self.codes = codes
-        self.root = None if weights is None else np.sqrt(weights)
-        self.counts = np.bincount(codes, weights).astype(np.float64)
-        self.members = np.zeros((len(codes), len(self.counts)))
-        self.members[np.arange(len(codes)), codes] = 1 if self.root is None else self.root
-
-    def __call__(self, F: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the total, between and within scatter of centered rows (b, n); overwrites them."""
-        square = np.vecdot(F, F)
-        means = F @ self.members / self.counts
-        between = (means * means) @ self.counts
-        fitted = means[:, self.codes]
-        F -= fitted if self.root is None else fitted * self.root
-        within = np.vecdot(F, F)
-        within[within <= (len(self.codes) * EPS) ** 2 * square] = 0  # the rounding of the means
-        return square, between, within
-
-    @property
-    def columns(self) -> np.ndarray:
-        """Orthonormal columns, the squared projections on which add up to the between scatter."""
-        share = np.sqrt(self.counts / self.counts.sum())
-        # projections on the columns are sqrt(n_l) mu_l, and u of them is sqrt(n) mu
-        return without(self.members / np.sqrt(self.counts), share)
-
-
-class ColumnScatter:
-    """The scatter of features in the span of some columns, and beside it.
-
-    Parameters
-    ----------
-    columns : ndarray, shape (n, q)
-        Orthonormal, each with the sum 0: an outcome as `unit_outcome` gives it, or what covariates
-        leave of classes.
-    """
-
-    def __init__(self, columns: np.ndarray) -> None:
-        self.columns = columns
-
-    def __call__(self, F: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the scatters of centered rows (b, n), as `ClassScatter` does; overwrites them."""
-        square = np.vecdot(F, F)
-        slopes = F @ self.columns
-        for slope, column in zip(slopes.T, self.columns.T):
-            F -= slope[:, None] * column
-        within = np.vecdot(F, F)
-        within[within <= (F.shape[1] * EPS) ** 2 * square] = 0  # the rounding of the slopes
-        return square, np.vecdot(slopes, slopes), within
-
-
-def class_columns(codes: np.ndarray, design: np.ndarray | None = None) -> np.ndarray:
-    """Return orthonormal columns (n, q), each with the sum 0, of the differences between classes.
-
-    Their span has the class means of centered features; with covariates, whose orthonormal `design`
-    (r, n) is taken out of the features, what these leave of the differences. q is c - 1, less what
-    covariates explain completely.
-    """
-    columns = ClassScatter(codes).columns
+    counts = np.bincount(codes, weights).astype(np.float64)
+    members = np.zeros((len(codes), len(counts)))
+    members[np.arange(len(codes)), codes] = 1 if weights is None else np.sqrt(weights)
+    # projections on these are sqrt(n_l) mu_l, and those on the shares of the classes sqrt(n) mu
+    columns = without(members / np.sqrt(counts), np.sqrt(counts / counts.sum()))
     if design is None:
         return columns
     left = columns - design.T @ (design @ columns)
@@ -112,14 +63,7 @@ def class_columns(codes: np.ndarray, design: np.ndarray | None = None) -> np.nda
     return vectors[:, sizes > EXPLAINED]
 
 
-def class_scatter(problem: Problem) -> ClassScatter | ColumnScatter:
-    """Return the scatter between and within the classes of a problem, beside its covariates."""
-    if not problem.context.covariates:
-        return ClassScatter(problem.codes, problem.sample_weights)
-    return ColumnScatter(class_columns(problem.codes, problem.context.design))
-
-
-class FisherScorer(CenteredScorer):
+class FisherScorer(KernelScorer):
     """``sum_l n_l (mu_l - mu)^2 / sum_l n_l sigma_l^2`` for every feature; larger is better.
 
     A feature that is constant within each class but not between them scores infinity. The score is
@@ -136,19 +80,22 @@ class FisherScorer(CenteredScorer):
 
     ratio = 1.0  # score of a feature whose scatters are equal
 
-    def __init__(self, problem: Problem, scatter: ColumnScatter | None = None) -> None:
+    thin: Thin
+
+    def __init__(self, problem: Problem, columns: np.ndarray | None = None) -> None:
         super().__init__()
         self.threads = problem.engine.executor.nearby.workers
         self.least = least_p_value(problem.labels.target, problem.context.blocks)
         self.weights, self.dtype = problem.sample_weights, problem.lossless_dtype
         self.rooted = self.weights is not None
-        self.scatter = scatter or class_scatter(problem)
-        columns = self.scatter.columns
+        if columns is None:
+            design = problem.context.design if problem.context.covariates else None
+            columns = class_columns(problem.codes, design, self.weights)
         weights = np.ones(problem.n_samples) if self.weights is None else self.weights
-        self.low_rank = LowRankScores(weights, columns)
+        self.thin = Thin(weights, columns)
         self.class_means = ClassMeans.of(problem)
         if self.class_means is not None:
-            self.further = ProjectedMeans(self.class_means, columns, weights)
+            self.also = ProjectedMeans(self.class_means, columns, weights)
         between = columns.shape[1]
         self.freedom = between, problem.n_counted - 1 - between - problem.context.covariates
         # with weights other than 1 the score follows no F distribution, and has no p-value
@@ -166,16 +113,9 @@ class FisherScorer(CenteredScorer):
         score *= self.ratio
         return score, *found
 
-    def of_sums(self, sums: Sums) -> tuple[np.ndarray, np.ndarray]:
-        """Return the ratio of the scatters, and the one within, from sums."""
-        between = sums.projected()
-        within = sums.square - between
-        return between / within, within
-
-    def measure(self, centered: CenteredBlock) -> Measured:
-        """Return the ratio of the scatters of centered features."""
-        square, between, within = self.scatter(centered.values)
-        return Measured(between / within, square)
+    def formula(self, sums: Sums) -> np.ndarray:
+        """Return the scatter between the classes over that within them."""
+        return sums.form / sums.rest
 
     def columns(self, score: np.ndarray, *_measured: np.ndarray) -> dict[str, np.ndarray]:
         """Return the p-values and q-values of the scores of all features, each shape (m,)."""
@@ -207,12 +147,12 @@ class FTestScorer(FisherScorer):
     """Whether the score is the root of the F statistic, an absolute t statistic."""
 
     def __init__(self, problem: Problem) -> None:
-        n, weights, scatter = problem.n_samples, problem.sample_weights, None
+        n, weights, columns = problem.n_samples, problem.sample_weights, None
         if problem.outcome is None:
             c = len(class_counts(problem.codes, "the F-test"))
         else:  # a line has as many parameters as two classes
             unit, c = unit_outcome(problem.outcome, "the F-test", 3, weights), 2
-            scatter = ColumnScatter(unit[:, None])
+            columns = unit[:, None]
         if weights is not None:
             require_weight(problem.n_counted, c, "the F-test")
         if n <= c:
@@ -220,13 +160,12 @@ class FTestScorer(FisherScorer):
                 f"the F-test of {c} classes needs more than {n} samples",
                 hint="check which column holds the labels: does it name each sample?",
             )
-        super().__init__(problem, scatter)
+        super().__init__(problem, columns)
         between, within = self.freedom
         if within <= 0:
-            columns = counted(problem.context.covariates, "column")
+            taken = counted(problem.context.covariates, "column")
             raise InputError(
-                f"{c} classes and {columns} of covariates leave no degrees of freedom of {n} "
-                "samples",
+                f"{c} classes and {taken} of covariates leave no degrees of freedom of {n} samples",
                 hint="name fewer covariates",
                 option="adjust",
             )
@@ -317,7 +256,7 @@ class TTestScorer(WelchScorer):
         return super().columns(score**2, *measured)
 
 
-class VarianceScorer(CenteredScorer):
+class VarianceScorer(KernelScorer):
     """Unbiased variance, in the squared units of the values; larger is better."""
 
     def __init__(self, problem: Problem) -> None:
@@ -327,18 +266,13 @@ class VarianceScorer(CenteredScorer):
         if self.weights is not None:
             require_weight(self.count, 1, "the variance")
         self.counts = np.ones(problem.n_samples) if self.weights is None else self.weights
-        self.low_rank = LowRankScores(self.counts, np.empty((problem.n_samples, 0)))
+        self.thin = Thin(self.counts, np.empty((problem.n_samples, 0)))
         self.dtype = problem.lossless_dtype
 
-    def on_nonzeros(self) -> NonZeroScorer:
+    def on_nonzeros(self) -> StoredScorer:
         """Return the scorer of stored values alone."""
-        return NonZeroVariance(self.counts)
+        return StoredScorer(self.formula, SparseBlocks(self.counts))
 
-    def of_sums(self, sums: Sums) -> tuple[np.ndarray, np.ndarray]:
-        """Return the variances, and the sums of squares, from sums."""
-        return sums.square / (self.count - 1), sums.square
-
-    def measure(self, centered: CenteredBlock) -> Measured:
-        """Return the variances of centered features; that of huge values is infinite."""
-        square = centered.square
-        return Measured(square / (self.count - 1) * centered.scale * centered.scale, square)
+    def formula(self, sums: Sums) -> np.ndarray:
+        """Return the variances; that of huge values is infinite."""
+        return sums.square / (self.count - 1) * sums.scale * sums.scale

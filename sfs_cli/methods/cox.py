@@ -29,7 +29,7 @@ from sfs_cli.compute.limits import EPS
 from sfs_cli.compute.matrix import BlockLike
 from sfs_cli.errors import InputError
 from sfs_cli.methods.base import Problem, Scorer, Status
-from sfs_cli.methods.blocks import by_pieces, center
+from sfs_cli.methods.kernel import by_pieces, center
 from sfs_cli.ranking.false_discovery import q_values
 
 ITERATIONS = 50
@@ -349,7 +349,7 @@ class CoxScorer(Scorer):
     def _score(self, block: BlockLike) -> tuple[np.ndarray, ...]:
         model, risk = self.model, self.model.risk
         centered = center(block)
-        status = centered.status(centered.square)
+        status = centered.status
         x = np.take(centered.values, risk.order, axis=1)  # row by row, whatever rows are beside
         # a number added to a stratum changes nothing; around the mean no digits cancel
         x -= np.repeat(np.add.reduceat(x * self.parts, self.starts, axis=1), self.sizes, axis=1)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from sfs_cli.methods.base import BlockLike, Problem, Scorer, Status
-from sfs_cli.methods.blocks import center
+from sfs_cli.methods.kernel import center
 from sfs_cli.methods.shared import class_counts, unit_outcome
 
 NEIGHBORS = 3
@@ -52,7 +52,7 @@ class MutualInfoScorer(Scorer):
     def score_block(self, block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
         """Return the scores and statuses of a block; overwrites it."""
         centered = center(block)
-        status = centered.status(centered.square)
+        status = centered.status
         score = np.full(len(status), np.nan)
         usable = np.flatnonzero(status == Status.OK)
         step = 1 if self.outcome is not None else max(1, _TEMPORARY // len(self.codes))

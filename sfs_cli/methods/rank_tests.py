@@ -22,8 +22,8 @@ from sfs_cli.compute.limits import EPS
 from sfs_cli.compute.matrix import BlockLike
 from sfs_cli.errors import InputError
 from sfs_cli.methods.base import Problem, Scorer, Status
-from sfs_cli.methods.blocks import by_pieces, center
 from sfs_cli.methods.classical import class_columns
+from sfs_cli.methods.kernel import by_pieces, center
 from sfs_cli.methods.shared import class_counts, f_tests, least_p_value, unit_outcome
 from sfs_cli.methods.significance.moments import Powers, RatioMoments
 from sfs_cli.ranking.false_discovery import q_values
@@ -188,7 +188,7 @@ class RankSumScorer(Scorer):
 
         ranks = rank_rows(block.values)
         centered = center(block)
-        status = centered.status(centered.square)
+        status = centered.status
         n, usable = self.n, status == Status.OK
         # sums of integers: exact, and so the same whatever rows are beside
         sums = ranks.doubled.astype(np.float64) @ self.members
@@ -476,7 +476,7 @@ class SpearmanScorer(Scorer):
     def _score(self, block: BlockLike) -> tuple[np.ndarray, ...]:
         ranks = rank_rows(block.values)
         centered = center(block)
-        status = centered.status(centered.square)
+        status = centered.status
         x = (ranks.doubled - (self.n + 1)).astype(np.float64)
         square, product = np.vecdot(x, x), np.vecdot(x, self.outcome)  # of integers: exact
         x -= (product / self.square)[:, None] * self.outcome

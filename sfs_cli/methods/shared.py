@@ -12,8 +12,8 @@ from sfs_cli.compute.matrix import Span, cut
 from sfs_cli.errors import InputError, counted
 from sfs_cli.graph.others import check_labeled
 from sfs_cli.methods.base import BlockLike, Problem, Status
-from sfs_cli.methods.blocks import center
 from sfs_cli.methods.centered_matrix import CenteredMatrix
+from sfs_cli.methods.kernel import center
 from sfs_cli.ranking.false_discovery import q_values
 
 ROUNDING = 1e-12
@@ -198,7 +198,7 @@ def unit_range(block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
     """
     centered = center(block)
     values = centered.values
-    status = centered.status(centered.square)
+    status = centered.status
     unscored = status != Status.OK
     # of the centered values, because the largest less the smallest loses the digits of an offset
     values -= values.min(axis=1, keepdims=True)

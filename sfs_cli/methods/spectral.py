@@ -12,13 +12,12 @@ is lost, and Table 3.1: features enter as they are given).
 
 How a block is scored depends on the graph: by a triangular factor where it is dense
 (`sfs_cli.methods.quadratic`), by a few columns where it is a thin product or only k eigenvectors
-count (`sfs_cli.methods.low_rank`), by products with S where it is sparse, and from stored values
-alone where the matrix is sparse too (`sfs_cli.methods.sparse`).
+count (`sfs_cli.methods.kernel`), by products with S where it is sparse, and from stored values
+alone where the matrix is sparse too (`sfs_cli.methods.stored`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -45,29 +44,21 @@ from sfs_cli.graph.spectral import (
     spectral_interval,
 )
 from sfs_cli.methods.base import Problem
-from sfs_cli.methods.blocks import (
-    WEAK_BELOW,
-    CenteredBlock,
-    CenteredScorer,
-    Measured,
-)
-from sfs_cli.methods.low_rank import LowRankScores
-from sfs_cli.methods.pieces import Sums
+from sfs_cli.methods.kernel import WEAK_BELOW, KernelScorer, Sums, Thin
 from sfs_cli.methods.quadratic import TriangularForm, is_zero, norm, power_factor, triangular_factor
 from sfs_cli.methods.shared import require_weight
-from sfs_cli.methods.sparse import (
-    NonZeroPhi3,
-    NonZeroScorer,
-    NonZeroSpec,
+from sfs_cli.methods.stored import (
+    Projected,
+    SparseBlocks,
+    SparseForms,
+    StoredScorer,
     has_edges_or_groups,
 )
 
 PHI2 = {"ranking": "phi2", "gamma": "power", "gamma_power": 1, "clusters": None}
-Form = Callable[[np.ndarray], np.ndarray]
-"""From rows g (b, n), orthogonal to xi_1, to ``g gamma(N) g'`` (b,); may overwrite the rows."""
 
 
-class SpecScorer(CenteredScorer):
+class SpecScorer(KernelScorer):
     """phi1, phi2 or phi3 of every feature of a block.
 
     With ``g = D^1/2 (f - c)``, c the D-weighted mean of f, and ``|D^1/2 f|^2 = |g|^2 + c^2 vol``:
@@ -93,34 +84,38 @@ class SpecScorer(CenteredScorer):
         self.larger_is_better = self.ranking == "phi3"
         self.in_pieces = isinstance(problem.similarity, FactoredSimilarity)
         self.weak = WEAK_BELOW
-        self.form: Form
         if self.ranking == "phi3":
             spectrum = self._leading(laplacian, problem.options["clusters"])
             self.vectors = spectrum.vectors[:, 1:]
             self.phi3_weights = self._gamma(np.array([2.0])) - self._gamma(spectrum.values[1:])
-            self.low_rank = LowRankScores(laplacian.degrees, self.vectors)
+            self.thin = Thin(laplacian.degrees, self.vectors, self.phi3_weights)
         else:
             self._choose_form(laplacian, problem)
-        if self.low_rank is not None:
+        if self.thin is not None:
             self.dtype = problem.lossless_dtype
 
-    def on_nonzeros(self) -> NonZeroScorer | None:
+    def on_nonzeros(self) -> StoredScorer | None:
         """Return the scorer of stored values alone, if gamma and the graph have one."""
         if self.graph is None or not has_edges_or_groups(self.graph.similarity):
             return None
+        similarity, degrees = self.graph.similarity, self.graph.degrees
         if self.ranking == "phi3":
-            return NonZeroPhi3(self.graph, self.vectors, self.phi3_weights)
-        highest = 2 if isinstance(self.graph.similarity, SparseSimilarity) else 1
-        if self.gamma == "power" and self.power <= highest:
-            similarity = self.graph.similarity
-            return NonZeroSpec(similarity, self.power, over_all=self.ranking == "phi1")
+            form = Projected(self.graph.root[:, None] * self.vectors, self.phi3_weights)
+            return StoredScorer(self.formula, SparseBlocks(degrees), form)
+        forms = SparseForms(similarity, degrees)
+        if self.gamma == "power" and self.power == 1:
+            return StoredScorer(self.formula, forms, forms.laplacian)
+        if self.gamma == "power" and self.power == 2 and forms.edges is not None:
+            return StoredScorer(self.formula, forms, forms.second)
         return None
 
     def _choose_form(self, laplacian: NormalizedLaplacian, problem: Problem) -> None:
         """Choose how ``g gamma(N) g'`` is computed."""
         columns = laplacian.factor
         if columns is not None and self.gamma == "power" and self.power == 1:
-            self.low_rank = LowRankScores(laplacian.degrees, columns)
+            unit, sizes, _ = np.linalg.svd(columns, full_matrices=False)
+            self.thin = Thin(laplacian.degrees, unit, sizes**2, complement=True)
+            return
         R = None
         if laplacian.dense:
             self.dtype = problem.dtype
@@ -130,7 +125,7 @@ class SpecScorer(CenteredScorer):
                 R = power_factor(laplacian, self.power)
         if R is not None:
             triangular = TriangularForm(R, problem.n_rows)
-            self.form, self.weak = triangular.form, triangular.weak
+            self.operator, self.weak = triangular.form, triangular.weak
         elif self.gamma == "exp":
             interval = spectral_interval(laplacian)
             series = chebyshev_exponential(interval, 0.5)
@@ -139,30 +134,16 @@ class SpecScorer(CenteredScorer):
                 half = apply_series(laplacian, G, series, interval)
                 return np.vecdot(half, half)
 
-            self.form = form
+            self.operator = form
         else:
-            self.form = partial(laplacian.form, power=self.power)
+            self.operator = partial(laplacian.form, power=self.power)
 
-    def of_sums(self, sums: Sums) -> tuple[np.ndarray, np.ndarray]:
-        """Apply the formula of the ranking to sums."""
-        if self.ranking == "phi3":
-            return sums.projected(self.phi3_weights) / sums.raw_norm, sums.square
-        form = sums.square - sums.projected()
-        return form / (sums.square if self.ranking == "phi2" else sums.raw_norm), form
-
-    def measure(self, centered: CenteredBlock) -> Measured:
-        """Apply the formula of the ranking to centered features."""
-        G, square = centered.values, centered.square
-        trivial = centered.volume * centered.offset**2
-        if self.ranking == "phi3":
-            alpha = G @ self.vectors
-            return Measured((alpha * alpha) @ self.phi3_weights / (square + trivial), square)
-        form = self.form(G)
-        weak = form < self.weak * square
+    def formula(self, sums: Sums) -> np.ndarray:
+        """Return the scores of the ranking."""
         if self.ranking == "phi2":
-            return Measured(form / square, square, weak)
-        at_zero = 1.0 if self.gamma == "exp" else 0.0
-        return Measured((form + at_zero * trivial) / (square + trivial), square, weak)
+            return sums.form / sums.square
+        at_zero = 1.0 if self.gamma == "exp" and self.ranking == "phi1" else 0.0
+        return (sums.form + at_zero * (sums.total - sums.square)) / sums.total
 
     def _gamma(self, values: np.ndarray) -> np.ndarray:
         return np.exp(values) if self.gamma == "exp" else values**self.power
@@ -205,7 +186,7 @@ WEAK_HSIC = 0.25 * WEAK_BELOW
 """Estimates of unrelated features scatter around 0; so, few of them are found again in float64."""
 
 
-class HsicScorer(CenteredScorer):
+class HsicScorer(KernelScorer):
     """The unbiased estimate of HSIC with the linear kernel on a feature; larger is better.
 
     With ``K = f f'`` and the similarity ``L``, both with zeroed diagonals, r the row sums and t
@@ -240,14 +221,14 @@ class HsicScorer(CenteredScorer):
         shift = sums.sum() / ((N - 1) * (N - 2))
         self.diagonal = 2 * sums / (N - 2) - shift * w - own
         self.operand: InDtypes | None = None
-        self.typical = 1.0
+        self.weak = WEAK_HSIC
         if isinstance(similarity, DenseSimilarity):
             A = similarity.matrix + np.diag(self.diagonal)
             # centered rows ignore the means of rows and columns
             A -= np.outer(A.sum(axis=1), self.share)
             A -= np.outer(self.share, A.sum(axis=0))
             self.operand = InDtypes(A)
-            self.typical = norm(A) / n**0.5
+            self.weak *= norm(A) / n**0.5
             self.dtype = problem.dtype
         if is_zero(self._apply, n, float(similarity.magnitudes.max()), self._center_rows):
             raise InputError(
@@ -255,12 +236,13 @@ class HsicScorer(CenteredScorer):
                 hint="check that the labels have at least two classes, or use another similarity",
             )
 
-    def measure(self, centered: CenteredBlock) -> Measured:
-        """Return ``f' A f`` of centered features."""
-        F, square = centered.values, centered.square
-        form = np.vecdot(F, self._apply(F)).astype(np.float64)
-        weak = np.abs(form) < WEAK_HSIC * self.typical * square
-        return Measured(self.factor * form * centered.scale**2, square, weak)
+    def operator(self, F: np.ndarray) -> np.ndarray:
+        """Return ``f' A f`` of centered features, but for a factor."""
+        return np.vecdot(F, self._apply(F))
+
+    def formula(self, sums: Sums) -> np.ndarray:
+        """Return the estimates, in the squared units of the features."""
+        return self.factor * sums.form * sums.scale**2
 
     def _apply(self, F: np.ndarray) -> np.ndarray:
         """Return ``n(n-3) F A`` for centered rows, but for what centered rows are orthogonal to."""

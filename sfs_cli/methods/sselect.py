@@ -22,7 +22,7 @@ from sfs_cli.graph.laplacian import NormalizedLaplacian
 from sfs_cli.graph.similarity import DenseSimilarity
 from sfs_cli.graph.spectral import DIRECT_LIMIT, lanczos, leading
 from sfs_cli.methods.base import BlockLike, Problem, Scorer, Status
-from sfs_cli.methods.blocks import center
+from sfs_cli.methods.kernel import center
 from sfs_cli.methods.shared import require_variation
 from sfs_cli.methods.spectral import PHI2, SpecScorer
 

@@ -6,6 +6,7 @@ AAAI 2008; Section 3.5 of the dissertation (Eq. 3.19-3.21).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -15,8 +16,8 @@ from sfs_cli.compute.matrix import DOUBLE, BlockLike
 from sfs_cli.errors import InputError
 from sfs_cli.graph.laplacian import NormalizedLaplacian
 from sfs_cli.methods.base import Problem, Solution, Status
-from sfs_cli.methods.blocks import center
-from sfs_cli.methods.classical import ClassScatter
+from sfs_cli.methods.classical import class_columns
+from sfs_cli.methods.kernel import CenteredBlock, center, split
 from sfs_cli.methods.shared import warn_of_fewer
 
 
@@ -62,23 +63,50 @@ def _ratio(b: np.ndarray, w: np.ndarray, chosen: np.ndarray) -> float:
     return float(b[chosen].sum()) / below if below > 0 else np.inf
 
 
-class GraphScatter:
-    """Scatter around the D-weighted mean, and along the edges of a sample graph.
+def scatter_of(problem: Problem) -> Callable[[BlockLike], tuple[np.ndarray, ...]]:
+    """Return what finds the scatters between and within of a block, and the statuses, each (b,).
 
-    ``L_b = D - D 1 1' D / 1'D1`` and ``L_w = D - S``.
+    With the graph (``laplacian``) the first is that around the D-weighted mean and the second that
+    along the edges: ``L_b = D - D 1 1' D / 1'D1`` and ``L_w = D - S``. With classes (``fisher``)
+    they are those between and within the classes.
     """
+    if problem.options["variant"] == "laplacian":
+        laplacian = NormalizedLaplacian(problem.similarity)
 
-    def __init__(self, laplacian: NormalizedLaplacian) -> None:
-        self.laplacian = laplacian
+        def of_graph(block: BlockLike) -> tuple[np.ndarray, ...]:
+            centered = center(block, laplacian.degrees, rooted=True)
+            square, within = centered.square, laplacian.form(centered.values, 1)
+            within[np.abs(within) <= 4 * laplacian.n * EPS * square] = 0
+            return _in_units(centered, square, within)
 
-    def __call__(self, F: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the total, between and within scatter of centered rows (b, n); overwrites them."""
-        F *= self.laplacian.root
-        square = np.vecdot(F, F)
-        within = self.laplacian.form(F, 1)
-        rounding = 4 * self.laplacian.n * EPS * square
-        within[np.abs(within) <= rounding] = 0
-        return square, square, within
+        return of_graph
+    sizes = np.unique(problem.codes, return_counts=True)[1]
+    if len(sizes) < 2 or sizes.max() < 2:
+        raise InputError(
+            "the trace ratio needs two classes or more, and two samples in one of them; there "
+            f"are {len(sizes):,} classes of {len(problem.codes):,} samples",
+            hint="check which column holds the labels, or use variant=laplacian",
+        )
+    columns = class_columns(problem.codes)
+
+    def of_classes(block: BlockLike) -> tuple[np.ndarray, ...]:
+        centered = center(block)
+        means, within = split(centered.values, columns)
+        return _in_units(centered, np.vecdot(means, means), within)
+
+    return of_classes
+
+
+def _in_units(
+    centered: CenteredBlock, between: np.ndarray, within: np.ndarray
+) -> tuple[np.ndarray, ...]:
+    """Return scatters (b,) in the units of the input, because features are added up, and statuses.
+
+    Features whose squares float64 does not hold are refused later.
+    """
+    with np.errstate(over="ignore"):
+        units = centered.scale**2
+        return between * units, within * units, centered.status
 
 
 def solve(problem: Problem) -> Solution:
@@ -90,30 +118,7 @@ def solve(problem: Problem) -> Solution:
         When there are too few classes, or the similarity has negative entries that make a
         within-scatter negative.
     """
-    scatter: GraphScatter | ClassScatter
-    weights = None
-    if problem.options["variant"] == "laplacian":
-        scatter = GraphScatter(NormalizedLaplacian(problem.similarity))
-        weights = problem.similarity.degrees
-    else:
-        sizes = np.unique(problem.codes, return_counts=True)[1]
-        if len(sizes) < 2 or sizes.max() < 2:
-            raise InputError(
-                "the trace ratio needs two classes or more, and two samples in one of them; there "
-                f"are {len(sizes):,} classes of {len(problem.codes):,} samples",
-                hint="check which column holds the labels, or use variant=laplacian",
-            )
-        scatter = ClassScatter(problem.codes)
-
-    def measure(block: BlockLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        centered = center(block, weights)
-        square, between, within = scatter(centered.values)
-        with np.errstate(over="ignore"):  # refused below
-            # the scale of a feature cancels from most scores, but here features are added up
-            units = centered.scale**2
-            return between * units, within * units, centered.status(square)
-
-    blocks = [found for _, found in problem.engine.run(measure, DOUBLE)]
+    blocks = [found for _, found in problem.engine.run(scatter_of(problem), DOUBLE)]
     b, w, status = map(np.concatenate, zip(*blocks))
     usable = np.flatnonzero(status == Status.OK)
     b, w = b[usable], w[usable]

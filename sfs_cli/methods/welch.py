@@ -13,7 +13,7 @@ import numpy as np
 from sfs_cli.compute.limits import EPS
 from sfs_cli.compute.matrix import BlockLike
 from sfs_cli.methods.base import Problem, Scorer, Status
-from sfs_cli.methods.blocks import center
+from sfs_cli.methods.kernel import center
 from sfs_cli.methods.shared import class_counts, f_tests, least_p_value, warn_of_infinite
 
 
@@ -64,7 +64,7 @@ class WelchScorer(Scorer):
         is overwritten.
         """
         centered = center(block)
-        status = centered.status(centered.square)
+        status = centered.status
         means = np.empty((len(status), len(self.counts)))
         within = np.empty_like(means)
         for code, inside in enumerate(self.members):

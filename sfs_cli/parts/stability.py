@@ -21,7 +21,7 @@ import numpy as np
 
 from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.limits import EPS
-from sfs_cli.compute.matrix import DOUBLE, Block, BlockLike, Workspace
+from sfs_cli.compute.matrix import DOUBLE, Block, BlockLike, Workspace, pieces, rows_of
 from sfs_cli.errors import InputError, counted
 from sfs_cli.graph.distances import (
     center,
@@ -33,8 +33,7 @@ from sfs_cli.graph.distances import (
 )
 from sfs_cli.logs import Messages
 from sfs_cli.methods.base import Scorer, Status
-from sfs_cli.methods.blocks import CenteredScorer
-from sfs_cli.methods.pieces import pieces, rows_of
+from sfs_cli.methods.kernel import KernelScorer
 from sfs_cli.options.graph import LABELS_ALONE
 from sfs_cli.options.parts import DEFAULT_TOP, SUBSETS
 from sfs_cli.parts.subsets import Subsets, draw_subsets, run_on_subset
@@ -161,7 +160,7 @@ def rank_together(run: Run, subsets: Subsets, top: int, log: Messages) -> Iterat
         run.log.phase("scores on the subsets")
         dtype, work = np.result_type(*(scorer.dtype for _, scorer in scorers)), Workspace()
         for _, scorer in scorers:
-            if isinstance(scorer, CenteredScorer):
+            if isinstance(scorer, KernelScorer):
                 scorer.work = work  # one at a time needs it
         (scores,) = engine.at(SCORES).columns(partial(_scores, scorers, dtype, work), dtype)
         for number, (_, scorer), column in zip(numbers, scorers, scores.T):

@@ -9,10 +9,9 @@ import numpy as np
 
 from sfs_cli.catalog import Method
 from sfs_cli.compute.limits import EPS
-from sfs_cli.compute.matrix import DOUBLE, BlockLike
+from sfs_cli.compute.matrix import DOUBLE, BlockLike, pieces
 from sfs_cli.methods.base import Problem, Scorer, Status
 from sfs_cli.methods.classical import FTestScorer, two_classes
-from sfs_cli.methods.pieces import pieces
 from sfs_cli.methods.precision import MeanVarianceTrend, PrecisionWeights, fit_trend
 from sfs_cli.report.model import Section
 from sfs_cli.run.load import Run
@@ -51,7 +50,7 @@ class PrecisionScorer(FTestScorer):
         if of_t:
             two_classes(problem.codes, each=1)
         super().__init__(problem)
-        columns = self.scatter.columns
+        columns = self.thin.columns
         rows = [np.ones((1, problem.n_samples)), problem.context.basis, columns.T]
         self.of_t, self.dtype = of_t, DOUBLE
         self.design = np.concatenate(rows).T

@@ -22,7 +22,7 @@ from sfs_cli.logs import FIRST
 from sfs_cli.methods.base import Problem, Scorer, Solution, Status
 from sfs_cli.methods.class_means import ClassMeans
 from sfs_cli.methods.shared import least_p_value
-from sfs_cli.methods.sparse import best_read
+from sfs_cli.methods.stored import best_read
 from sfs_cli.options import RankConfig
 from sfs_cli.options.graph import LABELS_ALONE
 from sfs_cli.options.testing import moderates

@@ -85,15 +85,15 @@ def geary(matrix: Any, S: csr_array) -> np.ndarray:
     """Find Geary's C of every gene from our quadratic forms."""
     from sfs_cli.compute.matrix import Span
     from sfs_cli.graph.similarity import SparseSimilarity
-    from sfs_cli.methods.sparse import SparseForms
+    from sfs_cli.methods.stored import SparseForms
     from sfs_cli.store.prepared import PreparedMatrix
 
     n = matrix.n_samples
     forms = SparseForms(SparseSimilarity(S), np.ones(n))
     source = PreparedMatrix(matrix)
     block = source.read_nonzeros(Span(0, matrix.n_features), np.dtype(np.float64))
-    square = forms.variation(block).square
-    return (n - 1) / S.sum() * forms.laplacian(block) / square
+    found = forms.variation(block)
+    return (n - 1) / S.sum() * forms.laplacian(found) / found.square
 
 
 def theirs(

@@ -44,16 +44,16 @@ print(json.dumps([n * n * block / syrk, 2 * n * n * block / gemm]))
 THIN = """
 import sys, time
 import numpy as np
-from sfs_cli.methods.low_rank import LowRankScores
+from sfs_cli.methods.kernel import Thin
 n, rng, repeat = int(sys.argv[1]), np.random.default_rng(0), 20
 rows = (1 << 19) // (4 * n)
 values = rng.standard_normal((rows, n)).astype("f4")
-scores = LowRankScores(np.ones(n), rng.standard_normal((n, 3)))
+scores = Thin(np.ones(n), rng.standard_normal((n, 3)))
 times = []
 for _ in range(5):
     start = time.perf_counter()
     for _ in range(repeat):
-        scores._sums(values)
+        scores.read(values)
     times.append(time.perf_counter() - start)
 print(repeat * rows * n / min(times))
 """

@@ -41,7 +41,7 @@ def cells(bench: Bench) -> Found:
 def variable(bench: Bench) -> Found:
     from sfs_cli.compute.engine import Engine, ThreadExecutor
     from sfs_cli.methods.classical import VarianceScorer
-    from sfs_cli.methods.sparse import best_read
+    from sfs_cli.methods.stored import best_read
     from sfs_cli.store.prepared import PreparedMatrix
     from tests.making import problem_of
 

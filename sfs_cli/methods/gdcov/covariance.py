@@ -30,9 +30,9 @@ from sfs_cli.graph.spectral import (
     spectral_interval,
 )
 from sfs_cli.methods.base import Problem
-from sfs_cli.methods.blocks import WEAK_BELOW, CenteredBlock, CenteredScorer, Measured
+from sfs_cli.methods.kernel import WEAK_BELOW, CenteredBlock, KernelScorer, Sums
 from sfs_cli.methods.quadratic import TriangularForm, is_zero, triangular_factor
-from sfs_cli.methods.sparse import NonZeroGdcov, NonZeroScorer, has_edges_or_groups
+from sfs_cli.methods.stored import SparseForms, StoredScorer, Within, has_edges_or_groups
 
 
 class GraphCovariance:
@@ -96,29 +96,18 @@ class GraphCovariance:
 
     @property
     def weak(self) -> float:
-        """A form below this part of `Measured.square` is to be found in float64."""
+        """A form below this part of `Sums.square` is to be found in float64."""
         if isinstance(self.function, TriangularForm):
             return self.function.weak
         return WEAK_BELOW * self.function.typical
 
-    def measure(self, centered: CenteredBlock) -> tuple[np.ndarray, np.ndarray]:
-        """Measure the variance of features around their means; overwrites them.
+    def norm(self, of: Sums | CenteredBlock) -> np.ndarray:
+        """Return what the form of each feature is divided by, shape (b,).
 
-        They are to be centered with the degrees of `laplacian` as weights, and multiplied by the
-        roots of these for Definition 3.
-
-        Returns
-        -------
-        form : ndarray, shape (b,)
-            ``f' D^1/2 Gamma(N) D^1/2 f`` (Definition 3) or ``f' Gamma(L) f`` (Definition 1).
-        norm : ndarray, shape (b,)
-            Divisor of the form: ``|D^1/2 f|^2``, or ``1 / scale^2``.
+        That is ``|D^1/2 f|^2`` of ``f' D^1/2 Gamma(N) D^1/2 f`` (Definition 3), or what brings
+        ``f' Gamma(L) f`` to the squared units of the feature (Definition 1).
         """
-        if self.normalized:
-            norm = centered.square + centered.volume * centered.offset**2
-        else:
-            norm = 1 / centered.scale**2
-        return self.function.form(centered.values), norm
+        return of.total if self.normalized else 1 / of.scale**2
 
     def covary(self, F: np.ndarray) -> np.ndarray:
         """Return ``F D^1/2 Gamma(N) D^1/2``, or ``F Gamma(L)``, for rows around any mean.
@@ -221,7 +210,7 @@ class GraphCovariance:
         return float(values.max()) > 1 + 1e-9
 
 
-class GdcovScorer(CenteredScorer):
+class GdcovScorer(KernelScorer):
     """The diagonal of the geometry-dependent covariance; larger is better.
 
     - Definition 3: ``f~' Gamma(N) f~ / (n - 1)`` with ``f~ = D^1/2 f / |D^1/2 f|``. The norm is
@@ -239,18 +228,17 @@ class GdcovScorer(CenteredScorer):
         self.facts, self.warnings = self.covariance.facts, self.covariance.warnings
         self.weights = self.covariance.laplacian.degrees
         self.rooted = self.covariance.normalized
+        self.operator, self.weak = self.covariance.function.form, self.covariance.weak
 
-    def on_nonzeros(self) -> NonZeroScorer | None:
+    def on_nonzeros(self) -> StoredScorer | None:
         """Return the scorer of stored values alone, if gamma and the graph have one."""
         covariance, laplacian = self.covariance, self.covariance.laplacian
         smoothing = isinstance(covariance.function, Smoothing)
         if not smoothing or not has_edges_or_groups(laplacian.similarity):
             return None
-        return NonZeroGdcov(laplacian, covariance.components, normalized=covariance.normalized)
+        forms = SparseForms(laplacian.similarity, laplacian.degrees)
+        return StoredScorer(self.formula, forms, Within(forms, covariance.components))
 
-    def measure(self, centered: CenteredBlock) -> Measured:
-        """Return the variances of centered features."""
-        form, norm = self.covariance.measure(centered)
-        square = centered.square
-        weak = np.abs(form) < self.covariance.weak * square
-        return Measured(form / norm / (self.n - 1), square, weak)
+    def formula(self, sums: Sums) -> np.ndarray:
+        """Return the variances of features on the graph."""
+        return sums.form / self.covariance.norm(sums) / (self.n - 1)

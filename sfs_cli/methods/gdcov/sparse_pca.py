@@ -11,10 +11,10 @@ import numpy as np
 
 from sfs_cli.compute.matrix import DOUBLE
 from sfs_cli.methods.base import BlockLike, Problem, Solution, Status
-from sfs_cli.methods.blocks import center
 from sfs_cli.methods.centered_matrix import centered_matrix
 from sfs_cli.methods.gdcov.covariance import GraphCovariance
 from sfs_cli.methods.gdcov.greedy import Covariance, solution
+from sfs_cli.methods.kernel import center
 
 
 def solve(problem: Problem) -> Solution:
@@ -36,10 +36,10 @@ def solve(problem: Problem) -> Solution:
     def scales(block: BlockLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         centered = center(block, graph.laplacian.degrees, rooted=graph.normalized)
         with np.errstate(all="ignore"):  # features that do not vary become 0 below
-            form, norm = graph.measure(centered)
+            form, norm = graph.function.form(centered.values), graph.norm(centered)
             variance = np.maximum(form, 0) / norm / (features.n - 1)
             weight = 1 / (np.sqrt(norm * (features.n - 1)) * centered.scale)
-        return weight, variance, centered.status(centered.square)
+        return weight, variance, centered.status
 
     features.passes += 1
     blocks = [found for _, found in problem.engine.run(scales, DOUBLE)]

@@ -41,7 +41,7 @@ from sfs_cli.graph.spectral import Smoothing, exponential
 from sfs_cli.methods.base import Problem, Scorer
 from sfs_cli.methods.classical import FisherScorer
 from sfs_cli.methods.gdcov.covariance import GdcovScorer
-from sfs_cli.methods.low_rank import EVEN
+from sfs_cli.methods.kernel import EVEN
 from sfs_cli.methods.significance.form import Form, check_dense
 from sfs_cli.methods.spectral import HsicScorer, SpecScorer
 
@@ -139,7 +139,7 @@ def ratio_of(scorer: Scorer, problem: Problem) -> Ratio:
 def _ratio_of(scorer: Scorer, problem: Problem) -> Ratio:
     n = problem.n_samples
     if isinstance(scorer, FisherScorer):
-        columns = scorer.scatter.columns
+        columns = scorer.thin.columns
         between = Form.of(_diagonal(np.zeros(n)), columns, -np.ones(columns.shape[1]))
         return Ratio(between, _around_means(np.ones(n)), np.ones(n), over="rest")
     S = problem.similarity

@@ -9,11 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sfs_cli.compute.engine import ThreadExecutor
-from sfs_cli.compute.matrix import BlockLike, Span, Workspace, cut, row_by_row
+from sfs_cli.compute.matrix import BlockLike, Span, Workspace, cut, pieces, row_by_row
 from sfs_cli.errors import counted
 from sfs_cli.methods.base import Problem, Scorer
-from sfs_cli.methods.blocks import centered_copy
-from sfs_cli.methods.pieces import pieces
+from sfs_cli.methods.kernel import centered_copy
 from sfs_cli.methods.shared import SIGNIFICANT, TOGETHER
 from sfs_cli.methods.significance.moments import Powers, RatioMoments
 from sfs_cli.methods.significance.permutation import Permutations, unusual

@@ -13,7 +13,7 @@ from sfs_cli.graph.laplacian import without
 from sfs_cli.graph.others import label_similarity
 from sfs_cli.graph.similarity import DenseSimilarity, FactoredSimilarity
 from sfs_cli.methods.base import Scorer, Status
-from sfs_cli.methods.low_rank import LowRankScores
+from sfs_cli.methods.kernel import KernelScorer, Thin
 from tests.making import write_labels, write_parquet
 from tests.oracles import similarities
 from tests.unit.methods.helpers import make_scorer, run
@@ -51,7 +51,7 @@ def name(request: pytest.FixtureRequest) -> str:
 def made(name: str) -> Scorer:
     method, options = SCORERS[name]
     scorer = make_scorer(method, N, **options)
-    assert isinstance(scorer.low_rank, LowRankScores)  # type: ignore[attr-defined]
+    assert isinstance(scorer.thin, Thin)  # type: ignore[attr-defined]
     return scorer
 
 
@@ -65,18 +65,15 @@ def centred_first(scorer: Scorer, values: np.ndarray) -> tuple[np.ndarray, np.nd
 
 @pytest.fixture
 def centered(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many features at a time `LowRankScores` scores from centered values."""
+    """How many features at a time are scored from centered values."""
     sizes: list[int] = []
-    once = LowRankScores.score_block
+    once = KernelScorer.score_centered
 
-    def score_block(self, block, formula, centered, further=None):
-        def counted(piece):
-            sizes.append(len(piece.values))
-            return centered(piece)
+    def score_centered(self, block):
+        sizes.append(len(block.values))
+        return once(self, block)
 
-        return once(self, block, formula, counted, further)
-
-    monkeypatch.setattr(LowRankScores, "score_block", score_block)
+    monkeypatch.setattr(KernelScorer, "score_centered", score_centered)
     return sizes
 
 

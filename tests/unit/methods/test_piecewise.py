@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sfs_cli.compute import matrix
 from sfs_cli.graph.others import label_similarity
-from sfs_cli.methods import pieces
 from sfs_cli.methods.classical import FisherScorer
-from sfs_cli.methods.low_rank import LowRankScores
+from sfs_cli.methods.kernel import Thin
 from sfs_cli.methods.spectral import SpecScorer
 from tests.making import make_problem
 
@@ -34,7 +34,7 @@ def scored(monkeypatch):
     """Scores in pieces of so many rows."""
 
     def run(method, context, rows):
-        monkeypatch.setattr(pieces, "PIECE_BYTES", 8 * N * rows)
+        monkeypatch.setattr(matrix, "PIECE_BYTES", 8 * N * rows)
         scorer = method(context)
         return context.engine.columns(scorer.score_block, scorer.dtype)
 
@@ -50,13 +50,13 @@ def check(found, whole):
 
 @pytest.mark.parametrize(("method", "options"), THIN)
 def test_pieces_change_no_score_of_few_columns(monkeypatch, context, scored, method, options):
-    sizes, once = [], LowRankScores._prepared
+    sizes, once = [], Thin._rooted
 
-    def prepared(self, values, *, subtract):
+    def rooted(self, values, *, shifted):
         sizes.append(len(values))
-        return once(self, values, subtract=subtract)
+        return once(self, values, shifted=shifted)
 
-    monkeypatch.setattr(LowRankScores, "_prepared", prepared)
+    monkeypatch.setattr(Thin, "_rooted", rooted)
     whole = scored(method, context(**options), M)
     assert sizes == [M, 2]
     found = scored(method, context(**options), 40)

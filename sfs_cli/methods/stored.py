@@ -16,7 +16,6 @@ scored.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
@@ -26,10 +25,9 @@ import numpy as np
 
 from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.matrix import DOUBLE, NonZeros, Workspace
-from sfs_cli.graph.laplacian import NormalizedLaplacian
 from sfs_cli.graph.similarity import Similarity, SparseSimilarity
 from sfs_cli.methods.base import OnNonZeros, Scorer, Status
-from sfs_cli.methods.blocks import status_of
+from sfs_cli.methods.kernel import Sums, status_of
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -81,30 +79,6 @@ def has_edges_or_groups(similarity: Similarity) -> bool:
     return isinstance(similarity, SparseSimilarity) or similarity.groups is not None
 
 
-class Variation(NamedTuple):
-    """How the features of a block vary, in the units of its shifted and scaled values.
-
-    Attributes
-    ----------
-    square : ndarray, shape (b,)
-        Weighted sum of squares around the mean.
-    mean : ndarray, shape (b,)
-        Weighted mean of the shifted values.
-    offset : ndarray, shape (b,)
-        Weighted mean of the features.
-    scale : ndarray, shape (b,)
-        Factor that returns values to the units of the input (1 but for extremes).
-    status : ndarray of int8, shape (b,)
-        Values of `Status`.
-    """
-
-    square: np.ndarray
-    mean: np.ndarray
-    offset: np.ndarray
-    scale: np.ndarray
-    status: np.ndarray
-
-
 @dataclass(frozen=True)
 class Groups:
     """Groups of weighted samples.
@@ -131,6 +105,29 @@ class Groups:
         return cls(weights, members, np.bincount(members, weights))
 
 
+class CenteredStored(NamedTuple):
+    """The stored values of a block, shifted and scaled, and how its features vary.
+
+    Attributes
+    ----------
+    block : NonZeros
+    square : ndarray, shape (b,)
+        Weighted sum of squares around the mean.
+    mean : ndarray, shape (b,)
+        Weighted mean of the shifted values.
+    offset : ndarray, shape (b,)
+        Weighted mean of the features.
+    scale : ndarray, shape (b,)
+        Factor that returns values to the units of the input (1 but for extremes).
+    """
+
+    block: NonZeros
+    square: np.ndarray
+    mean: np.ndarray
+    offset: np.ndarray
+    scale: np.ndarray
+
+
 class SparseBlocks:
     """Sums of squares of blocks of stored values around weighted means.
 
@@ -145,7 +142,7 @@ class SparseBlocks:
         self.volume = float(weights.sum())
         self.work = Workspace()
 
-    def variation(self, block: NonZeros) -> Variation:
+    def variation(self, block: NonZeros) -> CenteredStored:
         """Shift and scale a block in place, and measure how its features vary."""
         from sfs_cli.graph import sparse_kernels
 
@@ -153,13 +150,7 @@ class SparseBlocks:
         offset, exponent = np.empty(b), np.empty(b, np.int64)
         sparse_kernels.shift(block.indptr, block.data, block.n_samples, offset, exponent)
         mean, square = self.around_means(block, self.everyone)
-        offset += mean
-        status = status_of(block, square, offset, self.volume)
-        return Variation(square, mean, offset, np.ldexp(1.0, exponent), status)
-
-    def squares(self, variation: Variation) -> np.ndarray:
-        """Return the weighted sums of squares of features, not around their means, shape (b,)."""
-        return variation.square + self.volume * variation.offset**2
+        return CenteredStored(block, square, mean, offset + mean, np.ldexp(1.0, exponent))
 
     def around_means(self, block: NonZeros, groups: Groups) -> tuple[np.ndarray, np.ndarray]:
         """Return the means, and the sums of squares around the means of the groups, both (b,)."""
@@ -202,10 +193,11 @@ class SparseForms(SparseBlocks):
             assert similarity.groups is not None
             self.groups = Groups.of(similarity.degrees, similarity.groups)
 
-    def laplacian(self, block: NonZeros) -> np.ndarray:
-        """Return ``f' L f`` for every feature of a block after `variation`, shape (b,)."""
+    def laplacian(self, found: CenteredStored) -> np.ndarray:
+        """Return ``f' L f`` for every feature of a block, shape (b,)."""
         from sfs_cli.graph import sparse_kernels
 
+        block = found.block
         if self.edges is None:
             return self.around_means(block, self.groups)[1]
         form = np.empty(block.n_features)
@@ -218,10 +210,11 @@ class SparseForms(SparseBlocks):
         sparse_kernels.laplacian_form(block.stored, self.edges, scratch, marked, form)
         return form
 
-    def second(self, block: NonZeros) -> np.ndarray:
+    def second(self, found: CenteredStored) -> np.ndarray:
         """Return ``f' L D^-1 L f`` with the weights in D, on a graph of edges, shape (b,)."""
         from sfs_cli.graph import sparse_kernels
 
+        block = found.block
         assert self.edges is not None
         form = np.empty(block.n_features)
         scratch, product = (self.work.zeros(k, block.n_samples) for k in ("feature", "product"))
@@ -239,99 +232,83 @@ def _edges(S: csr_array) -> Edges:
     return S.indptr.astype(np.int64, copy=False), S.indices.astype(kind, copy=False), data
 
 
-class NonZeroScorer:
-    """Scores blocks of a sparse matrix from their stored values, by what `SparseBlocks` measures.
+@dataclass(frozen=True)
+class Projected:
+    """Finds ``sum_j w_j (f . v_j)^2`` of features around their means, as of phi3.
+
+    Attributes
+    ----------
+    vectors : ndarray, shape (n, k)
+        v.
+    weights : ndarray, shape (k,)
+        w.
+    """
+
+    vectors: np.ndarray
+    weights: np.ndarray
+
+    def __call__(self, found: CenteredStored) -> np.ndarray:
+        """Return the forms of a block, shape (b,)."""
+        features: Any = found.block.as_rows()
+        # eigenvectors are orthogonal to constants but for rounding, times the mean
+        alpha = features @ self.vectors - np.outer(found.mean, self.vectors.sum(axis=0))
+        return (alpha * alpha) @ self.weights
+
+
+class Within:
+    """Finds the variation within connected components (n,), less ``f' L f``.
+
+    That is the form of GDCOV with gamma one-minus.
+    """
+
+    def __init__(self, forms: SparseForms, components: np.ndarray) -> None:
+        self.forms = forms
+        several = components.any()
+        self.components = Groups.of(forms.everyone.weights, components) if several else None
+
+    def __call__(self, found: CenteredStored) -> np.ndarray:
+        """Return the forms of a block, shape (b,)."""
+        square = found.square
+        if self.components is not None:
+            square = self.forms.around_means(found.block, self.components)[1]
+        return square - self.forms.laplacian(found)
+
+
+class StoredScorer:
+    """Scores blocks of a sparse matrix from their stored values.
 
     Attributes
     ----------
     dtype : dtype
         Type in which values are wanted.
+
+    Parameters
+    ----------
+    formula : callable
+        Scores by the `Sums` of features, as of a `KernelScorer`.
+    blocks : SparseBlocks
+        Finds the sums of squares.
+    form : callable, optional
+        Finds the forms of a block (b,), which `variation` has shifted.
     """
 
     dtype = DOUBLE
-    forms: SparseBlocks
+
+    def __init__(
+        self,
+        formula: Callable[[Sums], np.ndarray],
+        blocks: SparseBlocks,
+        form: Callable[[CenteredStored], np.ndarray] | None = None,
+    ) -> None:
+        self.formula, self.blocks, self.form = formula, blocks, form
 
     def score_block(self, block: NonZeros) -> tuple[np.ndarray, np.ndarray]:
         """Return the scores (b,) and statuses (b,) of a block; overwrites it."""
-        variation = self.forms.variation(block)
+        found, volume = self.blocks.variation(block), self.blocks.volume
+        status = status_of(block, found.square, found.offset, volume)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            score = self._score(block, variation)
-        score[variation.status != Status.OK] = np.nan
-        return score, variation.status
-
-    @abstractmethod
-    def _score(self, block: NonZeros, variation: Variation) -> np.ndarray:
-        """Return the scores of a block after `SparseBlocks.variation`, shape (b,)."""
-
-
-class NonZeroVariance(NonZeroScorer):
-    """The unbiased variance, ``sum_i w_i (f_i - mu)^2 / (sum_i w_i - 1)``; w is 1 by default."""
-
-    def __init__(self, weights: np.ndarray) -> None:
-        self.forms = SparseBlocks(weights)
-
-    def _score(self, block: NonZeros, variation: Variation) -> np.ndarray:
-        return variation.square / (self.forms.volume - 1) * variation.scale * variation.scale
-
-
-class NonZeroSpec(NonZeroScorer):
-    """phi1 and phi2 with gamma(lambda) = lambda or lambda^2; lambda^2 only on a graph of edges.
-
-    phi1 (`over_all`) divides by ``|D^1/2 f|^2``, phi2 by the sum of squares around the mean. With
-    lambda phi2 is the Laplacian Score.
-    """
-
-    forms: SparseForms
-
-    def __init__(self, similarity: Similarity, power: int = 1, *, over_all: bool = False) -> None:
-        self.forms = SparseForms(similarity, similarity.degrees)
-        self.power, self.over_all = power, over_all
-
-    def _score(self, block: NonZeros, variation: Variation) -> np.ndarray:
-        form = self.forms.second(block) if self.power == 2 else self.forms.laplacian(block)
-        return form / (self.forms.squares(variation) if self.over_all else variation.square)
-
-
-class NonZeroPhi3(NonZeroScorer):
-    """phi3, ``sum_j w_j (D^1/2 f . xi_j)^2 / |D^1/2 f|^2``; vectors xi (n, k - 1), w (k - 1,)."""
-
-    def __init__(
-        self, laplacian: NormalizedLaplacian, vectors: np.ndarray, weights: np.ndarray
-    ) -> None:
-        self.forms = SparseBlocks(laplacian.degrees)
-        self.vectors, self.weights = laplacian.root[:, None] * vectors, weights
-        self.projected_ones = self.vectors.sum(axis=0)
-
-    def _score(self, block: NonZeros, variation: Variation) -> np.ndarray:
-        features: Any = block.as_rows()
-        # the eigenvectors are orthogonal to constants but for rounding, times the mean
-        alpha = features @ self.vectors - np.outer(variation.mean, self.projected_ones)
-        return (alpha * alpha) @ self.weights / self.forms.squares(variation)
-
-
-class NonZeroGdcov(NonZeroScorer):
-    """GDCOV with gamma one-minus: the variation within connected components, less ``f' L f``.
-
-    `components` (n,) are the connected components of the graph; the covariance is that of
-    definition 3 if it is `normalized`, else of definition 1.
-    """
-
-    forms: SparseForms
-
-    def __init__(
-        self, laplacian: NormalizedLaplacian, components: np.ndarray, *, normalized: bool
-    ) -> None:
-        self.forms = SparseForms(laplacian.similarity, laplacian.degrees)
-        self.normalized = normalized
-        self.components: Groups | None = None
-        if components.any():
-            self.components = Groups.of(laplacian.degrees, components)
-
-    def _score(self, block: NonZeros, variation: Variation) -> np.ndarray:
-        within = variation.square
-        if self.components is not None:
-            within = self.forms.around_means(block, self.components)[1]
-        form = (within - self.forms.laplacian(block)) / (block.n_samples - 1)
-        if not self.normalized:
-            return form * variation.scale**2
-        return form / self.forms.squares(variation)
+            form = found.square if self.form is None else self.form(found)
+            total = found.square + volume * found.offset**2
+            score = self.formula(Sums(found.square, total, form, form, found.scale))
+        score[status != Status.OK] = np.nan
+        return score, status
