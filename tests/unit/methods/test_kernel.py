@@ -1,4 +1,4 @@
-"""Scores from sums of features as they are, against the same formulas on centred features."""
+"""The kernel: sums of features as they are, and in pieces, against those of centred features."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sfs_cli.compute import matrix
 from sfs_cli.compute.matrix import Block
 from sfs_cli.graph.laplacian import without
 from sfs_cli.graph.others import label_similarity
 from sfs_cli.graph.similarity import DenseSimilarity, FactoredSimilarity
 from sfs_cli.methods.base import Scorer, Status
+from sfs_cli.methods.classical import FisherScorer
 from sfs_cli.methods.kernel import KernelScorer, Thin
-from tests.making import write_labels, write_parquet
+from sfs_cli.methods.spectral import SpecScorer
+from tests.making import make_problem, write_labels, write_parquet
 from tests.oracles import similarities
 from tests.unit.methods.helpers import make_scorer, run
 
@@ -185,3 +188,72 @@ def test_one_direction_taken_out_of_a_factor() -> None:
     rest = without(Y, u)
     assert rest.shape == (9, 3)
     np.testing.assert_allclose(rest @ rest.T, Y @ Y.T - np.outer(Y @ u, Y @ u), atol=1e-13)
+
+
+# ---- blocks that are scored in pieces ------------------------------------------------------------
+
+PHI3 = {"ranking": "phi3", "gamma": "power", "gamma_power": 1, "clusters": 3}
+PHI2 = PHI3 | {"ranking": "phi2", "clusters": None}
+THIN = [(SpecScorer, PHI2), (SpecScorer, PHI3), (FisherScorer, {})]
+
+
+@pytest.fixture
+def context():
+    def make(**options):
+        rng = np.random.default_rng(0)
+        X, codes = rng.normal(5, 2, (24, 301)), np.arange(24) % 3
+        X[:, 7], X[:, 250] = 0, 3
+        return make_problem(X, codes=codes, S=label_similarity(codes), **options)
+
+    return make
+
+
+@pytest.fixture
+def scored(monkeypatch):
+    """Scores in pieces of so many rows."""
+
+    def run(method, context, rows):
+        monkeypatch.setattr(matrix, "PIECE_BYTES", 8 * 24 * rows)
+        scorer = method(context)
+        return context.engine.columns(scorer.score_block, scorer.dtype)
+
+    return run
+
+
+def check(found, whole):
+    np.testing.assert_allclose(found[0], whole[0], rtol=1e-12)
+    np.testing.assert_array_equal(found[1], whole[1])
+    assert np.isnan(found[0][[7, 250]]).all()
+    assert np.isfinite(np.delete(found[0], [7, 250])).all()
+
+
+@pytest.mark.parametrize(("method", "options"), THIN)
+def test_pieces_change_no_score_of_few_columns(monkeypatch, context, scored, method, options):
+    sizes, once = [], Thin._rooted
+
+    def rooted(self, values, *, shifted):
+        sizes.append(len(values))
+        return once(self, values, shifted=shifted)
+
+    monkeypatch.setattr(Thin, "_rooted", rooted)
+    whole = scored(method, context(**options), 301)
+    assert sizes == [301, 2]
+    found = scored(method, context(**options), 40)
+    assert sizes[2:] == [*[40] * 7, 21, 2]
+    check(found, whole)
+
+
+def test_pieces_change_no_score_of_a_power(monkeypatch, context, scored):
+    sizes, once = [], SpecScorer.score_centered
+
+    def score_centered(self, block):
+        sizes.append(len(block.values))
+        return once(self, block)
+
+    monkeypatch.setattr(SpecScorer, "score_centered", score_centered)
+    squared = PHI2 | {"gamma_power": 2}
+    whole = scored(SpecScorer, context(**squared), 301)
+    assert sizes == [301]
+    found = scored(SpecScorer, context(**squared), 40)
+    assert sizes[1:] == [*[40] * 7, 21]
+    check(found, whole)
