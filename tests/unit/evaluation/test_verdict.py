@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import t, ttest_rel
+from scipy.stats import t
 
 from sfs_cli.evaluation.verdict import (
     Interval,
@@ -31,14 +31,6 @@ def test_it_is_that_of_the_slow_twin(splits, test, train):
     quantile = t.ppf(0.975, splits - 1)
     expected = twin.interval(values.tolist(), test, train, quantile)
     assert corrected_interval(values, test / train) == pytest.approx(expected, rel=1e-8)
-
-
-def test_without_test_samples_it_is_the_usual_paired_test():
-    a, b = np.random.default_rng(1).normal(size=(2, 12))
-    usual, found = ttest_rel(a, b), verdict("a", "b", a, b, 0).difference
-    assert found.p_value == pytest.approx(usual.pvalue)
-    limits = usual.confidence_interval()
-    assert (found.low, found.high) == pytest.approx((limits.low, limits.high))
 
 
 def test_equal_values():
