@@ -21,7 +21,7 @@ from scipy.sparse import csr_array
 from sfs_cli.compute.context import Labels, RunContext
 from sfs_cli.compute.engine import Engine, PassList, ThreadExecutor
 from sfs_cli.compute.limits import Limits
-from sfs_cli.compute.matrix import Block, Ids, LeftOut, Span
+from sfs_cli.compute.matrix import Block, Ids, LeftOut, Span, cut
 from sfs_cli.graph.similarity import DenseSimilarity, Similarity
 from sfs_cli.logs import Messages
 from sfs_cli.methods.base import Problem
@@ -97,6 +97,20 @@ def fit(source: PreparedMatrix, *, size: int = 7, threads: int = 1) -> PreparedM
     """Make the passes that the steps of a prepared matrix ask for; return the matrix."""
     source.fit(Engine(source, ThreadExecutor(threads), DOUBLE, size))
     return source
+
+
+def read_all(
+    source: PreparedMatrix, size: int = 7, dtype: np.dtype[Any] = DOUBLE
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return what is read in blocks of a size: values (m, n), why left out, and which were zero."""
+    values, why, zero = [], [], []
+    for span in cut(source.n_features, size):
+        block = source.read(span, dtype)
+        none = np.zeros(span.size, np.int8)
+        values.append(block.values.copy())
+        why.append(none if block.left_out is None else block.left_out)
+        zero.append(~block.values.any(axis=1) if block.zero is None else block.zero)
+    return np.concatenate(values), np.concatenate(why), np.concatenate(zero)
 
 
 def make_engine(

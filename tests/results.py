@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,11 @@ RESULT = (
     "sfs_mqc_versions.yml",
 )
 """The files of a ranking that have the same bytes however they were made."""
+
+
+def rows_in(path: Path) -> list[dict[str, str]]:
+    """Return the rows of a table, by its columns."""
+    return list(csv.DictReader(path.read_text().splitlines(), delimiter="\t"))
 
 
 def bytes_of(path: Path) -> bytes:

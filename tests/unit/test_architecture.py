@@ -223,15 +223,6 @@ def test_rooms_import_no_library_that_belongs_elsewhere():
     assert not wrong, told(wrong)
 
 
-def test_nobody_imports_the_command_line():
-    wrong = [
-        i
-        for i in IMPORTS
-        if i.target.startswith("sfs_cli.cli") and room_of(i.source) not in ("cli", "__main__")
-    ]
-    assert not wrong, told(wrong)
-
-
 def test_rooms_do_not_import_each_other_in_a_circle():
     graph: dict[str, set[str]] = {}
     for found in IMPORTS:

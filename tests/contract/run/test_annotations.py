@@ -39,7 +39,7 @@ def path(tmp_path: Path) -> Path:
     frame.insert(0, "gene_name", SYMBOLS)
     frame["score"] = ["text"] * 40
     frame["q_value"] = 0.001
-    frame["biotype"] = ["coding", 'a"b\tc'.replace("\t", " ")] * 20
+    frame["biotype"] = ["coding", 'a"b c'] * 20
     frame.to_csv(tmp_path / "m.tsv", sep="\t")
     return tmp_path / "m.tsv"
 
@@ -69,10 +69,10 @@ def test_they_follow_the_columns_of_the_method_under_their_names(path, here, tmp
     assert list(chosen["gene_name"]) == list(expected[:3])
 
 
-@pytest.mark.parametrize("form", ["csv", "json", "parquet"])
+@pytest.mark.parametrize("form", ["json", "parquet"])
 def test_every_format_of_a_ranking_has_them(path, here, tmp_path, form) -> None:
     here("rank", path, "--method", "variance", "--out", tmp_path / "o", "--format", form)
-    read = {"csv": pd.read_csv, "json": pd.read_json, "parquet": pd.read_parquet}[form]
+    read = {"json": pd.read_json, "parquet": pd.read_parquet}[form]
     found = read(tmp_path / "o" / f"ranking.{form}").set_index("feature")
     assert found["gene_name"].to_dict() == dict(zip(FRAME.index, SYMBOLS))
     assert set(found["biotype"]) == {"coding", 'a"b c'}

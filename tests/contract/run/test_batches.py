@@ -52,7 +52,6 @@ LABELS: dict[str, Any] = {"labels": "c.tsv:kind"}
 CASES: dict[str, dict[str, Any]] = {
     "variance": {"method": "variance"},
     "spec": {"method": "spec", "similarity": "rbf", "transform": "cpm,log1p"},
-    "clr": {"method": "laplacian", "similarity": "knn", "neighbors": 3, "transform": "clr"},
     "mrsf": {"method": "mrsf", "similarity": "knn", "neighbors": 4, "select": 10},
     "fisher": {"method": "fisher", "min_samples": 3} | LABELS,
     "adjusted": {"method": "spec", "similarity": "rbf", "adjust": ("c.tsv:age",)},
@@ -87,27 +86,6 @@ def test_a_ranking_is_that_of_each_batch_alone_aggregated(name, study):
     assert result.facts["batches"]["left_out"] == {"4": "3 samples"}
     assert any("4 (3 samples)" in text for text in messages.warnings)
     assert result.facts["input"]["n_samples"] == N - 3
-
-
-def test_the_mean_rank_by_hand(study):
-    how = {"method": "variance", "transform": "log1p"}  # no two counts have the same score then
-    lists = [list(rank(RankConfig(f"{b}.csv", **how)).ranking.feature) for b in ("1", "2")]
-    rows = [f"{s}\t{b if b in '12' else 'other'}\n" for s, b in zip(SAMPLES, BATCH) if b in "12"]
-    (study / "d.tsv").write_text("id\tbatch\n" + "".join(rows))
-    found = rank(RankConfig("x.csv", batch="d.tsv:batch", samples="intersect", **how)).ranking
-    expected = oracle.mean_ranks(lists)
-    assert dict(zip(found.feature, found.score)) == pytest.approx(expected)
-
-
-def test_how_many_samples_a_batch_needs(study, monkeypatch):
-    monkeypatch.setattr("sfs_cli.run.batches.SMALLEST", 14)
-    config = RankConfig("x.csv", method="variance", batch="c.tsv:batch")
-    messages = Messages(-1)
-    ranked = rank(config, messages).facts["batches"]["ranked"]
-    sizes = {name: BATCH.count(name) for name in set(BATCH)}
-    assert {b["name"]: b["samples"] for b in ranked} == {
-        name: size for name, size in sizes.items() if size >= 14
-    }
 
 
 def test_a_batch_of_one_class_cannot_be_ranked_by_classes(study):
@@ -152,24 +130,6 @@ def test_pruning_and_warnings_do_not_see_the_means_of_the_batches(study):
     assert whole.facts["pruning"]["kept"] == 1
     assert within.facts["pruning"]["kept"] == M
     assert not any("repeat each other" in text for text in messages.warnings)
-
-
-def test_covariates_are_taken_out_within_each_batch(study):
-    facts = rank(
-        RankConfig(
-            "x.csv",
-            method="variance",
-            batch="c.tsv:batch",
-            adjust=("c.tsv:age,batch=categorical",),
-            dtype="float64",
-        )
-    ).facts
-    columns = facts["covariates"]["columns"]
-    assert [(c["batch"], c["name"], c["used"]) for c in columns] == [
-        (b, name, used) for b in "123" for name, used in (("age", 1), ("batch", 0))
-    ]
-    assert facts["covariates"]["rank"] == 2
-    assert facts["covariates"]["explained"]["after"] < 1e-20
 
 
 def test_an_error_names_the_batch(study, capfd):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -11,8 +10,9 @@ import numpy as np
 import pytest
 
 from sfs_cli import RankConfig
-from sfs_cli.errors import InputError, UsageError
+from sfs_cli.errors import InputError, OutputExistsError, UsageError
 from sfs_cli.logs import Messages
+from sfs_cli.options import parse_source
 from sfs_cli.options.compare import CompareConfig, ListSpec, parse_list, parse_ranking
 from sfs_cli.report.multiqc import EVALUATED
 from sfs_cli.workflow import judge
@@ -22,7 +22,7 @@ from sfs_cli.workflow.rank import run as run_rank
 from tests.contract.run.test_evaluate import planted, study
 from tests.contract.run.test_record import check
 from tests.making import table_text
-from tests.oracles import evaluate as oracle
+from tests.results import rows_in
 
 Rows = list[dict[str, str]]
 
@@ -30,10 +30,7 @@ Rows = list[dict[str, str]]
 def tables(config: CompareConfig, log: Messages | None = None) -> dict[str, Rows]:
     """Compare into a folder; return its tables by their names."""
     judge.run(config, log or Messages(-1))
-    return {
-        path.stem: list(csv.DictReader(path.read_text().splitlines(), delimiter="\t"))
-        for path in Path(str(config.out)).glob("*.tsv")
-    }
+    return {path.stem: rows_in(path) for path in Path(str(config.out)).glob("*.tsv")}
 
 
 def compared(folder: Path, **options: Any) -> CompareConfig:
@@ -77,8 +74,6 @@ def test_a_ranking_with_options_is_that_of_sfs_rank(tmp_path):
     (tmp_path / "mirna.csv").write_text(table_text(rng.normal(size=(30, 36))))
     matrix = study(tmp_path, X, np.arange(36) % 3)["matrix"]
     text = f"mirna=--method msfs,ranking=phi1 --source m=profile:{tmp_path}/mirna.csv"
-    from sfs_cli.options import parse_source
-
     source = parse_source(f"m=profile:{tmp_path}/mirna.csv")
     asked = RankConfig(
         matrix, method="msfs", source=(source,), ranking="phi1", out=f"{tmp_path}/ranked"
@@ -107,23 +102,6 @@ def test_a_ranking_with_options_is_that_of_sfs_rank(tmp_path):
     assert inputs == {"matrix", "list.1", "ranking.mirna.source.m.path"}
 
 
-# ---- lists alone, no labels ----------------------------------------------------------------------
-
-
-def test_lists_alone_are_compared_without_labels(tmp_path):
-    matrix = study(tmp_path, *planted())["matrix"]
-    for name, order in (("up", range(20)), ("down", reversed(range(20)))):
-        lines = "".join(f"g{g}\t{i}\n" for i, g in enumerate(order, 1))
-        (tmp_path / f"{name}.tsv").write_text("gene\trank\n" + lines)
-    lists = tuple(parse_list(f"{tmp_path}/{name}.tsv") for name in ("up", "down"))
-    config = CompareConfig(matrix, list_=lists, lengths="10,20", out=str(tmp_path / "out"))
-    found = tables(config)
-    assert set(found) == {"curves", "overlap", "methods"}
-    (row, whole) = [r for r in found["overlap"] if (r["list"], r["other"]) == ("up", "down")]
-    assert (row["shared"], whole["shared"]) == ("0", "20")
-    assert {r["kind"] for r in found["methods"]} == {"given", "control"}
-
-
 def test_what_a_ranking_was_asked_with_stands_beside_its_method(tmp_path):
     matrix = study(tmp_path, *planted())["matrix"]
     texts = ("spec,ranking=phi1", "spec,gamma=power,ranking=phi2")
@@ -135,14 +113,6 @@ def test_what_a_ranking_was_asked_with_stands_beside_its_method(tmp_path):
         ("spec", "gamma=power,ranking=phi2"),
         ("spec", "--method spec --similarity rbf"),
     ]
-
-
-def test_without_out_the_curves_are_on_stdout(tmp_path):
-    matrix = study(tmp_path, *planted())["matrix"]
-    config = CompareConfig(matrix, method_=("variance", "spec"), lengths="5")
-    lines = judge.run(config, Messages(-1)).decode().splitlines()
-    rows = list(csv.DictReader(lines, delimiter="\t"))
-    assert {"variance", "spec"} < {row["list"] for row in rows}
 
 
 # ---- the same bytes, the record, the passes ------------------------------------------------------
@@ -166,15 +136,13 @@ def test_the_record_is_what_its_schema_says_and_a_second_run_is_up_to_date(tmp_p
     judge.run(config, Messages(-1))
     assert {path.name: path.stat().st_ino for path in out.iterdir()} == before
     other = parse_ranking("rbf=--method spec,gamma-power=2 --similarity rbf")
-    from sfs_cli.errors import OutputExistsError
-
     with pytest.raises(OutputExistsError):
         judge.run(compared(tmp_path, **given, **asked, ranking_of=(other,)), Messages(-1))
 
 
 def test_warnings_name_the_ranking(tmp_path):
     matrix = study(tmp_path, *planted(n=40))["matrix"]
-    own = parse_ranking("wide=--method spec --similarity rbf,bandwidth=1000")
+    own = parse_ranking("wide=--method spec --similarity=rbf,bandwidth=1000")
     log = Messages(-1)
     tables(CompareConfig(matrix, method_=("spec",), ranking_of=(own,), out=f"{tmp_path}/o"), log)
     assert [text for text in log.warnings if text.startswith("ranking wide: ")]
@@ -189,7 +157,6 @@ def test_warnings_name_the_ranking(tmp_path):
     [
         ("x=--method nothing", "nothing"),
         ("x=--method spec --similarty rbf", "--similarty"),
-        ("x=--method spec --similarity knn,neighbors=many", "neighbors='many' of --similarity"),
         ("x=--method spec --threads 4", "--threads"),
         ("x=--method 'spec", "quotation"),
         ("no name", "--ranking-of"),
@@ -201,18 +168,6 @@ def test_errors_inside_of_a_ranking_name_it(text, what):
     assert what.lower() in str(found.value).lower()
     if text.startswith("x="):
         assert "ranking x" in str(found.value.where)
-
-
-def test_options_of_a_ranking_are_typed_as_on_the_command_line():
-    spec = parse_ranking(
-        "a=--method kogs,members=spec,mrsf,response-rank=3 --similarity=diffusion,neighbors=7,"
-        "beta=0.5 --source 'm=profile:my file.csv' --source t=target:"
-    )
-    assert spec.options["members"] == ("spec", "mrsf")
-    assert spec.options["neighbors"] == 7
-    assert spec.options["beta"] == 0.5
-    assert spec.options["response_rank"] == 3
-    assert [(s.name, s.path) for s in spec.options["source"]] == [("m", "my file.csv"), ("t", "")]
 
 
 def test_a_list_whose_name_is_that_of_a_ranking_is_refused(tmp_path):
@@ -233,55 +188,3 @@ def test_an_error_of_a_ranking_in_a_fold_names_both(tmp_path):
         judge.run(config, Messages(-1))
     assert "ranking f-test" in str(found.value.where)
     assert "fold" in str(found.value.where)
-
-
-def test_redundancy_and_clusters_of_folds_have_a_mean_and_a_standard_error(tmp_path):
-    X, y = planted()
-    given = study(tmp_path, X, y) | {"repeats": 2, "dtype": "float64"}
-    found = tables(compared(tmp_path, **given, method_=("f-test",)))
-    rows = [r for r in found["curves"] if r["list"] == "f-test" and r["selection"] == "in folds"]
-    assert {r["measure"] for r in rows if not r["classifier"]} == {
-        "redundancy",
-        "nmi",
-        "ari",
-        "stability",
-    }
-    from sklearn.feature_selection import f_classif
-    from sklearn.model_selection import RepeatedStratifiedKFold
-
-    split = RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=0).split(X.T, y)
-    values = []
-    for train, _ in split:
-        order = np.argsort(-f_classif(X.T[train], y[train])[0], kind="stable")
-        values.append(oracle.redundancy(X.T[:, order[:5]]))
-    means = np.reshape(values, (2, 3)).mean(axis=1)
-    (row,) = [r for r in rows if (r["measure"], r["features"]) == ("redundancy", "5")]
-    assert float(row["value"]) == pytest.approx(means.mean(), rel=1e-9)
-    error = means.std(ddof=1) / np.sqrt(2)
-    assert float(row["standard_error"]) == pytest.approx(error, rel=1e-6)
-
-
-def test_rankings_are_compared_on_the_samples_that_all_can_use(tmp_path, capfd):
-    X, y = planted()
-    given = study(tmp_path, X, y)
-    rng = np.random.default_rng(1)
-    for name, columns in (("a", range(30)), ("b", range(6, 36))):
-        ids = [f"s{i}" for i in columns]
-        (tmp_path / f"{name}.csv").write_text(table_text(rng.normal(size=(20, 30)), columns=ids))
-    specs = [
-        parse_ranking(f"{name}=--method msfs --source m=profile:{tmp_path}/{name}.csv")
-        for name in "ab"
-    ]
-    config = compared(tmp_path, **given, ranking_of=tuple(specs), samples="intersect")
-    found = tables(config, Messages(0))
-    assert "(a 30, b 30)" in capfd.readouterr().err
-    record = json.loads((tmp_path / "out" / "run.json").read_text())
-    assert record["n_samples"] == 24
-    part = tmp_path / "part"
-    part.mkdir()
-    known = study(part, X[:, 6:30], y[6:30])
-    (part / "x.csv").write_text(table_text(X[:, 6:30], columns=[f"s{i}" for i in range(6, 30)]))
-    lines = "".join(f"s{i}\t{y[i]}\n" for i in range(6, 30))
-    Path(known["labels"]).write_text("sample\tclass\n" + lines)
-    alone = tables(compared(part, **known, ranking_of=tuple(specs), samples="intersect"))
-    assert alone["curves"] == found["curves"]

@@ -61,16 +61,11 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 LABELS: dict[str, Any] = {"labels": "c.tsv:kind"}
 METHODS: dict[str, dict[str, Any]] = {
     "spec rbf": {"method": "spec", "similarity": "rbf"},
-    "spec knn": {"method": "spec", "similarity": "knn", "neighbors": 5},
     "spec components": {"method": "spec", "similarity": "knn", "components": "6", "neighbors": 5},
     "spec label": {"method": "spec", "similarity": "label"} | LABELS,
     "mrsf": {"method": "mrsf", "similarity": "knn", "neighbors": 5, "select": 12},
-    "gdcov": {"method": "gdcov", "similarity": "rbf"},
     "variance": {"method": "variance"},
-    "qalpha": {"method": "qalpha"},
-    "hsic": {"method": "hsic", "similarity": "rbf"},
     "fisher": {"method": "fisher"} | LABELS,
-    "relieff": {"method": "relieff"} | LABELS,
     "trace-ratio": {"method": "trace-ratio"} | LABELS,
     "rfs": {"method": "rfs"} | LABELS,
     "sources": {
@@ -96,7 +91,7 @@ def test_adjusting_is_regression_done_by_hand(name, study, monkeypatch):
     assert list(found.feature) == list(expected.feature)
     np.testing.assert_allclose(found.score, expected.score, rtol=1e-10, atol=1e-13)
     plain = ranked("x.csv", **options).ranking
-    assert name == "qalpha" or list(plain.feature) != list(found.feature)
+    assert list(plain.feature) != list(found.feature)
 
 
 def test_a_source_of_the_matrix_with_steps_of_its_own_is_adjusted_after_them(study):
@@ -113,47 +108,6 @@ def test_a_source_of_the_matrix_with_steps_of_its_own_is_adjusted_after_them(stu
         same.facts["graph"]["bandwidth"],
         rtol=1e-10,
     )
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"method": "spec", "similarity": "knn", "neighbors": 5},
-        {"method": "hsic", "similarity": "knn", "neighbors": 5},
-    ],
-    ids=["spec knn", "hsic knn"],
-)
-def test_what_batches_swamp_is_found_by_adjusting_and_within_them(options, tmp_path, monkeypatch):
-    """60 genes tell two groups apart, among 1,500 that all differ between six batches."""
-    monkeypatch.chdir(tmp_path)
-    rng = np.random.default_rng(0)
-    n, m, planted = 72, 1500, 60
-    batch, group = rng.permutation(n) % 6, rng.permutation(n) % 2
-    X = rng.normal(8, 1, (m, n)) + rng.normal(0, 3, (m, 6))[:, batch]
-    X[:planted] += 2 * group * rng.choice([-1, 1], planted)[:, None]
-    genes, samples = [f"g{i}" for i in range(m)], [f"s{i}" for i in range(n)]
-    (tmp_path / "x.csv").write_text(table_text(X.round(4), genes, samples))
-    rows = "".join(f"{s}\tlab{b}\n" for s, b in zip(samples, batch))
-    (tmp_path / "c.tsv").write_text("sample\tlab\n" + rows)
-
-    def hits(**more: Any) -> int:
-        top = rank(RankConfig("x.csv", **options, **more)).ranking.feature[:planted]
-        return sum(int(name[1:]) < planted for name in top)
-
-    assert hits() <= 6
-    assert hits(adjust=("c.tsv:lab",)) >= 54
-    assert hits(batch="c.tsv:lab") >= 54
-
-
-@pytest.mark.parametrize("name", ["spec rbf", "fisher"])
-def test_the_size_of_blocks_changes_no_number_that_is_written(name, study, set_blocks):
-    made = []
-    for size in (9, 70):
-        set_blocks(size)
-        made.append(ranked("x.csv", adjust=("c.tsv:batch,age",), **METHODS[name]).ranking)
-    one, other = made
-    assert list(other.feature) == list(one.feature)
-    np.testing.assert_allclose(other.score, one.score, rtol=1e-11)
 
 
 def test_the_record_says_what_was_taken_out_and_how_much_it_explained(study, capfd):
@@ -186,15 +140,6 @@ def test_the_record_says_what_was_taken_out_and_how_much_it_explained(study, cap
     assert "up to date" in again.err
     same = run_here(["rank", "--config", "out/run.json"], capfd)
     assert same.out.encode() == (study / "out" / "ranking.tsv").read_bytes()
-
-
-def test_a_changed_covariate_is_another_run(study, capfd):
-    words = ["rank", "x.csv", "--method", "variance", "--adjust", "c.tsv:age", "--out", "out"]
-    assert run_here(words, capfd).code == 0
-    (study / "c.tsv").write_text((study / "c.tsv").read_text().replace("\tb1\t4", "\tb1\t5"))
-    assert run_here(words, capfd).code == 4
-    words[5] = "c.tsv:batch"
-    assert run_here(words, capfd).code == 4
 
 
 @pytest.mark.parametrize(

@@ -52,8 +52,7 @@ def test_every_test_of_counts_is_told_of(
         assert not told(transform)
 
 
-@pytest.mark.parametrize("method", ["f-test", "t-test"])
-@pytest.mark.parametrize(("n", "deviation"), [(20, 0.5), (60, 0.2)])
+@pytest.mark.parametrize(("method", "n", "deviation"), [("f-test", 20, 0.5), ("t-test", 60, 0.2)])
 def test_weighted_counts_are_told_of(
     method: str, n: int, deviation: float, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

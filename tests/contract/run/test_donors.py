@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from sfs_cli.workflow import judge, select
 from sfs_cli.workflow.rank import RankResult, rank
 from sfs_cli.workflow.rank import run as run_rank
 from tests.making import write_labels, write_table
+from tests.results import rows_in
 
 DONORS, EACH, M = 12, 5, 120
 
@@ -77,8 +77,7 @@ def test_donors_of_several_classes_are_dealt_to_folds_with_every_class(tmp_path)
     }
     config = EvaluateConfig(**options, out=str(tmp_path / "out"))
     judge.run(config, Messages(-1))  # the method would refuse to rank one class
-    with (tmp_path / "out" / "folds.tsv").open() as file:
-        rows = list(csv.DictReader(file, delimiter="\t"))
+    rows = rows_in(tmp_path / "out" / "folds.tsv")
     assert {row["test_samples"] for row in rows} == {"4", "8"}  # d2 alone, and both others
     # the donors of two of a, b and c would have to be in different folds, and all three cannot
     options |= {

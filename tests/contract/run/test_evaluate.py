@@ -28,6 +28,7 @@ from sfs_cli.workflow.outputs import FOR_MULTIQC
 from sfs_cli.workflow.rank import rank
 from tests.contract.run.test_record import check
 from tests.making import table_text, write_labels
+from tests.results import rows_in
 
 MODELS: dict[str, Any] = {
     "1-NN": lambda: KNeighborsClassifier(1),
@@ -121,8 +122,7 @@ def test_lists_of_folds_are_those_of_a_file_of_the_training_samples(tmp_path, op
         **given, **options, lengths="8", splits=3, repeats=1, out=str(tmp_path / "o")
     )
     judge.run(config, Messages(-1))
-    lines = (tmp_path / "o" / "folds.tsv").read_text().splitlines()
-    found = csv.DictReader(lines, delimiter="\t")
+    found = rows_in(tmp_path / "o" / "folds.tsv")
     rows = [r for r in found if r["list"].partition(",")[0] == options["method"]]
     counts = 1e6 / X.sum(axis=0) if "cpm" in options["transform"] else 1
     V = np.log1p(X * counts).T
@@ -139,9 +139,6 @@ def test_lists_of_folds_are_those_of_a_file_of_the_training_samples(tmp_path, op
             wanted = np.mean(model.predict(V[np.ix_(test, genes)]) == y[test])
             (row,) = [r for r in rows if (r["fold"], r["classifier"]) == (str(i), name)]
             assert float(row["accuracy"]) == pytest.approx(wanted, abs=1e-9)
-
-
-# ---- the same bytes ------------------------------------------------------------------------------
 
 
 # ---- lists, sets and reference features ----------------------------------------------------------
@@ -200,16 +197,6 @@ def test_a_short_list_is_judged_whole_beside_others_of_its_length(tmp_path, capf
     assert any(name in said for name in ("between variance and mine", "between mine and variance"))
 
 
-def test_a_folder_and_a_list_of_ids_are_lists(tmp_path):
-    given = {"matrix": study(tmp_path, *planted())["matrix"], "lengths": "6"}
-    table = Path(ranked_list(tmp_path, given))
-    expected = rows_of(EvaluateConfig(**given, list_=str(table)))
-    assert rows_of(EvaluateConfig(**given, list_=str(table.parent))) == expected
-    ids = [line.split("\t")[1] for line in table.read_text().splitlines()[1:]]
-    (tmp_path / "ranked.txt").write_text("\n".join(ids))
-    assert rows_of(EvaluateConfig(**given, list_=str(tmp_path / "ranked.txt"))) == expected
-
-
 def test_without_labels_it_tells_redundancy_neighbors_hits_and_sets(tmp_path):
     X, y = planted()
     given = study(tmp_path, X, y) | {"labels": None}
@@ -226,13 +213,10 @@ def test_without_labels_it_tells_redundancy_neighbors_hits_and_sets(tmp_path):
         out=str(tmp_path / "out"),
     )
     judge.run(config, Messages(-1))
-    lines = (tmp_path / "out" / "evaluation.tsv").read_text().splitlines()
-    rows = list(csv.DictReader(lines, delimiter="\t"))
+    rows = rows_in(tmp_path / "out" / "evaluation.tsv")
     assert {row["measure"] for row in rows} == {"redundancy", "jaccard", "hit_ratio"}
     assert value(rows, list="good", features="5", measure="hit_ratio") == pytest.approx(2 / 3)
-    lines = (tmp_path / "out" / "enrichment.tsv").read_text().splitlines()
-    tests = list(csv.DictReader(lines, delimiter="\t"))
-    first = tests[0]
+    first = rows_in(tmp_path / "out" / "enrichment.tsv")[0]
     assert (first["set"], first["size"], first["overlap"]) == ("planted", "4", "4")
     assert first["members"] == "g0;g1;g2;g3"
     # of 60 features that vary, 4 are in the set, and all of these among the first 5

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Iterator
 from dataclasses import replace
@@ -31,6 +30,7 @@ from sfs_cli.workflow.folds import outcome_folds
 from tests.contract.run.test_record import check
 from tests.making import table_text
 from tests.oracles import covariates, survival, verdict
+from tests.results import rows_in
 
 RIDGE = "ridge regression"
 M, N = 60, 45
@@ -53,10 +53,7 @@ def judged(folder: Path, log: Messages | None = None, **options: Any) -> dict[st
     out = folder / "out"
     config = EvaluateConfig(str(folder / "x.csv"), **asked | options, out=str(out), force=True)
     judge.run(config, log or Messages(-1))
-    return {
-        path.stem: list(csv.DictReader(path.read_text().splitlines(), delimiter="\t"))
-        for path in out.glob("*.tsv")
-    }
+    return {path.stem: rows_in(path) for path in out.glob("*.tsv")}
 
 
 def in_folds(rows: Rows, name: str, k: int, measure: str, classifier: str = RIDGE) -> list[float]:
@@ -298,24 +295,6 @@ def test_test_samples_change_nothing_of_the_training_samples(tmp_path, monkeypat
     assert any(not np.array_equal(a, b) for a, b in zip(seen[0][calls:], seen[1][calls:]))
 
 
-def test_gaps_are_filled_by_training_samples_and_then_adjusted(tmp_path):
-    X, batch, _, y = batches(4)
-    X[np.random.default_rng(0).random(X.shape) < 0.05] = np.nan
-    table = write(tmp_path, X, kind=y, batch=[f"b{b}" for b in batch])
-    given = {"labels": f"{table}:kind", "method": "variance", "missing": "mean"}
-    found = judged(tmp_path, **given, adjust=(f"{table}:batch",), repeats=1)
-    D, wanted = covariates.design([f"b{b}" for b in batch]), []
-    for train, test in splits_of(y, 1):
-        F = np.where(np.isnan(X), np.nanmean(X[:, train], axis=1)[:, None], X)
-        R = F - LinearRegression().fit(D[train], F[:, train].T).predict(D).T
-        top = np.argsort(-R[:, train].var(axis=1))[:3]
-        Z = StandardScaler().fit(R[top][:, train].T).transform(R[top].T)
-        guess = SVC(kernel="linear").fit(Z[train], y[train]).predict(Z[test])
-        wanted.append(balanced_accuracy_score(y[test], guess))
-    measured = in_folds(found["folds"], "variance", 3, "balanced_accuracy", "linear SVM")
-    assert measured == pytest.approx(wanted, abs=1e-9)
-
-
 def test_levels_without_a_training_sample_are_named_and_blocks_refused(tmp_path):
     X, batch, _, y = batches(1)
     rare = [f"b{b}" for b in batch]
@@ -367,6 +346,7 @@ def test_compare_takes_times_and_covariates_of_common_samples(tmp_path):
         out=str(tmp_path / "o"),
     )
     judge.run(config, Messages(-1))
+    assert json.loads((tmp_path / "o" / "run.json").read_text())["n_samples"] == len(few)
     (tmp_path / "cut").mkdir()
     write(tmp_path / "cut", X[:, few], time=time[few])
     alone = CompareConfig(
@@ -375,10 +355,8 @@ def test_compare_takes_times_and_covariates_of_common_samples(tmp_path):
     judge.run(alone, Messages(-1))
 
     def rows(name: str) -> Rows:
-        lines = (tmp_path / name / "folds.tsv").read_text().splitlines()
-        return [
-            r for r in csv.DictReader(lines, delimiter="\t") if r["list"] in ("cox", "all genes")
-        ]
+        found = rows_in(tmp_path / name / "folds.tsv")
+        return [r for r in found if r["list"] in ("cox", "all genes")]
 
     assert rows("o") == rows("p")
     assert "concordance of a ridge regression by length" in (tmp_path / "o/report.html").read_text()

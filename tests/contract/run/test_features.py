@@ -28,24 +28,17 @@ LEFT_OUT = {
 FILTER: dict[str, Any] = {"exclude": ("^MT-",), "min_samples": 3}
 METHODS: dict[str, dict[str, Any]] = {
     "rbf": {"similarity": "rbf"},
-    "knn": {"similarity": "knn", "neighbors": 4},
     "components": {
         **{"similarity": "knn", "neighbors": 4, "components": "4"},
         **{"variable_genes": "30", "transform": "cpm,log1p"},
     },
     "clr": {"similarity": "rbf", "transform": "clr"},
-    "laplacian": {"method": "laplacian", "similarity": "knn"},
-    "gdcov": {"method": "gdcov", "similarity": "rbf"},
     "trace-ratio": {
         **{"method": "trace-ratio", "variant": "laplacian", "select": 5, "similarity": "rbf"},
     },
     "mrsf": {"method": "mrsf", "similarity": "rbf", "select": 5},
     "variance": {"method": "variance"},
-    "f-test": {"method": "f-test", "labelled": True},
     "mutual-info": {"method": "mutual-info", "labelled": True},
-    "sselect": {"method": "sselect", "labelled": True, "lambda_": 0.5, "similarity": "rbf"},
-    "rfs": {"method": "rfs", "labelled": True},
-    "qalpha": {"method": "qalpha"},
     "target": {"method": "msfs", "sources": ("t=target:",)},
     "interactions": {"method": "msfs", "sources": ("i=interactions:{folder}/edges.tsv",)},
     "terms": {"method": "msfs", "sources": ("s=terms:{folder}/sets.gmt",)},

@@ -82,11 +82,8 @@ def similarity_of(tmp_path: Path, *sources: str, matrix: str = "x.csv", transfor
         ("spec", {"ranking": "phi3", "clusters": 3}),
         ("gdcov", {"definition": 1, "gamma": "heat:1"}),
         ("mrsf", {"select": 20}),
-        ("mrsf-rounds", {}),
         ("hsic", {}),
-        ("gdcov-spca", {"select": 10}),
     ],
-    ids=lambda value: "-".join(map(str, value.values())) if isinstance(value, dict) else value,
 )
 def test_scores_are_those_of_one_file_on_the_fused_similarity(method, options, tmp_path):
     """Features are standardized last, so `zscore` is what the file needs to be ranked so."""

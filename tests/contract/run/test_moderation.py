@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sfs_cli.errors import InputError, UsageError
+from sfs_cli.errors import InputError
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.workflow.rank import rank
@@ -61,31 +61,6 @@ def test_few_samples_are_moderated_by_default_and_told(tmp_path: Path) -> None:
         found = rank(RankConfig(**options, method="f-test"), log)
         assert bool(found.facts["moderation"]) == moderated
         assert found.config.moderate == ("yes" if moderated else "no")
-
-
-def test_null_features_of_unequal_variances_have_uniform_p_values(tmp_path: Path) -> None:
-    """Three samples of each class; the variances of features are scaled inverse chi-squares."""
-    from scipy import stats
-
-    rng = np.random.default_rng(3)
-    spread = np.sqrt(4 / rng.chisquare(4, size=(4000, 1)))
-    options = {
-        "matrix": write_parquet(tmp_path / "x.parquet", spread * rng.normal(size=(4000, 6))),
-        "labels": write_labels(tmp_path / "y.tsv", [0, 1] * 3),
-    }
-    log = Messages(-1)
-    p = columns(RankConfig(**options, method="t-test"), log)["p_value"]
-    assert not any("false positive rate" in each for each in log.warnings)
-    assert stats.kstest(p, "uniform").pvalue > 0.01
-    assert (p < 0.001).mean() < 0.0025
-
-
-def test_moderation_needs_unweighted_samples(tmp_path: Path) -> None:
-    options = of_limma(tmp_path)
-    with pytest.raises(UsageError, match="--moderate"):
-        RankConfig(**options, method="f-test", moderate="yes", sample_weights="w.tsv")
-    with pytest.raises(UsageError, match="unknown value"):
-        RankConfig(**options, method="f-test", moderate="twice")
 
 
 def test_each_batch_has_its_own_prior(tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ import pytest
 from sfs_cli.logs import Messages
 from sfs_cli.methods import sparse
 from sfs_cli.options import RankConfig
-from sfs_cli.workflow.convert import convert
 from sfs_cli.workflow.rank import RankResult, rank
 from tools.benchmarks.make_cells import make_cells
 
@@ -75,20 +74,3 @@ def test_what_needs_dense_blocks_gets_them_without_a_word(
     messages = Listening()
     assert ranked(cells, messages, **options).facts["method"]["scored_from"] == "dense blocks"
     assert not any("numba" in note for note in messages.notes)
-
-
-def test_a_store_on_disk_gives_the_same_scores(cells: Path, tmp_path: Path) -> None:
-    store, graph = tmp_path / "cells.store", tmp_path / "graph.npz"
-    convert(RankConfig(matrix=str(cells)), str(store), Messages(verbosity=-1))
-    _write_graph(cells, graph)
-    found = ranked(store, similarity_file=str(graph))
-    assert found.facts["method"]["scored_from"] == "non-zeros"
-    np.testing.assert_array_equal(found.ranking.score, ranked(cells).ranking.score)
-
-
-def _write_graph(cells: Path, path: Path) -> None:
-    from scipy.sparse import save_npz
-
-    from sfs_cli.io.matrix.anndata import read_inside
-
-    save_npz(path, read_inside(cells, "obsp", "connectivities")[0])

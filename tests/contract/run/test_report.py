@@ -382,7 +382,6 @@ def test_figures_are_files_in_place_of_the_page_or_beside_it(ranked, monkeypatch
 APART: dict[str, tuple[int, float, str, str, bool]] = {
     # groups, how far apart they are, the graph, what the page says, whether the picture shows them
     "clear": (3, 2.0, "rbf", "The samples form 3 groups, of 20 samples each.", True),
-    "close": (2, 0.9, "knn-correlation", "The samples form 2 groups, of 30 samples each.", True),
     "very close": (
         2,
         0.3,

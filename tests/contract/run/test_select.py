@@ -37,6 +37,7 @@ from sfs_cli.workflow.rank import run as run_rank
 from tests.contract.run.test_record import check
 from tests.making import annotated, table_text, write_labels, write_parquet, write_table
 from tests.oracles import select as oracle
+from tests.results import rows_in
 
 M, N = 60, 36
 JUDGED: dict[str, Any] = {"cv": True, "repeats": 1, "splits": 2}  # which ranks again
@@ -72,10 +73,6 @@ def names_by(result: str, log: Messages | None = None, **how: Any) -> list[str]:
     return select.run(SelectConfig(result, **how), log or Messages(-1)).decode().split()
 
 
-def rows_of(path: Path) -> list[dict[str, str]]:
-    return list(csv.DictReader(path.read_text().splitlines(), delimiter="\t"))
-
-
 @pytest.mark.parametrize(
     ("part", "value"),
     [("input", {"n_samples_in_file": "x"}), ("inputs", [{}]), ("graph", [])],
@@ -96,21 +93,12 @@ def test_a_damaged_record_is_refused(tmp_path, part, value):
 @pytest.mark.parametrize("format", ["csv", "parquet"])
 def test_top_and_fdr_are_rows_of_the_ranking(tmp_path, format):
     result = ranked(tmp_path, format=format)
-    table = rows_of(Path(ranked(tmp_path, "as-text")) / "ranking.tsv")
+    table = rows_in(Path(ranked(tmp_path, "as-text")) / "ranking.tsv")
     for given in (result, f"{result}/ranking.{format}"):
         assert names_by(given, top=5) == [row["feature"] for row in table[:5]]
         wanted = [row["feature"] for row in table if float(row["q_value"]) <= 0.01]
         assert names_by(given, fdr=0.01) == wanted
         assert 5 < len(wanted) < 20
-
-
-def test_the_folder_has_the_list_and_its_rows(tmp_path):
-    result = ranked(tmp_path)
-    names_by(result, top=7, out=str(tmp_path / "out"))
-    table = (Path(result) / "ranking.tsv").read_text().splitlines()
-    assert (tmp_path / "out" / "selected.tsv").read_text().splitlines() == table[:8]
-    listed = (tmp_path / "out" / "selected.txt").read_text().splitlines()
-    assert listed == [line.split("\t")[1] for line in table[1:8]]
 
 
 def test_stable_features_are_those_of_a_frequency(tmp_path):
@@ -122,7 +110,7 @@ def test_stable_features_are_those_of_a_frequency(tmp_path):
 
 def test_every_rule_leaves_out_what_repeats_a_better_feature(tmp_path, capfd, monkeypatch):
     result = ranked(tmp_path, max_correlation=0.8, stability="half", stability_subsets=4)
-    rows = rows_of(Path(result) / "ranking.tsv")
+    rows = rows_in(Path(result) / "ranking.tsv")
     repeats = {row["feature"] for row in rows if row["representative"]}
     assert repeats in ({"g2"}, {"g5"})
     kept = [row for row in rows if not row["representative"]]
@@ -167,7 +155,7 @@ def test_q_values_on_a_graph_of_the_tested_features_are_warned_of_again(tmp_path
     own = ranked(tmp_path, "own", **options, similarity="knn", neighbors=4)
     log = Messages(-1)
     names_by(own, log, fdr=0.9)
-    assert any("tested features" in text and "--split" in text for text in log.warnings)
+    assert any("tested features" in text and "--split features" in text for text in log.warnings)
     fused = str(tmp_path / "own.npz")
     source = RankConfig(
         str(tmp_path / "x.csv"), source=(parse_source("own=target:"),), dtype="float64"
@@ -189,10 +177,6 @@ def test_q_values_on_a_graph_of_the_tested_features_are_warned_of_again(tmp_path
     assert not log.warnings
 
 
-def f_statistics(X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    return f_classif(X.T, y)[0]
-
-
 # ---- cross-validation ----------------------------------------------------------------------------
 
 
@@ -207,7 +191,7 @@ def test_cv_is_the_pipeline_of_scikit_learn(tmp_path):
     split = RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=7).split(X.T, y)
     models = [KNeighborsClassifier(1), KNeighborsClassifier(5), SVC(kernel="linear")]
     for at, (train, test) in enumerate(split):
-        order = np.argsort(-f_statistics(X[:, train], y[train]), kind="stable")
+        order = np.argsort(-f_classif(X[:, train].T, y[train])[0], kind="stable")
         for i, k in enumerate(lengths):
             for j, model in enumerate(models):
                 pipe = make_pipeline(StandardScaler(), model)
@@ -215,7 +199,7 @@ def test_cv_is_the_pipeline_of_scikit_learn(tmp_path):
                 found[at // 3, at % 3, i, j] = balanced_accuracy_score(
                     y[test], guess.predict(X[order[:k]][:, test].T)
                 )
-    rows = rows_of(tmp_path / "cv" / "curve.tsv")
+    rows = rows_in(tmp_path / "cv" / "curve.tsv")
     assert [int(row["features"]) for row in rows] == list(lengths)
     for i, row in enumerate(rows):
         assert float(row["balanced_accuracy"]) == pytest.approx(found[:, :, i].mean(), abs=1e-9)
@@ -231,7 +215,7 @@ def test_cv_is_the_pipeline_of_scikit_learn(tmp_path):
 def test_default_lengths_go_as_far_as_the_shortest_list_of_a_fold(tmp_path):
     result = ranked(tmp_path, method="mrmr", select=25)
     names_by(result, cv=True, repeats=1, out=str(tmp_path / "cv"))
-    lengths = [int(row["features"]) for row in rows_of(tmp_path / "cv" / "curve.tsv")]
+    lengths = [int(row["features"]) for row in rows_in(tmp_path / "cv" / "curve.tsv")]
     assert lengths == [k for k in CURVE_LENGTHS if k <= 25]
     with pytest.raises(InputError) as found:
         names_by(result, cv=True, lengths="30")
@@ -391,9 +375,9 @@ def test_a_store_is_cut_to_a_store_that_ranks_alike(tmp_path, sparse):
     kept = cut(tmp_path, f"{tmp_path}/store", "cut")
     out = f"{tmp_path}/again"
     run_rank(RankConfig(f"{tmp_path}/cut", method="variance", out=out), Messages(-1))
-    table = rows_of(Path(out) / "ranking.tsv")
+    table = rows_in(Path(out) / "ranking.tsv")
     assert sorted(int(row["feature"][1:]) for row in table) == kept
-    first = rows_of(tmp_path / "of" / "ranking.tsv")[:9]
+    first = rows_in(tmp_path / "of" / "ranking.tsv")[:9]
     assert [row["score"] for row in table] == [row["score"] for row in first]
 
 
@@ -510,7 +494,7 @@ def test_sets_are_tested_among_the_selected_features_and_those_of_each_direction
 ) -> None:
     result, sets = with_sets(tmp_path)
     select.run(SelectConfig(result, top=14, sets=(sets,), out=str(tmp_path / "s")), Messages())
-    rows, chosen = rows_of(tmp_path / "s/enrichment.tsv"), rows_of(tmp_path / "s/selected.tsv")
+    rows, chosen = rows_in(tmp_path / "s/enrichment.tsv"), rows_in(tmp_path / "s/selected.tsv")
     direction = {row["feature"]: row["direction"] for row in chosen}
     lists = {"selected": list(direction)} | {
         f"selected, higher in {end}": [f for f, to in direction.items() if to == end]

@@ -117,16 +117,14 @@ def test_values_that_are_no_counts_are_told(tmp_path, capfd):
     assert "--transform pearson-residuals" in done.err
 
 
-def test_many_spots_leave_out_the_widest_scale(one, tmp_path, monkeypatch):
-    monkeypatch.setattr(scales, "MANY", SIDE**2 - 1)
-    out = rank_to(tmp_path / "out", one, "--spatial")
-    assert facts(out)["scales"]["widths"] == ["1.5", "3", "linear"]
-
-
-def test_many_spots_on_several_slides_keep_it(two, tmp_path, monkeypatch):
-    monkeypatch.setattr(scales, "MANY", SIDE**2)
-    out = rank_to(tmp_path / "out", two, "--spatial")
-    assert facts(out)["scales"]["widths"] == ["1.5", "3", "6", "linear"]
+def test_many_spots_of_a_slide_leave_out_the_widest_scale(one, two, tmp_path, monkeypatch):
+    for path, most, widths in (
+        (one, SIDE**2 - 1, "1.5,3,linear"),
+        (two, SIDE**2, "1.5,3,6,linear"),
+    ):
+        monkeypatch.setattr(scales, "MANY", most)
+        out = rank_to(tmp_path / path.stem, path, "--spatial")
+        assert facts(out)["scales"]["widths"] == widths.split(",")
 
 
 def test_p_values_of_slides_are_those_of_each_alone_combined(two, of_two, tmp_path):

@@ -107,12 +107,6 @@ def test_halves_depend_on_ids_and_seed_alone() -> None:
     assert (first_half(0, genes) != first_half(3, genes)).any()
 
 
-def test_without_a_split_the_warning_names_it(tmp_path: Path) -> None:
-    path = write_table(tmp_path / "x.csv", values())
-    result = rank(RankConfig(matrix=path, pvalues="moments"))
-    assert any("--split features" in text for text in result.warnings)
-
-
 def test_parts_add_up_and_depend_on_seed_and_feature_alone() -> None:
     X = counts()
     parts = [read(ThinnedMatrix(make_matrix(X.T), 5, second=second)) for second in (False, True)]
@@ -147,14 +141,6 @@ def test_sparse_and_dense_counts_are_divided_alike() -> None:
     rows = np.repeat(np.arange(17), stored.counts)
     made = sp.csr_array((stored.data, (rows, stored.indices)), shape=(17, N)).toarray()
     np.testing.assert_array_equal(made, dense[3:20])
-
-
-def test_parts_of_poisson_counts_are_not_correlated() -> None:
-    X = np.random.default_rng(2).poisson(6, (1000, 30)).astype(np.float64)
-    a, b = (read(ThinnedMatrix(make_matrix(X.T), 0, second=second)) for second in (False, True))
-    a, b = (part - part.mean(axis=1, keepdims=True) for part in (a, b))
-    r = (a * b).sum() / np.sqrt((a * a).sum() * (b * b).sum())
-    assert abs(r) < 4 / np.sqrt(X.size)
 
 
 @pytest.mark.parametrize("text", ["2.5", "-3"])

@@ -19,7 +19,7 @@ from sfs_cli.parts.stability import (
     rank_in_turn,
 )
 from sfs_cli.parts.subsets import draw_subsets
-from sfs_cli.run.load import Run, loaded
+from sfs_cli.run.load import loaded
 from sfs_cli.workflow.rank import rank, ranked
 from tests.making import names, write_labels, write_table
 from tests.oracles import stability as slow
@@ -95,15 +95,6 @@ def name_of(given: dict[str, Any]) -> str:
     return "-".join(str(value) for value in given.values()) or "default"
 
 
-class Parts:
-    """The run of a configuration whose features were scored, and its subsets."""
-
-    def __init__(self, run: Run) -> None:
-        self.run = run
-        ranked(run)
-        self.subsets = draw_subsets(run)
-
-
 def quiet() -> Messages:
     return Messages(verbosity=-1)
 
@@ -176,15 +167,6 @@ def subsets_of(config: RankConfig) -> list[np.ndarray]:
         return draw_subsets(run).samples
 
 
-def test_halves_come_in_pairs_that_have_no_sample_in_common(folder):
-    found = subsets_of(config_of(folder, method="variance", stability_subsets=5))
-    assert len(found) == 6
-    for one, other in zip(found[::2], found[1::2]):
-        assert len(one) == len(other) == N // 2
-        assert not set(one.tolist()) & set(other.tolist())
-        assert (np.diff(one) > 0).all()
-
-
 @pytest.mark.parametrize("how", ["half", "bootstrap"])
 def test_every_stratum_keeps_its_share(how, tmp_path):
     rng = np.random.default_rng(0)
@@ -228,20 +210,7 @@ def test_donors_stay_whole(how, folder):
 
 
 def test_donors_of_one_class_are_divided_by_class(tmp_path):
-    rng = np.random.default_rng(0)
-    write_table(tmp_path / "x.csv", rng.normal(size=(30, 40)))
-    donors = np.arange(40) // 4
-    write_labels(tmp_path / "y.tsv", ["case" if d < 4 else "control" for d in donors])
-    column(tmp_path / "d.tsv", [f"d{d}" for d in donors])
-    config = RankConfig(
-        str(tmp_path / "x.csv"),
-        "f-test",
-        labels=str(tmp_path / "y.tsv"),
-        donors=str(tmp_path / "d.tsv"),
-        stability="half",
-        stability_subsets=30,
-        stability_top=5,
-    )
+    config, donors = mixed_donors(tmp_path, [2 * c for c in "aaaabbbbbb"]), np.arange(40) // 4
     for own in subsets_of(config):
         taken = np.unique(donors[own])
         assert (taken < 4).sum() == 2
@@ -251,43 +220,8 @@ def test_donors_of_one_class_are_divided_by_class(tmp_path):
     assert facts["strata"] == ["classes"]
 
 
-def donors_of(folder: Path, sizes: list[int], classes: str) -> RankConfig:
-    """Write noise of donors of some sizes, each of one class; return how it is ranked."""
-    donors = np.repeat(np.arange(len(sizes)), sizes)
-    write_table(folder / "x.csv", np.random.default_rng(0).normal(size=(30, len(donors))))
-    labels = write_labels(folder / "y.tsv", [classes[d] for d in donors])
-    column(folder / "d.tsv", [f"d{d}" for d in donors])
-    given = {
-        "donors": str(folder / "d.tsv"),
-        "stability": "half",
-        "stability_subsets": 40,
-        "stability_top": 5,
-    }
-    return RankConfig(str(folder / "x.csv"), "f-test", labels=labels, **given)
-
-
-def test_halves_of_donors_of_different_sizes_are_even_where_they_can_be(tmp_path):
-    sizes = [2, 2, 2, 10, 10, 10, 2, 2, 10, 2, 10, 10]
-    drawn = subsets_of(donors_of(tmp_path, sizes, "ab" * 6))
-    assert min(map(len, drawn)) >= 0.45 * sum(sizes)
-    assert len({tuple(own.tolist()) for own in drawn}) > 20
-    log = quiet()
-    rank(donors_of(tmp_path, [4, 4, 4, 40, 4, 4], "ab" * 3), log)
-    assert "smallest half of whole donors has 12 of 60" in "".join(log.warnings)
-
-
-def test_a_class_with_a_single_donor_is_refused_by_name(tmp_path):
-    config = replace(donors_of(tmp_path, [5] * 7, "aaabbbc"), stability_subsets=4)
-    error = refused(config)
-    assert "1 class with a single donor" in error.what
-    assert error.what.endswith(": c")
-    assert "donors" in error.options
-    rank(replace(config, stability="bootstrap"), quiet())
-    rank(replace(config, label_type="ordered", label_order="a,b,c"), quiet())
-
-
 def mixed_donors(folder: Path, of_donors: list[str]) -> RankConfig:
-    """Write noise of donors with two samples of each of their classes; return how it is ranked."""
+    """Write noise of donors with two samples for each letter, a class; return how it is ranked."""
     samples = [(d, c) for d, classes in enumerate(of_donors) for c in classes for _ in range(2)]
     write_table(folder / "x.csv", np.random.default_rng(0).normal(size=(30, len(samples))))
     labels = write_labels(folder / "y.tsv", [c for _, c in samples])
@@ -299,6 +233,26 @@ def mixed_donors(folder: Path, of_donors: list[str]) -> RankConfig:
         "stability_top": 5,
     }
     return RankConfig(str(folder / "x.csv"), "f-test", labels=labels, **given)
+
+
+def test_halves_of_donors_of_different_sizes_are_even_where_they_can_be(tmp_path):
+    sizes = [2, 2, 2, 10, 10, 10, 2, 2, 10, 2, 10, 10]
+    drawn = subsets_of(mixed_donors(tmp_path, [c * (k // 2) for c, k in zip("ab" * 6, sizes)]))
+    assert min(map(len, drawn)) >= 0.45 * sum(sizes)
+    assert len({tuple(own.tolist()) for own in drawn}) > 20
+    log = quiet()
+    rank(mixed_donors(tmp_path, ["aa", "bb", "aa", "b" * 20, "aa", "bb"]), log)
+    assert "smallest half of whole donors has 12 of 60" in "".join(log.warnings)
+
+
+def test_a_class_with_a_single_donor_is_refused_by_name(tmp_path):
+    config = replace(mixed_donors(tmp_path, [*"aaabbbc"]), stability_subsets=4)
+    error = refused(config)
+    assert "1 class with a single donor" in error.what
+    assert error.what.endswith(": c")
+    assert "donors" in error.options
+    rank(replace(config, stability="bootstrap"), quiet())
+    rank(replace(config, label_type="ordered", label_order="a,b,c"), quiet())
 
 
 def test_halves_of_donors_of_several_classes_have_every_class(tmp_path):
@@ -379,7 +333,8 @@ def test_the_numbers_are_those_of_the_lists(folder):
     config = config_of(folder, method="spec", stability_subsets=10)
     facts = rank(config, quiet()).facts["stability"]
     with loaded(config, quiet()) as run:
-        subsets = Parts(run).subsets
+        ranked(run)
+        subsets = draw_subsets(run)
         lists = [each.tolist() for each in rank_in_turn(run, subsets, 10, quiet(), ranked)]
     candidates = M - 1  # g88 is constant
     Z = slow.selections(lists, M)[:, [i for i in range(M) if i != M - 2]]

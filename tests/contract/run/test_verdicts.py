@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import html
 import re
 from pathlib import Path
@@ -20,19 +19,16 @@ from sfs_cli.workflow import judge
 from tests.contract.run.test_evaluate import planted, ranked_list, study
 from tests.oracles import stability as stability_twin
 from tests.oracles import verdict as twin
+from tests.results import rows_in
 
 Rows = list[dict[str, str]]
-
-
-def rows_of(path: Path) -> Rows:
-    return list(csv.DictReader(path.read_text().splitlines(), delimiter="\t"))
 
 
 def compared(folder: Path, log: Messages | None = None, **options: Any) -> dict[str, Rows]:
     asked: dict[str, Any] = {"lengths": "4,10", "splits": 3, "repeats": 2, "method_": ("f-test",)}
     config = CompareConfig(**asked | options, out=str(folder / "out"))
     judge.run(config, log or Messages(-1))
-    return {path.stem: rows_of(path) for path in (folder / "out").glob("*.tsv")}
+    return {path.stem: rows_in(path) for path in (folder / "out").glob("*.tsv")}
 
 
 def in_folds(rows: Rows, name: str, k: str, classifier: str) -> list[float]:
@@ -73,21 +69,6 @@ def test_intervals_and_verdicts_are_those_of_the_folds(tmp_path):
         better = "" if adjusted > 0.05 else row["list" if numbers[0] > 0 else "other"]
         assert row["better"] == better
     assert {row["better"] for row in found["verdicts"]} >= {"f-test", ""}
-
-
-def test_whole_donors_are_the_samples_of_the_splits(tmp_path):
-    given = study(tmp_path, *planted(n=36))
-    # three samples of each class and donor: 12 donors of 3, dealt out whole
-    donors = "".join(f"s{i}\td{i // 3}\n" for i in range(36))
-    (tmp_path / "donors.tsv").write_text("sample\tdonor\n" + donors)
-    found = compared(tmp_path, **given, donors=f"{tmp_path}/donors.tsv:donor", lengths="4")
-    values = in_folds(found["folds"], "f-test", "4", "1-NN")
-    expected = twin.interval(values, 12 * 2, 12 * 4, float(t.ppf(0.975, 5)))
-    own = {"list": "f-test", "features": "4", "classifier": "1-NN"}
-    (row,) = [
-        r for r in found["curves"] if (own | {"measure": "balanced_accuracy"}).items() <= r.items()
-    ]
-    assert [float(row["low"]), float(row["high"])] == pytest.approx(expected[1:3], rel=1e-8)
 
 
 def test_stability_is_that_of_the_lists_of_the_folds(tmp_path):
@@ -134,8 +115,8 @@ def test_a_list_of_the_same_samples_has_no_verdict(tmp_path, capfd):
     asked = {"list_": ranked_list(tmp_path, given), "lengths": "5", "repeats": 1}
     out = tmp_path / "out"
     judge.run(EvaluateConfig(**given, **asked, method="f-test", out=str(out)), Messages(0))
-    assert {row["list"] for row in rows_of(out / "verdicts.tsv")} == {"f-test"}
-    leaky = [r for r in rows_of(out / "evaluation.tsv") if r["list"] == "ranked"]
+    assert {row["list"] for row in rows_in(out / "verdicts.tsv")} == {"f-test"}
+    leaky = [r for r in rows_in(out / "evaluation.tsv") if r["list"] == "ranked"]
     assert leaky
     assert {r["low"] for r in leaky} == {""}
     said = capfd.readouterr().err

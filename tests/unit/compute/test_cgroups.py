@@ -27,15 +27,9 @@ MEMORY = "sys/fs/cgroup/memory"
     [
         ("", {}, []),
         ("0::/\n", {"sys/fs/cgroup/memory.max": "max\n"}, []),
-        ("0::/\n", {"sys/fs/cgroup/memory.max": "4096\n"}, [4096]),
         (
             "0::/system.slice/slurmstepd.scope/job_7/step_0\n",
             {f"{JOB}/memory.max": "900\n", f"{JOB}/step_0/memory.max": "max\n"},
-            [900],
-        ),
-        (
-            "0::/system.slice/slurmstepd.scope/job_7/step_0\n",
-            {f"{JOB}/memory.max": "900\n", f"{JOB}/step_0/memory.max": "1000\n"},
             [900],
         ),
         ("0::/user\n", {"sys/fs/cgroup/unified/user/memory.max": "70\n"}, [70]),

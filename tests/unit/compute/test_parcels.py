@@ -15,7 +15,6 @@ from sfs_cli.compute.matrix import Span
 from sfs_cli.graph.similarity import DenseSimilarity
 from sfs_cli.methods.base import Problem
 from sfs_cli.store.disk import open_store
-from sfs_cli.store.matrix import HeldMatrix
 from tests.making import make_engine, make_problem
 from tools.benchmarks.make_store import make_store
 
@@ -94,10 +93,3 @@ def test_a_store_is_opened_again_where_it_arrives(
     open_store(tmp_path / "a.store").read(Span(0, 40), ours)
     np.testing.assert_array_equal(out, ours)
     assert there.files == (tmp_path / "a.store" / "manifest.json",)
-
-
-def test_a_matrix_in_memory_is_sent_whole() -> None:
-    matrix = make_engine(X).source.matrix
-    assert isinstance(matrix, HeldMatrix)
-    assert matrix.files == ()
-    np.testing.assert_array_equal(pickle.loads(pickle.dumps(matrix)).values, matrix.values)

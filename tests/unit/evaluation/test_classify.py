@@ -13,7 +13,6 @@ from sfs_cli.evaluation.classify import (
     CLASSIFIERS,
     NEIGHBORS,
     accuracies,
-    accuracy,
     folds_of,
     standard_error,
     standardized,
@@ -37,14 +36,6 @@ def test_features_are_scaled_by_training_samples_alone():
     assert not found[3].any()
 
 
-def test_standardizing_forgets_shift_and_scale():
-    X, _ = study()
-    train = np.arange(30)
-    np.testing.assert_allclose(
-        standardized(X.T, train), standardized(1e6 + 3 * X.T, train), atol=1e-8
-    )
-
-
 @pytest.mark.parametrize("seed", range(2))
 def test_classifiers_guess_as_those_of_scikit_learn(seed):
     X, y = study(seed)
@@ -64,26 +55,11 @@ def test_classifiers_guess_as_those_of_scikit_learn(seed):
             assert balanced == pytest.approx(wanted, abs=1e-12)
 
 
-@pytest.mark.parametrize("k", [1, 5])
-def test_nearest_neighbors_vote_as_the_slow_twin(k):
-    X, y = study(4)
-    train, test = np.arange(25), np.arange(25, 40)
-    Z = standardized(X.T, train)
-    row = list(NEIGHBORS.values()).index(k)
-    guess = [twin.nearest(Z.T, y, train.tolist(), i, k) for i in test]
-    assert accuracies(Z.T, y, train, test)[row, 0] == np.mean(np.array(guess) == y[test])
-
-
 def test_fewer_training_samples_than_neighbors():
     X, y = study(n=6)
     Z = standardized(X.T, np.arange(3))
     found = accuracies(Z.T, y, np.arange(3), np.arange(3, 6))
     assert ((found >= 0) & (found <= 1)).all()
-
-
-def test_balanced_accuracy_weighs_classes_alike():
-    truth, guess = np.array([0] * 9 + [1]), np.zeros(10, int)
-    assert accuracy(truth, guess) == (0.9, 0.5)
 
 
 def test_every_sample_is_tested_once_in_each_repeat():

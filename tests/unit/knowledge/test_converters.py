@@ -48,11 +48,6 @@ def test_a_profile_in_another_order_with_strangers(study, options, unchecked):
     check(made.S, MEASURED[options](P))
 
 
-@pytest.mark.parametrize("options", MEASURED)
-def test_the_target_itself(study, options, unchecked):
-    check(study.fused(f"x=target:{options}").S, MEASURED[options](study.X))
-
-
 def test_relieff_takes_the_labels_of_the_run(study):
     P = study.profile(SHUFFLED)
     labels = ("--labels", study.labels() + ":tissue")
@@ -127,7 +122,7 @@ def newick() -> str:
 
 def test_a_hierarchy_of_paths(study):
     rows = "".join(f"{s}\t{'/'.join(p)}\n" for s, p in zip(SAMPLES, PATHS))
-    path = study.text("sample\tlineage\tother\n".replace("\tother", "") + rows, "h.tsv")
+    path = study.text("sample\tlineage\n" + rows, "h.tsv")
     expected = twin.lowest_common_ancestors(PATHS, 3)
     check(study.fused(f"h=hierarchy:{path}").S, expected)
     check(study.fused(f"h=hierarchy:{path}:lineage").S, expected)

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import rankdata
 
 from sfs_cli.errors import UsageError
-from sfs_cli.ranking.aggregate import aggregate, best_of, completed, midranks
+from sfs_cli.ranking.aggregate import aggregate, best_of, midranks
 from tests.oracles import aggregate as twin
 
 WEIGHTED = ("borda", "median", "geometric")
@@ -36,25 +36,10 @@ def expected(how: str, ranks: np.ndarray, weights: np.ndarray, total: int) -> np
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("how", AGGREGATIONS)
 def test_scores_are_those_of_the_slow_twin(how: str, kind: str) -> None:
-    ranks, weights = lists(kind), np.ones(5)
-    found = aggregate(how, ranks)
-    np.testing.assert_allclose(found.score, expected(how, ranks, weights, 30), rtol=1e-8)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("how", WEIGHTED)
-def test_weighted_scores_are_those_of_the_slow_twin(how: str, kind: str) -> None:
-    ranks, weights = lists(kind, seed=1), np.array([3.0, 1, 2, 1, 1])
+    ranks = lists(kind)
+    weights = np.ones(5) if how == "rra" else np.array([3.0, 1, 2, 1, 1])
     found = aggregate(how, ranks, weights)
     np.testing.assert_allclose(found.score, expected(how, ranks, weights, 30), rtol=1e-8)
-
-
-@pytest.mark.parametrize("how", WEIGHTED)
-def test_weight_two_is_the_list_twice(how: str) -> None:
-    ranks = lists("partial", seed=2)
-    once = aggregate(how, ranks, np.array([1.0, 2, 1, 1, 1]))
-    twice = aggregate(how, ranks[:, [0, 1, 1, 2, 3, 4]])
-    np.testing.assert_allclose(once.score, twice.score, rtol=1e-12)
 
 
 @pytest.mark.parametrize("how", WEIGHTED)
@@ -76,31 +61,6 @@ def test_the_order_of_features_and_of_lists_does_not_matter(how: str, kind: str)
         np.testing.assert_allclose(column[rows], moved.extra[name], rtol=1e-12)
 
 
-@pytest.mark.parametrize("kind", ["full", "ties"])
-@pytest.mark.parametrize("how", AGGREGATIONS)
-def test_identical_lists_give_themselves_back(how: str, kind: str) -> None:
-    one = lists(kind, L=1, seed=6)
-    found = aggregate(how, np.tile(one, 3))
-    again = midranks(found.score, larger_is_better=found.larger_is_better)
-    np.testing.assert_array_equal(again, one[:, 0])
-    if how in ("borda", "median", "geometric"):
-        np.testing.assert_allclose(found.score, one[:, 0], rtol=1e-11)
-
-
-@pytest.mark.parametrize("how", ["borda", "median"])
-def test_reversed_lists_give_the_reverse(how: str) -> None:
-    ranks = lists("ties", seed=7)
-    found, turned = aggregate(how, ranks).score, aggregate(how, 31 - ranks).score
-    np.testing.assert_allclose(turned, 31 - found, rtol=1e-12)
-
-
-def test_a_list_and_its_reverse_leave_nothing_to_choose() -> None:
-    up = np.arange(1.0, 21)
-    both = np.column_stack([up, up[::-1]])
-    for how in ("borda", "median"):
-        assert len(np.unique(aggregate(how, both).score)) == 1
-
-
 @pytest.mark.parametrize("how", AGGREGATIONS)
 def test_features_in_no_list_have_no_score_and_change_none(how: str) -> None:
     ranks = lists("partial", seed=8)
@@ -115,11 +75,6 @@ def test_features_in_no_list_have_no_score_and_change_none(how: str) -> None:
 @pytest.mark.parametrize("how", AGGREGATIONS)
 def test_lists_that_rank_nothing_give_no_score(how: str) -> None:
     assert np.isnan(aggregate(how, np.full((3, 2), np.nan)).score).all()
-
-
-def test_a_partial_list_hands_out_the_same_sum_of_ranks() -> None:
-    ranks = lists("partial", seed=9)
-    np.testing.assert_allclose(completed(ranks, 30).sum(axis=0), 30 * 31 / 2)
 
 
 def test_the_best_of_a_list_keeps_those_that_tie_with_the_last() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import beta, false_discovery_control
+from scipy.stats import false_discovery_control
 
 from sfs_cli.ranking.aggregate import aggregate, best_of, midranks
 
@@ -14,7 +14,7 @@ def random_lists(m: int, L: int, seed: int) -> np.ndarray:
     return np.column_stack([rng.permutation(m) + 1.0 for _ in range(L)])
 
 
-@pytest.mark.parametrize("L", [2, 4, 10])
+@pytest.mark.parametrize("L", [2, 10])
 def test_p_values_of_random_lists_are_valid_and_not_wasteful(L: int) -> None:
     m = 20_000
     p = aggregate("rra", random_lists(m, L, seed=L)).extra["p_value"]
@@ -25,7 +25,7 @@ def test_p_values_of_random_lists_are_valid_and_not_wasteful(L: int) -> None:
         assert share >= 0.5 * level
 
 
-@pytest.mark.parametrize(("L", "levels"), [(6, 2), (8, 5), (6, 100)])
+@pytest.mark.parametrize(("L", "levels"), [(6, 2), (8, 5)])
 def test_p_values_of_random_lists_with_ties_are_valid(L: int, levels: int) -> None:
     m, rng = 4000, np.random.default_rng(L)
     values = rng.integers(0, levels, (m, L)).astype(float)
@@ -35,19 +35,6 @@ def test_p_values_of_random_lists_with_ties_are_valid(L: int, levels: int) -> No
         error = np.sqrt(level * (1 - level) / m)
         assert np.mean(found["p_value"] <= level) <= level + 4 * error
     assert found["q_value"].min() > 0.05
-
-
-@pytest.mark.parametrize("L", [3, 8])
-def test_p_values_bound_those_of_simulated_rho(L: int) -> None:
-    """The share of uniform vectors with a smaller rho, without a formula for it."""
-    m = 200
-    found = aggregate("rra", random_lists(m, L, seed=20 + L))
-    u = np.sort(np.random.default_rng(1).random((40_000, L)), axis=1)
-    k = np.arange(1, L + 1)
-    simulated = np.sort(beta.cdf(u, k, L - k + 1).min(axis=1))
-    share = np.searchsorted(simulated, found.score, side="right") / len(simulated)
-    assert np.all(found.extra["p_value"] >= share - 4 * np.sqrt(0.25 / len(simulated)))
-    assert np.all(found.extra["p_value"] <= np.minimum(1, L * share) + 0.05)
 
 
 def test_p_value_is_the_bound_and_q_value_that_of_all_features() -> None:
@@ -70,12 +57,3 @@ def test_the_best_of_long_lists_keep_the_length_of_those() -> None:
     assert np.all(cut.score[kept] >= whole.score[kept])
     padded = np.where(kept, cut.extra["p_value"], 1.0)
     np.testing.assert_allclose(cut.extra["q_value"][kept], false_discovery_control(padded)[kept])
-
-
-def test_few_good_ranks_among_random_ones_are_found() -> None:
-    ranks = random_lists(2000, 8, seed=5)
-    ranks[0, :3] = [1, 2, 1]
-    found = aggregate("rra", ranks)
-    assert np.argmin(found.score) == 0
-    assert found.extra["q_value"][0] < 0.01
-    assert aggregate("borda", ranks).score.argmin() != 0

@@ -64,22 +64,7 @@ def test_edges_are_the_pairs_above_the_bound():
     assert {module is None for *_, module in made.edges} == {True, False}
 
 
-def test_a_chain_is_not_one_module():
-    """Neighbors in a chain correlate, its ends do not: average linkage cuts it."""
-    rng = np.random.default_rng(1)
-    steps = rng.normal(size=(400, 30))
-    X = np.column_stack([steps[:, i : i + 8].sum(axis=1) for i in range(20)])
-    made = find_modules(standardized(np.ascontiguousarray(X.T)), NAMES[:20], [], 0.7)
-    assert len(made.modules) > 2
-    assert max(len(m.members) for m in made.modules) < 10
-
-
 @pytest.mark.parametrize("count", [0, 1])
 def test_of_one_feature_there_is_no_module(count):
     made = found(make_values()[:, :count], 0.5)
     assert (made.modules, made.edges) == ([], [])
-
-
-def test_what_is_constant_is_in_none():
-    made = found(make_values(), 0.05)
-    assert "g4" not in {name for m in made.modules for name in m.members}

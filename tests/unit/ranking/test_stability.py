@@ -42,41 +42,9 @@ def test_stability_is_that_of_the_paper(seed: int) -> None:
     np.testing.assert_allclose(frequencies(lists, d), Z.mean(axis=0))
 
 
-@pytest.mark.parametrize("seed", range(1))
-def test_of_lists_of_one_length_it_is_kunchevas_index(seed: int) -> None:
-    lists = random_lists(12, 40, seed, varied=False)
-    wanted = slow.kuncheva([each.tolist() for each in lists], 40)
-    assert nogueira(lists, 40).value == pytest.approx(wanted, rel=1e-12)
-
-
-def test_equal_lists_are_stable() -> None:
-    found = nogueira([np.array([3, 1, 7])] * 10, 20)
-    assert found.value == pytest.approx(1)
-    assert found.variance == pytest.approx(0, abs=1e-30)
-    assert found.interval == (pytest.approx(1), pytest.approx(1))
-
-
-def test_two_lists_without_a_common_feature_reach_the_smallest_value() -> None:
-    # of two lists of half the features each: p = 1/2 everywhere, so 1 - 2 (1/4) / (1/4)
-    assert nogueira([np.arange(5), np.arange(5, 10)], 10).value == pytest.approx(-1)
-    # of M lists the smallest value is -1 / (M - 1)
-    lists = [np.arange(i, i + 2) for i in range(0, 10, 2)]
-    assert nogueira(lists, 10).value == pytest.approx(-1 / 4)
-
-
 def test_it_is_a_number_of_no_choice() -> None:
     for lists in ([np.arange(4)] * 3, [np.empty(0, int)] * 3):
         assert math.isnan(nogueira(lists, 4).value)
-
-
-def test_random_lists_have_no_stability() -> None:
-    rng = np.random.default_rng(0)
-    found = [
-        nogueira([rng.choice(200, 20, replace=False) for _ in range(50)], 200).value
-        for _ in range(200)
-    ]
-    assert abs(np.mean(found)) < 4 * np.std(found) / math.sqrt(len(found))
-    assert max(map(abs, found)) < 0.02
 
 
 def coverage(p: np.ndarray, count: int, runs: int, seed: int) -> float:
@@ -105,7 +73,7 @@ def test_the_interval_of_few_lists_is_wider() -> None:
 
 @pytest.mark.parametrize("pairs", [1, 25])
 @pytest.mark.parametrize("threshold", [0.6, 0.75, 1.0])
-@pytest.mark.parametrize(("q", "p"), [(50, 5748), (30, 60), (80, 100)])
+@pytest.mark.parametrize(("q", "p"), [(50, 5748), (80, 100)])
 def test_bounds_are_those_of_the_theorems(pairs, threshold, q, p) -> None:
     reached = math.ceil(threshold * 2 * pairs - 1e-9) / (2 * pairs)
     found = false_selections(q, p, threshold, pairs)
@@ -138,20 +106,3 @@ def test_no_r_concave_distribution_has_a_larger_tail() -> None:
         t = int(rng.integers(1, B + 1))
         if mean < 0.45:
             assert f[t:].sum() <= tail_bound(mean, t, B, r) * (1 + 1e-9)
-
-
-def test_features_of_no_merit_stay_below_the_bounds() -> None:
-    """Lists of 10 of 100 features at random, in each half of a pair independently."""
-    rng = np.random.default_rng(5)
-    q, p, pairs = 10, 100, 10
-    found = dict.fromkeys((0.55, 0.6, 0.75), 0.0)
-    runs = 400
-    for _ in range(runs):
-        lists = [rng.choice(p, q, replace=False) for _ in range(2 * pairs)]
-        often = frequencies(lists, p)
-        for threshold in found:
-            found[threshold] += np.count_nonzero(often >= threshold - 1e-9) / runs
-    for threshold, mean in found.items():
-        bounds = false_selections(q, p, threshold, pairs)
-        assert mean <= min(bounds.any, bounds.r_concave)
-        assert bounds.unimodal is None or mean <= bounds.unimodal

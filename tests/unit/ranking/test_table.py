@@ -52,24 +52,11 @@ def test_equal_scores_keep_the_order_of_the_input(
 def test_every_column_goes_with_its_feature(scores: list[float], larger_is_better: bool) -> None:
     ranking = ranked(scores, larger_is_better=larger_is_better)
     assert sorted(ranking.order.tolist()) == list(range(len(scores)))
+    assert ranking.n_scored == np.count_nonzero(~np.isnan(scores))
     np.testing.assert_array_equal(ranking.score, np.array(scores, float)[ranking.order])
     assert ranking.feature == [f"g{i}" for i in ranking.order]
     assert ranking.status == [NAMES[int(np.isnan(scores[i]))] for i in ranking.order]
     np.testing.assert_array_equal(ranking.extra["position"], 10 * ranking.order)
-
-
-@given(SCORES)
-def test_what_has_no_score_is_last_in_either_direction(scores: list[float]) -> None:
-    for larger in (True, False):
-        ranking = ranked(scores, larger_is_better=larger)
-        assert not np.isnan(ranking.score[: ranking.n_scored]).any()
-        assert np.isnan(ranking.score[ranking.n_scored :]).all()
-
-
-def test_infinite_scores_are_scores() -> None:
-    ranking = ranked([1.0, np.nan, np.inf, -np.inf], larger_is_better=True)
-    assert ranking.feature == ["g2", "g0", "g3", "g1"]
-    assert ranking.n_scored == 3
 
 
 def test_columns_are_written_in_order_with_a_rank_from_one() -> None:

@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
 
-from sfs_cli.report.model import ReportData
+from sfs_cli.report.model import ReportData, Table
 
 HOSTILE = ("<script>alert('x')</script>", "\"quoted' & <b>", "遺伝子-α", "N" * 5000, "{{ 7 * 7 }}")
+
+
+def with_class(chart: str, name: str) -> list[ET.Element]:
+    return [e for e in ET.fromstring(chart).iter() if name in e.get("class", "").split()]
+
+
+def assert_named(chart: str) -> None:
+    """Assert that a chart is well-formed, and has a title and a description."""
+    root = ET.fromstring(chart)
+    assert root.get("role") == "img"
+    ids = {child.get("id"): child.text for child in root if child.tag in ("title", "desc")}
+    assert ids[root.get("aria-labelledby")]
+    assert ids[root.get("aria-describedby")]
 
 
 @pytest.fixture
@@ -46,6 +60,7 @@ def usual() -> ReportData:
 @pytest.fixture
 def hostile(usual: ReportData) -> ReportData:
     evil = HOSTILE[0]
+    table = Table(heading=evil, note=evil, columns=[evil] * 3, rows=[[evil] * 3], shade=1.0)
     scores = np.array([1e12, 2.5, 1e-300, 0.0, -3e11])
     top = [
         {"rank": i + 1, "feature": name, "score": s, "note": None if i else evil}
@@ -62,6 +77,7 @@ def hostile(usual: ReportData) -> ReportData:
         reasons={evil: 1},
         top=top,
         facts=[(evil, [(evil, evil)])],
+        tables=[table, table],
         warnings=[evil],
         command=f"sfs rank {evil}",
         version=evil,

@@ -16,6 +16,7 @@ from sfs_cli.report.charts import (
     linear_axis,
     score_curve,
 )
+from tests.unit.report.conftest import assert_named, with_class
 
 FALLING = np.sort(np.random.default_rng(1).gamma(1.0, size=3000))[::-1]
 SHAPES = {
@@ -35,10 +36,6 @@ shapes = pytest.mark.parametrize("scores", SHAPES.values(), ids=SHAPES.keys())
 finite = st.floats(-1e300, 1e300, allow_subnormal=False)
 
 
-def with_class(chart: str, name: str) -> list[ET.Element]:
-    return [e for e in ET.fromstring(chart).iter() if name in e.get("class", "").split()]
-
-
 def numbers(chart: str) -> list[float]:
     keys = ("x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "width", "height")
     return [float(e.get(k, "0")) for e in ET.fromstring(chart).iter() for k in keys]
@@ -47,11 +44,7 @@ def numbers(chart: str) -> list[float]:
 @shapes
 def test_every_chart_is_well_formed_named_and_inside_its_frame(scores: np.ndarray) -> None:
     chart = score_curve(scores, larger_is_better=True)
-    root = ET.fromstring(chart)
-    assert root.get("role") == "img"
-    ids = {child.get("id"): child.text for child in root if child.tag in ("title", "desc")}
-    assert ids[root.get("aria-labelledby")]
-    assert ids[root.get("aria-describedby")]
+    assert_named(chart)
     assert all(0 <= value <= WIDTH for value in numbers(chart))
 
 
@@ -87,9 +80,3 @@ def test_downsampling_keeps_ends_and_shape(log: bool, direction: int) -> None:
     assert len(kept) <= 610
     drawn = np.interp(np.log1p(x) if log else x, np.log1p(kept) if log else kept, scores[kept])
     assert np.abs(drawn - scores).max() < 0.01 * np.ptp(scores)
-
-
-def test_a_million_scores_are_drawn_with_few_points() -> None:
-    scores = np.sort(np.random.default_rng(2).normal(size=1_000_000))
-    chart = score_curve(scores, larger_is_better=False)
-    assert len(chart) < 30_000

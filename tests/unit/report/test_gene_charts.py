@@ -10,7 +10,7 @@ import pytest
 
 from sfs_cli.report import gene_charts as charts
 from sfs_cli.report.model import Heatmap, Plane, SampleNotes, Strip
-from tests.unit.report.conftest import HOSTILE
+from tests.unit.report.conftest import HOSTILE, assert_named, with_class
 
 
 def notes(n: int, classes: int = 0, *, names: list[str] | None = None) -> SampleNotes:
@@ -49,10 +49,6 @@ def plane(known: SampleNotes, count: int, *, named: bool = True) -> Plane:
     )
 
 
-def with_class(chart: str, name: str) -> list[ET.Element]:
-    return [e for e in ET.fromstring(chart).iter() if name in e.get("class", "").split()]
-
-
 @pytest.mark.parametrize(("n", "classes"), [(2, 0), (2, 2), (60, 3), (240, 30), (5, 1)])
 def test_every_chart_is_well_formed_and_named(
     n: int, classes: int, rng: np.random.Generator
@@ -66,11 +62,7 @@ def test_every_chart_is_well_formed_and_named(
         charts.p_value_chart(rng.random(50)),
         charts.volcano_chart(rng.normal(size=50), rng.random(50), ["A", "B"], "b less a"),
     ):
-        root = ET.fromstring(chart)
-        assert root.get("role") == "img"
-        ids = {child.get("id"): child.text for child in root if child.tag in ("title", "desc")}
-        assert ids[root.get("aria-labelledby")]
-        assert ids[root.get("aria-describedby")]
+        assert_named(chart)
 
 
 @pytest.mark.parametrize("c", [1, 60])

@@ -7,10 +7,10 @@ import pickle
 import numpy as np
 import pytest
 
-from sfs_cli.compute.matrix import LeftOut, Span, cut
+from sfs_cli.compute.matrix import LeftOut, Span
 from sfs_cli.store.adjust import Adjustment, orthonormal, r_squared
 from sfs_cli.store.prepared import PreparedMatrix
-from tests.making import DOUBLE, fit, make_matrix
+from tests.making import DOUBLE, fit, make_matrix, read_all
 from tests.oracles import covariates as oracle
 
 N, M = 23, 61
@@ -38,13 +38,7 @@ def adjustment() -> Adjustment:
 
 
 def read(source: PreparedMatrix, size: int = M) -> tuple[np.ndarray, np.ndarray]:
-    """Return values (m, n) and why features are left out, read in blocks of a size."""
-    blocks, whys = [], []
-    for span in cut(source.n_features, size):
-        block = source.read(span, DOUBLE)
-        blocks.append(block.values.copy())
-        whys.append(np.zeros(span.size, int) if block.left_out is None else block.left_out)
-    return np.concatenate(blocks), np.concatenate(whys)
+    return read_all(source, size)[:2]
 
 
 @pytest.mark.parametrize("kind", ["factor", "numbers", "collinear", "large", "shifted"])
@@ -83,18 +77,6 @@ def test_residuals_are_those_of_a_regression_after_all_steps(X, adjustment, step
     assert not why.any()
 
 
-def test_the_mean_stays_and_nothing_of_the_design(X, adjustment):
-    found, _ = read(PreparedMatrix(make_matrix(X), adjustment=adjustment))
-    np.testing.assert_allclose(found.mean(axis=1), X.mean(axis=0), rtol=1e-13)
-    np.testing.assert_allclose(r_squared(found, adjustment.basis), 0, atol=1e-28)
-
-
-def test_adjusting_twice_changes_nothing(X, adjustment):
-    once, _ = read(PreparedMatrix(make_matrix(X), adjustment=adjustment))
-    twice, _ = read(PreparedMatrix(make_matrix(once.T.copy()), adjustment=adjustment))
-    np.testing.assert_allclose(twice, once, atol=1e-13)
-
-
 def test_missing_values_are_filled_first(X, adjustment):
     gaps = X.copy()
     gaps[3, 5] = gaps[7, 5] = gaps[0, 60] = np.nan
@@ -106,14 +88,6 @@ def test_missing_values_are_filled_first(X, adjustment):
     found, why = read(PreparedMatrix(make_matrix(gaps), missing="drop", adjustment=adjustment))
     assert np.flatnonzero(why == LeftOut.MISSING).tolist() == [5, 60]
     assert not found[[5, 60]].any()
-
-
-def test_some_samples_are_adjusted_among_themselves(X):
-    chosen = np.array([20, 1, 2, 3, 9, 11, 15, 17])
-    numbers = taken_out(AGE[chosen])
-    found, _ = read(PreparedMatrix(make_matrix(X), samples=chosen, adjustment=numbers))
-    expected = oracle.adjusted(X[chosen].T, oracle.design(AGE[chosen]))
-    np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

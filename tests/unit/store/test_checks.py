@@ -55,21 +55,18 @@ def test_only_the_first_places_are_kept(values):
     assert found.places == (*(("r0", c) for c in COLUMNS), ("r1", "c0"), ("r1", "c1"))
 
 
-@pytest.mark.parametrize("infinite", [-np.inf])
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize(
     ("features_in_rows", "place"),
     [(True, "feature r2, sample c1"), (False, "feature c1, sample r2")],
 )
-def test_an_infinite_value_is_refused_with_its_place(
-    values, infinite, sparse, features_in_rows, place
-):
-    values[2, 1] = infinite
+def test_an_infinite_value_is_refused_with_its_place(values, sparse, features_in_rows, place):
+    values[2, 1] = -np.inf
     values[2, 0] = np.nan
     with pytest.raises(InputError, match="infinite") as caught:
         checked(values, features_in_rows=features_in_rows, sparse=sparse)
     assert caught.value.where == f"file.csv: {place}"
-    assert str(infinite) in caught.value.what
+    assert "-inf" in caught.value.what
 
 
 @pytest.mark.parametrize("sparse", [False, True])

@@ -113,14 +113,6 @@ def matrix_of(X: np.ndarray, features: list[str]) -> HeldMatrix:
     return HeldMatrix(X, Ids(features, names("s", N)))
 
 
-def test_repeated_probes_go_the_way_of_their_gene(built):
-    X, symbols = values(), by([("a", "A"), ("b", "B")])
-    made = built(X, features=["a", "b", "a"] * 20, collapse="sum", symbols=symbols)
-    assert list(made.matrix.ids.features) == ["A", "B"]
-    rows = np.arange(M) % 3
-    np.testing.assert_allclose(read(made.matrix), [X[rows != 1].sum(0), X[rows == 1].sum(0)])
-
-
 def test_a_map_of_other_ids_is_refused(built):
     symbols = by([("x", "G1"), ("y", "G2")])
     with pytest.raises(InputError, match=r"x = G1.*features are p0, p1, p2"):

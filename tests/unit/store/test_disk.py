@@ -11,7 +11,6 @@ import pytest
 
 from sfs_cli.compute.matrix import Span
 from sfs_cli.errors import InputError
-from sfs_cli.io.files.sniff import is_store
 from sfs_cli.store.disk import open_store, read_manifest
 
 
@@ -71,12 +70,6 @@ def test_a_store_keeps_ids_annotations_and_what_is_missing(built, counts):
     assert opened.missing == made.matrix.missing
     assert opened.missing.places == (("g2", "s3"),)
     assert read_manifest(made.folder).source == {"format": "csv"}
-
-
-def test_only_a_folder_with_a_manifest_is_a_store(store, tmp_path):
-    assert is_store(store.folder)
-    assert not is_store(tmp_path)
-    assert not is_store(store.folder / "manifest.json")
 
 
 @pytest.mark.parametrize("content", ["{", '{"format": "sfs-store"}'])

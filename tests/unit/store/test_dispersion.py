@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from sfs_cli.compute.engine import Engine, ThreadExecutor
-from sfs_cli.compute.matrix import LeftOut, cut
+from sfs_cli.compute.matrix import LeftOut
 from sfs_cli.errors import InputError
 from sfs_cli.store.filters import FeatureFilter
 from sfs_cli.store.prepared import PreparedMatrix
 from sfs_cli.store.size_factors import LEAST_DISPERSION
 from sfs_cli.store.transforms import doublings
-from tests.making import DOUBLE, PLENTY, make_matrix
+from tests.making import DOUBLE, PLENTY, fit, make_matrix, read_all
 from tests.oracles import preparation as twin
 
 
@@ -32,32 +32,7 @@ def fitted(
 
 
 def values(source: PreparedMatrix) -> np.ndarray:
-    spans = cut(source.n_features, 60)
-    return np.concatenate([source.read(span, DOUBLE).values.copy() for span in spans])
-
-
-@pytest.mark.parametrize(("alpha", "n"), [(0.01, 60), (0.1, 10), (0.4, 4)])
-def test_the_dispersion_is_that_of_the_counts(alpha: float, n: int) -> None:
-    found = fitted(negative_binomial(alpha, 3000, n), "vst").dispersion
-    assert found == pytest.approx(alpha, rel=0.12)
-
-
-def test_features_that_differ_between_groups_hardly_change_the_dispersion() -> None:
-    counts = negative_binomial(0.1, 3000, 20)
-    counts[:300, 10:] *= 8
-    assert fitted(counts, "vst").dispersion == pytest.approx(0.1, rel=0.2)
-
-
-@pytest.mark.parametrize(("alpha", "falling"), [(0.02, 0.4), (0.2, 0.07)])
-def test_the_variance_is_constant(alpha: float, falling: float) -> None:
-    counts = negative_binomial(alpha, 2000, 60)
-    slope = {}
-    for steps in (("vst",), ("cpm:ratios", "log1p")):
-        deviation = values(fitted(counts, *steps)).std(axis=1, ddof=1)
-        # relative to the mean deviation, for each tenfold of the mean count
-        slope[steps] = np.polyfit(np.log10(counts.mean(axis=1)), deviation, 1)[0] / deviation.mean()
-    assert abs(slope["vst",]) < 0.04
-    assert slope["cpm:ratios", "log1p"] < -falling
+    return read_all(source, 60)[0]
 
 
 def test_values_of_large_counts_are_log2_of_normalized_ones() -> None:
@@ -91,7 +66,7 @@ def test_features_that_are_left_out_have_no_part() -> None:
     counts = negative_binomial(0.1, 200, 8) + 1
     by_id = np.where(np.arange(200) < 50, LeftOut.EXCLUDED, 0).astype(np.int8)
     source = PreparedMatrix(make_matrix(counts.T), steps=("vst",), features=FeatureFilter(by_id))
-    source.fit(Engine(source, ThreadExecutor(), DOUBLE, 9))
+    fit(source, size=9)
     np.testing.assert_allclose(values(source)[50:], values(fitted(counts[50:], "vst")), rtol=1e-13)
 
 

@@ -10,20 +10,14 @@ import pytest
 from sfs_cli.compute.matrix import LeftOut, Span, cut
 from sfs_cli.store.filters import FeatureFilter
 from sfs_cli.store.prepared import PreparedMatrix
-from tests.making import fit
+from tests.making import DOUBLE, fit, read_all
 
-DOUBLE = np.dtype(np.float64)
 EVERY_FIFTH = np.where(np.arange(37) % 5 == 0, LeftOut.EXCLUDED, 0).astype(np.int8)
 
 
 def read(source: PreparedMatrix, size: int = 7) -> tuple[np.ndarray, np.ndarray]:
     """Return the values and the reasons of all features."""
-    fit(source, size=size, threads=2)
-    blocks = []
-    for span in cut(source.n_features, size):
-        block = source.read(span, DOUBLE)
-        blocks.append((block.values.copy(), block.left_out))
-    return np.concatenate([v for v, _ in blocks]), np.concatenate([why for _, why in blocks])
+    return read_all(fit(source, size=size, threads=2), size)[:2]
 
 
 def expected_reasons(X: np.ndarray, which: FeatureFilter) -> list[int]:
@@ -74,9 +68,7 @@ def test_the_others_are_as_if_they_were_alone(
     alone, _ = read(PreparedMatrix(matrix(counts), missing="drop", features=features))
     assert not found[~kept].any()
     assert not alone[~kept].any() or chosen is not None
-    of_kept = PreparedMatrix(matrix(counts[kept]), **common)
-    fit(of_kept)
-    values = of_kept.read(Span(0, int(kept.sum())), DOUBLE).values
+    values, _ = read(PreparedMatrix(matrix(counts[kept]), **common))
     np.testing.assert_allclose(found[kept], values, rtol=1e-12, atol=1e-12)
 
 

@@ -13,15 +13,6 @@ from sfs_cli.errors import InputError
 from sfs_cli.store.ids import check_samples, natural_order, unique_features
 
 
-def test_repeated_feature_ids_get_suffixes_and_the_first_keeps_its_name():
-    assert unique_features(["a", "b", "a", "a"]) == (["a", "b", "a-1", "a-2"], 2)
-
-
-def test_a_suffix_that_is_taken_already_is_passed_over():
-    assert unique_features(["a", "a", "a-1"]) == (["a", "a-2", "a-1"], 1)
-    assert unique_features(["a-1", "a", "a", "a-1"]) == (["a-1", "a", "a-2", "a-1-1"], 2)
-
-
 @pytest.mark.filterwarnings("ignore:Suffix used")
 @settings(max_examples=50)
 @given(st.lists(st.sampled_from(["a", "b", "a-1", "a-1-1", "b-2", "a-2"]), max_size=12))

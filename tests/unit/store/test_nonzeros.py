@@ -12,9 +12,8 @@ from sfs_cli.compute.matrix import Span
 from sfs_cli.errors import InputError
 from sfs_cli.store.adjust import Adjustment, orthonormal
 from sfs_cli.store.prepared import PreparedMatrix
-from tests.making import fit
+from tests.making import DOUBLE, fit
 
-DOUBLE = np.dtype(np.float64)
 M, N = 12, 9
 
 
@@ -48,7 +47,6 @@ def spread_out(source: PreparedMatrix, span: Span) -> tuple[np.ndarray, Any, np.
         ("log1p",),
         ("cpm", "log1p"),
         ("unit", "cpm"),
-        ("unit",),
         ("unit-samples", "unit"),
         ("floor:-0.5", "floor:0", "log1p"),
     ],

@@ -8,17 +8,16 @@ import numpy as np
 import pytest
 
 from sfs_cli.compute.engine import Engine, ThreadExecutor
-from sfs_cli.compute.matrix import Span, cut
+from sfs_cli.compute.matrix import Span
 from sfs_cli.errors import InputError
 from sfs_cli.store.disk import Store
 from sfs_cli.store.filters import FeatureFilter
 from sfs_cli.store.prepared import PreparedMatrix
 from sfs_cli.store.quantile import group_size, held, replaced
-from tests.making import fit, make_matrix
+from tests.making import DOUBLE, fit, make_matrix, read_all
 from tests.oracles.preparation import quantile_normalized
 
 N, M = 11, 60
-DOUBLE = np.dtype(np.float64)
 
 
 def values(*, ties: bool = False) -> np.ndarray:
@@ -44,8 +43,7 @@ def prepared(
 
 
 def read(source: PreparedMatrix, size: int = 9) -> np.ndarray:
-    spans = cut(source.n_features, size)
-    return np.concatenate([source.read(span, DOUBLE).values.copy() for span in spans])
+    return read_all(source, size)[0]
 
 
 @pytest.mark.parametrize("ties", [False, True])
@@ -60,12 +58,6 @@ def test_every_sample_has_the_mean_distribution(ties: bool) -> None:
         by_rank = mean[np.argsort(np.argsort(X, axis=1), axis=1)].T
         np.testing.assert_allclose(found, by_rank, rtol=1e-13)
         np.testing.assert_allclose(np.sort(found, axis=0), np.tile(mean, (N, 1)).T, rtol=1e-13)
-
-
-def test_the_example_of_an_encyclopedia() -> None:
-    X = np.array([[5.0, 2, 3, 4], [4, 1, 4, 2], [3, 4, 6, 8]])
-    expected = [[17 / 3, 31 / 6, 2], [2, 2, 3], [3, 31 / 6, 14 / 3], [14 / 3, 3, 17 / 3]]
-    np.testing.assert_allclose(read(prepared(X)), expected, rtol=1e-14)
 
 
 @pytest.mark.parametrize(("samples", "threads"), [(1, 3), (5, 1)])
@@ -145,7 +137,5 @@ def test_a_feature_that_was_zero_is_known_as_such() -> None:
     assert np.flatnonzero(zero).tolist() == [4]
 
 
-def test_ties_share_the_mean_of_their_places() -> None:
-    found = replaced(np.array([3.0, 1.0, 3.0, 0.0, 3.0]), np.array([0.0, 1.0, 5.0, 6.0, 10.0]))
-    np.testing.assert_array_equal(found, [7.0, 1.0, 7.0, 0.0, 7.0])
+def test_where_no_feature_takes_part_nothing_is_replaced() -> None:
     assert replaced(np.empty(0), np.empty(0)).size == 0

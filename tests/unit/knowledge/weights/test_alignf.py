@@ -25,38 +25,13 @@ def test_optimality(seed, graph):
     assert found.converged
 
 
-@pytest.mark.parametrize("seed", range(1))
-def test_no_point_of_a_grid_aligns_better(seed):
-    p = planted(seed)
-    kernels = [p.kernels[k] for k in (1, 2, 3)]
-    found = learn("alignf", kernels, p.codes)
-    steps = np.linspace(0, 1, 41)
-    grid = [(s, t, 1 - s - t) for s in steps for t in steps if s + t <= 1 + 1e-12]
-    M = oracle.products(kernels)
-    a = oracle.class_alignments(kernels, p.codes)
-    Y = oracle.indicators(p.codes)
-    size = np.linalg.norm(oracle.centered(Y @ Y.T))
-    values = [np.dot(v, a) / (np.sqrt(np.dot(v, M @ v)) * size) for v in grid]
-    best = int(np.argmax(values))
-    assert found.objective >= values[best] - 1e-12
-    assert np.abs(found.weights - grid[best]).max() < 0.03
-    direct = oracle.alignment(sum(w * K for w, K in zip(found.weights, kernels)), p.codes)
-    assert found.objective == pytest.approx(direct, rel=1e-10)
-
-
 def test_facts_are_the_alignments_of_each():
     p = planted(2, graph=True)
+    found = p.learn("alignf")
     expected = [oracle.alignment(K, p.codes) for K in p.kernels]
-    np.testing.assert_allclose(p.learn("alignf").facts["alignments"], expected, rtol=1e-10)
-
-
-@pytest.mark.parametrize("times", [1e-5, 1e6])
-def test_a_kernel_on_another_scale_has_its_weight_over_it(times):
-    p = planted(1)
-    expected = np.array(p.learn("alignf").facts["unnormalised"])
-    p.kernels[1] = times * p.kernels[1]
-    found = np.array(p.learn("alignf").facts["unnormalised"])
-    np.testing.assert_allclose(found * [1, times, 1, 1], expected, rtol=1e-8, atol=1e-14)
+    np.testing.assert_allclose(found.facts["alignments"], expected, rtol=1e-10)
+    fused = sum(w * K for w, K in zip(found.weights, p.kernels))
+    assert found.objective == pytest.approx(oracle.alignment(fused, p.codes), rel=1e-10)
 
 
 def test_sources_against_the_labels_are_an_error_that_names_them():

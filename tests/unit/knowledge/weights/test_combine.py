@@ -30,12 +30,6 @@ def places(seed: int, sizes: list[int], n: int) -> list[np.ndarray]:
     return [np.sort(rng.permutation(n)[:size]) for size in sizes]
 
 
-def test_the_weighted_sum_is_that():
-    S = weighted_sum(KERNELS, WEIGHTS)
-    np.testing.assert_allclose(S, sum(w * K for w, K in zip(WEIGHTS, KERNELS)), rtol=1e-14)
-    np.testing.assert_array_equal(S, S.T)
-
-
 def test_sparse_graphs_stay_sparse():
     graphs = sparse_kernels(3, 25)
     S = weighted_sum(graphs, [1.0, 0.0, 0.5])
@@ -63,30 +57,6 @@ def test_each_pair_is_averaged_over_the_sources_that_have_it(seed, form):
     assert isinstance(S, np.ndarray) == (form is np.array)
     np.testing.assert_allclose(dense, oracle.average(kernels, at, weights, n), rtol=1e-13)
     np.testing.assert_array_equal(dense, dense.T)
-
-
-def test_pairs_of_no_source_are_zero():
-    kernels = [np.ones((3, 3)), np.ones((2, 2))]
-    S = union_average(kernels, [np.array([0, 1, 2]), np.array([3, 4])], [1.0, 3.0], 5)
-    np.testing.assert_array_equal(S[:3, 3:], 0.0)
-    np.testing.assert_array_equal(S[3:, 3:], 4.0)
-
-
-@pytest.mark.parametrize("form", [np.array, csr_array])
-def test_it_is_the_weighted_sum_where_all_have_all(form):
-    kernels = [form(K) for K in KERNELS]
-    S = union_average(kernels, [np.arange(N)] * len(kernels), WEIGHTS, N)
-    expected = weighted_sum(kernels, WEIGHTS)
-    assert abs(S - expected).max() == 0.0
-
-
-def test_the_order_of_a_source_plays_no_part():
-    order = np.random.default_rng(0).permutation(N)
-    everything = np.arange(N)
-    expected = union_average(KERNELS[:2], [everything, everything], [1.0, 2.0], N)
-    shuffled = [KERNELS[0], KERNELS[1][np.ix_(order, order)]]
-    S = union_average(shuffled, [everything, order], [1.0, 2.0], N)
-    np.testing.assert_array_equal(S, expected)
 
 
 def test_samples_of_no_source_are_named():

@@ -9,7 +9,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from sfs_cli.errors import InputError
-from sfs_cli.knowledge.fuse import one_scale, weighted_sum
+from sfs_cli.knowledge.fuse import weighted_sum
 from tests.unit.knowledge.weights.problems import (
     LEARNERS,
     WEIGHERS,
@@ -40,57 +40,6 @@ def test_the_order_of_samples_plays_no_part(name):
     np.testing.assert_allclose(other.weights, found.weights, rtol=1e-6, atol=1e-9)
     if found.fused is not None:
         np.testing.assert_allclose(other.fused, found.fused[np.ix_(order, order)], atol=1e-13)
-
-
-@pytest.mark.parametrize("name", LEARNERS)
-def test_the_order_of_sources_plays_no_part(name):
-    p = problem_for(name, 2)
-    order = np.arange(len(p.kernels))[::-1]
-    found = p.learn(name)
-    other = learn(name, [p.kernels[k] for k in order], p.codes)
-    np.testing.assert_allclose(other.weights, found.weights[order], rtol=1e-6, atol=1e-9)
-    if found.fused is not None:
-        np.testing.assert_allclose(other.fused, found.fused, atol=1e-13)
-
-
-@pytest.mark.parametrize("name", ["alignf", "rkda", "sparse-umkl"])
-@pytest.mark.parametrize("seed", range(1))
-def test_a_source_given_twice_shares_its_weight(name, seed):
-    p = planted(seed)
-    found = p.learn(name)
-    copies = [0, 1, 2, 3, 0]
-    if name == "sparse-umkl":  # neighborhoods of the source count twice: the others' must too
-        copies = [0, 1, 2, 3, 3, 2, 1, 0]
-    twice = learn(name, [p.kernels[k] for k in copies], p.codes)
-    together = np.bincount(copies, weights=twice.weights)
-    np.testing.assert_allclose(together, found.weights, rtol=1e-6, atol=1e-8)
-    assert twice.weights[0] == pytest.approx(twice.weights[-1], rel=1e-6)
-
-
-@pytest.mark.parametrize("name", LEARNERS)
-@pytest.mark.parametrize("times", [1e-7])
-def test_units_of_a_source_play_no_part_on_one_scale(name, times):
-    p = problem_for(name, 0)
-    found = p.learn(name)
-    scaled = [one_scale(times * p.kernels[0])[0], *p.kernels[1:]]
-    other = learn(name, scaled, p.codes)
-    np.testing.assert_allclose(other.weights, found.weights, rtol=1e-6, atol=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("name", "part"), [("alignf", 0), ("rkda", 0), ("naml", 0), ("statis", 0.7)]
-)
-@pytest.mark.parametrize("seed", range(2))
-def test_noise_gets_nothing_or_less_than_any_source_of_the_classes(name, part, seed):
-    p = planted(seed)
-    weights = p.learn(name).weights
-    assert weights[p.noise].sum() <= part * np.delete(weights, p.noise).min() + 1e-3
-
-
-@pytest.mark.parametrize("name", [*LEARNERS, "uniform"])
-def test_one_source_has_the_weight_one(name):
-    p = problem_for(name, 0)
-    np.testing.assert_array_equal(learn(name, p.kernels[:1], p.codes).weights, [1.0])
 
 
 @pytest.mark.parametrize("name", LEARNERS)

@@ -11,7 +11,7 @@ from sfs_cli.knowledge.weights import discriminant as naml
 from sfs_cli.knowledge.weights.discriminant import leading
 from tests.oracles import fusion as oracle
 from tests.unit.knowledge.weights.problems import learn, planted
-from tests.unit.knowledge.weights.test_rkda import relative_gap, slsqp
+from tests.unit.knowledge.weights.test_rkda import relative_gap
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -45,19 +45,8 @@ def test_the_first_turn_finds_the_minimum_over_the_weights(monkeypatch):
     start, _ = oracle.discriminant(p.kernels, np.ones(4), L, 1 / 30)
     assert found.objectives[0] == pytest.approx(start, rel=1e-10)
     assert relative_gap(p.kernels, found.weights, L, 1 / 30) <= 1e-8
-    best = slsqp(p.kernels, L, 1 / 30)
-    assert found.objective <= best * (1 + 1e-8)  # to the gap at which it stops
-    assert found.objective == pytest.approx(best, rel=1e-5)
     assert not found.converged
     assert found.stop == "1 iterations"
-
-
-def test_one_cluster_chooses_the_kernel_with_the_largest_eigenvalue():
-    p = planted(2)
-    G = [oracle.centered(K) for K in p.kernels]
-    first = [np.linalg.eigvalsh(g)[-1] / np.trace(g) for g in G]
-    found = p.learn("naml", clusters=1)
-    assert np.argmax(found.weights) == np.argmax(first)
 
 
 def test_eigenvectors_of_many_samples(monkeypatch):

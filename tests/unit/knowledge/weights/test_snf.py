@@ -51,28 +51,6 @@ def test_ties_at_the_last_place_are_all_kept():
     np.testing.assert_allclose(fuse(kernels, 4, 5), oracle.snf(kernels, 4, 5), atol=1e-12)
 
 
-def test_scales_play_no_part():
-    kernels = networks(2).kernels
-    expected = learn("snf", kernels).fused
-    scaled = [c * K for c, K in zip([1e-6, 3.0, 1e5], kernels)]
-    np.testing.assert_allclose(learn("snf", scaled).fused, expected, rtol=1e-12)
-
-
-def purity(S: np.ndarray, codes: np.ndarray, neighbors: int = 8) -> float:
-    """The share of neighbors of the same class."""
-    S = S - np.diag(np.full(len(S), np.inf))
-    return float((codes[np.argsort(-S, axis=1)[:, :neighbors]] == codes[:, None]).mean())
-
-
-@pytest.mark.parametrize("seed", range(2))
-def test_it_brings_out_the_classes(seed):
-    p = networks(seed)
-    fused = learn("snf", p.kernels, neighbors=8).fused
-    others = [*p.kernels, sum(p.kernels)]
-    assert purity(fused, p.codes) >= max(purity(S, p.codes) for S in others)
-    assert purity(fused, p.codes) > 0.99
-
-
 def test_what_is_told():
     p = networks(0)
     found = p.learn("snf")
