@@ -20,8 +20,14 @@ from sfs_cli.graph.spectral import DIRECT_LIMIT
 from sfs_cli.methods.base import Problem, Solution
 from sfs_cli.methods.centered_matrix import CenteredMatrix
 from sfs_cli.methods.l21.mrsf import Path
-from sfs_cli.methods.l21.regression import GAP, Regression, first_these, make_regression
-from sfs_cli.methods.l21.screen import COPY_DISTANCE
+from sfs_cli.methods.l21.regression import (
+    GAP,
+    Regression,
+    coefficients,
+    first_these,
+    make_regression,
+)
+from sfs_cli.methods.l21.screen import COPY_DISTANCE, Screen
 from sfs_cli.methods.shared import ROUNDING, first_by_id
 from sfs_cli.methods.significance.moments import Powers, RatioMoments
 from sfs_cli.methods.significance.pearson import below
@@ -76,7 +82,7 @@ def solve(problem: Problem) -> Solution:
     usable, first = regression.features.usable, regression.first
     count = int(usable.sum())
     wanted = min(options["select"] or min(SELECT, -(-count // 2)), count)
-    Y = regression.screen.active.Y
+    Y = regression.screen.start.active.Y
     level = chance_level(regression.features, Y, options["chance"])
     level = max(level, regression.floor)
     found = Rounds(problem, regression, level, wanted)
@@ -136,7 +142,9 @@ class Rounds:
         if missing == 0 or self._left.max() <= self.level:
             return False
         if self.entries:
-            regression.screen = regression.screen.restarted(self._left)
+            screen = regression.screen
+            Y, width = screen.start.active.Y, screen.width
+            regression.screen = Screen(regression.features, Y, width, self.problem.tell, self._left)
         path, number = Path(regression.screen, self.level), len(self.entries) + 1
         while len(path.entries) < missing and path.advance():
             tell(f"round {number}: {len(path.entries)} features at lambda {path.lam:.4g}")
@@ -150,7 +158,7 @@ class Rounds:
         steps = [event.optimality for event in path.events]
         self.largest_gap = max([self.largest_gap, last.gap, *(step.gap for step in steps)])
         self.objective += [step.objective / regression.half_square for step in steps]
-        indices, rows = regression.coefficients(path.point)
+        indices, rows = coefficients(path.point)
         taken = np.array([copies.get(j, (j, 1)) for j in indices.tolist()], int).reshape(-1, 2)
         self.coefficients.append((taken[:, 0], rows * taken[:, 1:]))
         self.entries.append(entries)
@@ -311,7 +319,7 @@ def _solution(found: Rounds, score: np.ndarray, stop: str) -> Solution:
     for at, entries in enumerate(found.entries, 1):
         entry[list(entries)], number[list(entries)] = list(entries.values()), at
     order = [j for entries in found.entries for j in entries]
-    responses = found.regression.screen.active.Y.shape[1]
+    responses = found.regression.screen.start.active.Y.shape[1]
     if found.largest_gap > GAP:
         gap = f"{found.largest_gap:.1e}"
         warnings.append(f"the relative duality gap is {gap} at one of the breakpoints")
