@@ -125,11 +125,11 @@ class Point:
         """Return d, shape (a,), for the penalty `lam`, along the tangent from that at `before`."""
         return self.d + (1 / lam - 1 / before) * self.tangent
 
-    def direction(self, lam: float) -> np.ndarray:
-        """Return ``dR / dlambda``, shape (n, r), along the tangent."""
+    def slope(self, lam: float) -> np.ndarray:
+        """Return ``dW / dlambda``, shape (a, r), along the tangent."""
         # W = d E, and dE = -P (dd E), because dC = -C X diag(dd) X' C
         change = (-self.tangent / lam**2)[:, None] * self.E
-        return self.active.F.T @ (self.d[:, None] * (self.P @ change) - change)
+        return change - self.d[:, None] * (self.P @ change)
 
     def without(self, positions: np.ndarray | int) -> Point:
         """Return the point without some features whose d is 0: the same one, but for rounding."""

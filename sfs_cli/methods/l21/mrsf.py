@@ -153,9 +153,10 @@ class Path:
         Entries by R linear in lambda, exits by d linear in 1 / lambda.
         """
         point, lam, screen = self.point, self.lam, self.screen
-        square, cross, moving = inner_products(screen.F, point.residual, point.direction(lam))
+        ours, cross = screen.correlations(point)
+        square, both, moving = inner_products(ours, -cross @ point.slope(lam))
         # with R linear in lambda, |f_j' R|^2 = lambda^2 is a quadratic equation in the step
-        steps = first_crossing(square - lam**2, 2 * (lam - cross), moving - 1)
+        steps = first_crossing(square - lam**2, 2 * (lam - both), moving - 1)
         steps[np.isin(screen.index, point.active.index)] = np.inf
         with np.errstate(divide="ignore", invalid="ignore"):
             leaving = 1 / (1 / lam - point.d / point.tangent)

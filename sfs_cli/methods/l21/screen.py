@@ -85,9 +85,11 @@ class Screen:
 
     def refresh(self, point: Point, lam: float) -> None:
         """Make a pass at a solution on the active set, and choose the candidates again."""
-        R, T = point.residual, point.direction(lam)
-        products = self.features.measure(lambda block, _: inner_products(block, R, T), 3)
-        self._choose(products, point, T, lam)
+        X, R, slope = point.active.F.T, point.residual, point.slope(lam)
+        products = self.features.measure(
+            lambda block, _: inner_products(block @ R, -(block @ X) @ slope), 3
+        )
+        self._choose(products, point, -X @ slope, lam)
 
     def look(self, point: Point, lam: float) -> np.ndarray:
         """Return ``|f_j' R|`` of the candidates, shape (q,), at a solution on the active set.
@@ -96,7 +98,14 @@ class Screen:
         """
         if not self._is_sure(point.residual, lam):
             self.refresh(point, lam)
-        return row_norms(self.F @ point.residual)
+        ours, _ = self.correlations(point)
+        return np.sqrt(np.vecdot(ours, ours))
+
+    def correlations(self, point: Point) -> tuple[np.ndarray, np.ndarray]:
+        """Return ``f_j' R`` (q, r) and ``f_j' X_A`` (q, a) of the candidates."""
+        cross = self.F @ point.active.F.T
+        # not F R, which takes longer: there are fewer active features than responses, mostly
+        return self._Z - cross @ point.W, cross
 
     def vector(self, feature: int) -> np.ndarray:
         """Return the vector of a candidate, shape (n,)."""
@@ -166,6 +175,7 @@ class Screen:
         likely = np.argsort(-ahead, kind="stable")[: self.width + len(point.d)]
         self.index = np.union1d(likely, point.active.index)
         self.F = self.features.take(self.index)
+        self._Z = self.F @ point.active.Y
         # the bound is for all others
         products[:, self.index] = 0
 
@@ -188,17 +198,11 @@ class Screen:
         return room > 0 and spectral_bound(R - s * R0 - u * T, room) <= room
 
 
-def row_norms(A: np.ndarray) -> np.ndarray:
-    """Return the norms of the rows of A (q, r), shape (q,)."""
-    return np.sqrt(np.vecdot(A, A))
-
-
-def inner_products(block: np.ndarray, R: np.ndarray, T: np.ndarray) -> np.ndarray:
+def inner_products(ours: np.ndarray, moving: np.ndarray) -> np.ndarray:
     """Return ``|f_j' R|^2``, ``<f_j' R, f_j' T>`` and ``|f_j' T|^2``, shape (3, b).
 
-    Of features, shape (b, n), with R and T, both (n, r).
+    From ``f_j' R`` and ``f_j' T``, both (b, r).
     """
-    ours, moving = block @ R, block @ T
     return np.stack([np.vecdot(ours, ours), np.vecdot(ours, moving), np.vecdot(moving, moving)])
 
 
