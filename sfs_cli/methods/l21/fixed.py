@@ -59,7 +59,7 @@ def solve(problem: Problem) -> Solution:
     else:
         fit = fit_budget(regression.screen, budget, regression.floor, fit)
         lam = fit.lam
-    last = regression.certify(fit.point, fit.lam)
+    last = regression.screen.certify(fit.point, fit.lam)
     features = regression.features
     score = regression.row_norms(fit.point)
     correlation = np.where(features.usable, regression.screen.correlation, np.nan)

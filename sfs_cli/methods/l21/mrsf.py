@@ -59,7 +59,7 @@ def solve(problem: Problem) -> Solution:
     wanted = min(select, int(regression.features.usable.sum()))
     while len(path.entries) < wanted and path.advance():
         problem.tell(f"{len(path.entries)} features at lambda {path.lam:.4g}")
-    last = regression.certify(path.point, path.lam)
+    last = regression.screen.certify(path.point, path.lam)
     return _solution(regression, path, select, last)
 
 

@@ -21,7 +21,7 @@ from sfs_cli.graph.similarity import FactoredSimilarity, Similarity, as_dense
 from sfs_cli.graph.spectral import DIRECT_LIMIT, fix_signs, lanczos
 from sfs_cli.methods.base import Problem
 from sfs_cli.methods.centered_matrix import CenteredMatrix, centered_matrix
-from sfs_cli.methods.l21.active_set import Optimality, Point, optimality
+from sfs_cli.methods.l21.active_set import Point
 from sfs_cli.methods.l21.screen import Screen
 from sfs_cli.methods.shared import require_variation, set_aside_given, unit_outcome
 
@@ -56,11 +56,6 @@ class Regression:
         """``1/2 |Y|_F^2``, the objective of W = 0."""
         Y = self.screen.start.active.Y
         return float(np.vdot(Y, Y)) / 2
-
-    def certify(self, point: Point, lam: float) -> Optimality:
-        """Return the optimality of a solution, checked over all features in one pass."""
-        self.screen.refresh(point, lam)
-        return optimality(point, lam, float(self.screen.correlation.max()))
 
     def row_norms(self, point: Point) -> np.ndarray:
         """Return ``|w^i|`` of every feature, shape (m,); NaN where a feature cannot be scored."""

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from sfs_cli.methods.centered_matrix import CenteredMatrix
-from sfs_cli.methods.l21.active_set import ActiveSet, Point
+from sfs_cli.methods.l21.active_set import ActiveSet, Optimality, Point, optimality
 from sfs_cli.methods.l21.newton import solve_at
 
 AHEAD = 0.9
@@ -106,6 +106,11 @@ class Screen:
         cross = self.F @ point.active.F.T
         # not F R, which takes longer: there are fewer active features than responses, mostly
         return self._Z - cross @ point.W, cross
+
+    def certify(self, point: Point, lam: float) -> Optimality:
+        """Return the optimality of a solution, checked over all features in one pass."""
+        self.refresh(point, lam)
+        return optimality(point, lam, float(self.correlation.max()))
 
     def vector(self, feature: int) -> np.ndarray:
         """Return the vector of a candidate, shape (n,)."""
