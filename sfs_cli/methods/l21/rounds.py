@@ -44,6 +44,10 @@ LARGEST_SHARE = 0.05
 """`chance` features of few are many: a round does not go on below what this share reaches."""
 SINGLE = 0.8
 """A feature has a single large value if the sum of fourth powers at unit norm is above this."""
+CLOSE = 1e-10
+"""Precision of the level."""
+LEAST = 1e-6
+"""A part of what is looked for that is as good as none."""
 SAME = 1e-6
 """Values of a form that differ by this part are the same but for rounding."""
 
@@ -183,11 +187,12 @@ def chance_level(features: CenteredMatrix, Y: np.ndarray, chance: int) -> float:
         # where no order changes the form all of them reach the mean
         p = np.where(np.isnan(p), t <= mean * (1 + SAME), p)
         p[single] = spikes.above(t[single], (of_taken.eighth / of_taken.sixth)[single])
-        return float(p.mean()) - share
+        # the logarithm is nearly a straight line, but where hardly any is above
+        return float(np.log(max(p.mean() / share, LEAST)))
 
     # none is below 0, and none above the sum of all squares of Y
     low, high = mean * square[square > 0].min() * SAME, float(np.vdot(Y, Y)) * square.max() * 2
-    level = brentq(excess, np.log(low), np.log(high), xtol=ROUNDING)
+    level = brentq(excess, np.log(low), np.log(high), xtol=CLOSE)
     return float(f"{np.exp(level / 2):.9g}")
 
 
