@@ -51,9 +51,9 @@ class ActiveSet:
             self.Y, np.append(self.index, feature), F, G, np.vstack([self.L, f @ self.Y])
         )
 
-    def minus(self, positions: np.ndarray | int) -> ActiveSet:
-        """Return the set without the features at some positions."""
-        kept = np.delete(np.arange(len(self.index)), positions)
+    def minus(self, left: np.ndarray) -> ActiveSet:
+        """Return the set without some features, a mask of shape (a,)."""
+        kept = np.flatnonzero(~left)
         return ActiveSet(
             self.Y, self.index[kept], self.F[kept], self.G[np.ix_(kept, kept)], self.L[kept]
         )
@@ -131,9 +131,9 @@ class Point:
         change = (-self.tangent / lam**2)[:, None] * self.E
         return change - self.d[:, None] * (self.P @ change)
 
-    def without(self, positions: np.ndarray | int) -> Point:
-        """Return the point without some features whose d is 0: the same one, but for rounding."""
-        return self.active.minus(positions).at(np.delete(self.d, positions))
+    def without(self, left: np.ndarray) -> Point:
+        """Return the point without features (a mask, (a,)) of d 0: the same, but for rounding."""
+        return self.active.minus(left).at(self.d[~left])
 
 
 def solve_scaled(H: np.ndarray, right: np.ndarray) -> np.ndarray:

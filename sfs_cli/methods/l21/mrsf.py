@@ -129,20 +129,17 @@ class Path:
         """
         feature, lam = self._predict()
         for _ in range(_ATTEMPTS):
-            if feature is None:
-                return False
-            met = self._solve(feature, lam)
-            if met is None:
-                return False
+            met = None if feature is None else self._solve(feature, lam)
+            if feature is None or met is None:
+                break
             point, lam = met
             norms = self.screen.look(point, lam)
             earlier = self._earlier(point, lam, norms)
             if earlier is None:
-                enters = feature not in self.point.active.index
-                if not enters:
-                    point = point.without(point.active.index.tolist().index(feature))
-                self.point, self.lam = point, min(lam, self.lam)
-                self._record(feature, enters, float(norms.max()))
+                leaves = feature in self.point.active.index
+                self.point = point.without(point.active.index == feature) if leaves else point
+                self.lam = min(lam, self.lam)
+                self._record(feature, not leaves, float(norms.max()))
                 return True
             feature = earlier
         return False

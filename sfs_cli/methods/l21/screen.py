@@ -155,7 +155,7 @@ class Screen:
         while True:
             point = solve_at(active, d, lam)
             # all leave at once: d is optimal, so they have no coefficients
-            point = point.without(np.flatnonzero(point.d <= 0))
+            point = point.without(point.d <= 0)
             active = point.active
             for feature in self.violating(self.look(point, lam), point, lam):
                 f = self.vector(feature)
