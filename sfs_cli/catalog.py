@@ -349,10 +349,10 @@ _METHODS = (
         title="MRSF in rounds",
         module="sfs_cli.methods.l21.rounds",
         goes_on=True,
-        meaning="The score says how far the feature follows the response; 1 is what about chance= "
-        "features (10 by default) reach with shuffled samples. Features are ranked in the order in "
-        "which they are selected, in rounds that end where shuffled features would enter, and the "
-        "others by their score.",
+        meaning="Features are ranked in the order in which they are selected, in rounds that end "
+        "where shuffled features would enter. The whole part of the score counts the rounds from "
+        "the one that selects the feature to the last; 0 is for the others, which are ranked by "
+        "how far they follow the response.",
         needs_by=_RESPONSE_NEEDS,
         parameters={
             "response": _RESPONSE,
@@ -376,6 +376,8 @@ _METHODS = (
         iterative=True,
         numeric=True,
         columns={
+            "reach": "how far it follows the response: 1 is what about chance= features (10 by "
+            "default) reach with shuffled samples",
             "round": "the round that selects it, from 1; NaN where it is not selected",
             "lambda": "the penalty at which it enters: the larger, the earlier in its round; NaN "
             "where it is not selected",

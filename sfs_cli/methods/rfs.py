@@ -23,7 +23,6 @@ the paper's footnote 1; and a row that Algorithm 1 shrinks is checked again in s
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field
 
 import numpy as np
 from scipy import linalg
@@ -78,78 +77,68 @@ def solve(problem: Problem, max_rounds: int = MAX_ROUNDS) -> Solution:
     features = centered_matrix(problem.engine, "zscore", problem.memory)
     require_variation(features.status)
     state = _State(features, Y, gamma)
-    t, sizes = _reweighted(state)
-    indices = np.sort(_largest(sizes, np.flatnonzero(features.usable), state.batch))
-    start = _lifted(np.concatenate([t[indices], t[features.m :]]))
-    chosen = _Chosen(indices, features.take(indices) / gamma, start)
-    found, sizes, stop = _rounds(state, chosen, problem, max_rounds)
-    rows = _cleaned(state, chosen, found)
-    return _solution(state, chosen, rows, sizes, stop)
+    _reweight(state)
+    found, stop = _newton(state, problem, max_rounds)
+    return _solution(state, _cleaned(state, found), stop)
 
 
-@dataclass
 class _State:
-    """The problem over all features, and how good the best solution so far is."""
+    """The best solution so far, and how good it is over all features.
 
-    features: CenteredMatrix  # features ``x_i``, z-scored
-    Y: np.ndarray  # (n, c): one-hot classes
-    gamma: float  # weight of the penalty
-    lower: float = -np.inf  # the largest dual value so far
-    # the smallest value of Eq. 10 so far, after each iteration
-    objective: list[float] = field(default_factory=list)
+    Attributes
+    ----------
+    tail : ndarray, shape (1 + n, n)
+        Rows of C for the bias and the residuals.
+    t : ndarray, shape (m + 1 + n,)
+        Norms of the rows of U.
+    sizes : ndarray, shape (m,)
+        ``|x_i'Z| / gamma`` at the last dual point Z.
+    indices : ndarray, shape (p,)
+        The features that take part in Newton's method, ascending.
+    C : ndarray, shape (p + 1 + n, n)
+        The equations over these, ``C' U = Y``.
+    lower : float
+        The largest dual value so far.
+    objective : list of float
+        The smallest value of Eq. 10 so far, after each iteration.
+    """
+
+    def __init__(self, features: CenteredMatrix, Y: np.ndarray, gamma: float) -> None:
+        self.features, self.Y, self.gamma = features, Y, gamma
+        self.tail = np.vstack([np.full((1, features.n), 1 / gamma), np.eye(features.n)])
+        self.t, self.sizes = np.ones(features.m + 1 + features.n), np.zeros(features.m)
+        self.indices, self.C = np.empty(0, int), self.tail
+        self.lower, self.objective = -np.inf, [np.inf]
 
     @property
     def gap(self) -> float:
         """Relative duality gap over all features."""
         return max(self.objective[-1] - self.lower, 0.0) / self.objective[-1]
 
-    @property
-    def batch(self) -> int:
-        """Number of features that join at a time: a few for each row of the equations."""
-        n, c = self.Y.shape
-        return max(100, n * min(max(c, 2), 4))
+    def record(self, value: float) -> None:
+        """Append a value of the objective, of which only the smallest so far counts."""
+        self.objective.append(min(value, self.objective[-1]))
 
-    def tail(self) -> np.ndarray:
-        """Return the rows of C for the bias and the residuals, shape (1 + n, n)."""
-        n = self.features.n
-        return np.vstack([np.full((1, n), 1 / self.gamma), np.eye(n)])
-
-    def record(self, values: list[float]) -> None:
-        """Append values of the objective, of which only the smallest so far counts."""
-        for value in values:
-            self.objective.append(min([value, *self.objective[-1:]]))
-
-    def bound(self, Z: np.ndarray, sizes: np.ndarray) -> None:
-        """Raise the lower bound by a dual point Z, given ``|x_i'Z| / gamma`` of all features."""
-        rest = np.linalg.norm(self.tail() @ Z, axis=1)
-        largest = max(1.0, float(sizes.max()), float(rest.max()))
+    def bound(self, Z: np.ndarray) -> None:
+        """Raise the lower bound by a dual point Z, given its sizes."""
+        rest = np.linalg.norm(self.tail @ Z, axis=1)
+        largest = max(1.0, float(self.sizes.max()), float(rest.max()))
         self.lower = max(self.lower, float(np.vdot(Z, self.Y)) / largest)
 
-
-@dataclass
-class _Chosen:
-    """The features that take part in Newton's method."""
-
-    indices: np.ndarray  # (p,): ascending
-    rows: np.ndarray  # (p, n): ``x_i / gamma``
-    # point and multipliers of `row_norms`, (p + 1 + n,); those of the bias and the residuals last
-    t: np.ndarray
-    s: np.ndarray | None = None
+    def join(self, among: np.ndarray) -> None:
+        """Add those of some features that are pulled most; remove those far from having weight."""
+        n, c = self.Y.shape
+        most = max(100, n * min(max(c, 2), 4))  # a few for each row of the equations
+        new = among[np.argsort(-self.sizes[among], kind="stable")[:most]]
+        # a row has weight only where its size is 1
+        self.indices = np.union1d(self.indices[self.sizes[self.indices] > 0.5], new)
+        self.C = np.vstack([self.features.take(self.indices) / self.gamma, self.tail])
 
 
-def _reweighted(state: _State) -> tuple[np.ndarray, np.ndarray]:
-    """Run some iterations of the paper's Algorithm 1, from D = I.
-
-    Returns
-    -------
-    t : ndarray, shape (m + 1 + n,)
-        Norms of the rows of U.
-    sizes : ndarray, shape (m,)
-        ``|x_i'Z| / gamma`` of the last Z.
-    """
-    features, gamma, tail = state.features, state.gamma, state.tail()
+def _reweight(state: _State) -> None:
+    """Run some iterations of the paper's Algorithm 1, from D = I."""
+    features, gamma, tail, t = state.features, state.gamma, state.tail, state.t
     m = features.m
-    t, sizes = np.ones(m + len(tail)), np.zeros(m)
     moment = features.gram() / gamma**2
     for _ in range(REWEIGHTINGS):
         K = moment + (tail.T * t[m:]) @ tail
@@ -157,126 +146,103 @@ def _reweighted(state: _State) -> tuple[np.ndarray, np.ndarray]:
             # only a start: the bound holds for any Z, and the duality gap judges what comes of it
             warnings.simplefilter("ignore", linalg.LinAlgWarning)
             Z = linalg.solve(K, state.Y, assume_a="pos")
-        before = t[:m].copy()
 
         def product(
-            block: np.ndarray, span: Span, Z: np.ndarray = Z, before: np.ndarray = before
+            block: np.ndarray, span: Span, Z: np.ndarray = Z
         ) -> tuple[np.ndarray, np.ndarray]:
             size = np.linalg.norm(block @ Z, axis=1) / gamma
-            scaled = block * (np.sqrt(before[span.lo : span.hi] * size) / gamma)[:, None]
+            scaled = block * (np.sqrt(t[span.lo : span.hi] * size) / gamma)[:, None]
             return size, scaled.T @ scaled
 
         # one pass gives both the new norms and the next moment
         moment = np.zeros_like(K)
         for span, (size, piece) in features.map(product):
-            sizes[span.lo : span.hi] = size
+            state.sizes[span.lo : span.hi] = size
             moment += piece
-        t[:m] = before * sizes  # |U_i| of U = diag(t) C Z
-        state.bound(Z, sizes)
+        t[:m] *= state.sizes  # |U_i| of U = diag(t) C Z
+        state.bound(Z)
         t[m:] *= np.linalg.norm(tail @ Z, axis=1)
-        state.record([float(t.sum())])
+        state.record(float(t.sum()))
         # samples that are fitted exactly would make K singular
         np.maximum(t[m:], 1e-9 * state.objective[-1], out=t[m:])
-    return t, sizes
+    state.join(np.flatnonzero(features.usable))
 
 
-def _largest(sizes: np.ndarray, among: np.ndarray, count: int) -> np.ndarray:
-    """Return the indices with the largest sizes, ties by index."""
-    return among[np.argsort(-sizes[among], kind="stable")[:count]]
-
-
-def _lifted(t: np.ndarray) -> np.ndarray:
-    """Keep t away from zero, where the barrier of Newton's method would be slow."""
-    return np.maximum(t, 1e-3 * t.mean())
-
-
-def _rounds(
-    state: _State, chosen: _Chosen, problem: Problem, max_rounds: int
-) -> tuple[Found, np.ndarray, str]:
-    """Solve over the chosen features and add the missing ones, until none is missing."""
+def _newton(state: _State, problem: Problem, max_rounds: int) -> tuple[Found, str]:
+    """Solve over a few features and add the missing ones, until none is missing."""
+    features = state.features
+    s, new = None, state.indices
     # while features are still missing, an exact solution over the chosen ones would be thrown away
     tolerance = _LOOSE[0]
     for number in range(1, max_rounds + 1):
-        size = len(chosen.t)
+        rows = np.append(state.indices, np.arange(features.m, len(state.t)))
+        size = len(rows)
         what = f"the Newton systems of RFS over {size:,} features and samples need"
         hint = "allow more with --memory, or use fewer samples"
         check_memory(what, 3 * 8 * size * size, max(problem.memory, MINIMUM), hint)
-        C = np.vstack([chosen.rows, state.tail()])
-        what = f"round {number}: {len(chosen.indices)} features"
+        if len(new):  # new ones have no multipliers, and guesses off the path are slower
+            # away from zero, where the barrier of Newton's method would be slow
+            t, s = np.maximum(state.t[rows], 1e-3 * state.t[rows].mean()), None
+        what = f"round {number}: {len(state.indices)} features"
 
         def tell(step: int, gap: float, what: str = what) -> None:
             problem.tell(f"{what}, step {step}, gap over these {gap:.1e}")
 
-        found = minimize(C, state.Y, chosen.t, tolerance, chosen.s, tell)
-        state.record(found.objective)
-        chosen.t, chosen.s = found.t, found.s
-        sizes = np.linalg.norm(state.features.project(found.Z), axis=1) / state.gamma
-        state.bound(found.Z, sizes)
-        problem.tell(
-            f"round {number}: {len(chosen.indices)} features, objective "
-            f"{state.objective[-1]:.10g}, relative gap {state.gap:.1e}"
-        )
+        found = minimize(state.C, state.Y, t, tolerance, s, tell)
+        t, s = found.t, found.s
+        state.t[:] = 0
+        state.t[rows] = t
+        for value in found.objective:
+            state.record(value)
+        state.sizes = np.linalg.norm(features.project(found.Z), axis=1) / state.gamma
+        state.bound(found.Z)
+        problem.tell(f"{what}, objective {state.objective[-1]:.10g}, relative gap {state.gap:.1e}")
         if state.gap <= TOLERANCE:
-            return found, sizes, f"the relative duality gap is at most {TOLERANCE:g}"
-        new = np.setdiff1d(np.flatnonzero(sizes > 1 + 1e-9), chosen.indices)
+            return found, f"the relative duality gap is at most {TOLERANCE:g}"
+        new = np.setdiff1d(np.flatnonzero(state.sizes > 1 + 1e-9), state.indices)
         if not len(new) and tolerance <= TOLERANCE / 2:
-            return found, sizes, f"rounding stopped the relative duality gap at {state.gap:.1e}"
+            return found, f"rounding stopped the relative duality gap at {state.gap:.1e}"
         tolerance = _LOOSE[number] if number < len(_LOOSE) and len(new) else TOLERANCE / 2
-        if len(new):
-            _exchange(state, chosen, sizes, np.sort(_largest(sizes, new, state.batch)))
-    return found, sizes, f"{max_rounds} rounds left a relative duality gap of {state.gap:.1e}"
+        if len(new) and number < max_rounds:
+            state.join(new)
+    return found, f"{max_rounds} rounds left a relative duality gap of {state.gap:.1e}"
 
 
-def _exchange(state: _State, chosen: _Chosen, sizes: np.ndarray, new: np.ndarray) -> None:
-    """Add features, and remove those that are far from having weight."""
-    p = len(chosen.indices)
-    keep = sizes[chosen.indices] > 0.5  # a row has weight only where this is 1
-    merged = np.concatenate([chosen.indices[keep], new])
-    order = np.argsort(merged)
-    rows = np.vstack([chosen.rows[keep], state.features.take(new) / state.gamma])
-    t = np.concatenate([chosen.t[:p][keep], np.zeros(len(new))])[order]
-    chosen.indices, chosen.rows = merged[order], rows[order]
-    chosen.t = _lifted(np.concatenate([t, chosen.t[p:]]))
-    chosen.s = None  # new features have no multipliers, and guesses off the path are slower
-
-
-def _cleaned(state: _State, chosen: _Chosen, found: Found) -> np.ndarray:
+def _cleaned(state: _State, found: Found) -> np.ndarray:
     """Return W and the bias, shape (p + 1, c), with vanishing rows set to zero if that is as good.
 
     A row has weight if its t outweighs its multiplier. W over these rows alone, weighted as in
     Algorithm 1, is taken unless the objective grows by more than rounding.
     """
-    p = len(chosen.indices)
-    C = np.vstack([chosen.rows, state.tail()])
+    p = len(state.indices)
+    C = state.C
     kept = found.t > found.s * found.t.sum() * 1e-3
     # U = diag(t) C Z never has a row that is exactly 0; least squares over the other rows does
     root = np.sqrt(found.t[kept])[:, None]
-    solution = linalg.lstsq((C[kept] * root).T, state.Y, check_finite=False)[0]
     U = np.zeros_like(found.U)
-    U[kept] = root * solution
-    residual = state.Y - C[: p + 1].T @ U[: p + 1]
-    rows = np.linalg.norm(U[: p + 1], axis=1).sum()
-    value = float(rows + np.linalg.norm(residual, axis=1).sum())
+    U[kept] = root * linalg.lstsq((C[kept] * root).T, state.Y, check_finite=False)[0]
+    U = U[: p + 1]
+    residual = state.Y - C[: p + 1].T @ U
+    value = float(np.linalg.norm(U, axis=1).sum() + np.linalg.norm(residual, axis=1).sum())
     if value <= state.objective[-1] * (1 + _ROUNDING):
-        state.record([value])
-        return U[: p + 1] / state.gamma
+        state.record(value)
+        return U / state.gamma
     return found.U[: p + 1] / state.gamma
 
 
-def _solution(
-    state: _State, chosen: _Chosen, rows: np.ndarray, sizes: np.ndarray, stop: str
-) -> Solution:
+def _solution(state: _State, rows: np.ndarray, stop: str) -> Solution:
     features, W = state.features, rows[:-1]
+    norms = np.linalg.norm(W, axis=1)
     score = np.zeros(features.m)
-    score[chosen.indices] = np.linalg.norm(W, axis=1)
-    pull = np.minimum(sizes, 1.0)
-    order = np.lexsort((-sizes, -score))
+    score[state.indices] = norms
+    pull = np.minimum(state.sizes, 1.0)
+    order = np.lexsort((-state.sizes, -score))
     for column in (score, pull):
         column[~features.usable] = np.nan
-    weighty = np.flatnonzero(np.linalg.norm(W, axis=1) > 0)
-    warnings = []
+    weighty = np.flatnonzero(norms)
+    told = []
     if not len(weighty):
-        warnings.append(
+        told.append(
             f"gamma={state.gamma:g} is so large that no feature has weight; features are in the "
             "order in which they would enter"
         )
@@ -285,17 +251,17 @@ def _solution(
         status=features.status,
         order=order[features.usable[order]],
         extra={"pull": pull},
-        objective=state.objective,
+        objective=state.objective[1:],
         converged=state.gap <= TOLERANCE,
         stop=stop,
-        coefficients=(chosen.indices[weighty], W[weighty]),
+        coefficients=(state.indices[weighty], W[weighty]),
         facts={
             "gamma": state.gamma,
             "bias": rows[-1],
             "relative_gap": state.gap,
             "features_with_weight": len(weighty),
-            "features_looked_at_closely": len(chosen.indices),
+            "features_looked_at_closely": len(state.indices),
             "passes": features.passes,
         },
-        warnings=warnings,
+        warnings=told,
     )

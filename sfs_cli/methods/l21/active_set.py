@@ -11,8 +11,7 @@ feature. Then
 - the Hessian is the elementwise product of ``X' C X`` and ``X' C S C X``.
 
 So two small matrices of the active features A are all that is needed, ``X_A' X_A`` (a x a) and
-``X_A' Y``. The latter is kept in an orthonormal basis V of its rows that grows with the active set:
-the cost depends on the number of features that have entered, and not on the number of responses.
+``X_A' Y`` (a x r).
 """
 
 from __future__ import annotations
@@ -24,115 +23,68 @@ import numpy as np
 
 from sfs_cli.compute.limits import EPS
 
-SAME_SPAN = 1e-13
-"""If this share or less of a feature's responses is new, they add no direction to V."""
 _SMALLEST = 1e-150
 _RIDGE = 4 * EPS
 
 
+@dataclass(frozen=True)
 class ActiveSet:
-    """The features with coefficients, and their inner products.
+    """The features that may have coefficients, and their inner products."""
 
-    Parameters
-    ----------
-    Y : ndarray, shape (n, r)
-        Responses with centered columns.
+    Y: np.ndarray  # (n, r): responses with centered columns
+    index: np.ndarray  # (a,): the features, in the order in which they were added
+    F: np.ndarray  # (a, n): their vectors
+    G: np.ndarray  # (a, a): ``X_A' X_A``
+    L: np.ndarray  # (a, r): ``X_A' Y``
 
-    Attributes
-    ----------
-    index : list of int
-        The features, in the order in which they were added.
-    F : ndarray, shape (a, n)
-        Their vectors.
-    G : ndarray, shape (a, a)
-        ``X_A' X_A``.
-    V : ndarray, shape (r, k)
-        Orthonormal basis of the rows of ``X_A' Y`` of all features that were ever added.
-    L : ndarray, shape (a, k)
-        ``X_A' Y V``.
-    """
-
-    def __init__(self, Y: np.ndarray) -> None:
+    @classmethod
+    def empty(cls, Y: np.ndarray) -> ActiveSet:
+        """Return the set without a feature, for responses Y, shape (n, r)."""
         n, r = Y.shape
-        self.Y = Y
-        self.index: list[int] = []
-        self.F = np.empty((0, n))
-        self.G = np.empty((0, 0))
-        self.V = np.empty((r, 0))
-        self.L = np.empty((0, 0))
+        return cls(Y, np.empty(0, int), np.empty((0, n)), np.empty((0, 0)), np.empty((0, r)))
 
-    def __len__(self) -> int:
-        return len(self.index)
+    def plus(self, feature: int, f: np.ndarray) -> ActiveSet:
+        """Return the set with one more feature, whose vector is f, shape (n,)."""
+        F, cross = np.vstack([self.F, f]), self.F @ f
+        G = np.block([[self.G, cross[:, None]], [cross, f @ f]])
+        return ActiveSet(
+            self.Y, np.append(self.index, feature), F, G, np.vstack([self.L, f @ self.Y])
+        )
 
-    def add(self, feature: int, f: np.ndarray) -> np.ndarray | None:
-        """Append a feature with vector f (n,).
+    def minus(self, left: np.ndarray) -> ActiveSet:
+        """Return the set without some features, a mask of shape (a,)."""
+        kept = np.flatnonzero(~left)
+        return ActiveSet(
+            self.Y, self.index[kept], self.F[kept], self.G[np.ix_(kept, kept)], self.L[kept]
+        )
 
-        Returns
-        -------
-        ndarray, shape (r,), or None
-            The new direction of V, if there is one.
-        """
-        row = f @ self.Y
-        projections = row @ self.V
-        rest = row - self.V @ projections
-        # Gram-Schmidt a second time: once is orthogonal to few digits where the rest is short
-        correction = rest @ self.V
-        rest -= self.V @ correction
-        projections += correction
-        length = float(np.linalg.norm(rest))
-        direction = None
-        # once V spans all rows of Y, what is left of a row is rounding, however long
-        if self.V.shape[1] < min(self.Y.shape) and length > SAME_SPAN * np.linalg.norm(row):
-            direction = rest / length
-            self.V = np.column_stack([self.V, direction])
-            self.L = np.pad(self.L, ((0, 0), (0, 1)))
-            projections = np.append(projections, length)
-        cross = self.F @ f
-        self.G = np.block([[self.G, cross[:, None]], [cross[None, :], np.array([[f @ f]])]])
-        self.F = np.vstack([self.F, f])
-        self.L = np.vstack([self.L, projections])
-        self.index.append(feature)
-        return direction
-
-    def remove(self, positions: np.ndarray) -> None:
-        """Remove the features at some positions; V stays, so that no inner product is lost."""
-        kept = np.delete(np.arange(len(self)), positions)
-        self.index = [self.index[i] for i in kept]
-        self.F, self.L = self.F[kept], self.L[kept]
-        self.G = self.G[np.ix_(kept, kept)]
-
-    def residual(self, W: np.ndarray) -> np.ndarray:
-        """Return ``R = Y - X_A W V'``, shape (n, r).
-
-        Parameters
-        ----------
-        W : ndarray, shape (a, k)
-            Coefficients in the basis V; features and directions added later have none.
-        """
-        a, k = W.shape
-        return self.Y - self.F[:a].T @ (W @ self.V[:, :k].T)
+    def distance(self, f: np.ndarray) -> float:
+        """Return how far f (n,), scaled to unit norm, is from the nearest of them, up to sign."""
+        # not from the cosine, which has half of the digits
+        gaps = self.F - np.sign(self.F @ f)[:, None] * f
+        return float(np.linalg.norm(gaps, axis=1).min(initial=np.inf) / np.linalg.norm(f))
 
     def at(self, d: np.ndarray) -> Point:
         """Return the eliminated problem at d, shape (a,).
 
-        With ``G = X_A' X_A``, ``X_A' C = (I + G diag(d))^-1 X_A'``: one a x a system.
+        With ``G = X_A' X_A``, ``X_A' C = (I + G diag(d))^-1 X_A'``: one a x a system. Raises
+        LinAlgError where C does not exist.
         """
         # not G + diag(1 / d), which is symmetric, but has no value where a d is 0
-        a = len(self)
+        a = len(d)
         K = self.G * d
         K.flat[:: a + 1] += 1
-        solved = np.linalg.solve(K, np.hstack([self.L, self.G]))
-        k = self.L.shape[1]
-        return Point(d, self.L, solved[:, :k], solved[:, k:])
+        solved = np.linalg.solve(K, np.hstack([self.G, self.L]))
+        return Point(self, d, solved[:, a:], solved[:, :a])
 
 
 @dataclass(frozen=True)
 class Point:
     """The eliminated problem at one d."""
 
+    active: ActiveSet
     d: np.ndarray  # (a,): at the optimum for lambda, ``|w^i| / lambda``
-    L: np.ndarray  # (a, k): ``X_A' Y`` in the basis V
-    E: np.ndarray  # (a, k): ``X_A' R`` in the basis V
+    E: np.ndarray  # (a, r): ``X_A' R``
     P: np.ndarray  # (a, a): ``X_A' C X_A``
 
     @cached_property
@@ -142,8 +94,13 @@ class Point:
 
     @cached_property
     def W(self) -> np.ndarray:
-        """Coefficients in the basis V, shape (a, k)."""
+        """Coefficients, shape (a, r)."""
         return self.d[:, None] * self.E
+
+    @cached_property
+    def residual(self) -> np.ndarray:
+        """``R = Y - X_A W``, shape (n, r)."""
+        return self.active.Y - self.active.F.T @ self.W
 
     @cached_property
     def hessian(self) -> np.ndarray:
@@ -153,21 +110,30 @@ class Point:
 
     def objective(self, lam: float) -> float:
         """Return ``1/2 tr(C S) + lambda^2 / 2 sum d`` without the constant ``1/2 |Y|^2``."""
-        return float(lam**2 * self.d.sum() - self.d @ np.vecdot(self.E, self.L)) / 2
+        return float(lam**2 * self.d.sum() - np.vdot(self.W, self.active.L)) / 2
 
+    @cached_property
     def tangent(self) -> np.ndarray:
-        """Return ``dd / dt`` along the path, t = 1 / lambda, shape (a,).
+        """``dd / dt`` along the path, t = 1 / lambda, shape (a,).
 
         On the active set ``1 / |f_i' R| = t``. The derivative of the left side by d is the Hessian
         divided by ``|f_i' R|^3``. For orthogonal features it is constant, so d is linear in t.
         """
         return solve_scaled(self.hessian, self.norms**3)
 
-    def slope(self, tangent: np.ndarray, lam: float) -> np.ndarray:
-        """Return ``dW / dlambda`` in the basis V, shape (a, k), for a tangent ``dd / dt``."""
+    def ahead(self, before: float, lam: float) -> np.ndarray:
+        """Return d, shape (a,), for the penalty `lam`, along the tangent from that at `before`."""
+        return self.d + (1 / lam - 1 / before) * self.tangent
+
+    def slope(self, lam: float) -> np.ndarray:
+        """Return ``dW / dlambda``, shape (a, r), along the tangent."""
         # W = d E, and dE = -P (dd E), because dC = -C X diag(dd) X' C
-        change = (-tangent / lam**2)[:, None] * self.E
+        change = (-self.tangent / lam**2)[:, None] * self.E
         return change - self.d[:, None] * (self.P @ change)
+
+    def without(self, left: np.ndarray) -> Point:
+        """Return the point without features (a mask, (a,)) of d 0: the same, but for rounding."""
+        return self.active.minus(left).at(self.d[~left])
 
 
 def solve_scaled(H: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -202,7 +168,7 @@ class Optimality:
     gap: float
 
 
-def optimality(R: np.ndarray, point: Point, lam: float, largest: float) -> Optimality:
+def optimality(point: Point, lam: float, largest: float) -> Optimality:
     """Certify a solution by its relative duality gap.
 
     The dual is ``max 1/2 |Y|^2 - 1/2 |Y - Q|^2`` over Q with ``|f_j' Q| <= lambda`` for every
@@ -212,8 +178,6 @@ def optimality(R: np.ndarray, point: Point, lam: float, largest: float) -> Optim
 
     Parameters
     ----------
-    R : ndarray, shape (n, r)
-        The residual.
     point : Point
         The solution on the active set.
     lam : float
@@ -221,7 +185,7 @@ def optimality(R: np.ndarray, point: Point, lam: float, largest: float) -> Optim
     largest : float
         Largest ``|f_j' R|`` over all features, or an upper bound of it.
     """
-    square = float(np.vdot(R, R))
+    square = float(np.vdot(point.residual, point.residual))
     rows = point.d * point.norms
     objective = square / 2 + lam * float(rows.sum())
     # shrinking R makes it feasible for every feature of the matrix, active or not: so the gap

@@ -9,19 +9,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import brentq
 
 from sfs_cli.errors import InputError
 from sfs_cli.methods.base import Problem, Solution
 from sfs_cli.methods.l21.active_set import Point
-from sfs_cli.methods.l21.regression import FLOOR, GAP, make_regression
+from sfs_cli.methods.l21.regression import FLOOR, GAP, coefficients, make_regression
 from sfs_cli.methods.l21.screen import Screen
 
 SHRINK = 0.5
 """A penalty is approached from above: each step goes to this share, from the last solution."""
-BUDGET_TOLERANCE = 1e-10
-"""Relative difference between ``|W|_{2,1}`` and the budget."""
+PRECISION = 1e-14
+"""Relative precision of the penalty that meets a budget."""
 _EXPECTED = 100
-_SOLUTIONS = 200
 
 
 def solve(problem: Problem) -> Solution:
@@ -46,6 +46,7 @@ def solve(problem: Problem) -> Solution:
     """
     penalty, budget = problem.options["lambda_"], problem.options["budget"]
     regression = make_regression(problem, _EXPECTED)
+    fit = Fit(regression.lam_max, regression.screen.start)
     if penalty is not None:
         if penalty < regression.floor:
             raise InputError(
@@ -53,12 +54,12 @@ def solve(problem: Problem) -> Solution:
                 hint=f"lambda_max is {regression.lam_max:.6g}; give at least {FLOOR:g} of that",
                 option="lambda_",
             )
-        fit = fit_penalty(regression.screen, min(penalty, regression.lam_max))
+        fit = fit_penalty(regression.screen, min(penalty, regression.lam_max), fit)
         lam = penalty
     else:
-        fit = fit_budget(regression.screen, budget, regression.floor)
+        fit = fit_budget(regression.screen, budget, regression.floor, fit)
         lam = fit.lam
-    last = regression.certify(fit.point, fit.lam)
+    last = regression.screen.certify(fit.point, fit.lam)
     features = regression.features
     score = regression.row_norms(fit.point)
     correlation = np.where(features.usable, regression.screen.correlation, np.nan)
@@ -68,9 +69,7 @@ def solve(problem: Problem) -> Solution:
             f"all coefficients are zero: the penalty {lam:g} is not below lambda_max, "
             f"{regression.lam_max:.6g}"
         )
-    met = budget is None or abs(fit.total / budget - 1) <= 10 * BUDGET_TOLERANCE
-    slack = budget is not None and fit.total < budget and fit.lam <= regression.floor
-    if slack:
+    if budget is not None and fit.lam <= regression.floor:
         warnings.append(
             f"the budget {budget:g} is more than is needed: {fit.total:.6g} reproduces the response"
         )
@@ -82,9 +81,9 @@ def solve(problem: Problem) -> Solution:
         order=np.lexsort((-correlation, -score)),
         extra={"correlation": correlation},
         objective=[last.objective / regression.half_square],
-        converged=last.gap <= GAP and (met or slack),
+        converged=last.gap <= GAP,
         stop=f"relative duality gap {last.gap:.1e}",
-        coefficients=regression.coefficients(fit.point),
+        coefficients=coefficients(fit.point),
         facts=regression.facts
         | {
             "active": int((score > 0).sum()),
@@ -92,7 +91,6 @@ def solve(problem: Problem) -> Solution:
             "lambda_max": regression.lam_max,
             "l21_norm": fit.total,
             "relative_gap": last.gap,
-            "penalties_solved": fit.solved,
             "passes": features.passes,
         },
         warnings=warnings,
@@ -104,8 +102,7 @@ class Fit:
     """A solution at one penalty."""
 
     lam: float  # the penalty
-    point: Point  # the solution on the active set of the screen
-    solved: int = 0  # number of penalties solved on the way
+    point: Point  # the solution on the active set
 
     @property
     def total(self) -> float:
@@ -113,59 +110,33 @@ class Fit:
         return self.lam * float(self.point.d.sum())
 
 
-def _start(screen: Screen) -> Fit:
-    """Return the solution W = 0 at lambda_max."""
-    return Fit(float(screen.correlation.max()), screen.active.at(np.zeros(0)))
-
-
-def fit_penalty(screen: Screen, lam: float, start: Fit | None = None) -> Fit:
-    """Solve at a penalty, going through a few larger ones, from `start` or from W = 0."""
-    fit = start or _start(screen)
+def fit_penalty(screen: Screen, lam: float, fit: Fit) -> Fit:
+    """Solve at a penalty, going through a few larger ones from another solution."""
     while fit.lam != lam:
         # Newton's method needs a good start, and few features enter on the way: from lambda_max
         # down in halves is faster than straight to a small penalty
         following = max(lam, fit.lam * SHRINK)
-        d = fit.point.d
-        if len(d):  # d is nearly linear in 1 / lambda
-            d = np.maximum(d + (1 / following - 1 / fit.lam) * fit.point.tangent(), 0)
+        d = fit.point.ahead(fit.lam, following)
         # several enter at a time: in what order does not matter at the end of the way
-        point = screen.settle(d, following, at_once=max(10, len(d) // 4))
-        fit = Fit(following, point, fit.solved + 1)
+        at_once = max(10, len(d) // 4)
+        fit = Fit(following, screen.settle(fit.point.active, d, following, at_once))
     return fit
 
 
-def fit_budget(screen: Screen, budget: float, floor: float) -> Fit:
-    """Solve for ``|W|_{2,1} = budget``, by Newton's method in lambda within a bracket.
+def fit_budget(screen: Screen, budget: float, floor: float, fit: Fit) -> Fit:
+    """Solve for ``|W|_{2,1} = budget``, which grows as the penalty falls.
 
     If the solution at `floor`, the smallest penalty, needs less than the budget, it is returned.
     """
-    fit = _start(screen)
-    low, high = 0.0, fit.lam
-    for _ in range(_SOLUTIONS):
-        fit = fit_penalty(screen, _next_penalty(fit, budget, (low, high), floor), fit)
-        if abs(fit.total - budget) <= BUDGET_TOLERANCE * budget:
-            return fit
-        if fit.total < budget:
-            high = fit.lam
-            if fit.lam <= floor:
-                return fit
-        else:
-            low = fit.lam
-        if high - low <= 1e-15 * high:
-            return fit
-    return fit
+    while fit.total < budget and fit.lam > floor:
+        fit = fit_penalty(screen, max(fit.lam * SHRINK, floor), fit)
+    if fit.total < budget:
+        return fit
 
+    def excess(lam: float) -> float:
+        nonlocal fit
+        fit = fit_penalty(screen, lam, fit)
+        return fit.total - budget
 
-def _next_penalty(fit: Fit, budget: float, bracket: tuple[float, float], floor: float) -> float:
-    """Return where the budget would be met if ``|W|_{2,1}`` were linear in lambda."""
-    low, high = bracket
-    lowest = max(low, floor, fit.lam * SHRINK)
-    if not len(fit.point.d):
-        return lowest
-    # |W| = lam sum(d) and dd / dlam = -tangent / lam^2
-    per_lam = (fit.total - float(fit.point.tangent().sum())) / fit.lam
-    guess = fit.lam + (budget - fit.total) / per_lam if per_lam < 0 else np.nan
-    # |W| is linear only nearby; a step to half the penalty also gives Newton's method a good start
-    if guess <= lowest and lowest > low:
-        return lowest
-    return float(guess) if low < guess < high else (low + high) / 2
+    lam = brentq(excess, fit.lam, fit.lam / SHRINK, xtol=PRECISION * fit.lam, rtol=PRECISION)
+    return fit_penalty(screen, lam, fit)

@@ -7,8 +7,6 @@ methods), so a few steps are enough even from far away.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from sfs_cli.methods.l21.active_set import ActiveSet, Point, solve_scaled
@@ -22,16 +20,8 @@ _STEPS = 100
 _HALVINGS = 40
 
 
-@dataclass(frozen=True)
-class Meeting:
-    """An event of the path: at this penalty, one active feature has coefficient zero."""
-
-    lam: float
-    point: Point
-
-
-def meet(active: ActiveSet, d: np.ndarray, lam: float, position: int) -> Meeting | None:
-    """Find the event at which the feature at `position` enters or leaves.
+def meet(active: ActiveSet, d: np.ndarray, lam: float, position: int) -> tuple[Point, float] | None:
+    """Find the event at which the feature at `position` enters or leaves, with its lambda.
 
     The unknowns are lambda and the d of all other features. ``|f_i' R| = lambda`` holds for every
     active feature, and for the one at `position`, whose d is zero.
@@ -39,45 +29,26 @@ def meet(active: ActiveSet, d: np.ndarray, lam: float, position: int) -> Meeting
     It starts at d (a,) and lambda, and returns None if Newton's method does not converge. Elements
     of the d that it finds may be negative: then another feature has left before.
     """
-    d, t = d.copy(), 1 / lam
-    d[position] = 0
-    free = np.delete(np.arange(len(d)), position)
-    before = np.inf
+    step, t = d.copy(), 1 / lam
+    step[position], d, before = 0, np.zeros(len(d)), np.inf
     for _ in range(_MEETING_STEPS):
-        point = _at(active, d)
-        if point is None:
-            return None
-        error = float(np.abs(point.norms * t - 1).max())
-        # converged, or as close as rounding allows: a step no longer gains a factor of 4
-        if error <= TOLERANCE or (error <= LOOSE and error > before / 4):
-            return Meeting(1 / t, point)
-        if not error < 2 * before + 0.5:  # it diverges; nan ends here too
-            return None
-        before = error
+        d = d + step
         try:
-            step, dt = _meeting_step(point, t, position, free)
+            point = active.at(d)
+            error = float(np.abs(point.norms * t - 1).max())
+            # converged, or as close as rounding allows: a step no longer gains a factor of 4
+            if error <= TOLERANCE or before / 4 < error <= LOOSE:
+                return point, 1 / t
+            if not (error < 2 * before + 0.5 and t > 0):  # it diverges; nan ends here too
+                return None
+            before = error
+            jacobian = point.hessian / point.norms[:, None] ** 3
+            jacobian[:, position] = -1  # by t, in place of the d that stays 0
+            step = np.linalg.solve(jacobian, t - 1 / point.norms)
         except np.linalg.LinAlgError:
             return None
-        if not (np.isfinite(dt) and t + dt > 0):
-            return None
-        d = d.copy()
-        d[free] += step
-        t += dt
+        t, step[position] = t + float(step[position]), 0
     return None
-
-
-def _meeting_step(
-    point: Point, t: float, position: int, free: np.ndarray
-) -> tuple[np.ndarray, float]:
-    """Return the Newton step of the free d, and of t: eliminate d, then solve for t."""
-    norms, H = point.norms, point.hessian
-    e = norms[free]
-    both = solve_scaled(H[np.ix_(free, free)], np.column_stack([e**2 * (e * t - 1), e**3]))
-    own = norms[position]
-    pull = H[position, free] @ both / own**3
-    slack = 1 - pull[1]
-    dt = (1 / own - t + pull[0]) / slack if slack != 0 else np.nan
-    return both[:, 0] + dt * both[:, 1], float(dt)
 
 
 def solve_at(active: ActiveSet, d: np.ndarray, lam: float) -> Point:
@@ -101,65 +72,53 @@ def solve_at(active: ActiveSet, d: np.ndarray, lam: float) -> Point:
     Point
         Features without coefficients have exactly ``d = 0``.
     """
-    # a prediction may be so far off that C does not exist there: then from W = 0
-    point = _at(active, np.maximum(d, 0)) or active.at(np.zeros(len(d)))
+    try:
+        point = active.at(np.maximum(d, 0))
+    except np.linalg.LinAlgError:  # a prediction so far off that C does not exist: from W = 0
+        point = active.at(np.zeros(len(d)))
     for _ in range(_STEPS):
-        e = point.norms
-        free = np.flatnonzero((point.d > 0) | (e / lam - 1 > 0))
-        error = float(np.abs(e[free] / lam - 1).max(initial=0))
+        error, free = _error(point, lam)
         if error <= TOLERANCE:
             break
-        gradient = (lam**2 - e[free] ** 2) / 2
-        sides = np.column_stack([e[free] ** 2 * (e[free] / lam - 1), -gradient])
-        following = None
+        e = point.norms[free]
+        gradient = (lam**2 - e**2) / 2
+        sides = np.column_stack([e**2 * (e / lam - 1), -gradient])
         # the secular direction is the better one far away, but only the second always descends
-        for direction in solve_scaled(point.hessian[np.ix_(free, free)], sides).T:
-            if following is None and gradient @ direction < 0:
-                following = _search(active, point, lam, free, direction, error)
+        directions = solve_scaled(point.hessian[np.ix_(free, free)], sides).T
+        trials = (
+            _search(point, lam, direction) for direction in directions if gradient @ direction < 0
+        )
+        following = next((trial for trial in trials if trial is not None), None)
         if following is None:
             break  # only rounding is left: no step makes the objective smaller
         point = following
     return point
 
 
-def _at(active: ActiveSet, d: np.ndarray) -> Point | None:
-    """Return the point at d; None if d is so large, or so negative, that C does not exist."""
-    try:
-        return active.at(d)
-    except np.linalg.LinAlgError:
-        return None
+def _error(point: Point, lam: float) -> tuple[float, np.ndarray]:
+    """Return how far a point is from the optimum, and which of its features are not held at 0."""
+    excess = point.norms / lam - 1
+    free = np.flatnonzero((point.d > 0) | (excess > 0))
+    return float(np.abs(excess[free]).max(initial=0)), free
 
 
-def _search(
-    active: ActiveSet,
-    point: Point,
-    lam: float,
-    free: np.ndarray,
-    direction: np.ndarray,
-    error: float,
-) -> Point | None:
+def _search(point: Point, lam: float, direction: np.ndarray) -> Point | None:
     """Return the first point along the projected direction that is good enough, if any."""
-    start = point.objective(lam)
+    start, (error, free) = point.objective(lam), _error(point, lam)
     gradient = (lam**2 - point.norms[free] ** 2) / 2
-    size = 1.0
-    for _ in range(_HALVINGS):
+    for size in 0.5 ** np.arange(_HALVINGS):
         d = point.d.copy()
         d[free] = np.maximum(d[free] + size * direction, 0)
-        promised = gradient @ (d[free] - point.d[free])
-        trial = _at(active, d)
-        size /= 2
-        if trial is None:
+        try:
+            trial = point.active.at(d)
+        except np.linalg.LinAlgError:
             continue
-        if promised < 0 and trial.objective(lam) <= start + 1e-4 * promised:
-            if trial.objective(lam) < start or _error(trial, lam) < error:
-                return trial
-        elif error < 1e-4 and _error(trial, lam) < error / 2:
-            return trial  # so near the optimum the objective has no digits left to compare
+        promised = float(gradient @ (d[free] - point.d[free]))
+        if trial.objective(lam) < start + 1e-4 * promised < start:
+            return trial
+        # so near the optimum the objective has no digits left to compare
+        if error < 1e-4 and _error(trial, lam)[0] < error / 2:
+            return trial
         if size < 1e-3 and error < LOOSE:  # shorter steps would only compare rounding
             return None
     return None
-
-
-def _error(point: Point, lam: float) -> float:
-    excess = point.norms / lam - 1
-    return float(np.abs(excess[(point.d > 0) | (excess > 0)]).max(initial=0))

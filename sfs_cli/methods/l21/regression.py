@@ -21,7 +21,7 @@ from sfs_cli.graph.similarity import FactoredSimilarity, Similarity, as_dense
 from sfs_cli.graph.spectral import DIRECT_LIMIT, fix_signs, lanczos
 from sfs_cli.methods.base import Problem
 from sfs_cli.methods.centered_matrix import CenteredMatrix, centered_matrix
-from sfs_cli.methods.l21.active_set import Optimality, Point, optimality
+from sfs_cli.methods.l21.active_set import Point
 from sfs_cli.methods.l21.screen import Screen
 from sfs_cli.methods.shared import require_variation, set_aside_given, unit_outcome
 
@@ -54,28 +54,21 @@ class Regression:
     @property
     def half_square(self) -> float:
         """``1/2 |Y|_F^2``, the objective of W = 0."""
-        Y = self.screen.active.Y
+        Y = self.screen.start.active.Y
         return float(np.vdot(Y, Y)) / 2
-
-    def certify(self, point: Point, lam: float) -> Optimality:
-        """Return the optimality of a solution, checked over all features in one pass."""
-        residual = self.screen.active.residual(point.W)
-        self.screen.refresh(residual, point, lam)
-        return optimality(residual, point, lam, float(self.screen.correlation.max()))
-
-    def coefficients(self, point: Point) -> tuple[np.ndarray, np.ndarray]:
-        """Return the features with coefficients (s,), and their rows of W (s, r)."""
-        active = self.screen.active
-        W = point.W @ active.V[:, : point.W.shape[1]].T
-        kept = point.d > 0
-        return np.array(active.index, int)[kept], W[kept]
 
     def row_norms(self, point: Point) -> np.ndarray:
         """Return ``|w^i|`` of every feature, shape (m,); NaN where a feature cannot be scored."""
         norms = np.zeros(self.features.m)
-        norms[self.screen.active.index] = point.d * point.norms
+        norms[point.active.index] = point.d * point.norms
         norms[~self.features.usable] = np.nan
         return norms
+
+
+def coefficients(point: Point) -> tuple[np.ndarray, np.ndarray]:
+    """Return the features with coefficients (s,), and their rows of W (s, r)."""
+    kept = point.d > 0
+    return point.active.index[kept], point.W[kept]
 
 
 def first_these(entered: list[int], score: np.ndarray) -> np.ndarray:

@@ -9,19 +9,27 @@ once, and a module of 60 genes is not lost behind noise.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.optimize import brentq
+from scipy.special import ndtr
 
 from sfs_cli.compute.matrix import Span
 from sfs_cli.errors import counted
 from sfs_cli.graph.spectral import DIRECT_LIMIT
 from sfs_cli.methods.base import Problem, Solution
 from sfs_cli.methods.centered_matrix import CenteredMatrix
+from sfs_cli.methods.l21.active_set import Optimality
 from sfs_cli.methods.l21.mrsf import Path
-from sfs_cli.methods.l21.regression import GAP, Regression, first_these, make_regression
-from sfs_cli.methods.l21.screen import COPY_DISTANCE
+from sfs_cli.methods.l21.regression import (
+    GAP,
+    Regression,
+    coefficients,
+    first_these,
+    make_regression,
+)
+from sfs_cli.methods.l21.screen import COPY_DISTANCE, Screen
 from sfs_cli.methods.shared import ROUNDING, first_by_id
 from sfs_cli.methods.significance.moments import Powers, RatioMoments
 from sfs_cli.methods.significance.pearson import below
@@ -30,18 +38,18 @@ SELECT = 200
 """Features that are selected by default, at most; of few features half of them."""
 LEADING = 100
 """Leading columns of the response of more samples than `DIRECT_LIMIT`, by default."""
-TAKEN, ROUGH = 1_000, 50
-"""From at most so many features what chance reaches is found, and before from so many roughly."""
+TAKEN = 1_000
+"""From at most so many features what chance reaches is found."""
 LARGEST_SHARE = 0.05
 """`chance` features of few are many: a round does not go on below what this share reaches."""
 SINGLE = 0.8
 """A feature has a single large value if the sum of fourth powers at unit norm is above this."""
+CLOSE = 1e-10
+"""Precision of the level."""
+LEAST = 1e-6
+"""A part of what is looked for that is as good as none."""
 SAME = 1e-6
 """Values of a form that differ by this part are the same but for rounding."""
-TEMPORARY = 32_768
-"""Values whose powers are made at a time, so that they stay in a cache."""
-CLOSE = 1e-8
-"""The level is found to this part, at least."""
 
 
 def solve(problem: Problem) -> Solution:
@@ -56,10 +64,11 @@ def solve(problem: Problem) -> Solution:
     Returns
     -------
     Solution
-        The score is ``|f_j' Y|`` over what chance reaches: with a similarity as the response the
-        square of ``|f_j' Y|`` is ``f_j' S f_j``, how smooth the feature is over the graph. The
-        order is by round, and within it by entry (column ``lambda``); the features of no round
-        follow by their score.
+        The score orders the list: its whole part counts the rounds from the one that selects the
+        feature to the last one, and the rest is lambda at its entry, as a share of lambda_max. Of
+        a feature of no round it is that share of ``|f_j' Y|``. The column ``reach`` is ``|f_j' Y|``
+        over what chance reaches: with a similarity as the response the square of ``|f_j' Y|`` is
+        ``f_j' S f_j``, how smooth the feature is over the graph.
 
     Raises
     ------
@@ -73,108 +82,71 @@ def solve(problem: Problem) -> Solution:
     regression = make_regression(problem, options["select"] or SELECT)
     if cut and regression.facts["response_columns"] == LEADING:
         regression.facts["response_rank"] = LEADING  # what was not asked for is told
-    usable, first = regression.features.usable, regression.first
-    count = int(usable.sum())
+    features, screen = regression.features, regression.screen
+    count, Y = int(features.usable.sum()), screen.start.active.Y
     wanted = min(options["select"] or min(SELECT, -(-count // 2)), count)
-    Y = regression.screen.active.Y
-    level = chance_level(regression.features, Y, options["chance"])
-    level = max(level, regression.floor)
-    found = Rounds(problem, regression, level, wanted)
-    while found.go_on(problem.tell):
-        pass
-    stop, told, doubtful = _end(
-        found.selected, wanted, min(options["chance"], LARGEST_SHARE * count), options["select"]
+    level = max(chance_level(features, Y, options["chance"]), regression.floor)
+    rounds: list[Round] = []
+    selected, left = 0, regression.first.copy()  # |f_j' Y| of the features that are left
+    while selected < wanted and left.max() > level * (1 + ROUNDING):
+        if rounds:
+            screen = Screen(features, Y, screen.width, problem.tell, left)
+        path = Path(screen, level)
+        while len(path.entries) < wanted - selected and path.advance():
+            told = f"round {len(rounds) + 1}: {len(path.entries)} features"
+            problem.tell(f"{told} at lambda {path.lam:.4g}")
+        rounds.append(_round(problem, features, path, left, level))
+        taken = list(rounds[-1].entries)
+        features.leave_out(np.array(taken))
+        left[taken] = 0
+        selected += len(taken)
+    by_chance = min(options["chance"], LARGEST_SHARE * count)
+    return _solution(regression, rounds, level, by_chance, options["select"], selected == wanted)
+
+
+@dataclass(frozen=True)
+class Round:
+    """One path, down to what chance reaches."""
+
+    entries: dict[int, float]  # its features in the order of their entry, with lambda there
+    coefficients: tuple[np.ndarray, np.ndarray]  # those of its end
+    steps: list[Optimality]  # at every event
+    gap: float  # the largest relative duality gap, at the end over all features
+
+
+def _round(
+    problem: Problem, features: CenteredMatrix, path: Path, left: np.ndarray, level: float
+) -> Round:
+    """Return what a path has found, with the first of all copies in place of each feature."""
+    steps = [event.optimality for event in path.events]
+    # the last event may lie below the level
+    entered = [j for j, lam in path.entries.items() if lam > level]
+    copies = {j: _first_copy(problem, features, left, j) for j in entered}
+    indices, rows = coefficients(path.point)
+    taken = np.array([copies.get(j, (j, 1)) for j in indices.tolist()], int).reshape(-1, 2)
+    return Round(
+        {copies[j][0]: path.entries[j] for j in entered},
+        (taken[:, 0], rows * taken[:, 1:]),
+        steps,
+        max(path.screen.certify(path.point, path.lam).gap, *(step.gap for step in steps)),
     )
-    solution = _solution(found, np.where(usable, first / level, np.nan), stop)
-    (solution.warnings if doubtful else solution.notes).extend(told)
-    return solution
 
 
-class Rounds:
-    """The rounds so far.
+def _first_copy(
+    problem: Problem, features: CenteredMatrix, left: np.ndarray, j: int
+) -> tuple[int, int]:
+    """Return the copy of a feature, among those that are left, whose id is first.
 
-    Parameters
-    ----------
-    problem : Problem
-        What is solved.
-    regression : Regression
-        The response and all features; those of a round are left out of it afterwards.
-    level : float
-        The lambda at which a round ends.
-    wanted : int
-        Number of features at which the last round ends.
-
-    Attributes
-    ----------
-    entries : list of dict of int to float
-        For each round its features in the order of their entry, with lambda there.
-    coefficients : list of tuple
-        For each round, what `Regression.coefficients` returns at its end.
-    objective : list of float
-        At every event, as a part of that without any feature.
-    largest_gap : float
-        The largest relative duality gap.
+    Only one of them enters: by their ids, so that it is not the order of the features. With it is
+    its sign, -1 where it is the feature turned round.
     """
-
-    def __init__(self, problem: Problem, regression: Regression, level: float, wanted: int) -> None:
-        self.problem, self.regression, self.level, self.wanted = problem, regression, level, wanted
-        self.entries: list[dict[int, float]] = []
-        self.coefficients: list[tuple[np.ndarray, np.ndarray]] = []
-        self.objective: list[float] = []
-        self.largest_gap = 0.0
-        # (m,): ``|f_j' Y|`` of the features that are left
-        self._left = np.where(regression.features.usable, regression.first, 0.0)
-
-    @property
-    def selected(self) -> int:
-        """Number of features that are selected."""
-        return sum(map(len, self.entries))
-
-    def go_on(self, tell: Callable[[str], None]) -> bool:
-        """Make one more round; return whether there was one."""
-        regression, missing = self.regression, self.wanted - self.selected
-        if missing == 0 or self._left.max() <= self.level:
-            return False
-        if self.entries:
-            regression.screen = regression.screen.restarted(self._left)
-        path, number = Path(regression.screen, self.level), len(self.entries) + 1
-        while len(path.entries) < missing and path.advance():
-            tell(f"round {number}: {len(path.entries)} features at lambda {path.lam:.4g}")
-        # the last event may lie below the level
-        entries = {j: lam for j, lam in path.entries.items() if lam > self.level}
-        if not entries:
-            return False
-        last = regression.certify(path.point, path.lam)
-        copies = self._first_copies(entries)
-        entries = {copies[j][0]: lam for j, lam in entries.items()}
-        steps = [event.optimality for event in path.events]
-        self.largest_gap = max([self.largest_gap, last.gap, *(step.gap for step in steps)])
-        self.objective += [step.objective / regression.half_square for step in steps]
-        indices, rows = regression.coefficients(path.point)
-        taken = np.array([copies.get(j, (j, 1)) for j in indices.tolist()], int).reshape(-1, 2)
-        self.coefficients.append((taken[:, 0], rows * taken[:, 1:]))
-        self.entries.append(entries)
-        regression.features.leave_out(np.array(list(entries)))
-        self._left[list(entries)] = 0.0
-        return True
-
-    def _first_copies(self, entries: Iterable[int]) -> dict[int, tuple[int, int]]:
-        """Return for each feature of a round the copy of it that is left whose id is first.
-
-        Only one of them enters: by their ids, so that it is not the order of the features. With it
-        is its sign, -1 where it is the feature turned round.
-        """
-        found, features = {}, self.regression.features
-        for j in entries:
-            same = np.flatnonzero(np.abs(self._left - self._left[j]) <= ROUNDING * self._left[j])
-            if len(same) > 1:
-                rows, own = features.take(same), features.take(np.array([j]))
-                apart = [np.linalg.norm(rows - sign * own, axis=1) for sign in (1, -1)]
-                same = same[np.minimum(*apart) <= COPY_DISTANCE]
-            first = first_by_id(self.problem, same)
-            one, other = features.take(np.array([j, first]))
-            found[j] = first, 1 if np.vdot(one, other) >= 0 else -1
-        return found
+    same = np.flatnonzero(np.abs(left - left[j]) <= ROUNDING * left[j])
+    rows = features.take(same)
+    own = rows[np.searchsorted(same, j)]
+    sign = np.where(rows @ own < 0, -1, 1)
+    copy = np.linalg.norm(rows - sign[:, None] * own, axis=1) <= COPY_DISTANCE
+    first = first_by_id(problem, same[copy])
+    return first, int(sign[np.searchsorted(same, first)])
 
 
 def chance_level(features: CenteredMatrix, Y: np.ndarray, chance: int) -> float:
@@ -196,32 +168,39 @@ def chance_level(features: CenteredMatrix, Y: np.ndarray, chance: int) -> float:
     chance : int
         Number of features, 1 or more.
     """
-    square, powers = _powers(features)
-    usable = np.flatnonzero(features.usable)
-    share = min(chance / len(usable), LARGEST_SHARE)
+    square, *powers = features.measure(_powers, 1 + len(Powers._fields))
+    third, fourth, *others = powers
     # by what decides, and not by place: the level is that of any order of the features
-    order = usable[np.lexsort((*np.delete(powers[:, usable], 1, axis=0), powers[1, usable]))]
-    moments = RatioMoments.of_columns(Y)
-    mean, spikes = -moments.a, _Spikes(Y, Y.T @ Y)
+    order = np.lexsort((third, *others, fourth))
+    order = order[features.usable[order]]
+    taken = order[np.unique(np.linspace(0, len(order) - 1, TAKEN).round().astype(int))]
+    share = min(chance / len(order), LARGEST_SHARE)
+    square, of_taken = square[taken], Powers(*(power[taken] for power in powers))
+    single = of_taken.fourth > SINGLE
+    moments, spikes = RatioMoments.of_columns(Y), _Spikes(Y, Y.T @ Y)
+    mean = -moments.a
 
-    def excess(taken: np.ndarray) -> Callable[[float], float]:
-        of_taken = Powers(*powers[:, taken])
-        single = of_taken.fourth > SINGLE
+    def excess(logarithm: float) -> float:
+        with np.errstate(divide="ignore"):  # nothing of a feature is left
+            t = np.exp(logarithm) / square
+        p = below(*moments.standardized(-t, of_taken))
+        # where no order changes the form all of them reach the mean
+        p = np.where(np.isnan(p), t <= mean * (1 + SAME), p)
+        p[single] = spikes.above(t[single], (of_taken.eighth / of_taken.sixth)[single])
+        # the logarithm is nearly a straight line, but where hardly any is above
+        return float(np.log(max(p.mean() / share, LEAST)))
 
-        def logarithm(u: float) -> float:
-            with np.errstate(divide="ignore"):  # nothing of a feature is left
-                t = np.exp(u) / square[taken]
-            p = below(*moments.standardized(-t, of_taken))
-            # where no order changes the form all of them reach the mean
-            p = np.where(np.isnan(p), t <= mean * (1 + SAME), p)
-            p[single] = spikes.above(t[single], (of_taken.eighth / of_taken.sixth)[single])
-            return float(np.log(max(p.mean() / share, np.finfo(np.float64).tiny)))
+    # none is below 0, and none above the sum of all squares of Y
+    low, high = mean * square[square > 0].min() * SAME, float(np.vdot(Y, Y)) * square.max() * 2
+    level = brentq(excess, np.log(low), np.log(high), xtol=CLOSE)
+    return float(f"{np.exp(level / 2):.9g}")
 
-        return logarithm
 
-    # from few features to all, for which a bracket is known then
-    rough = zero_of(excess(_spread(order, ROUGH)), float(np.log(mean * square[usable].max())), 0.25)
-    return float(f"{np.exp(zero_of(excess(_spread(order, TAKEN)), rough, 0.01) / 2):.9g}")
+def _powers(block: np.ndarray, _: Span) -> np.ndarray:
+    """Return the sums of squares of features (b, n), and `Powers` at unit norm, shape (6, b)."""
+    square = np.vecdot(block, block)
+    unit = block / np.sqrt(np.where(square > 0, square, 1))[:, None]
+    return np.vstack([square, *Powers.of(unit)])
 
 
 class _Spikes:
@@ -243,120 +222,76 @@ class _Spikes:
 
         `largest` are the squares of their largest values, of unit norm.
         """
-        from scipy.special import ndtr
-
-        rest, p = max(self.n - 2, 1), np.empty(len(t))
-        for j, (level, value) in enumerate(zip(t.tolist(), largest.tolist())):
-            a = min(value * self.n / (self.n - 1), 1.0)
-            middle = a * self.own + (1 - a) * (self.trace - self.own) / rest
-            variance = 4 * a * (1 - a) * self.outside / rest
-            p[j] = ndtr((middle - level) / np.maximum(np.sqrt(variance), SAME * self.trace)).mean()
-        return p
+        a = np.minimum(largest * self.n / (self.n - 1), 1)[:, None]
+        rest = max(self.n - 2, 1)
+        middle = a * self.own + (1 - a) * (self.trace - self.own) / rest
+        spread = np.sqrt(4 * a * (1 - a) * self.outside / rest)
+        return ndtr((middle - t[:, None]) / np.maximum(spread, SAME * self.trace)).mean(axis=1)
 
 
-def zero_of(function: Callable[[float], float], start: float, step: float) -> float:
-    """Return where a decreasing function is 0, by the Illinois method from a bracket at `start`."""
-    low = high = start
-    above = beyond = function(start)
-    while above < 0:
-        high, beyond = low, above
-        low, step = low - step, 2 * step
-        above = function(low)
-    while beyond > 0:
-        low, above = high, beyond
-        high, step = high + step, 2 * step
-        beyond = function(high)
-    last = 0
-    for _ in range(100):
-        if high - low <= CLOSE or above == beyond:
-            break
-        at = (low * beyond - high * above) / (beyond - above)
-        value = function(at)
-        if abs(value) <= CLOSE:
-            return at
-        # an end that stays twice is weighed less, so that it moves, too
-        if value > 0:
-            low, above, beyond = at, value, beyond / 2 if last > 0 else beyond
-        else:
-            high, beyond, above = at, value, above / 2 if last < 0 else above
-        last = 1 if value > 0 else -1
-    return high
+def _solution(
+    regression: Regression,
+    rounds: list[Round],
+    level: float,
+    by_chance: float,
+    asked: int | None,
+    full: bool,
+) -> Solution:
+    """Put the rounds together; about `by_chance` shuffled features would be above the level.
 
-
-def _spread(order: np.ndarray, count: int) -> np.ndarray:
-    """Return at most `count` of the features, at even distances."""
-    return order[np.unique(np.linspace(0, len(order) - 1, count).round().astype(int))]
-
-
-def _powers(features: CenteredMatrix) -> tuple[np.ndarray, np.ndarray]:
-    """Return the sums of squares (m,), and of `Powers` at unit norm (5, m), by one pass."""
-    count = len(Powers._fields)
-
-    def measure(block: np.ndarray, _: Span) -> np.ndarray:
-        squares, found = np.vecdot(block, block), np.empty((count, len(block)))
-        step = max(1, TEMPORARY // features.n)
-        for low in range(0, len(block), step):
-            found[:, low : low + step] = Powers.of(block[low : low + step])
-        unit = np.sqrt(np.where(squares > 0, squares, 1))
-        return np.vstack([squares, found / unit ** np.array([[3], [4], [5], [6], [8]])])
-
-    square, *_ = measured = features.measure(measure, 1 + count)
-    return square, measured[1:]
-
-
-def _solution(found: Rounds, score: np.ndarray, stop: str) -> Solution:
-    warnings: list[str] = []
-    features, facts = found.regression.features, found.regression.facts
+    `asked` is ``--select``, and `full` whether so many are selected.
+    """
+    features, first, lam_max = regression.features, regression.first, regression.lam_max
     entry, number = np.full(features.m, np.nan), np.full(features.m, np.nan)
-    for at, entries in enumerate(found.entries, 1):
-        entry[list(entries)], number[list(entries)] = list(entries.values()), at
-    order = [j for entries in found.entries for j in entries]
-    responses = found.regression.screen.active.Y.shape[1]
-    if found.largest_gap > GAP:
-        gap = f"{found.largest_gap:.1e}"
-        warnings.append(f"the relative duality gap is {gap} at one of the breakpoints")
+    for at, each in enumerate(rounds, 1):
+        entry[list(each.entries)], number[list(each.entries)] = list(each.entries.values()), at
+    order = [j for each in rounds for j in each.entries]
+    reach = np.where(features.usable, first / level, np.nan)
+    share = np.where(np.isnan(entry), first, entry) / lam_max
+    score = np.where(features.usable, share + np.nan_to_num(len(rounds) + 1 - number), np.nan)
+    gap = max((each.gap for each in rounds), default=0.0)
+    stop = f"{len(order)} features have entered"
+    warnings: list[str] = []
+    notes: list[str] = []
+    if not full:
+        are = "is" if len(order) == 1 else "are"
+        stop = (
+            f"{counted(len(order), 'feature')} {are} above the chance level, which about "
+            f"{max(1, round(by_chance)):,} would reach if their samples were shuffled"
+        )
+        if asked is not None:
+            stop += f" (--select asks for {asked:,})"
+        # a warning where half of those above the level are there by chance
+        doubtful = len(order) <= 2 * by_chance or asked is not None
+        told = f"{stop}: the order after these is mostly chance; take no more"
+        (warnings if doubtful else notes).append(told)
+    if gap > GAP:
+        warnings.append(f"the relative duality gap is {gap:.1e} at one of the breakpoints")
+    responses = regression.screen.start.active.Y.shape[1]
     return Solution(
         score=score,
         status=features.status,
-        order=first_these(order, score),
-        extra={"round": number, "lambda": entry},
-        objective=found.objective,
-        converged=found.largest_gap <= GAP,
+        order=first_these(order, reach),
+        extra={"reach": reach, "round": number, "lambda": entry},
+        objective=[
+            step.objective / regression.half_square for each in rounds for step in each.steps
+        ],
+        converged=gap <= GAP,
         stop=stop,
         coefficients=(
-            np.concatenate([np.empty(0, int), *(indices for indices, _ in found.coefficients)]),
-            np.vstack([np.empty((0, responses)), *(rows for _, rows in found.coefficients)]),
+            np.concatenate([np.empty(0, int), *(each.coefficients[0] for each in rounds)]),
+            np.vstack([np.empty((0, responses)), *(each.coefficients[1] for each in rounds)]),
         ),
-        facts=facts
+        facts=regression.facts
         | {
             "selected": len(order),
-            "rounds": [len(entries) for entries in found.entries],
-            "chance_level": found.level,
-            "above_chance": int((score > 1).sum()),
-            "lambda_max": found.regression.lam_max,
-            "largest_relative_gap": found.largest_gap,
+            "rounds": [len(each.entries) for each in rounds],
+            "chance_level": level,
+            "above_chance": int((reach > 1).sum()),
+            "lambda_max": lam_max,
+            "largest_relative_gap": gap,
             "passes": features.passes,
         },
         warnings=warnings,
+        notes=notes,
     )
-
-
-def _end(
-    selected: int, wanted: int, shuffled: float, asked: int | None
-) -> tuple[str, list[str], bool]:
-    """Return why the rounds ended, what to say of it, and whether that is a warning.
-
-    Of features with shuffled samples `shuffled` would be above the level; `asked` is ``--select``.
-    It is a warning where that is half of those that are above it.
-    """
-    if selected == wanted:
-        return f"{selected} features have entered", [], False
-    are = "is" if selected == 1 else "are"
-    stop = (
-        f"{counted(selected, 'feature')} {are} above the chance level, which about "
-        f"{max(1, round(shuffled)):,} would reach if their samples were shuffled"
-    )
-    if asked is not None:
-        stop += f" (--select asks for {asked:,})"
-    told = f"{stop}: the order after these is mostly chance; take no more"
-    return stop, [told], selected <= 2 * shuffled or asked is not None

@@ -63,6 +63,18 @@ def test_rounds_are_paths_without_the_features_before(memory: int) -> None:
     check_solution(found)
 
 
+def test_the_score_orders_the_list() -> None:
+    found = solved(simulated(), similarities.knn_correlation(simulated(), 5))
+    assert found.order is not None
+    assert (np.diff(found.score[found.order]) <= 0).all()
+    number, entry = found.extra["round"], found.extra["lambda"]
+    chosen, count = ~np.isnan(number), len(found.facts["rounds"])
+    share = entry / found.facts["lambda_max"]
+    assert count > 1
+    np.testing.assert_allclose(found.score[chosen], (count + 1 - number + share)[chosen])
+    assert found.score[~chosen].max() < 1
+
+
 def test_others_follow_by_their_smoothness() -> None:
     X = simulated()
     S = similarities.knn_correlation(X, 5)
@@ -74,7 +86,7 @@ def test_others_follow_by_their_smoothness() -> None:
     reached = np.linalg.norm(F.T @ (Y - Y.mean(axis=0)), axis=1)
     assert found.order is not None
     assert (np.diff(reached[found.order[10:]]) <= 1e-12).all()
-    found_reach = found.score * found.facts["chance_level"]
+    found_reach = found.extra["reach"] * found.facts["chance_level"]
     np.testing.assert_allclose(found_reach, reached, rtol=1e-10)
 
 
