@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import json
 from pathlib import Path
 
@@ -81,15 +80,6 @@ def test_equal_scores_of_our_own_tables_share_their_rank(tmp_path, capfd):
     assert [(r["feature"], r["score"]) for r in found] == [
         *(("a", "1"), ("b", "2.5"), ("c", "2.5"), ("d", "NaN"), ("e", "NaN")),
     ]
-
-
-def test_what_aggregate_writes_can_be_aggregated(tmp_path, capfd):
-    paths = [ranks_file(tmp_path, seed, f"{seed}.tsv") for seed in (1, 2)]
-    first = run_here(["aggregate", *paths, "--how", "geometric"], capfd).out
-    again = text(tmp_path, first, "again.tsv")
-    rows = rows_of(run_here(["aggregate", again, again], capfd).out)
-    assert [r["feature"] for r in rows] == [r["feature"] for r in rows_of(first)]
-    assert list(rows[0])[-2:] == ["rank_again", "rank_again_2"]
 
 
 @pytest.mark.parametrize(
@@ -172,14 +162,6 @@ def test_row_names_of_r_and_pandas_name_the_features(tmp_path, capfd):
     assert rows_of(done.out)[0]["feature"] == GENES[int(np.argmin(shuffled(4)))]
 
 
-def test_compressed_text_is_read_and_named_without_its_suffixes(tmp_path, capfd):
-    path = tmp_path / "one.tsv.gz"
-    path.write_bytes(gzip.compress(Path(ranks_file(tmp_path, 1, "two.tsv")).read_bytes()))
-    rows = rows_of(run_here(["aggregate", str(path), str(tmp_path / "two.tsv")], capfd).out)
-    assert list(rows[0])[-2:] == ["rank_one", "rank_two"]
-    assert [row["rank_one"] for row in rows] == [str(i) for i in range(1, 13)]
-
-
 def test_partial_lists_and_top(tmp_path, capfd):
     one = text(tmp_path, "gene\trank\na\t1\nb\t2\nc\t3\nd\t4\n", "one.tsv")
     two = text(tmp_path, "gene\trank\nc\t1\ne\t2\n", "two.tsv")
@@ -225,30 +207,11 @@ def test_folder_holds_ranking_report_and_provenance(into, tmp_path, capfd):
     assert files["ranking.tsv"] == alone.out.encode()
 
 
-def test_second_run_is_up_to_date_and_other_options_are_not(into, tmp_path, capfd):
-    assert run_here(into, capfd).code == 0
-    before = snapshot(tmp_path / "out")
-    again = run_here(into, capfd)
-    assert (again.code, "up to date" in again.err) == (0, True)
-    assert snapshot(tmp_path / "out") == before
-    assert run_here([*into, "--top", "3"], capfd).code == 4
-    assert run_here([*into, "--top", "3", "--force"], capfd).code == 0
-    assert snapshot(tmp_path / "out")["ranking.tsv"] != before["ranking.tsv"]
-
-
 def test_a_list_of_another_name_is_another_run(into, tmp_path, capfd):
     """Its name is that of a column, and of a row of the report."""
     assert run_here(into, capfd).code == 0
     renamed = (tmp_path / "1.tsv").rename(tmp_path / "renamed.tsv")
     assert run_here([into[0], str(renamed), *into[2:]], capfd).code == 4
-
-
-def test_a_list_whose_name_holds_a_comma_keeps_the_columns_of_a_csv(tmp_path, capfd):
-    paths = [ranks_file(tmp_path, 1, "one, two.tsv"), ranks_file(tmp_path, 2, "three.tsv")]
-    done = run_here(["aggregate", *paths, "--format", "csv"], capfd)
-    rows = rows_of(done.out, ",")
-    assert list(rows[0])[-2:] == ["rank_one, two", "rank_three"]
-    assert None not in rows[0]
 
 
 def test_many_lists_are_aggregated_and_not_compared_in_pairs(tmp_path, capfd):
@@ -302,13 +265,6 @@ def test_ties_of_aggregated_lists_are_in_the_order_of_ids(how, tmp_path, capfd) 
         two = text(tmp_path, "gene\trank\n" + "".join(b), "b.tsv")
         done = run_here(["aggregate", one, two, "--how", how], capfd)
         assert [row["feature"] for row in rows_of(done.out)] == [f"g{i}" for i in range(6)]
-
-
-def test_tied_features_share_the_mean_of_their_ranks(tmp_path, capfd) -> None:
-    halves = text(tmp_path, "gene\trank\na\t1.5\nb\t1.5\nc\t3\n", "halves.tsv")
-    least = text(tmp_path, "gene\trank\na\t1\nb\t1\nc\t3\n", "least.tsv")
-    done = run_here(["aggregate", halves, least], capfd)
-    assert [row["score"] for row in rows_of(done.out)] == ["1.5", "1.5", "3"]
 
 
 @pytest.mark.parametrize("rank", ["0", "1.3", "inf"])

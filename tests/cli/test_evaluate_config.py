@@ -159,12 +159,3 @@ def test_the_default_method_of_an_evaluation_is_recorded(tmp_path, monkeypatch, 
     alone = ["evaluate", "good.csv", *how, "--list", "list.tsv:rank", "--out", "three"]
     assert run_here(alone, capfd).code == 0
     assert json.loads(Path("three", "run.json").read_text())["defaults"] == {}
-
-
-def test_a_method_is_named_with_its_parameters(tmp_path, monkeypatch, capfd):
-    monkeypatch.chdir(tmp_path)
-    good(tmp_path)
-    words = ["evaluate", "good.csv", "--method", "spec,ranking=phi1", "--lengths", "3"]
-    done = run_here(words, capfd)
-    assert done.code == 0, done.err
-    assert "\nspec,ranking=phi1\t" in done.out

@@ -74,8 +74,3 @@ def test_what_a_method_needs_is_said_once(name: str, needs: str, capfd) -> None:
 def test_methods_that_start_from_given_features_say_so(capfd) -> None:
     able = [each["name"] for each in described(capfd) if "--given" in each.get("options", {})]
     assert able == [*GOING_ON]
-
-
-def test_help_has_the_bounds_of_the_parameters_of_a_method(capfd) -> None:
-    text = " ".join(run_here(["rank", "--method", "spec", "--help"], capfd).out.split())
-    assert "Power of the eigenvalues. [a whole number from 1 to 64; default: 1]" in text

@@ -55,12 +55,6 @@ def test_any_other_name_is_taken(case, study, capfd):
         assert Path(name).exists()
 
 
-def test_a_folder_that_has_such_a_name_already_is_written_to(study, capfd):
-    assert run_here(["convert", "x.csv", "old"], capfd).code == 0
-    Path("old").rename("GSE1.csv")
-    assert run_here(["convert", "x.csv", "GSE1.csv", "--force"], capfd).code == 0
-
-
 @pytest.mark.parametrize(
     "words",
     [

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
-import pandas as pd
 import pytest
 
-from tests.making_commands import BAD, USAGE, good, h5ad, labels
+from tests.making_commands import USAGE, good, h5ad
 from tests.running import run_here
 
 EXISTS = 4
@@ -58,34 +56,3 @@ def test_no_file_of_the_result_has_its_place(study, capfd):
     assert done.code == USAGE
     assert "--write-h5ad" in done.err
     assert not Path("new").exists()
-
-
-def test_no_file_of_a_selection_has_its_place(study, capfd):
-    assert run_here(["rank", "x.csv", "--method", "variance", "--out", "ranked"], capfd).code == 0
-    words = ["select", "ranked", "--top", "2", "--write-matrix", "new/selected.tsv", "--out", "new"]
-    done = run_here(words, capfd)
-    assert done.code == USAGE, done.err
-    assert "--write-matrix" in done.err
-    assert not Path("new").exists()
-
-
-def test_the_column_of_the_samples_holds_no_labels(study, capfd):
-    path = labels(study, ["a", "b"] * 3)
-    first = Path(path).read_text().split("\n", 1)[0].replace(",", "\t").split("\t")[0]
-    done = run_here(["rank", "x.csv", "--method", "f-test", "--labels", f"{path}:{first}"], capfd)
-    assert done.code == BAD
-    assert "the first one" in done.err
-
-
-def test_rows_of_anndata_are_samples_however_they_are_stored(study, capfd):
-    import anndata
-    from scipy.sparse import csc_matrix
-
-    X = np.random.default_rng(0).poisson(1.0, (6, 9)).astype(np.float32)
-    obs, var = (pd.DataFrame(index=[f"{c}{i}" for i in range(k)]) for c, k in (("s", 6), ("g", 9)))
-    anndata.AnnData(csc_matrix(X), obs=obs, var=var).write_h5ad("csc.h5ad")
-    words = ["rank", "csc.h5ad", "--method", "variance", "--rows"]
-    done = run_here([*words, "samples"], capfd)
-    assert done.code == 0
-    assert "rows are samples" in done.err
-    assert run_here([*words, "features"], capfd).code == USAGE

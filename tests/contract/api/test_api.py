@@ -172,11 +172,6 @@ def test_sets_and_several_sources() -> None:
     np.testing.assert_allclose(adata.obsp["sfs_fused"], similarity)
 
 
-def test_fuse_refuses_what_has_no_effect_on_it() -> None:
-    with pytest.raises(sfs.SfsError, match="no option 'pvalues'"):
-        sfs.fuse(made(), {"expression": "target:"}, pvalues="moments")
-
-
 def test_fuse_warns_as_the_command_does() -> None:
     counts = np.random.default_rng(0).poisson(200, (N, M))
     with pytest.warns(sfs.SfsWarning, match="raw counts.*the graph"):

@@ -28,15 +28,6 @@ def write_and_break(path: Path, inner: str = "") -> None:
     raise BreakError
 
 
-def test_files_of_a_run_appear_together(tmp_path):
-    with OutputFolder(tmp_path / "a" / "b") as out:
-        for name in ("z.tsv", "run.json", "a.html"):
-            out.file(name).write_text(name)
-        assert not list((tmp_path / "a" / "b").glob("[!.]*"))
-        out.commit(last="run.json")
-    assert everything(tmp_path) == {"a", "a/b", "a/b/z.tsv", "a/b/run.json", "a/b/a.html"}
-
-
 def test_the_record_that_vouches_for_the_others_comes_last(tmp_path, monkeypatch):
     moved = []
     real = Path.replace
@@ -58,14 +49,6 @@ def test_an_exception_in_the_middle_leaves_what_was_there_and_no_folder(tmp_path
         write_and_break(out.file("ranking.tsv"))
     assert everything(tmp_path) == {"ranking.tsv", "notes.txt"}
     assert (tmp_path / "ranking.tsv").read_text() == "old"
-
-
-def test_a_folder_that_cannot_be_made_is_refused_and_leaves_nothing(tmp_path):
-    (tmp_path / "file").write_text("")
-    for writer in (OutputFolder, replacing):
-        with pytest.raises(InputError, match="cannot be written"), writer(tmp_path / "file" / "x"):
-            pass
-    assert everything(tmp_path) == {"file"}
 
 
 @pytest.mark.parametrize("there", [True, False])

@@ -10,7 +10,6 @@ from pyarrow import feather
 from sfs_cli.errors import InputError
 from sfs_cli.io.matrix.base import ReadOptions
 from sfs_cli.io.matrix.feather import open_feather
-from tests.contract.io.reading import read_all
 
 
 @pytest.fixture
@@ -18,18 +17,6 @@ def table():
     values = np.random.default_rng(1).random((4, 3000))
     names = [f"g{i}" for i in range(3000)]
     return pa.table({f"s{j}": column for j, column in enumerate(values)} | {"gene": names})
-
-
-@pytest.mark.parametrize(
-    ("compression", "chunk"), [("uncompressed", 100), ("lz4", 10_000), ("zstd", 100)]
-)
-def test_batches_and_compression_do_not_matter(tmp_path, table, compression, chunk):
-    path = tmp_path / "t.feather"
-    feather.write_feather(table, path, compression=compression, chunksize=chunk)
-    ids, values, reader = read_all(path, dtype="float64", block_bytes=1 << 12)
-    assert reader.n_rows == 3000
-    assert ids == table["gene"].to_pylist()
-    np.testing.assert_array_equal(values, np.column_stack([table[f"s{j}"] for j in range(4)]))
 
 
 def test_version_1_is_refused_by_name(tmp_path):

@@ -45,19 +45,7 @@ GRAPHS = {
         ("--similarity", "obsm:X_pca,neighbors=5"),
         lambda Z: oracle.knn(Z, 5),
     ),
-    "binary": (
-        ("--similarity", "obsm:X_pca,neighbors=5,edge-weights=binary"),
-        lambda Z: oracle.knn(Z, 5, weight="binary"),
-    ),
-    "width": (
-        ("--similarity", "obsm:X_pca,bandwidth=1.5,neighbors=10"),
-        lambda Z: oracle.knn(Z, 10, bandwidth=1.5),
-    ),
     "rbf": (("--coordinates", "obsm:X_pca", "--similarity", "rbf"), oracle.rbf),
-    "self-tuning": (
-        ("--coordinates", "obsm:X_pca", "--similarity", "rbf,bandwidth=self-tuning"),
-        lambda Z: oracle.rbf(Z, "self-tuning"),
-    ),
     "diffusion": (
         ("--coordinates", "obsm:X_pca", "--similarity", "diffusion,beta=0.5,neighbors=7"),
         lambda Z: oracle.diffusion(Z, 7, 0.5),
@@ -113,17 +101,6 @@ def test_shards_notice_other_coordinates(cells: Path, table: Path, tmp_path: Pat
         assert code_of("shard", "merge", plan, "--out", tmp_path / "out") == 3
 
 
-def test_two_profiles_of_one_file_are_fused(cells: Path, tmp_path: Path) -> None:
-    given = (
-        *("--method", "msfs", "--source", "p=profile:obsm:X_pca,similarity=knn"),
-        *("--source", "s=profile:obsm:spatial,similarity=knn,neighbors=4"),
-        *("--source", "e=target:,similarity=knn"),
-    )
-    ranked(tmp_path / "out", cells, *given)
-    sources = facts(tmp_path / "out")["knowledge"]["sources"]
-    assert [s["name"] for s in sources] == ["p", "s", "e"]
-
-
 def test_samples_without_coordinates_are_left_out_on_request(
     cells: Path, table: Path, tmp_path: Path
 ) -> None:
@@ -133,18 +110,6 @@ def test_samples_without_coordinates_are_left_out_on_request(
     assert code_of("rank", cells, *given) == 3
     sfs("rank", cells, *given, "--samples", "intersect", "--out", tmp_path / "out")
     assert facts(tmp_path / "out")["input"]["n_samples"] == 50
-
-
-def test_members_with_a_graph_take_it(cells: Path, tmp_path: Path) -> None:
-    found = ranked(
-        tmp_path / "out",
-        cells,
-        *("--method", "kogs,members=spec,variance", "--similarity", "obsm:X_pca"),
-    )
-    assert len(found.feature) == 90
-    members = facts(tmp_path / "out")["knowledge"]["members"]
-    assert members[0]["coordinates"] == "obsm:X_pca"
-    assert "coordinates" not in members[1]
 
 
 def test_a_batch_has_the_graph_of_its_own_samples(cells: Path, tmp_path: Path) -> None:
