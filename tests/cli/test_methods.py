@@ -30,9 +30,6 @@ def test_parameters_are_those_of_the_name(capfd) -> None:
         **{"type": "number", "above": 0, "default": 1.0},
         "help": "Weight of the regularization.",
     }
-    (knn,), (correlation,) = described(capfd, "knn"), described(capfd, "knn-correlation")
-    neighbors = [each["parameters"]["neighbors"]["default"] for each in (knn, correlation)]
-    assert neighbors == [10, 5]
     (rkda,) = described(capfd, "rkda")
     assert rkda["parameters"]["lambda"]["default_text"] == "1 / samples"
     assert {*rkda["parameters"]} == {"lambda", "normalize"}

@@ -88,15 +88,6 @@ def test_a_failed_replacement_leaves_the_old_and_nothing_else(tmp_path, kind):
     assert everything(tmp_path) == before
 
 
-def test_a_folder_does_not_take_the_place_of_a_file(tmp_path):
-    target = tmp_path / "x"
-    target.write_text("mine")
-    with pytest.raises(InputError, match="cannot be written"), replacing(target) as partial:
-        partial.mkdir()
-    assert target.read_text() == "mine"
-    assert everything(tmp_path) == {"x"}
-
-
 def test_a_full_disk_is_said_to_be_full(tmp_path):
     full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     with pytest.raises(InputError, match="no space left") as caught, replacing(tmp_path / "x"):
@@ -129,18 +120,6 @@ def old_result(folder: Path) -> None:
     for name in ("run.json", "z.tsv"):
         (folder / name).write_text("old")
     (folder / "a.html").symlink_to("z.tsv")  # a link is replaced, and put back
-
-
-@pytest.mark.parametrize("name", ["run.json", "z.tsv"])
-def test_a_folder_in_the_place_of_a_file_is_told_before_anything_is_moved(tmp_path, name):
-    old_result(tmp_path)
-    (tmp_path / name).unlink()
-    (tmp_path / name).mkdir()
-    before = everything(tmp_path)
-    with pytest.raises(InputError, match=f"{tmp_path / name} is a folder"):
-        replaced(tmp_path)
-    assert everything(tmp_path) == before
-    assert {p.read_text() for p in tmp_path.iterdir() if p.is_file()} == {"old"}
 
 
 @pytest.mark.parametrize("fails", ["a.html", "new.txt", "run.json", "z.tsv"])

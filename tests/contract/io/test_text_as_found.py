@@ -13,8 +13,6 @@ import pandas as pd
 import pytest
 
 from sfs_cli.errors import InputError
-from sfs_cli.io.files.table import read_table
-from sfs_cli.io.files.text import text_lines
 from sfs_cli.io.matrix.base import ReadOptions, open_matrix
 
 SAMPLES = [f"s{i}" for i in range(4)]
@@ -122,14 +120,6 @@ def test_utf_16_is_decoded_as_a_stream(tmp_path, encoding, packed):
     same(read(path)[0], frame)
     path.write_bytes(gzip.compress(data[:-1]) if packed else data[:-1])
     assert "UTF-16" in refused(path)
-
-
-def test_tables_and_lists_are_read_in_utf_16_and_from_old_macs(tmp_path):
-    path = tmp_path / "t.txt"
-    path.write_bytes("sample\tclass\r\na\té\r\n".encode("utf-16"))
-    assert read_table(path).columns == {"sample": ["a"], "class": ["é"]}
-    path.write_bytes(b"TP53\rMDM2\r")
-    assert list(text_lines(path)) == [(1, "TP53"), (2, "MDM2")]
 
 
 # ---- lines above the values ----------------------------------------------------------------------

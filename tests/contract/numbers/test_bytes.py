@@ -77,6 +77,16 @@ def test_every_format_gives_the_same_bytes(
         check_same(made, expected, case, name)
 
 
+def test_samples_in_rows_give_the_same_bytes(
+    from_csv: tuple[Path, dict[str, bytes]], tmp_path: Path
+) -> None:
+    values, features, samples = small()
+    path = write_csv(tmp_path, values.T, samples, features)
+    for name, options in SMALL.items():
+        found = ranking_bytes(tmp_path / name, path, "--rows", "samples", *options)
+        assert found == from_csv[1][name], name
+
+
 @pytest.mark.parametrize("kind", ["csv", "h5ad csr"])
 def test_what_memory_held_before_changes_no_bit(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -128,11 +128,3 @@ def test_a_batch_has_the_graph_of_its_own_samples(cells: Path, tmp_path: Path) -
     for name in ("a", "b"):
         alone = pd.read_parquet(tmp_path / name / "ranking.parquet").set_index("feature")
         np.testing.assert_array_equal(table[f"rank_{name}"], alone["rank"].loc[table.index])
-
-
-def test_coordinates_are_not_adjusted(cells: Path, tmp_path: Path) -> None:
-    given = (*SPEC, "--similarity", "obsm:X_pca,neighbors=4")
-    adjusted = (*given, "--adjust", "obs:batch", "--transform", "quantile")
-    ranked(tmp_path / "adjusted", cells, *adjusted)
-    ranked(tmp_path / "plain", cells, *given)
-    assert facts(tmp_path / "adjusted")["graph"] == facts(tmp_path / "plain")["graph"]
