@@ -107,6 +107,16 @@ def test_secrets_are_not_written(here: Run, files: list[Path], tmp_path: Path, m
         assert "sekret" not in done.err
 
 
+def test_files_of_one_name_are_told_apart_by_their_folders(
+    here: Run, files: list[Path], tmp_path: Path
+) -> None:
+    for path in files:
+        (tmp_path / path.stem).mkdir()
+        path.rename(tmp_path / path.stem / "cells.h5ad")
+    done = here("inspect", *(f"file://{tmp_path}/{name}/cells.h5ad" for name in "ab"))
+    assert "2 values: a, b" in done.out
+
+
 class _Quiet(SimpleHTTPRequestHandler):
     def log_message(self, *_: object) -> None:
         pass

@@ -220,7 +220,9 @@ def test_a_column_of_text_is_named_and_may_be_the_index(tmp_path: Path) -> None:
         sfs.rank(COUNTED.assign(day=pd.Timestamp("2020-01-01"), name="x"), method="variance")
 
 
-def test_masked_values_are_missing() -> None:
+def test_tables_of_arrow_keep_their_names_and_masks_are_missing_values() -> None:
+    table = pa.Table.from_pandas(COUNTED, preserve_index=False)
+    pd.testing.assert_frame_equal(fisher(table, CLASSES), fisher(COUNTED, CLASSES))
     with pytest.raises(ValueError, match="1 missing value"):
         fisher(np.ma.masked_array(X, X[3, 4] == X), CLASSES)
 

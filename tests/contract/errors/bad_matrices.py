@@ -35,6 +35,14 @@ def refused(
     return bad(id, lambda f: ["rank", str(make(f)), *options], name, words)
 
 
+def damaged_parquet_page(folder: Path) -> Path:
+    path = Path(parquet(folder, values(), compression="snappy"))
+    content = bytearray(path.read_bytes())
+    content[4:200] = b"\xff" * 196
+    path.write_bytes(content)
+    return path
+
+
 # ---------------------------------------------------------------------------- files
 
 
@@ -61,6 +69,9 @@ def no_zarr(folder: Path) -> Path:
 FILES = [
     refused("no such file", lambda f: f / "no.csv", "no.csv", "no such file"),
     refused("a folder", folder_of_things, "things", "folder"),
+    refused(
+        "a damaged page of Parquet", damaged_parquet_page, "m.parquet", "cannot be read as parquet"
+    ),
     refused("a damaged workbook", lambda f: workbook(f, "m.xlsx"), "m.xlsx", "workbook; again"),
     refused(
         "gene sets",

@@ -128,6 +128,7 @@ OUTCOMES = [
         "--label-type classes; label; continuous",
         *("--labels", "LABELS", "--similarity", "outcome"),
     ),
+    outcome("ordered: text without an order", AB, "'a'; --label-type ordered,order=", *ORDERED),
     outcome(
         "ordered: a class that is not in the order",
         [*AB[:5], "c"],

@@ -11,6 +11,7 @@ from scipy import sparse
 
 from sfs_cli.errors import InputError
 from sfs_cli.io.matrix.anndata import open_h5ad, read_inside
+from sfs_cli.io.matrix.base import decide
 from tests.contract.io.reading import read_all
 from tests.running import run_here
 
@@ -72,7 +73,8 @@ def test_layers_and_raw_are_each_themselves(path, adata):
 
 def test_csc_comes_by_feature(path, adata):
     ids, values, reader = read(path, layer="by gene", block_bytes=300)
-    assert reader.fixed_rows == "features"
+    told = "rows are samples, by the format (h5ad)"  # as those of AnnData are
+    assert decide(reader, "samples", []) == ("features", told)
     assert (ids, list(reader.column_ids)) == (GENES[:10], CELLS)
     np.testing.assert_array_equal(values, 2 * adata.X.toarray().T)
 

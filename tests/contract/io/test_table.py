@@ -110,9 +110,6 @@ def test_a_column_that_counts_the_rows_has_no_ids(write, index):
     assert column == dict(zip(TURNED, TURNED))
 
 
-CSV = "sample,label\ns1,tumour\ns2,normal\n"
-
-
 def test_the_first_column_may_be_asked_for_beside_the_ids(write):
     column = read_labels(f"{write(BESIDE, 't.csv')}:patient")
     column.settle(["s1", "s2", "s3"])

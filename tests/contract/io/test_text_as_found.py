@@ -77,6 +77,12 @@ def test_columns_of_text_are_annotations_in_every_format(tmp_path, name):
             assert texts[column] == list(annotated()[column])
 
 
+@pytest.mark.parametrize("name", ["m.tsv", "m.parquet"])
+def test_tables_without_numbers_are_refused(tmp_path, name):
+    WRITERS[name](annotated()[["symbol", "biotype"]], tmp_path / name)
+    assert "number" in refused(tmp_path / name)
+
+
 # ---- decimal commas ------------------------------------------------------------------------------
 
 

@@ -14,8 +14,6 @@ from tests.contract.numbers.commands import Table, facts, ranked, ranking_bytes,
 from tests.making import annotated
 from tests.oracles import components as oracle
 
-KNN = ("--similarity", "knn,neighbors=6")
-
 
 def graph_of(X: np.ndarray, samples: list[str], count: int, genes: int, path: Path) -> Path:
     """Write the knn graph of the scores of the twin."""
