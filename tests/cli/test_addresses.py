@@ -117,6 +117,13 @@ def test_files_of_one_name_are_told_apart_by_their_folders(
     assert "2 values: a, b" in done.out
 
 
+def test_a_web_page_is_refused(here: Run) -> None:
+    fsspec.filesystem("memory").pipe("/it/page.csv", b"<!DOCTYPE html>\n<a>x,y</a>\n")
+    done = here("inspect", "memory://it/page.csv")
+    assert done.code == 3
+    assert "is a web page" in done.err
+
+
 class _Quiet(SimpleHTTPRequestHandler):
     def log_message(self, *_: object) -> None:
         pass

@@ -84,6 +84,17 @@ def test_a_part_that_is_damaged_is_named(tmp_path, capfd):
     assert_same_numbers(tmp_path / "out", whole(tmp_path))
 
 
+def test_a_part_of_another_plan_is_refused(tmp_path, capfd):
+    two, five = planned(tmp_path / "two", 2), planned(tmp_path / "five", 5)
+    sfs("shard", "run", two, 2)
+    (part,) = two.glob("parts/*/pass-1-shard-2.npz")
+    (own,) = five.glob("parts/*")
+    shutil.copy(part, own)
+    done = refused(capfd, 3, "shard", "merge", five, "--out", tmp_path / "out")
+    assert "of another number of shards" in done.err
+    assert own.name != part.parent.name  # nor does a shard of a plan that was replaced write there
+
+
 def test_a_shard_says_whom_it_waits_for(tmp_path, capfd):
     plan = planned(tmp_path, 3)
     done = run_here(["shard", "run", str(plan), "2-of-3"], capfd)

@@ -69,6 +69,7 @@ LABELS = [
         lambda f: labels(f, AB[:4], SAMPLES[:4]),
         "2 of 6; s5, s6; --samples intersect",
     ),
+    classes("the column of the samples", lambda f: labels(f, AB) + ":sample", "the first one"),
     classes("a class of one", lambda f: labels(f, [*"aaabb", "odd"]), "only one sample: odd"),
     classes(
         "a class in another case",
