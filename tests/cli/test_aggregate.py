@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 from pathlib import Path
 
@@ -80,6 +81,15 @@ def test_equal_scores_of_our_own_tables_share_their_rank(tmp_path, capfd):
     assert [(r["feature"], r["score"]) for r in found] == [
         *(("a", "1"), ("b", "2.5"), ("c", "2.5"), ("d", "NaN"), ("e", "NaN")),
     ]
+
+
+def test_what_aggregate_writes_can_be_aggregated(tmp_path, capfd):
+    paths = [ranks_file(tmp_path, seed, f"{seed}.tsv") for seed in (1, 2)]
+    first = run_here(["aggregate", *paths, "--how", "geometric"], capfd).out
+    again = text(tmp_path, first, "again.tsv")
+    rows = rows_of(run_here(["aggregate", again, again], capfd).out)
+    assert [r["feature"] for r in rows] == [r["feature"] for r in rows_of(first)]
+    assert list(rows[0])[-2:] == ["rank_again", "rank_again_2"]
 
 
 @pytest.mark.parametrize(
@@ -160,6 +170,14 @@ def test_row_names_of_r_and_pandas_name_the_features(tmp_path, capfd):
     done = run_here(["aggregate", with_r, with_pandas], capfd)
     assert done.code == 0, done.err
     assert rows_of(done.out)[0]["feature"] == GENES[int(np.argmin(shuffled(4)))]
+
+
+def test_compressed_text_is_read_and_named_without_its_suffixes(tmp_path, capfd):
+    path = tmp_path / "one.tsv.gz"
+    path.write_bytes(gzip.compress(Path(ranks_file(tmp_path, 1, "two.tsv")).read_bytes()))
+    rows = rows_of(run_here(["aggregate", str(path), str(tmp_path / "two.tsv")], capfd).out)
+    assert list(rows[0])[-2:] == ["rank_one", "rank_two"]
+    assert [row["rank_one"] for row in rows] == [str(i) for i in range(1, 13)]
 
 
 def test_partial_lists_and_top(tmp_path, capfd):
