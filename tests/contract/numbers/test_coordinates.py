@@ -101,6 +101,17 @@ def test_shards_notice_other_coordinates(cells: Path, table: Path, tmp_path: Pat
         assert code_of("shard", "merge", plan, "--out", tmp_path / "out") == 3
 
 
+def test_two_profiles_of_one_file_are_fused(cells: Path, tmp_path: Path) -> None:
+    given = (
+        *("--method", "msfs", "--source", "p=profile:obsm:X_pca,similarity=knn"),
+        *("--source", "s=profile:obsm:spatial,similarity=knn,neighbors=4"),
+        *("--source", "e=target:,similarity=knn"),
+    )
+    ranked(tmp_path / "out", cells, *given)
+    sources = facts(tmp_path / "out")["knowledge"]["sources"]
+    assert [s["name"] for s in sources] == ["p", "s", "e"]
+
+
 def test_samples_without_coordinates_are_left_out_on_request(
     cells: Path, table: Path, tmp_path: Path
 ) -> None:
