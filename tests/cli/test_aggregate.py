@@ -225,30 +225,11 @@ def test_folder_holds_ranking_report_and_provenance(into, tmp_path, capfd):
     assert files["ranking.tsv"] == alone.out.encode()
 
 
-def test_second_run_is_up_to_date_and_other_options_are_not(into, tmp_path, capfd):
-    assert run_here(into, capfd).code == 0
-    before = snapshot(tmp_path / "out")
-    again = run_here(into, capfd)
-    assert (again.code, "up to date" in again.err) == (0, True)
-    assert snapshot(tmp_path / "out") == before
-    assert run_here([*into, "--top", "3"], capfd).code == 4
-    assert run_here([*into, "--top", "3", "--force"], capfd).code == 0
-    assert snapshot(tmp_path / "out")["ranking.tsv"] != before["ranking.tsv"]
-
-
 def test_a_list_of_another_name_is_another_run(into, tmp_path, capfd):
     """Its name is that of a column, and of a row of the report."""
     assert run_here(into, capfd).code == 0
     renamed = (tmp_path / "1.tsv").rename(tmp_path / "renamed.tsv")
     assert run_here([into[0], str(renamed), *into[2:]], capfd).code == 4
-
-
-def test_a_list_whose_name_holds_a_comma_keeps_the_columns_of_a_csv(tmp_path, capfd):
-    paths = [ranks_file(tmp_path, 1, "one, two.tsv"), ranks_file(tmp_path, 2, "three.tsv")]
-    done = run_here(["aggregate", *paths, "--format", "csv"], capfd)
-    rows = rows_of(done.out, ",")
-    assert list(rows[0])[-2:] == ["rank_one, two", "rank_three"]
-    assert None not in rows[0]
 
 
 def test_many_lists_are_aggregated_and_not_compared_in_pairs(tmp_path, capfd):
@@ -302,13 +283,6 @@ def test_ties_of_aggregated_lists_are_in_the_order_of_ids(how, tmp_path, capfd) 
         two = text(tmp_path, "gene\trank\n" + "".join(b), "b.tsv")
         done = run_here(["aggregate", one, two, "--how", how], capfd)
         assert [row["feature"] for row in rows_of(done.out)] == [f"g{i}" for i in range(6)]
-
-
-def test_tied_features_share_the_mean_of_their_ranks(tmp_path, capfd) -> None:
-    halves = text(tmp_path, "gene\trank\na\t1.5\nb\t1.5\nc\t3\n", "halves.tsv")
-    least = text(tmp_path, "gene\trank\na\t1\nb\t1\nc\t3\n", "least.tsv")
-    done = run_here(["aggregate", halves, least], capfd)
-    assert [row["score"] for row in rows_of(done.out)] == ["1.5", "1.5", "3"]
 
 
 @pytest.mark.parametrize("rank", ["0", "1.3", "inf"])

@@ -142,29 +142,3 @@ def test_a_record_keeps_what_was_given_apart_from_defaults(first, tmp_path, monk
         "up to date"
         in run_here(["evaluate", "--config", "two/run.json", "--out", "two"], capfd).err
     )
-
-
-def test_the_default_method_of_an_evaluation_is_recorded(tmp_path, monkeypatch, capfd):
-    good(tmp_path)
-    labels(tmp_path, AB)
-    text(tmp_path, "feature\trank\ngene1\t1\ngene2\t2\ngene3\t3\n", "list.tsv")
-    monkeypatch.chdir(tmp_path)
-    how = ["--labels", "labels.tsv", "--lengths", "3", "--splits", "2", "--repeats", "1"]
-    assert run_here(["evaluate", "good.csv", *how, "--out", "one"], capfd).code == 0
-    assert run_here(["evaluate", "--config", "one/run.json", "--out", "two"], capfd).code == 0
-    one, two = (json.loads(Path(name, "run.json").read_text()) for name in ("one", "two"))
-    assert one["defaults"] == two["defaults"] == {"method": "f-test"}
-    assert "method" not in two["config"]
-    # a list alone has no method
-    alone = ["evaluate", "good.csv", *how, "--list", "list.tsv:rank", "--out", "three"]
-    assert run_here(alone, capfd).code == 0
-    assert json.loads(Path("three", "run.json").read_text())["defaults"] == {}
-
-
-def test_a_method_is_named_with_its_parameters(tmp_path, monkeypatch, capfd):
-    monkeypatch.chdir(tmp_path)
-    good(tmp_path)
-    words = ["evaluate", "good.csv", "--method", "spec,ranking=phi1", "--lengths", "3"]
-    done = run_here(words, capfd)
-    assert done.code == 0, done.err
-    assert "\nspec,ranking=phi1\t" in done.out

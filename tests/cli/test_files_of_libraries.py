@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sfs_cli.io.files.sniff import Kind, recognize
 from sfs_cli.io.matrix.base import ReadOptions, open_matrix
 from tests.running import run_here, snapshot
 
@@ -56,18 +55,6 @@ def checked(path: Path, X: np.ndarray) -> ad.AnnData:
     assert set(copy.var["sfs_status"]) == {"ok"}
     assert json.loads(copy.uns["sfs"]["record"])["config"]["method"] == "variance"
     return copy
-
-
-def test_mudata_of_mudata_is_read(tmp_path, capfd):
-    mudata = pytest.importorskip("mudata")
-    path, parts = tmp_path / "cells.h5mu", {"rna": made(1), "prot": made(2)}
-    mudata.MuData(parts).write_h5mu(path)
-    with h5py.File(path) as file:
-        assert file.userblock_size == 512
-    assert recognize(path).kind is Kind.HDF5
-    for name, part in parts.items():
-        np.testing.assert_array_equal(values(f"{path}:{name}"), part.X)
-        assert ranked(f"{path}:{name}", capfd) == by_variance(part.X)
 
 
 def test_a_user_block_of_mudata_may_come_first(tmp_path, capfd):
@@ -124,16 +111,6 @@ def test_columns_of_every_type_stay_as_they_are(strings, tmp_path, capfd):
     pd.testing.assert_frame_equal(new.var[old.var.columns], old.var)
 
 
-def test_backed_files_and_files_without_columns_are_copied(tmp_path, capfd):
-    data, path, copy = made(), tmp_path / "cells.h5ad", tmp_path / "copy.h5ad"
-    data.obs, data.var = data.obs[[]], data.var[[]]
-    data.write_h5ad(path)
-    backed = ad.read_h5ad(path, backed="r")
-    ranked(path, capfd, "--write-h5ad", str(copy))
-    backed.file.close()
-    assert checked(copy, data.X).var.columns.tolist() == ["sfs_rank", "sfs_score", "sfs_status"]
-
-
 def test_what_cannot_be_written_is_refused_before_the_run(tmp_path, capfd):
     path = tmp_path / "a.h5ad"
     made().write_h5ad(path)
@@ -145,17 +122,6 @@ def test_what_cannot_be_written_is_refused_before_the_run(tmp_path, capfd):
     assert done.code == 3
     assert "cannot be read as AnnData" in done.err
     assert set(snapshot(tmp_path)) == {"a.h5ad"}
-
-
-def test_links_inside_a_file_are_followed(tmp_path, capfd):
-    path = tmp_path / "cells.h5ad"
-    made().write_h5ad(path)
-    with h5py.File(path, "r+") as file:
-        file["values"] = file["X"]
-        del file["X"]
-        file["X"] = h5py.SoftLink("/values")
-        file["elsewhere"] = h5py.SoftLink("/nothing")
-    assert ranked(path, capfd) == by_variance(made().X)
 
 
 def test_values_in_another_file_are_read_as_h5py_reads_them(tmp_path, capfd):

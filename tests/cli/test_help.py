@@ -75,10 +75,8 @@ def test_all_options_are_listed_once_and_completed(verb, capfd):
     ("verb", "option", "begun", "words"),
     [
         ("rank", "--method", "spe", {"spec", "spearman"}),
-        ("rank", "--method", "spec,ran", set()),
         ("rank", "--method", "spec,ranking=phi", set()),
         ("compare", "--method", "mrsf", {"mrsf", "mrsf-rounds"}),
-        ("evaluate", "--similarity", "knn", {"knn", "knn-correlation"}),
         ("rank", "--missing", "", {"error", "drop", "mean"}),
     ],
 )
@@ -112,9 +110,3 @@ def test_options_of_a_method_are_shown_with_it(method, capfd):
     assert own <= parameters(text) | found
     assert helped("rank", capfd, "--method", f"{method},chance=3", "--help") == text
     assert set(listed(helped("rank", capfd, "--help"))) <= found
-
-
-def test_help_of_a_method_is_no_help_of_another(capfd):
-    text = helped("rank", capfd, "--method", "f-test", "--help")
-    assert "gamma-power=" not in text
-    assert "Parameters of" not in text

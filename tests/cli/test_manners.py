@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sfs_cli import provenance
-from tests.making_commands import BAD, EXISTS, SAMPLES, good, parquet, table, text, values
+from tests.making_commands import EXISTS, SAMPLES, good, parquet, table, text, values
 from tests.running import MODULE, run_here, snapshot
 
 
@@ -97,13 +97,6 @@ def test_other_option_is_refused_and_forced(ranked, tmp_path, capfd):
     assert set(before) - set(snapshot(tmp_path / "out")) == {"coefficients.tsv"}
 
 
-def test_other_input_is_refused_and_forced(ranked, tmp_path, capfd):
-    text(tmp_path, table(values()[::-1]), "good.csv")
-    assert run_here(ranked, capfd).code == EXISTS
-    assert run_here([*ranked, "--force"], capfd).code == 0
-    assert "up to date" in run_here(ranked, capfd).err
-
-
 def test_an_input_of_another_time_is_the_same_if_it_holds_the_same(ranked, tmp_path, capfd):
     path = tmp_path / "good.csv"
     os.utime(path, ns=(1, 1))
@@ -138,12 +131,6 @@ def test_an_option_that_is_left_out_is_another_run(ranked, capfd):
     done = run_here([*ranked, "--method", "spec"], capfd)
     assert done.code == EXISTS
     assert "there ranking= of --method is phi1" in done.err
-
-
-def test_what_differs_is_named(ranked, capfd):
-    done = run_here([*ranked, "--method", "spec,ranking=phi1"], capfd)
-    assert done.code == EXISTS
-    assert "there --method is not given" in done.err
 
 
 def test_what_differs_of_a_store_is_named(tmp_path, capfd):
@@ -185,21 +172,6 @@ def test_a_result_whose_record_is_damaged_is_told(damage, ranked, tmp_path, capf
     done = run_here(ranked, capfd)
     assert done.code == EXISTS
     assert "holds a result whose record is damaged" in done.err
-
-
-def test_files_of_another_program_are_told_as_such(ranked, tmp_path, capfd):
-    (tmp_path / "out" / "run.json").unlink()
-    done = run_here(ranked, capfd)
-    assert done.code == EXISTS
-    assert "holds files of another program" in done.err
-
-
-def test_a_folder_in_the_place_of_a_file_is_refused_at_once(tmp_path, capfd):
-    (tmp_path / "o" / "ranking.tsv").mkdir(parents=True)
-    done = run_here(["rank", good(tmp_path), "--out", str(tmp_path / "o"), "--force"], capfd)
-    assert done.code == BAD
-    assert "ranking.tsv is a folder" in done.err
-    assert "rows are" not in done.err
 
 
 def test_a_store_is_up_to_date_by_whatever_path_its_matrix_is_named(tmp_path, monkeypatch, capfd):

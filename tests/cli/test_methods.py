@@ -30,9 +30,6 @@ def test_parameters_are_those_of_the_name(capfd) -> None:
         **{"type": "number", "above": 0, "default": 1.0},
         "help": "Weight of the regularization.",
     }
-    (knn,), (correlation,) = described(capfd, "knn"), described(capfd, "knn-correlation")
-    neighbors = [each["parameters"]["neighbors"]["default"] for each in (knn, correlation)]
-    assert neighbors == [10, 5]
     (rkda,) = described(capfd, "rkda")
     assert rkda["parameters"]["lambda"]["default_text"] == "1 / samples"
     assert {*rkda["parameters"]} == {"lambda", "normalize"}
@@ -74,8 +71,3 @@ def test_what_a_method_needs_is_said_once(name: str, needs: str, capfd) -> None:
 def test_methods_that_start_from_given_features_say_so(capfd) -> None:
     able = [each["name"] for each in described(capfd) if "--given" in each.get("options", {})]
     assert able == [*GOING_ON]
-
-
-def test_help_has_the_bounds_of_the_parameters_of_a_method(capfd) -> None:
-    text = " ".join(run_here(["rank", "--method", "spec", "--help"], capfd).out.split())
-    assert "Power of the eigenvalues. [a whole number from 1 to 64; default: 1]" in text

@@ -13,7 +13,6 @@ from scipy.stats import f as f_distribution
 from scipy.stats import f_oneway, false_discovery_control, pearsonr
 
 from sfs_cli.tables import header
-from sfs_cli.workflow.outputs import FOR_MULTIQC
 from tests.cli.shard_study import make_study, sfs
 from tests.making import write_table
 from tests.oracles import modules as twin
@@ -96,16 +95,6 @@ def test_the_files_hold_the_modules_of_the_first_features(tmp_path, capfd, monke
     assert "Modules" in page
     assert all(name in page for name in FILES)
     assert rows[0]["representative"] in page
-
-
-def test_what_a_new_result_lacks_goes_with_the_old_one(tmp_path):
-    """Nothing of another run stays beside a result, but for what the user has added."""
-    out = tmp_path / "out"
-    sfs("rank", "x.csv", *VARIANCE, "--modules", "--out", out)
-    (out / "notes.txt").write_text("mine\n")
-    sfs("rank", "x.csv", *VARIANCE, "--format", "parquet", "--out", out, "--force")
-    written = {"ranking.parquet", "report.html", "run.json", "sfs_mqc.json", *FOR_MULTIQC}
-    assert {path.name for path in out.iterdir()} == written | {"notes.txt"}
 
 
 def test_modules_are_of_what_was_scored(tmp_path):
@@ -208,14 +197,6 @@ def test_covariates_are_taken_out_of_traits_too(tmp_path, study, capfd):
         assert row.r_squared == pytest.approx(1 - more / less, rel=1e-6, abs=1e-9)
 
 
-def test_traits_are_annotations_of_the_matrix_too(tmp_path, monkeypatch):
-    monkeypatch.setattr("sfs_cli.parts.modules.CORRELATION", 0.3)
-    options = ("counts.h5ad", *VARIANCE, "--transform", "cpm,log1p")
-    sfs("rank", *options, "--modules", "--module-traits", "obs:", "--out", tmp_path / "a")
-    found = pd.read_csv(tmp_path / "a" / "module_traits.tsv", sep="\t")
-    assert "tissue" in set(found.trait)
-
-
 def test_modules_that_do_not_vary_in_the_samples_of_a_trait_have_no_test(
     tmp_path, study, monkeypatch
 ):
@@ -232,22 +213,6 @@ def test_modules_that_do_not_vary_in_the_samples_of_a_trait_have_no_test(
     assert set(found.trait[none]) == {"age", "kind"}
     assert not none.all()
     sfs("report", tmp_path / "out")  # the same page of the numbers in run.json
-
-
-def test_traits_of_several_tables_are_tested_beside_labels(tmp_path, study, monkeypatch):
-    """All of them, and the command on the page repeats them."""
-    monkeypatch.setattr("sfs_cli.parts.modules.CORRELATION", 0.3)
-    options: list[str] = ["--modules"]
-    for name in ("one", "two"):
-        lines = [f"sample\t{name}\n", *(f"s{i}\t{i % 7}.5\n" for i in range(N))]
-        (study / f"{name}.tsv").write_text("".join(lines))
-        options += ["--module-traits", f"{name}.tsv"]
-    labels = ("--labels", "one.tsv", "--label-type", "continuous")
-    sfs("rank", "x.csv", *VARIANCE, *labels, *options, "--out", tmp_path / "out")
-    found = pd.read_csv(tmp_path / "out" / "module_traits.tsv", sep="\t")
-    assert set(found.trait) == {"one", "two"}
-    page = (tmp_path / "out" / "report.html").read_text()
-    assert "--module-traits one.tsv --module-traits two.tsv" in page
 
 
 def test_traits_of_other_samples_are_refused_before_the_ranking(tmp_path, study, capfd):

@@ -118,15 +118,6 @@ def test_classes_that_are_one_number(other: str, tmp_path: Path, here: Here) -> 
     assert "differ in spelling" in done.err
 
 
-def test_donors_and_batches_that_are_one_number(tmp_path: Path, here: Here) -> None:
-    file = table(tmp_path, donor=["1", "1.0", *map(str, range(2, 12))], group=HALVES)
-    done = here(
-        *("rank", matrix(tmp_path), "--method", "f-test", "--labels", f"{file}:group"),
-        *("--donors", f"{file}:donor"),
-    )
-    assert "the donors '1' and '1.0' differ" in done.err
-
-
 def test_accents_of_two_forms_are_one(tmp_path: Path, here: Here) -> None:
     genes = [nfc(f"gén{i}") for i in range(20)]
     samples = [nfc(f"é{i}") for i in range(12)]
@@ -171,17 +162,6 @@ def test_accents_of_two_forms_in_binary_formats(kind: str, tmp_path: Path, here:
     done = here("rank", path, "--method", "f-test", "--labels", labels, "--format", "json")
     assert done.code == 0, done.err
     assert {row["feature"] for row in json.loads(done.out)} == {f"gén{i}" for i in range(20)}
-
-
-def test_accents_in_python() -> None:
-    genes, samples = [nfd(f"gén{i}") for i in range(20)], [nfd(f"é{i}") for i in range(12)]
-    frame = pd.DataFrame(VALUES[:20].T, samples, genes)
-    labels = pd.Series(HALVES, [nfc(name) for name in samples])
-    ranked = sfs.rank(frame, method="f-test", labels=labels, rows="samples")
-    assert set(ranked.table.index) == set(genes)  # as the user writes them
-    adata = anndata.AnnData(frame)
-    sfs.rank(adata, method="variance")
-    assert adata.var["sfs_score"].notna().all()
 
 
 def test_two_ids_that_look_the_same(tmp_path: Path, here: Here) -> None:

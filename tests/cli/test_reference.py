@@ -51,17 +51,6 @@ def test_differences_are_those_of_the_other_class_less_the_reference(method, stu
     assert Path("again/ranking.tsv").read_bytes() == Path("control/ranking.tsv").read_bytes()
 
 
-def test_the_sign_of_a_metric_follows_the_reference(study, capfd):
-    words = ["rank", "x.csv", "--labels", "labels.tsv", "--method", "t-test", "--format", "rnk"]
-    signs = []
-    for more in ([], ["--reference", "Control"]):
-        done = run_here([*words, *more, "-q"], capfd)
-        assert done.code == 0, done.err
-        rows = dict(line.split("\t") for line in done.out.splitlines())
-        signs.append([float(rows[name]) for name in GENES])
-    np.testing.assert_allclose(signs[0], np.negative(signs[1]))
-
-
 @pytest.mark.parametrize(
     ("labels", "options", "code", "told"),
     [

@@ -20,11 +20,6 @@ def test_a_value_given_twice_is_refused(verb, flag, capfd):
     assert f"{flag} is given twice: '31' and '32'" in done.err
 
 
-def test_flags_may_be_repeated(tmp_path, capfd):
-    command = ["rank", good(tmp_path), "--method", "variance", "-q", "-q", "--quiet", "--force"]
-    assert run_here([*command, "--force"], capfd).code == 0
-
-
 def test_a_list_of_words_is_a_parameter(tmp_path, capfd):
     given = ["--method", "kogs,members=variance,f-test,fisher"]
     given += ["--labels", labels(tmp_path, AB), "--out", str(tmp_path / "out")]

@@ -15,8 +15,6 @@ from tests.making_commands import (
     FEATURES,
     SAMPLES,
     good,
-    h5ad,
-    kernel,
     labels,
     table,
     text,
@@ -107,17 +105,6 @@ def test_the_record_of_a_run_is_complete(tmp_path, capfd):
     assert "up to date" in done(words, capfd).err
 
 
-def test_a_profile_may_be_a_store(tmp_path, capfd):
-    words = msfs(tmp_path)
-    done(["convert", str(tmp_path / "p.csv"), str(tmp_path / "p.store"), "-q"], capfd)
-    done(words, capfd)
-    stored = [word.replace("p.csv", "p.store") for word in words]
-    stored[stored.index("--out") + 1] = str(tmp_path / "stored")
-    done(stored, capfd)
-    tables = [(tmp_path / out / "ranking.tsv").read_bytes() for out in ("out", "stored")]
-    assert tables[0] == tables[1]
-
-
 def fuse(folder: Path, out: str, *more: str) -> list[str]:
     target = str(folder / out)
     return ["fuse", good(folder), *source_words(folder), "--out", target, *more]
@@ -144,19 +131,6 @@ def test_fuse_does_not_speak_of_a_method(tmp_path, capfd):
     told += run_here(["fuse", good(tmp_path), "--out", str(tmp_path / "o.npz")], capfd).err
     assert "no knowledge source is given" in told
     assert "--method" not in told
-
-
-def test_fuse_names_the_graph_of_an_h5ad(tmp_path, capfd):
-    import anndata as ad
-
-    matrix = h5ad(tmp_path, obsp={"old": kernel(), "own": kernel()})
-    words = ["fuse", matrix, "--source", "x=target:", "--key", "own", "--out"]
-    done([*words, str(tmp_path / "new.h5ad")], capfd)
-    made = ad.read_h5ad(tmp_path / "new.h5ad").obsp
-    assert sorted(made) == ["old", "own"]
-    np.testing.assert_array_equal(made["old"], kernel())
-    assert np.diag(made["own"]).tolist() == [1.0] * 6
-    assert not np.allclose(made["own"], kernel())
 
 
 ODD = ["sample", "sample_id", "a,b", 'say "x"', " led", "É", "x" * 300]

@@ -132,23 +132,6 @@ def test_columns_of_obs_and_graphs_of_the_object() -> None:
     assert adjusted.order.tolist() == other.order.tolist()
 
 
-def test_what_is_written_back() -> None:
-    adata = made()
-    found = sfs.rank(adata, method="f-test", labels="cell type", top=6)
-    assert found.adata is adata
-    in_order = adata.var["sfs_rank"].sort_values().index
-    assert in_order.tolist() == adata.var_names[found.order].tolist()
-    assert found.table.index.tolist() == in_order[:6].tolist()
-    assert adata.var_names[adata.var["highly_variable"]].tolist() == GENES[:6]
-    assert json.loads(adata.uns["sfs"]["record"])["config"]["method"] == "f-test"
-    with pytest.warns(sfs.SfsWarning, match="replaced"):
-        copied = sfs.rank(adata, method="variance", top=3, copy=True, key_added="v")
-    assert copied is not adata
-    assert "v_rank" in copied.var
-    assert "v_rank" not in adata.var
-    assert copied.var["highly_variable"].sum() == 3
-
-
 def test_raw_and_layers() -> None:
     adata = made()
     adata.layers["log"], adata.raw = np.log1p(X), made(np.hstack([X])).copy()
@@ -170,11 +153,6 @@ def test_sets_and_several_sources() -> None:
     adata = made()
     sfs.fuse(adata, {"sets": sets, "expression": "target:"})
     np.testing.assert_allclose(adata.obsp["sfs_fused"], similarity)
-
-
-def test_fuse_refuses_what_has_no_effect_on_it() -> None:
-    with pytest.raises(sfs.SfsError, match="no option 'pvalues'"):
-        sfs.fuse(made(), {"expression": "target:"}, pvalues="moments")
 
 
 def test_fuse_warns_as_the_command_does() -> None:

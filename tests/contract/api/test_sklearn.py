@@ -273,13 +273,6 @@ def test_options_of_selector_that_are_its_own_or_change_the_features_are_refused
     np.testing.assert_array_equal(own.scores_, expected.scores_)
 
 
-def test_a_graph_has_its_parameters_in_its_text_or_beside_it() -> None:
-    X = np.random.default_rng(0).normal(size=(30, 12))
-    one = selectors.SpectralSelector(5, similarity="knn,neighbors=3").fit(X)
-    other = selectors.SpectralSelector(5, similarity="knn", neighbors=3).fit(X)
-    np.testing.assert_array_equal(one.scores_, other.scores_)
-
-
 def test_a_source_with_repeated_samples_is_refused() -> None:
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(20, 6)), [f"s{i}" for i in range(20)])
     twice = pd.concat([X, X.iloc[:2]])

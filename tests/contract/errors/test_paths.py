@@ -4,28 +4,75 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from sfs_cli.options.paths import FILLS, OPENS, READS
-from tests.contract.errors.path_cases import TAKEN, Taken, command, study
+from sfs_cli.cli.app import run
+from tests.making_commands import AB, good, h5ad, labels, table, text, values
 from tests.running import run_here
 
-REFUSED = (2, 3, 4)
-SUFFIX = {
-    **{"matrix": ".csv", "target": ".npz", "config_file": ".yaml", "write_h5ad": ".h5ad"},
-    **{"write_matrix": ".csv", "similarity_file": ".csv", "sets": ".gmt"},
-}
-"""How a path has to end to come as far as it can."""
-PATTERNS = ("include", "exclude")  # what is no file is a pattern
-LEFT_OUT = ("figures",)  # charts are slow to draw
-EACH = [
-    taken for name, taken in {t.name: t for t in reversed(TAKEN)}.items() if name not in LEFT_OUT
-]
-"""A command, mostly `sfs rank`, for the path of each name: those of the others share its code."""
 LATIN = os.fsdecode(b"caf\xe9")
+REFUSED = (2, 3, 4)
+RANK = "rank m.csv --method spec"
+
+READ = """\
+rank PATH.csv
+rank m.csv PATH.csv
+rank --config PATH.yaml
+rank m.csv --labels PATH
+rank m.csv --labels labels.tsv --event PATH:tissue
+rank m.csv --labels labels.tsv --censored PATH:tissue
+rank m.csv --labels labels.tsv --donors PATH
+rank m.csv --block PATH
+rank m.csv --adjust PATH
+rank m.csv --batch PATH
+rank m.csv --sample-weights PATH
+rank m.csv --coordinates PATH
+rank m.csv --similarity file:PATH.csv
+rank m.csv --source a=profile:PATH
+rank m.csv --collapse mean --id-map PATH
+rank m.csv --method mrsf --given PATH
+rank m.csv --modules --module-traits PATH --out out
+rank m.csv --sets PATH.gmt --out out
+select PATH --top 2
+aggregate PATH result/ranking.tsv
+report PATH
+shard merge PATH --out out
+evaluate m.csv --list PATH
+evaluate m.csv --drivers PATH
+compare m.csv --ranking-of "a=--method spec --source b=profile:PATH"
+""".splitlines()
+PATTERN = ["rank m.csv --include PATH", "rank m.csv --exclude PATH"]
+"""What is no file is a pattern."""
+WRITTEN = [
+    f"{RANK} --out PATH",
+    "rank m.h5ad --write-h5ad PATH.h5ad",
+    "fuse m.csv --source x=profile:profile.csv --out PATH.npz",
+    "convert m.csv PATH",
+    "shard init PATH m.csv --shards 1",
+    "select result --top 2 --write-matrix PATH.csv --force",
+]
+
+
+def study(folder: Path) -> Path:
+    """Make good files of every kind in a folder."""
+    m = good(folder, "m.csv")
+    h5ad(folder)
+    labels(folder, AB)
+    text(folder, table(values(5), [f"p{i}" for i in range(5)]), "profile.csv")
+    text(folder, "matrix: m.csv\nmethod: spec\n", "run.yaml")
+    plan = str(folder / "plan")
+    for words in (
+        ["convert", m, str(folder / "m.store")],
+        ["rank", m, "--method", "spec", "--out", str(folder / "result")],
+        ["shard", "init", plan, m, "--method", "spec", "--shards", "1"],
+        ["shard", "run", plan, "1"],
+    ):
+        assert run([*words, "-q"]) == 0
+    return folder
 
 
 def hostile(folder: Path, suffix: str) -> Iterator[tuple[str, str]]:
@@ -42,24 +89,27 @@ def hostile(folder: Path, suffix: str) -> Iterator[tuple[str, str]]:
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory) -> dict[str, str]:
+def files(tmp_path_factory) -> Path:
     return study(tmp_path_factory.mktemp("study"))
 
 
-@pytest.mark.parametrize("taken", EACH, ids=lambda taken: taken.label)
-def test_path_ends_with_a_message(taken: Taken, files, tmp_path, capfd):
-    read = taken.use in (READS, OPENS)
-    may_work = taken.name in PATTERNS if read else True  # many names can be made
-    for at, (kind, path) in enumerate(hostile(tmp_path, SUFFIX.get(taken.name, ""))):
-        done = run_here(command(taken, path, files, tmp_path / f"work{at}"), capfd)
-        assert done.code in REFUSED or (done.code == 0 and may_work), (kind, done.err)
+@pytest.mark.parametrize("command", [*READ, *PATTERN, *WRITTEN])
+def test_path_ends_with_a_message(command: str, files: Path, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(files)
+    (suffix,) = re.findall(r"PATH(\.\w+|)", command)
+    for kind, path in hostile(tmp_path, suffix):
+        words = [word.replace(f"PATH{suffix}", path) for word in command.split()]
+        done = run_here(
+            [word.replace("_", " ") if "=--" in word else word for word in words], capfd
+        )
+        assert done.code in REFUSED or (done.code == 0 and command not in READ), (kind, done.err)
         assert "Traceback" not in done.err, kind
         if done.code:
             assert "error: " in done.err, kind
             assert "to do: " in done.err, kind
-        if kind == "a folder" and taken.use == FILLS:
-            assert done.code == 0, done.err
-        if kind in ("below a file", "a name that is too long") and not read:
+        if command.startswith(RANK):
+            assert (done.code == 0) == (kind in ("a folder", "not UTF-8")), done.err
+        if kind in ("below a file", "a name that is too long") and command in WRITTEN:
             assert done.code, kind
 
 
@@ -70,20 +120,20 @@ def test_files_whose_names_are_no_utf8_are_read_and_written(tmp_path, capfd):
         latin.mkdir()
     except OSError:
         pytest.skip("this file system takes UTF-8 alone")
-    files = study(latin)
-    m, result = files["matrix"], f"{files['result']}/ranking.tsv"
+    study(latin)
+    m, result, profile = latin / "m.csv", latin / "result/ranking.tsv", latin / "profile.csv"
     for words in (
-        ["rank", files["h5ad"], "--write-h5ad", str(latin / "c.h5ad"), "--out", str(latin / "o")],
-        ["rank", files["store"], "--format", "parquet", "--out", str(latin / "o2")],
-        ["rank", m, "--method", "mrsf", "--out", str(latin / "o3")],
-        ["fuse", m, "--source", f"x=profile:{files['profile']}", "--out", str(latin / "f.parquet")],
+        ["rank", latin / "m.h5ad", "--write-h5ad", latin / "c.h5ad", "--out", latin / "o"],
+        ["rank", latin / "m.store", "--format", "parquet", "--out", latin / "o2"],
+        ["rank", m, "--method", "mrsf", "--out", latin / "o3"],
+        ["fuse", m, "--source", f"x=profile:{profile}", "--out", latin / "f.parquet"],
         ["rank", m, "--similarity", f"file:{latin / 'f.parquet'}"],
-        ["shard", "merge", files["plan"], "--out", str(latin / "merged")],
-        ["select", files["result"], "--top", "2", "--write-matrix", str(latin / "w.csv")],
-        ["compare", m, "--method", "spec", "--list", result, "--out", str(latin / "compared")],
-        ["rank", "--config", files["config"]],
+        ["shard", "merge", latin / "plan", "--out", latin / "merged"],
+        ["select", latin / "result", "--top", "2", "--write-matrix", latin / "w.csv"],
+        ["compare", m, "--method", "spec", "--list", result, "--out", latin / "compared"],
+        ["rank", "--config", latin / "run.yaml"],
     ):
-        done = run_here(words, capfd)
+        done = run_here([str(word) for word in words], capfd)
         assert done.code == 0, (words, done.err)
     texts = [p for p in latin.rglob("*") if p.suffix in (".json", ".html", ".tsv", ".txt")]
     assert len(texts) > 10

@@ -6,10 +6,12 @@ returns the path to open.
 
 from __future__ import annotations
 
+import csv
 import gzip
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import anndata as ad
 import h5py
@@ -25,66 +27,49 @@ from tests.making import annotated, series_matrix
 Writer = Callable[[Path, np.ndarray, Sequence[str], Sequence[str]], Path]
 
 
-def number(value: float) -> str:
-    return "" if np.isnan(value) else repr(float(value))
+def frame(matrix: np.ndarray, features: Sequence[str], samples: Sequence[str]) -> pd.DataFrame:
+    return pd.DataFrame(np.array(matrix, float), list(features), list(samples))
 
 
-def delimited(
-    matrix: np.ndarray,
-    features: Sequence[str],
-    samples: Sequence[str],
-    delimiter: str,
-    *,
-    corner: Sequence[str] = ("id",),
-    quote: str = "",
-) -> str:
-    quoted = [f"{quote}{name}{quote}" for name in (*corner, *samples)]
-    lines = [delimiter.join(quoted)]
-    for name, row in zip(features, matrix, strict=True):
-        lines.append(delimiter.join([f"{quote}{name}{quote}", *map(number, row)]))
-    return "\n".join(lines) + "\n"
+def write_csv(folder: Path, *known: Any) -> Path:
+    frame(*known).to_csv(folder / "matrix.csv", index_label="id")
+    return folder / "matrix.csv"
 
 
-def write_csv(folder: Path, matrix, features, samples) -> Path:
-    path = folder / "matrix.csv"
-    path.write_text(delimited(matrix, features, samples, ","))
-    return path
+def write_tsv_gz(folder: Path, *known: Any) -> Path:
+    frame(*known).to_csv(folder / "matrix.tsv.gz", sep="\t", index_label="id")
+    return folder / "matrix.tsv.gz"
 
 
-def write_tsv_gz(folder: Path, matrix, features, samples) -> Path:
-    path = folder / "matrix.tsv.gz"
-    path.write_bytes(gzip.compress(delimited(matrix, features, samples, "\t").encode()))
-    return path
-
-
-def write_txt_zst(folder: Path, matrix, features, samples) -> Path:
+def write_txt_zst(folder: Path, *known: Any) -> Path:
     path = folder / "matrix.txt.zst"
-    text = delimited(matrix, features, samples, ";").encode()
-    path.write_bytes(pa.Codec("zstd").compress(text, asbytes=True))
+    text = frame(*known).to_csv(sep=";", index_label="id").encode()
+    path.write_bytes(pa.compress(text, "zstd", asbytes=True))
     return path
 
 
-def write_r_table(folder: Path, matrix, features, samples) -> Path:
-    path = folder / "from_r.txt"
-    filled = np.array(matrix, dtype=float)
-    text = delimited(filled, features, samples, " ", corner=(), quote='"')
-    path.write_text(text.replace("  ", " NA ").replace("  ", " NA ").replace(" \n", " NA\n"))
-    return path
+def write_r_table(folder: Path, *known: Any) -> Path:
+    """As `write.table`: quoted names, and none above those of the rows."""
+    made = frame(*known)
+    rows = made.to_csv(sep=" ", header=False, na_rep="NA", quoting=csv.QUOTE_NONNUMERIC)
+    names = " ".join(f'"{name}"' for name in made)
+    (folder / "from_r.txt").write_text(f"{names}\n{rows}")
+    return folder / "from_r.txt"
 
 
 def write_gct(folder: Path, matrix, features, samples) -> Path:
     path = folder / "matrix.gct.gz"
-    rows = [
-        "\t".join([name, "chr1", "a gene", *map(number, row)])
-        for name, row in zip(features, matrix, strict=True)
-    ]
+    made = frame(matrix, features, samples)
+    made.insert(0, "what", "a gene")
+    made.insert(0, "chromosome", "chr1")
     head = [
         "#1.3",
         f"{len(features)}\t{len(samples)}\t2\t1",
-        "\t".join(["id", "chromosome", "what", *samples]),
+        "\t".join(["id", *made]),
         "\t".join(["batch", "na", "na", *(f"b{i % 2}" for i in range(len(samples)))]),
     ]
-    path.write_bytes(gzip.compress(("\n".join([*head, *rows]) + "\n").encode()))
+    text = "\n".join(head) + "\n" + made.to_csv(sep="\t", header=False)
+    path.write_bytes(gzip.compress(text.encode()))
     return path
 
 

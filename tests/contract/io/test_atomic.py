@@ -28,15 +28,6 @@ def write_and_break(path: Path, inner: str = "") -> None:
     raise BreakError
 
 
-def test_files_of_a_run_appear_together(tmp_path):
-    with OutputFolder(tmp_path / "a" / "b") as out:
-        for name in ("z.tsv", "run.json", "a.html"):
-            out.file(name).write_text(name)
-        assert not list((tmp_path / "a" / "b").glob("[!.]*"))
-        out.commit(last="run.json")
-    assert everything(tmp_path) == {"a", "a/b", "a/b/z.tsv", "a/b/run.json", "a/b/a.html"}
-
-
 def test_the_record_that_vouches_for_the_others_comes_last(tmp_path, monkeypatch):
     moved = []
     real = Path.replace
@@ -58,14 +49,6 @@ def test_an_exception_in_the_middle_leaves_what_was_there_and_no_folder(tmp_path
         write_and_break(out.file("ranking.tsv"))
     assert everything(tmp_path) == {"ranking.tsv", "notes.txt"}
     assert (tmp_path / "ranking.tsv").read_text() == "old"
-
-
-def test_a_folder_that_cannot_be_made_is_refused_and_leaves_nothing(tmp_path):
-    (tmp_path / "file").write_text("")
-    for writer in (OutputFolder, replacing):
-        with pytest.raises(InputError, match="cannot be written"), writer(tmp_path / "file" / "x"):
-            pass
-    assert everything(tmp_path) == {"file"}
 
 
 @pytest.mark.parametrize("there", [True, False])
@@ -105,15 +88,6 @@ def test_a_failed_replacement_leaves_the_old_and_nothing_else(tmp_path, kind):
     assert everything(tmp_path) == before
 
 
-def test_a_folder_does_not_take_the_place_of_a_file(tmp_path):
-    target = tmp_path / "x"
-    target.write_text("mine")
-    with pytest.raises(InputError, match="cannot be written"), replacing(target) as partial:
-        partial.mkdir()
-    assert target.read_text() == "mine"
-    assert everything(tmp_path) == {"x"}
-
-
 def test_a_full_disk_is_said_to_be_full(tmp_path):
     full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     with pytest.raises(InputError, match="no space left") as caught, replacing(tmp_path / "x"):
@@ -146,18 +120,6 @@ def old_result(folder: Path) -> None:
     for name in ("run.json", "z.tsv"):
         (folder / name).write_text("old")
     (folder / "a.html").symlink_to("z.tsv")  # a link is replaced, and put back
-
-
-@pytest.mark.parametrize("name", ["run.json", "z.tsv"])
-def test_a_folder_in_the_place_of_a_file_is_told_before_anything_is_moved(tmp_path, name):
-    old_result(tmp_path)
-    (tmp_path / name).unlink()
-    (tmp_path / name).mkdir()
-    before = everything(tmp_path)
-    with pytest.raises(InputError, match=f"{tmp_path / name} is a folder"):
-        replaced(tmp_path)
-    assert everything(tmp_path) == before
-    assert {p.read_text() for p in tmp_path.iterdir() if p.is_file()} == {"old"}
 
 
 @pytest.mark.parametrize("fails", ["a.html", "new.txt", "run.json", "z.tsv"])

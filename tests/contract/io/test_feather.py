@@ -1,8 +1,7 @@
-"""Feather: versions, compression, damage."""
+"""Feather: what is refused; its layouts are read in test_reader_protocol.py and test_parquet.py."""
 
 from __future__ import annotations
 
-import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import feather
@@ -10,26 +9,6 @@ from pyarrow import feather
 from sfs_cli.errors import InputError
 from sfs_cli.io.matrix.base import ReadOptions
 from sfs_cli.io.matrix.feather import open_feather
-from tests.contract.io.reading import read_all
-
-
-@pytest.fixture
-def table():
-    values = np.random.default_rng(1).random((4, 3000))
-    names = [f"g{i}" for i in range(3000)]
-    return pa.table({f"s{j}": column for j, column in enumerate(values)} | {"gene": names})
-
-
-@pytest.mark.parametrize(
-    ("compression", "chunk"), [("uncompressed", 100), ("lz4", 10_000), ("zstd", 100)]
-)
-def test_batches_and_compression_do_not_matter(tmp_path, table, compression, chunk):
-    path = tmp_path / "t.feather"
-    feather.write_feather(table, path, compression=compression, chunksize=chunk)
-    ids, values, reader = read_all(path, dtype="float64", block_bytes=1 << 12)
-    assert reader.n_rows == 3000
-    assert ids == table["gene"].to_pylist()
-    np.testing.assert_array_equal(values, np.column_stack([table[f"s{j}"] for j in range(4)]))
 
 
 def test_version_1_is_refused_by_name(tmp_path):
@@ -39,10 +18,10 @@ def test_version_1_is_refused_by_name(tmp_path):
         open_feather(path, ReadOptions())
 
 
-def test_categories_of_numbers_are_refused_as_such(tmp_path, table):
-    codes = pa.array(np.arange(table.num_rows) % 3).dictionary_encode()
-    path = tmp_path / "c.feather"
-    feather.write_feather(table.append_column("cluster", codes), path)
+def test_categories_of_numbers_are_refused_as_such(tmp_path):
+    codes = pa.array([0, 1, 0]).dictionary_encode()
+    table = pa.table({"gene": ["a", "b", "c"], "s1": [0.5, 1, 2], "cluster": codes})
+    feather.write_feather(table, tmp_path / "c.feather")
     with pytest.raises(InputError, match="1 column without numbers") as caught:
-        open_feather(path, ReadOptions())
+        open_feather(tmp_path / "c.feather", ReadOptions())
     assert "cluster" in caught.value.where

@@ -39,7 +39,6 @@ def test_every_dialect(write_dialect):
     [
         ("IDA,IMP", {"GO:1": ["A"], "GO:2": ["A"]}, 3),
         ("!IEA", {"GO:1": ["A"], "GO:2": ["A"], "GO:3": ["D"]}, 2),
-        ("TAS", {"GO:3": ["D"]}, 4),
     ],
 )
 def test_evidence_is_kept_or_left_out(write_text, evidence, genes, other):
@@ -52,7 +51,6 @@ def test_evidence_is_kept_or_left_out(write_text, evidence, genes, other):
     ("evidence", "what", "hint"),
     [
         ("IDA,!IEA", "keeps some codes and leaves others out", "not both"),
-        ("IDA,!IDA", "keeps some codes and leaves others out", "not both"),
         ("IEX", "'IEX'", "did you mean"),
         ("", "''", "choose from EXP"),
     ],
@@ -66,9 +64,7 @@ def test_evidence_that_is_not_understood(evidence, what, hint):
 @pytest.mark.parametrize(
     ("text", "what", "where"),
     [
-        (TEXT.replace("\t", " "), "no term or no symbol", "a.gaf, line 3"),
         ("\n" + line("", "GO:1"), "no term or no symbol", "a.gaf, line 2"),
-        (line("A", ""), "no term or no symbol", "a.gaf, line 1"),
         ("!gaf-version: 2.1\n", "no annotations", "a.gaf"),
         (LINES[4], "the qualifier NOT", "a.gaf"),
     ],

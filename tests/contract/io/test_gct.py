@@ -41,13 +41,6 @@ def test_version_1_3_skips_row_fields_and_keeps_sample_annotations(write, end):
     }
 
 
-def test_version_1_2_has_an_empty_description_and_no_annotations(write):
-    ids, values, reader = read_all(write(GCT12))
-    assert ids == ["p1", "p2"]
-    assert reader.annotations.obs is None
-    np.testing.assert_array_equal(values, [[1, 2], [3, 4]])
-
-
 def changed(lines, at, line):
     return [*lines[:at], line, *lines[at + 1 :]]
 

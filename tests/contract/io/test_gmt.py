@@ -17,7 +17,6 @@ def test_every_dialect(write_dialect):
 @pytest.mark.parametrize(
     ("patterns", "names"),
     [
-        (["S2", "S1"], ["S1", "S2"]),
         (["S*"], ["S1", "S2"]),
         (["T[1]"], ["T[1]"]),
         (["*"], list(SETS)),
@@ -50,7 +49,6 @@ def test_a_pattern_that_fits_nothing_gets_the_nearest(check_refused, pattern, hi
         ("s.gmt:S1,S2", ("s.gmt", "S1,S2")),
         ("go.gmt.gz:GO:0000002", ("go.gmt.gz", "GO:0000002")),
         ("C:\\s.gmt:S1", ("C:\\s.gmt", "S1")),
-        ("terms.csv", ("terms.csv", "")),
     ],
 )
 def test_files_and_sets_are_told_apart(spec, expected):
@@ -62,8 +60,6 @@ def test_files_and_sets_are_told_apart(spec, expected):
     ("text", "what", "where"),
     [
         ("S1\td\tA\nS2\td\n", "'S2' has no genes", "s.gmt, line 2"),
-        ("S1 d A B\n", "has no genes", "s.gmt, line 1"),
-        ("S1\td\tA\nS2\td\t\t \n", "'S2' has no genes", "s.gmt, line 2"),
         ("S1\td\tA\n\nS1\td\tB\n", "'S1'", "s.gmt, line 3"),
         ("\td\tA\n", "no name", "s.gmt, line 1"),
         ("# nothing\n", "no gene sets", "s.gmt"),
@@ -80,7 +76,6 @@ REACTOME = {"Cell Cycle, Mitotic": ["A"], "Cell Cycle": ["B"], "G2, M, late": ["
 @pytest.mark.parametrize(
     ("text", "names"),
     [
-        ("Cell Cycle", ["Cell Cycle"]),
         ("Cell Cycle,Cell Cycle, Mitotic", ["Cell Cycle, Mitotic", "Cell Cycle"]),
         ("G2, M, late , Cell*", list(REACTOME)),
         (" Cell Cycle  ,G2 , M, late", ["Cell Cycle", "G2, M, late"]),
@@ -102,12 +97,10 @@ def test_sets_in_columns(write_text, ending):
     ("text", "features", "sets", "n"),
     [
         ("S1\tna\tA\tB\nS2\tB\tC\nS3\tX\tD\n", "XYZ", ["AB", "BC", "XD"], 2),
-        ("S1\tC\tA\tB\nS2\tB\tC\n", "", ["CAB", "BC"], 2),
         ("S1\tC\tA\tB\nS2\tB\tC\nS3\tan aim\tA\n", "", ["AB", "C", "A"], 0),  # one describes
         ("of C\tC\tA\tB\nS2\tB\tC\n", "", ["AB", "C"], 0),  # the name says what the gene is
         ("S1\tA\tA\tB\nS2\tB\tB\tC\n", "", ["AB", "BC"], 0),
         ("S1\tX\tA\nS2\tX\tB\nS3\tX\tC\n", "X", ["A", "B", "C"], 0),  # a word that is a gene
-        ("S1\tX\tA\n", "X", ["A"], 0),
     ],
 )
 def test_descriptions_that_are_genes(write_text, text, features, sets, n):

@@ -71,22 +71,6 @@ def content(path, leave_out=()):
     return found
 
 
-def test_scores_are_in_the_order_of_var_and_how_they_were_made_is_in_uns(source, ranking, tmp_path):
-    write_scores(source, tmp_path / "out.h5ad", ranking, {"params": {"method": "spec"}})
-    written = ad.read_h5ad(tmp_path / "out.h5ad")
-    var = written.var
-    assert var.index.tolist() == ["g1", "g2", "g3", "g4"]
-    np.testing.assert_array_equal(var["sfs_score"], SCORES)
-    assert var["sfs_rank"].tolist()[::2] == [2, 3]
-    assert np.isnan(var["sfs_rank"]["g2"])
-    assert var["sfs_status"].tolist() == ["ok", "constant", "ok", "ok"]
-    assert var["symbol"].tolist() == ["S1", "S2", "S3", "S4"]
-    assert var["class"].tolist() == ["p", "q", "p", "p"]
-    assert written.uns["sfs"]["params"] == {"method": "spec"}
-    assert written.uns["sfs"]["table"].index.tolist() == ["g4", "g1", "g3", "g2"]
-    assert written.uns["log1p"] == {"base": 2.0}
-
-
 def test_nothing_else_changes(source, ranking, tmp_path):
     before = hashlib.sha256(source.read_bytes()).hexdigest()
     write_scores(source, tmp_path / "out.h5ad", ranking, {})

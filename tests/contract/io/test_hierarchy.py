@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import pandas as pd
 import pytest
 
 from sfs_cli.io.knowledge.hierarchy import read_hierarchy
@@ -28,12 +27,6 @@ def test_columns_are_named_or_told_by_their_name(write_text):
     assert read_hierarchy(f"{path}:other").paths["s2"] == ("x", "y", "w")
 
 
-def test_parquet(tmp_path):
-    frame = pd.DataFrame({"sample": list(PATHS), "path": ["/".join(p) for p in PATHS.values()]})
-    frame.to_parquet(tmp_path / "h.parquet")
-    assert read_hierarchy(str(tmp_path / "h.parquet")).paths == PATHS
-
-
 def test_newick_counts_edges_from_the_root(write_dialect):
     text = "[of a clustering]\n(\n((s1:1,s2:1)tumor:2,s3)epithelial,\ns4);\n"
     found = read_hierarchy(str(write_dialect(text, "tree.nwk")))
@@ -52,11 +45,7 @@ def test_newick_counts_edges_from_the_root(write_dialect):
         ("s\tp\na\tx//y\nb\tx\n", "", "'x//y' has an empty component", "h.tsv, line 2, column 'p'"),
         ("s\tp\na\tx/y\na\tx/z\n", "", "'a' has two paths, 'x/y' and 'x/z'", "h.tsv, line 3"),
         ("s\tp\na\tNA\nb\t\n", "", "no sample has a path", "column 'p'"),
-        ("s\tp\tq\na\tx\ty\n", "", "not clear", "h.tsv"),
-        ("s\tp\na\tx\n", ":z", "no column 'z'", "h.tsv"),
         ("s\tp\na\tx/y\nb\tz/y\n", "", "no two samples", "h.tsv"),
-        ("(a,b,c);", "", "no two samples", "h.tsv"),
-        ("((a,b),c;", "", "parentheses", "h.tsv, character 9"),
         ("((a,b),c);", ":p", "a Newick tree, which has no column 'p'", "h.tsv"),
         (b"\x89HDF\r\n\x1a\n", "", "an HDF5 file", "h.tsv"),
     ],

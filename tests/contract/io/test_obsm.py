@@ -72,13 +72,6 @@ def test_what_is_no_table_of_numbers_is_refused(stored: Any, what: str, tmp_path
     assert "obsm/other" in str(caught.value.where)
 
 
-def test_a_key_that_is_not_there_lists_those_that_are(tmp_path: Path) -> None:
-    path = str(written(cells(spatial=Z), tmp_path, "h5ad"))
-    with pytest.raises(InputError, match="'X_scVI'") as caught:
-        open_coordinates("obsm:X_scVI", path)
-    assert "X_pca, spatial" in str(caught.value.hint)
-
-
 def test_a_table_is_matched_by_its_ids(tmp_path: Path) -> None:
     path = tmp_path / "z.tsv"
     pd.DataFrame(Z[::-1], index=CELLS[::-1], columns=["u", "v", "w"]).to_csv(path, sep="\t")

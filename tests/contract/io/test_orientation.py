@@ -28,8 +28,6 @@ def opened(columns, rows, fixed=None):
         ([*SAMPLES, "s4"], ["s1", *GENES], [*SAMPLES, "s4"], "features"),
         (ACCESSIONS, SAMPLES, [], "samples"),
         (ACCESSIONS, ACCESSIONS[::-1], [], "features"),
-        (SAMPLES, ACCESSIONS, [], "features"),
-        ([*SAMPLES, *ACCESSIONS], GENES, [], "features"),
     ],
 )
 def test_known_samples_decide_and_else_the_convention(columns, rows, known, expected):

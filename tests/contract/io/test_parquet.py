@@ -51,15 +51,6 @@ def test_every_kind_of_number_is_read_and_null_is_nan(tmp_path):
     assert list(reader.column_ids) == list(columns)[1:]
 
 
-def test_string_index_of_pandas_is_the_ids_wherever_it_stands(tmp_path):
-    path = tmp_path / "p.parquet"
-    pd.DataFrame({"s1": [1.0, 2, 3], "s2": [4.0, 5, 6]}, index=GENES).to_parquet(path)
-    ids, values, reader = read(path)
-    assert ids == GENES
-    assert reader.column_ids == ["s1", "s2"]
-    np.testing.assert_array_equal(values[:, 1], [4, 5, 6])
-
-
 def test_integer_index_left_by_filtering_is_no_sample(tmp_path):
     path = tmp_path / "p.parquet"
     frame = pd.DataFrame({"gene": ["x", *GENES], "s1": [0.0, 1, 2, 3]})
@@ -69,13 +60,6 @@ def test_integer_index_left_by_filtering_is_no_sample(tmp_path):
     assert (ids, reader.column_ids) == (GENES, ["s1"])
     assert values.shape == (3, 1)
     assert "__index_level_0__" in reader.notes[0]
-
-
-def test_categorical_and_entrez_ids(tmp_path):
-    coded = pa.array(GENES).dictionary_encode()
-    assert read(write(tmp_path, {"s1": [1.0, 2, 3], "gene": coded}))[0] == GENES
-    ids, _, reader = read(write(tmp_path, {"s1": [1, 2, 3], "entrez_id": [7157, 672, 1956]}))
-    assert (ids, reader.column_ids) == (["7157", "672", "1956"], ["s1"])
 
 
 def test_columns_of_the_same_name_keep_their_own_values(tmp_path):

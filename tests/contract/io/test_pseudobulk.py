@@ -94,13 +94,6 @@ def test_annotations_that_are_the_same_in_a_group_stay(cells, tmp_path):
         assert {row.age} == set(of.age)
 
 
-def test_names_are_those_of_the_values_and_an_empty_text_is_none(cells, tmp_path):
-    cells.obs["part"] = cells.obs.condition.map({"case": 1.5, "control": 2.5})
-    cells.obs["site"] = cells.obs.donor.astype(object).where(cells.obs.donor.astype(str) < "d4", "")
-    opened = summed(tmp_path, cells, pseudobulk="site,part")
-    assert list(opened.matrix.ids.samples) == ["d0_1.5", "d1_1.5", "d2_1.5", "d3_2.5"]
-
-
 def test_a_ranking_is_that_of_the_sums(cells, tmp_path):
     sums = pseudobulk(cells.to_df(), cells.obs, ["donor"], 10)
     labels = ["case" if name < "d3" else "control" for name in sums.index]

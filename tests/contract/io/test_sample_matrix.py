@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 from sfs_cli.errors import InputError
-from sfs_cli.io.knowledge.similarity import FORMATS, open_similarity, write_similarity
+from sfs_cli.io.knowledge.similarity import open_similarity
 
 IDS = ["p", "q", "r", "s", "extra"]
 WANTED = ["s", "q", "p", "r"]
@@ -68,14 +68,6 @@ def test_arrays_without_ids_keep_their_order_and_must_fit(tmp_path, similarity):
             open_similarity(str(tmp_path / name)).aligned(WANTED)
 
 
-@pytest.mark.parametrize("format", ["csc", "coo", "bsr"])
-def test_every_format_of_scipy_is_the_same_matrix(tmp_path, similarity, format):
-    sparse.save_npz(tmp_path / "s.npz", sparse.csr_array(similarity).asformat(format))
-    found = open_similarity(str(tmp_path / "s.npz")).aligned(IDS)
-    np.testing.assert_array_equal(found.toarray(), similarity)
-    assert found.has_canonical_format
-
-
 @pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csc_array, sparse.coo_array])
 def test_values_of_one_place_are_added_up_beyond_the_range_of_their_type(tmp_path, kind):
     starts = [[1, 1, 0, 0], [0, 0, 1, 1]] if kind is sparse.coo_array else None
@@ -84,15 +76,6 @@ def test_values_of_one_place_are_added_up_beyond_the_range_of_their_type(tmp_pat
     sparse.save_npz(tmp_path / "s.npz", kind(arrays, shape=(2, 2)))
     found = open_similarity(str(tmp_path / "s.npz")).aligned(["p", "q"])
     np.testing.assert_array_equal(found.toarray(), [[0, 400], [400, 0]])
-
-
-@pytest.mark.parametrize("ending", [ending for ending in FORMATS if ending != ".h5ad"])
-def test_what_is_written_is_read_as_it_was(tmp_path, similarity, ending):
-    ids = ["sample", "1", "x y", "é", "index"]
-    write_similarity(tmp_path / f"s{ending}", similarity / 3, ids)
-    found = open_similarity(str(tmp_path / f"s{ending}"))
-    assert [*found.rows] == [*found.columns] == ids
-    np.testing.assert_array_equal(found.aligned(ids), similarity / 3)
 
 
 @pytest.mark.parametrize("axis", ["rows", "columns"])

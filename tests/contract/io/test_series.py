@@ -9,7 +9,7 @@ from sfs_cli.errors import InputError
 from sfs_cli.io.files.table import read_table
 from sfs_cli.io.knowledge.sample_columns import CLASSES, read_column, read_covariates
 from tests.contract.io.reading import read_all
-from tests.making import names, series_matrix
+from tests.making import series_matrix
 
 X = np.array([[1.5, np.nan, 3], [4, 5.25, -6]])
 FEATURES, TITLES, GSM = ["1007_s_at", "1053_at"], ["lung, left", "a 2", "a 3"], ["GSM1", "GSM2"]
@@ -97,7 +97,6 @@ def test_the_end_is_found_wherever_reading_stops(series, before):
     ("known", "ids"),
     [
         ((), TITLES),
-        (TITLES[:1], TITLES),
         ([*GSM, *TITLES], TITLES),
         ([*GSM, *TITLES, *GSM], GSM),
     ],
@@ -123,19 +122,6 @@ def test_names_of_columns_are_matched_but_for_case_and_signs(series):
         assert (found.name, found.kind) == ("scan day", "numeric")
     with pytest.raises(InputError, match="no column 'scan'"):
         read_covariates(f"{path}:scan", "adjust")
-
-
-def test_nothing_behind_the_table_is_read(tmp_path):
-    rows = 12_000
-    path = tmp_path / "m.txt"
-    text = series_matrix(np.ones((rows, 2)), names("g", rows), ["a", "b"])
-    path.write_text(text + "!Sample_title\t3\n\ng\t1\t2\t3\n")
-    assert opened(path)[1] == names("g", rows)
-
-
-@pytest.mark.parametrize("name", ["x.txt", "x.csv.gz"])
-def test_content_decides_and_not_the_name(series, name):
-    assert opened(series(name=name))[0].format == "series-matrix"
 
 
 def test_a_series_without_values_still_has_columns_of_the_samples(series):

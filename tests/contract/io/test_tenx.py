@@ -6,7 +6,6 @@ from itertools import product
 
 import h5py
 import numpy as np
-import pyarrow as pa
 import pytest
 from scipy import sparse
 from scipy.io import mmwrite
@@ -153,23 +152,6 @@ def test_tabs_and_patterns(tmp_path, counts, by_cell, decode_bytes):
     np.testing.assert_array_equal(values.T if by_cell else values, counts != 0)
 
 
-def test_blanks_blank_lines_and_line_ends(tmp_path, counts):
-    lines = [f" {line.replace(' ', '   ')} " for line in entries(counts)]
-    path = write(tmp_path, counts, [*header(counts), "", *lines, ""])
-    np.testing.assert_array_equal(read(path)[1].T, counts)
-    text = (path / "matrix.mtx").read_text().replace("\n", "\r\n")
-    (path / "matrix.mtx").write_bytes(text.encode())
-    np.testing.assert_array_equal(read(path)[1].T, counts)
-
-
-@pytest.mark.parametrize("decode_bytes", [HELD, STREAMED])
-def test_fractions_stay_where_the_header_declares_integers(tmp_path, counts, decode_bytes):
-    halves = counts / 2
-    path = write(tmp_path, counts, header(counts) + entries(halves))
-    values = read(path, decode_bytes=decode_bytes)[1]
-    np.testing.assert_array_equal(values.T, halves)
-
-
 SYMMETRIC = np.random.default_rng(4).poisson(0.4, (N_CELLS, N_CELLS))
 
 
@@ -194,19 +176,6 @@ def test_what_scipy_writes_is_read(tmp_path, counts, kind, field):
     _, values, reader = read(path, dtype="float64")
     expected = made != 0 if field == "pattern" else made
     np.testing.assert_array_equal(values if reader.fixed_rows == "features" else values.T, expected)
-
-
-@pytest.mark.parametrize("suffix", [".gz", ".zst"])
-def test_prefixes_and_compression(tmp_path, counts, suffix):
-    write(tmp_path, counts)
-    codec = pa.Codec({".gz": "gzip", ".zst": "zstd"}[suffix])
-    for name in ("features.tsv", "barcodes.tsv", "matrix.mtx"):
-        raw = (tmp_path / name).read_bytes()
-        (tmp_path / f"GSM1_{name}{suffix}").write_bytes(codec.compress(raw, asbytes=True))
-        (tmp_path / name).unlink()
-    for decode_bytes in (HELD, STREAMED):
-        path = tmp_path / f"GSM1_matrix.mtx{suffix}"
-        np.testing.assert_array_equal(read(path, decode_bytes=decode_bytes)[1].T, counts)
 
 
 @pytest.mark.parametrize(
@@ -285,13 +254,3 @@ def test_lines_of_other_widths_are_refused(tmp_path, counts):
     path.write_text(path.read_text().rstrip()[: -len("\tGene Expression")])  # cut off
     with pytest.raises(InputError, match="2, 3 fields"):
         read(tmp_path)
-
-
-def test_fields_after_those_that_are_read_may_be_missing(tmp_path, counts):
-    write(tmp_path, counts)
-    path = tmp_path / "features.tsv"
-    first, rest = path.read_text().split("\n", 1)
-    path.write_text(f"{first}\tchr1\t10\t20\n{rest}")
-    path = tmp_path / "barcodes.tsv"
-    path.write_text(path.read_text().replace("\n", "\tgood\n", 1))
-    np.testing.assert_array_equal(read(tmp_path)[1].T, counts)

@@ -13,8 +13,6 @@ import pandas as pd
 import pytest
 
 from sfs_cli.errors import InputError
-from sfs_cli.io.files.table import read_table
-from sfs_cli.io.files.text import text_lines
 from sfs_cli.io.matrix.base import ReadOptions, open_matrix
 
 SAMPLES = [f"s{i}" for i in range(4)]
@@ -79,15 +77,6 @@ def test_columns_of_text_are_annotations_in_every_format(tmp_path, name):
             assert texts[column] == list(annotated()[column])
 
 
-def test_rows_that_pandas_has_numbered_are_named_by_the_first_text(tmp_path):
-    path = tmp_path / "m.csv"
-    annotated().reset_index().to_csv(path)
-    found, texts, notes = read(path)
-    same(found)
-    assert list(texts) == ["symbol", "description", "biotype"]
-    assert "'id'" in notes[0]
-
-
 @pytest.mark.parametrize("name", ["m.tsv", "m.parquet"])
 def test_tables_without_numbers_are_refused(tmp_path, name):
     WRITERS[name](annotated()[["symbol", "biotype"]], tmp_path / name)
@@ -139,20 +128,6 @@ def test_utf_16_is_decoded_as_a_stream(tmp_path, encoding, packed):
     assert "UTF-16" in refused(path)
 
 
-def test_tables_and_lists_are_read_in_utf_16_and_from_old_macs(tmp_path):
-    path = tmp_path / "t.txt"
-    path.write_bytes("sample\tclass\r\na\té\r\n".encode("utf-16"))
-    assert read_table(path).columns == {"sample": ["a"], "class": ["é"]}
-    path.write_bytes(b"TP53\rMDM2\r")
-    assert list(text_lines(path)) == [(1, "TP53"), (2, "MDM2")]
-
-
-def test_lines_of_old_macs_in_more_than_one_chunk(tmp_path):
-    frame = pd.concat([FRAME] * 60).set_axis([f"g{i}" for i in range(150 * 60)])
-    frame.to_csv(tmp_path / "m.csv", lineterminator="\r", index_label="id")
-    same(read(tmp_path / "m.csv")[0], frame)
-
-
 # ---- lines above the values ----------------------------------------------------------------------
 
 TABLE = "id,a,b\ng1,1.5,2\ng2,3,4\n"
@@ -162,7 +137,6 @@ TABLE = "id,a,b\ng1,1.5,2\ng2,3,4\n"
     ("above", "below", "skipped"),
     [
         ("# one\n# two\n", "", ["line 1 ('# one')", "line 2"]),
-        ("My experiment\n\n% of somebody\n", "", ["My experiment", "line 3"]),
         ("My experiment,,\nsomewhere,in May,\n,,\n", "", ["My experiment", "in May"]),
         ("Title\n", ",counts,counts\n", ["Title", "line 3 ('counts counts')"]),
         (",control,control\n", "", ["line 1 ('control control')"]),
@@ -181,7 +155,6 @@ def test_lines_of_text_above_the_values_are_skipped_and_told(tmp_path, above, be
     "content",
     [
         f"Total,24\n{TABLE}",  # a number
-        f"one,two,three,four\n{TABLE}",  # more fields than the rows
         "id,a,b\ng1,high,NA\ng2,3,4\n",  # a row with a gap
     ],
 )

@@ -41,9 +41,3 @@ def test_booleans_are_no_coordinates(tmp_path: Path, write: Callable[..., None])
     write(pa.table({"id": ["a", "b"], "in_tissue": [True, False], "y": [1.0, 2.0]}), path)
     with pytest.raises(InputError, match="yes and no in place of numbers: in_tissue"):
         open_coordinates(str(path), "m.csv")
-
-
-def test_a_title_is_skipped(tmp_path: Path) -> None:
-    path = tmp_path / "table.csv"
-    path.write_text("Places of the samples\nid,x,y\na,1,2\nb,2,3\n")
-    assert open_coordinates(str(path), "m.csv").values.tolist() == [[1, 2], [2, 3]]

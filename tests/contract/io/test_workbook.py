@@ -10,12 +10,9 @@ import pytest
 import xlsxwriter
 
 from sfs_cli.errors import InputError, MissingExtraError
-from sfs_cli.io.files.sniff import Kind, recognize
-from sfs_cli.io.files.table import read_table
 from sfs_cli.io.files.text import text_bytes
 from sfs_cli.io.knowledge.gene_sets import read_gene_list, read_id_map
 from sfs_cli.io.knowledge.sample_columns import CLASSES, read_column, read_covariates
-from sfs_cli.io.results.rankings import read_rank_table
 from sfs_cli.run.guards import suspicious
 from tests.contract.io.reading import read_all
 
@@ -138,29 +135,6 @@ def test_columns_that_several_sheets_or_none_have_are_refused(tmp_path):
         ("age", "numeric"),
         ("tissue", "categorical"),
     ]
-
-
-def test_other_files_may_be_sheets(tmp_path):
-    path = write(tmp_path / "r.xlsx", {"up": [["feature", "score"], ["g2", 0.5], ["g1", 0.25]]})
-    assert read_rank_table(path).columns == {"feature": ["g2", "g1"], "score": ["0.5", "0.25"]}
-    path = write(tmp_path / "ids.xlsx", {"a": [["probe", "symbol"], ["p1", "TP53"], [17.0, "A"]]})
-    assert read_id_map(path) == [("p1", "TP53"), ("17", "A")]
-
-
-def test_a_workbook_is_recognized_by_its_content(tmp_path):
-    path = write(tmp_path / "a.dat", {"a": [HEADER, *ROWS]})
-    assert recognize(path).kind is Kind.WORKBOOK
-    assert read_table(path).columns["tissue"] == ["liver", "lung", "liver"]
-
-
-def test_what_openpyxl_writes(tmp_path):
-    openpyxl = pytest.importorskip("openpyxl")
-    book = openpyxl.Workbook()
-    for row in (["id", "s1", "s2"], ["g1", 0.1, None], ["g2", 1e-300, 3]):
-        book.active.append(row)
-    book.save(tmp_path / "m.xlsx")
-    values = matrix_of(tmp_path / "m.xlsx")[2]
-    np.testing.assert_array_equal(values, [[0.1, np.nan], [1e-300, 3]])
 
 
 def test_without_the_library_its_extra_is_named(tmp_path, monkeypatch):

@@ -10,14 +10,9 @@ import pandas as pd
 import pytest
 from scipy.spatial.distance import cdist
 
-from sfs_cli.logs import Messages
-from sfs_cli.options import RankConfig
-from sfs_cli.workflow.rank import rank
 from tests.contract.numbers.commands import Table, facts, ranked, ranking_bytes, sfs
 from tests.making import annotated
 from tests.oracles import components as oracle
-
-KNN = ("--similarity", "knn,neighbors=6")
 
 
 def graph_of(X: np.ndarray, samples: list[str], count: int, genes: int, path: Path) -> Path:
@@ -107,13 +102,3 @@ def test_a_profile_has_its_own(counts: Path, tmp_path: Path) -> None:
     sfs("rank", counts, "--method", "msfs", "--source", profile, "--out", tmp_path / "msfs")
     (part,) = facts(tmp_path / "msfs")["knowledge"]["sources"]
     assert (part["components"], part["variable_genes"]) == (8, 120)
-
-
-def test_it_is_the_same_from_python(counts: Path, tmp_path: Path) -> None:
-    asked = {"similarity": "knn", "neighbors": 6, "transform": "cpm,log1p"}
-    config = RankConfig(str(counts), **asked, components=8, variable_genes=120)
-    assert config == RankConfig(str(counts), **asked, components="8", variable_genes="120")
-    found = rank(config, Messages(verbosity=-1))
-    expected = ranked(tmp_path / "cli", counts, *ASKED)
-    assert list(found.ranking.columns(0, 200)["feature"]) == expected.feature
-    assert found.facts["graph"]["components"] == 8

@@ -45,19 +45,7 @@ GRAPHS = {
         ("--similarity", "obsm:X_pca,neighbors=5"),
         lambda Z: oracle.knn(Z, 5),
     ),
-    "binary": (
-        ("--similarity", "obsm:X_pca,neighbors=5,edge-weights=binary"),
-        lambda Z: oracle.knn(Z, 5, weight="binary"),
-    ),
-    "width": (
-        ("--similarity", "obsm:X_pca,bandwidth=1.5,neighbors=10"),
-        lambda Z: oracle.knn(Z, 10, bandwidth=1.5),
-    ),
     "rbf": (("--coordinates", "obsm:X_pca", "--similarity", "rbf"), oracle.rbf),
-    "self-tuning": (
-        ("--coordinates", "obsm:X_pca", "--similarity", "rbf,bandwidth=self-tuning"),
-        lambda Z: oracle.rbf(Z, "self-tuning"),
-    ),
     "diffusion": (
         ("--coordinates", "obsm:X_pca", "--similarity", "diffusion,beta=0.5,neighbors=7"),
         lambda Z: oracle.diffusion(Z, 7, 0.5),
@@ -135,18 +123,6 @@ def test_samples_without_coordinates_are_left_out_on_request(
     assert facts(tmp_path / "out")["input"]["n_samples"] == 50
 
 
-def test_members_with_a_graph_take_it(cells: Path, tmp_path: Path) -> None:
-    found = ranked(
-        tmp_path / "out",
-        cells,
-        *("--method", "kogs,members=spec,variance", "--similarity", "obsm:X_pca"),
-    )
-    assert len(found.feature) == 90
-    members = facts(tmp_path / "out")["knowledge"]["members"]
-    assert members[0]["coordinates"] == "obsm:X_pca"
-    assert "coordinates" not in members[1]
-
-
 def test_a_batch_has_the_graph_of_its_own_samples(cells: Path, tmp_path: Path) -> None:
     import anndata as ad
 
@@ -163,11 +139,3 @@ def test_a_batch_has_the_graph_of_its_own_samples(cells: Path, tmp_path: Path) -
     for name in ("a", "b"):
         alone = pd.read_parquet(tmp_path / name / "ranking.parquet").set_index("feature")
         np.testing.assert_array_equal(table[f"rank_{name}"], alone["rank"].loc[table.index])
-
-
-def test_coordinates_are_not_adjusted(cells: Path, tmp_path: Path) -> None:
-    given = (*SPEC, "--similarity", "obsm:X_pca,neighbors=4")
-    adjusted = (*given, "--adjust", "obs:batch", "--transform", "quantile")
-    ranked(tmp_path / "adjusted", cells, *adjusted)
-    ranked(tmp_path / "plain", cells, *given)
-    assert facts(tmp_path / "adjusted")["graph"] == facts(tmp_path / "plain")["graph"]

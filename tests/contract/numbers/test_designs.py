@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -43,42 +42,42 @@ def values_of(study: Path) -> pd.DataFrame:
     return pd.read_csv(study / "m.csv", index_col=0)
 
 
-def test_the_rank_test_is_that_of_scipy(study: Path) -> None:
-    X, labels = values_of(study), str(study / "two.tsv")
-    found = table_of(study, "--method", "rank-test", "--labels", labels).loc[X.index].drop("g21")
-    dose = np.arange(N) % 3
-    one, two = X.to_numpy()[:, dose < 2], X.to_numpy()[:, dose == 2]
-    for name, a, b in zip(X.index, one, two):
-        if name in found.index:
-            expected = stats.mannwhitneyu(b, a, use_continuity=True)
-            if np.count_nonzero(np.append(a, b)) == N:  # zeros are counted
-                assert found["p_value"][name] == pytest.approx(expected.pvalue, rel=1e-9)
-            assert found["auc"][name] == pytest.approx(expected.statistic / 450, rel=1e-12)
+def test_the_rank_test_of_two_classes_is_that_of_scipy(study: Path) -> None:
+    X, two = values_of(study), np.arange(N) % 3 == 2
+    words = ("--method", "rank-test", "--labels", str(study / "two.tsv"))
+    found = table_of(study, *words).loc[X.index].drop("g21")
+    for name, f in X.drop("g21").iterrows():
+        expected = stats.mannwhitneyu(f[two], f[~two], use_continuity=True)
+        if (f != 0).all():  # a value that many samples have is counted apart
+            assert found["p_value"][name] == pytest.approx(expected.pvalue, rel=1e-9)
+        assert found["auc"][name] == pytest.approx(expected.statistic / 450, rel=1e-12)
     assert list(found["direction"][:15]) == ["c1"] * 10 + ["c0"] * 5
     assert ((found["auc"] > 0.5) == (found["direction"] == "c1")).all()
     q = stats.false_discovery_control(found["p_value"])
     np.testing.assert_allclose(found["q_value"], q, rtol=1e-12)
-    labels = str(study / "three.tsv")
-    found = table_of(study, "--method", "rank-test", "--labels", labels, "--force")
-    for name, f in zip(X.index, X.to_numpy()):
-        if name != "g21":
-            expected = stats.kruskal(*(f[dose == d] for d in range(3)))
-            assert found["score"][name] == pytest.approx(expected.statistic, rel=1e-9)
-            assert found["p_value"][name] == pytest.approx(expected.pvalue, rel=1e-9)
+
+
+def test_the_rank_test_of_three_classes_is_that_of_scipy(study: Path) -> None:
+    words = ("--method", "rank-test", "--labels", str(study / "three.tsv"))
+    found = table_of(study, *words).drop("g21")
+    for name, f in values_of(study).drop("g21").iterrows():
+        expected = stats.kruskal(*(f[np.arange(N) % 3 == d] for d in range(3)))
+        assert found["score"][name] == pytest.approx(expected.statistic, rel=1e-9)
+        assert found["p_value"][name] == pytest.approx(expected.pvalue, rel=1e-9)
     assert "auc" not in found
 
 
 def test_spearmans_correlation_is_that_of_scipy_and_signs_the_metric(study: Path) -> None:
-    X, labels = values_of(study), str(study / "dose.tsv")
-    words = ("--method", "spearman", "--labels", labels, "--label-type", "ordered")
-    found = table_of(study, *words)
-    for name, f in zip(X.index, X.to_numpy()):
-        if name != "g21":
-            expected = stats.spearmanr(f, np.arange(N) % 3)
-            assert found["rho"][name] == pytest.approx(expected.statistic, abs=1e-12)
-            assert found["p_value"][name] == pytest.approx(expected.pvalue, rel=1e-9)
+    words = ("--method", "spearman", "--labels", str(study / "dose.tsv"), "--label-type", "ordered")
+    found = table_of(study, *words).drop("g21")
+    for name, f in values_of(study).drop("g21").iterrows():
+        expected = stats.spearmanr(f, np.arange(N) % 3)
+        assert found["rho"][name] == pytest.approx(expected.statistic, abs=1e-12)
+        assert found["p_value"][name] == pytest.approx(expected.pvalue, rel=1e-9)
     out = rank_to(study / "rnk", study / "m.csv", *words, "--format", "rnk")
-    metric = pd.read_csv(out / "ranking.rnk", sep="\t", header=None, index_col=0)[1]
+    metric = pd.read_csv(out / "ranking.rnk", sep="\t", header=None, index_col=0)[1].drop(
+        "g21", errors="ignore"
+    )
     assert (np.sign(metric) == np.sign(found["rho"][metric.index])).all()
     assert facts(out)["method"]["direction"] == "rho"
 
@@ -120,23 +119,6 @@ def test_what_a_test_does_not_take(
     done = run_here(given, capfd)
     assert done.code == 2
     assert told in done.err
-
-
-@pytest.mark.parametrize("method", ["welch", "rank-test", "spearman"])
-def test_null_features_have_uniform_p_values(method: str, tmp_path: Path) -> None:
-    rng = np.random.default_rng(3)
-    X = rng.normal(size=(4000, 40))
-    if method == "welch":
-        X[:, :14] *= 3
-    write_table(tmp_path / "m.csv", X)
-    labels = write_labels(tmp_path / "y.tsv", [str(int(i >= 14) + (i >= 27)) for i in range(40)])
-    words = ["--method", method, "--labels", labels]
-    words += ["--label-type", "ordered"] if method == "spearman" else []
-    out = rank_to(tmp_path / "out", tmp_path / "m.csv", *words)
-    p = pd.read_csv(out / "ranking.tsv", sep="\t")["p_value"]
-    for level in (0.2, 0.05, 0.01):
-        assert (p <= level).mean() == pytest.approx(level, abs=4 * np.sqrt(level / 4000))
-    assert "class-tests" not in json.dumps(facts(out)["warnings"])
 
 
 @pytest.mark.parametrize("method", ["welch", "rank-test", "spearman"])

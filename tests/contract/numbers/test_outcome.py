@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from scipy import stats
 
 from tests.contract.numbers.commands import code_of, facts, rank_to, ranked, ranking_bytes, sfs
 from tests.making import annotated, write_table
@@ -24,13 +22,7 @@ PLACE = np.array([ORDER.index(s) for s in STAGE], float)
 METHODS = {
     "f-test": ("--method", "f-test"),
     "relieff": ("--method", "relieff,neighbors=5"),
-    "hsic": ("--method", "hsic"),
     "spec": ("--method", "spec", "--similarity", "outcome"),
-    "mrsf": ("--method", "mrsf,response=outcome", "--select", "5"),
-    "mrsf kernel": ("--method", "mrsf", "--similarity", "outcome", "--select", "5"),
-    "rfs": ("--method", "rfs"),
-    "mrmr": ("--method", "mrmr", "--select", "5"),
-    "kogs": ("--method", "kogs,members=f-test,variance,relieff"),
 }
 KINDS = {
     "continuous": ("--labels", "age.tsv:age", "--label-type", "continuous"),
@@ -68,17 +60,6 @@ def test_numbers_are_those_of_the_twins(kind: str, y: np.ndarray, study: Path) -
     found = ranked(study / "s", *given, *METHODS["spec"]).by_feature()
     expected = spec.phi2(X, twin.kernel(y), lambda v: v)
     np.testing.assert_allclose(found, expected[names], rtol=1e-8)
-
-
-def test_p_and_q_values_are_columns(study: Path) -> None:
-    rank_to(study / "out", "m.csv", *KINDS["continuous"], *METHODS["f-test"])
-    with (study / "out" / "ranking.tsv").open() as file:
-        rows = list(csv.DictReader(file, delimiter="\t"))
-    assert {row["feature"] for row in rows[:4]} <= {f"g{i}" for i in range(6)}
-    p = [float(row["p_value"]) for row in rows]
-    q = [float(row["q_value"]) for row in rows]
-    assert p == sorted(p)
-    assert all(0 < a <= b <= 1 for a, b in zip(p, q))
 
 
 def test_ordered_classes_may_be_numbers(study: Path) -> None:
@@ -128,31 +109,6 @@ def test_annotations_of_an_h5ad_and_their_report(study: Path) -> None:
     given = ("m.h5ad", "--labels", "obs:stage", *KINDS["ordered"][2:], *METHODS["f-test"])
     rank_to(study / "c", *given)
     assert "Ordered classes" in (study / "c" / "report.html").read_text()
-
-
-def squares_left(f: np.ndarray, D: np.ndarray) -> float:
-    residual = f - D @ np.linalg.lstsq(D, f, rcond=None)[0]
-    return float(residual @ residual)
-
-
-def test_covariates_make_the_f_test_the_partial_one(study: Path) -> None:
-    """F and p of the outcome beside the covariates, in the regression of each feature on all."""
-    site = np.arange(N) // 8
-    rows = "".join(f"s{i}\tsite{k}\n" for i, k in enumerate(site))
-    (study / "site.tsv").write_text("sample\tsite\n" + rows)
-    given = ("m.csv", "--dtype", "float64", *KINDS["continuous"], *METHODS["f-test"])
-    found = ranked(study / "a", *given, "--adjust", "site.tsv:site").by_feature()
-    D = np.column_stack([np.ones(N), site == 1, site == 2]).astype(float)
-    full = np.column_stack([D, AGE])
-    X = values()[np.argsort([f"g{i}" for i in range(M)])]
-    without, rest = (np.array([squares_left(f, each) for f in X]) for each in (D, full))
-    expected = (without - rest) / (rest / (N - 4))
-    # a small F of the twin is a difference of two sums near 100: its digits end at 1e-13
-    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
-    assert facts(study / "a")["method"]["degrees_of_freedom"] == [1, N - 4]
-    table = pq.read_table(study / "a" / "ranking.parquet").to_pandas()
-    p_values = stats.f.sf(expected, 1, N - 4)
-    np.testing.assert_allclose(table.sort_values("feature")["p_value"], p_values, rtol=1e-8)
 
 
 def test_an_outcome_that_covariates_explain_is_refused(study: Path) -> None:

@@ -9,17 +9,12 @@ import pytest
 
 from sfs_cli.cli.app import run
 from tests.contract.numbers.commands import facts, ranked, ranking_bytes, sfs
-from tests.making import write_parquet, write_table
+from tests.making import write_table
 from tests.oracles.preparation import (
-    binomial_deviance_residuals,
     dispersion,
-    pearson_residuals,
     ratio_sizes,
 )
 from tests.running import handlers_restored
-
-LARGE = (30_000, 150)
-"""Features and samples: 18 MB in float32, more than a quarter of 64 MiB."""
 
 
 def counts(m: int, n: int) -> np.ndarray:
@@ -27,28 +22,6 @@ def counts(m: int, n: int) -> np.ndarray:
     values = rng.poisson(rng.gamma(1, 3, (m, 1)) * (1 + np.arange(n) % 3), (m, n))
     values[0] += 1
     return values.astype(np.float64)
-
-
-@pytest.fixture(scope="module")
-def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("large") / "counts.parquet"
-    return Path(write_parquet(path, counts(*LARGE)))
-
-
-@pytest.mark.parametrize(
-    ("step", "twin"),
-    [("pearson-residuals", pearson_residuals), ("deviance", binomial_deviance_residuals)],
-)
-def test_the_variance_of_residuals_is_that_of_their_definition(
-    step: str, twin: object, tmp_path: Path
-) -> None:
-    X = counts(50, 12)
-    path = write_table(tmp_path / "m.csv", X)
-    found = ranked(tmp_path / "out", path, "--method", "variance", "--transform", step)
-    by_name = dict(zip(found.feature, found.score, strict=True))
-    scored = [i for i in range(50) if X[i].any()]
-    expected = twin(X)[scored].var(axis=1, ddof=1)  # type: ignore[operator]
-    np.testing.assert_allclose([by_name[f"g{i}"] for i in scored], expected, rtol=1e-10)
 
 
 def test_a_quantile_normalized_profile_is_that_of_its_own_matrix(tmp_path: Path) -> None:

@@ -26,9 +26,6 @@ METHODS = {
         *("--method", "f-test", "--labels", "labels.tsv", "--label-type", "ordered,order=b,a"),
     ),
     "spec": ("--method", "spec,ranking=phi2", "--similarity", "file:S.csv"),
-    "phi1": ("--method", "spec,ranking=phi1", "--similarity", "file:S.csv"),
-    "laplacian": ("--method", "laplacian", "--similarity", "file:S.csv"),
-    "hsic": ("--method", "hsic", "--similarity", "file:S.csv"),
     "label graph": ("--method", "hsic", "--labels", "labels.tsv", "--similarity", "label"),
 }
 WEIGHTED = ("--sample-weights", "weights.tsv:weight")
@@ -141,19 +138,6 @@ def test_sources_and_members_take_them(
     np.testing.assert_allclose(found.by_feature(), expected.by_feature(), rtol=1e-9)
 
 
-def test_a_method_without_tests_has_none_for_that_reason(
-    study: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    for weights, out in ((WEIGHTS, "a"), ((WEIGHTS > 0).astype(float), "b")):
-        write_weights(study / "weights.tsv", weights, names("s", N))
-        given = ["rank", "m.csv", *WEIGHTED, "--method", "variance", "--out", out]
-        assert run_here(given, capfd).code == 0
-        cut = run_here(["select", out, "--fdr", "0.05"], capfd)
-        assert cut.code == 3
-        assert "by a method that tests" in cut.err
-        assert "independent" not in cut.err
-
-
 @pytest.mark.parametrize("method", ["fisher", "f-test", "trend"])
 def test_weights_have_no_p_values(
     method: str, study: Path, capfd: pytest.CaptureFixture[str]
@@ -185,6 +169,6 @@ def test_weights_have_no_p_values(
 def test_p_values_and_weights_contradict_each_other(study: Path) -> None:
     write_labels(study / "labels.tsv", CLASSES)
     labels = ("--labels", "labels.tsv", *WEIGHTED)
-    for method in ("hsic", "fisher", "laplacian", "spec"):
+    for method in ("hsic", "fisher", "spec"):
         given = ("--method", method, "--pvalues", "moments")
         assert code_of("rank", "m.csv", *given, *labels) == 2

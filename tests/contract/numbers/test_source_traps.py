@@ -49,14 +49,6 @@ def test_a_profile_of_the_same_genes_does_not_turn_the_matrix(study, rows, optio
     assert list(found.feature) == list(expected.feature)
 
 
-def test_an_annotated_profile_of_the_same_genes_does_not_turn_the_matrix(study):
-    import anndata
-
-    table = pd.read_csv(study / "p_samples.csv", index_col=0)
-    anndata.AnnData(table).write_h5ad(study / "p.h5ad")
-    assert set(ranked(study, f"p=profile:{study}/p.h5ad").feature) == set(GENES)
-
-
 def test_a_profile_whose_columns_are_samples_for_certain_turns_the_matrix(study):
     source = f"p=profile:{study}/p.csv,rows=features"
     found = ranked(study, source, matrix="m_samples.csv")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import anndata as ad
@@ -130,17 +129,3 @@ def test_a_source_of_weight_0_is_left_out(folder, tmp_path):
         tmp_path / "b", matrix, "--method", "msfs", *given, "--weights", "1,0,2,3"
     )
     assert found == wanted
-
-
-def test_the_record_of_a_fused_file_is_complete(folder, tmp_path):
-    out = tmp_path / "fused.npz"
-    given = sources(folder)
-    sfs("fuse", folder / "x.csv", *given, "--weights", "statis", "--out", out)
-    record = json.loads((tmp_path / "fused.npz.run.json").read_text())
-    roles = [entry["role"] for entry in record["inputs"]]
-    assert roles == ["matrix", "source.p.path", "source.s.path", "source.t.path"]
-    assert all(len(entry["sha256"]) == 64 for entry in record["inputs"])
-    assert [source["name"] for source in record["sources"]] == list("xpst")
-    assert sum(source["weight"] for source in record["sources"]) == pytest.approx(1)
-    assert record["fusion"]["weights"] == "statis"
-    assert record["fusion"]["objective"] > 1

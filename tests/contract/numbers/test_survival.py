@@ -72,61 +72,38 @@ def table_of(out: Path, *words: str) -> pd.DataFrame:
     return pd.read_csv(out / "ranking.tsv", sep="\t", index_col="feature").sort_index()
 
 
-@pytest.mark.parametrize("covariates", ["none", "covariates"])
-@pytest.mark.parametrize("strata", ["one", "strata"])
-def test_scores_are_those_of_r(
-    covariates: str, strata: str, tmp_path: Path, no_look_at_skew: None
-) -> None:
+def written(folder: Path) -> list[str]:
+    """Write what R was given; return the words of a command on it."""
     data = STORED["data"]
-    matrix = write_table(tmp_path / "m.csv", np.array([data[f] for f in FEATURES]), FEATURES)
-    y = write_samples(tmp_path / "y.tsv", {k: v for k, v in data.items() if k not in FEATURES})
-    words = [matrix, "--labels", f"{y}:time", "--event", "event"]
-    words += ["--adjust", f"{y}:z0,z1"] if covariates == "covariates" else []
-    words += ["--block", f"{y}:s"] if strata == "strata" else []
-    found = table_of(tmp_path / "out", *words, "--method", "cox")
-    expected = STORED["r"][f"efron/{covariates}/{strata} score"]
+    matrix = write_table(folder / "m.csv", np.array([data[f] for f in FEATURES]), FEATURES)
+    y = write_samples(folder / "y.tsv", {k: v for k, v in data.items() if k not in FEATURES})
+    return [matrix, "--labels", f"{y}:time", "--event", "event", "--block", f"{y}:s"]
+
+
+def test_scores_are_those_of_r(tmp_path: Path, no_look_at_skew: None) -> None:
+    words = [*written(tmp_path), "--adjust", f"{tmp_path / 'y.tsv'}:z0,z1", "--method", "cox"]
+    found = table_of(tmp_path / "out", *words)
+    expected = STORED["r"]["efron/covariates/strata score"]
     np.testing.assert_allclose(found["score"], expected, rtol=1e-8)
     np.testing.assert_allclose(found["p_value"], stats.chi2.sf(expected, 1), rtol=1e-8)
-    Z = np.column_stack([data["z0"], data["z1"]]) if covariates == "covariates" else None
-    X = np.array([data[f] for f in FEATURES])
-    slopes = [
-        twin.score_test(
-            np.array(data["time"]),
-            np.array(data["event"]),
-            f,
-            np.empty((60, 0)) if Z is None else Z,
-            np.array(data["s"]) if strata == "strata" else np.zeros(60),
-        )[1]
-        for f in X[:1]
-    ]
-    np.testing.assert_allclose(found["log_hazard_ratio"][:1], slopes, rtol=1e-7)
+    data = {name: np.array(values) for name, values in STORED["data"].items()}
+    Z = np.column_stack([data["z0"], data["z1"]])
+    slope = twin.score_test(data["time"], data["event"], data[FEATURES[0]], Z, data["s"])[1]
+    assert found["log_hazard_ratio"].iloc[0] == pytest.approx(slope, rel=1e-7)
     part = facts(tmp_path / "out")["survival"]
-    assert part["events"] == sum(data["event"])
-    assert part["strata"] == (len(set(data["s"])) if strata == "strata" else 1)
+    assert part["events"] == data["event"].sum()
+    assert part["strata"] == len(np.unique(data["s"]))
 
 
-@pytest.mark.parametrize("strata", ["one", "strata"])
-def test_the_outcome_of_other_methods_is_rs_martingale_residual(
-    strata: str, tmp_path: Path
-) -> None:
-    data = STORED["data"]
-    X = np.array([data[f] for f in FEATURES])
-    matrix = write_table(tmp_path / "m.csv", X, FEATURES)
-    y = write_samples(tmp_path / "y.tsv", {k: v for k, v in data.items() if k not in FEATURES})
-    words = [matrix, "--labels", f"{y}:time", "--event", "event"]
-    if strata == "one":
-        found = table_of(tmp_path / "out", *words, "--method", "spearman")
-        residuals = STORED["r"]["efron/none/one residuals"]
-        rho = [stats.spearmanr(f, np.round(residuals, 12)).statistic for f in X]
-        np.testing.assert_allclose(found["rho"], rho, atol=1e-9)
-    words += ["--block", f"{y}:s"] if strata == "strata" else []
-    found = table_of(tmp_path / "out", *words, "--method", "f-test", "--moderate", "no")
-    r = np.array(STORED["r"][f"efron/none/{strata} residuals"])
-    s = np.array(data["s"]) if strata == "strata" else np.zeros(60)
+def test_the_outcome_of_other_methods_is_rs_martingale_residual(tmp_path: Path) -> None:
+    words = [*written(tmp_path), "--method", "f-test", "--moderate", "no"]
+    found = table_of(tmp_path / "out", *words)
+    r = np.array(STORED["r"]["efron/none/strata residuals"])
+    s, X = np.array(STORED["data"]["s"]), [STORED["data"][f] for f in FEATURES]
     D = (s[:, None] == np.unique(s)).astype(float)
-    left = [v - D @ np.linalg.lstsq(D, v, rcond=None)[0] for v in (r, *X)]
+    left = [v - D @ np.linalg.lstsq(D, v, rcond=None)[0] for v in np.array([r, *X])]
     correlation = np.array([np.corrcoef(left[0], f)[0, 1] for f in left[1:]])
-    within = 60 - 1 - D.shape[1]
+    within = len(r) - 1 - D.shape[1]
     F = within * correlation**2 / (1 - correlation**2)
     np.testing.assert_allclose(found["score"], F, rtol=1e-7)
     assert facts(tmp_path / "out")["survival"]["outcome"] == "martingale residuals"
@@ -207,11 +184,9 @@ def test_subsets_and_batches(study: Path) -> None:
         ("--method cox --event r", 3, "R's survival has 2 for an event"),
         ("--method cox --event age", 3, "does not say whether there was an event"),
         ("--method cox --event none", 3, "there is no event: all 80 samples were censored"),
-        ("--method cox --event missing", 3, "there is no column 'missing'"),
         ("--method t-test --event status", 2, "--event makes times of the labels"),
         ("--method cox --event status --label-type ordered", 2, "times are numbers"),
         ("--method cox --event status --time before", 3, "below zero"),
-        ("--method spec --event", 2, "requires an argument"),
     ],
 )
 def test_wrong_events(
@@ -241,11 +216,9 @@ def test_a_sample_without_an_event_is_refused_or_left_out(
     [
         ("time", ["age", "status"], True),
         ("OS_MONTHS", ["OS_STATUS"], True),
-        ("days_to_death", ["vital_status"], True),
         ("PFS", ["censored"], True),
         ("time", ["age"], False),
         ("age", ["status"], False),
-        ("age_years", ["status"], False),
         ("dose", ["events"], False),
     ],
 )
@@ -271,33 +244,6 @@ def test_censored_samples_that_are_all_left_out_are_warned_of(
     assert "all samples that are used have the event" in done.err
 
 
-def test_null_features_have_uniform_p_values(tmp_path: Path) -> None:
-    """Covariates and blocks that determine the time do not make features look as if they did."""
-    rng = np.random.default_rng(5)
-    n, m = 120, 3000
-    age, site = rng.normal(size=n), rng.integers(0, 3, n)
-    X = rng.normal(size=(m, n)) + 0.5 * age + site
-    time = rng.exponential(size=n) / np.exp(age + site)
-    write_table(tmp_path / "m.csv", X)
-    y = write_samples(
-        tmp_path / "y.tsv",
-        {
-            "time": np.ceil(20 * time),
-            "event": (rng.random(n) < 0.7).astype(int),
-            "age": age,
-            "site": [f"c{s}" for s in site],
-        },
-    )
-    words = [tmp_path / "m.csv", "--labels", f"{y}:time", "--event", "event", "--method", "cox"]
-    bare = rank_to(tmp_path / "bare", *words)
-    assert (pd.read_csv(bare / "ranking.tsv", sep="\t")["p_value"] <= 0.01).mean() > 0.2
-    words += ["--adjust", f"{y}:age", "--block", f"{y}:site"]
-    out = rank_to(tmp_path / "out", *words)
-    p = pd.read_csv(out / "ranking.tsv", sep="\t")["p_value"]
-    for level in (0.2, 0.05, 0.01):
-        assert (p <= level).mean() == pytest.approx(level, abs=4 * np.sqrt(level / m) + 0.1 * level)
-
-
 @pytest.mark.parametrize("kind", ["normal", "lognormal"])
 def test_skewed_values_are_measured(kind: str, tmp_path: Path) -> None:
     rng = np.random.default_rng(6)
@@ -309,17 +255,3 @@ def test_skewed_values_are_measured(kind: str, tmp_path: Path) -> None:
     out = rank_to(tmp_path / "out", *words)
     warned = any("[survival]" in text for text in facts(out)["warnings"])
     assert warned == (kind == "lognormal")
-
-
-def test_annotations_of_the_matrix(tmp_path: Path, study: Path) -> None:
-    anndata = pytest.importorskip("anndata")
-    X = pd.read_csv(study / "m.csv", index_col=0)
-    obs = pd.read_csv(study / "y.tsv", sep="\t", index_col=0)
-    anndata.AnnData(X.T, obs=obs).write_h5ad(tmp_path / "m.h5ad")
-    words = ("--labels", "obs:time", "--method", "cox", "--event")
-    one = ranking_bytes(tmp_path / "a", tmp_path / "m.h5ad", *words, "status")
-    assert ranking_bytes(tmp_path / "b", tmp_path / "m.h5ad", *words, "obs:vital") == one
-    found = pd.read_csv(tmp_path / "a" / "ranking.tsv", sep="\t")
-    out = rank_to(study / "c", *words_of(study, "--event", "status", "--method", "cox"))
-    expected = pd.read_csv(out / "ranking.tsv", sep="\t")
-    np.testing.assert_allclose(found["score"], expected["score"], rtol=1e-5)

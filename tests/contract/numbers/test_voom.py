@@ -88,11 +88,6 @@ def test_three_classes_beside_a_number_are_nested_models(study: tuple[Path, Path
     assert set(found["highest_class"]) <= {"high", "low", "none"}
 
 
-def test_the_method_is_one_that_tests_where_none_is_named(study: tuple[Path, Path]) -> None:
-    found = table_of(study, *pairs(study))
-    np.testing.assert_allclose(found["score"], REFERENCE["pairs"]["F"], rtol=1e-8)
-
-
 def test_a_number_as_label_and_features_without_counts(tmp_path: Path) -> None:
     counts = np.vstack([np.zeros(N), COUNTS])
     study = write_study(tmp_path, counts, age=REFERENCE["age"])
@@ -105,21 +100,6 @@ def test_a_number_as_label_and_features_without_counts(tmp_path: Path) -> None:
         study, "--voom", "--method", "f-test", *labels, "--exclude", "^g000$", "--force"
     )
     np.testing.assert_allclose(found["score"][1:], without["score"][1:], rtol=1e-12)
-
-
-@pytest.mark.parametrize("words", [(), ("--voom",)])
-def test_p_values_of_null_counts_are_uniform(words: tuple[str, ...], tmp_path: Path) -> None:
-    rng = np.random.default_rng(4)
-    m, n = 3000, 10
-    mu = 2 ** rng.uniform(3, 10, (m, 1)) * rng.uniform(0.5, 2, n)
-    dispersion = 0.1 * rng.chisquare(10, (m, 1)) / 10
-    counts = rng.poisson(mu * rng.gamma(1 / dispersion, dispersion, (m, n)))
-    study = write_study(tmp_path, counts, kind=np.repeat(["a", "b"], n // 2))
-    steps = words or ("--transform", "log2cpm:tmm")
-    found = table_of(study, "--method", "f-test", "--labels", f"{study[1]}:kind", *steps)
-    for level in (0.05, 0.01):
-        rate = (found["p_value"] <= level).mean()
-        assert rate == pytest.approx(level, abs=4 * np.sqrt(level * (1 - level) / m))
 
 
 def test_rankings_in_folds_and_on_subsets(study: tuple[Path, Path], tmp_path: Path) -> None:
