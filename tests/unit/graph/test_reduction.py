@@ -41,16 +41,12 @@ def edges(request):
     return sample_graph(*request).similarity.to_dense()
 
 
-BRANCHES = {
-    "samples": Limits(exact_samples=5000, exact_features=0),
-    "features": Limits(exact_samples=0, exact_features=5000),
-    "randomized": Limits(exact_samples=0, exact_features=0),
-}
+BRANCHES = {"exact": Limits(exact_samples=5000), "randomized": Limits(exact_samples=0)}
 
 
 @pytest.fixture(params=BRANCHES)
 def branch(request):
-    """Limits under which this is decomposed for the components, whatever the shape."""
+    """Limits under which components are found in this way, whatever the shape."""
     return BRANCHES[request.param]
 
 
@@ -71,7 +67,7 @@ def test_graphs_are_those_of_the_scores_of_the_twin(name, twin, genes, sparse, b
         X, name, sparse=sparse, neighbors=6, components="3", variable_genes=genes, limits=branch
     )
     graph = sample_graph(*request)
-    how = "exact" if branch.exact_samples or branch.exact_features else "randomized"
+    how = "exact" if branch.exact_samples else "randomized"
     assert graph.facts["components_by"] == how
     np.testing.assert_allclose(graph.similarity.to_dense(), expected, rtol=1e-6, atol=1e-12)
 
@@ -109,9 +105,9 @@ def test_sparse_and_dense_storage_have_the_same_edges(branch):
         np.testing.assert_allclose(dense, sparse, rtol=1e-8)
 
 
-@pytest.mark.parametrize("search", ["all", "panels"])
+@pytest.mark.parametrize("search", ["all", "values"])
 def test_identical_samples_tie_exactly(branch, search):
-    limits = replace(branch, dense_distances=2, panel=50) if search == "panels" else branch
+    limits = replace(branch, dense_distances=2) if search == "values" else branch
     X = counts(n=160)
     X[[3, 90, 91, 157]] = X[30]
     options, run = request_of(X, components=5, neighbors=4, limits=limits)
@@ -125,11 +121,11 @@ def test_identical_samples_tie_exactly(branch, search):
         assert not found.d2[i].any()
 
 
-def test_panels_find_what_all_distances_find():
-    asked = {"components": 5, "neighbors": 9}
+def test_a_search_of_the_values_finds_what_all_distances_find():
+    asked = {"components": 5, "neighbors": 9, "bandwidth": "self-tuning"}
     expected = edges(request_of(counts(n=200), **asked))
-    panels = request_of(counts(n=200), **asked, limits=Limits(dense_distances=2, panel=64))
-    np.testing.assert_allclose(edges(panels), expected, rtol=1e-9)
+    searched = request_of(counts(n=200), **asked, limits=Limits(dense_distances=2))
+    np.testing.assert_allclose(edges(searched), expected, rtol=1e-9)
 
 
 def test_constant_and_missing_genes_take_no_part(branch):
