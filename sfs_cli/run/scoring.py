@@ -203,7 +203,7 @@ def solve(run: Run, similarity: Similarity | None, prepare: Prepare | None = Non
             engine.parts.stop_sharing()
         return solver(problem)
     scorer = scorer_of(run.config, problem, prepare)
-    engine, reads = best_read(engine, scorer, run.log.note)
+    engine, reads = best_read(engine, scorer)
     task, means = reads.score_block, scorer.class_means
     if means is None and run.method.by_class:
         means = ClassMeans.of(problem)

@@ -9,25 +9,13 @@ import numpy as np
 import pytest
 
 from sfs_cli.logs import Messages
-from sfs_cli.methods import sparse
 from sfs_cli.options import RankConfig
+from sfs_cli.run import scoring
 from sfs_cli.workflow.convert import convert
 from sfs_cli.workflow.rank import RankResult, rank
 from tools.benchmarks.make_cells import make_cells
 
-pytest.importorskip("numba")
 N, M = 300, 40
-
-
-class Listening(Messages):
-    """Keeps notes."""
-
-    def __init__(self) -> None:
-        super().__init__(verbosity=-1)
-        self.notes: list[str] = []
-
-    def note(self, text: str) -> None:
-        self.notes.append(text)
 
 
 @pytest.fixture(scope="module")
@@ -56,11 +44,9 @@ def test_both_ways_give_one_ranking(
 ) -> None:
     thin = ranked(cells, **options)
     assert thin.facts["method"]["scored_from"] == "non-zeros"
-    monkeypatch.setattr(sparse, "find_spec", lambda _name: None)
-    messages = Listening()
-    dense = ranked(cells, messages, **options)
-    assert dense.facts["method"]["scored_from"] == "dense blocks"
-    assert any("sfs-cli[singlecell]" in note for note in messages.notes)
+    monkeypatch.setattr(scoring, "best_read", lambda engine, scorer: (engine, scorer))
+    dense = ranked(cells, **options)
+    assert "scored_from" not in dense.facts["method"]
     assert thin.ranking.feature == dense.ranking.feature
     np.testing.assert_allclose(thin.ranking.score, dense.ranking.score, rtol=1e-10)
 
@@ -69,12 +55,8 @@ def test_both_ways_give_one_ranking(
     "options",
     [{"transform": "zscore"}, {"gamma_power": 3}, {"similarity": "rbf"}],
 )
-def test_what_needs_dense_blocks_gets_them_without_a_word(
-    cells: Path, options: dict[str, Any]
-) -> None:
-    messages = Listening()
-    assert ranked(cells, messages, **options).facts["method"]["scored_from"] == "dense blocks"
-    assert not any("numba" in note for note in messages.notes)
+def test_what_needs_dense_blocks_gets_them(cells: Path, options: dict[str, Any]) -> None:
+    assert ranked(cells, **options).facts["method"]["scored_from"] == "dense blocks"
 
 
 def test_a_store_on_disk_gives_the_same_scores(cells: Path, tmp_path: Path) -> None:
