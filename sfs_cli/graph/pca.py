@@ -417,19 +417,22 @@ def normalized_dispersion(mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
     ndarray, shape (m,)
         NaN for constant features, which are in no bin.
     """
-    import pandas as pd
-
     varies = variance > 0
     found = np.full(len(mean), np.nan)
     if not varies.any():
         return found
-    dispersion = pd.Series(np.log(variance[varies] / mean[varies]))
+    dispersion = np.log(variance[varies] / mean[varies])
     means = np.log1p(mean[varies])
     edges = np.linspace(means.min(), means.max(), BINS + 1)
-    bins = dispersion.groupby(np.maximum(np.searchsorted(edges, means) - 1, 0))
-    middle, scatter = bins.transform("mean"), bins.transform("std")
-    equal = scatter <= ALIKE * np.maximum(middle.abs(), 1)
-    z = ((dispersion - middle) / scatter).mask(equal, 0).mask(bins.transform("size") == 1, 1)
+    bin_of = np.maximum(np.searchsorted(edges, means, side="left") - 1, 0)
+    sizes = np.bincount(bin_of, minlength=BINS)
+    middle = np.bincount(bin_of, dispersion, BINS) / np.maximum(sizes, 1)
+    away = dispersion - middle[bin_of]
+    scatter = np.sqrt(np.bincount(bin_of, away * away, BINS) / np.maximum(sizes - 1, 1))
+    equal = scatter <= ALIKE * np.maximum(np.abs(middle), 1)
+    z = away / np.where(equal, 1, scatter)[bin_of]
+    z[equal[bin_of]] = 0
+    z[sizes[bin_of] == 1] = 1
     found[varies] = z
     return found
 

@@ -10,8 +10,8 @@ import pytest
 from sfs_cli.compute.limits import Limits
 from sfs_cli.errors import InputError, OutOfMemoryError
 from sfs_cli.graph import neighbors
-from sfs_cli.graph.build import sample_graph
 from sfs_cli.graph.distances import Samples
+from sfs_cli.graph.kinds import sample_graph
 from sfs_cli.graph.neighbors import find_neighbors
 from sfs_cli.graph.pca import reduced, reduction_of
 from sfs_cli.options import RankConfig

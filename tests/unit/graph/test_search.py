@@ -11,8 +11,8 @@ from sfs_cli.compute.context import RunContext
 from sfs_cli.compute.limits import Limits
 from sfs_cli.errors import InputError, OutOfMemoryError
 from sfs_cli.graph import distances, neighbors
-from sfs_cli.graph.build import sample_graph
 from sfs_cli.graph.distances import Samples, median_bandwidth, squared_distances
+from sfs_cli.graph.kinds import sample_graph
 from sfs_cli.graph.neighbors import find_neighbors, first_identical
 from sfs_cli.options.graph import GraphOptions
 from tests.making import PLENTY, make_run

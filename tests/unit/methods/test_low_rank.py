@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from sfs_cli.compute.matrix import Block
+from sfs_cli.graph.kinds import label_similarity
 from sfs_cli.graph.laplacian import without
-from sfs_cli.graph.others import label_similarity
 from sfs_cli.graph.similarity import DenseSimilarity, FactoredSimilarity
 from sfs_cli.methods.base import Scorer, Status
 from sfs_cli.methods.low_rank import LowRankScores

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sfs_cli.graph.others import label_similarity
+from sfs_cli.graph.kinds import label_similarity
 from sfs_cli.methods import pieces
 from sfs_cli.methods.classical import FisherScorer
 from sfs_cli.methods.low_rank import LowRankScores

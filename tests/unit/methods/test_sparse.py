@@ -11,7 +11,7 @@ from scipy.sparse import block_diag, csr_array
 
 from sfs_cli.compute.engine import Engine, ThreadExecutor
 from sfs_cli.compute.matrix import Ids
-from sfs_cli.graph.others import label_similarity
+from sfs_cli.graph.kinds import label_similarity
 from sfs_cli.graph.similarity import DenseSimilarity, Similarity, SparseSimilarity
 from sfs_cli.methods.base import Status
 from sfs_cli.methods.classical import VarianceScorer
