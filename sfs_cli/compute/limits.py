@@ -25,14 +25,15 @@ class Limits:
     approximate_above : int
         Samples above which neighbors are searched approximately (if pynndescent is installed), and
         among principal components by default.
-    exact_samples : int
-        Samples up to which principal components come from an eigendecomposition of their inner
-        products; of more from a randomized search.
+    exact_samples, exact_features : int
+        Samples or features up to which principal components come from an eigendecomposition of
+        their inner products; with more of both from a randomized search.
     """
 
     dense_distances: int = 4096
     approximate_above: int = 50_000
     exact_samples: int = 2048
+    exact_features: int = 2048
 
 
 LIMITS = Limits()

@@ -15,11 +15,21 @@ import numpy as np
 
 from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.limits import LIMITS, Limits
-from sfs_cli.compute.matrix import DOUBLE, ArrayMatrix, BlockLike, Ids, NonZeros, block_features
+from sfs_cli.compute.matrix import (
+    DOUBLE,
+    ArrayMatrix,
+    BlockLike,
+    Ids,
+    MatrixView,
+    NonZeros,
+    Span,
+    block_features,
+)
 from sfs_cli.compute.memory import check_memory
 from sfs_cli.errors import InputError, UsageError
 from sfs_cli.graph.distances import Samples, center, gram, linear
 from sfs_cli.graph.neighbors import GIVE_A_GRAPH, GraphMemory, first_identical, search_memory
+from sfs_cli.graph.similarity import as_dense, stored_values
 from sfs_cli.options.graph import (
     DEFAULT_COMPONENTS,
     DEFAULT_VARIABLE_GENES,
@@ -262,14 +272,15 @@ def principal_components(
     seed : int
         Of the random space in which the search begins.
     limits : Limits
-        Number of samples up to which components are exact.
+        Numbers of samples and features up to which components are exact.
 
     Notes
     -----
-    Of at most 2,048 samples they are the eigenvectors of the Gram matrix, exactly. Of more, the
-    randomized method of Halko, Martinsson and Tropp (2011, Algorithms 4.4 and 5.3) with 7 power
-    iterations, each followed by a QR decomposition: leading components that stand out are exact
-    too, those among others of nearly their size are not.
+    Of at most 2,048 samples, or of as many features, they are found exactly, by the eigenvectors of
+    the inner products of those. Of more of both, by the randomized method of Halko, Martinsson and
+    Tropp (2011, Algorithms 4.4 and 5.3) with 7 power iterations, each followed by a QR
+    decomposition: leading components that stand out are exact too, those among others of nearly
+    their size are not.
     """
     from scipy.linalg import eigh
 
@@ -281,6 +292,8 @@ def principal_components(
         total = float(np.trace(G))
         sizes, vectors = eigh(G, subset_by_index=[n - count, n - 1], overwrite_a=True)
         how = "exact"
+    elif engine.source.n_features <= limits.exact_features:
+        return _of_features(engine, count)
     else:
         space = np.random.default_rng(seed).standard_normal((n, width))
         for _ in range(POWER_ITERATIONS):
@@ -295,43 +308,92 @@ def principal_components(
         how = "randomized"
     sizes = np.maximum(sizes[::-1], 0)  # rounding
     scores = vectors[:, ::-1].T * np.sqrt(sizes)[:, None]
-    kept = float(min(1.0, sizes.sum() / total)) if total > 0 else 0.0
-    return Components(np.ascontiguousarray(scores), kept, how)
+    return Components(np.ascontiguousarray(scores), _fraction(sizes, total), how)
+
+
+def _fraction(sizes: np.ndarray, total: float) -> float:
+    """Return the part of a total that some sizes make up; 0 of 0."""
+    return float(min(1.0, sizes.sum() / total)) if total > 0 else 0.0
+
+
+def _of_features(engine: Engine, count: int) -> Components:
+    """Find components by the eigenvectors of ``X' X``, (m, m), made of a few rows at a time."""
+    from scipy.linalg import eigh
+
+    m, rows = engine.source.n_features, _taken_out(engine.source)
+    engine = _in_blocks(engine, count + OVERSAMPLING)
+    norms, spans = np.vecdot(rows, rows), engine.spans()
+
+    def products(span: Span) -> tuple[np.ndarray]:
+        own, taken = centered(engine.read(span, DOUBLE), rows)
+        own = own.copy()  # values are valid until the next read
+        found = np.empty((span.size, m))
+        for other in spans:
+            values, others = centered(engine.read(other, DOUBLE), rows)
+            product = as_dense(own @ values.T) - (taken * norms) @ others.T
+            found[:, other.lo : other.hi] = product
+        return (found,)
+
+    (G,) = replace(engine, features_per_task=lambda _span: m).joined(products, spans)
+    total = float(np.trace(G))
+    sizes, vectors = eigh(G, subset_by_index=[m - count, m - 1], overwrite_a=True)
+    directions = vectors[:, ::-1]
+
+    def project(span: Span) -> tuple[np.ndarray]:
+        values, taken = centered(engine.read(span, DOUBLE), rows)
+        along = directions[span.lo : span.hi]
+        return (values.T @ along - rows.T @ (taken.T @ along),)
+
+    (scores,) = engine.total_over(project)
+    fraction = _fraction(np.maximum(sizes, 0), total)
+    return Components(np.ascontiguousarray(scores.T), fraction, "exact")
 
 
 def times_gram(engine: Engine, space: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return ``X X' Q`` for Q (n, width), and the trace of ``X X'``, by one pass.
-
-    Sparse blocks B stay sparse: what is taken out of them, the means and coefficients C of rows P,
-    is subtracted from the products, (B - C P) Q = B Q - C (P Q) and (B - C P)'T = B'T - P'(C'T).
-    The rows of P are 1 and, of an adjusted matrix, an orthonormal basis of sum 0.
-    """
-    source, n = engine.source, len(space)
-    ones = np.ones((1, n))
-    rows = ones if source.basis is None else np.concatenate([ones, source.basis])
+    """Return ``X X' Q`` for Q (n, width), and the trace of ``X X'``, by one pass."""
+    rows = _taken_out(engine.source)
     sums, norms = rows @ space, np.vecdot(rows, rows)
 
-    def stored(block: NonZeros) -> tuple[np.ndarray, np.ndarray]:
-        values = block.as_rows()
-        taken = (values.sum(axis=1) / n)[:, None]
-        if block.coefficients is not None:
-            taken = np.hstack([taken, block.coefficients])
-        product = values @ space - taken @ sums
-        square = values.data @ values.data - (taken * taken).sum(axis=0) @ norms
+    def times(block: BlockLike | NonZeros) -> tuple[np.ndarray, np.ndarray]:
+        values, taken = centered(block, rows)
+        product, stored = values @ space - taken @ sums, stored_values(values)
+        square = np.vdot(stored, stored) - (taken * taken).sum(axis=0) @ norms
         return values.T @ product - rows.T @ (taken.T @ product), square
 
-    def dense(block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
-        values = block.values
-        center(values)  # saves the digits that a mean far from zero would cost
-        values -= values.mean(axis=1)[:, None]
-        return values.T @ (values @ space), np.vdot(values, values)
-
-    sparse = source.keeps_zeros or source.basis is not None  # the stored values are enough
-    # a result is as large as a block of this size: smaller blocks do not pay
-    size = engine.block_size or max(block_features(n, 8), 2 * space.shape[1])
-    passing = replace(engine, nonzeros=sparse, block_size=size)
-    product, total = passing.total(stored if sparse else dense, DOUBLE)
+    product, total = _in_blocks(engine, space.shape[1]).total(times, DOUBLE)
     return product, float(total)
+
+
+def centered(block: BlockLike | NonZeros, rows: np.ndarray) -> tuple[Any, np.ndarray]:
+    """Return the features B of a block, (b, n), and coefficients C of what is taken out of them.
+
+    Sparse blocks stay sparse: rows P, (r, n) of `_taken_out`, are subtracted from products only,
+    (B - C P) Q = B Q - C (P Q) and (B - C P)'T = B'T - P'(C'T). C, (b, r), has the means and the
+    coefficients of the basis; of dense blocks, which are centered in place, it is 0.
+    """
+    if isinstance(block, NonZeros):
+        values: Any = block.as_rows()
+        mean = (values.sum(axis=1) / block.n_samples)[:, None]
+        return values, mean if block.coefficients is None else np.hstack([mean, block.coefficients])
+    values = block.values
+    center(values)  # saves the digits that a mean far from zero would cost
+    values -= values.mean(axis=1)[:, None]
+    return values, np.zeros((len(values), len(rows)))
+
+
+def _taken_out(source: MatrixView) -> np.ndarray:
+    """Return the rows that coefficients are of: ones, and the basis of the matrix, of sum 0."""
+    ones = np.ones((1, source.n_samples))
+    return ones if source.basis is None else np.concatenate([ones, source.basis])
+
+
+def _in_blocks(engine: Engine, width: int) -> Engine:
+    """Return an engine of blocks that are as large as n x width arrays: smaller ones do not pay."""
+    source = engine.source
+    size = engine.block_size or max(block_features(source.n_samples, 8), 2 * width)
+    # the stored values are enough where zeros stay zero, but for the basis
+    sparse = source.keeps_zeros or source.basis is not None
+    return replace(engine, nonzeros=sparse, block_size=size)
 
 
 def orthonormal(space: np.ndarray) -> np.ndarray:

@@ -294,7 +294,7 @@ def check_similarity(
             hint="give a finite similarity for every pair of samples",
         )
     difference: Any = abs(S - S.T)
-    row, column = np.unravel_index(int(difference.argmax()), S.shape)
+    row, column = divmod(int(difference.argmax()), S.shape[1])
     asymmetry = float(difference[row, column])
     if asymmetry > ASYMMETRY_LIMIT * max(most, -least):
         place = f"row {row + 1} and column {column + 1}"
@@ -372,7 +372,8 @@ def connected_components(similarity: Similarity) -> np.ndarray:
         return np.zeros(similarity.n, int)  # without the copy that a search needs
     else:
         assert isinstance(similarity, DenseSimilarity | SparseSimilarity)
-        pattern = csr_array(similarity.matrix != 0)
+        entries: Any = similarity.matrix
+        pattern = csr_array(entries != 0)
     _, found = csgraph.connected_components(pattern, directed=False)
     return np.unique(found[: similarity.n], return_inverse=True)[1]
 

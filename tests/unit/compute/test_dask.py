@@ -142,7 +142,7 @@ def test_same_numbers_when_the_workers_make_every_pass(
 def test_same_numbers_when_the_workers_search_components(
     store: Path, client: Any, set_limits: Callable[..., None]
 ) -> None:
-    set_limits(exact_samples=0)
+    set_limits(exact_samples=0, exact_features=0)
     config = RankConfig(str(store), similarity="knn", components=5, variable_genes="all")
     facts = same_numbers(config, client)
     assert facts["graph"]["components_by"] == "randomized"

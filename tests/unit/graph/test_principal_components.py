@@ -35,12 +35,15 @@ def sparse_counts(n=300, m=200, seed=1):
     return rng.poisson(level).astype(float)
 
 
-KINDS = ["exact", "randomized"]
+KINDS = ["samples", "features", "randomized"]
 
 
 def decomposing(kind):
     """Return the limits under which components are found in this way, whatever the shape."""
-    return Limits(exact_samples=5000 if kind == "exact" else 0)
+    return Limits(
+        exact_samples=5000 if kind == "samples" else 0,
+        exact_features=5000 if kind == "features" else 0,
+    )
 
 
 RANDOMIZED = decomposing("randomized")
@@ -59,10 +62,11 @@ def assert_distances(found, X, count, rtol):
 @pytest.mark.parametrize(
     ("n", "m", "count", "kind"),
     [
-        (60, 200, 12, "exact"),
-        (60, 200, 59, "exact"),
-        (300, 18, 18, "exact"),
-        (300, 170, 7, "exact"),
+        (60, 200, 12, "samples"),
+        (60, 200, 59, "samples"),
+        (300, 18, 18, "features"),
+        (300, 170, 7, "features"),
+        (300, 170, 170, "features"),
         (15, 400, 9, "randomized"),  # too few samples for that
     ],
 )

@@ -41,7 +41,11 @@ def edges(request):
     return sample_graph(*request).similarity.to_dense()
 
 
-BRANCHES = {"exact": Limits(exact_samples=5000), "randomized": Limits(exact_samples=0)}
+BRANCHES = {
+    "samples": Limits(exact_samples=5000, exact_features=0),
+    "features": Limits(exact_samples=0, exact_features=5000),
+    "randomized": Limits(exact_samples=0, exact_features=0),
+}
 
 
 @pytest.fixture(params=BRANCHES)
@@ -67,7 +71,7 @@ def test_graphs_are_those_of_the_scores_of_the_twin(name, twin, genes, sparse, b
         X, name, sparse=sparse, neighbors=6, components="3", variable_genes=genes, limits=branch
     )
     graph = sample_graph(*request)
-    how = "exact" if branch.exact_samples else "randomized"
+    how = "exact" if branch.exact_samples or branch.exact_features else "randomized"
     assert graph.facts["components_by"] == how
     np.testing.assert_allclose(graph.similarity.to_dense(), expected, rtol=1e-6, atol=1e-12)
 
