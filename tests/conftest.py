@@ -53,7 +53,7 @@ def sample_data() -> Path:
 
 @pytest.fixture
 def set_limits(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Give whole runs other limits, where no argument reaches: ``set_limits(panel=5)``."""
+    """Give whole runs other limits, where no argument reaches: ``set_limits(exact_samples=5)``."""
 
     def set_them(**sizes: int) -> None:
         for name, size in sizes.items():

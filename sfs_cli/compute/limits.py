@@ -20,10 +20,8 @@ class Limits:
     Attributes
     ----------
     dense_distances : int
-        Samples up to which all distances are held at once; above it neighbors are searched one
-        panel of samples at a time.
-    panel : int
-        Samples of a panel, whose distances to all others a worker holds.
+        Samples up to which all distances are held at once; above it neighbors are searched in the
+        values, and a median distance is that of random pairs.
     approximate_above : int
         Samples above which neighbors are searched approximately (if pynndescent is installed), and
         among principal components by default.
@@ -33,7 +31,6 @@ class Limits:
     """
 
     dense_distances: int = 4096
-    panel: int = 512
     approximate_above: int = 50_000
     exact_samples: int = 2048
     exact_features: int = 2048

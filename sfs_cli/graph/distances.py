@@ -13,11 +13,11 @@ import numpy as np
 
 from sfs_cli.compute.context import RunContext
 from sfs_cli.compute.engine import Engine
-from sfs_cli.compute.limits import EPS
+from sfs_cli.compute.limits import EPS, LIMITS
 from sfs_cli.compute.matrix import DOUBLE, BlockLike, row_by_row
 from sfs_cli.compute.memory import check_memory
 from sfs_cli.errors import InputError
-from sfs_cli.graph.similarity import name_samples, row_panels
+from sfs_cli.graph.similarity import PANEL_VALUES, name_samples, row_panels
 from sfs_cli.options.graph import GraphOptions, parse_bandwidth
 
 NOISE_UNITS = 16
@@ -26,6 +26,8 @@ GRID = 2.0**29
 """Correlations of samples are multiples of one over this, far above rounding, far below noise."""
 GRAM = "inner products of the samples"
 GRAM_AGAIN = "inner products in float64, as samples nearly coincide"
+SAMPLED_PAIRS = 65_536
+"""Random pairs that the median distance of many samples is found from."""
 SELF_TUNING_NEIGHBOR = 7
 """The neighbor whose distance is the self-tuning bandwidth of a sample."""
 
@@ -256,37 +258,22 @@ def profile_distances_of(total: np.ndarray, sums: np.ndarray, count: int) -> np.
     return squared_distances(products_)
 
 
-def pair_distances(engine: Engine, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Return the squared Euclidean distances of p pairs of samples, shape (p,), by one pass."""
-
-    def squares(block: BlockLike) -> tuple[np.ndarray]:
-        total = np.zeros(len(first))
-        # differences, not inner products: of identical samples nothing at all is left
-        for row in block.values:
-            gap = row[first] - row[second]
-            total += gap * gap
-        return (total,)
-
-    return engine.total(squares, DOUBLE)[0]
-
-
-def distance_panel(engine: Engine, lo: int, hi: int) -> np.ndarray:
-    """Return the squared distances from samples ``lo..hi`` to all, shape (hi - lo, n), float64.
-
-    Each worker makes a panel by a pass of its own, and holds no more than that panel.
-    """
-    n = engine.source.n_samples
-    cross, norms = np.zeros((hi - lo, n)), np.zeros(n)
-    for span in engine.spans():
-        values = engine.source.read(span, DOUBLE).values
-        center(values)
-        cross += values[:, lo:hi].T @ values
-        norms += np.einsum("ij,ij->j", values, values)
-    d2 = norms[lo:hi, None] + norms[None, :] - 2 * cross
-    noise = NOISE_UNITS * EPS * (norms[lo:hi, None] + norms[None, :])
-    d2[d2 <= noise] = 0  # identical samples
-    d2[np.arange(hi - lo), np.arange(lo, hi)] = 0
+def pair_distances(values: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Return the squared distances of p pairs of samples, (p,), from their values, (n, m)."""
+    # differences, not inner products: of identical samples nothing at all is left
+    d2 = np.empty(len(first))
+    step = max(1, PANEL_VALUES // values.shape[1])
+    for low in range(0, len(first), step):
+        gaps = values[first[low : low + step]] - values[second[low : low + step]]
+        d2[low : low + step] = np.vecdot(gaps, gaps)
     return d2
+
+
+def random_pairs(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the samples of `SAMPLED_PAIRS` random pairs, always the same of n samples."""
+    rng = np.random.default_rng(0)
+    first = rng.integers(0, n, SAMPLED_PAIRS)
+    return first, (first + rng.integers(1, n, SAMPLED_PAIRS)) % n
 
 
 def squared_distances(gram: np.ndarray, eps: float = EPS) -> np.ndarray:
@@ -329,6 +316,8 @@ def squared_distances(gram: np.ndarray, eps: float = EPS) -> np.ndarray:
 def median_bandwidth(d2: np.ndarray) -> float:
     """Return the median distance over pairs i < j; pairs at infinite distance do not count.
 
+    Of more than 4,096 samples it is that of `random_pairs`.
+
     Parameters
     ----------
     d2 : ndarray, shape (n, n)
@@ -344,8 +333,11 @@ def median_bandwidth(d2: np.ndarray) -> float:
     InputError
         When the median is 0, or there is no pair.
     """
-    # pairs are a copy of half of the distances, which may be ordered in place
-    pairs = np.concatenate([d2[i, i + 1 :] for i in range(len(d2))])
+    n = len(d2)
+    if n > LIMITS.dense_distances:
+        pairs = d2[random_pairs(n)]
+    else:
+        pairs = np.concatenate([d2[i, i + 1 :] for i in range(n)])
     pairs = pairs[np.isfinite(pairs)]
     if pairs.size == 0:
         raise InputError(
@@ -353,10 +345,15 @@ def median_bandwidth(d2: np.ndarray) -> float:
             hint="give more samples, or the bandwidth as a number",
             option="bandwidth",
         )
-    middle = [(pairs.size - 1) // 2, pairs.size // 2]
-    pairs.partition(middle)
+    return positive_median(median_distance(pairs))
+
+
+def median_distance(d2: np.ndarray) -> float:
+    """Return the median of distances whose squares are given; these are put in another order."""
+    middle = [(d2.size - 1) // 2, d2.size // 2]
+    d2.partition(middle)
     # the roots are averaged: the median of the distances is wanted, not that of their squares
-    return positive_median(float(np.sqrt(pairs[middle]).mean()))
+    return float(np.sqrt(d2[middle]).mean())
 
 
 def positive_median(median: float) -> float:
@@ -389,27 +386,32 @@ def self_tuning_bandwidths(d2: np.ndarray) -> np.ndarray:
     InputError
         When there are too few samples, or a bandwidth is 0 (identical samples).
     """
-    n, neighbor = len(d2), SELF_TUNING_NEIGHBOR
-    if n <= neighbor:
+    n = len(d2)
+    if n <= SELF_TUNING_NEIGHBOR:
         raise InputError(
-            f"the self-tuning bandwidth needs more than {neighbor} samples, there are {n}",
+            f"the self-tuning bandwidth needs more than {SELF_TUNING_NEIGHBOR} samples, "
+            f"there are {n}",
             hint="use the median bandwidth, or a number",
             option="bandwidth",
         )
-    bandwidths = np.empty(n)
-    for rows in row_panels(n):
-        # the sample itself, at distance 0, takes the first place
-        bandwidths[rows] = np.partition(d2[rows], neighbor, axis=1)[:, neighbor]
-    zero = np.flatnonzero(bandwidths == 0.0)
+    # the sample itself, at distance 0, takes the first place
+    at = SELF_TUNING_NEIGHBOR
+    found = [np.partition(d2[rows], at, axis=1)[:, at] for rows in row_panels(n)]
+    return positive_widths(np.concatenate(found))
+
+
+def positive_widths(d2: np.ndarray) -> np.ndarray:
+    """Return the distances to the 7th neighbors from their squares, (n,); 0 is an `InputError`."""
+    zero = np.flatnonzero(d2 == 0.0)
     if zero.size:
         raise InputError(
             f"the self-tuning bandwidth is 0 for {zero.size:,} samples: each has at least "
-            f"{neighbor} identical ones",
+            f"{SELF_TUNING_NEIGHBOR} identical ones",
             where=name_samples(zero),
             hint="drop duplicated samples, or use the median bandwidth or a number",
             option="bandwidth",
         )
-    return np.sqrt(bandwidths)
+    return np.sqrt(d2)
 
 
 def rbf(d2: np.ndarray, bandwidth: float | np.ndarray) -> np.ndarray:

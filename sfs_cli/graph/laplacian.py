@@ -180,10 +180,10 @@ class UnnormalizedLaplacian(NormalizedLaplacian):
 
 
 def normalized_factor(similarity: Similarity) -> np.ndarray | None:
-    """Return ``D^-1/2 Z``, shape (n, r), of a similarity that is held as a thin factor Z."""
-    if not isinstance(similarity, FactoredSimilarity) or similarity.thin is None:
-        return None
-    return similarity.thin / np.sqrt(similarity.degrees)[:, None]
+    """Return ``D^-1/2 Z``, shape (n, r), of a similarity that is held as a dense, thin factor Z."""
+    if isinstance(similarity, FactoredSimilarity) and isinstance(similarity.factor, np.ndarray):
+        return similarity.factor / np.sqrt(similarity.degrees)[:, None]
+    return None
 
 
 def without(factor: np.ndarray, unit: np.ndarray) -> np.ndarray:

@@ -1,7 +1,7 @@
 """Nearest neighbors of every sample, and the sparse graphs that are made of them.
 
-`find_neighbors` chooses the search by the number of samples: all distances at once, exact panels
-of a few hundred samples, or nearest-neighbor descent.
+Of few samples they are found among all distances, of more in the values, or the principal
+components, that are held in memory: by scikit-learn, or by pynndescent's approximate search.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.limits import LIMITS, Limits
-from sfs_cli.compute.matrix import DOUBLE, BlockLike, Span, cut
+from sfs_cli.compute.matrix import DOUBLE, BlockLike, Span
 from sfs_cli.compute.memory import check_memory
 from sfs_cli.errors import InputError, need_extra
 from sfs_cli.graph.distances import (
@@ -23,10 +23,12 @@ from sfs_cli.graph.distances import (
     Samples,
     center,
     checked_bandwidth,
-    distance_panel,
     gaussian_weights,
+    median_distance,
     pair_distances,
     positive_median,
+    positive_widths,
+    random_pairs,
 )
 from sfs_cli.graph.similarity import PANEL_VALUES, SparseSimilarity, name_samples
 from sfs_cli.options.graph import DEFAULT_NEIGHBORS, GraphOptions, parse_bandwidth
@@ -34,26 +36,17 @@ from sfs_cli.options.graph import DEFAULT_NEIGHBORS, GraphOptions, parse_bandwid
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-SAMPLED_PAIRS = 65_536
-"""Random pairs that the median distance is estimated from."""
-BRACKET = 0.012
-"""Half-width, in quantiles of those pairs, of the bracket of the exact median: six deviations."""
-ROUNDING = 1e-9
-"""Relative difference between the distance of a pair and the same distance in a panel."""
-PANEL_COPIES = 5
-"""Panels that a worker holds at a time: products, distances, and copies to search in."""
 SEARCH_WIDTH = 3
 """Factor on k for the descent: for k alone it misses a third of the neighbors in 50 dimensions,
 for 3 k about 2 %."""
+TIES = 10
+"""Candidates of the exact search beyond k: samples as far as the k-th neighbor are ordered by index
+as long as they are no more."""
 DESCENT_COPIES = 3
 """Copies of the values, in float32, that the descent holds."""
 CANDIDATE_BYTES = 24
-"""Bytes that the descent holds for each candidate of each sample, as measured."""
-SIGNATURE_SEED = 0
-MEDIAN = "median distance of the samples"
+"""Bytes that a search holds for each candidate of each sample, as measured for the descent."""
 IDENTICAL = "identical samples"
-COMPARED = "comparison of samples that seem identical"
-BY_PANELS = "neighbors of the samples, by panels"
 IN_MEMORY = "all values, to be searched in memory"
 GIVE_A_GRAPH = "give a graph that is made already (--similarity obsp:KEY or file:PATH)"
 
@@ -97,30 +90,25 @@ def find_neighbors(options: GraphOptions, samples: Samples, *, weighted: bool) -
             hint=f"give at most {n - 1}",
             option="neighbors",
         )
+    facts: dict[str, Any] = {"neighbors": k, "search": "exact"}
     if n <= limits.dense_distances or samples.squared is not None:
         d2 = samples.squared_distances(float64=True)
         indices, near = nearest_in_panel(d2, 0, k)
         bandwidth = samples.bandwidth(options, d2) if weighted else None
-        return Neighbors(indices, near, bandwidth, {"neighbors": k, "search": "exact"})
-    rule = parse_bandwidth(options.bandwidth or "median") if weighted else None
-    wanted = max(k, SELF_TUNING_NEIGHBOR) if rule == "self-tuning" else k
+        return Neighbors(indices, near, bandwidth, facts)
+    indices, d2, pairs = _search(samples, k)
     if searches_approximately(n, limits):
-        indices, d2, median = _by_descent(samples, k, wanted, rule == "median")
-        facts = {"neighbors": k, "search": "approximate (pynndescent)"}
-        if median is not None:
-            facts["bandwidth_from"] = f"{SAMPLED_PAIRS:,} random pairs"
-    else:
-        if n > limits.approximate_above:
-            samples.run.log.warn(
-                "an exact search of the neighbors of so many samples takes long; "
-                "pip install 'sfs-cli[singlecell]' for a fast approximate one"
-            )
-        indices, d2, median = _by_panels(samples, wanted, rule == "median")
-        facts = {"neighbors": k, "search": "exact"}
+        facts["search"] = "approximate (pynndescent)"
+    if not weighted:
+        return Neighbors(indices[:, :k], d2[:, :k], None, facts)
+    rule = parse_bandwidth(options.bandwidth or "median")
     if rule == "self-tuning":
-        bandwidth = np.sqrt(d2[:, SELF_TUNING_NEIGHBOR - 1])
+        bandwidth = positive_widths(d2[:, SELF_TUNING_NEIGHBOR - 1])
+    elif rule == "median":
+        bandwidth = positive_median(median_distance(pairs))
+        facts["bandwidth_from"] = f"{len(pairs):,} random pairs"
     else:
-        bandwidth = median if rule in ("median", None) else float(rule)
+        bandwidth = float(rule)
     return Neighbors(indices[:, :k], d2[:, :k], bandwidth, facts)
 
 
@@ -137,9 +125,7 @@ def search_memory(options: GraphOptions, n: int, m: int) -> GraphMemory:
     """Return what `find_neighbors` takes in memory, among n samples of m features."""
     if n <= LIMITS.dense_distances:
         return GraphMemory(products=True)
-    if searches_approximately(n):
-        return GraphMemory(held=descent_bytes(n, m, options.neighbors or DEFAULT_NEIGHBORS))
-    return GraphMemory(of_worker=panel_bytes(n))
+    return GraphMemory(held=search_bytes(n, m, options.neighbors or DEFAULT_NEIGHBORS))
 
 
 def searches_approximately(n: int, limits: Limits = LIMITS) -> bool:
@@ -152,156 +138,74 @@ def is_descent_installed() -> bool:
     return find_spec("pynndescent") is not None
 
 
-def descent_bytes(n: int, width: int, k: int) -> int:
-    """Return the bytes that an approximate search of k neighbors in `width` dimensions needs."""
-    return n * (DESCENT_COPIES * 4 * width + CANDIDATE_BYTES * (SEARCH_WIDTH * k + 1))
+def search_bytes(n: int, width: int, k: int, limits: Limits = LIMITS) -> int:
+    """Return the bytes that a search of k neighbors in `width` dimensions needs."""
+    copies = 8 + 4 * DESCENT_COPIES * searches_approximately(n, limits)
+    return n * (copies * width + CANDIDATE_BYTES * (SEARCH_WIDTH * k + TIES))
 
 
-def panel_bytes(n: int, limits: Limits = LIMITS) -> int:
-    """Return the bytes that each worker of an exact search by panels needs."""
-    return PANEL_COPIES * 8 * limits.panel * n
+def _search(samples: Samples, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Search the values in memory for at least k and `SELF_TUNING_NEIGHBOR` neighbors.
+
+    Returns them (n, k), nearest first, with their squared distances, and those of random pairs.
+    """
+    run, n, m = samples.run, samples.n, samples.run.m
+    what = f"a search of the neighbors of {n:,} samples x {m:,} features needs"
+    hint = f"raise --memory, search among principal components (components=50), or {GIVE_A_GRAPH}"
+    check_memory(what, search_bytes(n, m, k, run.limits), run.memory, hint)
+    approximately = searches_approximately(n, run.limits)
+    if n > run.limits.approximate_above and not approximately:
+        run.log.warn(
+            "an exact search of the neighbors of so many samples takes long; "
+            "pip install 'sfs-cli[singlecell]' for a fast approximate one"
+        )
+    engine, wanted = run.engine.at(IN_MEMORY), max(k, SELF_TUNING_NEIGHBOR)
+
+    def search() -> list[np.ndarray]:
+        values = _held(engine)
+        if approximately:
+            indices, d2 = approximate_neighbors(values, wanted, run.seed)
+        else:
+            indices, d2 = exact_neighbors(values, wanted, engine.executor.workers)
+        return [indices, d2, pair_distances(values, *random_pairs(n))]
+
+    indices, d2, pairs = engine.whole(search)
+    return indices, d2, pairs
 
 
-Found = tuple[np.ndarray, np.ndarray, float | None]
-"""Neighbors (n, k), nearest first, their squared distances, and the median distance if wanted."""
+def _held(engine: Engine) -> np.ndarray:
+    """Return all values, about centered, shape (n, m)."""
 
+    def centered(block: BlockLike) -> np.ndarray:
+        center(block.values)  # digits that an offset costs are missing in inner products
+        return block.values
 
-def _by_panels(samples: Samples, k: int, with_median: bool) -> Found:
-    """Search exactly; each worker holds the distances of a few hundred samples to all others."""
-    engine, n = samples.run.engine, samples.n
-    over_panels = replace(
-        engine,
-        executor=engine.executor.at_most(_panel_workers(samples)),
-        features_per_task=lambda _panel: samples.run.m,  # a panel reads all of them
-    )
-    # the exact median of n(n-1)/2 distances that are never held together: random pairs give a
-    # narrow bracket of it; while panels pass, distances below the bracket are counted and those
-    # inside are collected; the count tells which of these few is the median
-    bracket = None
-    if with_median:
-        # the pairs are measured value by value, panels through inner products: the bracket is
-        # widened by what these may differ, so that no distance at its ends is missed
-        low, high = np.quantile(_sampled_distances(samples), [0.5 - BRACKET, 0.5 + BRACKET])
-        bracket = float(low) * (1 - ROUNDING), float(high) * (1 + ROUNDING)
-    first = first_identical(engine.at(IDENTICAL))
-    copies = np.flatnonzero(first != np.arange(n))
-
-    def panel(span: Span) -> tuple[np.ndarray, ...]:
-        d2 = distance_panel(engine, span.lo, span.hi)
-        # the rounding of a product depends on the position of a sample in the panel: identical
-        # samples get the same distances, so that ties between them are exact
-        d2[:, copies] = d2[:, first[copies]]
-        for i in np.flatnonzero(np.isin(first[span.lo : span.hi], first[copies])):
-            d2[i, first == first[span.lo + i]] = 0
-        found = nearest_in_panel(d2, span.lo, k)
-        return (*found, *_count_pairs(d2, span, bracket))
-
-    spans = cut(n, samples.run.limits.panel)
-    indices, d2, below, inside = over_panels.at(BY_PANELS).joined(panel, spans)
-    median = _median_in_bracket(int(below.sum()), inside, n) if with_median else None
-    return indices, d2, median
-
-
-def _panel_workers(samples: Samples) -> int:
-    """Return how many panels may be held at a time; at least one must fit the memory allowed."""
-    run = samples.run
-    each = panel_bytes(run.n, run.limits)
-    what = f"the search of the neighbors of {run.n:,} samples needs"
-    check_memory(what, each, run.memory, f"raise --memory, or {GIVE_A_GRAPH}")
-    return min(run.engine.executor.workers, run.memory // each)
+    values = np.empty((engine.source.n_samples, engine.source.n_features))
+    # here and one block at a time: blocks that wait would take as much as the values themselves
+    here = replace(engine, executor=engine.executor.nearby.at_most(1))
+    for span, block in here.run(centered, DOUBLE):
+        values[:, span.lo : span.hi] = block.T
+    return values
 
 
 def first_identical(engine: Engine) -> np.ndarray:
     """Return the first sample that is identical to each, shape (n,): itself, or an earlier one.
 
-    Samples are distinguished by a random combination of their features; those that agree in it are
-    then compared value by value, in a pass that is rarely needed.
+    Samples are distinguished by two random combinations of their features, in one pass: samples
+    that differ by more than rounding agree in both with a probability below 1e-20.
     """
-    # n signatures are compared in place of n^2 / 2 pairs of samples; samples that differ have the
-    # same one only by rounding
-    weights = np.random.default_rng(SIGNATURE_SEED).normal(size=engine.source.n_features)
+    m = engine.source.n_features
+    weights = np.random.default_rng(0).normal(size=(2, m))
 
     def combine(span: Span) -> tuple[np.ndarray]:
         values = engine.source.read(span, DOUBLE).values
-        values *= weights[span.lo : span.hi, None]
         # not by BLAS, in which the rounding of a sum depends on the position of a sample
-        return (values.sum(axis=0),)
+        sums = [(values * each[:, None]).sum(axis=0) for each in weights[:, span.lo : span.hi]]
+        return (np.stack(sums),)
 
-    signature = engine.total_over(combine)[0]
-    _, position, inverse = np.unique(signature, return_index=True, return_inverse=True)
-    first = position[inverse]
-    copies = np.flatnonzero(first != np.arange(len(first)))
-    if len(copies):
-        differ = pair_distances(engine.at(COMPARED), copies, first[copies]) != 0
-        first[copies[differ]] = copies[differ]
-    return first
-
-
-def _sampled_distances(samples: Samples) -> np.ndarray:
-    """Return the squared distances of random pairs of samples, by one pass."""
-    n = samples.n
-    rng = np.random.default_rng(samples.run.seed)
-    first = rng.integers(0, n, SAMPLED_PAIRS)
-    second = (first + rng.integers(1, n, SAMPLED_PAIRS)) % n
-    return pair_distances(samples.run.engine.at(MEDIAN), first, second)
-
-
-def _count_pairs(
-    d2: np.ndarray, span: Span, bracket: tuple[float, float] | None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Count the pairs i < j of a panel below the bracket, shape (1,), and collect those inside."""
-    if bracket is None:
-        return np.zeros(1, np.int64), np.empty(0)
-    low, high = bracket
-    below, inside = 0, []
-    for row, i in enumerate(range(span.lo, span.hi)):
-        later = d2[row, i + 1 :]
-        below += int(np.count_nonzero(later < low))
-        inside.append(later[(later >= low) & (later <= high)])
-    return np.array([below]), np.concatenate(inside)
-
-
-def _median_in_bracket(below: int, inside: np.ndarray, n: int) -> float:
-    """Return the median distance of all pairs from the count below and the values inside."""
-    pairs = n * (n - 1) // 2
-    # the ranks of the two middle distances among those inside
-    first, second = (pairs - 1) // 2 - below, pairs // 2 - below
-    if first < 0 or second >= len(inside):
-        raise InputError(
-            "the median distance was not between the quantiles of the sampled pairs",
-            hint="give bandwidth= as a number, or try another --seed",
-            option="bandwidth",
-        )
-    middle = np.partition(inside, [first, second])[[first, second]]
-    return positive_median(float(np.sqrt(middle).mean()))
-
-
-def _by_descent(samples: Samples, k: int, wanted: int, with_median: bool) -> Found:
-    """Search approximately, by nearest-neighbor descent on all samples in memory."""
-    run, n, m = samples.run, samples.run.n, samples.run.m
-    what = f"an approximate search of {n:,} samples x {m:,} features needs"
-    hint = f"raise --memory, select features first, or {GIVE_A_GRAPH}"
-    check_memory(what, descent_bytes(n, m, k), run.memory, hint)
-
-    # of values far from zero, seven digits of float32 would leave few for the distances
-    def centered(block: BlockLike) -> np.ndarray:
-        center(block.values)
-        return block.values
-
-    engine = run.engine.at(IN_MEMORY)
-
-    def search() -> list[np.ndarray]:
-        # here and one block at a time: blocks that wait would take as much as the values themselves
-        values = np.empty((n, m), np.float32)
-        here = replace(engine, executor=engine.executor.nearby.at_most(1))
-        for span, block in here.run(centered, DOUBLE):
-            values[:, span.lo : span.hi] = block.T
-        return list(approximate_neighbors(values, wanted, run.seed))
-
-    indices, d2 = engine.whole(search)
-    if not with_median:
-        return indices, d2, None
-    return indices, d2, float(np.sqrt(np.median(_sampled_distances(samples))))
+    (combined,) = engine.at(IDENTICAL).total_over(combine)
+    _, position, inverse = np.unique(combined, axis=1, return_index=True, return_inverse=True)
+    return position[inverse]
 
 
 def nearest_in_panel(
@@ -399,25 +303,22 @@ def knn_lengths(indices: np.ndarray, d2: np.ndarray) -> csr_array:
     return _symmetric(low, high, np.sqrt(edges), len(indices))
 
 
-def approximate_neighbors(samples: np.ndarray, k: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Find nearly all of the k nearest samples, by nearest-neighbor descent.
+def exact_neighbors(values: np.ndarray, k: int, threads: int) -> tuple[np.ndarray, np.ndarray]:
+    """Find the k nearest samples of each, (n, m), by scikit-learn; returned as by `measured`."""
+    from sklearn.neighbors import NearestNeighbors
+    from threadpoolctl import threadpool_limits
 
-    Parameters
-    ----------
-    samples : ndarray, shape (n, m)
-        One row per sample.
-    k : int
-        Number of neighbors.
-    seed : int
-        The same seed gives the same neighbors. The search runs on one thread, because its result
-        depends on their number.
+    search = NearestNeighbors(n_neighbors=min(len(values), k + 1 + TIES), algorithm="brute")
+    with threadpool_limits(threads, "openmp"):
+        found = search.fit(values).kneighbors(values, return_distance=False)
+    return measured(values, found, k)
 
-    Returns
-    -------
-    indices : ndarray of int64, shape (n, k)
-        Neighbors without the sample itself, ordered by (distance, index).
-    d2 : ndarray of float64, shape (n, k)
-        Their exact squared distances.
+
+def approximate_neighbors(values: np.ndarray, k: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Find nearly all of the k nearest samples of each, (n, m), by nearest-neighbor descent.
+
+    The same seed gives the same neighbors: the search runs on one thread, because its result
+    depends on their number. They are returned as by `measured`.
 
     Raises
     ------
@@ -426,23 +327,16 @@ def approximate_neighbors(samples: np.ndarray, k: int, seed: int) -> tuple[np.nd
     MissingExtraError
         When pynndescent is not installed.
     """
-    n, m = samples.shape
     what = "the approximate search of neighbors needs pynndescent"
     need_extra("pynndescent", "singlecell", what)
     from pynndescent import NNDescent
 
-    width = min(n, SEARCH_WIDTH * k + 1)
+    width = min(len(values), SEARCH_WIDTH * k + 1)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Failed to correctly find")  # refused below
-        index = NNDescent(
-            samples, metric="euclidean", n_neighbors=width, random_state=seed, n_jobs=1
-        )
+        index = NNDescent(values, n_neighbors=width, random_state=seed, n_jobs=1)
     found = index.neighbor_graph[0]
-    own = found == np.arange(n)[:, None]
-    # identical samples may have crowded out the sample itself: then the farthest one goes
-    own[~own.any(axis=1), -1] = True
-    indices = found[~own].reshape(n, -1)[:, :k].astype(np.int64)
-    lost = np.flatnonzero((indices < 0).any(axis=1))
+    lost = np.flatnonzero((found[:, : k + 1] < 0).any(axis=1))
     if lost.size:
         raise InputError(
             f"the approximate search found fewer than {k} neighbors for {lost.size:,} samples",
@@ -450,14 +344,35 @@ def approximate_neighbors(samples: np.ndarray, k: int, seed: int) -> tuple[np.nd
             hint="use fewer neighbors=",
             option="neighbors",
         )
-    # measured again in float64: in the descent's float32, near samples are at equal distances
-    d2 = np.empty((n, k))
-    step = max(1, PANEL_VALUES // (k * max(1, m)))
-    for low in range(0, n, step):
-        gaps = samples[low : low + step, None] - samples[indices[low : low + step]]
-        d2[low : low + step] = np.square(gaps, dtype=np.float64).sum(axis=2)
-    order = np.lexsort((indices, d2), axis=1)
-    return np.take_along_axis(indices, order, axis=1), np.take_along_axis(d2, order, axis=1)
+    return measured(values, found[:, : k + 1], k)
+
+
+def measured(values: np.ndarray, found: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the k nearest of candidates, without the sample itself, ordered by (distance, index).
+
+    Parameters
+    ----------
+    values : ndarray, shape (n, m)
+        One row per sample.
+    found : ndarray of int, shape (n, at least k + 1)
+        Candidates of each sample, about nearest first. It is one of its own, but where identical
+        samples have crowded it out.
+
+    Returns
+    -------
+    indices : ndarray of int64, shape (n, k)
+    d2 : ndarray of float64, shape (n, k)
+        Squared distances, from differences of the values: inner products would round them, and tell
+        apart what is equally far.
+    """
+    n = len(found)
+    own = found == np.arange(n)[:, None]
+    own[~own.any(axis=1), -1] = True
+    others = found[~own].reshape(n, -1).astype(np.int64)
+    count = others.shape[1]
+    d2 = pair_distances(values, np.repeat(np.arange(n), count), others.ravel()).reshape(n, count)
+    order = np.lexsort((others, d2), axis=1)[:, :k]
+    return np.take_along_axis(others, order, axis=1), np.take_along_axis(d2, order, axis=1)
 
 
 def _undirected(indices: np.ndarray, d2: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

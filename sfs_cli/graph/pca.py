@@ -1,16 +1,13 @@
 """Principal components of the samples, in which neighbors may be searched.
 
 With X the n x m matrix less the mean of each feature, and X = U S V', the components are the
-columns of U S: distances in their space are those of the samples, projected. They are found by
-passes over blocks of features; nothing larger than a few blocks and n x (components + 10) arrays is
-held. Sparse blocks stay sparse, by products that subtract afterwards what is taken out of them:
-(B - C P) Q = B Q - C (P Q) and (B - C P)'T = B'T - P'(C'T), for a block B. The rows of P are 1
-and, of an adjusted matrix, an orthonormal basis of sum 0; C has the means and the coefficients.
+columns of U S: distances in their space are those of the samples, projected. They are eigenvectors
+of X X': of few samples those of the matrix itself, of many those of its product with a few vectors,
+by passes over blocks of features that hold nothing larger than a few n x (components + 10) arrays.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,16 +20,16 @@ from sfs_cli.compute.matrix import (
     ArrayMatrix,
     BlockLike,
     Ids,
+    MatrixView,
     NonZeros,
     Span,
     block_features,
-    cut,
-    row_by_row,
 )
 from sfs_cli.compute.memory import check_memory
 from sfs_cli.errors import InputError, UsageError
-from sfs_cli.graph.distances import Samples, center
+from sfs_cli.graph.distances import Samples, center, gram, linear
 from sfs_cli.graph.neighbors import GIVE_A_GRAPH, GraphMemory, first_identical, search_memory
+from sfs_cli.graph.similarity import as_dense, stored_values
 from sfs_cli.options.graph import (
     DEFAULT_COMPONENTS,
     DEFAULT_VARIABLE_GENES,
@@ -44,15 +41,9 @@ from sfs_cli.options.graph import (
 OVERSAMPLING = 10
 """Columns beyond the components in the randomized search."""
 POWER_ITERATIONS = 7
-"""Passes that turn the random space towards the leading components."""
-SPARSE_ROWS = 4
-"""Factor on the features whose products with all others are made together, if they are sparse."""
-GROUPS = 16
-"""Sums over the features are made of at most so many parts, each as large as the result."""
+"""Passes that turn the random space towards the leading components, before the last one."""
 ARRAYS = 4
 """n x (components + 10) arrays that a pass holds, and each of its workers."""
-LEAST_BLOCK = 16
-"""Features of a dense block, at least: each block costs a walk over an array of the result."""
 BINS = 20
 """Bins of the mean, within which dispersions are compared."""
 ALIKE = 1e-9
@@ -192,6 +183,11 @@ def reduced(options: GraphOptions, samples: Samples) -> tuple[Samples, dict[str,
     return replace(samples, run=replace(run, engine=engine)), space | facts
 
 
+def room(n: int, count: int) -> int:
+    """Return the bytes that the search of components holds; each worker holds as many."""
+    return ARRAYS * 8 * n * (count + OVERSAMPLING)
+
+
 def _variable_genes(
     options: GraphOptions, samples: Samples, asked: Reduction
 ) -> tuple[np.ndarray | None, str | None]:
@@ -238,13 +234,9 @@ def _scores(
     # one shard makes it as a whole, and not pass by pass
     engine = replace(run.engine, source=source, parts=None)
     engine = replace(engine, executor=engine.executor.at_most(workers))
-    products = engine
-    if source.keeps_zeros or source.basis is not None:  # the stored values are enough
-        # small blocks do not pay: each costs a walk over an array of n x (count + 10)
-        products = replace(engine, nonzeros=True, block_size=engine.block_size or _rows(n, count))
 
     def find() -> list[np.ndarray]:
-        found = principal_components(products, count, run.seed, run.limits)
+        found = principal_components(engine, count, run.seed, run.limits)
         # BLAS rounds by the position of a sample: without this, identical samples would be
         # neighbors at a distance, and not ties
         found.scores[...] = found.scores[:, first_identical(engine)]
@@ -274,240 +266,142 @@ def principal_components(
     Parameters
     ----------
     engine : Engine
-        Passes over the features, as dense blocks or stored values alone.
+        Passes over the features.
     count : int
         Number of components k, at most the smaller of samples - 1 and features.
     seed : int
         Of the random space in which the search begins.
     limits : Limits
-        Sizes up to which components are exact.
+        Numbers of samples and features up to which components are exact.
 
     Notes
     -----
-    With at most 2,048 samples or 2,048 features (or k + 10, if that is more), by the eigenvectors
-    of the Gram matrix, exactly. Otherwise by the randomized method of Halko, Martinsson and Tropp
-    (2011, Algorithms 4.4 and 5.1) with 7 power iterations, each followed by a QR decomposition:
-    leading components that stand out are exact too, those among others of nearly their size are
-    not.
+    Of at most 2,048 samples, or of as many features, they are found exactly, by the eigenvectors of
+    the inner products of those. Of more of both, by the randomized method of Halko, Martinsson and
+    Tropp (2011, Algorithms 4.4 and 5.3) with 7 power iterations, each followed by a QR
+    decomposition: leading components that stand out are exact too, those among others of nearly
+    their size are not.
     """
-    engine = replace(engine, dtype=DOUBLE, parts=None)
-    algorithm = _algorithm(engine.source.n_samples, engine.source.n_features, count, limits)
-    if algorithm == "samples":
-        return _of_samples(engine, count)
-    if algorithm == "features":
-        return _of_features(engine, count)
-    return _randomized(engine, count, seed)
-
-
-def _algorithm(n: int, m: int, count: int, limits: Limits) -> str:
-    """Return what is decomposed: products of the samples, of the features, or a random space."""
-    width = count + OVERSAMPLING
-    few_features = m <= max(limits.exact_features, width)
-    if n <= max(limits.exact_samples, width) and (n <= m or not few_features):
-        return "samples"
-    return "features" if few_features else "randomized"
-
-
-def room(n: int, count: int) -> int:
-    """Return the bytes that the search of components holds beside ordinary blocks.
-
-    Each worker holds as many.
-    """
-    return ARRAYS * 8 * n * (count + OVERSAMPLING)
-
-
-def _rows(n: int, count: int) -> int:
-    """Return the features whose products with all others are found by one walk over those."""
-    return max(block_features(n, 8), count + OVERSAMPLING)
-
-
-def _of_samples(engine: Engine, count: int) -> Components:
-    """Decompose X X', shape (n, n)."""
     from scipy.linalg import eigh
 
-    n, out = engine.source.n_samples, _taken_out(engine)
-
-    def products(span: Span) -> tuple[np.ndarray]:
-        gram = np.zeros((n, n))
-        for values, taken in centered_blocks(engine, span):
-            if taken is not None:
-                values = values.toarray() - taken @ out
-            gram += values.T @ values
-        return (gram,)
-
-    (gram,) = _grouped(engine).total_over(products)
-    total = float(np.trace(gram))
-    values, vectors = eigh(gram, subset_by_index=[n - count, n - 1], overwrite_a=True)
-    sizes = np.maximum(values[::-1], 0)  # rounding
+    n = engine.source.n_samples
+    width = min(n, count + OVERSAMPLING)
+    engine = replace(engine, dtype=DOUBLE, parts=None, nonzeros=False)
+    if n <= max(limits.exact_samples, width):
+        G = linear(gram(replace(engine, whose=""), engine.purpose))
+        total = float(np.trace(G))
+        sizes, vectors = eigh(G, subset_by_index=[n - count, n - 1], overwrite_a=True)
+        how = "exact"
+    elif engine.source.n_features <= limits.exact_features:
+        return _of_features(engine, count)
+    else:
+        space = np.random.default_rng(seed).standard_normal((n, width))
+        for _ in range(POWER_ITERATIONS):
+            # orthonormal in every turn: left alone, all columns turn to the first component, and
+            # the others are lost in its rounding
+            space, _ = times_gram(engine, orthonormal(space))
+        space = orthonormal(space)
+        product, total = times_gram(engine, space)
+        inside = space.T @ product
+        sizes, turn = eigh((inside + inside.T) / 2, subset_by_index=[width - count, width - 1])
+        vectors = space @ turn
+        how = "randomized"
+    sizes = np.maximum(sizes[::-1], 0)  # rounding
     scores = vectors[:, ::-1].T * np.sqrt(sizes)[:, None]
-    return Components(scores, _fraction(sizes, total), "exact")
+    return Components(np.ascontiguousarray(scores), _fraction(sizes, total), how)
+
+
+def _fraction(sizes: np.ndarray, total: float) -> float:
+    """Return the part of a total that some sizes make up; 0 of 0."""
+    return float(min(1.0, sizes.sum() / total)) if total > 0 else 0.0
 
 
 def _of_features(engine: Engine, count: int) -> Components:
-    """Decompose X' X, shape (m, m), made of a few of its rows at a time."""
+    """Find components by the eigenvectors of ``X' X``, (m, m), made of a few rows at a time."""
     from scipy.linalg import eigh
 
-    n, m = engine.source.n_samples, engine.source.n_features
-    size = _rows(n, count)
-    held = size * SPARSE_ROWS if engine.nonzeros else size
-    norms = np.square(_taken_out(engine)).sum(axis=1)
+    m, rows = engine.source.n_features, _taken_out(engine.source)
+    engine = _in_blocks(engine, count + OVERSAMPLING)
+    norms, spans = np.vecdot(rows, rows), engine.spans()
 
     def products(span: Span) -> tuple[np.ndarray]:
-        own, taken = read_centered(engine, span)
-        # copied: the values are valid until the next read, and a product wants samples in rows
-        own = own.T.copy() if taken is None else own.T.tocsr()
-        found = np.zeros((span.size, m))
-        for at in cut(m - span.lo, size):
-            other = Span(span.lo + at.lo, span.lo + at.hi)
-            values, others = read_centered(engine, other)
-            product = values @ own
-            if taken is not None and others is not None:
-                product = product.toarray() - (others * norms) @ taken.T
-            found[:, other.lo : other.hi] = product.T
+        own, taken = centered(engine.read(span, DOUBLE), rows)
+        own = own.copy()  # values are valid until the next read
+        found = np.empty((span.size, m))
+        for other in spans:
+            values, others = centered(engine.read(other, DOUBLE), rows)
+            product = as_dense(own @ values.T) - (taken * norms) @ others.T
+            found[:, other.lo : other.hi] = product
         return (found,)
 
-    # a span is multiplied with itself and with all that follow it: the upper triangle is enough
-    walking = replace(engine, features_per_task=lambda span: span.size + m - span.lo)
-    (gram,) = walking.joined(products, cut(m, held))
-    total = float(np.trace(gram))
-    sizes, vectors = eigh(gram, lower=False, subset_by_index=[m - count, m - 1], overwrite_a=True)
+    (G,) = replace(engine, features_per_task=lambda _span: m).joined(products, spans)
+    total = float(np.trace(G))
+    sizes, vectors = eigh(G, subset_by_index=[m - count, m - 1], overwrite_a=True)
     directions = vectors[:, ::-1]
 
-    def project(span: Span) -> tuple[np.ndarray, np.ndarray]:
-        return transposed_times(engine, span, directions)
+    def project(span: Span) -> tuple[np.ndarray]:
+        values, taken = centered(engine.read(span, DOUBLE), rows)
+        along = directions[span.lo : span.hi]
+        return (values.T @ along - rows.T @ (taken.T @ along),)
 
-    scores, _ = _grouped(engine).total_over(project)
+    (scores,) = engine.total_over(project)
     fraction = _fraction(np.maximum(sizes, 0), total)
     return Components(np.ascontiguousarray(scores.T), fraction, "exact")
 
 
-def _randomized(engine: Engine, count: int, seed: int) -> Components:
-    """Decompose the projection of X on a random space that power iterations have turned."""
-    m = engine.source.n_features
-    start = np.random.default_rng(seed).standard_normal((m, count + OVERSAMPLING))
-    grouped, out = _grouped(engine), _taken_out(engine)
+def times_gram(engine: Engine, space: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return ``X X' Q`` for Q (n, width), and the trace of ``X X'``, by one pass."""
+    rows = _taken_out(engine.source)
+    sums, norms = rows @ space, np.vecdot(rows, rows)
 
-    def begin(span: Span) -> tuple[np.ndarray, np.ndarray]:
-        return transposed_times(engine, span, start)
+    def times(block: BlockLike | NonZeros) -> tuple[np.ndarray, np.ndarray]:
+        values, taken = centered(block, rows)
+        product, stored = values @ space - taken @ sums, stored_values(values)
+        square = np.vdot(stored, stored) - (taken * taken).sum(axis=0) @ norms
+        return values.T @ product - rows.T @ (taken.T @ product), square
 
-    def turn(span: Span) -> tuple[np.ndarray]:
-        found, offset = np.zeros(space.shape), np.zeros(sums.shape)
-        for block in centered_blocks(engine, span):
-            add_transposed(found, offset, *block, times(*block, space, sums))
-        return (np.subtract(found, out.T @ offset, out=found),)
-
-    def finish(span: Span) -> tuple[np.ndarray]:
-        blocks = [times(*block, space, sums) for block in centered_blocks(engine, span)]
-        return (np.concatenate(blocks),)
-
-    space, squares = grouped.total_over(begin)
-    for _ in range(POWER_ITERATIONS):
-        # orthonormal in every turn: left alone, all columns turn to the first component, and the
-        # others are lost in its rounding
-        space = _orthonormal(space)
-        sums = out @ space
-        (space,) = grouped.total_over(turn)
-    space = _orthonormal(space)
-    sums = out @ space
-    (directions,) = grouped.joined(finish, grouped.spans())
-    # space is orthonormal: X' space has the singular values of the projection of X on it
-    left, sizes, _ = np.linalg.svd(directions.T, full_matrices=False)
-    scores = (left[:, :count] * sizes[:count]).T @ space.T
-    return Components(scores, _fraction(sizes[:count] ** 2, float(squares[0])), "randomized")
+    product, total = _in_blocks(engine, space.shape[1]).total(times, DOUBLE)
+    return product, float(total)
 
 
-def _grouped(engine: Engine) -> Engine:
-    """Return the same passes in few spans: the result of a span is as large as the sum of all."""
+def centered(block: BlockLike | NonZeros, rows: np.ndarray) -> tuple[Any, np.ndarray]:
+    """Return the features B of a block, (b, n), and coefficients C of what is taken out of them.
+
+    Sparse blocks stay sparse: rows P, (r, n) of `_taken_out`, are subtracted from products only,
+    (B - C P) Q = B Q - C (P Q) and (B - C P)'T = B'T - P'(C'T). C, (b, r), has the means and the
+    coefficients of the basis; of dense blocks, which are centered in place, it is 0.
+    """
+    if isinstance(block, NonZeros):
+        values: Any = block.as_rows()
+        mean = (values.sum(axis=1) / block.n_samples)[:, None]
+        return values, mean if block.coefficients is None else np.hstack([mean, block.coefficients])
+    values = block.values
+    center(values)  # saves the digits that a mean far from zero would cost
+    values -= values.mean(axis=1)[:, None]
+    return values, np.zeros((len(values), len(rows)))
+
+
+def _taken_out(source: MatrixView) -> np.ndarray:
+    """Return the rows that coefficients are of: ones, and the basis of the matrix, of sum 0."""
+    ones = np.ones((1, source.n_samples))
+    return ones if source.basis is None else np.concatenate([ones, source.basis])
+
+
+def _in_blocks(engine: Engine, width: int) -> Engine:
+    """Return an engine of blocks that are as large as n x width arrays: smaller ones do not pay."""
     source = engine.source
-    size = max(-(-source.n_features // GROUPS), block_features(source.n_samples, 8))
-    return replace(engine, block_size=size)
+    size = engine.block_size or max(block_features(source.n_samples, 8), 2 * width)
+    # the stored values are enough where zeros stay zero, but for the basis
+    sparse = source.keeps_zeros or source.basis is not None
+    return replace(engine, nonzeros=sparse, block_size=size)
 
 
-def _orthonormal(space: np.ndarray) -> np.ndarray:
+def orthonormal(space: np.ndarray) -> np.ndarray:
+    """Return an orthonormal basis of the columns of a matrix, which is overwritten."""
     from scipy.linalg import qr
 
     found = qr(space, mode="economic", overwrite_a=True, check_finite=False)[0]
     return np.ascontiguousarray(found)  # else every sparse product copies it
-
-
-def _fraction(sizes: np.ndarray, total: float) -> float:
-    """Return the fraction of a total that some sizes make up; 0 of 0."""
-    return float(min(1.0, np.sum(sizes) / total)) if total > 0 else 0.0
-
-
-Block = tuple[Any, np.ndarray | None]
-"""Features in rows, and the coefficients (b, 1 + r) of what is taken out of them: their means, and
-those of the basis of the matrix. Dense values are centered and adjusted (None)."""
-
-
-def _taken_out(engine: Engine) -> np.ndarray:
-    """Return the rows that coefficients are of: ones, and the basis of the matrix."""
-    ones, basis = np.ones((1, engine.source.n_samples)), engine.source.basis
-    return ones if basis is None else np.concatenate([ones, basis])
-
-
-def centered_blocks(engine: Engine, span: Span) -> Iterator[Block]:
-    """Yield the features of a span block by block."""
-    most = engine.block_size or max(block_features(engine.source.n_samples, 8), LEAST_BLOCK)
-    count = -(-span.size // most)
-    for piece in cut(span.size, -(-span.size // count)):
-        yield read_centered(engine, Span(span.lo + piece.lo, span.lo + piece.hi))
-
-
-def read_centered(engine: Engine, span: Span) -> Block:
-    """Read features; dense values stay valid until the next read of this thread."""
-    block = engine.read(span, DOUBLE)
-    if isinstance(block, NonZeros):
-        stored = block.as_rows()
-        mean = (stored.sum(axis=1) / block.n_samples)[:, None]
-        return stored, mean if (own := block.coefficients) is None else np.hstack([mean, own])
-    values = block.values
-    center(values)  # saves the digits that a mean far from zero would cost
-    values -= values.mean(axis=1)[:, None]
-    return values, None
-
-
-def transposed_times(
-    engine: Engine, span: Span, directions: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Multiply the transposed features of a span by their rows of T, shape (m, width).
-
-    Returns the products, shape (n, width), and the sum of squares of the centered values, (1,).
-    """
-    at, total, out = span.lo, 0.0, _taken_out(engine)
-    width = directions.shape[1]
-    found, offset = np.zeros((engine.source.n_samples, width)), np.zeros((len(out), width))
-    for values, taken in centered_blocks(engine, span):
-        size = values.shape[0]
-        add_transposed(found, offset, values, taken, directions[at : at + size])
-        if taken is None:
-            total += float(np.vdot(values, values))
-        else:
-            counts, mean = np.diff(values.indptr), taken[:, 0]
-            away = values.data - np.repeat(mean, counts)
-            total += float(away @ away + (values.shape[1] - counts) @ (mean * mean))
-            total -= float(np.vdot(taken[:, 1:], taken[:, 1:]))
-        at += size
-    return np.subtract(found, out.T @ offset, out=found), np.array([total])
-
-
-def times(values: Any, taken: np.ndarray | None, space: np.ndarray, sums: np.ndarray) -> np.ndarray:
-    """Return the block times Q, shape (b, width); `sums` is P Q, shape (1 + r, width)."""
-    found = values @ space
-    return found if taken is None else found - taken @ sums
-
-
-def add_transposed(
-    total: np.ndarray,
-    offset: np.ndarray,
-    values: Any,
-    taken: np.ndarray | None,
-    directions: np.ndarray,
-) -> None:
-    """Add the transposed block times T to `total`, shape (n, width), and C'T to `offset`."""
-    total += values.T @ directions
-    if taken is not None:
-        offset += taken.T @ directions
 
 
 def feature_moments(engine: Engine) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -516,32 +410,24 @@ def feature_moments(engine: Engine) -> tuple[np.ndarray, np.ndarray, np.ndarray]
     The variance divides by n - 1; it is exactly 0 for constant features, and for those that are
     left out. Of a sparse matrix only the stored values are read.
     """
-    sparse = engine.source.keeps_zeros
-    task = _moments_of_stored if sparse else _moments
-    mean, variance, lowest = replace(engine, nonzeros=sparse).columns(task, DOUBLE)
+    from sklearn.utils.sparsefuncs import mean_variance_axis
+
+    sparse, n = engine.source.keeps_zeros, engine.source.n_samples
+
+    def moments(block: Any) -> tuple[np.ndarray, ...]:
+        if sparse:
+            values = block.as_rows()
+            mean, variance = mean_variance_axis(values, axis=1)
+            lowest, highest = values.min(axis=1).toarray(), values.max(axis=1).toarray()
+        else:
+            values = block.values
+            mean, variance = values.mean(axis=1), values.var(axis=1)
+            lowest, highest = values.min(axis=1), values.max(axis=1)
+        # of a constant feature rounding of the mean is left
+        return mean, np.where(lowest == highest, 0, variance * (n / (n - 1))), lowest
+
+    mean, variance, lowest = replace(engine, nonzeros=sparse).columns(moments, DOUBLE)
     return mean, variance, lowest
-
-
-def _moments(block: BlockLike) -> tuple[np.ndarray, ...]:
-    values, n = block.values, block.values.shape[1]
-    lowest, first = values.min(axis=1), values[:, 0].copy()
-    with row_by_row():
-        values -= first[:, None]  # no digits are lost to an offset, and a constant becomes 0
-        mean = values.mean(axis=1)
-        values -= mean[:, None]
-    return first + mean, np.einsum("ij,ij->i", values, values) / (n - 1), lowest
-
-
-def _moments_of_stored(block: NonZeros) -> tuple[np.ndarray, ...]:
-    n, counts = block.n_samples, np.diff(block.indptr)
-    mean = np.bincount(block.rows, block.data, len(counts)) / n
-    stored = block.as_rows()
-    lowest, highest = stored.min(axis=1).toarray(), stored.max(axis=1).toarray()
-    away = block.data - np.repeat(mean, counts)
-    # each of the n - counts zeros that are not stored is `mean` away from it
-    squares = np.bincount(block.rows, away * away, len(counts)) + (n - counts) * mean * mean
-    constant = (counts == n) & (lowest == highest)  # else rounding of the mean is left of it
-    return mean, np.where(constant, 0, squares / (n - 1)), lowest
 
 
 def most_variable(

@@ -28,7 +28,7 @@ NO_DISTANCE = 1e-6
 PANEL_VALUES = 1 << 20
 """Values of a panel of rows, so that no second n x n array is needed."""
 THIN = 64
-"""Columns up to which a sparse factor is multiplied faster as a dense one."""
+"""Columns up to which a factor of groups is dense: it is multiplied faster than a sparse one."""
 
 _HINTS = {
     "linear": "`linear` of centered features always has zero degrees: it is a kernel for other "
@@ -143,6 +143,11 @@ class _WholeSimilarity(Similarity):
         """Row sums d = S 1, shape (n,)."""
         return np.asarray(self.matrix.sum(axis=1))
 
+    @cached_property
+    def magnitudes(self) -> np.ndarray:
+        """Row sums of absolute values, shape (n,)."""
+        return np.asarray(abs(self.matrix).sum(axis=1))
+
     def matmul(self, block: np.ndarray) -> np.ndarray:
         """Return ``block @ S``, shape (b, n), in the dtype of `block`."""
         return rows_times(block, self._held[block.dtype])
@@ -157,22 +162,11 @@ class DenseSimilarity(_WholeSimilarity):
 
     matrix: np.ndarray
 
-    @cached_property
-    def magnitudes(self) -> np.ndarray:
-        """Row sums of absolute values, shape (n,)."""
-        panels = [np.abs(self.matrix[rows]).sum(axis=1) for rows in row_panels(self.n)]
-        return np.concatenate(panels)
-
 
 class SparseSimilarity(_WholeSimilarity):
     """A similarity held as a sparse matrix."""
 
     matrix: csr_array
-
-    @cached_property
-    def magnitudes(self) -> np.ndarray:
-        """Row sums of absolute values, shape (n,)."""
-        return np.asarray(abs(self.matrix).sum(axis=1))
 
 
 class FactoredSimilarity(Similarity):
@@ -217,18 +211,6 @@ class FactoredSimilarity(Similarity):
         single = (np.diff(factor.indptr) == 1).all() and (factor.data > 0).all()
         return factor.indices if single else None
 
-    @cached_property
-    def thin(self) -> np.ndarray | None:
-        """The factor as a full matrix, shape (n, r), where it has few columns."""
-        if self.factor.shape[1] > THIN:
-            return None
-        return as_dense(self.factor)
-
-    @cached_property
-    def _factor(self) -> InDtypes:
-        """The factor as a form is fastest with it."""
-        return self._held if self.thin is None else InDtypes(self.thin)
-
     def matmul(self, block: np.ndarray) -> np.ndarray:
         """Return ``(block @ Z) @ Z.T``, shape (b, n), in the dtype of `block`."""
         factor = self._held[block.dtype]
@@ -238,12 +220,9 @@ class FactoredSimilarity(Similarity):
 
     def form(self, block: np.ndarray) -> np.ndarray:
         """Return ``|Z' f|^2`` for every row f of `block`, shape (b,), in its dtype."""
-        factor = self._factor[block.dtype]
-        if isinstance(factor, np.ndarray):
-            projections = block @ factor
-            return np.vecdot(projections, projections)
+        factor = self._held[block.dtype]
         projections = factor.T @ np.ascontiguousarray(block.T)
-        return (projections * projections).sum(axis=0)
+        return np.einsum("ij,ij->j", projections, projections)
 
     def to_dense(self) -> np.ndarray:
         """Return S, shape (n, n)."""
@@ -267,22 +246,17 @@ def weighted_similarity(S: Similarity, weights: np.ndarray) -> Similarity:
         w, positive.
     """
     if isinstance(S, DenseSimilarity):
-        weighted = np.empty_like(S.matrix)
-        for panel in row_panels(S.n):
-            # the product of both weights first: symmetric to the last bit
-            np.multiply(S.matrix[panel], np.outer(weights[panel], weights), out=weighted[panel])
-        return DenseSimilarity(weighted)
+        # the product of both weights first: symmetric to the last bit
+        weighted = np.outer(weights, weights)
+        return DenseSimilarity(np.multiply(weighted, S.matrix, out=weighted))
     if isinstance(S, SparseSimilarity):
         scaled = S.matrix.copy()
         rows = np.repeat(np.arange(S.n), np.diff(scaled.indptr))
         scaled.data *= weights[rows] * weights[scaled.indices]
         return SparseSimilarity(scaled)
     assert isinstance(S, FactoredSimilarity)
-    if isinstance(S.factor, np.ndarray):
-        return FactoredSimilarity(S.factor * weights[:, None])
-    factor = S.factor.copy()
-    factor.data *= np.repeat(weights, np.diff(factor.indptr))
-    return FactoredSimilarity(factor)
+    factor: Any = S.factor * weights[:, None]
+    return FactoredSimilarity(factor if isinstance(factor, np.ndarray) else factor.tocsr())
 
 
 def similarity_of(S: np.ndarray | csr_array) -> DenseSimilarity | SparseSimilarity:
@@ -319,9 +293,10 @@ def check_similarity(
             where=name,
             hint="give a finite similarity for every pair of samples",
         )
-    asymmetry, row, column = _largest_asymmetry(S)
-    largest = max(most, -least)
-    if asymmetry > ASYMMETRY_LIMIT * largest:
+    difference: Any = abs(S - S.T)
+    row, column = divmod(int(difference.argmax()), S.shape[1])
+    asymmetry = float(difference[row, column])
+    if asymmetry > ASYMMETRY_LIMIT * max(most, -least):
         place = f"row {row + 1} and column {column + 1}"
         if sample_ids is not None:
             place = f"samples {sample_ids[row]} and {sample_ids[column]}"
@@ -375,22 +350,6 @@ def _noise_of_degrees(similarity: Similarity) -> np.ndarray:
     return np.asarray(similarity.n * EPS * similarity.magnitudes)
 
 
-def _largest_asymmetry(S: np.ndarray | csr_array) -> tuple[float, int, int]:
-    """Return the largest difference between two entries (i, j) and (j, i), and i and j."""
-    if not isinstance(S, np.ndarray):  # a difference has entries where either of S and S' has
-        difference = abs(S - S.T).tocoo()
-        if difference.nnz == 0:
-            return 0.0, 0, 0
-        worst = int(difference.data.argmax())
-        return float(difference.data[worst]), int(difference.row[worst]), int(difference.col[worst])
-    found = (0.0, 0, 0)
-    for rows in row_panels(S.shape[0]):
-        difference = np.abs(S[rows] - S[:, rows].T)
-        row, column = np.unravel_index(int(difference.argmax()), difference.shape)
-        found = max(found, (float(difference[row, column]), rows.start + int(row), int(column)))
-    return found
-
-
 def connected_components(similarity: Similarity) -> np.ndarray:
     """Find the connected components of the graph whose edges are the entries of S that are not 0.
 
@@ -404,39 +363,19 @@ def connected_components(similarity: Similarity) -> np.ndarray:
     """
     from scipy.sparse import block_array, csgraph, csr_array
 
-    if isinstance(similarity, DenseSimilarity):
-        return _dense_connected_components(similarity.matrix)
-    pattern: Any
     if isinstance(similarity, FactoredSimilarity):
         factor: Any = csr_array(similarity.factor)
         factor = factor != 0
         # samples and columns are the nodes of one graph: two samples of a column are connected
-        pattern = block_array([[None, factor], [factor.T, None]], format="csr")
+        pattern: Any = block_array([[None, factor], [factor.T, None]], format="csr")
+    elif isinstance(similarity, DenseSimilarity) and similarity.matrix.all():
+        return np.zeros(similarity.n, int)  # without the copy that a search needs
     else:
-        assert isinstance(similarity, SparseSimilarity)
-        pattern = similarity.matrix != 0
+        assert isinstance(similarity, DenseSimilarity | SparseSimilarity)
+        entries: Any = similarity.matrix
+        pattern = csr_array(entries != 0)
     _, found = csgraph.connected_components(pattern, directed=False)
     return np.unique(found[: similarity.n], return_inverse=True)[1]
-
-
-def _dense_connected_components(S: np.ndarray) -> np.ndarray:
-    """Search breadth-first from one sample at a time; every row is read at most once."""
-    # scipy's search would first copy S to a sparse matrix, which may be larger than S itself
-    component = np.full(len(S), -1)
-    count = 0
-    while (component < 0).any():
-        frontier = np.flatnonzero(component < 0)[:1]
-        while frontier.size:
-            component[frontier] = count
-            unseen = np.flatnonzero(component < 0)
-            reached = np.zeros(unseen.size, bool)
-            for i in frontier:
-                if reached.all():
-                    break
-                reached |= S[i, unseen] != 0
-            frontier = unseen[reached]
-        count += 1
-    return component
 
 
 def null_vectors(components: np.ndarray, root: np.ndarray) -> csr_array:

@@ -14,7 +14,7 @@ from sfs_cli.compute.context import Labels, RunContext
 from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.matrix import Ids, arithmetic_dtype
 from sfs_cli.errors import InputError, UsageError, located
-from sfs_cli.graph.build import Graph, sample_graph
+from sfs_cli.graph.kinds import Graph, sample_graph
 from sfs_cli.io.knowledge.gene_sets import Study, read_id_map
 from sfs_cli.io.knowledge.hierarchy import Hierarchy
 from sfs_cli.io.knowledge.sample_columns import Column

@@ -15,7 +15,7 @@ import numpy as np
 
 from sfs_cli.compute.engine import Engine
 from sfs_cli.errors import InputError, counted, listed, located
-from sfs_cli.graph.build import Graph
+from sfs_cli.graph.kinds import Graph
 from sfs_cli.io.files.likeness import likely_change
 from sfs_cli.io.knowledge.edges import EdgeList, read_edges
 from sfs_cli.io.knowledge.gene_sets import (

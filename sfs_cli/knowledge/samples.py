@@ -10,8 +10,7 @@ from typing import Any, cast
 import numpy as np
 
 from sfs_cli.errors import InputError, listed
-from sfs_cli.graph.build import Graph, given_graph
-from sfs_cli.graph.others import label_similarity
+from sfs_cli.graph.kinds import Graph, given_graph, label_similarity
 from sfs_cli.graph.similarity import (
     ASYMMETRY_LIMIT,
     DenseSimilarity,

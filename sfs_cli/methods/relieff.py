@@ -16,8 +16,8 @@ from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.matrix import DOUBLE, BlockLike
 from sfs_cli.compute.memory import check_memory
 from sfs_cli.errors import InputError
+from sfs_cli.graph.kinds import class_members, fewer_neighbors, nearest_by_class, neighbor_counts
 from sfs_cli.graph.neighbors import smallest_in_rows
-from sfs_cli.graph.others import class_members, fewer_neighbors, nearest_by_class, neighbor_counts
 from sfs_cli.methods.base import Problem, Solution, Status
 from sfs_cli.methods.class_means import ClassMeans
 from sfs_cli.methods.shared import unit_outcome, unit_range

@@ -1,70 +1,47 @@
-"""Scores of sparse matrices from their stored values alone: formulas, scorers, and when they apply.
+"""Scores of sparse matrices from their stored values: formulas, scorers, and when they apply.
 
 With weights w (the degrees, or 1), mu the weighted mean of a feature f, and nz its stored values:
 
 - ``sum_i w_i (f_i - mu)^2 = sum_nz w_i (f_i - mu)^2 + mu^2 (weight of the zeros)``
-- ``f' L f = sum over edges of s_ij (f_i - f_j)^2``, where only edges that leave nz count; where
-  nz is less than half of the samples, ``sum_nz d_i f_i^2 - 2 sum_{i < j in nz} s_ij f_i f_j``
+- ``f' L f = sum_i d_i f_i^2 - 2 sum_{i < j} s_ij f_i f_j``, of a few features at a time with all
+  their zeros, less their means: each edge is met once
 - ``D^1/2 f . xi_j = sum_nz d_i^1/2 f_i xi_ij`` (phi3)
 
 No digits are lost to an offset: features without a zero are shifted, and where few values are not
 zero an offset is part of how the feature varies.
-
-The loops are compiled by numba (`sfs_cli.graph.sparse_kernels`), which is imported when a block is
-scored.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sfs_cli.compute.engine import Engine
-from sfs_cli.compute.matrix import DOUBLE, NonZeros, Workspace
+from sfs_cli.compute.matrix import DOUBLE, NonZeros, cut
 from sfs_cli.graph.similarity import Similarity, SparseSimilarity
 from sfs_cli.methods.base import OnNonZeros, Scorer, Status
 from sfs_cli.methods.kernel import Sums, status_of
 
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
-
 DENSE_BLOCKS = "dense blocks"
 NON_ZEROS = "non-zeros"
+ROWS = 32
+"""Features of a product with the edges: with more of them what is gathered leaves the caches."""
+LARGE_EXPONENT = 400
+"""Squares of values beyond 2^400, or below 2^-400, may not be representable."""
 
-Edges = tuple[np.ndarray, np.ndarray, np.ndarray]
-"""``indptr``, ``indices`` and ``data`` of the rows of a similarity."""
 
-
-def best_read(
-    engine: Engine, scorer: Scorer, note: Callable[[str], None]
-) -> tuple[Engine, Scorer | OnNonZeros]:
+def best_read(engine: Engine, scorer: Scorer) -> tuple[Engine, Scorer | OnNonZeros]:
     """Choose how features are read to be scored: as dense blocks, or as their stored values.
 
-    Stored values are enough where the matrix is sparse after its transformation, the scorer has a
-    formula for them on this graph, and numba is installed. The scorer's facts record the choice.
-
-    Parameters
-    ----------
-    engine : Engine
-        Passes over the matrix.
-    scorer : Scorer
-        Scores dense blocks.
-    note : callable
-        Receives what to install for a faster pass.
+    Stored values are enough where the matrix is sparse after its transformation, and the scorer has
+    a formula for them on this graph. The scorer's facts record the choice.
     """
     if not engine.source.sparse:
         return engine, scorer
     found = scorer.on_nonzeros() if engine.source.keeps_zeros else None
-    if found is not None and find_spec("numba") is None:
-        note(
-            "numba is not installed: the sparse matrix is scored as a dense one, which is slower "
-            "(pip install 'sfs-cli[singlecell]')"
-        )
-        found = None
     scorer.facts["scored_from"] = DENSE_BLOCKS if found is None else NON_ZEROS
     return (engine, scorer) if found is None else (replace(engine, nonzeros=True), found)
 
@@ -89,20 +66,21 @@ class Groups:
         Positive.
     members : ndarray of int32, shape (n,)
         The group of each sample, 0..c-1; none is empty.
-    volumes : ndarray, shape (c,)
-        Sums of the weights in groups.
+    volumes, sizes : ndarray, shape (c,)
+        Sums of the weights in groups, and their numbers of samples.
     """
 
     weights: np.ndarray
     members: np.ndarray
     volumes: np.ndarray
+    sizes: np.ndarray
 
     @classmethod
     def of(cls, weights: np.ndarray, members: np.ndarray) -> Groups:
-        """Return groups that are numbered from 0, with their volumes."""
+        """Return groups that are numbered from 0, with what they hold."""
         members = np.unique(members, return_inverse=True)[1].astype(np.int32)
         weights = np.ascontiguousarray(weights, np.float64)
-        return cls(weights, members, np.bincount(members, weights))
+        return cls(weights, members, np.bincount(members, weights), np.bincount(members))
 
 
 class CenteredStored(NamedTuple):
@@ -140,31 +118,56 @@ class SparseBlocks:
     def __init__(self, weights: np.ndarray) -> None:
         self.everyone = Groups.of(weights, np.zeros(len(weights), np.int32))
         self.volume = float(weights.sum())
-        self.work = Workspace()
 
     def variation(self, block: NonZeros) -> CenteredStored:
         """Shift and scale a block in place, and measure how its features vary."""
-        from sfs_cli.graph import sparse_kernels
-
-        b = block.n_features
-        offset, exponent = np.empty(b), np.empty(b, np.int64)
-        sparse_kernels.shift(block.indptr, block.data, block.n_samples, offset, exponent)
+        offset, exponent = shifted(block)
         mean, square = self.around_means(block, self.everyone)
         return CenteredStored(block, square, mean, offset + mean, np.ldexp(1.0, exponent))
 
     def around_means(self, block: NonZeros, groups: Groups) -> tuple[np.ndarray, np.ndarray]:
         """Return the means, and the sums of squares around the means of the groups, both (b,)."""
-        from sfs_cli.graph import sparse_kernels
+        shape = block.n_features, len(groups.volumes)
+        weights = groups.weights[block.indices] * (block.data != 0)
+        cell = block.rows * shape[1] + groups.members[block.indices]
 
-        mean, square = np.empty((2, block.n_features))
-        sparse_kernels.spread(
-            block.stored,
-            (groups.weights, groups.members, groups.volumes),
-            self.work.zeros("feature", block.n_samples),
-            mean,
-            square,
-        )
-        return mean, square
+        def summed(values: np.ndarray) -> np.ndarray:
+            return np.bincount(cell, values, shape[0] * shape[1])
+
+        sums = summed(weights * block.data)
+        means = sums / np.tile(groups.volumes, shape[0])
+        away = block.data - means[cell]
+        zeros = np.tile(groups.volumes, shape[0]) - summed(weights)
+        zeros[summed(weights > 0) == np.tile(groups.sizes, shape[0])] = 0  # and not rounding
+        square = summed(weights * away * away) + means * means * zeros
+        return sums.reshape(shape).sum(axis=1) / self.volume, square.reshape(shape).sum(axis=1)
+
+
+def shifted(block: NonZeros) -> tuple[np.ndarray, np.ndarray]:
+    """Subtract a value from features that have no zero, and scale those that are extreme, in place.
+
+    The rounding of what follows is then relative to the spread of a feature, and a constant feature
+    becomes exactly zero.
+
+    Returns
+    -------
+    offset : ndarray, shape (b,)
+        What was subtracted, scaled as the values are.
+    exponent : ndarray of int, shape (b,)
+        e where the values were divided by 2^e.
+    """
+    counts, rows = np.diff(block.indptr), block.rows
+    full = np.bincount(rows, block.data != 0, len(counts)) == block.n_samples
+    offset = np.zeros(len(counts))
+    offset[full] = block.data[block.indptr[:-1][full]]
+    block.data[:] -= offset[rows]
+    peak = np.zeros(len(counts))
+    np.maximum.at(peak, rows, np.abs(block.data))
+    exponent = np.frexp(peak)[1]
+    exponent[np.abs(exponent) <= LARGE_EXPONENT] = 0
+    if exponent.any():
+        block.data[:] = np.ldexp(block.data, -exponent[rows])
+    return np.ldexp(offset, -exponent), exponent
 
 
 class SparseForms(SparseBlocks):
@@ -180,56 +183,49 @@ class SparseForms(SparseBlocks):
 
     def __init__(self, similarity: Similarity, weights: np.ndarray) -> None:
         super().__init__(weights)
-        self.edges: Edges | None = None
+        self.edges: Any = None
         if isinstance(similarity, SparseSimilarity):
-            from scipy.sparse import csr_array, triu
+            from scipy.sparse import triu
 
             S = similarity.matrix
-            self.edges = _edges(S)
-            self.upper = _edges(csr_array(triu(S, 1, format="csr")))
+            self.edges = triu(S, 1, format="csr")
             self.degrees = np.asarray(S.sum(axis=1)) - S.diagonal()
-            self.edge_volume = float(self.degrees.sum())
         else:
             assert similarity.groups is not None
             self.groups = Groups.of(similarity.degrees, similarity.groups)
 
     def laplacian(self, found: CenteredStored) -> np.ndarray:
         """Return ``f' L f`` for every feature of a block, shape (b,)."""
-        from sfs_cli.graph import sparse_kernels
-
-        block = found.block
         if self.edges is None:
-            return self.around_means(block, self.groups)[1]
-        form = np.empty(block.n_features)
-        scratch = self.work.zeros("feature", block.n_samples)
-        marked = self.work.zeros("marked", block.n_samples, np.uint8)
-        # leaves NaN for features of many values, which the other kernel computes
-        sparse_kernels.scattered_form(
-            block.stored, self.upper, self.degrees, self.edge_volume, scratch, marked, form
-        )
-        sparse_kernels.laplacian_form(block.stored, self.edges, scratch, marked, form)
-        return form
+            return self.around_means(found.block, self.groups)[1]
+        forms = []
+        for F in _columns(found):
+            product = self.edges @ F
+            product *= -2
+            product += self.degrees[:, None] * F
+            forms.append(np.einsum("ij,ij->j", F, product))
+        return np.concatenate(forms)
 
     def second(self, found: CenteredStored) -> np.ndarray:
         """Return ``f' L D^-1 L f`` with the weights in D, on a graph of edges, shape (b,)."""
-        from sfs_cli.graph import sparse_kernels
-
-        block = found.block
-        assert self.edges is not None
-        form = np.empty(block.n_features)
-        scratch, product = (self.work.zeros(k, block.n_samples) for k in ("feature", "product"))
-        weights = self.everyone.weights
-        sparse_kernels.second_form(block.stored, self.edges, weights, scratch, product, form)
-        return form
+        forms = []
+        for F in _columns(found):
+            L = self.degrees[:, None] * F - self.edges @ F - self.edges.T @ F
+            forms.append(np.square(L).T @ (1 / self.everyone.weights))
+        return np.concatenate(forms)
 
 
-def _edges(S: csr_array) -> Edges:
-    """Return the rows of S in the shortest types that hold them exactly."""
-    kind = np.int32 if S.shape[0] < 2**31 else np.int64
-    with np.errstate(over="ignore"):
-        short = S.data.astype(np.float32)
-    data = short if np.array_equal(short, S.data) else S.data
-    return S.indptr.astype(np.int64, copy=False), S.indices.astype(kind, copy=False), data
+def _columns(found: CenteredStored) -> Iterator[np.ndarray]:
+    """Yield a few features at a time, (n, at most `ROWS`), with all their zeros, less their means.
+
+    A form of features as they are would lose the digits that the differences between samples share.
+    """
+    stored = found.block.as_rows()
+    for span in cut(found.block.n_features, ROWS):
+        # samples in rows of memory, which products with the edges go along
+        columns = stored[span.lo : span.hi].T.toarray(order="C")
+        columns -= found.mean[span.lo : span.hi]
+        yield columns
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from sfs_cli.errors import InputError, NotConvergedError
-from sfs_cli.graph.build import Graph
+from sfs_cli.graph.kinds import Graph
 from sfs_cli.graph.similarity import Similarity, check_degrees, similarity_of
 from sfs_cli.knowledge.base import SourceContext
 from sfs_cli.knowledge.fuse import Fusion, convert_sources

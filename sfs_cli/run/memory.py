@@ -12,7 +12,7 @@ from sfs_cli.catalog import METHODS
 from sfs_cli.compute.matrix import arithmetic_dtype, block_features
 from sfs_cli.compute.memory import default_memory, parse_size, processor_limits
 from sfs_cli.errors import OutOfMemoryError
-from sfs_cli.graph.build import graph_memory
+from sfs_cli.graph.kinds import graph_memory
 from sfs_cli.graph.neighbors import GraphMemory
 from sfs_cli.graph.spatial import kernel_bytes
 from sfs_cli.options import RankConfig

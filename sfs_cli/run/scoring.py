@@ -13,8 +13,8 @@ import numpy as np
 from sfs_cli.catalog import METHODS, Method
 from sfs_cli.compute.matrix import BlockLike
 from sfs_cli.errors import InputError, counts_text
-from sfs_cli.graph.build import Graph, on_coordinates, sample_graph
 from sfs_cli.graph.groups import Groups
+from sfs_cli.graph.kinds import Graph, on_coordinates, sample_graph
 from sfs_cli.graph.laplacian import NormalizedLaplacian
 from sfs_cli.graph.similarity import Similarity, check_degrees, weighted_similarity
 from sfs_cli.graph.spectral import Spectrum, leading
@@ -203,7 +203,7 @@ def solve(run: Run, similarity: Similarity | None, prepare: Prepare | None = Non
             engine.parts.stop_sharing()
         return solver(problem)
     scorer = scorer_of(run.config, problem, prepare)
-    engine, reads = best_read(engine, scorer, run.log.note)
+    engine, reads = best_read(engine, scorer)
     task, means = reads.score_block, scorer.class_means
     if means is None and run.method.by_class:
         means = ClassMeans.of(problem)

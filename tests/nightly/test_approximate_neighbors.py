@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sfs_cli.compute.limits import Limits
-from sfs_cli.graph.build import sample_graph
+from sfs_cli.graph.kinds import sample_graph
 from sfs_cli.graph.neighbors import approximate_neighbors, nearest_in_panel
 from tests.unit.graph.test_reduction import counts, request_of
 from tests.unit.graph.test_search import APPROXIMATE, RULES, asked, samples

@@ -113,8 +113,6 @@ def medians(seconds: list[Times]) -> Times:
 
 def main() -> None:
     """Measure and print the table."""
-    import numba
-
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--scanpy", required=True, metavar="PYTHON")
     parser.add_argument("--cells", type=int, default=100_000)
@@ -129,7 +127,7 @@ def main() -> None:
         peer, apart = theirs(given.scanpy, matrix, S, given.threads, given.repeat)
     print(
         f"{platform.machine()}, {given.threads} threads, Python {platform.python_version()}, "
-        f"numpy {np.__version__}, scipy {scipy.__version__}, numba {numba.__version__}\n"
+        f"numpy {np.__version__}, scipy {scipy.__version__}\n"
     )
     print(
         f"| {given.cells:,} cells x {given.genes:,} genes, {filled:.1%} filled, "

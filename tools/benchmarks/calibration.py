@@ -44,7 +44,7 @@ from scipy.stats import binom, norm, poisson
 
 from sfs_cli.catalog import METHODS
 from sfs_cli.graph.distances import median_bandwidth, rbf, squared_distances
-from sfs_cli.graph.others import label_similarity
+from sfs_cli.graph.kinds import label_similarity
 from sfs_cli.graph.similarity import DenseSimilarity, Similarity, SparseSimilarity
 from sfs_cli.methods.shared import least_p_value
 from sfs_cli.methods.significance.tested import TestedScorer

@@ -50,7 +50,7 @@ def variable(bench: Bench) -> Found:
     matrix, _ = bench_sparse.make(bench.scratch, n, m)
     double = np.dtype(np.float64)
     engine = Engine(PreparedMatrix(matrix), ThreadExecutor(threads), double)
-    engine, scorer = best_read(engine, VarianceScorer(problem_of(engine)), print)
+    engine, scorer = best_read(engine, VarianceScorer(problem_of(engine)))
     times, score = [], np.empty(0)
     for _ in range(bench.repeat + 1):
         start = time.perf_counter()

@@ -13,7 +13,7 @@ import numpy as np
 
 from sfs_cli.compute.limits import EPS
 from sfs_cli.errors import InputError, listed
-from sfs_cli.graph.others import check_labeled
+from sfs_cli.graph.kinds import check_labeled
 from sfs_cli.graph.similarity import as_dense, row_panels
 from sfs_cli.options.source import WEIGHTINGS
 

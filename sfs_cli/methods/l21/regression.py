@@ -16,7 +16,7 @@ from scipy import linalg
 
 from sfs_cli.compute.memory import format_size
 from sfs_cli.errors import InputError
-from sfs_cli.graph.others import check_labeled
+from sfs_cli.graph.kinds import check_labeled
 from sfs_cli.graph.similarity import FactoredSimilarity, Similarity, as_dense
 from sfs_cli.graph.spectral import DIRECT_LIMIT, fix_signs, lanczos
 from sfs_cli.methods.base import Problem

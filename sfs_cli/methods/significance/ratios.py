@@ -172,8 +172,8 @@ def _weighted(S: Similarity, diagonal: np.ndarray, sign: float) -> tuple[Any, np
     if isinstance(S, SparseSimilarity):
         return _diagonal(diagonal) + sign * S.matrix, none
     if isinstance(S, FactoredSimilarity):
-        if S.thin is not None:
-            return _diagonal(diagonal), S.thin
+        if isinstance(S.factor, np.ndarray):
+            return _diagonal(diagonal), S.factor
         check_dense(S.n)
     return sign * S.to_dense() + np.diag(diagonal), none
 

@@ -100,7 +100,6 @@ def test_weights_of_an_annotation(study: Path) -> None:
 
 
 def test_sparse_matrices_are_scored_by_their_nonzeros(study: Path) -> None:
-    pytest.importorskip("numba")
     from scipy.sparse import csr_matrix
 
     rng = np.random.default_rng(3)

@@ -8,25 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sfs_cli.logs import Messages
-from sfs_cli.methods import sparse
 from sfs_cli.options import RankConfig
+from sfs_cli.run import scoring
 from sfs_cli.workflow.rank import RankResult, rank
 from tools.benchmarks.make_cells import make_cells
 
-pytest.importorskip("numba")
 N, M = 300, 40
-
-
-class Listening(Messages):
-    """Keeps notes."""
-
-    def __init__(self) -> None:
-        super().__init__(verbosity=-1)
-        self.notes: list[str] = []
-
-    def note(self, text: str) -> None:
-        self.notes.append(text)
 
 
 @pytest.fixture(scope="module")
@@ -36,9 +23,9 @@ def cells(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def ranked(matrix: Path, messages: Messages | None = None, **options: Any) -> RankResult:
-    graph = {"similarity": "obsp:connectivities"} if matrix.suffix == ".h5ad" else {}
-    return rank(RankConfig(matrix=str(matrix), **(graph | options)), messages)
+def ranked(matrix: Path, **options: Any) -> RankResult:
+    graph = {"similarity": "obsp:connectivities"}
+    return rank(RankConfig(matrix=str(matrix), **(graph | options)))
 
 
 @pytest.mark.parametrize(
@@ -55,11 +42,9 @@ def test_both_ways_give_one_ranking(
 ) -> None:
     thin = ranked(cells, **options)
     assert thin.facts["method"]["scored_from"] == "non-zeros"
-    monkeypatch.setattr(sparse, "find_spec", lambda _name: None)
-    messages = Listening()
-    dense = ranked(cells, messages, **options)
-    assert dense.facts["method"]["scored_from"] == "dense blocks"
-    assert any("sfs-cli[singlecell]" in note for note in messages.notes)
+    monkeypatch.setattr(scoring, "best_read", lambda engine, scorer: (engine, scorer))
+    dense = ranked(cells, **options)
+    assert "scored_from" not in dense.facts["method"]
     assert thin.ranking.feature == dense.ranking.feature
     np.testing.assert_allclose(thin.ranking.score, dense.ranking.score, rtol=1e-10)
 
@@ -68,9 +53,5 @@ def test_both_ways_give_one_ranking(
     "options",
     [{"transform": "zscore"}, {"gamma_power": 3}, {"similarity": "rbf"}],
 )
-def test_what_needs_dense_blocks_gets_them_without_a_word(
-    cells: Path, options: dict[str, Any]
-) -> None:
-    messages = Listening()
-    assert ranked(cells, messages, **options).facts["method"]["scored_from"] == "dense blocks"
-    assert not any("numba" in note for note in messages.notes)
+def test_what_needs_dense_blocks_gets_them(cells: Path, options: dict[str, Any]) -> None:
+    assert ranked(cells, **options).facts["method"]["scored_from"] == "dense blocks"

@@ -6,8 +6,8 @@ from scipy.sparse import csr_array
 
 from sfs_cli.errors import InputError
 from sfs_cli.graph.distances import median_bandwidth, squared_distances
+from sfs_cli.graph.kinds import diffusion_similarity
 from sfs_cli.graph.neighbors import knn_similarity, nearest_in_panel
-from sfs_cli.graph.others import diffusion_similarity
 from sfs_cli.graph.similarity import SparseSimilarity
 from tests.oracles import similarities
 

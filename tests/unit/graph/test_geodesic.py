@@ -5,8 +5,8 @@ import pytest
 
 from sfs_cli.errors import InputError
 from sfs_cli.graph.distances import squared_distances
+from sfs_cli.graph.kinds import geodesic_similarity
 from sfs_cli.graph.neighbors import knn_lengths, nearest_in_panel
-from sfs_cli.graph.others import geodesic_similarity
 from sfs_cli.graph.similarity import DenseSimilarity
 from tests.oracles import similarities
 

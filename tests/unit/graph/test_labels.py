@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sfs_cli.errors import InputError
-from sfs_cli.graph.others import label_similarity
+from sfs_cli.graph.kinds import label_similarity
 from tests.oracles import similarities
 
 

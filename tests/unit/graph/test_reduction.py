@@ -10,8 +10,8 @@ import pytest
 from sfs_cli.compute.limits import Limits
 from sfs_cli.errors import InputError, OutOfMemoryError
 from sfs_cli.graph import neighbors
-from sfs_cli.graph.build import sample_graph
 from sfs_cli.graph.distances import Samples
+from sfs_cli.graph.kinds import sample_graph
 from sfs_cli.graph.neighbors import find_neighbors
 from sfs_cli.graph.pca import reduced, reduction_of
 from sfs_cli.options import RankConfig
@@ -50,7 +50,7 @@ BRANCHES = {
 
 @pytest.fixture(params=BRANCHES)
 def branch(request):
-    """Limits under which this is decomposed for the components, whatever the shape."""
+    """Limits under which components are found in this way, whatever the shape."""
     return BRANCHES[request.param]
 
 
@@ -109,9 +109,9 @@ def test_sparse_and_dense_storage_have_the_same_edges(branch):
         np.testing.assert_allclose(dense, sparse, rtol=1e-8)
 
 
-@pytest.mark.parametrize("search", ["all", "panels"])
+@pytest.mark.parametrize("search", ["all", "values"])
 def test_identical_samples_tie_exactly(branch, search):
-    limits = replace(branch, dense_distances=2, panel=50) if search == "panels" else branch
+    limits = replace(branch, dense_distances=2) if search == "values" else branch
     X = counts(n=160)
     X[[3, 90, 91, 157]] = X[30]
     options, run = request_of(X, components=5, neighbors=4, limits=limits)
@@ -125,11 +125,11 @@ def test_identical_samples_tie_exactly(branch, search):
         assert not found.d2[i].any()
 
 
-def test_panels_find_what_all_distances_find():
-    asked = {"components": 5, "neighbors": 9}
+def test_a_search_of_the_values_finds_what_all_distances_find():
+    asked = {"components": 5, "neighbors": 9, "bandwidth": "self-tuning"}
     expected = edges(request_of(counts(n=200), **asked))
-    panels = request_of(counts(n=200), **asked, limits=Limits(dense_distances=2, panel=64))
-    np.testing.assert_allclose(edges(panels), expected, rtol=1e-9)
+    searched = request_of(counts(n=200), **asked, limits=Limits(dense_distances=2))
+    np.testing.assert_allclose(edges(searched), expected, rtol=1e-9)
 
 
 def test_constant_and_missing_genes_take_no_part(branch):

@@ -5,7 +5,7 @@ import pytest
 
 from sfs_cli.errors import InputError
 from sfs_cli.graph.distances import squared_distances
-from sfs_cli.graph.others import fewer_neighbors, relieff_similarity
+from sfs_cli.graph.kinds import fewer_neighbors, relieff_similarity
 from tests.oracles import similarities
 
 Data = tuple[np.ndarray, np.ndarray]

@@ -7,7 +7,6 @@ import pytest
 from scipy.sparse import csr_array
 
 from sfs_cli.errors import InputError
-from sfs_cli.graph import similarity as similarity_module
 from sfs_cli.graph.similarity import (
     DenseSimilarity,
     FactoredSimilarity,
@@ -63,11 +62,7 @@ def test_matmul_keeps_the_dtype_of_the_block(
 
 
 @pytest.mark.parametrize(("dtype", "rtol"), [(np.float64, 1e-13), (np.float32, 1e-5)])
-@pytest.mark.parametrize("thin", [similarity_module.THIN, 0])
-def test_form_is_that_of_the_matrix(
-    dtype: type, rtol: float, thin: int, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
-) -> None:
-    monkeypatch.setattr(similarity_module, "THIN", thin)  # a sparse factor is multiplied as one
+def test_form_is_that_of_the_matrix(dtype: type, rtol: float, rng: np.random.Generator) -> None:
     block = rng.normal(size=(5, 17)).astype(dtype)
     expected = np.einsum("bi,ij,bj->b", block, MATRIX, block)
     for similarity in KINDS.values():

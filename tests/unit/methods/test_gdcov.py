@@ -10,7 +10,7 @@ from scipy import sparse
 
 from sfs_cli.compute.matrix import Block
 from sfs_cli.errors import InputError, NotConvergedError, OutOfMemoryError
-from sfs_cli.graph.others import label_similarity
+from sfs_cli.graph.kinds import label_similarity
 from sfs_cli.graph.similarity import DenseSimilarity, FactoredSimilarity, SparseSimilarity
 from sfs_cli.graph.spectral import parse_gamma
 from sfs_cli.methods.base import Scorer, Status

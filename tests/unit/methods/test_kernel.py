@@ -10,8 +10,8 @@ import pytest
 
 from sfs_cli.compute import matrix
 from sfs_cli.compute.matrix import Block
+from sfs_cli.graph.kinds import label_similarity
 from sfs_cli.graph.laplacian import without
-from sfs_cli.graph.others import label_similarity
 from sfs_cli.graph.similarity import DenseSimilarity, FactoredSimilarity
 from sfs_cli.methods.base import Scorer, Status
 from sfs_cli.methods.classical import FisherScorer

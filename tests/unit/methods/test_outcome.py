@@ -14,7 +14,7 @@ from sklearn.linear_model import Lasso, lars_path
 from sfs_cli.catalog import METHODS
 from sfs_cli.compute.context import Labels
 from sfs_cli.errors import InputError, OutOfMemoryError
-from sfs_cli.graph.build import MAKERS, sample_graph
+from sfs_cli.graph.kinds import MAKERS, sample_graph
 from sfs_cli.methods import classical, mrmr, mutual_info, rank_tests, relieff, rfs
 from sfs_cli.methods.base import Problem, Solution
 from sfs_cli.methods.l21 import fixed, mrsf, rounds

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sfs_cli.errors import InputError
-from sfs_cli.graph.others import label_similarity
+from sfs_cli.graph.kinds import label_similarity
 from sfs_cli.graph.similarity import DenseSimilarity, FactoredSimilarity
 from sfs_cli.methods.centered_matrix import centered_matrix
 from sfs_cli.methods.l21.regression import (

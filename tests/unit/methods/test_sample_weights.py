@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from sfs_cli.catalog import METHODS, WITH_WEIGHTS
 from sfs_cli.compute.context import Labels
 from sfs_cli.errors import InputError
-from sfs_cli.graph.others import label_similarity
+from sfs_cli.graph.kinds import label_similarity
 from sfs_cli.graph.similarity import (
     DenseSimilarity,
     FactoredSimilarity,

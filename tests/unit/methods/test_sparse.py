@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from scipy.sparse import block_diag, csr_array
 
 from sfs_cli.compute.engine import Engine, ThreadExecutor
 from sfs_cli.compute.matrix import Ids
-from sfs_cli.graph.others import label_similarity
+from sfs_cli.graph.kinds import label_similarity
 from sfs_cli.graph.similarity import DenseSimilarity, Similarity, SparseSimilarity
 from sfs_cli.methods.base import Status
 from sfs_cli.methods.classical import VarianceScorer
@@ -205,18 +204,3 @@ def test_what_needs_dense_blocks_says_so(
     made = {"dense": lambda: DenseSimilarity(neighbour_graph().toarray())} | GRAPHS
     context = problem_of(make_engine(np.zeros((N, 1))), made[graph](), options=options)
     assert scorer_of(context).on_nonzeros() is None
-
-
-def test_loops_are_compiled_where_nothing_can_be_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    from sfs_cli.graph import sparse_kernels as jit
-
-    compiler = jit.numba.njit
-
-    def refusing(**options: Any) -> Any:
-        if options.pop("cache", False):
-            raise RuntimeError("cannot cache function: no locator available")
-        return compiler(**options)
-
-    # numba itself goes on with the true one
-    monkeypatch.setattr(jit, "numba", SimpleNamespace(njit=refusing))
-    assert jit.compiled(lambda x: x + 1)(1) == 2
