@@ -104,7 +104,7 @@ def depth() -> list[str]:
     ("kind", "make"),
     [
         ("raw-values", raw),
-        ("small-class", small_class),
+        ("class-tests", small_class),
         ("tested-graph", circular),
         ("columns", known_of_samples),
         ("columns", summaries),
