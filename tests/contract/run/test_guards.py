@@ -418,7 +418,7 @@ def test_classes_are_those_of_the_samples_that_are_used(
         words = ["rank", str(path), "--method", "welch", "--labels", labels, "--donors", donors]
         done = run_here([*words, "--samples", "intersect"], capfd)
         assert done.code == code, done.err
-        assert "small-class" not in done.err  # of c no sample is used
+        assert "[class-tests]" not in done.err  # of c no sample is used
         assert ("classes with only one sample: c" in done.err) == (known == 21)
 
 
