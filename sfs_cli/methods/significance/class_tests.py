@@ -78,12 +78,13 @@ def too_often_by_welch(values: np.ndarray, codes: np.ndarray, level: float) -> f
     """Return the same of Welch's test of the classes, given by codes 0..c-1, shape (n,).
 
     Shuffled samples get the variance of the class that they come into, as a small class that varies
-    more than others has the higher rate.
+    more than others has the higher rate; it is taken one standard error nearer to the pooled one.
     """
     from scipy.special import fdtrc
 
     n, counts = len(codes), np.bincount(codes)
-    deviations = np.sqrt(variances(values, codes)[0])
+    of_class, errors = variances(values, codes)
+    deviations = np.sqrt(of_class + np.clip(1 - of_class, -errors, errors))
     x = values.copy()
     for code, deviation in enumerate(deviations):
         inside = codes == code
