@@ -10,7 +10,7 @@ matrices are thinned to 2,000 features and 300 samples. A warning that is given 
 of the analyses of a kind is no longer read: it is marked. The option that a warning proposes is
 added to the command, which has to run; it has helped where the warning is then no longer given.
 A second folder of data is what
-`python -m tools.benchmarks.r_collections` makes of R packages.
+`python -m tools.benchmarks.r_collections` makes of 24 labelled sets of nine R packages.
 """
 
 from __future__ import annotations
