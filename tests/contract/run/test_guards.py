@@ -110,8 +110,8 @@ def values_of_classes(kind: str, first: int, n: int) -> np.ndarray:
         ("sparse", 8, 200, "t-test", "--method rank-test"),
         ("sparse", 20, 40, "t-test", None),
         ("unequal", 4, 24, "t-test", "no other test has a lower rate"),
-        ("unequal", 5, 40, "f-test", "--method welch"),
-        ("unequal", 5, 40, "hsic", "--method welch"),
+        ("unequal", 8, 40, "f-test", "--method welch"),
+        ("unequal", 8, 40, "hsic", "--method welch"),
         ("unequal", 20, 40, "f-test", None),
     ],
 )
