@@ -58,10 +58,9 @@ class WelchScorer(Scorer):
         self.facts["between_degrees_of_freedom"] = len(self.counts) - 1
 
     def score_block(self, block: BlockLike) -> tuple[np.ndarray, ...]:
-        """Return F statistics, statuses, degrees of freedom of the noise, and constant classes.
+        """Return F statistics, statuses and degrees of freedom of the noise, each (b,).
 
-        Each is (b,), the last one the number of classes in which a feature is constant. The block
-        is overwritten.
+        The block is overwritten.
         """
         centered = center(block)
         status = centered.status
@@ -75,18 +74,15 @@ class WelchScorer(Scorer):
             within[:, code] = np.vecdot(group, group)
         rounding = (centered.volume * EPS) ** 2 * centered.square  # of the means
         score, freedom = welch(means, within, self.counts, rounding)
-        constant = np.count_nonzero(within <= rounding[:, None], axis=1)
         score[status != Status.OK] = np.nan
         freedom[status != Status.OK] = np.nan
-        return score, status, freedom, constant
+        return score, status, freedom
 
     def columns(self, score: np.ndarray, *measured: np.ndarray) -> dict[str, np.ndarray]:
         """Return the p-values and q-values of the scores of all features, each shape (m,)."""
-        freedom, constant = measured
+        (freedom,) = measured
         self.warnings += warn_of_infinite(score, self.least)
-        finite = np.isfinite(score)
-        self.facts["constant_in_a_class"] = int(np.count_nonzero(finite & (constant > 0)))
-        self.facts["tested_features"] = int(np.count_nonzero(finite))
+        self.facts["tested_features"] = int(np.count_nonzero(np.isfinite(score)))
         between = float(len(self.counts) - 1)
         return f_tests(score, between, freedom, self.threads, least=self.least)
 

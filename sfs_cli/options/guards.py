@@ -15,7 +15,7 @@ class Guard(NamedTuple):
 _GUARDS = {
     AT_ONCE: {
         "raw-values": "values look like counts or intensities, and --transform has no step that "
-        "takes logarithms, ranks or residuals of them",
+        "takes logarithms, ranks or residuals of them; a code such as -999 for missing values",
         "logarithms": "values are logarithms already, and --transform takes logarithms or totals "
         "of them",
         "columns": "columns or rows that are no measurements, by name and values: lengths of "
@@ -36,10 +36,8 @@ _GUARDS = {
         "be, a batch",
         "depth": "p-values of counts where library size (depth) is confounded with the sample "
         "graph or the labels",
-        "small-class": "p-values of t-test and welch where a class is small, or constant in many "
-        "features",
         "class-tests": "p-values of tests of class means where the values are too skewed for the "
-        "sizes of the classes, or the classes differ in size and variance",
+        "sizes of the classes, a class is too small, or the classes differ in size and variance",
         "survival": "times that are taken as measured beside a column of events, times of which "
         "all that are censored were left out, and p-values of cox whose values are too skewed for "
         "the events",

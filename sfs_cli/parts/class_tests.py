@@ -31,10 +31,6 @@ SMALL_P = 0.001
 TOO_OFTEN = 3
 """They do not hold where the false positive rate at `SMALL_P` is so many times the nominal rate:
 with 6 samples of normal values in a class of 36 Welch's test comes near it."""
-SMALL_CLASS = 6
-"""Samples of each class that Welch's test needs: with fewer, variances are too small by chance."""
-CONSTANT = 0.1
-"""Share of the features in which a class is constant that triggers the warning."""
 
 
 def label_columns(labels: Labels, design: np.ndarray | None) -> np.ndarray:
@@ -125,7 +121,7 @@ class Inflation:
         if self.welch < TOO_OFTEN:
             return (
                 "give --method welch, which estimates a variance for each class and has the "
-                f"lowest rate here (a class needs {SMALL_CLASS} samples or more for that)"
+                "lowest rate here"
             )
         return self._by_orders
 
@@ -171,36 +167,9 @@ def guard_class_tests(run: Run, tested: dict[str, Any], solution: Solution) -> N
     moderate = "no" if by_graph or config.moderate == "auto" else config.moderate
     held = Inflation.of(values, labels, design, moderate=moderate)
     if welch:
-        counts = {name: count for name, count in labels.counts().items() if count}
-        constant = tested["constant_in_a_class"]
-        text = small_class(config.scorer, counts, constant, tested["tested_features"], held)
-        tell(run, "small-class", text)
-        tell(run, "class-tests", None if text else ill_suited_welch_test(held))
+        tell(run, "class-tests", ill_suited_welch_test(config.scorer, labels.counts(), held))
     else:
         tell(run, "class-tests", ill_suited_test(held, by_graph=by_graph))
-
-
-def small_class(
-    method: str, counts: dict[str, int], constant: int, tested: int, held: Inflation
-) -> str | None:
-    """Warn of a t-test, or Welch's, that cannot estimate the variance of each class.
-
-    In `constant` of the `tested` features a class does not vary.
-    """
-    name, size = min(counts.items(), key=lambda each: each[1])
-    if size < SMALL_CLASS:
-        what = (
-            f"class {name} has {size} samples: from so few, {method} estimates a variance of the "
-            "class that is far too small in some features"
-        )
-    elif constant > CONSTANT * tested:
-        what = (
-            f"in {constant:,} of {tested:,} features one class does not vary: {method} assumes "
-            "that its variance is zero and its mean exact"
-        )
-    else:
-        return None
-    return f"{what}, so that many p-values are too small; {held.instead_of_welch}"
 
 
 def ill_suited_test(held: Inflation, *, by_graph: bool) -> str | None:
@@ -210,18 +179,21 @@ def ill_suited_test(held: Inflation, *, by_graph: bool) -> str | None:
     elif by_graph or held.shape < TOO_OFTEN:
         return None
     else:
-        what = f"{_SKEWED}: {_often(held.shape)}"
+        often = _often(held.shape)
+        what = f"the values are too skewed for the sizes of the classes: {often}"
     return f"{what}; {held.instead_of_f}"
 
 
-def ill_suited_welch_test(held: Inflation) -> str | None:
-    """Warn of too high a false positive rate of Welch's test."""
-    if not TOO_OFTEN <= held.welch < math.inf:
+def ill_suited_welch_test(method: str, counts: dict[str, int], held: Inflation) -> str | None:
+    """Warn of too high a false positive rate of a t-test, or Welch's, of classes of these sizes."""
+    if held.welch < TOO_OFTEN:
         return None
-    return f"{_SKEWED}: {_often(held.welch)}; {held.instead_of_welch}"
-
-
-_SKEWED = "the values are too skewed for the sizes of the classes"
+    size, name = min((count, name) for name, count in counts.items() if count)
+    return (
+        f"class {name} has {size} samples, too few for these values: {method} estimates a variance "
+        f"of the class that is far too small in some features, and {_often(held.welch)}; "
+        f"{held.instead_of_welch}"
+    )
 
 
 def _often(times: float) -> str:

@@ -32,6 +32,7 @@ from sfs_cli.run.inputs import look_continuous
 from sfs_cli.run.load import Run
 from sfs_cli.run.raw_values import (
     FOR_TESTS,
+    coded_missing,
     is_tame,
     like_logarithms,
     logged,
@@ -95,7 +96,8 @@ _OF_SAMPLES = (
 )
 """What is known of samples."""
 _SUMMARY = (
-    r"^(?:(?:grand[ ._-])?totals?|sums?|mean|average|avg|median|sd|std|stdev|std[ ._-]?dev"
+    r"^(?:(?:grand[ ._-])?(?:totals?|sums?|mean)|average|avg|median|sd|std|stdev"
+    r"|std?[ ._-]{0,2}dev\.?"
     r"|standard[ ._-]deviation|sem|variance|cv"
     r"|(?:total|mean|average|sum|median)[ ._-](?:counts?|reads|expression|values?))$"
 )
@@ -182,16 +184,20 @@ def filled(values: np.ndarray, samples: Sequence[str]) -> str | None:
 def guard_raw(run: Run, of: str = "the ranking") -> None:
     """Warn of values that need a transformation; `of` is what they dominate."""
     asked = run.config.transform
+    values = looked(run)
     if run.config.min_count is not None:
         refuse_logarithms(run, "min_count")
+    if coded := coded_missing(values):
+        tell(run, "raw-values", coded)
+        return
     tell(run, "raw-values", swapped(asked))
     if asked and not run.config.voom:  # which refuses logarithms
         tell(run, "logarithms", taken_again(asked, logged(run)))
     if is_tame(asked):
         if target_of(parse(asked)[0]) is not None:
-            tell(run, "shallow", shallow(asked, looked(run), run.matrix.n_features))
+            tell(run, "shallow", shallow(asked, values, run.matrix.n_features))
         return
-    raw = raw_kind(looked(run), run.config)
+    raw = raw_kind(values, run.config)
     if raw is not None:
         instead = f"--transform {raw.after(asked)}"
         tested = raw.transform == FOR_TESTS and run.config.scorer in MODERATED

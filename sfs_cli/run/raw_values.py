@@ -33,6 +33,8 @@ VALUES_OF_A_FEATURE, FEWEST_FEATURES = 5, 20
 """Values other than zero, and features of so many, that tell how deviations grow."""
 SAME = 0.01
 """Relative difference of sums that are the same."""
+MISSING_CODES = (-9, -99, -999, -9999, -99999)
+"""What SPSS, PLINK and instruments write for a missing value."""
 TAMING = (*LOGARITHMS, "rank", "pearson-residuals", "deviance")
 """Steps after which large values of counts or intensities do not dominate."""
 FOR_COUNTS, FOR_CELLS, FOR_TESTS = "cpm,log1p", "median,log1p", "pearson-residuals"
@@ -133,6 +135,20 @@ def like_logarithms(values: np.ndarray) -> Logged | None:
     return Logged(
         f"look like logarithms already {span}: their deviations do not grow with the means, as "
         f"those of counts and intensities do (rank correlation {growth:.2f})"
+    )
+
+
+def coded_missing(values: np.ndarray) -> str | None:
+    """Warn of a code of missing values, far below all other values (b, n)."""
+    known = values[np.isfinite(values)]
+    low = known.min(initial=0)
+    coded = known == low
+    if low not in MISSING_CODES or coded.sum() < 2 or known[~coded].min(initial=0) < low / 2:
+        return None
+    return (
+        f"{low:g} stands for {coded.mean():.2g} of the values, far below all others: it looks like "
+        "a code of missing values, and counts as measured; write NA in its place, and give "
+        "--missing mean or drop"
     )
 
 

@@ -10,7 +10,7 @@ matrices are thinned to 2,000 features and 300 samples. A warning that is given 
 of the analyses of a kind is no longer read: it is marked. The option that a warning proposes is
 added to the command, which has to run; it has helped where the warning is then no longer given.
 A second folder of data is what
-`python -m tools.benchmarks.r_collections` makes of two R packages.
+`python -m tools.benchmarks.r_collections` makes of 24 labelled sets of nine R packages.
 """
 
 from __future__ import annotations
@@ -81,11 +81,30 @@ SETS = (
         Data(f"{name}/expression.parquet", FLOOR)
         for name in ("borovecki", "chowdary", "gordon", "nakayama", "shipp")
     ),
-    *(Data(f"{name}/expression.parquet") for name in ("gravier", "khan", "sorlie", "su", "west")),
+    *(
+        Data(f"{name}/expression.parquet")
+        for name in (
+            "gravier",
+            "khan",
+            "liver_toxicity",
+            "lymphoma",
+            "nakai",
+            "nutrimouse",
+            "sacurine",
+            "sorlie",
+            "stemcells",
+            "su",
+            "subramanian",
+            "vac18",
+            "west",
+        )
+    ),
     Data("breast_tumors/expression.parquet", options=("--missing", "mean")),
-    Data("liver_toxicity/expression.parquet"),
-    Data("nutrimouse/expression.parquet"),
-    Data("stemcells/expression.parquet"),
+    *(
+        Data(f"{name}/expression.parquet", CPM, counts=True)
+        for name in ("arab", "marioni", "zebrafish")
+    ),
+    *(Data(f"{name}/expression.parquet", MEDIAN, counts=True) for name in ("es_mef", "pollen")),
 )
 
 
@@ -121,7 +140,8 @@ def thinned(path: Path, labels: str, folder: Path) -> tuple[Path, str, int]:
         data.write_h5ad(copy)
         return copy, labels, data.obs[labels.removeprefix("obs:")].nunique()
     file, _, column = labels.partition(":")
-    table = pd.read_csv(path.parent / file, sep="\t", index_col=0, dtype=str)
+    table = pd.read_csv(path.parent / file, sep="\t", dtype=str)
+    table = table.set_index(table.columns[0])
     spec = str(path.parent / labels)
     if path.suffix == ".gct":
         return path, spec, table[column or "label"].nunique()

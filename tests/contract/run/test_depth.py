@@ -87,6 +87,27 @@ def test_samples_of_one_depth_are_quiet(tmp_path: Path, capfd: pytest.CaptureFix
         assert "[depth]" not in done.err
 
 
+def test_classes_that_differ_in_most_features_are_quiet(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Their features follow the totals, which are nearly alike, for what the classes are."""
+    rng, y = np.random.default_rng(2), np.arange(10) % 2
+    change = np.exp(
+        np.where(y[:, None], np.abs(rng.normal(0, 1, (1, M))), 0) * [[1, 1, 1, -1] * 75]
+    )
+    mean = np.exp(rng.uniform(np.log(1), np.log(100), (1, M))) * change
+    mean *= 20_000 * np.exp(0.1 * y[:, None]) / mean.sum(axis=1, keepdims=True)
+    X = rng.poisson(mean * rng.lognormal(0, 0.02, (10, 1))).astype(np.float64)
+    matrix, labels = (
+        write_table(tmp_path / "x.csv", X.T),
+        write_labels(tmp_path / "y.tsv", [*"ab"] * 5),
+    )
+    words = ["rank", matrix, "--labels", labels, "--method", "f-test", "--transform", "cpm,log1p"]
+    done = run_here(words, capfd)
+    assert done.code == 0, done.err
+    assert "[depth]" not in done.err
+
+
 def test_record_page_and_selection_say_so(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

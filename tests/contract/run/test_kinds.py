@@ -15,7 +15,7 @@ import pytest
 import sfs_cli as sfs
 from sfs_cli.run import guards
 from sfs_cli.run.columns import look_at, two_of_each
-from sfs_cli.run.raw_values import like_logarithms
+from sfs_cli.run.raw_values import coded_missing, like_logarithms
 from tests.running import run_here
 
 SAMPLES = [f"s{i}" for i in range(24)]
@@ -84,7 +84,7 @@ def summaries() -> list[str]:
     table = logarithms()
     mean, deviation = table.mean(), table.std()
     table.loc["everything"] = table.sum()
-    table.loc["Mean"], table.loc["SD"] = mean, deviation
+    table.loc["Mean"], table.loc["St.Dev."] = mean, deviation
     table.to_csv("x.csv")
     return TEST
 
@@ -104,7 +104,7 @@ def depth() -> list[str]:
     ("kind", "make"),
     [
         ("raw-values", raw),
-        ("small-class", small_class),
+        ("class-tests", small_class),
         ("tested-graph", circular),
         ("columns", known_of_samples),
         ("columns", summaries),
@@ -289,6 +289,29 @@ def test_fold_changes_are_those_of_logarithms_that_were_taken_once(
         np.testing.assert_allclose(found[column], (logs / np.log(2))[found.index], rtol=1e-8)
     markers = pd.read_csv("r/markers.tsv", sep="\t")
     assert markers.log2_fold_change.isna().all() == (column == "mean_difference")
+
+
+@pytest.mark.parametrize("code", [-999, -9])
+def test_a_code_of_missing_values_is_no_measurement(
+    code: int, capfd: pytest.CaptureFixture[str]
+) -> None:
+    table = logarithms()
+    table.iloc[::9, 3] = code
+    table.to_csv("x.csv")
+    words = ["rank", "x.csv", *TEST]
+    (told,) = warnings_of(words, capfd, "raw-values")
+    assert f"{code} stands for" in told
+    table.replace(code, np.nan).to_csv("x.csv")
+    assert not warnings_of([*words, "--missing", "mean"], capfd, "raw-values")
+
+
+def test_the_smallest_of_many_values_is_no_code() -> None:
+    values = np.array([[-9.0, -9, 3, 5]])
+    assert coded_missing(values) is not None
+    assert coded_missing(np.append(values, -7)) is None  # of log ratios
+    assert coded_missing(values[:, 1:]) is None
+    assert coded_missing(values - 1) is None
+    assert coded_missing(np.full((2, 2), np.nan)) is None
 
 
 def test_values_that_look_like_logarithms() -> None:
