@@ -140,12 +140,18 @@ def _order(
 ) -> str:
     """Return which values of a column are the best: as `asked`, or else as usual.
 
-    Warns where that is open, or not what the column is. Where ``absolute`` is asked of several
-    lists, those whose values have no sign keep their usual order.
+    Warns where that is open, or not what the column is; p-values with a sign are refused. Where
+    ``absolute`` is asked of several lists, those whose values have no sign keep their usual order.
     """
     usual, doubt = usual_order(column, values)
     what = f"{table.path}: the values of {column!r}"
-    if asked == ABSOLUTE:
+    if not usual and asked is None:
+        raise InputError(
+            f"the values {doubt}",
+            where=f"{table.path}, column {column!r}",
+            hint="give the p-values without signs, or -log10 of them with the signs",
+        )
+    if asked == ABSOLUTE and usual:
         return usual if np.nanmin(values) >= 0 and not alone else ABSOLUTE
     if asked == LARGEST and usual == SMALLEST and not doubt:
         messages.warn(
@@ -155,7 +161,7 @@ def _order(
         messages.warn(
             f"{what} are usually {usual}, and --order {asked} begins with the worst", FIRST
         )
-    elif doubt and asked is None:
+    elif doubt and (asked is None or not usual):
         messages.warn(f"{what} {doubt}", FIRST)
     return asked or usual
 

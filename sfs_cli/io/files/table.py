@@ -736,19 +736,20 @@ def words_of_column(name: str) -> str:
 
 
 _TESTED = r"(?:(?:adj|nom|raw|emp|perm|corr)[a-z]*_?)?"
+_CORRECTION = r"(?:(?:a|ts)?bh|bonf[a-z]*|holm|hochberg|hommel|sidak(?:_s[sd])?)"
 _TESTS = (  # what a lone p or q is of: p_wald, q_bh, but not p_auc or p_selected
     r"(?:wald|l?rt?|[ftz]|[ftz]_?test|chi[a-z]*|wilcox[a-z]*|mwu|mann|welch|students?|kruskal|ks"
     r"|anova|fishers?|ols|lm|cox|logrank|pearson|spearman|kendall|perm[a-z]*|emp[a-z]*|raw|nom[a-z]*"
-    r"|corr[a-z]*|unadj[a-z]*|combined|moderated|stouffer|simes|storey|bh|by|bonf[a-z]*|holm|hochberg"
-    r"|hommel|sidak|fdr|fwer)"
+    rf"|corr[a-z]*|unadj[a-z]*|combined|moderated|stouffer|simes|storey|{_CORRECTION}|by|fdr|fwer)"
 )
 _P_VALUE = (
     # P.Value, adj.P.Val, pval_norm, NOM p-val, svalue, pvaladj, but neither S-value nor E-Val
     rf"(?:{_TESTED}(?:[pq]_?val(?:ue)?s?(?:_?adj[a-z]*)?|svalues?|e_?values?)"
-    rf"|p_?adj[a-z]*|[pq](?=$|_{_TESTS}(?:_|$))"  # padj, p.adjust, emp_p, p_wald
-    r"|[a-z]*fdrs?|fwer|l?fsr|pep|bonferroni|pr_(?:[ftz]|chi[a-z]*))"  # FDR, lfsr, Pr(>Chisq)
+    rf"|p_?adj[a-z]*|(?:adj|emp|min|nom|raw)?[pq](?=$|_{_TESTS}(?:_|$))"  # p.adjust, rawp, p_wald
+    rf"|[a-z]*fdrs?|fwer|l?fsr|{_CORRECTION}(?:adj[a-z]*)?(?=$|_adj)"  # FDR, lfsr, holm, SidakSS
+    r"|pep|error_prob[a-z]*|(?:pr_|prob_?)(?:[ftz]|chi[a-z]*))"  # Pr(>Chisq), Prob > F, ProbF
 )
-_P_VALUES = re.compile(rf"(?:^|_){_P_VALUE}(?:_|$)|[pq]val(?:ue)?s?(?:_|$)")
+_P_VALUES = re.compile(rf"(?:^|_){_P_VALUE}(?:_|$)|[pq]val(?:ue)?s?(?:_|$)|^by$")
 _LOG = r"(?:neg|minus|n|m)?(?:log|ln)"
 _LOG_P_VALUES = re.compile(
     rf"(?:log|ln)_?{_TESTED}(?:{_P_VALUE}|[pq])(?:_|$)"

@@ -134,7 +134,7 @@ class Choice:
 
 
 def usual_order(name: str, values: np.ndarray) -> tuple[str, str]:
-    """Return which values of a column of scores are the best, and what is open about that.
+    """Return which values of a column of scores are the best ("": none), and what is open.
 
     The name says what a column is, as far as the values are such. Ranks and p-values are best where
     they are smallest, and so are logarithms of p-values, unless their sign was turned. What has a
@@ -143,9 +143,11 @@ def usual_order(name: str, values: np.ndarray) -> tuple[str, str]:
     """
     low, high = float(np.nanmin(values)), float(np.nanmax(values))
     words = words_of_column(name)
-    if names_p_values(name, logarithms=True) and not low < 0 < high:
+    unsigned = re.sub(r"(?i)[\W_]*signed[\W_]*", "", name)
+    are_p, are_logs = (names_p_values(unsigned, logarithms=logs) for logs in (False, True))
+    if are_logs and not low < 0 < high:
         return (LARGEST if low >= 0 else SMALLEST), ""
-    if names_p_values(name) and low >= 0:
+    if are_p and low >= 0:
         doubt = (
             f"are p-values by the name, but reach {high:.4g}; the smallest are taken as the best"
         )
@@ -156,10 +158,9 @@ def usual_order(name: str, values: np.ndarray) -> tuple[str, str]:
             return SMALLEST, ""
         doubt = "are no ranks (1, 2, 3, ...), and the largest are taken as the best"
         return LARGEST, f"{doubt}: of ranks give --order {SMALLEST}"
-    if names_p_values(name) and -1 <= low < 0 and high <= 1:
-        doubt = "are p-values with a sign by the name, and the largest without it are taken as the"
-        return ABSOLUTE, f"{doubt} best: give the p-values without signs"
-    if _SIGNED.search(words) or names_p_values(name):
+    if are_p and not are_logs and -1 <= low < 0 and high <= 1:
+        return "", "are p-values with a sign by the name, and no order has the best of them first"
+    if _SIGNED.search(words) or are_p:
         doubt = "are ratios, and those below 1 are taken as the smallest: give their logarithms"
         one_sided = low < 1 < high and _RATIO.search(words) is not None
         return (ABSOLUTE, "") if low < 0 else (LARGEST, doubt if one_sided else "")
