@@ -67,7 +67,10 @@ class DonorDesign:
             )
         ways = []
         if not self.of_several_classes:
-            ways.append("add up the cells (--pseudobulk DONOR, of AnnData) or average the samples of each donor")
+            ways.append(
+                "add up the cells (--pseudobulk DONOR, of AnnData) or average the samples of each "
+                "donor"
+            )
         elif repeated:
             ways.append(
                 "add up the cells (--pseudobulk DONOR,CLASS, of AnnData) or average the samples of "

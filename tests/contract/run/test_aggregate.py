@@ -50,8 +50,8 @@ P_VALUES = (
 P_VALUES += (
     " pval_norm pval_norm_fdr_bh pval_z_sim p.adjust lfsr FWER pos|p-value pos|score Pr(>F) p"
     " Pr(>Chisq) wilcox_p moderated_q p_wald p_bh p_adj p_val q N_vs_T_padj log_rank_p logFC_padj"
-    " log1p_padj rawp adjp BH TSBH_0.05 holm holm-sidak SidakSD BH.adjusted BY fdr_tsbh Prob>F ProbChiSq"
-    " posterior_error_prob"
+    " log1p_padj rawp adjp BH TSBH_0.05 holm holm-sidak SidakSD BH.adjusted BY fdr_tsbh Prob>F"
+    " ProbChiSq posterior_error_prob"
 )
 LOGARITHMS = (
     "-log10(p) neglog10pval log10_padj LogP -log10(adj.P.Val) minuslog10FDR -log10_combined_p"
