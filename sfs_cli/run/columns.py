@@ -115,8 +115,7 @@ def check_columns(
             "aggregate, select and evaluate --list read",
         )
     if found.none:
-        leave = "or, for a method that uses labels, leave them out by --labels of the samples and "
-        leave += "--samples intersect"
+        leave = "or leave it out by --labels of the samples and --samples intersect"
         text = f"{seeming(found.none)}; all are taken as samples: {turned}{HOW}, {leave} [columns]"
         log.warn(text, GUARDS["columns"].weight)
     if found.doubtful:
@@ -184,8 +183,8 @@ def two_of_each(names: Sequence[str], values: np.ndarray) -> str | None:
         f"{sum(map(len, kinds.values())):,} columns are {len({*chain(*kinds.values())}):,} samples "
         f"with several kinds of values, such as {' and '.join(columns)}: each sample counts as "
         "several, and kinds of values are compared as if they were samples; keep one kind in the "
-        "table, or name its columns in another: --labels FILE:COLUMN (of a method without labels "
-        "--sample-weights FILE:COLUMN) and --samples intersect"
+        f"table, or name its columns ({columns[0]}, ...) in a table of samples: --labels "
+        "FILE:COLUMN and --samples intersect"
     )
 
 

@@ -217,9 +217,9 @@ def several_kinds() -> tuple[list[str], list[str]]:
     table, other = counts(), counts() / 7.3
     both = pd.concat([table.add_suffix("_count"), other.add_suffix("_fpkm")], axis=1)
     both.to_csv("x.csv")
-    pd.DataFrame({"w": 1}, [f"{name}_count" for name in SAMPLES]).to_csv("w.csv")
+    pd.DataFrame({"kind": "count"}, [f"{name}_count" for name in SAMPLES]).to_csv("k.csv")
     words = ["--method", "variance"]
-    return words, [*words, "--sample-weights", "w.csv:w", "--samples", "intersect"]
+    return words, [*words, "--labels", "k.csv:kind", "--samples", "intersect"]
 
 
 def of_one_class() -> tuple[list[str], list[str]]:
