@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -37,8 +37,9 @@ from sfs_cli.evaluation.measures import (
 )
 from sfs_cli.evaluation.verdict import Verdict, corrected_interval, verdicts_of
 from sfs_cli.io.files.likeness import likely_change
-from sfs_cli.io.knowledge.gene_sets import Study, read_gene_list, read_sets
-from sfs_cli.logs import AT_ONCE, Messages
+from sfs_cli.io.knowledge.gene_sets import read_gene_list
+from sfs_cli.knowledge.matching import SAME_IDS, FeatureIndex, check_found, tell_unknown
+from sfs_cli.logs import AT_ONCE, FIRST, Messages
 from sfs_cli.options.compare import (
     ALL,
     CONTROLS,
@@ -48,10 +49,10 @@ from sfs_cli.options.compare import (
     check_different,
 )
 from sfs_cli.options.evaluate import DEFAULT_LENGTHS, EvaluateConfig, JudgeConfig
-from sfs_cli.options.fields import flag
 from sfs_cli.options.grammar import method_text
 from sfs_cli.options.rank import RankConfig
 from sfs_cli.parts import covariates
+from sfs_cli.parts.sets import given_sets
 from sfs_cli.ranking.stability import nogueira
 from sfs_cli.ranking.table import Ranking
 from sfs_cli.run.config import input_files
@@ -308,8 +309,8 @@ def _given_list(table: RankedList, run: Run, same_matrix: bool | None) -> Judged
     """Return a given list by the features of the matrix, best first."""
     ids, n = run.matrix.ids.features, table.n_ranked
     place_of = {name: i for i, name in enumerate(ids)}
-    order = np.argsort(table.ranks, kind="stable")[:n].tolist()
-    at = [place_of.get(table.features[row], -1) for row in order]
+    ranked = [table.features[row] for row in np.argsort(table.ranks, kind="stable")[:n].tolist()]
+    at = [place_of.get(name, -1) for name in ranked]
     found = np.array([place for place in at if place >= 0], np.int64)
     lacking = n - len(found)
     if len(found) < LEAST_FOUND * n:
@@ -318,13 +319,10 @@ def _given_list(table: RankedList, run: Run, same_matrix: bool | None) -> Judged
             where=f"{table.path}: features there are {listed(table.features, 3)}; those of the "
             f"matrix are {listed(list(ids[:3]), 3)}, ...",
             hint=(f"{change}; " if (change := likely_change(table.features, ids)) else "")
-            + "check that both use the same kind of ids (--feature-column), and --rows",
+            + f"{SAME_IDS} (--feature-column), and --rows",
             option="list_",
         )
-    if lacking:
-        run.log.warn(
-            f"{table.path}: {lacking:,} of {n:,} features are not in the matrix and are left out"
-        )
+    tell_unknown(run.log, f"--list {table.path}", "feature", ranked, ids, "in the matrix")
     facts = {
         "path": str(table.path),
         "not_in_matrix": lacking,
@@ -335,8 +333,10 @@ def _given_list(table: RankedList, run: Run, same_matrix: bool | None) -> Judged
 
 def _read_drivers(path: str, found: Judged) -> None:
     """Read the reference features, and keep those of the matrix."""
-    asked = read_gene_list(Path(path))
-    found.drivers = _in_matrix("drivers", asked, found.run)
+    asked, ids = read_gene_list(Path(path)), found.run.matrix.ids.features
+    if told := check_found(FeatureIndex(ids).find(asked), "--drivers", path, SAME_IDS, "drivers"):
+        found.run.log.warn(told, FIRST)
+    found.drivers = set(ids).intersection(asked)
     found.facts["drivers"] = {"listed": len(asked), "found": len(found.drivers)}
     there = f"{len(found.drivers):,} of {counted(len(asked), 'feature')} are in the matrix"
     found.run.log.note(f"--drivers {path}: {there}")
@@ -344,26 +344,13 @@ def _read_drivers(path: str, found: Judged) -> None:
 
 def _read_sets(specs: Sequence[str], found: Judged) -> None:
     """Read the sets that are tested among the first features."""
-    log = found.run.log
-    found.sets = read_sets(specs, Study(found.run.matrix.ids.features, log.note_once))
-    members = _in_matrix("sets", {*chain(*found.sets.values())}, found.run)
-    tested = sum(not members.isdisjoint(names) for names in found.sets.values())
+    ids, log = found.run.matrix.ids.features, found.run.log
+    found.sets = given_sets(specs, ids, log)[1]
+    known = set(ids)
+    tested = sum(not known.isdisjoint(names) for names in found.sets.values())
     found.facts["sets"] = {"listed": len(found.sets), "tested": tested}
     log.note(
         "--sets: over-representation among the first features of each list (hypergeometric test)"
-    )
-
-
-def _in_matrix(option: str, genes: Collection[str], run: Run) -> set[str]:
-    """Return those of the genes of an option that the matrix has; it has to have one."""
-    ids = run.matrix.ids.features
-    if found := set(ids).intersection(genes):
-        return found
-    raise InputError(
-        f"{flag(option)}: none of its {counted(len(genes), 'feature')} is in the matrix",
-        where=f"features of the matrix are {listed(list(ids[:3]), 3)}, ...",
-        hint=likely_change([*genes], ids) or "check that both use the same kind of ids",
-        option=option,
     )
 
 

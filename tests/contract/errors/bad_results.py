@@ -344,11 +344,11 @@ EVALUATIONS = [
         name="--list",
     ),
     evaluated(
-        "known features of other ids", "none of its 2", "--drivers", "GENES", name="--drivers"
+        "known features of other ids", "none of 2 ids", "--drivers", "GENES", name="--drivers"
     ),
     evaluated(
         "sets of other ids",
-        "none of its 2 features; gene1",
+        "none of 2 ids; gene1",
         *("--sets", "SETS", "--out", "OUT"),
         name="--sets",
     ),
