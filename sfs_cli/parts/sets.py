@@ -79,7 +79,7 @@ def given_sets(
     sets = read_sets(specs, Study(features, log.note_once))
     members = list(dict.fromkeys(chain.from_iterable(sets.values())))
     matched, name = FeatureIndex(features).find(members), name_of_sets(specs)
-    if told := check_found(matched, f"sets of {name}", " and ".join(specs), SAME_IDS, "sets"):
+    if told := check_found(matched, f"--sets {name}", " and ".join(specs), SAME_IDS, "sets"):
         log.warn(told, FIRST)
     return name, sets
 

@@ -224,7 +224,7 @@ def test_ids_of_lists_and_sets_that_are_mostly_others_are_told(tmp_path):
     assert [text.split(":")[0] for text in sorted(told)] == [
         "--drivers",
         f"--list {tmp_path / 'ids.txt'}",
-        "sets of sets.gmt",
+        "--sets sets.gmt",
     ]
 
 
