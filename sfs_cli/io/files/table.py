@@ -246,7 +246,7 @@ def _find_names(stream: LineStream) -> tuple[int, int] | None:
         return None
     delimiter, numbers = _numbers(lines[above[-1]], lines[row], suffix)
     width = count_fields(lines[row], delimiter)
-    fields = {at: split_fields(lines[at], delimiter, "") for at in above}
+    fields = {at: _fields(lines[at], delimiter, lines[row]) for at in above}
     full = {at: each for at, each in fields.items() if len(each) == width}
     names = [at for at, each in full.items() if all(each[1:]) and not repeated(each[1:])]
     if len(names) != 1:
@@ -257,6 +257,16 @@ def _find_names(stream: LineStream) -> tuple[int, int] | None:
     values = any(is_value(text) for each in others for text in each)
     fits = units and not values and all(len(each) <= width for each in others)
     return (names[0], row) if fits else None
+
+
+def _fields(line: str, delimiter: str, row: str) -> list[str]:
+    """Split a line above a row into its fields; one of another number may be a title.
+
+    It may have commas: blanks follow these, unlike those of the row.
+    """
+    after = f"{delimiter} "
+    is_title = line.count(after) == line.count(delimiter) != row.count(delimiter)
+    return [line] if is_title and after not in row else split_fields(line, delimiter, "")
 
 
 def _numbers(above: str, line: str, suffix: str) -> tuple[str, list[int]]:
@@ -277,7 +287,7 @@ def _below_titles(stream: LineStream) -> tuple[int, int] | None:
     delimiter = sniff_delimiter(above, last, text_suffix(stream.path))
     if len(others) < 3 or delimiter is None or delimiter == " ":  # a title has blanks
         return None
-    fields = [len([*filter(None, split_fields(text, delimiter, ""))]) for text in lines]
+    fields = [len([*filter(None, _fields(text, delimiter, last))]) for text in lines]
     at = next((at for at, count in enumerate(fields) if count > 1), 0)
     words = min((len(text.split()) for text in lines[:at] if text.strip()), default=0)
     return (at, at + 1) if at and (fields[at] > 2 or words > 2) else None
