@@ -18,7 +18,7 @@ import numpy as np
 from sfs_cli.errors import InputError, counted, listed
 from sfs_cli.io.files.table import (
     NULL_TOKENS,
-    annotation_of,
+    annotations_among,
     is_like_number,
     may_be_numbers,
 )
@@ -227,7 +227,7 @@ def refuse_numbers(columns: Mapping[str, Sequence[str]], where: object) -> None:
 
 def look_at(values: np.ndarray, names: Sequence[str]) -> Suspects:
     """Tell which columns are no samples, by values of some features, shape (b, n), and names."""
-    by_name = [annotation_of(name) for name in names]
+    by_name = annotations_among(names)
     of_samples = np.array([each != "sure" for each in by_name])
     # t and b are statistics, unless samples are called by letters
     letters = any(len(name) == 1 and not each for name, each in zip(names, by_name))

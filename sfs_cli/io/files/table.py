@@ -735,6 +735,23 @@ def annotation_of(name: str) -> Literal["sure", "maybe", ""]:
     return "maybe" if _plain(name) in _LIKE_ANNOTATIONS else ""
 
 
+def annotations_among(names: Sequence[str]) -> list[str]:
+    """Say of each of the columns of a table how surely it is an annotation, as `annotation_of`.
+
+    P-Val is not surely one beside P-Leu: both may be samples.
+    """
+    found: list[str] = [annotation_of(name) for name in names]
+    starts = {_before_letters(name) for name, each in zip(names, found) if not each} - {""}
+    return [
+        "maybe" if name.lower().endswith("val") and _before_letters(name) in starts else each
+        for name, each in zip(names, found)
+    ]
+
+
+def _before_letters(name: str) -> str:
+    return re.sub(r"[A-Za-z]+$", "", name)
+
+
 def _plain(name: str) -> str:
     return "".join(name_words(name))
 
@@ -798,9 +815,9 @@ def sure_annotations(names: Sequence[str], beside: Collection[str] = ()) -> list
     or one and no positions are there: then this may be a table of results.
     """
     positions = _POSITIONS if any(map(_is_place, (*names, *beside))) else frozenset()
-    surely = [n for n in names if annotation_of(n) == "sure" or _plain(n) in positions]
-    others = sum(not annotation_of(name) for name in names)
-    return surely if others > (not positions) else []
+    found = annotations_among(names)
+    surely = [n for n, each in zip(names, found) if each == "sure" or _plain(n) in positions]
+    return surely if found.count("") > (not positions) else []
 
 
 def may_be_numbers(name: str) -> bool:

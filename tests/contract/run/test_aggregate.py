@@ -11,7 +11,7 @@ import pytest
 
 import sfs_cli
 from sfs_cli.errors import InputError
-from sfs_cli.io.files.table import annotation_of
+from sfs_cli.io.files.table import annotation_of, annotations_among
 from sfs_cli.io.knowledge.edges import edge_layout
 from sfs_cli.io.matrix.base import ReadOptions, open_matrix
 from sfs_cli.io.results.rankings import read_rank_table, usual_order
@@ -211,6 +211,11 @@ def test_a_series_is_ordered_by_its_name() -> None:
 )
 def test_names_of_samples_are_no_p_values(name: str, surely: bool) -> None:
     assert (annotation_of(name) == "sure") == surely
+
+
+def test_a_sample_may_be_called_as_its_like_and_a_p_value() -> None:
+    assert annotations_among(["P-Val", "P-Leu", "P-Ile", "padj"]) == ["maybe", "", "", "sure"]
+    assert annotations_among(["P-Val", "P-1", "s1", "P.Value"]) == ["sure", "", "", "sure"]
 
 
 def test_large_values_named_as_p_values_are_scores_of_edges(tmp_path: Path) -> None:
