@@ -124,8 +124,8 @@ def _numbers_of(frame: pd.DataFrame, what: str) -> np.ndarray:
             "values are of type object, not numbers, but text or the like, in column "
             f"{listed(others, 3)}",
             where=named(what),
-            hint=f"if {others[0]!r} names the rows, make it the index with set_index("
-            f"{others[0]!r}); leave out other columns that hold no values of the matrix",
+            hint=f"take such columns out: one that names the rows by set_index({others[0]!r}); one "
+            f"that is known of the samples can be given beside, as labels=table[{others[0]!r}]",
         )
     return frame.to_numpy(np.float64, na_value=np.nan)
 
