@@ -94,8 +94,9 @@ def read_inside(spec: str, matrix: str) -> tuple[Any, Sequence[str], Sequence[st
         raise UsageError(
             f"{spec} needs an h5ad or AnnData zarr input",
             where=matrix,
-            hint="give a file with a row for each sample: --coordinates FILE, --similarity "
-            "file:FILE, or a source (profile:FILE,rows=samples or similarity:FILE)",
+            hint="give a file with a row for each sample: --coordinates FILE (also beside "
+            "--spatial), --similarity file:FILE, or a source (profile:FILE,rows=samples or "
+            "similarity:FILE)",
             option=("similarity", "coordinates"),
         )
     examine(path)
