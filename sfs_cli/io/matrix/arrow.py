@@ -91,7 +91,7 @@ class TableReader(MatrixReader):
 
     @property
     def booleans(self) -> list[str]:
-        """The names of the columns of yes and no among the values, which are 1 and 0."""
+        """As of `MatrixReader`."""
         types = self._source.schema.types
         return [self._names[i] for i in self._values if pa.types.is_boolean(types[i])]
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from sfs_cli.errors import InputError, listed
+from sfs_cli.errors import InputError, counted, listed
 from sfs_cli.io.files.names import decoded
 from sfs_cli.io.files.text import text_lines
 from sfs_cli.io.matrix.base import MatrixReader, ReadOptions, packed, read_errors, releasing
@@ -63,33 +63,36 @@ def _present(folder: Path, prefix: str, names: tuple[str, ...]) -> Path:
 
 
 def _table(path: Path, most: int) -> list[list[str]]:
-    """Return the first fields of every line, `most` of them at most."""
+    """Return the first fields of every line, `most` of them at most; "" for those it lacks."""
     rows = [text.split("\t")[:most] for _, text in text_lines(path)]
-    if len(widths := {len(row) for row in rows}) > 1:
+    width = max(map(len, rows), default=0)
+    if rows and len(rows[-1]) < width:
         raise InputError(
-            f"the lines have {listed([str(width) for width in sorted(widths)])} fields",
+            f"the last line has {counted(len(rows[-1]), 'field')}, and others have {width}",
             where=path,
-            hint="all lines have the same number of fields: the file may be cut off, copy it again",
+            hint="the file may be cut off, copy it again",
         )
-    return rows
+    return [row + [""] * (width - len(row)) for row in rows]
 
 
 def _name_features(
     ids: Sequence[str], symbols: Sequence[str], types: Sequence[str]
 ) -> tuple[list[str], list[str]]:
-    """Return the symbols if all are there and unique, else the ids; and notes on the choice.
+    """Return the symbols if there are some and they are unique, else the ids; and notes on that.
 
-    `symbols` and `types` may be empty.
+    The id of a feature stands for a symbol that it lacks. `symbols` and `types` may be empty.
     """
-    repeated = sum(count - 1 for count in Counter(symbols).values())
-    if len(symbols) == len(ids) and not repeated and all(symbols):
-        names = list(symbols)
-        notes = ["features are named by their symbols"]
+    names = [symbol or name for symbol, name in zip(symbols, ids)]
+    repeated = len(names) - len(set(names))
+    if any(symbols) and not repeated:
+        without = sum(not symbol for symbol in symbols)
+        also = f", and {counted(without, 'feature')} without one by the id" if without else ""
+        notes = [f"features are named by their symbols{also}"]
     else:
         names = list(ids)
         why = f"{repeated:,} symbols are repeated" if repeated else "symbols are missing"
         notes = [f"features are named by their ids, as {why}"]
-    kinds = Counter(types)
+    kinds = Counter(filter(None, types))
     if len(kinds) > 1:
         counts = ", ".join(f"{count:,} {kind}" for kind, count in kinds.items())
         notes.append(f"all feature types are kept: {counts}")

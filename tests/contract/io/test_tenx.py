@@ -279,12 +279,25 @@ def test_other_hdf5_is_refused(tmp_path):
     assert str(path) in str(caught.value.where)
 
 
-def test_lines_of_other_widths_are_refused(tmp_path, counts):
+def test_a_last_line_with_fewer_fields_is_refused(tmp_path, counts):
     write(tmp_path, counts)
     path = tmp_path / "features.tsv"
     path.write_text(path.read_text().rstrip()[: -len("\tGene Expression")])  # cut off
-    with pytest.raises(InputError, match="2, 3 fields"):
+    with pytest.raises(InputError, match="the last line has 2 fields, and others have 3"):
         read(tmp_path)
+
+
+def test_the_id_stands_for_a_symbol_that_is_missing(tmp_path, counts):
+    write(tmp_path, counts)
+    path = tmp_path / "features.tsv"
+    lines = path.read_text().splitlines()
+    lines[1], lines[2] = "ENSG1", "ENSG2\t\tGene Expression"
+    path.write_text("\n".join(lines))
+    _, _, reader = read(tmp_path)
+    assert reader.column_ids[:4] == ["GENE0", "ENSG1", "ENSG2", "GENE3"]
+    assert reader.notes == [
+        "features are named by their symbols, and 2 features without one by the id"
+    ]
 
 
 def test_fields_after_those_that_are_read_may_be_missing(tmp_path, counts):
