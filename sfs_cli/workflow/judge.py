@@ -36,9 +36,8 @@ from sfs_cli.evaluation.measures import (
     redundancy,
 )
 from sfs_cli.evaluation.verdict import Verdict, corrected_interval, verdicts_of
-from sfs_cli.io.files.likeness import likely_change
 from sfs_cli.io.knowledge.gene_sets import read_gene_list
-from sfs_cli.knowledge.matching import SAME_IDS, FeatureIndex, check_found, tell_unknown
+from sfs_cli.knowledge.matching import SAME_IDS, FeatureIndex, Matched, check_found
 from sfs_cli.logs import AT_ONCE, FIRST, Messages
 from sfs_cli.options.compare import (
     ALL,
@@ -49,6 +48,7 @@ from sfs_cli.options.compare import (
     check_different,
 )
 from sfs_cli.options.evaluate import DEFAULT_LENGTHS, EvaluateConfig, JudgeConfig
+from sfs_cli.options.fields import flag
 from sfs_cli.options.grammar import method_text
 from sfs_cli.options.rank import RankConfig
 from sfs_cli.parts import covariates
@@ -95,8 +95,6 @@ from sfs_cli.workflow.recorded import defaults_of, recorded
 
 DRAWS = 5
 """Random lists whose mean is shown."""
-LEAST_FOUND = 0.1
-"""Share of a list in the matrix below which the list is of another matrix."""
 FOR_VARIABLE = ", for the most variable features"
 SQUARES = 4
 """Arrays (n, n) of float64 that a thread holds while it judges a list."""
@@ -307,25 +305,13 @@ def _judges(config: JudgeConfig, run: Run) -> int:
 
 def _given_list(table: RankedList, run: Run, same_matrix: bool | None) -> JudgedList:
     """Return a given list by the features of the matrix, best first."""
-    ids, n = run.matrix.ids.features, table.n_ranked
-    place_of = {name: i for i, name in enumerate(ids)}
-    ranked = [table.features[row] for row in np.argsort(table.ranks, kind="stable")[:n].tolist()]
-    at = [place_of.get(name, -1) for name in ranked]
-    found = np.array([place for place in at if place >= 0], np.int64)
-    lacking = n - len(found)
-    if len(found) < LEAST_FOUND * n:
-        raise InputError(
-            f"--list {table.path}: the matrix has {len(found):,} of its {counted(n, 'feature')}",
-            where=f"{table.path}: features there are {listed(table.features, 3)}; those of the "
-            f"matrix are {listed(list(ids[:3]), 3)}, ...",
-            hint=(f"{change}; " if (change := likely_change(table.features, ids)) else "")
-            + f"{SAME_IDS} (--feature-column), and --rows",
-            option="list_",
-        )
-    tell_unknown(run.log, f"--list {table.path}", "feature", ranked, ids, "in the matrix")
+    rows = np.argsort(table.ranks, kind="stable")[: table.n_ranked].tolist()
+    ranked = [table.features[row] for row in rows]
+    matched = _found(run, "list_", str(table.path), ranked, "(--feature-column), and --rows")
+    found = matched.feature[np.argsort(matched.source)]
     facts = {
         "path": str(table.path),
-        "not_in_matrix": lacking,
+        "not_in_matrix": len(ranked) - len(found),
         "made_from_this_matrix": same_matrix,
     }
     return JudgedList(table.name, GIVEN, [found], facts)
@@ -333,13 +319,19 @@ def _given_list(table: RankedList, run: Run, same_matrix: bool | None) -> Judged
 
 def _read_drivers(path: str, found: Judged) -> None:
     """Read the reference features, and keep those of the matrix."""
-    asked, ids = read_gene_list(Path(path)), found.run.matrix.ids.features
-    if told := check_found(FeatureIndex(ids).find(asked), "--drivers", path, SAME_IDS, "drivers"):
-        found.run.log.warn(told, FIRST)
-    found.drivers = set(ids).intersection(asked)
-    found.facts["drivers"] = {"listed": len(asked), "found": len(found.drivers)}
-    there = f"{len(found.drivers):,} of {counted(len(asked), 'feature')} are in the matrix"
-    found.run.log.note(f"--drivers {path}: {there}")
+    matched = _found(found.run, "drivers", path, read_gene_list(Path(path)))
+    found.drivers = {matched.features[i] for i in matched.feature.tolist()}
+    found.facts["drivers"] = {"listed": matched.n_ids, "found": matched.found}
+
+
+def _found(run: Run, option: str, path: str, ids: Sequence[str], more: str = "") -> Matched:
+    """Find the ids of a list among the features, and say how many are there; none is refused."""
+    matched, name = FeatureIndex(run.matrix.ids.features).find(ids), f"{flag(option)} {path}"
+    if told := check_found(matched, name, path, f"{SAME_IDS} {more}".rstrip(), option):
+        run.log.warn(told, FIRST)
+    there = f"{matched.found:,} of {counted(matched.n_ids, 'feature')} are in the matrix"
+    run.log.note(f"{name}: {there}")
+    return matched
 
 
 def _read_sets(specs: Sequence[str], found: Judged) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from sfs_cli import provenance
 from sfs_cli.display import shown
 from sfs_cli.errors import InputError, counted
-from sfs_cli.io.files.table import TextTable
+from sfs_cli.io.files.table import TextTable, is_ranking
 from sfs_cli.io.given import given
 from sfs_cli.io.knowledge.sample_columns import find_columns
 from sfs_cli.io.results.rankings import (
@@ -26,7 +26,6 @@ from sfs_cli.io.results.rankings import (
     check_ranks,
     choose_columns,
     feature_ids,
-    is_ours,
     parse_numbers,
     read_rank_table,
     usual_order,
@@ -174,7 +173,7 @@ def _ranks(table: TextTable, choice: Choice, values: np.ndarray, order: str) -> 
     if order == ABSOLUTE:
         values = np.abs(values)
     larger = order in (LARGEST, ABSOLUTE)
-    if not is_ours(table):
+    if not is_ranking(table.columns):
         return midranks(values, larger_is_better=larger)
     scores = np.array(parse_numbers(table, "score"))
     failed = np.isnan(scores) | (np.array(table.columns["status"]) != "ok")

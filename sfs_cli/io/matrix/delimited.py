@@ -206,6 +206,7 @@ class DelimitedReader(MatrixReader):
         self.annotations = Annotations()
         self._stream = stream
         self.layout = layout
+        self.names = layout.names
         self._options = options
         # the numbers take up to ten times the room of their text, in several chunks at once
         self._chunk_bytes = max(options.block_bytes // 16, 1)

@@ -22,6 +22,7 @@ from sfs_cli.io.files.table import (
     first_rows,
     is_id_name,
     is_number,
+    is_ranking,
     names_p_values,
     read_table,
     read_unnamed,
@@ -59,7 +60,6 @@ _PORTION = re.compile(
     r"(?:^|_)(?:au[a-z]*c|importances?|freq[a-z]*|prob[a-z]*|pip|accuracy|gains?)"
 )
 """Names of values between 0 and 1 of which the largest are the best."""
-_OURS = ("rank", "feature", "score", "status")
 _LIST_HINT = (
     "a ranking needs a column of features and one of ranks or scores; or write the ids alone, one "
     "in each line, the best first"
@@ -82,11 +82,6 @@ def read_rank_table(path: Path) -> TextTable:
     if not table.rows:
         raise InputError("the table has no rows", where=path, hint=COPY_AGAIN)
     return table
-
-
-def is_ours(table: TextTable) -> bool:
-    """Say whether the columns are those that this program writes."""
-    return tuple(table.columns)[: len(_OURS)] == _OURS
 
 
 def _read_rnk(path: Path) -> TextTable:
@@ -214,7 +209,7 @@ def choose_columns(table: TextTable, feature: str | None, value: str | None) -> 
                 where=table.path,
                 hint="give another FILE:COLUMN, or the column of the features: --feature-column",
             )
-        if is_ours(table) and value == "score":
+        if is_ranking(table.columns) and value == "score":
             value = "rank"  # the ranking is by its score, of which small ones may be the best
         return Choice(feature, value, _plain(value) in _RANKS)
     others = [name for name in names if name != feature]

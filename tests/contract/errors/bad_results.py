@@ -338,7 +338,7 @@ EVALUATIONS = [
     ),
     evaluated(
         "a list of another matrix",
-        "0 of its 5; ensg1; gene1",
+        "none of 5 ids; ensg1; gene1",
         "--list",
         "OTHER-LIST",
         name="--list",

@@ -279,14 +279,6 @@ def test_other_hdf5_is_refused(tmp_path):
     assert str(path) in str(caught.value.where)
 
 
-def test_a_last_line_with_fewer_fields_is_refused(tmp_path, counts):
-    write(tmp_path, counts)
-    path = tmp_path / "features.tsv"
-    path.write_text(path.read_text().rstrip()[: -len("\tGene Expression")])  # cut off
-    with pytest.raises(InputError, match="the last line has 2 fields, and others have 3"):
-        read(tmp_path)
-
-
 def test_the_id_stands_for_a_symbol_that_is_missing(tmp_path, counts):
     write(tmp_path, counts)
     path = tmp_path / "features.tsv"
