@@ -166,13 +166,11 @@ def read(config: type, host: str, value: str | Mapping[str, Any]) -> tuple[Any, 
     for key, text in pairs:
         first, *others = text.split(",") if isinstance(value, str) else [text]
         if others and key != "members" in given and {*others} <= {*asked.words}:
-            own = _in_file([{NAME: given["members"].split(",")[-1], key: first}, *others])
-            raise UsageError(
-                f"{key}={text} of {asked.flag} {name}: the members have ended before",
-                hint=f"write {name},members={given['members']},{','.join(others)},{key}={first}; "
-                f"a member with parameters of its own is a mapping, in YAML or Python: {own}",
-                option=host,
-            )
+            hint = f"write {name},members={given['members']},{','.join(others)},{key}={first}; a "
+            hint += "member with parameters of its own is a mapping, in YAML or Python: "
+            hint += f"{{{NAME}: NAME, {key}: {first}}}"
+            what = f"{key}={text} of {asked.flag} {name}: the members have ended before"
+            raise UsageError(what, hint=hint, option=host)
         if key not in taken:
             if unknown is not None:
                 raise UsageError(unknown[0], hint=unknown[1], option=host)

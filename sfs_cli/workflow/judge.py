@@ -307,7 +307,8 @@ def _given_list(table: RankedList, run: Run, same_matrix: bool | None) -> Judged
     """Return a given list by the features of the matrix, best first."""
     rows = np.argsort(table.ranks, kind="stable")[: table.n_ranked].tolist()
     ranked = [table.features[row] for row in rows]
-    matched = _found(run, "list_", str(table.path), ranked, "(--feature-column), and --rows")
+    hint = f"{SAME_IDS} (--feature-column), and --rows"
+    matched = _found(run, "list_", str(table.path), ranked, hint)
     found = matched.feature[np.argsort(matched.source)]
     facts = {
         "path": str(table.path),
@@ -324,10 +325,10 @@ def _read_drivers(path: str, found: Judged) -> None:
     found.facts["drivers"] = {"listed": matched.n_ids, "found": matched.found}
 
 
-def _found(run: Run, option: str, path: str, ids: Sequence[str], more: str = "") -> Matched:
+def _found(run: Run, option: str, path: str, ids: Sequence[str], hint: str = SAME_IDS) -> Matched:
     """Find the ids of a list among the features, and say how many are there; none is refused."""
     matched, name = FeatureIndex(run.matrix.ids.features).find(ids), f"{flag(option)} {path}"
-    if told := check_found(matched, name, path, f"{SAME_IDS} {more}".rstrip(), option):
+    if told := check_found(matched, name, path, hint, option):
         run.log.warn(told, FIRST)
     there = f"{matched.found:,} of {counted(matched.n_ids, 'feature')} are in the matrix"
     run.log.note(f"{name}: {there}")

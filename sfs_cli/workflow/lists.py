@@ -152,16 +152,12 @@ def _order(
         )
     if asked == ABSOLUTE and usual:
         return usual if np.nanmin(values) >= 0 and not alone else ABSOLUTE
-    if asked == LARGEST and usual == SMALLEST and not doubt:
-        messages.warn(
-            f"{what} are ranks or p-values, and --order {asked} begins with the worst", FIRST
-        )
-    elif asked == SMALLEST != usual and not doubt and not alone:
-        messages.warn(
-            f"{what} are usually {usual}, and --order {asked} begins with the worst", FIRST
-        )
-    elif doubt and (asked is None or not usual):
+    turned = usual == SMALLEST if asked == LARGEST else asked == SMALLEST != usual and not alone
+    if doubt and (asked is None or not usual):
         messages.warn(f"{what} {doubt}", FIRST)
+    elif turned and not doubt:
+        told = f"{what} are usually {usual}, and --order {asked} begins with the worst"
+        messages.warn(told, FIRST)
     return asked or usual
 
 

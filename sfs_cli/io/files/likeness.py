@@ -39,13 +39,13 @@ def likely_change(ids: Sequence[str], known: Sequence[str]) -> str | None:
         if 2 * (count - found) >= missed:
             return f"{count:,} would be found if {condition}"
     # several kinds of values of a sample, S1_count and S1_fpkm; or several samples of a donor
+    part = _without(r"[\W_]+[^\W_]+$")
     for few, many in ((wanted, among), (among, wanted)):
-        parts = {name: re.sub(r"[\W_]+[^\W_]+$", "", name) for name in many}
-        times = Counter(parts.values())
+        times = Counter(map(part, many))
         several = sorted(name for name in few if times[name] > 1)
-        if several and 2 * (len(several) - found) >= missed:
-            of_first = sorted(name for name, part in parts.items() if part == several[0])
-            return f"{len(several):,} stand for several, as {several[0]} for {listed(of_first)}"
+        if 2 * (len(several) - found) >= missed:
+            of_first = listed(sorted(name for name in many if part(name) == several[0]))
+            return f"{len(several):,} stand for several, as {several[0]} for {of_first}"
     return None
 
 

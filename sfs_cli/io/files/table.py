@@ -746,15 +746,11 @@ def annotations_among(names: Sequence[str]) -> list[str]:
     P-Val is not surely one beside P-Leu: both may be samples.
     """
     found: list[str] = [annotation_of(name) for name in names]
-    starts = {_before_letters(name) for name, each in zip(names, found) if not each} - {""}
+    starts = {re.sub("[A-Za-z]+$", "", name) for name, each in zip(names, found) if not each} - {""}
     return [
-        "maybe" if name.lower().endswith("val") and _before_letters(name) in starts else each
+        "maybe" if each == "sure" and re.sub("(?i)val$", "", name) in starts else each
         for name, each in zip(names, found)
     ]
-
-
-def _before_letters(name: str) -> str:
-    return re.sub(r"[A-Za-z]+$", "", name)
 
 
 def _plain(name: str) -> str:

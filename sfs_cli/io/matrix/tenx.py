@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from sfs_cli.errors import InputError, counted, listed
+from sfs_cli.errors import InputError, listed
 from sfs_cli.io.files.names import decoded
 from sfs_cli.io.files.text import text_lines
 from sfs_cli.io.matrix.base import MatrixReader, ReadOptions, packed, read_errors, releasing
@@ -32,9 +33,9 @@ def open_tenx_mtx(path: Path, options: ReadOptions) -> MatrixReader:
     """
     matrix = _present(path, "", ("matrix.mtx",)) if path.is_dir() else path
     prefix = matrix.name.partition("matrix.mtx")[0] if "matrix.mtx" in matrix.name else ""
-    # older files lack the feature types, or hold ids alone
+    # older files lack the feature types, or hold ids alone; some lines lack the symbol
     lines = _table(_present(matrix.parent, prefix, _FEATURES), 3)
-    fields = [*map(list, zip(*lines)), [], [], []]
+    fields = [*map(list, zip_longest(*lines, fillvalue="")), [], [], []]
     features, notes = _name_features(*fields[:3])
     barcodes = [line[0] for line in _table(_present(matrix.parent, prefix, _BARCODES), 1)]
     entries = MatrixMarketRows(matrix, options)
@@ -63,10 +64,8 @@ def _present(folder: Path, prefix: str, names: tuple[str, ...]) -> Path:
 
 
 def _table(path: Path, most: int) -> list[list[str]]:
-    """Return the first fields of every line, `most` of them at most; "" for those it lacks."""
-    rows = [text.split("\t")[:most] for _, text in text_lines(path)]
-    width = max(map(len, rows), default=0)
-    return [row + [""] * (width - len(row)) for row in rows]
+    """Return the first fields of every line, `most` of them at most."""
+    return [text.split("\t")[:most] for _, text in text_lines(path)]
 
 
 def _name_features(
@@ -79,8 +78,7 @@ def _name_features(
     names = [symbol or name for symbol, name in zip(symbols, ids)]
     repeated = len(names) - len(set(names))
     if any(symbols) and not repeated:
-        without = sum(not symbol for symbol in symbols)
-        also = f", and {counted(without, 'feature')} without one by the id" if without else ""
+        also = "" if all(symbols) else ", or by the id where that is missing"
         notes = [f"features are named by their symbols{also}"]
     else:
         names = list(ids)

@@ -23,6 +23,7 @@ from sfs_cli.io.files.table import (
     is_id_name,
     is_number,
     is_ranking,
+    name_words,
     names_p_values,
     read_table,
     read_unnamed,
@@ -226,7 +227,7 @@ def choose_columns(table: TextTable, feature: str | None, value: str | None) -> 
 
 
 def _plain(name: str) -> str:
-    return name.lower().replace(" ", "_").replace(".", "_").replace("-", "_")
+    return "_".join(name_words(name))
 
 
 def _named(columns: Sequence[str], wanted: Sequence[str]) -> list[str]:

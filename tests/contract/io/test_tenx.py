@@ -288,7 +288,7 @@ def test_the_id_stands_for_a_symbol_that_is_missing(tmp_path, counts):
     _, _, reader = read(tmp_path)
     assert reader.column_ids[:4] == ["GENE0", "ENSG1", "ENSG2", "GENE3"]
     assert reader.notes == [
-        "features are named by their symbols, and 2 features without one by the id"
+        "features are named by their symbols, or by the id where that is missing"
     ]
 
 

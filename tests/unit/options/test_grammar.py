@@ -557,7 +557,8 @@ def test_members_after_the_parameters_are_told_with_the_text_that_is_meant(read:
         expanded(RankConfig, {"method": "kogs,members=spec,ranking=phi1,fisher"})
     text, _, mapping = caught.value.hint.removeprefix("write ").partition("; ")
     assert expanded(RankConfig, {"method": text})["members"] == ("spec", "fisher")
-    own = f"method: {{name: kogs, members: {mapping[mapping.index('[') :]}}}"
+    member = mapping[mapping.index("{") :].replace("NAME", "spec")
+    own = f"method: {{name: kogs, members: [{member}, fisher]}}"
     assert read(own).options["members"] == ("spec,ranking=phi1", "fisher")
 
 
