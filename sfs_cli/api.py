@@ -60,7 +60,7 @@ from sfs_cli.store.ids import unique_features
 from sfs_cli.workflow import rank as of_rank
 from sfs_cli.workflow.annotated import anndata_of
 from sfs_cli.workflow.facts import about_ranking
-from sfs_cli.workflow.outputs import describe_inputs
+from sfs_cli.workflow.outputs import describe_inputs, with_digests
 
 if TYPE_CHECKING:
     from anndata import AnnData
@@ -230,7 +230,8 @@ class Ranked:
             raise InputError(
                 what, where=error.filename, hint="put it back, or rank again"
             ) from error
-        changed = [f"{each['path']} changed" for each in now if each not in self._inputs]
+        inputs = [*zip(self._inputs, now)]
+        changed = [f"{a['path']} changed" for a, b in inputs if provenance.changed(a, b)]
         if ids and (adata := self._given.adata) is not None:
             features = _features_of(adata, self.config.of_raw)
             for what, were, names in (
@@ -245,7 +246,7 @@ class Ranked:
         if changed:
             what = f"{listed(changed)} after the ranking was made"
             raise InputError(what, hint="rank again, and take that result")
-        return now
+        return [was | each for was, each in inputs]
 
     def _names(self, adata: AnnData) -> list[str]:
         """Return what the ranking calls the features of an AnnData."""
@@ -294,8 +295,8 @@ class Ranked:
         UsageError
             Where the name of the folder is empty.
         InputError
-            Where a file has changed since it was ranked, by its size or time, or is gone, or the
-            folder cannot be written.
+            Where the content of a file has changed since it was ranked, or the file is gone, or
+            the folder cannot be written.
         """
         if folder is None or not str(folder).strip():
             raise UsageError("folder is empty", hint="give the folder to write to", option="folder")
@@ -449,7 +450,7 @@ def rank(
 
     def ranked(config: RankConfig, messages: Messages) -> tuple[RankResult, list[InputFile]]:
         result = of_rank.rank(config, messages, page=True)
-        return result, describe_inputs(config)
+        return result, with_digests(describe_inputs(config))
 
     found, inputs = _run(given, ranked, config, verbose)
     coefficients, axis = None, "raw" if found.config.of_raw else "features"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import pandas as pd
 
-from sfs_cli.errors import UsageError, counted, either, listed, near, nearest
+from sfs_cli.errors import InputError, UsageError, counted, either, listed, near, nearest
 from sfs_cli.io.given import named
 from sfs_cli.io.matrix.memory import Table, table_of
 from sfs_cli.io.matrix.stored import real
@@ -217,8 +217,16 @@ def of_samples(given: Given, option: str, value: object) -> object:
     name = str(value)
     # a name that is neither a column nor a file: the error lists the columns
     alone = ":" not in name or name.partition(":")[0] in (given.modality, *given.others)
-    none = bool(given.columns) and alone and not Path(name).exists()
-    return f"obs:{name}" if name in given.columns or none else name
+    none = alone and not Path(name).exists()
+    if none and option == "labels" and given.samples is not None and not given.columns:
+        raise InputError(
+            "there is no such file",
+            where=name,
+            hint=f"give a path, or the value of each sample: a Series such as table[{name!r}], or "
+            "an array in their order",
+            option=option,
+        )
+    return f"obs:{name}" if name in given.columns or (none and given.columns) else name
 
 
 def _frame_of_samples(given: Given, option: str, value: object) -> pd.DataFrame:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from sfs_cli.errors import InputError, listed, need_extra
 
 if TYPE_CHECKING:
-    from distributed import Client
+    from distributed import Client, LocalCluster
 
 WAIT_SECONDS = 5
 """How long to wait for a scheduler, and for its first worker."""
@@ -26,7 +26,8 @@ WAIT_SECONDS = 5
 def local_cluster(workers: int, folder: Path) -> Iterator[Client]:
     """Start worker processes of one thread each on this machine.
 
-    They end with the block, however it ends; their temporary files are in `folder`.
+    They end with the block, however it ends; their temporary files are in `folder`. InputError
+    where one does not start.
     """
     import dask
     from distributed import Client, LocalCluster
@@ -40,7 +41,8 @@ def local_cluster(workers: int, folder: Path) -> Iterator[Client]:
                 "distributed.deploy.lost-worker-timeout": "1000 days",
             }
         ),
-        LocalCluster(
+        _started(
+            LocalCluster,
             n_workers=workers,
             threads_per_worker=1,
             processes=True,
@@ -51,6 +53,19 @@ def local_cluster(workers: int, folder: Path) -> Iterator[Client]:
         Client(cluster, direct_to_workers=True, set_as_default=False) as client,
     ):
         yield client
+
+
+def _started(cluster: type[LocalCluster], **options: Any) -> LocalCluster:
+    try:
+        return cluster(**options)
+    except (RuntimeError, TimeoutError) as error:
+        raise InputError(
+            "a worker process of --dask local has ended, or not answered, while it started",
+            hint="where the system ended it, as for its memory, give fewer --threads or the job "
+            "more memory; a script of Python starts it below if __name__ == '__main__'; without "
+            "--dask the same is done by threads",
+            option="dask",
+        ) from error
 
 
 @contextmanager

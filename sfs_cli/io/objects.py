@@ -13,7 +13,7 @@ from pandas.api.types import infer_dtype, is_complex_dtype, is_numeric_dtype
 from sfs_cli.errors import InputError, counted, listed
 from sfs_cli.io.files.names import nfc
 from sfs_cli.io.given import named
-from sfs_cli.io.matrix.memory import Table
+from sfs_cli.io.matrix.memory import Table, booleans_of
 from sfs_cli.io.matrix.stored import check_sparse, is_sparse
 
 if TYPE_CHECKING:
@@ -72,7 +72,8 @@ def as_table(value: Any, what: str, rows: str | None) -> Table:
         value = value.to_pandas()
     if isinstance(value, pd.DataFrame):
         ids = _names_of(value.index, "row"), _names_of(value.columns, "column")
-        return Table(_numbers_of(value, what), *ids, samples_are_rows)
+        values = _numbers_of(value, what)
+        return Table(values, *ids, samples_are_rows, booleans=booleans_of(value))
     if is_sparse(value):
         check_sparse(value, named(what))
         values = value if value.format in ("csr", "csc") else value.tocsr()
@@ -124,8 +125,8 @@ def _numbers_of(frame: pd.DataFrame, what: str) -> np.ndarray:
             "values are of type object, not numbers, but text or the like, in column "
             f"{listed(others, 3)}",
             where=named(what),
-            hint=f"if {others[0]!r} names the rows, make it the index with set_index("
-            f"{others[0]!r}); leave out other columns that hold no values of the matrix",
+            hint=f"take such columns out: one that names the rows by set_index({others[0]!r}); one "
+            f"that is known of the samples can be given beside, as labels=table[{others[0]!r}]",
         )
     return frame.to_numpy(np.float64, na_value=np.nan)
 

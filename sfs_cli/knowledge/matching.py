@@ -23,6 +23,8 @@ T = TypeVar("T")
 ENOUGH = 0.1
 """A source is refused when a smaller fraction of its ids are features, and of the features ids."""
 EXAMPLES = 3
+SAME_IDS = "check that both use the same kind of ids"
+"""What to do where nothing tells how the ids of both sides differ."""
 
 
 @dataclass(frozen=True)
@@ -174,7 +176,7 @@ def tell_unknown(
     text = f"{what}: {len(unknown):,} of {counted(len(ids), noun)} not {place} "
     text += f"({listed(unknown, EXAMPLES)})"
     if 2 * len(unknown) > len(ids):
-        change = likely_change(ids, known) or "check that both use the same kind of ids"
+        change = likely_change(ids, known) or SAME_IDS
         log.warn(f"{text}: {change}")
     else:
         log.note(text)

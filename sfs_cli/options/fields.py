@@ -510,10 +510,15 @@ class Config:
                 continue
             needs = [each for each in o.needs if each.partition("=")[0] in taken]
             if needs and not any(map(self.has, needs)):
-                yield o.name, f"without {either([self._beside(o, each) for each in needs])}"
-            users = self.users(o.taken_by)
-            if o.takers is not None and users and not {*users} & {*o.takers(o.name)}:
+                may = [each for each in needs if self._goes(taken[each.partition("=")[0]])] or needs
+                yield o.name, f"without {either([self._beside(o, each) for each in may])}"
+            if not self._goes(o):
                 yield o.name, f"with {self.using(o.taken_by)}"
+
+    def _goes(self, option: Option) -> bool:
+        """Tell whether what would take an option does so."""
+        users = self.users(option.taken_by)
+        return option.takers is None or not users or bool({*users} & {*option.takers(option.name)})
 
     def refusals(self) -> Iterator[Refusal]:
         """Yield what contradicts by the declarations: ``excludes``."""

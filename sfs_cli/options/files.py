@@ -342,6 +342,8 @@ def _source(name: str, node: Node, file: str) -> SourceSpec:
     inner = dict(_mapping_of(node, what, file, _SOURCE_HINT))
     if not name and NAME not in inner:
         hint = "write {name: mirna, kind: profile, path: mirna.csv}, or a text in quotes"
+        if "=" in (first := next(iter(inner), "")):
+            hint = f"a text that ends in a colon is a mapping; put it in quotes: '{first}:'"
         raise InputError(f"{what}: a mapping in a list has no name", where=where, hint=hint)
     _refuse_cut(node, what, where)
     name = name or _scalar(inner.pop(NAME), str, f"{NAME} of a source", where)

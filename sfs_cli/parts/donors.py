@@ -67,11 +67,14 @@ class DonorDesign:
             )
         ways = []
         if not self.of_several_classes:
-            ways.append("add up the cells (--pseudobulk) or average the samples of each donor")
+            ways.append(
+                "add up the cells (--pseudobulk DONOR, of AnnData) or average the samples of each "
+                "donor"
+            )
         elif repeated:
             ways.append(
-                "add up the cells (--pseudobulk DONOR,CLASS) or average the samples of each donor "
-                "and class (not across classes)"
+                "add up the cells (--pseudobulk DONOR,CLASS, of AnnData) or average the samples of "
+                "each donor and class (not across classes)"
             )
         if self.of_several_classes and not self.adjusted:
             ways.append(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from typing import Any
 
@@ -35,7 +36,7 @@ OVERLAP = 0.25
 """Parts of one slide have fewer samples whose nearest one is of another part."""
 SLIDES = (
     "samples of different {0} lie between each other: if the coordinates are of several slides, "
-    "neighbors are wrong; give --batch obs:{0}"
+    "neighbors are wrong; give --batch {1}"
 )
 
 
@@ -60,7 +61,7 @@ def tell_spatial(run: Run) -> None:
     for name, values in columns.items():
         possible = name in SEVERAL or LIKE_BATCHES.search(name)
         if possible and mixed(run.coordinates, np.array(values, str)):
-            tell(run, "slides", SLIDES.format(name))
+            tell(run, "slides", SLIDES.format(name, shlex.quote(f"obs:{name}")))
 
 
 def rank_on_scales(run: Run) -> Scored:

@@ -11,7 +11,7 @@ from sfs_cli.errors import InputError, counted, listed
 from sfs_cli.io.knowledge.gene_sets import Study, read_sets
 from sfs_cli.knowledge.base import Source, SourceContext
 from sfs_cli.knowledge.genes import Genes, SharedTerms
-from sfs_cli.knowledge.matching import FeatureIndex, check_found
+from sfs_cli.knowledge.matching import SAME_IDS, FeatureIndex, check_found
 from sfs_cli.logs import FIRST, Messages
 from sfs_cli.ranking.table import Ranking
 from sfs_cli.report.model import Section, Table
@@ -79,8 +79,7 @@ def given_sets(
     sets = read_sets(specs, Study(features, log.note_once))
     members = list(dict.fromkeys(chain.from_iterable(sets.values())))
     matched, name = FeatureIndex(features).find(members), name_of_sets(specs)
-    hint = "check that both use the same kind of ids"
-    if told := check_found(matched, f"sets of {name}", " and ".join(specs), hint, "sets"):
+    if told := check_found(matched, f"--sets {name}", " and ".join(specs), SAME_IDS, "sets"):
         log.warn(told, FIRST)
     return name, sets
 

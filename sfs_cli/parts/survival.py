@@ -97,6 +97,6 @@ def _skewed(run: Run, found: RankResult) -> str | None:
     return (
         f"the values are too skewed for {counted(scorer.model.events, 'event')}: the false "
         f"positive rate of cox at {SMALL_P:g} is {times:.1f} times the nominal rate; give "
-        "--transform log1p or rank, or --method spearman, which takes ranks of the martingale "
-        "residuals, too"
+        f"--transform {','.join(filter(None, (run.config.transform, 'rank')))}, or --method "
+        "spearman, which takes ranks of the martingale residuals, too"
     )

@@ -18,7 +18,7 @@ import numpy as np
 from sfs_cli.errors import InputError, counted, listed
 from sfs_cli.io.files.table import (
     NULL_TOKENS,
-    annotation_of,
+    annotations_among,
     is_like_number,
     may_be_numbers,
 )
@@ -115,8 +115,7 @@ def check_columns(
             "aggregate, select and evaluate --list read",
         )
     if found.none:
-        leave = "or, for a method that uses labels, leave them out by --labels of the samples and "
-        leave += "--samples intersect"
+        leave = "or leave it out by --labels of the samples and --samples intersect"
         text = f"{seeming(found.none)}; all are taken as samples: {turned}{HOW}, {leave} [columns]"
         log.warn(text, GUARDS["columns"].weight)
     if found.doubtful:
@@ -184,8 +183,8 @@ def two_of_each(names: Sequence[str], values: np.ndarray) -> str | None:
         f"{sum(map(len, kinds.values())):,} columns are {len({*chain(*kinds.values())}):,} samples "
         f"with several kinds of values, such as {' and '.join(columns)}: each sample counts as "
         "several, and kinds of values are compared as if they were samples; keep one kind in the "
-        "table, or name its columns in another: --labels FILE:COLUMN (of a method without labels "
-        "--sample-weights FILE:COLUMN) and --samples intersect"
+        f"table, or name its columns ({columns[0]}, ...) in a table of samples: --labels "
+        "FILE:COLUMN and --samples intersect"
     )
 
 
@@ -228,7 +227,7 @@ def refuse_numbers(columns: Mapping[str, Sequence[str]], where: object) -> None:
 
 def look_at(values: np.ndarray, names: Sequence[str]) -> Suspects:
     """Tell which columns are no samples, by values of some features, shape (b, n), and names."""
-    by_name = [annotation_of(name) for name in names]
+    by_name = annotations_among(names)
     of_samples = np.array([each != "sure" for each in by_name])
     # t and b are statistics, unless samples are called by letters
     letters = any(len(name) == 1 and not each for name, each in zip(names, by_name))

@@ -18,7 +18,7 @@ from sfs_cli.io.files.names import nfc
 from sfs_cli.io.files.table import is_number
 from sfs_cli.io.files.text import string_array
 from sfs_cli.io.knowledge.gene_sets import read_gene_list
-from sfs_cli.knowledge.matching import tell_unknown
+from sfs_cli.knowledge.matching import SAME_IDS, FeatureIndex, check_found, tell_unknown
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import flag, names_file
@@ -137,7 +137,7 @@ def given_features(config: RankConfig, matrix: Matrix, log: Messages) -> tuple[i
             f"--given {config.given_}: {len(unknown):,} of {counted(len(listed_ids), 'id')} not in "
             f"the matrix: {listed(unknown)}",
             where=f"{config.given_}; features of {config.matrix} are {listed(list(ids), 3)}",
-            hint=(likely_change(listed_ids, ids) or "check that both use the same kind of ids")
+            hint=(likely_change(listed_ids, ids) or SAME_IDS)
             + "; leave out those that were not measured",
             option="given_",
         )
@@ -158,27 +158,20 @@ def _matched(option: str, config: RankConfig, matrix: Matrix, log: Messages) -> 
     found = np.zeros(len(ids), bool)
     for text in getattr(config, option):
         of_file = names_file(text)
-        names = read_gene_list(Path(text)) if of_file else []
+        names, what = read_gene_list(Path(text)) if of_file else [], f"{flag(option)} {text}"
         one = _in_list(names, ids) if of_file else _like(text, ids)
+        if not one.any() and of_file:
+            check_found(FeatureIndex(ids).find(names), what, text, SAME_IDS, option)  # it raises
         if not one.any():
-            known = listed(list(ids), 3)
-            wrong = "none of its ids is a feature" if of_file else "no feature id matches"
-            hint = (
-                likely_change(names, ids) or "check that both use the same kind of ids"
-                if of_file
-                else "there is no file of this name, so it was taken as a regular expression: "
-                "check the path, or the pattern (upper and lower case count)"
-            )
             raise InputError(
-                f"{flag(option)} {text}: {wrong}",
-                where=f"{text}: ids are {listed(names, 3)}; features of {config.matrix} are {known}"
-                if of_file
-                else f"{config.matrix}: features are {known}",
-                hint=hint,
+                f"{what}: no feature id matches",
+                where=f"{config.matrix}: features are {listed(list(ids), 3)}",
+                hint="there is no file of this name, so it was taken as a regular expression: "
+                "check the path, or the pattern (upper and lower case count)",
                 option=option,
             )
-        log.note(f"{flag(option)} {text}: {counted(int(one.sum()), 'feature')}")
-        tell_unknown(log, f"{flag(option)} {text}", "id", names, ids, "in the matrix")
+        log.note(f"{what}: {counted(int(one.sum()), 'feature')}")
+        tell_unknown(log, what, "id", names, ids, "in the matrix")
         found |= one
     return found
 

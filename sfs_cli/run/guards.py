@@ -444,7 +444,7 @@ def unused_events(label: str = "", *others: str) -> str | None:
     return (
         f"the labels {label} look like times, and column {events[0]} may say which samples had an "
         "event at that time and which were censored, of whom only a lower bound is known: give "
-        f"{option} {events[0]} (and --method cox)"
+        f"{option} {shlex.quote(events[0])} (and --method cox)"
     )
 
 

@@ -342,7 +342,7 @@ def peek(
     try:
         rows, why = decide(reader, cast(Any, config.rows), known_samples)
         if isinstance(reader, LeavesOut):
-            _leave_out(reader, rows == "features")
+            _leave_out(reader, rows == "features", known_samples)
         reader = _summed(config, reader, rows)
     except BaseException:
         reader.close()
@@ -367,10 +367,14 @@ def _summed(
     return found
 
 
-def _leave_out(reader: LeavesOut, by_name: bool) -> None:
-    """Leave annotations out of the values, and note which; `by_name` also columns of numbers."""
+def _leave_out(reader: LeavesOut, by_name: bool, known_samples: list[str]) -> None:
+    """Leave annotations out of the values, and note which; `by_name` also columns of numbers.
+
+    Known samples are none, whatever their name.
+    """
     texts = [*reader.beside] if reader.fixed_rows is None else []  # else the format has them
     names = sure_annotations(reader.column_ids, reader.beside) if by_name else []
+    names = [name for name in names if name not in known_samples]
     if names:
         reader.leave_out(names)
     found = [f"{listed(n, 8)} ({why})" for n, why in ((texts, "text"), (names, "name")) if n]

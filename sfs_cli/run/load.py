@@ -423,7 +423,8 @@ def _choose_samples(
         return _in_natural_order(matrix, np.arange(matrix.n_samples)), None
     needs, samples = needed(config) | ({"labels"} if labeled else set()), matrix.ids.samples
     coverages = [sources_of.coverage_of_source(source, samples) for source in sources]
-    if labels is not None and "labels" in needs:
+    choose = config.samples == "intersect" and "some-labels" not in needs
+    if labels is not None and ("labels" in needs or choose):
         having = known.table or [samples[i] for i in np.flatnonzero(labels.known).tolist()]
         what = ("label", str(config.labels), "labels")
         coverages.append(sources_of.coverage_of(having, samples, *what))
@@ -470,7 +471,7 @@ def _choose_samples(
         return chosen, used
     by = "the sources and their weights" if config.source else config.using("method")
     by += f"; response={config.label_response} uses them" * ("response" in config.method_options())
-    log.note(f"the labels are not used by {by}")
+    log.note(f"the labels {'choose the samples, and ' * choose}are not used by {by}")
     return chosen, None
 
 

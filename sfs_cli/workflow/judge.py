@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -36,9 +36,9 @@ from sfs_cli.evaluation.measures import (
     redundancy,
 )
 from sfs_cli.evaluation.verdict import Verdict, corrected_interval, verdicts_of
-from sfs_cli.io.files.likeness import likely_change
-from sfs_cli.io.knowledge.gene_sets import Study, read_gene_list, read_sets
-from sfs_cli.logs import AT_ONCE, Messages
+from sfs_cli.io.knowledge.gene_sets import read_gene_list
+from sfs_cli.knowledge.matching import SAME_IDS, FeatureIndex, Matched, check_found
+from sfs_cli.logs import AT_ONCE, FIRST, Messages
 from sfs_cli.options.compare import (
     ALL,
     CONTROLS,
@@ -52,6 +52,7 @@ from sfs_cli.options.fields import flag
 from sfs_cli.options.grammar import method_text
 from sfs_cli.options.rank import RankConfig
 from sfs_cli.parts import covariates
+from sfs_cli.parts.sets import given_sets
 from sfs_cli.ranking.stability import nogueira
 from sfs_cli.ranking.table import Ranking
 from sfs_cli.run.config import input_files
@@ -94,8 +95,6 @@ from sfs_cli.workflow.recorded import defaults_of, recorded
 
 DRAWS = 5
 """Random lists whose mean is shown."""
-LEAST_FOUND = 0.1
-"""Share of a list in the matrix below which the list is of another matrix."""
 FOR_VARIABLE = ", for the most variable features"
 SQUARES = 4
 """Arrays (n, n) of float64 that a thread holds while it judges a list."""
@@ -306,28 +305,14 @@ def _judges(config: JudgeConfig, run: Run) -> int:
 
 def _given_list(table: RankedList, run: Run, same_matrix: bool | None) -> JudgedList:
     """Return a given list by the features of the matrix, best first."""
-    ids, n = run.matrix.ids.features, table.n_ranked
-    place_of = {name: i for i, name in enumerate(ids)}
-    order = np.argsort(table.ranks, kind="stable")[:n].tolist()
-    at = [place_of.get(table.features[row], -1) for row in order]
-    found = np.array([place for place in at if place >= 0], np.int64)
-    lacking = n - len(found)
-    if len(found) < LEAST_FOUND * n:
-        raise InputError(
-            f"--list {table.path}: the matrix has {len(found):,} of its {counted(n, 'feature')}",
-            where=f"{table.path}: features there are {listed(table.features, 3)}; those of the "
-            f"matrix are {listed(list(ids[:3]), 3)}, ...",
-            hint=(f"{change}; " if (change := likely_change(table.features, ids)) else "")
-            + "check that both use the same kind of ids (--feature-column), and --rows",
-            option="list_",
-        )
-    if lacking:
-        run.log.warn(
-            f"{table.path}: {lacking:,} of {n:,} features are not in the matrix and are left out"
-        )
+    rows = np.argsort(table.ranks, kind="stable")[: table.n_ranked].tolist()
+    ranked = [table.features[row] for row in rows]
+    hint = f"{SAME_IDS} (--feature-column), and --rows"
+    matched = _found(run, "list_", str(table.path), ranked, hint)
+    found = matched.feature[np.argsort(matched.source)]
     facts = {
         "path": str(table.path),
-        "not_in_matrix": lacking,
+        "not_in_matrix": len(ranked) - len(found),
         "made_from_this_matrix": same_matrix,
     }
     return JudgedList(table.name, GIVEN, [found], facts)
@@ -335,35 +320,30 @@ def _given_list(table: RankedList, run: Run, same_matrix: bool | None) -> Judged
 
 def _read_drivers(path: str, found: Judged) -> None:
     """Read the reference features, and keep those of the matrix."""
-    asked = read_gene_list(Path(path))
-    found.drivers = _in_matrix("drivers", asked, found.run)
-    found.facts["drivers"] = {"listed": len(asked), "found": len(found.drivers)}
-    there = f"{len(found.drivers):,} of {counted(len(asked), 'feature')} are in the matrix"
-    found.run.log.note(f"--drivers {path}: {there}")
+    matched = _found(found.run, "drivers", path, read_gene_list(Path(path)))
+    found.drivers = {matched.features[i] for i in matched.feature.tolist()}
+    found.facts["drivers"] = {"listed": matched.n_ids, "found": matched.found}
+
+
+def _found(run: Run, option: str, path: str, ids: Sequence[str], hint: str = SAME_IDS) -> Matched:
+    """Find the ids of a list among the features, and say how many are there; none is refused."""
+    matched, name = FeatureIndex(run.matrix.ids.features).find(ids), f"{flag(option)} {path}"
+    if told := check_found(matched, name, path, hint, option):
+        run.log.warn(told, FIRST)
+    there = f"{matched.found:,} of {counted(matched.n_ids, 'feature')} are in the matrix"
+    run.log.note(f"{name}: {there}")
+    return matched
 
 
 def _read_sets(specs: Sequence[str], found: Judged) -> None:
     """Read the sets that are tested among the first features."""
-    log = found.run.log
-    found.sets = read_sets(specs, Study(found.run.matrix.ids.features, log.note_once))
-    members = _in_matrix("sets", {*chain(*found.sets.values())}, found.run)
-    tested = sum(not members.isdisjoint(names) for names in found.sets.values())
+    ids, log = found.run.matrix.ids.features, found.run.log
+    found.sets = given_sets(specs, ids, log)[1]
+    known = set(ids)
+    tested = sum(not known.isdisjoint(names) for names in found.sets.values())
     found.facts["sets"] = {"listed": len(found.sets), "tested": tested}
     log.note(
         "--sets: over-representation among the first features of each list (hypergeometric test)"
-    )
-
-
-def _in_matrix(option: str, genes: Collection[str], run: Run) -> set[str]:
-    """Return those of the genes of an option that the matrix has; it has to have one."""
-    ids = run.matrix.ids.features
-    if found := set(ids).intersection(genes):
-        return found
-    raise InputError(
-        f"{flag(option)}: none of its {counted(len(genes), 'feature')} is in the matrix",
-        where=f"features of the matrix are {listed(list(ids[:3]), 3)}, ...",
-        hint=likely_change([*genes], ids) or "check that both use the same kind of ids",
-        option=option,
     )
 
 

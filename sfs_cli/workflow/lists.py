@@ -15,7 +15,7 @@ import numpy as np
 from sfs_cli import provenance
 from sfs_cli.display import shown
 from sfs_cli.errors import InputError, counted
-from sfs_cli.io.files.table import TextTable
+from sfs_cli.io.files.table import TextTable, is_ranking
 from sfs_cli.io.given import given
 from sfs_cli.io.knowledge.sample_columns import find_columns
 from sfs_cli.io.results.rankings import (
@@ -26,7 +26,6 @@ from sfs_cli.io.results.rankings import (
     check_ranks,
     choose_columns,
     feature_ids,
-    is_ours,
     parse_numbers,
     read_rank_table,
     usual_order,
@@ -140,23 +139,25 @@ def _order(
 ) -> str:
     """Return which values of a column are the best: as `asked`, or else as usual.
 
-    Warns where that is open, or not what the column is. Where ``absolute`` is asked of several
-    lists, those whose values have no sign keep their usual order.
+    Warns where that is open, or not what the column is; p-values with a sign are refused. Where
+    ``absolute`` is asked of several lists, those whose values have no sign keep their usual order.
     """
     usual, doubt = usual_order(column, values)
     what = f"{table.path}: the values of {column!r}"
-    if asked == ABSOLUTE:
+    if not usual and asked is None:
+        raise InputError(
+            f"the values {doubt}",
+            where=f"{table.path}, column {column!r}",
+            hint="give the p-values without signs, or -log10 of them with the signs",
+        )
+    if asked == ABSOLUTE and usual:
         return usual if np.nanmin(values) >= 0 and not alone else ABSOLUTE
-    if asked == LARGEST and usual == SMALLEST and not doubt:
-        messages.warn(
-            f"{what} are ranks or p-values, and --order {asked} begins with the worst", FIRST
-        )
-    elif asked == SMALLEST != usual and not doubt and not alone:
-        messages.warn(
-            f"{what} are usually {usual}, and --order {asked} begins with the worst", FIRST
-        )
-    elif doubt and asked is None:
+    turned = usual == SMALLEST if asked == LARGEST else asked == SMALLEST != usual and not alone
+    if doubt and (asked is None or not usual):
         messages.warn(f"{what} {doubt}", FIRST)
+    elif turned and not doubt:
+        told = f"{what} are usually {usual}, and --order {asked} begins with the worst"
+        messages.warn(told, FIRST)
     return asked or usual
 
 
@@ -168,7 +169,7 @@ def _ranks(table: TextTable, choice: Choice, values: np.ndarray, order: str) -> 
     if order == ABSOLUTE:
         values = np.abs(values)
     larger = order in (LARGEST, ABSOLUTE)
-    if not is_ours(table):
+    if not is_ranking(table.columns):
         return midranks(values, larger_is_better=larger)
     scores = np.array(parse_numbers(table, "score"))
     failed = np.isnan(scores) | (np.array(table.columns["status"]) != "ok")

@@ -368,7 +368,7 @@ def make_result(
             folder.commit(last=record.name)
         for name in {*before} - {*writers, record.name}:  # of the result that is replaced
             (out / name).unlink(missing_ok=True)
-    messages.kept_in = f"in {out}/{REPORT if REPORT in files else record.name}"
+    messages.kept_in = f"in {out}/{REPORT if REPORT in writers else record.name}"
     made.summarize()
     paths = [*(f"{out}/{name}" for name in writers), *(str(each.path) for each in beside)]
     messages.note(f"wrote {', '.join(paths)}")

@@ -50,6 +50,13 @@ def test_the_first_change_that_finds_half_is_named():
     assert found.startswith("2 would be found if signs were the same")
 
 
+def test_samples_of_which_there_are_several_kinds_are_told():
+    there, samples = ["S1", "S2", "S3"], ["S1_count", "S2_count", "S1_fpkm", "S2_fpkm", "S4_fpkm"]
+    for one, other in ((there, samples), (samples, there)):
+        assert hint(one, other).startswith("2 stand for several, as S1 for S1_count, S1_fpkm")
+    assert "stand for" not in hint(["S1", "S2", "S3", "S4"], ["S1_count", "S1_fpkm", "x"])
+
+
 @pytest.mark.parametrize(
     ("there", "samples", "expected"),
     [

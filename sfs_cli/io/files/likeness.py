@@ -23,7 +23,8 @@ def likely_change(ids: Sequence[str], known: Sequence[str]) -> str | None:
     """Tell how many ids would be known if both were changed in a simple way.
 
     The ids are those of genes, features or samples. Told is the first change that finds half of
-    those that are not found and could be; None where half of them are found as they are.
+    those that are not found and could be, or that half stand for several, as a donor for samples;
+    None where half of them are found as they are.
     """
     wanted, among = set(ids), set(known)
     found = len(wanted & among)
@@ -37,6 +38,14 @@ def likely_change(ids: Sequence[str], known: Sequence[str]) -> str | None:
         count = sum(here[name] == there[name] == 1 for name in here)
         if 2 * (count - found) >= missed:
             return f"{count:,} would be found if {condition}"
+    # several kinds of values of a sample, S1_count and S1_fpkm; or several samples of a donor
+    part = _without(r"[\W_]+[^\W_]+$")
+    for few, many in ((wanted, among), (among, wanted)):
+        times = Counter(map(part, many))
+        several = sorted(name for name in few if times[name] > 1)
+        if 2 * (len(several) - found) >= missed:
+            of_first = listed(sorted(name for name in many if part(name) == several[0]))
+            return f"{len(several):,} stand for several, as {several[0]} for {of_first}"
     return None
 
 

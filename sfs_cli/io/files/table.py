@@ -246,7 +246,7 @@ def _find_names(stream: LineStream) -> tuple[int, int] | None:
         return None
     delimiter, numbers = _numbers(lines[above[-1]], lines[row], suffix)
     width = count_fields(lines[row], delimiter)
-    fields = {at: split_fields(lines[at], delimiter, "") for at in above}
+    fields = {at: _fields(lines[at], delimiter, lines[row]) for at in above}
     full = {at: each for at, each in fields.items() if len(each) == width}
     names = [at for at, each in full.items() if all(each[1:]) and not repeated(each[1:])]
     if len(names) != 1:
@@ -257,6 +257,16 @@ def _find_names(stream: LineStream) -> tuple[int, int] | None:
     values = any(is_value(text) for each in others for text in each)
     fits = units and not values and all(len(each) <= width for each in others)
     return (names[0], row) if fits else None
+
+
+def _fields(line: str, delimiter: str, row: str) -> list[str]:
+    """Split a line above a row into its fields; one of another number may be a title.
+
+    It may have commas: blanks follow these, unlike those of the row.
+    """
+    after = f"{delimiter} "
+    is_title = line.count(after) == line.count(delimiter) != row.count(delimiter)
+    return [line] if is_title and after not in row else split_fields(line, delimiter, "")
 
 
 def _numbers(above: str, line: str, suffix: str) -> tuple[str, list[int]]:
@@ -277,7 +287,7 @@ def _below_titles(stream: LineStream) -> tuple[int, int] | None:
     delimiter = sniff_delimiter(above, last, text_suffix(stream.path))
     if len(others) < 3 or delimiter is None or delimiter == " ":  # a title has blanks
         return None
-    fields = [len([*filter(None, split_fields(text, delimiter, ""))]) for text in lines]
+    fields = [len([*filter(None, _fields(text, delimiter, last))]) for text in lines]
     at = next((at for at, count in enumerate(fields) if count > 1), 0)
     words = min((len(text.split()) for text in lines[:at] if text.strip()), default=0)
     return (at, at + 1) if at and (fields[at] > 2 or words > 2) else None
@@ -725,6 +735,24 @@ def annotation_of(name: str) -> Literal["sure", "maybe", ""]:
     return "maybe" if _plain(name) in _LIKE_ANNOTATIONS else ""
 
 
+def is_ranking(names: Iterable[str]) -> bool:
+    """Say whether columns are those of a ranking that this program has written."""
+    return {"rank", "feature", "score", "status"} <= {*names}
+
+
+def annotations_among(names: Sequence[str]) -> list[str]:
+    """Say of each of the columns of a table how surely it is an annotation, as `annotation_of`.
+
+    P-Val is not surely one beside P-Leu: both may be samples.
+    """
+    found: list[str] = [annotation_of(name) for name in names]
+    starts = {re.sub("[A-Za-z]+$", "", name) for name, each in zip(names, found) if not each} - {""}
+    return [
+        "maybe" if each == "sure" and re.sub("(?i)val$", "", name) in starts else each
+        for name, each in zip(names, found)
+    ]
+
+
 def _plain(name: str) -> str:
     return "".join(name_words(name))
 
@@ -736,19 +764,20 @@ def words_of_column(name: str) -> str:
 
 
 _TESTED = r"(?:(?:adj|nom|raw|emp|perm|corr)[a-z]*_?)?"
+_CORRECTION = r"(?:(?:a|ts)?bh|bonf[a-z]*|holm|hochberg|hommel|sidak(?:_s[sd])?)"
 _TESTS = (  # what a lone p or q is of: p_wald, q_bh, but not p_auc or p_selected
     r"(?:wald|l?rt?|[ftz]|[ftz]_?test|chi[a-z]*|wilcox[a-z]*|mwu|mann|welch|students?|kruskal|ks"
     r"|anova|fishers?|ols|lm|cox|logrank|pearson|spearman|kendall|perm[a-z]*|emp[a-z]*|raw|nom[a-z]*"
-    r"|corr[a-z]*|unadj[a-z]*|combined|moderated|stouffer|simes|storey|bh|by|bonf[a-z]*|holm|hochberg"
-    r"|hommel|sidak|fdr|fwer)"
+    rf"|corr[a-z]*|unadj[a-z]*|combined|moderated|stouffer|simes|storey|{_CORRECTION}|by|fdr|fwer)"
 )
 _P_VALUE = (
     # P.Value, adj.P.Val, pval_norm, NOM p-val, svalue, pvaladj, but neither S-value nor E-Val
     rf"(?:{_TESTED}(?:[pq]_?val(?:ue)?s?(?:_?adj[a-z]*)?|svalues?|e_?values?)"
-    rf"|p_?adj[a-z]*|[pq](?=$|_{_TESTS}(?:_|$))"  # padj, p.adjust, emp_p, p_wald
-    r"|[a-z]*fdrs?|fwer|l?fsr|pep|bonferroni|pr_(?:[ftz]|chi[a-z]*))"  # FDR, lfsr, Pr(>Chisq)
+    rf"|p_?adj[a-z]*|(?:adj|emp|min|nom|raw)?[pq](?=$|_{_TESTS}(?:_|$))"  # p.adjust, rawp, p_wald
+    rf"|[a-z]*fdrs?|fwer|l?fsr|{_CORRECTION}(?:adj[a-z]*)?(?=$|_adj)"  # FDR, lfsr, holm, SidakSS
+    r"|pep|error_prob[a-z]*|(?:pr_|prob_?)(?:[ftz]|chi[a-z]*))"  # Pr(>Chisq), Prob > F, ProbF
 )
-_P_VALUES = re.compile(rf"(?:^|_){_P_VALUE}(?:_|$)|[pq]val(?:ue)?s?(?:_|$)")
+_P_VALUES = re.compile(rf"(?:^|_){_P_VALUE}(?:_|$)|[pq]val(?:ue)?s?(?:_|$)|^by$")
 _LOG = r"(?:neg|minus|n|m)?(?:log|ln)"
 _LOG_P_VALUES = re.compile(
     rf"(?:log|ln)_?{_TESTED}(?:{_P_VALUE}|[pq])(?:_|$)"
@@ -787,9 +816,9 @@ def sure_annotations(names: Sequence[str], beside: Collection[str] = ()) -> list
     or one and no positions are there: then this may be a table of results.
     """
     positions = _POSITIONS if any(map(_is_place, (*names, *beside))) else frozenset()
-    surely = [n for n in names if annotation_of(n) == "sure" or _plain(n) in positions]
-    others = sum(not annotation_of(name) for name in names)
-    return surely if others > (not positions) else []
+    found = annotations_among(names)
+    surely = [n for n, each in zip(names, found) if each == "sure" or _plain(n) in positions]
+    return surely if found.count("") > (not positions) else []
 
 
 def may_be_numbers(name: str) -> bool:

@@ -13,7 +13,6 @@ from sfs_cli.errors import InputError, UsageError, listed
 from sfs_cli.io.files.names import nfc
 from sfs_cli.io.files.sniff import Kind, examine, recognize
 from sfs_cli.io.knowledge.sample_columns import positions
-from sfs_cli.io.matrix.arrow import TableReader
 from sfs_cli.io.matrix.base import is_anndata, read_dense_table
 
 INSIDE = "obsm:"
@@ -72,8 +71,8 @@ def open_coordinates(spec: str, matrix: str) -> Coordinates:
     reader, samples, values = read_dense_table(Path(spec), wanted, hint)
     if not reader.column_ids or reader.fixed_rows == "features":
         raise InputError(f"this is not {wanted}", where=spec, hint=hint)
-    if isinstance(reader, TableReader) and reader.booleans:  # such as in_tissue
-        what = f"yes and no in place of numbers: {listed(reader.booleans)}"
+    if reader.booleans:  # such as in_tissue
+        what = f"yes and no in place of numbers: {listed([*reader.booleans])}"
         raise InputError(what, where=spec, hint="take out columns that are no coordinates")
     return Coordinates(spec, samples, reader.column_ids, values)
 
@@ -94,8 +93,9 @@ def read_inside(spec: str, matrix: str) -> tuple[Any, Sequence[str], Sequence[st
         raise UsageError(
             f"{spec} needs an h5ad or AnnData zarr input",
             where=matrix,
-            hint="give a file with a row for each sample: --coordinates FILE, --similarity "
-            "file:FILE, or a source (profile:FILE,rows=samples or similarity:FILE)",
+            hint="give a file with a row for each sample: --coordinates FILE (also beside "
+            "--spatial), --similarity file:FILE, or a source (profile:FILE,rows=samples or "
+            "similarity:FILE)",
             option=("similarity", "coordinates"),
         )
     examine(path)

@@ -66,7 +66,7 @@ class TableReader(MatrixReader):
         self.annotations = Annotations()
         self._source = source
         self._options = options
-        self._names = source.schema.names  # which makes the list anew each time
+        self.names = source.schema.names  # which makes the list anew each time
         self.n_rows = source.n_rows
         with releasing(source.close):
             chosen = choose_columns(source.schema, path)
@@ -76,7 +76,7 @@ class TableReader(MatrixReader):
 
     def _choose(self, values: Sequence[int], texts: Sequence[int]) -> None:
         self._values, self._texts = values, texts
-        self.column_ids = [self._names[i] for i in values]
+        self.column_ids = [self.names[i] for i in values]
         self.groups = [values]
         costs, budget = self._source.costs, self._options.decode_bytes
         if budget is not None and costs:
@@ -87,17 +87,17 @@ class TableReader(MatrixReader):
     @property
     def beside(self) -> Sequence[str]:
         """The names of the annotations."""
-        return [self._names[i] for i in self._texts]
+        return [self.names[i] for i in self._texts]
 
     @property
     def booleans(self) -> list[str]:
-        """The names of the columns of yes and no among the values, which are 1 and 0."""
+        """As of `MatrixReader`."""
         types = self._source.schema.types
-        return [self._names[i] for i in self._values if pa.types.is_boolean(types[i])]
+        return [self.names[i] for i in self._values if pa.types.is_boolean(types[i])]
 
     def leave_out(self, names: Sequence[str]) -> None:
         """Take columns for annotations of the rows, before the first block."""
-        more = {i for i in self._values if self._names[i] in {*names}}
+        more = {i for i in self._values if self.names[i] in {*names}}
         self._choose([i for i in self._values if i not in more], sorted({*self._texts, *more}))
 
     def first_row_ids(self) -> Sequence[str]:
@@ -135,7 +135,7 @@ class TableReader(MatrixReader):
                 ends = [0]
                 for group in self.groups:
                     file.seek(ends[-1])
-                    names = [self._names[i] for i in group]
+                    names = [self.names[i] for i in group]
                     for batch in self._source.batches(group, self._block_rows(len(group)), part):
                         rest = self._rows(batch, names).reshape(-1).view(np.uint8).data
                         with self._writing():
@@ -168,7 +168,7 @@ class TableReader(MatrixReader):
     def _block(self, batch: pa.RecordBatch, columns: Sequence[int], values: np.ndarray) -> RowBlock:
         """Return values with the ids and annotations of their rows, from a batch of columns."""
         found = dict(zip(columns, batch.columns, strict=True))
-        texts = [(self._names[i], texts_of(found[i].to_pylist())) for i in self._texts]
+        texts = [(self.names[i], texts_of(found[i].to_pylist())) for i in self._texts]
         return RowBlock(_id_strings(found[self._ids], self.path), values, texts)
 
     def _block_rows(self, n_columns: int) -> int:

@@ -20,6 +20,7 @@ import numpy as np
 from sfs_cli.errors import InputError, SfsError, UsageError, is_full, listed
 from sfs_cli.io.files.names import check_names, nfc
 from sfs_cli.io.files.sniff import Content, Kind, examine, recognize
+from sfs_cli.io.files.table import is_ranking
 from sfs_cli.io.files.text import PACKED, WORKBOOKS, repeated, split_member, text_suffix
 
 if TYPE_CHECKING:
@@ -83,6 +84,11 @@ class MatrixReader(Protocol):
     annotations: Annotations
     notes: Sequence[str] = ()  # choices that the user should know of: how features are named, say
 
+    @property
+    def booleans(self) -> Sequence[str]:
+        """The names of the columns of yes and no among the values, which are 1 and 0."""
+        return ()
+
     def first_row_ids(self) -> Sequence[str]:
         """Return the ids of the first row or rows, without reading the whole file."""
         ...
@@ -100,6 +106,7 @@ class MatrixReader(Protocol):
 class LeavesOut(MatrixReader, Protocol):
     """A reader that gives columns as texts of its blocks, beside the values."""
 
+    names: Sequence[str]  # of all columns
     left_out: Sequence[str] = ()  # these columns, and lines of text below the names
 
     @property
@@ -203,12 +210,7 @@ def open_matrix(path: str | Path, options: ReadOptions) -> MatrixReader:
     module, function = found.opener.split(":")
     opener = getattr(import_module(f"sfs_cli.io.matrix.{module}"), function)
     reader = opener(path, options)
-    beside = reader.beside if isinstance(reader, LeavesOut) else ()
-    names = {*reader.column_ids, *beside}
-    # a table of patients may have a rank, a score and a status
-    first = getattr(getattr(reader, "layout", None), "names", None)
-    ours = "feature" in names if first is None else list(first[:2]) == ["rank", "feature"]
-    if ours and {"score", "status"} <= names:
+    if isinstance(reader, LeavesOut) and is_ranking(reader.names):
         reader.close()
         raise InputError("this is a ranking made by sfs, not a matrix", where=path, hint=LIST)
     return reader

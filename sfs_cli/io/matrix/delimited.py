@@ -206,6 +206,7 @@ class DelimitedReader(MatrixReader):
         self.annotations = Annotations()
         self._stream = stream
         self.layout = layout
+        self.names = layout.names
         self._options = options
         # the numbers take up to ten times the room of their text, in several chunks at once
         self._chunk_bytes = max(options.block_bytes // 16, 1)
@@ -398,7 +399,9 @@ def _wrong_count(chunk: Chunk, row: int, layout: Layout) -> InputError:
             return _bad_quotes(chunk, row, layout.path)
         hint = f"take the {divides} out, or remove its column if it is text"
         return InputError(f"the field {held[0]!r} holds a {divides}", where=where, hint=hint)
-    hint = "every row needs an id and one value for each column; is the file cut off?"
+    hint = (
+        "every row needs an id and a value for each column; is a title above, or the file cut off?"
+    )
     if text.startswith("!"):
         hint = "remove such lines, or give the series matrix of GEO with all that it had"
     return InputError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -32,9 +33,9 @@ def open_tenx_mtx(path: Path, options: ReadOptions) -> MatrixReader:
     """
     matrix = _present(path, "", ("matrix.mtx",)) if path.is_dir() else path
     prefix = matrix.name.partition("matrix.mtx")[0] if "matrix.mtx" in matrix.name else ""
-    # older files lack the feature types, or hold ids alone
+    # older files lack the feature types, or hold ids alone; some lines lack the symbol
     lines = _table(_present(matrix.parent, prefix, _FEATURES), 3)
-    fields = [*map(list, zip(*lines)), [], [], []]
+    fields = [*map(list, zip_longest(*lines, fillvalue="")), [], [], []]
     features, notes = _name_features(*fields[:3])
     barcodes = [line[0] for line in _table(_present(matrix.parent, prefix, _BARCODES), 1)]
     entries = MatrixMarketRows(matrix, options)
@@ -64,32 +65,26 @@ def _present(folder: Path, prefix: str, names: tuple[str, ...]) -> Path:
 
 def _table(path: Path, most: int) -> list[list[str]]:
     """Return the first fields of every line, `most` of them at most."""
-    rows = [text.split("\t")[:most] for _, text in text_lines(path)]
-    if len(widths := {len(row) for row in rows}) > 1:
-        raise InputError(
-            f"the lines have {listed([str(width) for width in sorted(widths)])} fields",
-            where=path,
-            hint="all lines have the same number of fields: the file may be cut off, copy it again",
-        )
-    return rows
+    return [text.split("\t")[:most] for _, text in text_lines(path)]
 
 
 def _name_features(
     ids: Sequence[str], symbols: Sequence[str], types: Sequence[str]
 ) -> tuple[list[str], list[str]]:
-    """Return the symbols if all are there and unique, else the ids; and notes on the choice.
+    """Return the symbols if there are some and they are unique, else the ids; and notes on that.
 
-    `symbols` and `types` may be empty.
+    The id of a feature stands for a symbol that it lacks. `symbols` and `types` may be empty.
     """
-    repeated = sum(count - 1 for count in Counter(symbols).values())
-    if len(symbols) == len(ids) and not repeated and all(symbols):
-        names = list(symbols)
-        notes = ["features are named by their symbols"]
+    names = [symbol or name for symbol, name in zip(symbols, ids)]
+    repeated = len(names) - len(set(names))
+    if any(symbols) and not repeated:
+        also = "" if all(symbols) else ", or by the id where that is missing"
+        notes = [f"features are named by their symbols{also}"]
     else:
         names = list(ids)
         why = f"{repeated:,} symbols are repeated" if repeated else "symbols are missing"
         notes = [f"features are named by their ids, as {why}"]
-    kinds = Counter(types)
+    kinds = Counter(filter(None, types))
     if len(kinds) > 1:
         counts = ", ".join(f"{count:,} {kind}" for kind, count in kinds.items())
         notes.append(f"all feature types are kept: {counts}")

@@ -22,6 +22,8 @@ from sfs_cli.io.files.table import (
     first_rows,
     is_id_name,
     is_number,
+    is_ranking,
+    name_words,
     names_p_values,
     read_table,
     read_unnamed,
@@ -59,7 +61,6 @@ _PORTION = re.compile(
     r"(?:^|_)(?:au[a-z]*c|importances?|freq[a-z]*|prob[a-z]*|pip|accuracy|gains?)"
 )
 """Names of values between 0 and 1 of which the largest are the best."""
-_OURS = ("rank", "feature", "score", "status")
 _LIST_HINT = (
     "a ranking needs a column of features and one of ranks or scores; or write the ids alone, one "
     "in each line, the best first"
@@ -82,11 +83,6 @@ def read_rank_table(path: Path) -> TextTable:
     if not table.rows:
         raise InputError("the table has no rows", where=path, hint=COPY_AGAIN)
     return table
-
-
-def is_ours(table: TextTable) -> bool:
-    """Say whether the columns are those that this program writes."""
-    return tuple(table.columns)[: len(_OURS)] == _OURS
 
 
 def _read_rnk(path: Path) -> TextTable:
@@ -134,7 +130,7 @@ class Choice:
 
 
 def usual_order(name: str, values: np.ndarray) -> tuple[str, str]:
-    """Return which values of a column of scores are the best, and what is open about that.
+    """Return which values of a column of scores are the best ("": none), and what is open.
 
     The name says what a column is, as far as the values are such. Ranks and p-values are best where
     they are smallest, and so are logarithms of p-values, unless their sign was turned. What has a
@@ -143,9 +139,11 @@ def usual_order(name: str, values: np.ndarray) -> tuple[str, str]:
     """
     low, high = float(np.nanmin(values)), float(np.nanmax(values))
     words = words_of_column(name)
-    if names_p_values(name, logarithms=True) and not low < 0 < high:
+    unsigned = re.sub(r"(?i)[\W_]*signed[\W_]*", "", name)
+    are_p, are_logs = (names_p_values(unsigned, logarithms=logs) for logs in (False, True))
+    if are_logs and not low < 0 < high:
         return (LARGEST if low >= 0 else SMALLEST), ""
-    if names_p_values(name) and low >= 0:
+    if are_p and low >= 0:
         doubt = (
             f"are p-values by the name, but reach {high:.4g}; the smallest are taken as the best"
         )
@@ -156,10 +154,9 @@ def usual_order(name: str, values: np.ndarray) -> tuple[str, str]:
             return SMALLEST, ""
         doubt = "are no ranks (1, 2, 3, ...), and the largest are taken as the best"
         return LARGEST, f"{doubt}: of ranks give --order {SMALLEST}"
-    if names_p_values(name) and -1 <= low < 0 and high <= 1:
-        doubt = "are p-values with a sign by the name, and the largest without it are taken as the"
-        return ABSOLUTE, f"{doubt} best: give the p-values without signs"
-    if _SIGNED.search(words) or names_p_values(name):
+    if are_p and not are_logs and -1 <= low < 0 and high <= 1:
+        return "", "are p-values with a sign by the name, and no order has the best of them first"
+    if _SIGNED.search(words) or are_p:
         doubt = "are ratios, and those below 1 are taken as the smallest: give their logarithms"
         one_sided = low < 1 < high and _RATIO.search(words) is not None
         return (ABSOLUTE, "") if low < 0 else (LARGEST, doubt if one_sided else "")
@@ -213,7 +210,7 @@ def choose_columns(table: TextTable, feature: str | None, value: str | None) -> 
                 where=table.path,
                 hint="give another FILE:COLUMN, or the column of the features: --feature-column",
             )
-        if is_ours(table) and value == "score":
+        if is_ranking(table.columns) and value == "score":
             value = "rank"  # the ranking is by its score, of which small ones may be the best
         return Choice(feature, value, _plain(value) in _RANKS)
     others = [name for name in names if name != feature]
@@ -230,7 +227,7 @@ def choose_columns(table: TextTable, feature: str | None, value: str | None) -> 
 
 
 def _plain(name: str) -> str:
-    return name.lower().replace(" ", "_").replace(".", "_").replace("-", "_")
+    return "_".join(name_words(name))
 
 
 def _named(columns: Sequence[str], wanted: Sequence[str]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import warnings
 from collections.abc import Callable
@@ -421,6 +422,8 @@ def test_a_result_is_made_into_anndata_as_it_is_written_into_one(tmp_path: Path)
     small = made()
     found = sfs.rank(small, labels="cell type", subset=True, **asked)
     assert found.to_anndata().var_names.tolist() == small.var_names.tolist()
+    os.utime(tmp_path / "table.csv", (0, 0))  # as an engine does that copies files
+    np.testing.assert_allclose(results["text"].to_anndata().X, X)
     (FRAME.T + 1).to_csv(tmp_path / "table.csv")
     with pytest.raises(InputError, match="changed after the ranking"):
         results["text"].to_anndata()
@@ -456,6 +459,9 @@ def test_a_result_is_written_as_the_command_writes_it(tmp_path: Path) -> None:
     assert files_of(tmp_path / "python") == before
     with pytest.raises(sfs.SfsError, match=r"result of another run(.|\n)*give another folder"):
         sfs.rank(table, method="variance").write(tmp_path / "python")
+    os.utime(table, (0, 0))
+    ranked.write(tmp_path / "touched")
+    assert files_of(tmp_path / "touched")["ranking.tsv"] == before["ranking.tsv"]
     (FRAME.T + 1).to_csv(table)
     with pytest.raises(ValueError, match="changed after the ranking"):
         ranked.write(tmp_path / "late")

@@ -297,6 +297,15 @@ def test_a_result_is_compared_pickled_and_not_changed() -> None:
     ("error", "call"),
     [
         ("layer is of type", lambda: sfs.rank(NAMED, layer=COUNTED)),
+        (
+            "yes and no in place of numbers: in",
+            lambda: sfs.rank(NAMED, method="hsic", coordinates=NAMED.assign(**{"in": True})),
+        ),
+        ("a Series such as table", lambda: sfs.rank(NAMED, labels="class")),
+        (
+            "can be given beside, as labels=",
+            lambda: sfs.rank(NAMED.assign(**{"class": "a"}), labels=CLASSES),
+        ),
         ("transform is of type", lambda: sfs.rank(NAMED, transform={})),
         ("sets is of type", lambda: sfs.evaluate(NAMED, list=GENES, sets=np.zeros((2, 2)))),
         ("did you mean splits", lambda: sfs.evaluate(COUNTED, spilts=3)),

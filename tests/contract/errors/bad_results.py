@@ -338,17 +338,17 @@ EVALUATIONS = [
     ),
     evaluated(
         "a list of another matrix",
-        "0 of its 5; ensg1; gene1",
+        "none of 5 ids; ensg1; gene1",
         "--list",
         "OTHER-LIST",
         name="--list",
     ),
     evaluated(
-        "known features of other ids", "none of its 2", "--drivers", "GENES", name="--drivers"
+        "known features of other ids", "none of 2 ids", "--drivers", "GENES", name="--drivers"
     ),
     evaluated(
         "sets of other ids",
-        "none of its 2 features; gene1",
+        "none of 2 ids; gene1",
         *("--sets", "SETS", "--out", "OUT"),
         name="--sets",
     ),

@@ -235,7 +235,8 @@ def phenodata(path: Path) -> None:
 
 
 def titled(path: Path) -> None:
-    path.write_text(f"Supplementary Table 1\n\n{TABLE.to_csv(index_label='sample')}")
+    titles = "Supplementary Table 1\nTissues, and all else, of donors, by sample\n\n"
+    path.write_text(titles + TABLE.to_csv(index_label="sample"))
 
 
 SAMPLE_TABLES: dict[str, dict[str, Case]] = {

@@ -248,9 +248,24 @@ def test_other_hdf5_is_refused(tmp_path):
     assert str(path) in str(caught.value.where)
 
 
-def test_lines_of_other_widths_are_refused(tmp_path, counts):
+def test_the_id_stands_for_a_symbol_that_is_missing(tmp_path, counts):
     write(tmp_path, counts)
     path = tmp_path / "features.tsv"
-    path.write_text(path.read_text().rstrip()[: -len("\tGene Expression")])  # cut off
-    with pytest.raises(InputError, match="2, 3 fields"):
-        read(tmp_path)
+    lines = path.read_text().splitlines()
+    lines[1], lines[2] = "ENSG1", "ENSG2\t\tGene Expression"
+    path.write_text("\n".join(lines))
+    _, _, reader = read(tmp_path)
+    assert reader.column_ids[:4] == ["GENE0", "ENSG1", "ENSG2", "GENE3"]
+    assert reader.notes == [
+        "features are named by their symbols, or by the id where that is missing"
+    ]
+
+
+def test_fields_after_those_that_are_read_may_be_missing(tmp_path, counts):
+    write(tmp_path, counts)
+    path = tmp_path / "features.tsv"
+    first, rest = path.read_text().split("\n", 1)
+    path.write_text(f"{first}\tchr1\t10\t20\n{rest}")
+    path = tmp_path / "barcodes.tsv"
+    path.write_text(path.read_text().replace("\n", "\tgood\n", 1))
+    np.testing.assert_array_equal(read(tmp_path)[1].T, counts)

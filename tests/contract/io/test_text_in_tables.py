@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import rdata
 from pyarrow.feather import write_feather
 
 from sfs_cli.errors import InputError
@@ -35,7 +36,11 @@ def test_of_parquet(tmp_path: Path) -> None:
         open_coordinates(str(path), "m.csv")
 
 
-@pytest.mark.parametrize("write", [pq.write_table, write_feather])
+def write_rds(table: pa.Table, path: Path) -> None:
+    rdata.write_rds(path, table.to_pandas().set_index("id"))
+
+
+@pytest.mark.parametrize("write", [pq.write_table, write_feather, write_rds])
 def test_booleans_are_no_coordinates(tmp_path: Path, write: Callable[..., None]) -> None:
     path = tmp_path / "table"
     write(pa.table({"id": ["a", "b"], "in_tissue": [True, False], "y": [1.0, 2.0]}), path)

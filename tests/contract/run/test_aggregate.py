@@ -11,7 +11,7 @@ import pytest
 
 import sfs_cli
 from sfs_cli.errors import InputError
-from sfs_cli.io.files.table import annotation_of
+from sfs_cli.io.files.table import annotation_of, annotations_among
 from sfs_cli.io.knowledge.edges import edge_layout
 from sfs_cli.io.matrix.base import ReadOptions, open_matrix
 from sfs_cli.io.results.rankings import read_rank_table, usual_order
@@ -50,7 +50,8 @@ P_VALUES = (
 P_VALUES += (
     " pval_norm pval_norm_fdr_bh pval_z_sim p.adjust lfsr FWER pos|p-value pos|score Pr(>F) p"
     " Pr(>Chisq) wilcox_p moderated_q p_wald p_bh p_adj p_val q N_vs_T_padj log_rank_p logFC_padj"
-    " log1p_padj"
+    " log1p_padj rawp adjp BH TSBH_0.05 holm holm-sidak SidakSD BH.adjusted BY fdr_tsbh Prob>F"
+    " ProbChiSq posterior_error_prob"
 )
 LOGARITHMS = (
     "-log10(p) neglog10pval log10_padj LogP -log10(adj.P.Val) minuslog10FDR -log10_combined_p"
@@ -63,7 +64,7 @@ SCORES = "score gain F n_p baseMean chi2 groups power quality"
 NO_P_VALUES = (
     "pAUC p_auc pLI Q2 Q2cum P1 p_selected P(selected) inclusion_p p_de P(DE) p_gain p_score"
     " q_score Cochran_Q S-value pos_score neg_score PEP_count fdr_score 1-FDR"
-    " 1-padj 1-p one_minus_p"
+    " 1-padj 1-p one_minus_p posterior_prob prob prob_signal sorted_by sd BHLHE40"
 )
 NO_RANKS = (
     "PageRank page_rank percentile_rank rank_pct RankPercentile reciprocal_rank inverse_rank 1/rank"
@@ -73,7 +74,7 @@ NO_RANKS = (
 
 def test_the_name_of_a_column_says_which_of_its_values_are_the_best() -> None:
     p, large, both = np.array([1e-5, np.nan, 1.0]), np.array([0.0, 7.0]), np.array([-9.0, 2.0])
-    for name in [*P_VALUES.split(), "NOM p-val", "FDR q-val"]:
+    for name in [*P_VALUES.split(), "NOM p-val", "FDR q-val", "Prob > |t|"]:
         assert usual_order(name, p) == ("smallest-first", ""), name
     for name in ("rank_relieff", "neg|rank"):
         assert usual_order(name, np.array([1.0, np.nan, 2.5])) == ("smallest-first", ""), name
@@ -95,7 +96,7 @@ def test_the_name_of_a_column_says_which_of_its_values_are_the_best() -> None:
     [
         ("padj", [0.1, 12.0], "smallest-first", "reach 12; the smallest"),
         ("P(selected)", [0.01, 0.9], "largest-first", "between 0 and 1 (0.01 to 0.9)"),
-        ("signed_p", [-1.0, 1e-3], "absolute", "p-values with a sign"),
+        ("p_signed", [-1.0, 1e-3], "", "p-values with a sign"),
         ("rank", [0.1, 2.0], "largest-first", "are no ranks"),
         ("v", [-9.0, 2.0], "largest-first", "both signs (-9 to 2), and the largest"),
         ("v", [0.001, 0.9], "largest-first", "between 0 and 1 (0.001 to 0.9), and the largest"),
@@ -108,6 +109,22 @@ def test_what_a_column_leaves_open_is_said(
     found, doubt = usual_order(name, np.array(values))
     assert found == order
     assert said in doubt
+
+
+def test_p_values_with_a_sign_are_refused_but_where_an_order_is_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("gene,signed_p,signed_log10_p\nA,-0.9,0.05\nB,-0.001,3\nC,0.02,-1.7\n")
+
+    def ranks(column: str, log: Messages, **options: str) -> list[float]:
+        config = AggregateConfig((str(path),) * 2, **options)
+        return read_lists([Source(path, column)], ["a"], config, log)[0].ranks.tolist()
+
+    with pytest.raises(InputError, match="no order has the best of them first") as e:
+        ranks("signed_p", Messages(-1))
+    assert ranks("signed_log10_p", Messages(-1)) == [3, 1, 2]  # the second, by what is proposed
+    assert "-log10 of them with the signs" in e.value.hint
+    assert ranks("signed_p", log := Messages(-1), order="absolute") == [1, 3, 2]
+    assert "no order has the best of them first" in log.warnings[0]
 
 
 def test_p_values_of_lists_of_one_matrix_are_warned_of_and_again(tmp_path: Path) -> None:
@@ -194,6 +211,11 @@ def test_a_series_is_ordered_by_its_name() -> None:
 )
 def test_names_of_samples_are_no_p_values(name: str, surely: bool) -> None:
     assert (annotation_of(name) == "sure") == surely
+
+
+def test_a_sample_may_be_called_as_its_like_and_a_p_value() -> None:
+    assert annotations_among(["P-Val", "P-Leu", "P-Ile", "padj"]) == ["maybe", "", "", "sure"]
+    assert annotations_among(["P-Val", "P-1", "s1", "P.Value"]) == ["sure", "", "", "sure"]
 
 
 def test_large_values_named_as_p_values_are_scores_of_edges(tmp_path: Path) -> None:

@@ -197,6 +197,24 @@ def test_a_short_list_is_judged_whole_beside_others_of_its_length(tmp_path, capf
     assert any(name in said for name in ("between variance and mine", "between mine and variance"))
 
 
+def test_ids_of_lists_and_sets_that_are_mostly_others_are_told(tmp_path):
+    options = study(tmp_path, *planted())
+    ids = [line.partition(",")[0] for line in (tmp_path / "x.csv").read_text().splitlines()[1:]]
+    others = [name.upper() if i % 9 else name for i, name in enumerate(ids)]
+    (tmp_path / "ids.txt").write_text("\n".join(others))
+    (tmp_path / "sets.gmt").write_text("\t".join(["s", "", *others]))
+    given = {"list_": str(tmp_path / "ids.txt"), "drivers": str(tmp_path / "ids.txt")}
+    sets = {"sets": (str(tmp_path / "sets.gmt"),), "out": str(tmp_path / "out")}
+    log = Messages(-1)
+    judge.run(EvaluateConfig(**options | given | sets, lengths="5", splits=2, repeats=1), log)
+    told = [each for each in log.warnings if "60 would be found if upper and lower case" in each]
+    assert [text.split(":")[0] for text in sorted(told)] == [
+        "--drivers",
+        f"--list {tmp_path / 'ids.txt'}",
+        "--sets sets.gmt",
+    ]
+
+
 def test_without_labels_it_tells_redundancy_neighbors_hits_and_sets(tmp_path):
     X, y = planted()
     given = study(tmp_path, X, y) | {"labels": None}

@@ -100,6 +100,43 @@ def depth() -> list[str]:
     return [*TEST, "--transform", "cpm,log1p"]
 
 
+def times() -> list[str]:
+    """The time of each sample stands beside a column that says who had an event at it."""
+    logarithms().to_csv("x.csv")
+    table = pd.DataFrame({"OS time": np.arange(24) + 1, "vital status": [0, 1, 1] * 8}, SAMPLES)
+    table.to_csv("y.csv", index_label="sample")
+    words = ["--method", "spearman", "--labels", "y.csv:OS time"]
+    return [*words, "--label-type", "continuous"]
+
+
+def skewed() -> list[str]:
+    """A Cox model of values of both signs, of which a few are very large."""
+    times()
+    values = np.random.default_rng(6).normal(0, 1, (200, 24)) ** 3
+    pd.DataFrame(values, GENES, SAMPLES).to_csv("x.csv")
+    return ["--labels", "y.csv:OS time", "--event", "vital status", "--method", "cox"]
+
+
+def cells(**obs: np.ndarray) -> list[str]:
+    """Counts of cells, most of them zero, on a grid of places."""
+    rng = np.random.default_rng(7)
+    obs_names = [f"c{i}" for i in range(240)]
+    counts = rng.poisson(rng.gamma(0.1, 8, 200), (240, 200))
+    made = ad.AnnData(counts.astype("f4"), pd.DataFrame(obs, obs_names))
+    made.obsm["spatial"] = np.stack(np.divmod(np.arange(240) % 120, 12), axis=1).astype(float)
+    made.write_h5ad("x.h5ad")
+    return ["x.h5ad"]
+
+
+def on_slides() -> list[str]:
+    """Two slides with the same coordinates, in a column with a blank in its name."""
+    return [*cells(**{"slide id": np.repeat(["l", "r"], 120)}), "--spatial"]
+
+
+def few_counts() -> list[str]:
+    return [*cells(), "--method", "variance", "--transform", "cpm,log1p"]
+
+
 @pytest.mark.parametrize(
     ("kind", "make"),
     [
@@ -109,12 +146,17 @@ def depth() -> list[str]:
         ("columns", known_of_samples),
         ("columns", summaries),
         ("depth", depth),
+        ("survival", times),
+        ("survival", skewed),
+        ("slides", on_slides),
+        ("shallow", few_counts),
     ],
 )
 def test_the_option_that_is_proposed_ends_a_warning(
     kind: str, make: Callable[[], list[str]], capfd: pytest.CaptureFixture[str]
 ) -> None:
-    words = ["rank", "x.csv", *make()]
+    words = make()
+    words = ["rank", *["x.csv"] * words[0].startswith("-"), *words]
     (told,) = warnings_of(words, capfd, kind)
     proposed = re.search(r"give (--[\w-]+ (?:'[^']*'|[^ ,;)]+(?:,[^ ;)]+)*))", told)
     assert proposed is not None, told
@@ -175,9 +217,25 @@ def several_kinds() -> tuple[list[str], list[str]]:
     table, other = counts(), counts() / 7.3
     both = pd.concat([table.add_suffix("_count"), other.add_suffix("_fpkm")], axis=1)
     both.to_csv("x.csv")
-    pd.DataFrame({"w": 1}, [f"{name}_count" for name in SAMPLES]).to_csv("w.csv")
+    pd.DataFrame({"kind": "count"}, [f"{name}_count" for name in SAMPLES]).to_csv("k.csv")
     words = ["--method", "variance"]
-    return words, [*words, "--sample-weights", "w.csv:w", "--samples", "intersect"]
+    return words, [*words, "--labels", "k.csv:kind", "--samples", "intersect"]
+
+
+def of_one_class() -> tuple[list[str], list[str]]:
+    """Ten cells of each donor, who has one class."""
+    donors = np.arange(240) // 10
+    words = [*cells(group=np.array(["a", "b"])[donors % 2], donor=donors), "--donors", "obs:donor"]
+    words += ["--method", "f-test", "--labels", "obs:group"]
+    return words, [*words, "--pseudobulk", "donor"]
+
+
+def pairs() -> tuple[list[str], list[str]]:
+    """Ten cells of each donor and class."""
+    at = np.arange(240)
+    obs = {"group": np.array(["a", "b"])[at // 10 % 2], "donor": at // 20}
+    words = [*cells(**obs), "--donors", "obs:donor", "--method", "f-test", "--labels", "obs:group"]
+    return words, [*words, "--pseudobulk", "donor,group", "--block", "obs:donor"]
 
 
 @pytest.mark.parametrize(
@@ -189,6 +247,8 @@ def several_kinds() -> tuple[list[str], list[str]]:
         ("names", dates, "7 features (01.Mrz, 02. Sep, 1-mars, 01/03/20, 2-sept., 1-dic, 4-okt)"),
         ("labels", ids, "12 classes for 24 samples"),
         ("labels", lost, "all samples of c (8) are left out by"),
+        ("donors", of_one_class, "add up the cells (--pseudobulk DONOR, of AnnData)"),
+        ("donors", pairs, "add up the cells (--pseudobulk DONOR,CLASS, of AnnData)"),
     ],
 )
 def test_what_a_warning_says_to_do_ends_it(
@@ -198,10 +258,10 @@ def test_what_a_warning_says_to_do_ends_it(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     words, mended = make()
-    (told,) = warnings_of(["rank", "x.csv", *words], capfd, kind)
+    before, after = (["rank", *["x.csv"] * w[0].startswith("-"), *w] for w in (words, mended))
+    (told,) = warnings_of(before, capfd, kind)
     assert said in told
-    mended = mended if mended[0].endswith(".csv") else ["x.csv", *mended]
-    assert not warnings_of(["rank", *mended], capfd, kind)
+    assert not warnings_of(after, capfd, kind)
 
 
 def patients() -> pd.DataFrame:

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import io
+import multiprocessing.resource_tracker
+import multiprocessing.spawn
+import os
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -226,3 +230,14 @@ def test_without_dask_the_extra_is_named(
     done = run_here(["rank", str(store), "--dask", "local"], capfd)
     assert done.code == 6
     assert "sfs-cli[dask]" in done.err
+
+
+def test_a_worker_process_that_ends_while_it_starts_is_told(
+    store: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    multiprocessing.resource_tracker.ensure_running()  # which is a process of Python, too
+    monkeypatch.setattr(multiprocessing.spawn, "_python_exe", os.fsencode(shutil.which("false")))
+    done = run_here(["rank", str(store), "--dask", "local", "--method", "variance"], capfd)
+    assert done.code == 3
+    assert "a worker process of --dask local has ended" in done.err
+    assert "fewer --threads" in done.err

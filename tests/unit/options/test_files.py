@@ -60,6 +60,13 @@ def test_values_of_another_type_are_refused_with_key_and_line(read, text, words)
     assert caught.value.hint
 
 
+def test_a_text_that_ends_in_a_colon_is_to_be_quoted(read):
+    with pytest.raises(InputError) as caught:
+        read("source:\n- e=target:\n")
+    quoted = caught.value.hint.partition("in quotes: ")[2]
+    assert read(f"source:\n- {quoted}\n").options["source"][0].name == "e"
+
+
 @pytest.mark.parametrize(
     ("text", "wrong", "near"),
     [

@@ -191,6 +191,7 @@ PLACES = {"coordinates": "z.csv", "pvalues": "moments"}
             "with --method msfs,then=spec",
         ),
         ({"method": "f-test", "also": ("f-test",)}, "also", "with --method f-test"),
+        ({"method": "spec", "weights": "uniform"}, "weights", "without --source:"),
         (
             {"method": "f-test", "event": "l.csv:dead", "sample_weights": "l.csv:w"},
             "sample_weights",
