@@ -15,7 +15,8 @@ import numpy as np
 from sfs_cli import provenance
 from sfs_cli.display import shown
 from sfs_cli.errors import InputError, counted
-from sfs_cli.io.files.table import TextTable, is_ranking
+from sfs_cli.io.files.names import is_ranking
+from sfs_cli.io.files.table import TextTable
 from sfs_cli.io.given import given
 from sfs_cli.io.knowledge.sample_columns import find_columns
 from sfs_cli.io.results.rankings import (

@@ -94,3 +94,8 @@ def check_names(names: Iterable[str], what: str, where: object) -> None:
 def check_texts(texts: Sequence[str], what: str, where: object) -> None:
     """Refuse a text beside names that is too long, or holds a control character; `what` it is."""
     check_names(filter(None, texts), what, where)
+
+
+def is_ranking(names: Iterable[str]) -> bool:
+    """Say whether columns are those of a ranking that this program has written."""
+    return {"rank", "feature", "score", "status"} <= {*names}

@@ -735,11 +735,6 @@ def annotation_of(name: str) -> Literal["sure", "maybe", ""]:
     return "maybe" if _plain(name) in _LIKE_ANNOTATIONS else ""
 
 
-def is_ranking(names: Iterable[str]) -> bool:
-    """Say whether columns are those of a ranking that this program has written."""
-    return {"rank", "feature", "score", "status"} <= {*names}
-
-
 def annotations_among(names: Sequence[str]) -> list[str]:
     """Say of each of the columns of a table how surely it is an annotation, as `annotation_of`.
 

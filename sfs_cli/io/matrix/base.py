@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 import numpy as np
 
 from sfs_cli.errors import InputError, SfsError, UsageError, is_full, listed
-from sfs_cli.io.files.names import check_names, nfc
+from sfs_cli.io.files.names import check_names, is_ranking, nfc
 from sfs_cli.io.files.sniff import Content, Kind, examine, recognize
-from sfs_cli.io.files.table import is_ranking
 from sfs_cli.io.files.text import PACKED, WORKBOOKS, repeated, split_member, text_suffix
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from sfs_cli.errors import COPY_AGAIN, InputError, listed, nearest
-from sfs_cli.io.files.names import check_names, nfc
+from sfs_cli.io.files.names import check_names, is_ranking, nfc
 from sfs_cli.io.files.sniff import examine
 from sfs_cli.io.files.table import (
     NULL_TOKENS,
@@ -22,7 +22,6 @@ from sfs_cli.io.files.table import (
     first_rows,
     is_id_name,
     is_number,
-    is_ranking,
     name_words,
     names_p_values,
     read_table,

@@ -80,7 +80,7 @@ FEATURES_NAMED = [
         "--exclude of other ids",
         lambda f: ["rank", good(f), "--exclude", text(f, "MT-ND1\nMT-ND2\n", "mito.txt")],
         "mito.txt",
-        "none of its ids; gene1",
+        "none of 2 ids; gene1",
     ),
     option("--min-samples of more", "6 samples; 6 or less", "--min-samples", "7", code=BAD),
 ]

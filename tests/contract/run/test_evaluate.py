@@ -209,7 +209,7 @@ def test_ids_of_lists_and_sets_that_are_mostly_others_are_told(tmp_path):
     judge.run(EvaluateConfig(**options | given | sets, lengths="5", splits=2, repeats=1), log)
     told = [each for each in log.warnings if "60 would be found if upper and lower case" in each]
     assert [text.split(":")[0] for text in sorted(told)] == [
-        "--drivers",
+        f"--drivers {tmp_path / 'ids.txt'}",
         f"--list {tmp_path / 'ids.txt'}",
         "--sets sets.gmt",
     ]
