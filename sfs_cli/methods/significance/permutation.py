@@ -10,14 +10,6 @@ A form ``x'Ax`` with ``A 1 = 0`` does not change when a number is taken off all 
 or the largest one, whichever more samples have. Where k values are left, and k is small, the
 permuted form is the sum of ``a_ij x_i x_j`` over the pairs of the places that these values are put
 on.
-
-Permutations are made in rounds that grow. A feature stops after a round in which `ENOUGH` permuted
-ratios are as good as its own. That keeps its p-value valid: for a level above that at which it may
-stop after the first round, the p-value is at most the level only if that of the first round is,
-and for a level below it only if that of the other rounds is. J. Besag and P. Clifford, "Sequential
-Monte Carlo p-values", Biometrika 78, 1991, for the idea.
-
-No p-value is below ``1 / (B + 1)``.
 """
 
 from __future__ import annotations
@@ -31,10 +23,8 @@ import numpy as np
 from sfs_cli.methods.significance.form import Form
 from sfs_cli.methods.significance.ratios import Ratio
 
-ENOUGH = 20
-"""A feature that so many permutations of a round are as good as needs no further round."""
-GROWTH = 8
-"""After each round there are so many times the permutations of the one before."""
+FIRST, GROWTH = 100, 3
+"""Permutations of the first round at least; after each there are so many times as many."""
 TIE = 1e-9
 """Ratios that differ by this part of the largest one are equal: sums in another order differ."""
 PAIRED, PAIRED_DENSE = 16, 16
@@ -59,8 +49,6 @@ class Permutations:
         What is tested; smaller is better.
     count : int
         The most permutations of a feature.
-    first : int
-        The least permutations of a feature, unless `count` is less.
     seed : int
         Random seed.
     blocks : ndarray of int, shape (n,), optional
@@ -68,7 +56,7 @@ class Permutations:
     """
 
     def __init__(
-        self, ratio: Ratio, count: int, first: int, seed: int, blocks: np.ndarray | None = None
+        self, ratio: Ratio, count: int, seed: int, blocks: np.ndarray | None = None
     ) -> None:
         n = ratio.n
         dense = Form.of(ratio.numerator.dense()) if n <= DENSE_ENTRIES else ratio.numerator
@@ -78,9 +66,8 @@ class Permutations:
         fast = full or n <= DENSE_ENTRIES
         self.paired = 0 if ratio.adjusted else max(PAIRED, n // PAIRED_DENSE if fast else 0)
         self.size = ratio.numerator.size * (n - 1) / ratio.denominator.trace
-        self.count, self.seed = count, seed
-        self.rounds = [count]
-        while self.rounds[0] // GROWTH >= first:
+        self.seed, self.rounds = seed, [count]
+        while self.rounds[0] // GROWTH >= FIRST:
             self.rounds.insert(0, self.rounds[0] // GROWTH)
         self.marks = np.random.default_rng(0).integers(1 << 40, size=n)
         self.kept: dict[int, np.ndarray] = {}
@@ -94,28 +81,12 @@ class Permutations:
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"kept": {}}
 
-    def test(self, x: np.ndarray) -> np.ndarray:
-        """Test features (b, n) around their means, of unit norm.
+    def permuted(self, x: np.ndarray, start: int, end: int) -> np.ndarray:
+        """Return the ratios of features in the orders from `start` to `end`, (b, end - start).
 
-        Returns
-        -------
-        ndarray, shape (b, 2)
-            The p-values, and the effects: by how many standard deviations of the permuted ratios
-            the ratio is below their mean.
+        They are given around their means, of unit norm, shape (b, n).
         """
-        observed = self.ratios(x)
-        return np.array([self._test(f, ratio) for f, ratio in zip(x, observed)]).reshape(-1, 2)
-
-    def _test(self, f: np.ndarray, observed: float) -> tuple[float, float]:
-        """Return the p-value and the effect of a feature (n,)."""
-        values = np.empty(0)
-        for end in self.rounds:
-            values = np.concatenate([values, self._permuted(f, len(values), end)])
-            size = max(np.abs(values).max(), abs(observed), self.size)
-            if np.count_nonzero(values <= observed + TIE * size) >= ENOUGH:
-                break
-        p, effect = compared(values[None], np.array([observed]), np.array([size]))
-        return p[0], effect[0]
+        return np.array([self._permuted(f, start, end) for f in x]).reshape(len(x), -1)
 
     def _permuted(self, f: np.ndarray, start: int, end: int) -> np.ndarray:
         """Return the ratios of a feature (n,) in the orders from `start` to `end`."""
@@ -189,24 +160,15 @@ class Permutations:
         return form * (n - 1) / self.ratio.denominator.trace / scatter
 
 
-def unusual(x: np.ndarray) -> np.ndarray:
-    """Return how many values of features (b, n) are not the smallest one, or not the largest, (b,).
-
-    It is the smaller of both numbers.
-    """
-    ends = (x.min(axis=1, keepdims=True), x.max(axis=1, keepdims=True))
-    return np.minimum(*(np.count_nonzero(x != end, axis=1) for end in ends))
-
-
 def _usual(f: np.ndarray) -> float:
     """Return the smallest or the largest value of a feature (n,), whichever more samples have."""
     return min((f.min(), f.max()), key=lambda end: np.count_nonzero(f != end))
 
 
 def compared(
-    values: np.ndarray, observed: np.ndarray, size: np.ndarray
+    values: np.ndarray, observed: np.ndarray, size: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Compare ratios, or scores of which smaller ones are better, with permuted ones.
+    """Compare ratios, of which smaller ones are better, with permuted ones.
 
     Parameters
     ----------
@@ -214,18 +176,17 @@ def compared(
         The permuted ones.
     observed : ndarray, shape (b,)
         What is compared with them.
-    size : ndarray, shape (b,)
+    size : float
         Of what is added up to make them, where that is larger than they are.
 
     Returns
     -------
-    p, effect : ndarray, shape (b,)
-        The p-values, and by how many standard deviations of the permuted ones the observed ones are
-        below their mean: 0 where all orders are as good, but for rounding.
+    better, effect : ndarray, shape (b,)
+        How many are as good, and by how many standard deviations of the permuted ones the observed
+        ones are below their mean: 0 where all orders are as good, but for rounding.
     """
-    allowed = TIE * np.maximum(np.abs(values).max(axis=1), size)
+    allowed = TIE * np.maximum(np.abs(values).max(axis=1), np.maximum(np.abs(observed), size))
     better = np.count_nonzero(values <= (observed + allowed)[:, None], axis=1)
-    p = (1 + better) / (values.shape[1] + 1)
     spread = values.std(axis=1)
     below = values.mean(axis=1) - observed
-    return p, np.divide(below, spread, where=spread > allowed, out=np.zeros(len(p)))
+    return better, np.divide(below, spread, where=spread > allowed, out=np.zeros(len(spread)))
