@@ -36,13 +36,10 @@ _GUARDS = {
         "be, a batch",
         "depth": "p-values of counts where library size (depth) is confounded with the sample "
         "graph or the labels",
-        "small-class": "p-values of t-test and welch where a class is small, or constant in many "
-        "features",
-        "class-tests": "p-values of tests of class means where the values are too skewed for the "
-        "sizes of the classes, or the classes differ in size and variance",
-        "survival": "times that are taken as measured beside a column of events, times of which "
-        "all that are censored were left out, and p-values of cox whose values are too skewed for "
-        "the events",
+        "class-tests": "p-values of tests of class means where the classes differ in size and "
+        "variance",
+        "survival": "times that are taken as measured beside a column of events, and times without "
+        "those that are censored",
         "slides": "coordinates of several slides that are taken for one",
         "dependent-lists": "p-values of rra over lists that rank one matrix",
     },

@@ -11,10 +11,10 @@ from sfs_cli.errors import counted
 from sfs_cli.methods.base import Solution
 from sfs_cli.methods.shared import SIGNIFICANT
 from sfs_cli.options.parts import UNTESTED
-from sfs_cli.parts.class_tests import guard_class_tests
 from sfs_cli.parts.depth import depth_of
 from sfs_cli.parts.double_dipping import made_of_features
 from sfs_cli.parts.doubts import doubts
+from sfs_cli.parts.theory import warn_of_variances
 from sfs_cli.report.model import Pairs, Section
 from sfs_cli.run.guards import tell
 from sfs_cli.run.load import Run
@@ -61,7 +61,7 @@ def tell_significant(run: Run, found: RankResult) -> None:
             "missing values may be too large, or too small where one class lacks more values "
             "than another"
         )
-    guard_class_tests(run, facts["method"], solution)
+    warn_of_variances(run, facts["method"], solution)
 
 
 def sentences(record: Mapping[str, Any]) -> list[str]:
