@@ -36,10 +36,8 @@ SPREAD = 1 / 4
 """Of ``n sum x^4`` times `RatioMoments.concentration`: how far the permuted ratio of a feature
 depends on where its few largest values are put. With less, a second hump needs several of them in
 some places, and the distribution is smooth."""
-SETTLED, EFFORT = 1000, 1e7
-"""So many permutations of such a feature are enough, or as many as take so many multiplications,"""
-FEW = 5
-"""unless one of them is as good, but fewer than so many."""
+SETTLED = 1000
+"""So many permutations are enough where it is."""
 TAIL = 20
 """One of so many permuted ratios is in the tail that is extrapolated."""
 RANKS, FIT = (10, 20, 50), 2.0
@@ -105,7 +103,6 @@ class Judge:
         self.least = least
         self.permutations = Permutations(ratio, draws, seed, blocks)
         self.moments: RatioMoments | None = None
-        self.settled = min(SETTLED, EFFORT / max(1, self.permutations.effort))
         if null == "moments" and blocks is None:
             self.moments = RatioMoments.of(ratio)
             self.screens = self._finds(seed)
@@ -155,45 +152,45 @@ class Judge:
             values = np.hstack([values, drawn])
             better, effect = compared(values, observed, self.permutations.size)
             found.p[rows] = (1 + better) / (end + 1)
-            more = better < ENOUGH
             if self.moments is None:
                 found.effect[rows] = effect
             else:
                 found.effect[rows[effect == 0]] = 0  # in all orders, but for rounding
-                if end >= self.settled:
-                    none = np.flatnonzero(spread & (better == 0))
-                    p, fits = self._extrapolated(x[none], observed[none], values[none])
-                    found.p[rows[none[fits]]] = p[fits]
-                    found.how[rows[none[fits]]] = EXTRAPOLATION
-                    more &= ~spread | (better < FEW)
-                    more[none[fits]] = False
+                if end >= SETTLED:
+                    self._extrapolate(rows, x, observed, values, spread & (better == 0), found)
+            more = better < ENOUGH
+            if self.moments is not None and end >= SETTLED:
+                more &= ~spread
             rows, x, observed, values, spread = (
                 each[more] for each in (rows, x, observed, values, spread)
             )
             if not len(rows):
                 break
 
-    def _extrapolated(
-        self, x: np.ndarray, observed: np.ndarray, values: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return p-values of features (k, n) that none of the permuted ratios (k, B) is as good as.
-
-        With them, where they hold. They are the larger of those of the moments and of an
-        exponential tail of the permuted ratios, whose mean is taken two standard errors smaller
-        than measured.
-        """
+    def _extrapolate(
+        self,
+        rows: np.ndarray,
+        x: np.ndarray,
+        observed: np.ndarray,
+        values: np.ndarray,
+        which: np.ndarray,
+        found: Judged,
+    ) -> None:
+        """Set the p-values of some features (k,) that no permuted ratio is as good as."""
         assert self.moments is not None
-        count, powers = values.shape[1], Powers.of(x)
-        k = count // TAIL
-        best = np.sort(np.partition(values, max(k, RANKS[-1]), axis=1)[:, : max(k, RANKS[-1]) + 1])
-        fits = np.ones(len(x), bool)
+        at, count = np.flatnonzero(which), values.shape[1]
+        tail = np.sort(np.partition(values[at], count // TAIL, axis=1)[:, : count // TAIL + 1])
+        powers = Powers.of(x[at])
+        fits = np.ones(len(at), bool)
         for rank in RANKS:
-            p = self.moments.tested(np.ascontiguousarray(best[:, rank - 1]), powers)[0]
+            p = self.moments.tested(np.ascontiguousarray(tail[:, rank - 1]), powers)[0]
             fits &= p * FIT >= rank / count
-        excess = (best[:, [k]] - best[:, :k]).mean(axis=1) * (1 - 2 / np.sqrt(k))
-        tail = np.exp((observed - best[:, k]) / excess) / TAIL
-        p = np.maximum(self.moments.tested(observed, powers)[0], tail)
-        return np.minimum(p, 1 / (count + 1)), fits
+        excess = tail[:, -1] - tail[:, :-1].mean(axis=1)
+        beyond = (tail[:, -1] - observed[at]) / excess
+        p = np.maximum(self.moments.tested(observed[at], powers)[0], np.exp(-beyond) / TAIL)
+        smaller = fits & (p < found.p[rows[at]])
+        found.p[rows[at[smaller]]] = p[smaller]
+        found.how[rows[at[smaller]]] = EXTRAPOLATION
 
 
 def unit(values: np.ndarray) -> np.ndarray:
