@@ -129,16 +129,16 @@ def warn_of_variances(run: Run, tested: dict[str, Any], solution: Solution) -> N
     wanted = min(LOOK, max(1, LOOK_VALUES // run.matrix.n_samples))
     values = values_of(run, from_all_over(solution.scored, wanted))
     times = by_variances(labels, values - values.mean(axis=1, keepdims=True))
+    hint = LAST_RESORT
     if times < UNEQUAL:
         return
-    hint = "give --method welch, which estimates a variance for each class"
-    if run.context.covariates:
-        hint = LAST_RESORT
-    if tested.get("variances") == "not pooled":
+    if tested.get("variances") == "not pooled":  # which they may be too few, or too skewed, for
         times = tested.get("false_positives", {}).get(f"{SMALL_P:g}", 1.0)
-        hint = f"permutations would not help; {LAST_RESORT}"
-        if times < UNEQUAL:
+        hint = f"permutations assume equal variances; {LAST_RESORT}"
+        if times < LEVELS[SMALL_P]:
             return
+    elif not run.context.covariates:
+        hint = "give --method welch, which estimates a variance for each class"
     tell(
         run,
         "class-tests",

@@ -36,6 +36,8 @@ from sfs_cli.methods.significance.tested import MOST_PERMUTATIONS, told_columns
 from sfs_cli.methods.welch import WelchScorer, welch
 from sfs_cli.ranking.table import Picked
 
+CONSTANT = 1e-3
+"""Of the orders in which a class may have one value alone."""
 HELD = 1_000_000
 """Numbers of one array at a time."""
 
@@ -71,12 +73,12 @@ class PermutedTest(Scorer):
         test = scorer.scorer if isinstance(scorer, ModeratedScorer) else scorer
         self.of_ranks = isinstance(test, RankSumScorer | SpearmanScorer)
         most, context = draws or MOST_PERMUTATIONS, problem.context
-        self.judge: Judge | WelchJudge
+        ratio = ratio_of_test(test, problem)
+        self.judge: Judge | WelchJudge = Judge(
+            ratio, null, most, context.seed, context.blocks, least
+        )
         if isinstance(test, WelchScorer):
-            self.judge = WelchJudge(problem.codes, most, context.seed, least)
-        else:
-            ratio = ratio_of_test(test, problem)
-            self.judge = Judge(ratio, null, most, context.seed, context.blocks, least)
+            self.judge = WelchJudge(self.judge, problem.codes, most, context.seed)
 
     def score_block(self, block: BlockLike) -> tuple[np.ndarray, ...]:
         """Return scores, statuses, p-values, how they were found, and what the test measures."""
@@ -109,7 +111,7 @@ def ratio_of_test(scorer: Scorer, problem: Problem) -> Ratio:
     n, Q = problem.n_samples, problem.context.basis.T
     if isinstance(scorer, FisherScorer):
         columns = scorer.scatter.columns
-    elif isinstance(scorer, RankSumScorer):
+    elif isinstance(scorer, RankSumScorer | WelchScorer):
         columns = class_columns(problem.codes)
     else:
         assert isinstance(scorer, CoxScorer | SpearmanScorer)
@@ -125,23 +127,24 @@ def ratio_of_test(scorer: Scorer, problem: Problem) -> Ratio:
 class WelchJudge:
     """p-values of Welch's F by its values in random orders of the samples, sequentially.
 
-    Orders and rounds are as in `sfs_cli.methods.significance.permutation`.
+    Orders and rounds are as in `sfs_cli.methods.significance.permutation`. A class in which all
+    values are equal has no variance. Where so many are that this happens to the smallest class in
+    more than `CONSTANT` of the orders, no other value of F is rare, and variances are pooled.
 
     Parameters
     ----------
+    pooled : Judge
+        Of the F-test of the classes.
     codes : ndarray of int, shape (n,)
         Class of each sample, 0..c-1.
     draws : int
         Orders of a feature at most.
     seed : int
         Random seed.
-    least : float
-        What no p-value is below.
     """
 
-    def __init__(self, codes: np.ndarray, draws: int, seed: int, least: float) -> None:
-        self.codes, self.counts = codes, np.bincount(codes)
-        self.seed, self.least = seed, least
+    def __init__(self, pooled: Judge, codes: np.ndarray, draws: int, seed: int) -> None:
+        self.pooled, self.codes, self.counts, self.seed = pooled, codes, np.bincount(codes), seed
         self.rounds = [draws]
         while self.rounds[0] // GROWTH >= FIRST:
             self.rounds.insert(0, self.rounds[0] // GROWTH)
@@ -149,7 +152,19 @@ class WelchJudge:
 
     def test(self, values: np.ndarray) -> Judged:
         """Test features, shape (b, n), in any units."""
-        x = unit(values)
+        common, n, least = rank_rows(values).common, len(self.codes), self.counts.min()
+        drawn = np.arange(least)
+        chance = np.prod(np.maximum(common[:, None] - drawn, 0) / (n - drawn), axis=1)
+        p, how = np.empty(len(values)), np.full(len(values), PERMUTATION, np.int8)
+        tied = np.flatnonzero(chance > CONSTANT)
+        if len(tied):
+            p[tied], _, how[tied] = self.pooled.test(values[tied])
+        rows = np.flatnonzero(chance <= CONSTANT)
+        p[rows] = np.maximum(self._permuted(unit(values[rows])), self.pooled.least)
+        return Judged(p, np.full(len(p), np.nan), how)
+
+    def _permuted(self, x: np.ndarray) -> np.ndarray:
+        """Return the p-values (b,) of features (b, n) around their means, of unit norm."""
         observed = self._shares(x, self.codes[None])[:, 0]
         shuffled, better, drawn = np.empty_like(x), np.zeros(len(x), int), np.zeros(len(x), int)
         for row, f in enumerate(x):
@@ -160,14 +175,12 @@ class WelchJudge:
             at_once = max(1, HELD // (max(len(rows), len(self.codes)) * len(self.counts)))
             rng = np.random.default_rng((self.seed, end))
             for low in range(begun, end, at_once):
-                count = min(at_once, end - low)
-                orders = rng.permuted(np.tile(self.codes, (count, 1)), axis=1)
-                found = self._shares(shuffled[rows], orders)
+                orders = np.tile(self.codes, (min(at_once, end - low), 1))
+                found = self._shares(shuffled[rows], rng.permuted(orders, axis=1))
                 better[rows] += np.count_nonzero(found >= observed[rows, None] - TIE, axis=1)
             drawn[rows] = begun = end
             rows = rows[better[rows] < ENOUGH]
-        p = np.maximum((1 + better) / (drawn + 1), self.least)
-        return Judged(p, np.full(len(p), np.nan), np.full(len(p), PERMUTATION, np.int8))
+        return (1 + better) / (drawn + 1)
 
     def _shares(self, x: np.ndarray, orders: np.ndarray) -> np.ndarray:
         """Return ``F / (1 + F)`` of features (b, n) with the classes in some orders (r, n): (b, r).

@@ -108,7 +108,7 @@ PERMUTED = "p-values by permutation: the values are too skewed"
         ("lognormal", 10, 100, "rank-test", ""),
         ("normal", 5, 40, "t-test", PERMUTED),
         ("normal", 5, 40, "f-test", ""),
-        ("unequal", 5, 40, "t-test", "permutations would not help"),
+        ("unequal", 4, 40, "t-test", "permutations assume equal variances"),
         ("unequal", 5, 40, "f-test", "give --method welch"),
         ("unequal", 5, 40, "hsic --pvalues moments", "give --method welch"),
         ("unequal", 20, 40, "f-test", ""),
