@@ -129,12 +129,12 @@ class RatioMoments:
         n = ratio.n
         a, b = ratio.numerator.trace / (n - 1), ratio.denominator.trace / (n - 1)
         middle = a / b
-        first, size = sums_of(_less(ratio, middle, 0.0)), ratio.numerator.size
+        first, size = sums_of(less(ratio, middle, 0.0)), ratio.numerator.size
         if ratio.even:
             return cls(n, a, b, np.array([middle]), first[None], size)
         width = max(np.sqrt(first[1] / n) / b, np.finfo(np.float64).tiny)
         places = middle + width * np.array([0.0, -1.5, 1.5, -3.0, 3.0])
-        sums = [first, *(sums_of(_less(ratio, t, a - t * b)) for t in places[1:].tolist())]
+        sums = [first, *(sums_of(less(ratio, t, a - t * b)) for t in places[1:].tolist())]
         return cls(n, a, b, places, np.array(sums), size)
 
     @classmethod
@@ -204,9 +204,15 @@ class RatioMoments:
 
         That is 1 over the number of samples that hold the form.
         """
-        names = list(chain(*SUMS.values()))
-        squares, of_rows = (self.sums[0, names.index(name)] for name in ("01 01", "01 01 02 02"))
-        return float(of_rows / squares**2)
+        return self._sum("01 01 02 02") / self._sum("01 01") ** 2
+
+    @property
+    def entry_concentration(self) -> float:
+        """``sum m_ij^4 / (sum m_ij^2)^2``: 1 over the number of entries that hold the form."""
+        return self._sum("01 01 01 01") / self._sum("01 01") ** 2
+
+    def _sum(self, name: str) -> float:
+        return float(self.sums[0, list(chain(*SUMS.values())).index(name)])
 
     def tested(self, t: np.ndarray, powers: Powers) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the p-values of ratios t, smaller ones being better, and their effects; (m,).
@@ -230,7 +236,7 @@ class RatioMoments:
         return np.where(flat, 1.0, np.maximum(p, least)), effect, past
 
 
-def _less(ratio: Ratio, t: float, mean: float) -> Form:
+def less(ratio: Ratio, t: float, mean: float) -> Form:
     """Return ``A - tB`` less a multiple of the centering matrix, which makes the trace 0."""
     A, B, n = ratio.numerator, ratio.denominator, ratio.n
     if isinstance(A.core, np.ndarray):

@@ -19,8 +19,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from sfs_cli.methods.significance.form import Form
+from sfs_cli.methods.significance.moments import less
 from sfs_cli.methods.significance.ratios import Ratio
 
 FIRST, GROWTH = 100, 3
@@ -30,13 +32,18 @@ TIE = 1e-9
 PAIRED, PAIRED_DENSE = 16, 16
 """Forms are sums over pairs of values where k is at most the former or, where entries of A are
 looked up fast, the samples over the latter."""
-FULL = 0.06
+FULL = 0.25
 """A matrix with at least this part of entries that are not 0 is faster as a dense one."""
+LEADING, LEFT = 64, 3e-3
+"""Eigenpairs of a dense form at most that stand for it, where the variance of the permuted forms of
+the others is at most this part of the whole."""
+STEPS = 3
+"""Steps of subspace iteration by which they are found."""
 DENSE_ENTRIES = 2000
 """Up to so many samples entries are looked up in a dense matrix."""
 DRAWN = 250
 """Permutations that are drawn by one generator."""
-HELD, KEPT = 1_000_000, 64 << 20
+HELD, KEPT = 250_000, 64 << 20
 """Numbers of one array at a time, and bytes of permutations that are kept for the next feature."""
 
 
@@ -58,12 +65,16 @@ class Permutations:
     def __init__(
         self, ratio: Ratio, count: int, seed: int, blocks: np.ndarray | None = None
     ) -> None:
-        n = ratio.n
-        dense = Form.of(ratio.numerator.dense()) if n <= DENSE_ENTRIES else ratio.numerator
-        self.matrix = dense
-        full = ratio.numerator.entries_held >= FULL * n * n
-        self.ratio = replace(ratio, numerator=dense) if full else ratio
-        fast = full or n <= DENSE_ENTRIES
+        n, numerator = ratio.n, ratio.numerator
+        self.middle = 0.0
+        if not isinstance(numerator.core, np.ndarray) and numerator.entries_held >= FULL * n * n:
+            numerator = Form.of(numerator.dense())
+        if isinstance(numerator.core, np.ndarray):
+            numerator, self.middle = _leading(replace(ratio, numerator=numerator))
+        self.effort = numerator.entries_held
+        self.ratio = replace(ratio, numerator=numerator)
+        fast = n <= DENSE_ENTRIES
+        self.matrix = Form.of(numerator.dense()) if fast else numerator
         self.paired = 0 if ratio.adjusted else max(PAIRED, n // PAIRED_DENSE if fast else 0)
         self.size = ratio.numerator.size * (n - 1) / ratio.denominator.trace
         self.seed, self.rounds = seed, [count]
@@ -86,26 +97,43 @@ class Permutations:
 
         They are given around their means, of unit norm, shape (b, n).
         """
-        return np.array([self._permuted(f, start, end) for f in x]).reshape(len(x), -1)
+        y, values = x - _usual(x), np.empty((len(x), end - start))
+        paired = np.count_nonzero(y, axis=1) <= self.paired
+        for row in np.flatnonzero(paired):
+            values[row] = self._by_pairs(y[row], self._shuffle(x[row]), start, end)
+        rows = np.flatnonzero(~paired)
+        if len(rows):
+            shuffled = np.empty((self.ratio.n, len(rows)))
+            for column, row in enumerate(rows):
+                shuffled[self._shuffle(x[row]), column] = x[row]
+            values[rows] = self._by_samples(shuffled, start, end)
+        return values + self.middle
 
-    def _permuted(self, f: np.ndarray, start: int, end: int) -> np.ndarray:
-        """Return the ratios of a feature (n,) in the orders from `start` to `end`."""
-        n, y = len(f), f - _usual(f)
+    def _shuffle(self, f: np.ndarray) -> np.ndarray:
+        """Return the order of its own of a feature (n,) around its mean."""
         rng = np.random.default_rng((self.seed, int(self.marks[f > 0].sum())))
-        shuffle = self._drawn(rng, 1)[0]
+        return self._drawn(rng, 1)[0]
+
+    def _by_samples(self, x: np.ndarray, start: int, end: int) -> np.ndarray:
+        """Return the ratios of features x (n, b) in some orders, shape (b, end - start)."""
+        n, b = x.shape
+        values, step = np.empty((b, end - start)), max(1, HELD // (n * b))
+        for _, inverse, low in self._orders(start, end):
+            for top in range(0, len(inverse), step):
+                orders = inverse[top : top + step].T  # (n, r)
+                found = self._ratios(np.take(x, orders, axis=0).reshape(n, -1))
+                values[:, low - start + top :][:, : orders.shape[1]] = found.reshape(-1, b).T
+        return values
+
+    def _by_pairs(self, y: np.ndarray, shuffle: np.ndarray, start: int, end: int) -> np.ndarray:
+        """Return the ratios of a feature (n,) of few values beside 0 in some orders."""
         at = np.flatnonzero(y)
-        paired = len(at) <= self.paired
-        one, two = np.triu_indices(len(at)) if paired else (at, at)
-        values, rows = np.empty(end - start), max(1, HELD // (len(one) if paired else n))
-        shuffled = np.empty(n)
-        shuffled[shuffle] = y
-        for orders, inverse, low in self._orders(start, end):
-            for top in range(0, len(orders), rows):
-                part = slice(top, top + rows)
-                if paired:
-                    found = self._of_pairs(y[at], orders[part, shuffle[at]], one, two)
-                else:
-                    found = self.ratios(shuffled[inverse[part]])
+        one, two = np.triu_indices(len(at))
+        values, step = np.empty(end - start), max(1, HELD // len(one))
+        for orders, _, low in self._orders(start, end):
+            for top in range(0, len(orders), step):
+                places = orders[top : top + step, shuffle[at]]
+                found = self._of_pairs(y[at], places, one, two)
                 values[low - start + top :][: len(found)] = found
         return values
 
@@ -143,15 +171,15 @@ class Permutations:
         return orders
 
     def ratios(self, x: np.ndarray) -> np.ndarray:
-        """Return the ratios of features (b, n), shape (b,)."""
-        ratio = self.ratio
-        form = ratio.numerator.form(x)
-        if ratio.even:
-            return self._over_scatter(form, x)
-        if ratio.adjusted:
-            return form / ratio.denominator.form(x)
-        degrees = ratio.degrees
-        return form / ((x * x) @ degrees - (x @ degrees) ** 2 / degrees.sum())
+        """Return the ratios of features (b, n) as they are compared, shape (b,)."""
+        return self._ratios(np.ascontiguousarray(x.T)) + self.middle
+
+    def _ratios(self, x: np.ndarray) -> np.ndarray:
+        """Return the ratios of features (n, c) less the middle, shape (c,)."""
+        form = self.ratio.numerator.of_columns(x)
+        if self.ratio.even:
+            return self._over_scatter(form, x.T)
+        return form / self.ratio.denominator.of_columns(x)
 
     def _over_scatter(self, form: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Return forms over those of B, which is even, by the n values: those not in y are 0."""
@@ -160,9 +188,37 @@ class Permutations:
         return form * (n - 1) / self.ratio.denominator.trace / scatter
 
 
-def _usual(f: np.ndarray) -> float:
-    """Return the smallest or the largest value of a feature (n,), whichever more samples have."""
-    return min((f.min(), f.max()), key=lambda end: np.count_nonzero(f != end))
+def _usual(x: np.ndarray) -> np.ndarray:
+    """Return the smallest or largest value of features (b, n), the one of more samples, (b, 1)."""
+    low, high = x.min(axis=1, keepdims=True), x.max(axis=1, keepdims=True)
+    lower = np.count_nonzero(x == low, axis=1) >= np.count_nonzero(x == high, axis=1)
+    return np.where(lower[:, None], low, high)
+
+
+def _leading(ratio: Ratio) -> tuple[Form, float]:
+    """Return the leading eigenpairs of ``A - tB``, where few hold nearly all of it, and t; A else.
+
+    With t such that the mean of the other eigenvalues is 0, what they leave out of the permuted
+    forms has the variance of their squares. N. Halko, P. G. Martinsson and J. A. Tropp, "Finding
+    structure with randomness", SIAM Review 53, 2011, for how they are found. Any of them would make
+    a valid test.
+    """
+    n, mean = ratio.n, ratio.denominator.trace / (ratio.n - 1)
+    rank, t = min(LEADING, n // 3), ratio.numerator.trace / ratio.denominator.trace
+    for turn in range(2):
+        M = less(ratio, t, 0.0).core
+        basis = np.random.default_rng(0).normal(size=(n, rank))
+        for _ in range(STEPS):
+            basis = np.linalg.qr(M @ basis)[0]
+        values, vectors = np.linalg.eigh(basis.T @ M @ basis)
+        if not turn:
+            t += float(np.trace(M) - values.sum()) / (n - 1 - rank) / mean
+    order, whole = np.argsort(-np.abs(values)), float(np.vdot(M, M))
+    enough = np.flatnonzero(whole - np.cumsum(values[order] ** 2) <= LEFT * whole)
+    if not len(enough):
+        return ratio.numerator, 0.0
+    first = order[: enough[0] + 1]
+    return Form.of(csr_array((n, n)), basis @ vectors[:, first], values[first]), t
 
 
 def compared(
