@@ -33,18 +33,20 @@ SCREEN = 0.1
 ENOUGH = 20
 """A feature that so many permutations are as good as needs no further round."""
 SPREAD = 1 / 4
-"""Of ``n sum x^4`` times `RatioMoments.concentration`: how far the permuted ratio of a feature
-depends on where its few largest values are put. With less, a second hump needs several of them in
-some places, and the distribution is smooth."""
-SETTLED = 1000
-"""So many permutations are enough where it is."""
+"""Of ``n sum x^4`` times `RatioMoments.concentration`, and of its square times that of the entries:
+the parts of the kurtosis of the permuted form that come from few samples. With less no few values
+in some places are a second hump of its distribution."""
+SETTLED, EFFORT = 1000, 3e6
+"""So many permutations of such a feature are enough, or as many as take so many multiplications,"""
+FEW = 5
+"""unless one of them is as good, but fewer than so many."""
 TAIL = 20
-"""One of so many permuted ratios is in the tail that is extrapolated."""
+"""One of so many permuted ratios is in the tail that is extrapolated, but so many at least."""
 RANKS, FIT = (10, 20, 50), 2.0
 """The tail agrees with the moments where they give the best permuted ratios of these ranks no
 p-values that are smaller by more than this factor than those ranks say."""
 PROBES = 500
-"""Features of noise that are drawn to tell whether moments find what they should."""
+"""Features of noise of which moments must find as many as they should, within the same factor."""
 TOGETHER = 256
 """Features that are permuted together."""
 
@@ -103,17 +105,18 @@ class Judge:
         self.least = least
         self.permutations = Permutations(ratio, draws, seed, blocks)
         self.moments: RatioMoments | None = None
+        self.settled = min(SETTLED, EFFORT / max(1, self.permutations.effort))
         if null == "moments" and blocks is None:
             self.moments = RatioMoments.of(ratio)
-            self.screens = self._finds(seed)
+            self.fits = self._fits(seed)
 
-    def _finds(self, seed: int) -> bool:
-        """Tell whether moments find noise of small ratios, as they do not on some odd graphs."""
+    def _fits(self, seed: int) -> bool:
+        """Tell whether moments describe normal noise, as they do not where few samples decide."""
         noise = np.random.default_rng(seed).normal(size=(PROBES, self.permutations.ratio.n))
         x = unit(noise)
         assert self.moments is not None
         p = self.moments.tested(self.permutations.ratios(x), Powers.of(x))[0]
-        return bool(np.quantile(p, SCREEN / 2) <= SCREEN)
+        return bool(1 / FIT <= np.quantile(p, SCREEN / 2) / (SCREEN / 2) <= FIT)
 
     def test(self, values: np.ndarray, t: np.ndarray | None = None) -> Judged:
         """Test features, shape (b, n), in any units.
@@ -132,9 +135,8 @@ class Judge:
                 powers = Powers.of(x)
                 ratio = self.permutations.ratios(x) if t is None else t[part]
                 found.p[part], found.effect[part], past = self.moments.tested(ratio, powers)
-                share = len(x[0]) * powers.fourth * self.moments.concentration
-                spread[part] = share <= SPREAD
-                screened = (found.p[part] > SCREEN) & ~past & spread[part] & self.screens
+                spread[part] = self._spread(powers) & self.fits
+                screened = (found.p[part] > SCREEN) & ~past & spread[part]
                 asked[part] = ~(screened | np.isnan(found.p[part]))
         rows = np.flatnonzero(asked)
         for low in range(0, len(rows), TOGETHER):
@@ -142,6 +144,14 @@ class Judge:
             self._permute(part, unit(values[part]), spread[part], found)
         np.maximum(found.p, self.least, out=found.p)
         return found
+
+    def _spread(self, powers: Powers) -> np.ndarray:
+        """Tell which features no few samples or entries of the form decide, shape (m,)."""
+        assert self.moments is not None
+        n, x = self.moments.n, powers.fourth
+        by_rows = n * self.moments.concentration * x
+        by_entries = (n * x) ** 2 * self.moments.entry_concentration
+        return np.maximum(by_rows, by_entries) <= SPREAD
 
     def _permute(self, rows: np.ndarray, x: np.ndarray, spread: np.ndarray, found: Judged) -> None:
         """Permute features x (k, n) of unit norm, and set what is found in the rows (k,)."""
@@ -152,45 +162,46 @@ class Judge:
             values = np.hstack([values, drawn])
             better, effect = compared(values, observed, self.permutations.size)
             found.p[rows] = (1 + better) / (end + 1)
+            more = better < ENOUGH
             if self.moments is None:
                 found.effect[rows] = effect
             else:
                 found.effect[rows[effect == 0]] = 0  # in all orders, but for rounding
-                if end >= SETTLED:
-                    self._extrapolate(rows, x, observed, values, spread & (better == 0), found)
-            more = better < ENOUGH
-            if self.moments is not None and end >= SETTLED:
-                more &= ~spread
+                if end >= self.settled:
+                    none = np.flatnonzero(spread & (better == 0))
+                    p, fits = self._extrapolated(x[none], observed[none], values[none])
+                    found.p[rows[none[fits]]] = p[fits]
+                    found.how[rows[none[fits]]] = EXTRAPOLATION
+                    more &= ~spread | (better < FEW)
+                    more[none[fits]] = False
             rows, x, observed, values, spread = (
                 each[more] for each in (rows, x, observed, values, spread)
             )
             if not len(rows):
                 break
 
-    def _extrapolate(
-        self,
-        rows: np.ndarray,
-        x: np.ndarray,
-        observed: np.ndarray,
-        values: np.ndarray,
-        which: np.ndarray,
-        found: Judged,
-    ) -> None:
-        """Set the p-values of some features (k,) that no permuted ratio is as good as."""
+    def _extrapolated(
+        self, x: np.ndarray, observed: np.ndarray, values: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return p-values of features (k, n) that none of the permuted ratios (k, B) is as good as.
+
+        With them, where they hold. They are the larger of those of the moments and of an
+        exponential tail of the permuted ratios, whose mean is taken two standard errors smaller
+        than measured.
+        """
         assert self.moments is not None
-        at, count = np.flatnonzero(which), values.shape[1]
-        tail = np.sort(np.partition(values[at], count // TAIL, axis=1)[:, : count // TAIL + 1])
-        powers = Powers.of(x[at])
-        fits = np.ones(len(at), bool)
+        count, powers = values.shape[1], Powers.of(x)
+        k = max(count // TAIL, TAIL)
+        most = max(k, RANKS[-1])
+        best = np.sort(np.partition(values, most, axis=1)[:, : most + 1])
+        fits = np.ones(len(x), bool)
         for rank in RANKS:
-            p = self.moments.tested(np.ascontiguousarray(tail[:, rank - 1]), powers)[0]
+            p = self.moments.tested(np.ascontiguousarray(best[:, rank - 1]), powers)[0]
             fits &= p * FIT >= rank / count
-        excess = tail[:, -1] - tail[:, :-1].mean(axis=1)
-        beyond = (tail[:, -1] - observed[at]) / excess
-        p = np.maximum(self.moments.tested(observed[at], powers)[0], np.exp(-beyond) / TAIL)
-        smaller = fits & (p < found.p[rows[at]])
-        found.p[rows[at[smaller]]] = p[smaller]
-        found.how[rows[at[smaller]]] = EXTRAPOLATION
+        excess = (best[:, [k]] - best[:, :k]).mean(axis=1) * (1 - 2 / np.sqrt(k))
+        tail = np.exp((observed - best[:, k]) / excess) * k / count
+        p = np.maximum(self.moments.tested(observed, powers)[0], tail)
+        return np.minimum(p, 1 / (count + 1)), fits
 
 
 def unit(values: np.ndarray) -> np.ndarray:
