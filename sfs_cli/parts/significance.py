@@ -49,6 +49,8 @@ def tell_significant(run: Run, found: RankResult) -> None:
         "level": SIGNIFICANT,
         "features": int(np.count_nonzero(q <= SIGNIFICANT)),
     }
+    if config.pvalues is None and "pvalues" in facts["method"]:
+        counts["theory"] = "does not hold for these values"
     facts["significance"] = counts | of_scores
     what = counted(counts["features"], "feature")
     run.log.note(f"q-value of {SIGNIFICANT:g} or less: {what} of {np.count_nonzero(q == q):,}")
@@ -92,6 +94,8 @@ def _pairs(facts: Mapping[str, Any]) -> Pairs:
     if "none" in facts:
         return [("No p-values", facts["none"])]
     pairs = [(f"q-value of {facts['level']:g} or less", counted(facts["features"], "feature"))]
+    if "theory" in facts:
+        pairs.append(("p-values", f"by permutation: theory {facts['theory']}"))
     if "split" in facts:
         of = {"features": "the other half of the features", "counts": "a part of every count"}
         pairs.append(("Tested on a graph built from", of[facts["split"]["how"]]))

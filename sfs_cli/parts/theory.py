@@ -64,12 +64,11 @@ def with_null(run: Run) -> tuple[Run, dict[str, Any]]:
     decided = config.pvalues is not None or config.batch is not None or weighted
     if config.scorer not in OF_VALUES or decided or labels is None:
         return run, {}
-    values, equal = some_features(run), True
+    scorer, values, equal = scorer_of(config, problem_of(run, None)), some_features(run), True
     if METHODS[config.scorer].compares:
         equal = by_variances(labels, values) < UNEQUAL
         columns = label_columns(labels, context.design)
         values -= (values @ columns) @ columns.T  # what is there to find is no noise
-    scorer = scorer_of(config, problem_of(run, None))
     found = false_positives(scorer, values, context.design, context.blocks)
     facts = {"false_positives": {f"{level:g}": times for level, (times, _) in found.items()}}
     above = [level for level, (times, error) in found.items() if times - error > LEVELS[level]]

@@ -62,6 +62,8 @@ def false_positives(
         if scorer.class_means is not None:
             measured.pop()
         columns = scorer.columns(scorer.settled(score, *measured), *measured)
+        if "p_value" not in columns:  # of the Fisher Score, where each class is one sample
+            return {}
         found.append(columns["p_value"].reshape(b, -1))
     p = np.concatenate(found, axis=1)
     rates = {level: np.mean(p <= level, axis=0) / level for level in LEVELS}
