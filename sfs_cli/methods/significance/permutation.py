@@ -67,7 +67,10 @@ class Permutations:
     ) -> None:
         n, numerator = ratio.n, ratio.numerator
         self.middle = 0.0
-        if not isinstance(numerator.core, np.ndarray) and numerator.entries_held >= FULL * n * n:
+        stored = numerator.entries_held - numerator.columns.size
+        self.thin = ratio.even and not stored  # of columns alone
+        full = not self.thin and numerator.entries_held >= FULL * n * n
+        if full and not isinstance(numerator.core, np.ndarray):
             numerator = Form.of(numerator.dense())
         if isinstance(numerator.core, np.ndarray):
             numerator, self.middle = _leading(replace(ratio, numerator=numerator))
@@ -75,7 +78,9 @@ class Permutations:
         self.ratio = replace(ratio, numerator=numerator)
         fast = n <= DENSE_ENTRIES
         self.matrix = Form.of(numerator.dense()) if fast else numerator
-        self.paired = 0 if ratio.adjusted else max(PAIRED, n // PAIRED_DENSE if fast else 0)
+        self.paired = (
+            0 if ratio.adjusted or self.thin else max(PAIRED, n // PAIRED_DENSE if fast else 0)
+        )
         self.size = ratio.numerator.size * (n - 1) / ratio.denominator.trace
         self.seed, self.rounds = seed, [count]
         while self.rounds[0] // GROWTH >= FIRST:
@@ -116,6 +121,8 @@ class Permutations:
 
     def _by_samples(self, x: np.ndarray, start: int, end: int) -> np.ndarray:
         """Return the ratios of features x (n, b) in some orders, shape (b, end - start)."""
+        if self.thin:
+            return self._by_columns(x, start, end)
         n, b = x.shape
         values, step = np.empty((b, end - start)), max(1, HELD // (n * b))
         for _, inverse, low in self._orders(start, end):
@@ -124,6 +131,22 @@ class Permutations:
                 found = self._ratios(np.take(x, orders, axis=0).reshape(n, -1))
                 values[:, low - start + top :][:, : orders.shape[1]] = found.reshape(-1, b).T
         return values
+
+    def _by_columns(self, x: np.ndarray, start: int, end: int) -> np.ndarray:
+        """Return the same where a form has columns alone: these are put in the orders."""
+        (n, b), form = x.shape, self.ratio.numerator
+        values, step = (
+            np.empty((b, end - start)),
+            max(1, HELD // (max(n, b) * form.columns.shape[1])),
+        )
+        for orders, _, low in self._orders(start, end):
+            for top in range(0, len(orders), step):
+                part = orders[top : top + step].T  # (n, r)
+                projections = x.T @ form.columns[part].reshape(n, -1)
+                projections = projections.reshape(b, part.shape[1], -1)
+                found = np.vecdot(projections, projections @ form.weights)
+                values[:, low - start + top :][:, : part.shape[1]] = found
+        return self._over_scatter(values.T, x.T).T
 
     def _by_pairs(self, y: np.ndarray, shuffle: np.ndarray, start: int, end: int) -> np.ndarray:
         """Return the ratios of a feature (n,) of few values beside 0 in some orders."""
