@@ -12,9 +12,9 @@ import numpy as np
 from sfs_cli.compute.matrix import Block
 from sfs_cli.methods.base import Scorer
 
-LEVELS = {0.05: 1.2, 0.01: 1.3, 0.001: 1.75}
-"""How many times as often p-values up to these levels may come up: 10 % and three standard errors
-of 20,000 independent features more than they should."""
+LEVELS = {0.05: 1.1, 0.01: 1.2, 0.001: 1.5}
+"""How many times as often p-values up to these levels may come up by theory. Permutations do not
+exceed what they should but by chance."""
 TESTS, FEWEST = 50_000, 5_000
 """Tests from which the rates are taken; with fewer they are not known."""
 WORK, HELD = 200_000_000, 2_000_000
