@@ -129,8 +129,8 @@ class TestingFields(Config):
         excludes={"event": "both say who had the event"} | _NUMBERS,
     )
     pvalues: str | None = _test(
-        "Add p-values, q-values and effects. The null distribution is that of the moments of all "
-        "permutations of the samples, or some of these permutations.",
+        "Add p-values, q-values and effects by permutations of the samples: of the features whose "
+        "p-value by the moments of all permutations is small (moments), or of every feature.",
         words=("moments", "permutation"),
         takers=lambda _: ABLE,
         taken_by="method",
