@@ -130,8 +130,8 @@ class TestingFields(Config):
     )
     pvalues: str | None = _test(
         "Add p-values and q-values by permutations of the samples, in place of those of theory "
-        "where the method has some, and effects of scores on graphs. The null distribution is that "
-        "of the moments of all permutations, or some of these permutations.",
+        "where the method has some, and effects of scores on graphs: of the features whose p-value "
+        "by the moments of all permutations is small (moments), or of every feature.",
         words=("moments", "permutation"),
         takers=lambda _: ABLE,
         taken_by="method",

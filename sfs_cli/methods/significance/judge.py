@@ -40,6 +40,8 @@ SETTLED, EFFORT = 1000, 3e6
 """So many permutations of such a feature are enough, or as many as take so many multiplications,"""
 FEW = 5
 """unless one of them is as good, but fewer than so many."""
+FAR = 1 / 4
+"""A p-value is extrapolated before the last round if it is below this part of 1 / (B + 1)."""
 TAIL = 20
 """One of so many permuted ratios is in the tail that is extrapolated, but so many at least."""
 RANKS, FIT = (10, 20, 50), 2.0
@@ -169,25 +171,25 @@ class Judge:
                 found.effect[rows[effect == 0]] = 0  # in all orders, but for rounding
                 if end >= self.settled:
                     none = np.flatnonzero(spread & (better == 0))
-                    p, fits = self._extrapolated(x[none], observed[none], values[none])
-                    found.p[rows[none[fits]]] = p[fits]
-                    found.how[rows[none[fits]]] = EXTRAPOLATION
+                    p = self._extrapolated(x[none], observed[none], values[none])
+                    # a larger one is still to be drawn: it may not be lucky in one of two ways
+                    far = p <= (FAR if end < self.permutations.rounds[-1] else 1) / (end + 1)
+                    found.p[rows[none[far]]] = p[far]
+                    found.how[rows[none[far]]] = EXTRAPOLATION
                     more &= ~spread | (better < FEW)
-                    more[none[fits]] = False
+                    more[none[far]] = False
             rows, x, observed, values, spread = (
                 each[more] for each in (rows, x, observed, values, spread)
             )
             if not len(rows):
                 break
 
-    def _extrapolated(
-        self, x: np.ndarray, observed: np.ndarray, values: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _extrapolated(self, x: np.ndarray, observed: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Return p-values of features (k, n) that none of the permuted ratios (k, B) is as good as.
 
-        With them, where they hold. They are the larger of those of the moments and of an
-        exponential tail of the permuted ratios, whose mean is taken two standard errors smaller
-        than measured.
+        They are the larger of those of the moments and of an exponential tail of the permuted
+        ratios, whose mean is taken two standard errors smaller than measured; 1 where the moments
+        do not fit these.
         """
         assert self.moments is not None
         count, powers = values.shape[1], Powers.of(x)
@@ -201,7 +203,7 @@ class Judge:
         excess = (best[:, [k]] - best[:, :k]).mean(axis=1) * (1 - 2 / np.sqrt(k))
         tail = np.exp((observed - best[:, k]) / excess) * k / count
         p = np.maximum(self.moments.tested(observed, powers)[0], tail)
-        return np.minimum(p, 1 / (count + 1)), fits
+        return np.where(fits, p, 1.0)
 
 
 def unit(values: np.ndarray) -> np.ndarray:

@@ -204,15 +204,17 @@ class RatioMoments:
 
         That is 1 over the number of samples that hold the form.
         """
-        return self._sum("01 01 02 02") / self._sum("01 01") ** 2
+        return self._relative("01 01 02 02")
 
     @property
     def entry_concentration(self) -> float:
         """``sum m_ij^4 / (sum m_ij^2)^2``: 1 over the number of entries that hold the form."""
-        return self._sum("01 01 01 01") / self._sum("01 01") ** 2
+        return self._relative("01 01 01 01")
 
-    def _sum(self, name: str) -> float:
-        return float(self.sums[0, list(chain(*SUMS.values())).index(name)])
+    def _relative(self, name: str) -> float:
+        names = list(chain(*SUMS.values()))
+        of, squares = (self.sums[0, names.index(each)] for each in (name, "01 01"))
+        return float(np.divide(of, squares**2))  # NaN of a form that is 0
 
     def tested(self, t: np.ndarray, powers: Powers) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the p-values of ratios t, smaller ones being better, and their effects; (m,).

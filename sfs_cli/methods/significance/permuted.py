@@ -34,7 +34,6 @@ from sfs_cli.methods.significance.permutation import FIRST, GROWTH, TIE
 from sfs_cli.methods.significance.ratios import Ratio
 from sfs_cli.methods.significance.tested import MOST_PERMUTATIONS, told_columns
 from sfs_cli.methods.welch import WelchScorer, welch
-from sfs_cli.ranking.table import Picked
 
 CONSTANT = 1e-3
 """Of the orders in which a class may have one value alone."""
@@ -98,12 +97,10 @@ class PermutedTest(Scorer):
     def columns(self, score: np.ndarray, *measured: np.ndarray) -> dict[str, Any]:
         """Return the columns of the test, with these p-values."""
         p, how, *found = measured
-        own = self.scorer.columns(score, *found)
-        columns = told_columns(self, p, np.full(len(p), np.nan), self.facts.get("permutations"))
+        own, none = self.scorer.columns(score, *found), np.full(len(p), np.nan)
+        columns = told_columns(self, p, none, how, self.facts.get("permutations"))
         del columns["effect"]
-        counts = np.bincount(how, minlength=len(HOW))
-        self.facts["p_values_by"] = dict(zip(HOW, counts.tolist()))
-        return own | columns | {"p_value_by": Picked([*HOW, ""], how.astype(np.int32))}
+        return own | columns
 
 
 def ratio_of_test(scorer: Scorer, problem: Problem) -> Ratio:

@@ -116,13 +116,9 @@ class TestedScorer(GraphTest):
         p, effect, how, values = measured[:4]
         scored = ~np.isnan(score)
         p, effect = (np.where(scored, each, np.nan) for each in (p, effect))
-        columns = told_columns(self, p, effect, self.facts.get("permutations"))
-        how = np.where(scored, how, len(HOW)).astype(np.int32)
-        counts = np.bincount(how, minlength=len(HOW))
-        self.facts["p_values_by"] = dict(zip(HOW, counts.tolist()))
+        columns = told_columns(self, p, effect, how, self.facts.get("permutations"))
         self._note_values(values[scored])
-        by = Picked([*HOW, ""], how)
-        return self.scorer.columns(score) | columns | {"p_value_by": by}
+        return self.scorer.columns(score) | columns
 
     def effect_of(self, x: np.ndarray) -> float:
         """Return the effect of one feature around its mean, of unit norm, shape (n,)."""
@@ -144,28 +140,34 @@ class TestedScorer(GraphTest):
 
 
 def tested_columns(
-    p: np.ndarray, effect: np.ndarray
-) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    p: np.ndarray, effect: np.ndarray, how: np.ndarray | None
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the columns of p-values and effects, shape (m,), and what ``run.json`` says of them.
 
-    The q-value is that of Benjamini and Hochberg over all p-values that are not NaN.
+    The q-value is that of Benjamini and Hochberg over all p-values that are not NaN. `how` (m,)
+    tells how each was found, as `Judged.how`, where one judge has found it.
     """
-    q = q_values(p)
-    facts = {
-        "tested_features": int(np.count_nonzero(~np.isnan(p))),
+    q, tested = q_values(p), ~np.isnan(p)
+    columns: dict[str, Any] = {"p_value": p, "q_value": q, "effect": effect}
+    facts: dict[str, Any] = {
+        "tested_features": int(np.count_nonzero(tested)),
         f"q_value_at_most_{SIGNIFICANT}": int(np.count_nonzero(q <= SIGNIFICANT)),
     }
-    return {"p_value": p, "q_value": q, "effect": effect}, facts
+    if how is not None:
+        by = np.where(tested, how, len(HOW)).astype(np.int32)
+        columns["p_value_by"] = Picked([*HOW, ""], by)
+        facts["p_values_by"] = dict(zip(HOW, np.bincount(by, minlength=len(HOW)).tolist()))
+    return columns, facts
 
 
 def told_columns(
-    scorer: Scorer, p: np.ndarray, effect: np.ndarray, permutations: int | None
-) -> dict[str, np.ndarray]:
+    scorer: Scorer, p: np.ndarray, effect: np.ndarray, how: np.ndarray, permutations: int | None
+) -> dict[str, Any]:
     """Return the columns; give the scorer the facts, and a warning if no q-value can be small.
 
     Permutations give no p-value below ``1 / (permutations + 1)``.
     """
-    columns, facts = tested_columns(p, effect)
+    columns, facts = tested_columns(p, effect, how)
     scorer.facts |= facts
     if permutations is not None:
         tested, q = facts["tested_features"], columns["q_value"]
