@@ -18,7 +18,7 @@ from sfs_cli.compute.matrix import Span
 from sfs_cli.methods.base import Solution
 from sfs_cli.methods.classical import class_columns
 from sfs_cli.methods.shared import unit_outcome
-from sfs_cli.methods.significance.tested import MOST_PERMUTATIONS
+from sfs_cli.methods.significance.permuted import MOST
 from sfs_cli.methods.significance.theory import LEVELS, false_positives, too_often_by_variances
 from sfs_cli.run.guards import tell
 from sfs_cli.run.load import Run
@@ -81,7 +81,7 @@ def with_null(run: Run) -> tuple[Run, dict[str, Any]]:
     )
     null: dict[str, Any] = {"pvalues": "moments"}
     if context.blocks is not None:  # within which there are no moments
-        null = {"pvalues": "permutation", "permutation_draws": MOST_PERMUTATIONS}
+        null = {"pvalues": "permutation", "permutation_draws": MOST}
     return replace(run, config=replace(config, **null)), facts
 
 
