@@ -47,6 +47,13 @@ TAIL = 20
 RANKS, FIT = (10, 20, 50), 2.0
 """The tail agrees with the moments where they give the best permuted ratios of these ranks no
 p-values that are smaller by more than this factor than those ranks say."""
+LEVERAGE, HELD, KURTOSIS = 0.3, 1 / 16, 4.5
+"""A value of a sample with more leverage than the first is spread over others as covariates are
+taken out, and follows what follows these, which no permutation of the residuals does. Of features
+with a larger sum x^4 than the second, and n times it above the third, the chance that their largest
+value is of such a sample is added to the p-value. On graphs that follow three covariates, one of
+them log-normal, features with a quarter of their values above 0 had p-values up to .001 seven times
+too often at 25 to 60 samples; normal ones had none too many."""
 PROBES = 500
 """Features of noise of which moments must find as many as they should, within the same factor."""
 TOGETHER = 256
@@ -104,7 +111,7 @@ class Judge:
         blocks: np.ndarray | None = None,
         least: float = 0.0,
     ) -> None:
-        self.least = least
+        self.least, self.leveraged = least, _leveraged(ratio, blocks)
         self.permutations = Permutations(ratio, draws, seed, blocks)
         self.moments: RatioMoments | None = None
         self.settled = min(SETTLED, EFFORT / max(1, self.permutations.effort))
@@ -142,8 +149,12 @@ class Judge:
                 asked[part] = ~(screened | np.isnan(found.p[part]))
         rows = np.flatnonzero(asked)
         for low in range(0, len(rows), TOGETHER):
-            part = rows[low : low + TOGETHER]
-            self._permute(part, unit(values[part]), spread[part], found)
+            some = rows[low : low + TOGETHER]
+            x = unit(values[some])
+            self._permute(some, x, spread[some], found)
+            fourth = Powers.of(x).fourth
+            held = (fourth > HELD) & (fourth * x.shape[1] > KURTOSIS)
+            found.p[some[held]] = np.minimum(found.p[some[held]] + self.leveraged, 1)
         np.maximum(found.p, self.least, out=found.p)
         return found
 
@@ -204,6 +215,17 @@ class Judge:
         tail = np.exp((observed - best[:, k]) / excess) * k / count
         p = np.maximum(self.moments.tested(observed, powers)[0], tail)
         return np.where(fits, p, 1.0)
+
+
+def _leveraged(ratio: Ratio, blocks: np.ndarray | None) -> float:
+    """Return the share of samples with much leverage on covariates other than the blocks."""
+    if not ratio.adjusted:
+        return 0.0
+    leverage = np.square(ratio.design).sum(axis=1)
+    if blocks is not None:
+        _, of, sizes = np.unique(blocks, return_inverse=True, return_counts=True)
+        leverage -= 1 / sizes[of] - 1 / ratio.n
+    return float((leverage > LEVERAGE).mean())
 
 
 def unit(values: np.ndarray) -> np.ndarray:
