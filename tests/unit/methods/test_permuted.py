@@ -128,3 +128,14 @@ def test_permuted_features_have_no_covariates() -> None:
     problem = problem_of(make_engine(X), codes=np.repeat([0, 1], 10), design=Q)
     times, error = false_positives(FTestScorer(problem), X.T, Q, None)[0.01]
     assert abs(times - 1) < 4 * error
+
+
+def test_variances_are_pooled_where_a_class_may_be_constant() -> None:
+    """Nearly all orders of these values make Welch's F infinite, so that none would be rare."""
+    X, codes = np.zeros((40, 3)), np.repeat([0, 1], [4, 36])
+    X[:4] = np.random.default_rng(0).uniform(1, 2, size=(4, 3))
+    X[0, 2] = 0
+    problem = make_problem(X, codes=codes)
+    found = p_values_of(TTestScorer, problem)
+    np.testing.assert_array_equal(found, p_values_of(FTestScorer, problem))
+    assert found.max() < 0.01
