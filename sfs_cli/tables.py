@@ -52,6 +52,11 @@ RANKING = {
         "standard deviations by which the score is better than the mean of null features",
         "`--pvalues`",
     ),
+    "p_value_by": Column(
+        "how the p-value was found: `moments`, which say no more than that it is above 0.1, "
+        "`permutation`, or `extrapolation` below what the permutations reach",
+        "`--pvalues`",
+    ),
     "scale": Column("the scale with the smallest p-value", _SCALES),
     "p_value_SCALE": Column("the p-value on one scale", _SCALES),
     "direction": Column(

@@ -36,11 +36,10 @@ _GUARDS = {
         "be, a batch",
         "depth": "p-values of counts where library size (depth) is confounded with the sample "
         "graph or the labels",
-        "class-tests": "p-values of tests of class means where the values are too skewed for the "
-        "sizes of the classes, a class is too small, or the classes differ in size and variance",
-        "survival": "times that are taken as measured beside a column of events, times of which "
-        "all that are censored were left out, and p-values of cox whose values are too skewed for "
-        "the events",
+        "class-tests": "p-values of tests of class means where the classes differ in size and "
+        "variance",
+        "survival": "times that are taken as measured beside a column of events, and times without "
+        "those that are censored",
         "slides": "coordinates of several slides that are taken for one",
         "dependent-lists": "p-values of rra over lists that rank one matrix",
     },

@@ -494,12 +494,7 @@ class RankConfig(parts.PartFields, CoreFields):
         """Yield the options that have no effect with the others, and why."""
         from sfs_cli.options import rules
 
-        for name, why in super().without_effect():
-            if name == "pvalues" and self.scorer in catalog.TESTING:
-                if self.method is None:
-                    continue  # they ask for such a method, whatever the data choose
-                why += "" if self.sample_weights is not None else ", which always has p-values"
-            yield name, why
+        yield from super().without_effect()
         yield from rules.without_effect(self)
 
     def refusals(self) -> Iterator[Refusal]:
@@ -564,9 +559,7 @@ class RankConfig(parts.PartFields, CoreFields):
     def _admits(self, name: str, n: int) -> bool:
         """Tell whether a method may be a default one for n samples, and takes all options given."""
         takes_all = all(
-            getattr(self, o.name) == o.default
-            or name in o.takers(o.name)
-            or (o.name == "pvalues" and name in catalog.TESTING)
+            getattr(self, o.name) == o.default or name in o.takers(o.name)
             for o in options_of(RankConfig)
             if o.taken_by == "method" and o.takers is not None
         )
@@ -605,8 +598,6 @@ class RankConfig(parts.PartFields, CoreFields):
             changes["response"] = self.response or self.response_to_labels
         elif method in ("f-test", "cox") and not self.also and self.batch is None:
             changes["also"] = ("mrsf-rounds",) if self._admits("mrsf-rounds", n) else ()
-        if method in catalog.TESTING:  # p-values that are asked for have chosen it
-            changes |= self.unset("pvalues", "permutation_draws")
         return replace(self, **changes)
 
     @property

@@ -33,7 +33,7 @@ from sfs_cli.options.paths import READS
 
 FEWEST_PERMUTATIONS, MOST_PERMUTATIONS = 10, 1_000_000
 DEFAULT_PERMUTATIONS = 1000
-ABLE = catalog.WITH_PVALUES
+ABLE = tuple(dict.fromkeys((*catalog.WITH_PVALUES, *TESTING)))
 """Methods that ``--pvalues`` is for."""
 _test = partial(option, section="Tests", verbs=RANKING)
 MODERATED = ("f-test", "t-test")
@@ -129,8 +129,9 @@ class TestingFields(Config):
         excludes={"event": "both say who had the event"} | _NUMBERS,
     )
     pvalues: str | None = _test(
-        "Add p-values, q-values and effects. The null distribution is that of the moments of all "
-        "permutations of the samples, or some of these permutations.",
+        "Add p-values and q-values by permutations of the samples, in place of those of theory "
+        "where the method has some, and effects of scores on graphs: of the features whose p-value "
+        "by the moments of all permutations is small (moments), or of every feature.",
         words=("moments", "permutation"),
         takers=lambda _: ABLE,
         taken_by="method",
@@ -208,6 +209,7 @@ class TestingFields(Config):
             "members": "each of them ranks the values of --transform",
             "batch": "one trend of all samples gives the weights",
             "sample_weights": "each count has a weight of its own",
+            "pvalues": "the weight of a count does not go to another sample",
         },
     )
 
@@ -270,8 +272,6 @@ def covariate_rules(config: MethodFields) -> Iterator[Refusal]:
         what = f"--method {config.scorer} does not take --{option}"
         hint = f"leave --{option} out, or give --method {either(takers)}, which test with it"
         yield what, hint, ("method", option)
-    if config.pvalues is None or config.scorer in TESTING:  # which has p-values of its own
-        return
     if config.block is not None and config.pvalues == "moments":
         what = "--pvalues moments is of permutations over all samples, and not within --block"
         yield what, "give --pvalues permutation", ("pvalues", "block")

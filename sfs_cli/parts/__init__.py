@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         stability as stability,
         subsets as subsets,
         survival as survival,
+        theory as theory,
         voom as voom,
         weights as weights,
     )

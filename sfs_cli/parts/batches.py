@@ -107,7 +107,7 @@ def _tested(solution: Solution, batches: list[Solution]) -> Solution:
     The effect is the largest one in any of them.
     """
     p, effect = (np.array([each.extra[c] for each in batches]) for c in ("p_value", "effect"))
-    columns, facts = tested_columns(fisher(p), np.fmax.reduce(effect))
+    columns, facts = tested_columns(fisher(p), np.fmax.reduce(effect), None)
     extra, score = columns | solution.extra, minus_log10(columns["p_value"])
     facts |= solution.facts
     return replace(solution, score=score, larger_is_better=True, extra=extra, facts=facts)

@@ -15,7 +15,7 @@ import numpy as np
 
 from sfs_cli.methods.base import Solution
 from sfs_cli.methods.precision import log_cpm
-from sfs_cli.parts.class_tests import LOOK, label_columns
+from sfs_cli.parts.theory import LOOK, label_columns
 from sfs_cli.ranking.prune import standardized
 from sfs_cli.run.load import Run
 from sfs_cli.run.raw_values import is_counts, logged

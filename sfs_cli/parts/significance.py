@@ -11,10 +11,10 @@ from sfs_cli.errors import counted
 from sfs_cli.methods.base import Solution
 from sfs_cli.methods.shared import SIGNIFICANT
 from sfs_cli.options.parts import UNTESTED
-from sfs_cli.parts.class_tests import guard_class_tests
 from sfs_cli.parts.depth import depth_of
 from sfs_cli.parts.double_dipping import made_of_features
 from sfs_cli.parts.doubts import doubts
+from sfs_cli.parts.theory import warn_of_variances
 from sfs_cli.report.model import Pairs, Section
 from sfs_cli.run.guards import tell
 from sfs_cli.run.load import Run
@@ -49,6 +49,8 @@ def tell_significant(run: Run, found: RankResult) -> None:
         "level": SIGNIFICANT,
         "features": int(np.count_nonzero(q <= SIGNIFICANT)),
     }
+    if config.pvalues is None and "pvalues" in facts["method"]:
+        counts["theory"] = "does not hold for these values"
     facts["significance"] = counts | of_scores
     what = counted(counts["features"], "feature")
     run.log.note(f"q-value of {SIGNIFICANT:g} or less: {what} of {np.count_nonzero(q == q):,}")
@@ -61,7 +63,7 @@ def tell_significant(run: Run, found: RankResult) -> None:
             "missing values may be too large, or too small where one class lacks more values "
             "than another"
         )
-    guard_class_tests(run, facts["method"], solution)
+    warn_of_variances(run, facts["method"], solution)
 
 
 def sentences(record: Mapping[str, Any]) -> list[str]:
@@ -92,6 +94,8 @@ def _pairs(facts: Mapping[str, Any]) -> Pairs:
     if "none" in facts:
         return [("No p-values", facts["none"])]
     pairs = [(f"q-value of {facts['level']:g} or less", counted(facts["features"], "feature"))]
+    if "theory" in facts:
+        pairs.append(("p-values", f"by permutation: theory {facts['theory']}"))
     if "split" in facts:
         of = {"features": "the other half of the features", "counts": "a part of every count"}
         pairs.append(("Tested on a graph built from", of[facts["split"]["how"]]))

@@ -113,7 +113,9 @@ def _joined(one: Solution, two: Solution, first: np.ndarray) -> Solution:
         return np.where(first, a, b)
 
     p, effect = (chosen(one.extra[name], two.extra[name]) for name in ("p_value", "effect"))
-    columns, counted = tested_columns(p, effect)
+    by: list[Any] = [each.extra["p_value_by"] for each in (one, two)]
+    how = chosen(*(each.positions for each in by))
+    columns, counted = tested_columns(p, effect, how)
     score = chosen(one.score, two.score)
     # scores on two graphs do not compare, but what they are worth does
     order = np.lexsort((-effect, np.where(np.isnan(p), np.inf, p)))

@@ -11,11 +11,7 @@ from typing import Any
 import numpy as np
 
 from sfs_cli.compute.context import Labels
-from sfs_cli.compute.matrix import Block
 from sfs_cli.errors import counted
-from sfs_cli.methods.cox import CoxScorer
-from sfs_cli.methods.significance.class_tests import times_as_often
-from sfs_cli.parts.class_tests import SMALL_P, TOO_OFTEN, looked_at
 from sfs_cli.report.model import Section
 from sfs_cli.run.guards import tell
 from sfs_cli.run.load import Run
@@ -23,7 +19,7 @@ from sfs_cli.run.scoring import RankResult
 
 
 def tell_events(run: Run, found: RankResult) -> None:
-    """Say what the outcome was, and warn of values that the test does not suit."""
+    """Say what the outcome was, and warn of times that all have the event."""
     labels = run.context.labels
     if labels is None or labels.survival is None:
         return
@@ -45,8 +41,6 @@ def tell_events(run: Run, found: RankResult) -> None:
         f"number of events that was expected until then): {of}"
     )
     tell(run, "survival", _uncensored(run, labels))
-    if tested and not run.cohort.parts:
-        tell(run, "survival", _skewed(run, found))
 
 
 def section(facts: dict[str, Any]) -> Section:
@@ -71,32 +65,4 @@ def _uncensored(run: Run, labels: Labels) -> str | None:
         f"all samples that are used have the event, and {counted(len(without), 'sample')} without "
         "a time or an event left out: who had none until the last visit is censored, and times "
         "without such samples are too short; give them the time of that visit, and the event 0"
-    )
-
-
-def _skewed(run: Run, found: RankResult) -> str | None:
-    """Warn of values that are too skewed for the chi-square distribution of the score test.
-
-    Of normal values it is a good one with 5 events, and of lognormal ones a rough one with 30.
-    """
-    solution = found.scored.solution
-    scorer = solution.scorer
-    assert isinstance(scorer, CoxScorer)
-    values = looked_at(run, solution)
-
-    def is_small(orders: np.ndarray) -> np.ndarray:
-        p = [
-            scorer.columns(*scorer.score_block(Block(values[:, order]))[::2])["p_value"]
-            for order in orders
-        ]
-        return np.array(p) <= SMALL_P
-
-    times = times_as_often(is_small, values.shape[1], 1, len(values), SMALL_P)
-    if times < TOO_OFTEN:
-        return None
-    return (
-        f"the values are too skewed for {counted(scorer.model.events, 'event')}: the false "
-        f"positive rate of cox at {SMALL_P:g} is {times:.1f} times the nominal rate; give "
-        f"--transform {','.join(filter(None, (run.config.transform, 'rank')))}, or --method "
-        "spearman, which takes ranks of the martingale residuals, too"
     )

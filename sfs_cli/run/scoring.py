@@ -246,11 +246,16 @@ def scorer_of(config: RankConfig, problem: Problem, prepare: Prepare | None = No
 
     if isinstance(scorer, GraphTest):  # it is tested already
         return scorer
-    least, labels = 0.0, problem.context.labels
+    least, labels, method = 0.0, problem.context.labels, METHODS[config.scorer]
     of_labels = problem.graph is None or graph_asked(config, problem.n_samples).name in LABELS_ALONE
     if labels is not None and of_labels:
         least = least_p_value(labels.target, problem.context.blocks)
-    return TestedScorer(scorer, problem, str(config.pvalues), config.permutations, least)
+    null = str(config.pvalues)
+    if method.tested:
+        return TestedScorer(scorer, problem, null, config.permutations, least)
+    from sfs_cli.methods.significance.permuted import PermutedTest
+
+    return PermutedTest(scorer, problem, null, config.permutations, least)
 
 
 def _with_means(scorer: Scorer, means: ClassMeans, block: BlockLike) -> tuple[np.ndarray, ...]:

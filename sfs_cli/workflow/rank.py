@@ -203,8 +203,18 @@ def _warn(run: Run, found: RankResult, top: TopFeatures | None) -> None:
 
 
 def score(run: Run) -> Scored:
-    """Score the features as the configuration asks."""
+    """Score the features as the configuration asks, and test them by what suits the values."""
     run.fit()
+    if not tested(run.config):
+        return _score(run)
+    run, checked = parts.theory.with_null(run)
+    scored = _score(run)
+    scored.solution.facts.update(checked)
+    return scored
+
+
+def _score(run: Run) -> Scored:
+    """Score the features, also within batches."""
     if run.config.batch is not None:
         return parts.batches.rank_within(run, _score_samples)
     return _score_samples(run)
@@ -228,7 +238,8 @@ def _score_samples(run: Run) -> Scored:
 
 def ranked(run: Run) -> Ranking:
     """Score and order the features of a run as `rank` does, and find out nothing else."""
-    ranking = _by_score(run, _solved(run, score(run).solution))
+    run.fit()
+    ranking = _by_score(run, _solved(run, _score(run).solution))
     if run.config.given_ is not None:
         ranking = parts.given.put_last(ranking)
     if run.config.max_correlation is not None:

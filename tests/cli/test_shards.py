@@ -13,7 +13,7 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from tests.cli.shard_study import CASES, make_study, sfs
-from tests.making import annotated
+from tests.making import annotated, write_labels, write_table
 from tests.results import assert_same_numbers
 from tests.running import Finished, run_here
 
@@ -213,3 +213,17 @@ def test_the_ranking_of_shards_is_up_to_date_for_rank_and_the_other_way_round(tm
     assert "up to date" in run_here(words, capfd).err
     again = run_here(["shard", "merge", str(plan), "--out", str(tmp_path / "out")], capfd)
     assert "up to date" in again.err
+
+
+def test_shards_agree_that_theory_does_not_hold(tmp_path: Path, study: Path) -> None:
+    rng = np.random.default_rng(3)
+    write_table(tmp_path / "x.csv", rng.lognormal(sigma=1.5, size=(40, 24)))
+    labels = write_labels(tmp_path / "y.tsv", ["a"] * 4 + ["b"] * 20)
+    words = (tmp_path / "x.csv", "--labels", labels, "--method", "f-test", "--also", "none")
+    sfs("rank", *words, "--out", tmp_path / "whole")
+    sfs("shard", "init", tmp_path / "plan", *words, "--shards", 2)
+    for shard in (1, 2):
+        sfs("shard", "run", tmp_path / "plan", shard)
+    sfs("shard", "merge", tmp_path / "plan", "--out", tmp_path / "out")
+    assert_same_numbers(tmp_path / "out", tmp_path / "whole")
+    assert "permutation" in (tmp_path / "out" / "ranking.tsv").read_text()

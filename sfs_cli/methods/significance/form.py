@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sfs_cli.errors import InputError
-from sfs_cli.graph.similarity import THIN, as_dense, rows_times, stored_values
+from sfs_cli.graph.similarity import THIN, as_dense, stored_values
 
 DENSE_SAMPLES = 5000
 """Samples up to which an n x n matrix is made of a graph that is not dense."""
@@ -68,12 +68,17 @@ class Form:
         W[k : k + r, k + r :] = W[k + r :, k : k + r] = -np.eye(r)
         return Form.of(self.core, np.column_stack([self.columns, Q, image]), W)
 
-    def form(self, G: np.ndarray) -> np.ndarray:
-        """Return ``g M g'`` for every row g of G (b, n), shape (b,)."""
-        projections = G @ self.columns
-        return np.vecdot(G, rows_times(G, self.core)) + np.vecdot(
-            projections, projections @ self.weights
-        )
+    def of_columns(self, x: np.ndarray) -> np.ndarray:
+        """Return ``g' M g`` for every column g of x (n, c), shape (c,)."""
+        form = np.zeros(x.shape[1])
+        if self.columns.size:
+            projections = self.columns.T @ x
+            form += (projections * (self.weights @ projections)).sum(axis=0)
+        if stored_values(self.core).size:
+            image = self.core @ x
+            image *= x
+            form += image.sum(axis=0)
+        return form
 
     def entries(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Return the entries at some rows and columns, of one shape."""

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from sfs_cli.methods.significance.form import DENSE_SAMPLES, Form
-from sfs_cli.methods.significance.pearson import below, lower_end
+from sfs_cli.methods.significance.pearson import below
 
 if TYPE_CHECKING:
     from sfs_cli.methods.significance.ratios import Ratio
@@ -63,10 +63,6 @@ COLUMNS = 8
 FLAT = 1e-6
 """A form whose standard deviation over the permutations is this part of its size or less does not
 vary: that is rounding."""
-END = 0.5
-"""Part of the way to its nearer end up to which Pearson's distribution is taken."""
-FAR = -2.5
-"""Standard deviations below the mean of what is far out."""
 
 
 class Powers(NamedTuple):
@@ -133,12 +129,12 @@ class RatioMoments:
         n = ratio.n
         a, b = ratio.numerator.trace / (n - 1), ratio.denominator.trace / (n - 1)
         middle = a / b
-        first, size = sums_of(_less(ratio, middle, 0.0)), ratio.numerator.size
+        first, size = sums_of(less(ratio, middle, 0.0)), ratio.numerator.size
         if ratio.even:
             return cls(n, a, b, np.array([middle]), first[None], size)
         width = max(np.sqrt(first[1] / n) / b, np.finfo(np.float64).tiny)
         places = middle + width * np.array([0.0, -1.5, 1.5, -3.0, 3.0])
-        sums = [first, *(sums_of(_less(ratio, t, a - t * b)) for t in places[1:].tolist())]
+        sums = [first, *(sums_of(less(ratio, t, a - t * b)) for t in places[1:].tolist())]
         return cls(n, a, b, places, np.array(sums), size)
 
     @classmethod
@@ -202,67 +198,47 @@ class RatioMoments:
         kurtosis = self.moment(4, t, powers) / variance**2
         return (t * self.b - self.a) / np.sqrt(variance), skewness, kurtosis
 
-    def beyond(self, t: np.ndarray, powers: Powers) -> tuple[np.ndarray, np.ndarray]:
-        """Tell where t is far out in the distribution, each shape (m,).
+    @property
+    def concentration(self) -> float:
+        """``sum_i r_i^2 / (sum_i r_i)^2``, r_i the sum of the squares of row i.
 
-        Returns
-        -------
-        near_end : ndarray of bool
-            Past `END` of the way to its end.
-        against : ndarray of bool
-            `FAR` from the mean, on the side that it is not skewed to.
+        That is 1 over the number of samples that hold the form.
         """
-        z, skewness, kurtosis = self.standardized(t, powers)
-        with np.errstate(all="ignore"):
-            return z < END * lower_end(skewness, kurtosis), (z < FAR) & (skewness > 0)
+        return self._relative("01 01 02 02")
 
-    def past_the_end(self, t: np.ndarray, powers: Powers) -> np.ndarray:
-        """Tell where no permutation is as good by the fitted distribution, shape (m,)."""
-        z, skewness, kurtosis = self.standardized(t, powers)
-        return below(z, *_with_longer_end(z, skewness, kurtosis)) == 0
+    @property
+    def entry_concentration(self) -> float:
+        """``sum m_ij^4 / (sum m_ij^2)^2``: 1 over the number of entries that hold the form."""
+        return self._relative("01 01 01 01")
 
-    def tested(self, t: np.ndarray, powers: Powers) -> tuple[np.ndarray, np.ndarray]:
+    def _relative(self, name: str) -> float:
+        names = list(chain(*SUMS.values()))
+        of, squares = (self.sums[0, names.index(each)] for each in (name, "01 01"))
+        return float(np.divide(of, squares**2))  # NaN of a form that is 0
+
+    def tested(self, t: np.ndarray, powers: Powers) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the p-values of ratios t, smaller ones being better, and their effects; (m,).
 
         The p-value is that of ``x'(A - tB)x <= 0``. The effect is the distance of t from ``a / b``,
         in standard deviations of the ratio: exact where B is a multiple of the centering matrix,
         else to the first order in its denominator. Where no permutation changes the ratio the
-        p-value is 1 and the effect 0.
+        p-value is 1 and the effect 0. The last array tells where no permutation is as good by the
+        fitted distribution, which does not know where the ratios end.
         """
         z, skewness, kurtosis = self.standardized(t, powers)
-        skewness, kurtosis = _with_longer_end(z, skewness, kurtosis)
+        p = below(z, skewness, kurtosis)
+        past = p == 0
         # no permutation is rarer than one of all
         least = np.exp(-float(np.log(np.arange(1, self.n + 1)).sum()))
-        p = np.maximum(below(z, skewness, kurtosis), least)
         middle = self.a / self.b
         deviation = np.sqrt(self.variance(np.full(len(t), middle), powers))
         flat = np.isnan(z) & ~np.isnan(t)
         with np.errstate(divide="ignore", invalid="ignore"):  # 0 where it does not deviate
             effect = np.where(flat | (deviation == 0), 0.0, (middle - t) * self.b / deviation)
-        return np.where(flat, 1.0, p), effect
+        return np.where(flat, 1.0, np.maximum(p, least)), effect, past
 
 
-def _with_longer_end(
-    z: np.ndarray, skewness: np.ndarray, kurtosis: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return a skewness and a kurtosis whose distribution is safe at z, all shape (m,).
-
-    Where the scores of the permutations are skewed to the worse ones, as on a graph in which few
-    samples have most of the weight, four moments do not tell where the better ones end: Pearson's
-    distribution falls to an end that is not theirs. So it is taken up to `END` of the way to its
-    end, and up to ``1 / skewness``, which is half of the way of the gamma distribution. Beyond, the
-    skewness is ``-1 / z`` at most: the p-value falls a little faster than that of the normal
-    distribution, and errs on the large side.
-    """
-    with np.errstate(all="ignore"):
-        far = np.minimum(1 / skewness, -END * lower_end(skewness, kurtosis))
-        beyond = (skewness > 0) & (z < -far)
-        capped = np.where(beyond, np.minimum(skewness, -1 / z), skewness)
-    heavier = np.maximum(kurtosis - 1.5 * skewness**2, 3) + 1.5 * capped**2
-    return capped, np.where(beyond, heavier, kurtosis)
-
-
-def _less(ratio: Ratio, t: float, mean: float) -> Form:
+def less(ratio: Ratio, t: float, mean: float) -> Form:
     """Return ``A - tB`` less a multiple of the centering matrix, which makes the trace 0."""
     A, B, n = ratio.numerator, ratio.denominator, ratio.n
     if isinstance(A.core, np.ndarray):

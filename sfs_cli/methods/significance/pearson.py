@@ -71,17 +71,6 @@ def below(z: np.ndarray, skewness: np.ndarray, kurtosis: np.ndarray) -> np.ndarr
     return result
 
 
-def lower_end(skewness: np.ndarray, kurtosis: np.ndarray) -> np.ndarray:
-    """Return the smallest value of Z, minus infinity where there is none, shape (m,)."""
-    with np.errstate(all="ignore"):
-        excess, r, D = _parameters(skewness, kurtosis)
-        root, side = np.sqrt(D), np.abs((r + 2) * skewness)
-        near, far = 4 * np.abs(r + 1) / (root + side), (root + side) / 4
-        near = np.where(excess == 0, 2 / skewness, near)
-    ends = np.where(skewness > 0, near, np.where(excess < 0, far, np.inf))
-    return -np.where(np.isnan(ends), np.inf, ends)
-
-
 def _parameters(
     skewness: np.ndarray, kurtosis: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -10,14 +10,6 @@ A form ``x'Ax`` with ``A 1 = 0`` does not change when a number is taken off all 
 or the largest one, whichever more samples have. Where k values are left, and k is small, the
 permuted form is the sum of ``a_ij x_i x_j`` over the pairs of the places that these values are put
 on.
-
-Permutations are made in rounds that grow. A feature stops after a round in which `ENOUGH` permuted
-ratios are as good as its own. That keeps its p-value valid: for a level above that at which it may
-stop after the first round, the p-value is at most the level only if that of the first round is,
-and for a level below it only if that of the other rounds is. J. Besag and P. Clifford, "Sequential
-Monte Carlo p-values", Biometrika 78, 1991, for the idea.
-
-No p-value is below ``1 / (B + 1)``.
 """
 
 from __future__ import annotations
@@ -27,26 +19,31 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from sfs_cli.methods.significance.form import Form
+from sfs_cli.methods.significance.moments import less
 from sfs_cli.methods.significance.ratios import Ratio
 
-ENOUGH = 20
-"""A feature that so many permutations of a round are as good as needs no further round."""
-GROWTH = 8
-"""After each round there are so many times the permutations of the one before."""
+FIRST, GROWTH = 100, 3
+"""Permutations of the first round at least; after each there are so many times as many."""
 TIE = 1e-9
 """Ratios that differ by this part of the largest one are equal: sums in another order differ."""
 PAIRED, PAIRED_DENSE = 16, 16
 """Forms are sums over pairs of values where k is at most the former or, where entries of A are
 looked up fast, the samples over the latter."""
-FULL = 0.06
+FULL = 0.25
 """A matrix with at least this part of entries that are not 0 is faster as a dense one."""
+LEADING, LEFT = 64, 3e-3
+"""Eigenpairs of a dense form at most that stand for it, where the variance of the permuted forms of
+the others is at most this part of the whole."""
+STEPS = 3
+"""Steps of subspace iteration by which they are found."""
 DENSE_ENTRIES = 2000
 """Up to so many samples entries are looked up in a dense matrix."""
 DRAWN = 250
 """Permutations that are drawn by one generator."""
-HELD, KEPT = 1_000_000, 64 << 20
+HELD, KEPT = 250_000, 64 << 20
 """Numbers of one array at a time, and bytes of permutations that are kept for the next feature."""
 
 
@@ -59,8 +56,6 @@ class Permutations:
         What is tested; smaller is better.
     count : int
         The most permutations of a feature.
-    first : int
-        The least permutations of a feature, unless `count` is less.
     seed : int
         Random seed.
     blocks : ndarray of int, shape (n,), optional
@@ -68,19 +63,27 @@ class Permutations:
     """
 
     def __init__(
-        self, ratio: Ratio, count: int, first: int, seed: int, blocks: np.ndarray | None = None
+        self, ratio: Ratio, count: int, seed: int, blocks: np.ndarray | None = None
     ) -> None:
-        n = ratio.n
-        dense = Form.of(ratio.numerator.dense()) if n <= DENSE_ENTRIES else ratio.numerator
-        self.matrix = dense
-        full = ratio.numerator.entries_held >= FULL * n * n
-        self.ratio = replace(ratio, numerator=dense) if full else ratio
-        fast = full or n <= DENSE_ENTRIES
-        self.paired = 0 if ratio.adjusted else max(PAIRED, n // PAIRED_DENSE if fast else 0)
+        n, numerator = ratio.n, ratio.numerator
+        self.middle = 0.0
+        stored = numerator.entries_held - numerator.columns.size
+        self.thin = ratio.even and not stored  # of columns alone
+        full = not self.thin and numerator.entries_held >= FULL * n * n
+        if full and not isinstance(numerator.core, np.ndarray):
+            numerator = Form.of(numerator.dense())
+        if isinstance(numerator.core, np.ndarray):
+            numerator, self.middle = _leading(replace(ratio, numerator=numerator))
+        self.effort = numerator.entries_held
+        self.ratio = replace(ratio, numerator=numerator)
+        fast = n <= DENSE_ENTRIES
+        self.matrix = Form.of(numerator.dense()) if fast else numerator
+        self.paired = (
+            0 if ratio.adjusted or self.thin else max(PAIRED, n // PAIRED_DENSE if fast else 0)
+        )
         self.size = ratio.numerator.size * (n - 1) / ratio.denominator.trace
-        self.count, self.seed = count, seed
-        self.rounds = [count]
-        while self.rounds[0] // GROWTH >= first:
+        self.seed, self.rounds = seed, [count]
+        while self.rounds[0] // GROWTH >= FIRST:
             self.rounds.insert(0, self.rounds[0] // GROWTH)
         self.marks = np.random.default_rng(0).integers(1 << 40, size=n)
         self.kept: dict[int, np.ndarray] = {}
@@ -94,47 +97,66 @@ class Permutations:
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"kept": {}}
 
-    def test(self, x: np.ndarray) -> np.ndarray:
-        """Test features (b, n) around their means, of unit norm.
+    def permuted(self, x: np.ndarray, start: int, end: int) -> np.ndarray:
+        """Return the ratios of features in the orders from `start` to `end`, (b, end - start).
 
-        Returns
-        -------
-        ndarray, shape (b, 2)
-            The p-values, and the effects: by how many standard deviations of the permuted ratios
-            the ratio is below their mean.
+        They are given around their means, of unit norm, shape (b, n).
         """
-        observed = self.ratios(x)
-        return np.array([self._test(f, ratio) for f, ratio in zip(x, observed)]).reshape(-1, 2)
+        y, values = x - _usual(x), np.empty((len(x), end - start))
+        paired = np.count_nonzero(y, axis=1) <= self.paired
+        for row in np.flatnonzero(paired):
+            values[row] = self._by_pairs(y[row], self._shuffle(x[row]), start, end)
+        rows = np.flatnonzero(~paired)
+        if len(rows):
+            shuffled = np.empty((self.ratio.n, len(rows)))
+            for column, row in enumerate(rows):
+                shuffled[self._shuffle(x[row]), column] = x[row]
+            values[rows] = self._by_samples(shuffled, start, end)
+        return values + self.middle
 
-    def _test(self, f: np.ndarray, observed: float) -> tuple[float, float]:
-        """Return the p-value and the effect of a feature (n,)."""
-        values = np.empty(0)
-        for end in self.rounds:
-            values = np.concatenate([values, self._permuted(f, len(values), end)])
-            size = max(np.abs(values).max(), abs(observed), self.size)
-            if np.count_nonzero(values <= observed + TIE * size) >= ENOUGH:
-                break
-        p, effect = compared(values[None], np.array([observed]), np.array([size]))
-        return p[0], effect[0]
-
-    def _permuted(self, f: np.ndarray, start: int, end: int) -> np.ndarray:
-        """Return the ratios of a feature (n,) in the orders from `start` to `end`."""
-        n, y = len(f), f - _usual(f)
+    def _shuffle(self, f: np.ndarray) -> np.ndarray:
+        """Return the order of its own of a feature (n,) around its mean."""
         rng = np.random.default_rng((self.seed, int(self.marks[f > 0].sum())))
-        shuffle = self._drawn(rng, 1)[0]
+        return self._drawn(rng, 1)[0]
+
+    def _by_samples(self, x: np.ndarray, start: int, end: int) -> np.ndarray:
+        """Return the ratios of features x (n, b) in some orders, shape (b, end - start)."""
+        if self.thin:
+            return self._by_columns(x, start, end)
+        n, b = x.shape
+        values, step = np.empty((b, end - start)), max(1, HELD // (n * b))
+        for _, inverse, low in self._orders(start, end):
+            for top in range(0, len(inverse), step):
+                orders = inverse[top : top + step].T  # (n, r)
+                found = self._ratios(np.take(x, orders, axis=0).reshape(n, -1))
+                values[:, low - start + top :][:, : orders.shape[1]] = found.reshape(-1, b).T
+        return values
+
+    def _by_columns(self, x: np.ndarray, start: int, end: int) -> np.ndarray:
+        """Return the same where a form has columns alone: these are put in the orders."""
+        (n, b), form = x.shape, self.ratio.numerator
+        values, step = (
+            np.empty((b, end - start)),
+            max(1, HELD // (max(n, b) * form.columns.shape[1])),
+        )
+        for orders, _, low in self._orders(start, end):
+            for top in range(0, len(orders), step):
+                part = orders[top : top + step].T  # (n, r)
+                projections = x.T @ form.columns[part].reshape(n, -1)
+                projections = projections.reshape(b, part.shape[1], -1)
+                found = np.vecdot(projections, projections @ form.weights)
+                values[:, low - start + top :][:, : part.shape[1]] = found
+        return self._over_scatter(values.T, x.T).T
+
+    def _by_pairs(self, y: np.ndarray, shuffle: np.ndarray, start: int, end: int) -> np.ndarray:
+        """Return the ratios of a feature (n,) of few values beside 0 in some orders."""
         at = np.flatnonzero(y)
-        paired = len(at) <= self.paired
-        one, two = np.triu_indices(len(at)) if paired else (at, at)
-        values, rows = np.empty(end - start), max(1, HELD // (len(one) if paired else n))
-        shuffled = np.empty(n)
-        shuffled[shuffle] = y
-        for orders, inverse, low in self._orders(start, end):
-            for top in range(0, len(orders), rows):
-                part = slice(top, top + rows)
-                if paired:
-                    found = self._of_pairs(y[at], orders[part, shuffle[at]], one, two)
-                else:
-                    found = self.ratios(shuffled[inverse[part]])
+        one, two = np.triu_indices(len(at))
+        values, step = np.empty(end - start), max(1, HELD // len(one))
+        for orders, _, low in self._orders(start, end):
+            for top in range(0, len(orders), step):
+                places = orders[top : top + step, shuffle[at]]
+                found = self._of_pairs(y[at], places, one, two)
                 values[low - start + top :][: len(found)] = found
         return values
 
@@ -172,15 +194,15 @@ class Permutations:
         return orders
 
     def ratios(self, x: np.ndarray) -> np.ndarray:
-        """Return the ratios of features (b, n), shape (b,)."""
-        ratio = self.ratio
-        form = ratio.numerator.form(x)
-        if ratio.even:
-            return self._over_scatter(form, x)
-        if ratio.adjusted:
-            return form / ratio.denominator.form(x)
-        degrees = ratio.degrees
-        return form / ((x * x) @ degrees - (x @ degrees) ** 2 / degrees.sum())
+        """Return the ratios of features (b, n) as they are compared, shape (b,)."""
+        return self._ratios(np.ascontiguousarray(x.T)) + self.middle
+
+    def _ratios(self, x: np.ndarray) -> np.ndarray:
+        """Return the ratios of features (n, c) less the middle, shape (c,)."""
+        form = self.ratio.numerator.of_columns(x)
+        if self.ratio.even:
+            return self._over_scatter(form, x.T)
+        return form / self.ratio.denominator.of_columns(x)
 
     def _over_scatter(self, form: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Return forms over those of B, which is even, by the n values: those not in y are 0."""
@@ -189,24 +211,43 @@ class Permutations:
         return form * (n - 1) / self.ratio.denominator.trace / scatter
 
 
-def unusual(x: np.ndarray) -> np.ndarray:
-    """Return how many values of features (b, n) are not the smallest one, or not the largest, (b,).
+def _usual(x: np.ndarray) -> np.ndarray:
+    """Return the smallest or largest value of features (b, n), the one of more samples, (b, 1)."""
+    low, high = x.min(axis=1, keepdims=True), x.max(axis=1, keepdims=True)
+    lower = np.count_nonzero(x == low, axis=1) >= np.count_nonzero(x == high, axis=1)
+    return np.where(lower[:, None], low, high)
 
-    It is the smaller of both numbers.
+
+def _leading(ratio: Ratio) -> tuple[Form, float]:
+    """Return the leading eigenpairs of ``A - tB``, where few hold nearly all of it, and t; A else.
+
+    With t such that the mean of the other eigenvalues is 0, what they leave out of the permuted
+    forms has the variance of their squares. N. Halko, P. G. Martinsson and J. A. Tropp, "Finding
+    structure with randomness", SIAM Review 53, 2011, for how they are found. Any of them would make
+    a valid test.
     """
-    ends = (x.min(axis=1, keepdims=True), x.max(axis=1, keepdims=True))
-    return np.minimum(*(np.count_nonzero(x != end, axis=1) for end in ends))
-
-
-def _usual(f: np.ndarray) -> float:
-    """Return the smallest or the largest value of a feature (n,), whichever more samples have."""
-    return min((f.min(), f.max()), key=lambda end: np.count_nonzero(f != end))
+    n, mean = ratio.n, ratio.denominator.trace / (ratio.n - 1)
+    rank, t = min(LEADING, n // 3), ratio.numerator.trace / ratio.denominator.trace
+    for turn in range(2):
+        M = less(ratio, t, 0.0).core
+        basis = np.random.default_rng(0).normal(size=(n, rank))
+        for _ in range(STEPS):
+            basis = np.linalg.qr(M @ basis)[0]
+        values, vectors = np.linalg.eigh(basis.T @ M @ basis)
+        if not turn:
+            t += float(np.trace(M) - values.sum()) / (n - 1 - rank) / mean
+    order, whole = np.argsort(-np.abs(values)), float(np.vdot(M, M))
+    enough = np.flatnonzero(whole - np.cumsum(values[order] ** 2) <= LEFT * whole)
+    if not len(enough):
+        return ratio.numerator, 0.0
+    first = order[: enough[0] + 1]
+    return Form.of(csr_array((n, n)), basis @ vectors[:, first], values[first]), t
 
 
 def compared(
-    values: np.ndarray, observed: np.ndarray, size: np.ndarray
+    values: np.ndarray, observed: np.ndarray, size: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Compare ratios, or scores of which smaller ones are better, with permuted ones.
+    """Compare ratios, of which smaller ones are better, with permuted ones.
 
     Parameters
     ----------
@@ -214,18 +255,17 @@ def compared(
         The permuted ones.
     observed : ndarray, shape (b,)
         What is compared with them.
-    size : ndarray, shape (b,)
+    size : float
         Of what is added up to make them, where that is larger than they are.
 
     Returns
     -------
-    p, effect : ndarray, shape (b,)
-        The p-values, and by how many standard deviations of the permuted ones the observed ones are
-        below their mean: 0 where all orders are as good, but for rounding.
+    better, effect : ndarray, shape (b,)
+        How many are as good, and by how many standard deviations of the permuted ones the observed
+        ones are below their mean: 0 where all orders are as good, but for rounding.
     """
-    allowed = TIE * np.maximum(np.abs(values).max(axis=1), size)
+    allowed = TIE * np.maximum(np.abs(values).max(axis=1), np.maximum(np.abs(observed), size))
     better = np.count_nonzero(values <= (observed + allowed)[:, None], axis=1)
-    p = (1 + better) / (values.shape[1] + 1)
     spread = values.std(axis=1)
     below = values.mean(axis=1) - observed
-    return p, np.divide(below, spread, where=spread > allowed, out=np.zeros(len(p)))
+    return better, np.divide(below, spread, where=spread > allowed, out=np.zeros(len(spread)))

@@ -140,7 +140,7 @@ def _ratio_of(scorer: Scorer, problem: Problem) -> Ratio:
     n = problem.n_samples
     if isinstance(scorer, FisherScorer):
         columns = scorer.thin.columns
-        between = Form.of(_diagonal(np.zeros(n)), columns, -np.ones(columns.shape[1]))
+        between = Form.of(_nothing(n), columns, -np.ones(columns.shape[1]))
         return Ratio(between, _around_means(np.ones(n)), np.ones(n), over="rest")
     S = problem.similarity
     if isinstance(scorer, SpecScorer):
@@ -158,6 +158,12 @@ def _diagonal(d: np.ndarray) -> csr_array:
     from scipy.sparse import csr_array, diags_array
 
     return csr_array(diags_array(d))
+
+
+def _nothing(n: int) -> csr_array:
+    from scipy.sparse import csr_array
+
+    return csr_array((n, n))
 
 
 def _around_means(degrees: np.ndarray) -> Form:
@@ -188,7 +194,7 @@ def _spec(scorer: SpecScorer, S: Similarity) -> Ratio:
     laplacian = NormalizedLaplacian(S)
     B, root = _around_means(S.degrees), laplacian.root
     if scorer.ranking == "phi3":
-        A = Form.of(_diagonal(np.zeros(S.n)), root[:, None] * scorer.vectors, -scorer.phi3_weights)
+        A = Form.of(_nothing(S.n), root[:, None] * scorer.vectors, -scorer.phi3_weights)
         return Ratio(A, B, S.degrees, -1.0, "share")
     if scorer.gamma == "power" and scorer.power == 1:
         A = _laplacian(S)

@@ -17,9 +17,8 @@ class ScalesScorer(GraphTest):
     """The smallest combined p-value over several sample graphs; larger scores are better.
 
     The score is ``-log10`` of the Cauchy combination of the p-values on each graph
-    (`sfs_cli.ranking.combine`). Further columns are this p-value, the q-value, the largest effect
-    on any of them, the graph of the smallest p-value, which may be another one, and the p-value on
-    each.
+    (`sfs_cli.ranking.combine`). Further columns are this p-value, the q-value, the graph of the
+    smallest p-value, the effect on it and how that p-value was found, and the p-value on each.
 
     Parameters
     ----------
@@ -53,17 +52,17 @@ class ScalesScorer(GraphTest):
         self.p, self.effect = (
             np.array([c[name] for c in columns]) for name in ("p_value", "effect")
         )
+        self.how = np.array([c["p_value_by"].positions for c in columns])
         self.combined = cauchy(self.p)
         return minus_log10(self.combined)
 
     def columns(self, score: np.ndarray, *_measured: np.ndarray) -> dict[str, Any]:
         """Return the p-values, q-values, effects and best scales of all features, each (m,)."""
-        known = ~np.isnan(score)
-        p, found = np.nan_to_num(self.p, nan=np.inf), np.nan_to_num(self.effect, nan=-np.inf)
-        best = np.where(known, p.argmin(axis=0), len(self.names))
-        effect = np.where(known, found.max(axis=0), np.nan)
-        tested, counted = tested_columns(self.combined, effect)
+        best = np.nan_to_num(self.p, nan=np.inf).argmin(axis=0)
+        effect, how = (each[best, np.arange(len(best))] for each in (self.effect, self.how))
+        tested, counted = tested_columns(self.combined, effect, how)
         self.facts |= counted
+        best = np.where(np.isnan(score), len(self.names), best)
         each = {f"p_value_{name}": p for name, p in zip(self.names, self.p)}
         return {**tested, "scale": Picked([*self.names, ""], best.astype(np.int32)), **each}
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import json
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +13,6 @@ import pytest
 from sfs_cli.compute.context import Labels
 from sfs_cli.graph.similarity import DenseSimilarity
 from sfs_cli.parts import significance as step
-from sfs_cli.parts.class_tests import Inflation
 from sfs_cli.run import guards
 from sfs_cli.run.raw_values import raw_kind
 from tests.making import names, write_labels, write_table
@@ -98,92 +97,51 @@ def values_of_classes(kind: str, first: int, n: int) -> np.ndarray:
     return values + 8
 
 
+PERMUTED = "p-values by permutation: the values are too skewed"
+
+
 @pytest.mark.parametrize(
-    ("kind", "first", "n", "method", "proposed"),
+    ("kind", "first", "n", "words", "told"),
     [
-        ("lognormal", 5, 100, "f-test", "--method rank-test"),
-        ("lognormal", 10, 100, "t-test", "--method rank-test"),
-        ("lognormal", 10, 100, "rank-test", None),
-        ("normal", 5, 40, "t-test", "class a has 5 samples"),
-        ("normal", 5, 40, "t-test", "--method f-test"),
-        ("normal", 4, 8, "welch", None),
-        ("sparse", 8, 200, "t-test", "--method rank-test"),
-        ("sparse", 20, 40, "t-test", None),
-        ("unequal", 4, 24, "t-test", "no other test has a lower rate"),
-        ("unequal", 8, 40, "f-test", "--method welch"),
-        ("unequal", 8, 40, "hsic", "--method welch"),
-        ("unequal", 20, 40, "f-test", None),
+        ("lognormal", 5, 100, "f-test", PERMUTED),
+        ("lognormal", 5, 100, "f-test --moderate yes", PERMUTED),
+        ("lognormal", 5, 100, "f-test --pvalues permutation", ""),
+        ("lognormal", 10, 100, "t-test", PERMUTED),
+        ("lognormal", 10, 100, "rank-test", ""),
+        ("normal", 5, 40, "t-test", PERMUTED),
+        ("normal", 5, 40, "f-test", ""),
+        ("unequal", 4, 40, "t-test", "permutations assume equal variances"),
+        ("unequal", 5, 40, "f-test", "give --method welch"),
+        ("unequal", 5, 40, "hsic --pvalues moments", "give --method welch"),
+        ("unequal", 20, 40, "f-test", ""),
     ],
 )
-def test_tests_of_class_means_are_measured(
+def test_tests_of_class_means_are_tried(
     kind: str,
     first: int,
     n: int,
-    method: str,
-    proposed: str | None,
+    words: str,
+    told: str,
     tmp_path: Path,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    """On features without any difference; the proposed test is one that holds on them."""
-    values = values_of_classes(kind, first, n)
-    write_table(tmp_path / "x.csv", values)
+    """On features without any difference: one line says what became of the p-values, or none."""
+    write_table(tmp_path / "x.csv", values_of_classes(kind, first, n))
     labels = write_labels(tmp_path / "y.tsv", ["a"] * first + ["b"] * (n - first))
-
-    def told(method: str, *more: str) -> str:
-        out = ["--out", str(tmp_path / "r"), "--force"]
-        given = ["rank", str(tmp_path / "x.csv"), "--labels", labels, "--method", method]
-        done = run_here([*given, *more, *out], capfd)
-        assert done.code == 0, done.err
-        return done.err
-
-    def rate() -> float:
-        p = pd.read_csv(tmp_path / "r" / "ranking.tsv", sep="\t").p_value
-        return float((p <= 0.01).mean())
-
-    text = told(method, *(["--pvalues", "moments"] if method == "hsic" else []))
-    assert ("[class-tests]" in text) == (proposed is not None)
-    assert proposed is None or proposed in " ".join(text.split())
-    if proposed == "--method f-test":
-        told("f-test")
-        assert rate() <= 0.025
-
-
-@pytest.mark.parametrize(
-    ("sizes", "said"),
-    [
-        ((3, 3), "no test can be certain with so few samples"),
-        ((7, 7), "--method rank-test"),
-        ((4, 4, 4), "--method hsic"),
-        ((7, 7, 7), "--method rank-test"),
-    ],
-)
-def test_a_test_is_proposed_only_where_its_p_values_can_be_small(
-    sizes: tuple[int, ...], said: str
-) -> None:
-    codes = np.repeat(np.arange(len(sizes)), sizes)
-    values = np.random.default_rng(0).normal(size=(50, len(codes)))
-    found = Inflation.of(values, Labels(codes, [*"abc"]), None)
-    skewed = replace(found, shape=9.0, welch=9.0)
-    assert said in skewed.instead_of_welch
-    assert said in skewed.instead_of_f
-
-
-@pytest.mark.parametrize(
-    ("words", "quiet"),
-    [
-        (("--moderate", "yes"), False),
-        (("--moderate", "trend"), True),
-    ],
-)
-def test_the_shape_of_values_is_not_judged_for_tests_that_take_it_otherwise(
-    words: tuple[str, ...], quiet: bool, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    write_table(tmp_path / "x.csv", values_of_classes("lognormal", 5, 100))
-    labels = write_labels(tmp_path / "y.tsv", ["a"] * 5 + ["b"] * 95)
-    given = ["rank", str(tmp_path / "x.csv"), "--labels", labels, "--method", "f-test"]
-    done = run_here([*given, *words], capfd)
+    out = ["--out", str(tmp_path / "r")]
+    given = ["rank", str(tmp_path / "x.csv"), "--labels", labels, "--also", "none"]
+    done = run_here([*given, "--method", *words.split(), *out], capfd)
     assert done.code == 0, done.err
-    assert ("[class-tests]" in done.err) != quiet
+    text = " ".join(done.err.split())
+    assert told in text
+    assert (PERMUTED in text) == (told == PERMUTED)
+    assert ("[class-tests]" in text) == (kind == "unequal" and bool(told))
+    method = json.loads((tmp_path / "r" / "run.json").read_text())["method"]
+    assert ("pvalues" in method) == (told == PERMUTED or "--pvalues" in words)
+    if told == PERMUTED:
+        assert method["false_positives"]["0.001"] > 1.75
+        p = pd.read_csv(tmp_path / "r" / "ranking.tsv", sep="\t").p_value
+        assert float((p <= 0.01).mean()) <= 0.025
 
 
 def test_weighted_counts_are_not_judged(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -418,7 +376,6 @@ def test_classes_are_those_of_the_samples_that_are_used(
         words = ["rank", str(path), "--method", "welch", "--labels", labels, "--donors", donors]
         done = run_here([*words, "--samples", "intersect"], capfd)
         assert done.code == code, done.err
-        assert "[class-tests]" not in done.err  # of c no sample is used
         assert ("classes with only one sample: c" in done.err) == (known == 21)
 
 

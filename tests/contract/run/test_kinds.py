@@ -57,13 +57,6 @@ def raw() -> list[str]:
     return ["--method", "variance"]
 
 
-def small_class() -> list[str]:
-    logarithms().to_csv("x.csv")
-    classes = pd.DataFrame({"class": ["a"] * 4 + ["b"] * 20}, SAMPLES)
-    classes.to_csv("y.csv", index_label="sample")
-    return ["--method", "welch", "--labels", "y.csv:class"]
-
-
 def circular() -> list[str]:
     logarithms().to_csv("x.csv")
     return ["--method", "spec", "--pvalues", "moments"]
@@ -141,7 +134,6 @@ def few_counts() -> list[str]:
     ("kind", "make"),
     [
         ("raw-values", raw),
-        ("class-tests", small_class),
         ("tested-graph", circular),
         ("columns", known_of_samples),
         ("columns", summaries),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from sfs_cli.api import rank as rank_in_python
 from sfs_cli.graph import spatial
 from sfs_cli.graph.similarity import DenseSimilarity, SparseSimilarity
 from sfs_cli.methods.significance.scales import ScalesScorer
+from sfs_cli.ranking.table import Picked
 from tests.contract.numbers.commands import facts, rank_to
 from tests.making import annotated, names
 from tests.running import run_here
@@ -94,7 +96,8 @@ def test_p_values_are_those_of_each_kernel_combined(adjust, tissue, tmp_path):
     best = np.array([*single])[own.argmin(axis=0)]
     assert list(found.loc[scored, "scale"].astype(str)) == list(best)
     effects = np.array([each.loc[scored, "effect"] for each in single.values()])
-    np.testing.assert_allclose(found.loc[scored, "effect"], effects.max(axis=0), rtol=2e-3)
+    of_best = effects[own.argmin(axis=0), np.arange(scored.sum())]
+    np.testing.assert_allclose(found.loc[scored, "effect"], of_best, rtol=2e-3)
 
 
 def test_the_default_has_four_scales_and_a_column_of_each(tissue, tmp_path):
@@ -103,7 +106,7 @@ def test_the_default_has_four_scales_and_a_column_of_each(tissue, tmp_path):
     assert widths == ["1.5", "3", "6", "linear"]
     assert facts(out)["scales"]["unit"] == pytest.approx(spatial.spacing_of(grid()))
     assert "scale" in read(out)
-    columns = [c for c in read(out) if c.startswith("p_value_")]
+    columns = [c for c in read(out) if c.startswith("p_value_") and c != "p_value_by"]
     assert columns == [f"p_value_{width}" for width in widths]
     page = (out / "report.html").read_text()
     assert "Widths of the kernels" in page
@@ -125,8 +128,10 @@ def test_p_values_of_0_have_a_score():
         def __init__(self, row: int) -> None:
             self.row = row
 
-        def columns(self, score: np.ndarray, *_: np.ndarray) -> dict[str, np.ndarray]:
-            return {"p_value": p[self.row], "effect": np.where(np.isnan(p[self.row]), np.nan, 1.0)}
+        def columns(self, score: np.ndarray, *_: np.ndarray) -> dict[str, Any]:
+            effect = np.where(np.isnan(p[self.row]), np.nan, self.row + 1.0)
+            by = Picked(["moments", "permutation"], np.full(4, self.row))
+            return {"p_value": p[self.row], "effect": effect, "p_value_by": by}
 
     scorer.scorers = [Fake(0), Fake(1)]  # type: ignore[list-item]
     score = scorer.settled(np.ones(4), np.ones(4))
@@ -136,7 +141,8 @@ def test_p_values_of_0_have_a_score():
     assert np.isnan(score[3])
     columns = scorer.columns(score)
     assert list(columns["scale"]) == ["1", "1", "2", ""]
-    np.testing.assert_array_equal(columns["effect"], [1, 1, 1, np.nan])
+    np.testing.assert_array_equal(columns["effect"], [1, 1, 2, np.nan])
+    assert list(columns["p_value_by"]) == ["moments", "moments", "permutation", ""]
 
 
 def test_a_sparse_kernel_is_the_dense_one_but_for_far_pairs():

@@ -12,6 +12,7 @@ from scipy import stats
 from sfs_cli.catalog import METHODS
 from sfs_cli.errors import SfsError
 from sfs_cli.graph.similarity import DenseSimilarity, Similarity, SparseSimilarity
+from sfs_cli.methods.significance import permutation
 from sfs_cli.methods.significance import tested as tested_scores
 from sfs_cli.methods.significance.moments import Powers, RatioMoments
 from sfs_cli.methods.significance.permutation import Permutations
@@ -184,7 +185,9 @@ def test_moments_are_those_of_all_permuted_residuals(method: str) -> None:
             assert moment == pytest.approx(expected, abs=1e-10 * size**order)
 
 
-def test_permuted_ratios_are_those_of_residuals_of_permuted_residuals() -> None:
+def test_permuted_ratios_are_those_of_residuals_of_permuted_residuals(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     rng, n = np.random.default_rng(4), 20
     S = DenseSimilarity(graphs.rbf(rng.normal(size=(n, 3))))
     Q = design_of(n, 3, 5)
@@ -193,7 +196,8 @@ def test_permuted_ratios_are_those_of_residuals_of_permuted_residuals() -> None:
     left = x - x @ Q.T @ Q
     A, B = whole.numerator.dense(), whole.denominator.dense()
     expected = np.vecdot(left @ A, left) / np.vecdot(left @ B, left)
-    np.testing.assert_allclose(Permutations(tested, 100, 100, 0).ratios(x), expected, rtol=1e-10)
+    monkeypatch.setattr(permutation, "LEFT", -1.0)  # the whole form
+    np.testing.assert_allclose(Permutations(tested, 100, 0).ratios(x), expected, rtol=1e-10)
 
 
 def test_sparse_and_dense_graphs_beside_covariates_agree() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sfs_cli.methods.significance.pearson import below, lower_end
+from sfs_cli.methods.significance.pearson import below
 from tests.oracles import pvalues as twin
 
 SKEWNESS = (0.0, 0.05, 1.0, 4.2, 10.0, -0.5, -4.2)
@@ -88,18 +88,6 @@ def test_a_kurtosis_that_no_distribution_has_is_that_of_two_values() -> None:
         np.testing.assert_allclose(
             probabilities(z, 0.0, kurtosis), [0, 0, 0.5, 0.5, 1, 1], atol=1e-6
         )
-
-
-def test_ends() -> None:
-    for skewness, kurtosis in CASES:
-        end = lower_end(np.array([skewness]), np.array([kurtosis]))
-        assert end[0] < 0
-        if np.isfinite(end[0]):
-            assert probabilities(end * (1 + 1e-9), skewness, kurtosis)[0] == 0
-            assert twin.pearson(float(end[0] * (1 + 1e-9)), skewness, kurtosis) == 0
-            assert end[0] < -30 or twin.pearson(float(end[0] * 0.9), skewness, kurtosis) > 0
-        else:
-            assert probabilities(np.array([-2.0]), skewness, kurtosis)[0] > 0
 
 
 def test_numbers_that_are_none() -> None:

@@ -116,7 +116,7 @@ PLACES = {"coordinates": "z.csv", "pvalues": "moments"}
         ({"method": "welch", "moderate": "yes"}, "moderate", "--moderate yes has no effect with"),
         ({"method": "welch", "voom": True}, "voom", "with --method welch"),
         ({"method": "variance", "given_": "g.txt"}, "given_", "--given has no effect with"),
-        ({"method": "f-test", "pvalues": "moments"}, "pvalues", "with --method f-test"),
+        ({"method": "mutual-info", "pvalues": "moments"}, "pvalues", "with --method mutual-info"),
         (
             {
                 "method": "variance",
@@ -162,8 +162,8 @@ PLACES = {"coordinates": "z.csv", "pvalues": "moments"}
         ),
         (
             {"method": "f-test", "pvalues": "moments", "split": "counts"},
-            "pvalues split",
-            "--pvalues and --split have no effect with --method f-test, which always has p-values",
+            "split",
+            "--split has no effect with --method f-test: it is left out",
         ),
         (
             {"method": "mrsf", "response": "lda", "similarity": "knn"},

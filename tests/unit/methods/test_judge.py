@@ -1,0 +1,124 @@
+"""The judge of all tests: exact where all orders are known, right on nothing, and not blind."""
+
+from __future__ import annotations
+
+from itertools import combinations, permutations
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sfs_cli.catalog import METHODS
+from sfs_cli.graph.kinds import label_similarity
+from sfs_cli.graph.similarity import DenseSimilarity, Similarity
+from sfs_cli.methods.significance import judge
+from sfs_cli.methods.significance.judge import EXTRAPOLATION, MOMENTS, PERMUTATION, Judge
+from sfs_cli.methods.significance.ratios import Ratio, ratio_of
+from tests.oracles import similarities
+from tests.unit.methods.nulls import graph_of, noise, problem
+
+
+def ratio(S: Similarity, method: str = "spec") -> Ratio:
+    made = problem(method, np.zeros((S.n, 2)), S)
+    prepare = METHODS[method].load("prepare")
+    assert prepare is not None
+    return ratio_of(prepare(made), made)
+
+
+def rbf(n: int, seed: int = 0) -> np.ndarray:
+    return similarities.rbf(noise(n, 6, seed))
+
+
+def beside_a_pair(n: int) -> DenseSimilarity:
+    """A graph of which two samples hold nearly all."""
+    S = rbf(n)
+    S[0, 1] = S[1, 0] = 100.0 * n
+    return DenseSimilarity(S)
+
+
+def of_heavy_samples(n: int) -> DenseSimilarity:
+    weight = np.random.default_rng(3).pareto(1.0, size=n) + 0.1
+    return DenseSimilarity(rbf(n) * np.outer(weight, weight))
+
+
+@pytest.mark.parametrize("kind", ["normal", "few values"])
+@pytest.mark.parametrize("method", ["spec", "hsic"])
+def test_permutations_are_near_all_orders(method: str, kind: str) -> None:
+    n, rng = 7, np.random.default_rng(2)
+    tested = ratio(DenseSimilarity(rbf(n)), method)
+    x = rng.normal(size=(12, n)) if kind == "normal" else rng.integers(0, 3, (12, n)) + 0.0
+    x[:, :2] += [1, 5]  # none is constant
+    A, B = tested.numerator.dense(), tested.denominator.dense()
+    orders = np.array(list(permutations(range(n))))
+    found = Judge(tested, "permutation", 10_000, 0).test(x)
+    for f, p, effect in zip(x - x.mean(axis=1, keepdims=True), found.p, found.effect):
+        G = f[orders]
+        ratios = np.vecdot(G @ A, G) / np.vecdot(G @ B, G)
+        exact = (ratios <= ratios[0] + 1e-9).mean()
+        # with 20 as good it stops: to a fifth of it
+        assert abs(p - exact) < 5 * exact / np.sqrt(judge.ENOUGH) + 1e-3
+        same = ratios.std() < 1e-12  # of one value beside the others HSIC does not vary
+        expected = 0 if same else (ratios.mean() - ratios[0]) / ratios.std()
+        assert effect == pytest.approx(expected, abs=0.5)
+
+
+def test_extrapolated_p_values_are_near_all_orders_of_the_labels() -> None:
+    n, rng = 20, np.random.default_rng(5)
+    codes = np.repeat([0, 1], n // 2)
+    x = rng.normal(size=(40, n)) + 1.9 * codes
+    found = Judge(ratio(label_similarity(codes)), "moments", 10_000, 0).test(x)
+    rows = np.flatnonzero(found.how == EXTRAPOLATION)
+    assert len(rows) > 10
+    places = np.array(list(combinations(range(n), n // 2)))
+    for row in rows:
+        away = np.abs(x[row][places].sum(axis=1) - x[row].sum() / 2)
+        exact = (away >= away[0] - 1e-9).mean()
+        assert found.p[row] < 1 / 1000
+        assert 1 / 4 < found.p[row] / exact < 10
+
+
+@pytest.mark.parametrize("graph", [beside_a_pair, of_heavy_samples], ids=["pair", "heavy"])
+@pytest.mark.parametrize("kind", ["normal", "0/1/2"])
+def test_few_samples_that_decide_are_permuted(graph: Any, kind: str) -> None:
+    """Moments gave 7e-242 here."""
+    n, rng = 60, np.random.default_rng(8)
+    x = rng.normal(size=(800, n)) if kind == "normal" else rng.binomial(2, 0.1, (800, n)) + 0.0
+    found = Judge(ratio(graph(n)), "moments", 10_000, 0).test(x)
+    p = found.p[~np.isnan(found.p)]
+    assert (found.how[found.p < 0.05] == PERMUTATION).all()
+    for level in (0.05, 0.01, 0.001):
+        assert (p <= level).mean() <= 1.1 * level + 3 * np.sqrt(level / len(p))
+    assert p.min() > 0.99 / 10_001
+
+
+def test_moments_that_find_nothing_screen_nothing() -> None:
+    """On heavy samples, features that follow the graph are found as by permutations alone."""
+    n, rng, S = 60, np.random.default_rng(4), of_heavy_samples(60)
+    smooth = S.to_dense() / S.degrees[:, None] @ rng.normal(size=(n, 200))
+    x = smooth.T / smooth.std(axis=0)[:, None] + 0.3 * rng.normal(size=(200, n))
+    p = [Judge(ratio(S), null, 1000, 0).test(x).p for null in ("moments", "permutation")]
+    found = [np.count_nonzero(each <= 0.01) for each in p]
+    assert found[1] > 20
+    assert found[0] > 0.9 * found[1]
+
+
+def test_a_p_value_is_of_the_feature_alone() -> None:
+    """In whatever blocks, with whatever beside it; moments say only that there is nothing."""
+    x = noise(60, 150, 3).T.copy()
+    x[:40] += 1.5 * np.linalg.eigh(graph_of(60, 2).to_dense())[1][:, -4] * np.sqrt(60)
+    x[50] = 4.0
+    whole = Judge(ratio(graph_of(60, 2)), "moments", 3000, 1).test(x)
+    parts = [
+        Judge(ratio(graph_of(60, 2)), "moments", 3000, 1).test(part) for part in (x[:7], x[7:])
+    ]
+    for name in ("p", "effect", "how"):
+        joined = np.concatenate([getattr(part, name) for part in parts])
+        np.testing.assert_allclose(joined, getattr(whole, name), rtol=1e-9)
+    assert np.isnan(whole.p[50])
+    assert set(whole.how) == {MOMENTS, PERMUTATION, EXTRAPOLATION}
+    assert whole.p[whole.how == MOMENTS][:1] > judge.SCREEN
+    np.testing.assert_array_equal(np.maximum(whole.p, 0.2), _at_least(x, 0.2))
+
+
+def _at_least(x: np.ndarray, least: float) -> np.ndarray:
+    return Judge(ratio(graph_of(60, 2)), "moments", 3000, 1, least=least).test(x).p
