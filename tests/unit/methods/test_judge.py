@@ -16,6 +16,7 @@ from sfs_cli.methods.significance.judge import EXTRAPOLATION, MOMENTS, PERMUTATI
 from sfs_cli.methods.significance.ratios import Ratio, ratio_of
 from tests.oracles import similarities
 from tests.unit.methods.nulls import graph_of, noise, problem
+from tests.unit.methods.test_covariates import residual_ratio
 
 
 def ratio(S: Similarity, method: str = "spec") -> Ratio:
@@ -122,3 +123,20 @@ def test_a_p_value_is_of_the_feature_alone() -> None:
 
 def _at_least(x: np.ndarray, least: float) -> np.ndarray:
     return Judge(ratio(graph_of(60, 2)), "moments", 3000, 1, least=least).test(x).p
+
+
+def test_values_of_samples_with_leverage_are_not_significant_by_themselves() -> None:
+    """Residuals of a value that a covariate spreads over the samples that follow it."""
+    n, rng = 40, np.random.default_rng(6)
+    covariate = np.exp(1.5 * rng.normal(size=n))
+    covariate -= covariate.mean()
+    Q = covariate[None] / np.linalg.norm(covariate)
+    assert (Q**2).max() > judge.LEVERAGE
+    places = np.column_stack([3 * Q[0] * np.sqrt(n), rng.normal(size=(n, 3))])
+    tested = residual_ratio("spec", DenseSimilarity(similarities.rbf(places)), Q)
+    x = np.where(rng.random((1000, n)) < 0.25, np.exp(rng.normal(size=(1000, n))), 0)
+    x -= x.mean(axis=1, keepdims=True)
+    x -= x @ Q.T @ Q
+    p = Judge(tested, "moments", 10_000, 0).test(x).p
+    for level in (0.05, 0.01, 0.001):
+        assert (p <= level).mean() <= 1.1 * level + 3 * np.sqrt(level / len(p))
