@@ -102,14 +102,6 @@ def times() -> list[str]:
     return [*words, "--label-type", "continuous"]
 
 
-def skewed() -> list[str]:
-    """A Cox model of values of both signs, of which a few are very large."""
-    times()
-    values = np.random.default_rng(6).normal(0, 1, (200, 24)) ** 3
-    pd.DataFrame(values, GENES, SAMPLES).to_csv("x.csv")
-    return ["--labels", "y.csv:OS time", "--event", "vital status", "--method", "cox"]
-
-
 def cells(**obs: np.ndarray) -> list[str]:
     """Counts of cells, most of them zero, on a grid of places."""
     rng = np.random.default_rng(7)
@@ -139,7 +131,6 @@ def few_counts() -> list[str]:
         ("columns", summaries),
         ("depth", depth),
         ("survival", times),
-        ("survival", skewed),
         ("slides", on_slides),
         ("shallow", few_counts),
     ],
