@@ -290,7 +290,17 @@ def _below_titles(stream: LineStream) -> tuple[int, int] | None:
     fields = [len([*filter(None, _fields(text, delimiter, last))]) for text in lines]
     at = next((at for at, count in enumerate(fields) if count > 1), 0)
     words = min((len(text.split()) for text in lines[:at] if text.strip()), default=0)
+    # of one field less than the rows, it may be their names, with blanks after its commas
+    shorter = any(0 < line.count(delimiter) == last.count(delimiter) - 1 for line in lines[:at])
+    if shorter and not _are_names(split_fields(lines[at], delimiter, ""), last, delimiter):
+        return None
     return (at, at + 1) if at and (fields[at] > 2 or words > 2) else None
+
+
+def _are_names(fields: Sequence[str], row: str, delimiter: str) -> bool:
+    """Tell whether fields are the names above a row: by the first one, or texts above numbers."""
+    above = [name for name, text in zip(fields, split_fields(row, delimiter, "")) if is_value(text)]
+    return is_id_name(fields[0]) or (bool(above) and are_texts(above))
 
 
 def _is_header(comment: str, first: str, suffix: str, of_table: bool) -> bool:
@@ -784,12 +794,13 @@ _OF_P_VALUES = re.compile(  # numbers or scores of them, 1-p, and other things c
     r"(?:^|_)(?:n|num|number|one_?minus|complement|cochrans?(?:_s)?|sel[a-z]*|incl[a-z]*)_(?:sig_)?"
     r"[pq](?:_|[a-z]*val|adj|$)|_(?:score|count|gain|weight|importance|rank)s?$"
 )
+_RANK_TESTS = re.compile(r"(?<![a-z])(?:(?:log|signed)_?rank|rank_?sum)(?![a-z])")  # no ranks
 _NO_P = re.compile(r"log1p|(?<![a-z])[pq]\d+", re.I)  # P1, Q2, Q2cum
 
 
 def names_p_values(name: str, *, logarithms: bool = False) -> bool:
     """Say whether a column is named as p- and q-values are, or as their `logarithms` are."""
-    words = words_of_column(_NO_P.sub("_", name))
+    words = _RANK_TESTS.sub("wilcox", words_of_column(_NO_P.sub("_", name)))
     if logarithms:
         return _LOG_P_VALUES.search(words) is not None
     if name.lower() in ("pos|score", "neg|score"):  # of MAGeCK

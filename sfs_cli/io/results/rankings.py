@@ -55,6 +55,7 @@ _SIGNED = re.compile(
     r"|[tz]?_?stat(?:istic)?s?|[tz]_?val(?:ue)?s?|wald|n?es|cor|corr[a-z]*|rho|tau|pearson|spearman"
     r"|kendall|loadings?|weights?|shap)(?:_|$)"
 )
+_WITH_SIGN = re.compile(r"(?i)(?<!un)(?<!de)signed(?![\W_]*rank)")  # but no signed-rank test
 _RATIO = re.compile(rf"(?:^|_)(?<!log_)(?<!ln_){_CHANGE}(?:_|$)")
 _PORTION = re.compile(
     r"(?:^|_)(?:au[a-z]*c|importances?|freq[a-z]*|prob[a-z]*|pip|accuracy|gains?)"
@@ -138,7 +139,7 @@ def usual_order(name: str, values: np.ndarray) -> tuple[str, str]:
     """
     low, high = float(np.nanmin(values)), float(np.nanmax(values))
     words = words_of_column(name)
-    unsigned = re.sub(r"(?i)[\W_]*signed[\W_]*", "", name)
+    unsigned = _WITH_SIGN.sub("_", name)
     are_p, are_logs = (names_p_values(unsigned, logarithms=logs) for logs in (False, True))
     if are_logs and not low < 0 < high:
         return (LARGEST if low >= 0 else SMALLEST), ""

@@ -239,12 +239,19 @@ def titled(path: Path) -> None:
     path.write_text(titles + TABLE.to_csv(index_label="sample"))
 
 
+def written_by_hand(path: Path) -> None:
+    """Write the names without one of the ids, and blanks after their commas."""
+    table = TABLE.assign(age=range(30, 30 + len(TABLE)), sex="F")
+    path.write_text(f"{', '.join(table)}\n" + table.to_csv(header=False))
+
+
 SAMPLE_TABLES: dict[str, dict[str, Case]] = {
     "the ids in the first column": {
         "pandas": written(TABLE.to_csv, "s.csv", ":tissue"),
         "R write.table": made("r_samples.txt", ":tissue"),
         "R write.csv": made("r_samples.csv", ":tissue"),
         "a title above": written(titled, "s.csv", ":tissue"),
+        "names with blanks, none of the ids": written(written_by_hand, "s.csv", ":tissue"),
         "a workbook": written(TABLE.to_excel, "s.xlsx", ":tissue"),
         "Parquet": written(TABLE.to_parquet, "s.parquet", ":tissue"),
     },

@@ -61,6 +61,7 @@ SIGNED = (
     "t z stat NES coef beta logFC avg_log2FC log2FoldChange logfoldchanges t-value z_score weight"
 )
 SCORES = "score gain F n_p baseMean chi2 groups power quality"
+P_OF_RANKS = "pval_signed_rank p_ranksum Signed-rank.P pval_log_rank P.logrank unsigned_p signedP"
 NO_P_VALUES = (
     "pAUC p_auc pLI Q2 Q2cum P1 p_selected P(selected) inclusion_p p_de P(DE) p_gain p_score"
     " q_score Cochran_Q S-value pos_score neg_score PEP_count fdr_score 1-FDR"
@@ -74,7 +75,7 @@ NO_RANKS = (
 
 def test_the_name_of_a_column_says_which_of_its_values_are_the_best() -> None:
     p, large, both = np.array([1e-5, np.nan, 1.0]), np.array([0.0, 7.0]), np.array([-9.0, 2.0])
-    for name in [*P_VALUES.split(), "NOM p-val", "FDR q-val", "Prob > |t|"]:
+    for name in [*P_VALUES.split(), *P_OF_RANKS.split(), "NOM p-val", "FDR q-val", "Prob > |t|"]:
         assert usual_order(name, p) == ("smallest-first", ""), name
     for name in ("rank_relieff", "neg|rank"):
         assert usual_order(name, np.array([1.0, np.nan, 2.5])) == ("smallest-first", ""), name
