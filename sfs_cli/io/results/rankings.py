@@ -52,8 +52,8 @@ _CHANGE = r"(?:fc|fold_?changes?|(?:odds|hazard|risk)_ratios?)"
 _SIGNED = re.compile(
     rf"(?:^|_)(?:signed|metric|(?:log|ln|l)?_?{_CHANGE}|lfc|changes?|diff[a-z]*|delta[a-z]*|d_?psi"
     r"|effects?|betas?|coef[a-z]*|estimates?|contrasts?|cohens?|hedges|[tz]|[tz]_?(?:scores?|ratio)"
-    r"|[tz]?_?stat(?:istic)?s?|[tz]_?val(?:ue)?s?|wald|n?es|cor|corr[a-z]*|rho|tau|pearson|spearman"
-    r"|kendall|loadings?|weights?|shap)(?:_|$)"
+    r"|[tz]?_?stat(?:istic)?s?|[tz]_?val(?:ue)?s?|wald|n?es|cor|corr(?!ect)[a-z]*|rho|tau|pearson"
+    r"|spearman|kendall|loadings?|weights?|shap)(?:_|$)"
 )
 _WITH_SIGN = re.compile(r"(?i)(?<!un)(?<!de)signed(?![\W_]*rank)")  # but no signed-rank test
 _RATIO = re.compile(rf"(?:^|_)(?<!log_)(?<!ln_){_CHANGE}(?:_|$)")
@@ -159,7 +159,8 @@ def usual_order(name: str, values: np.ndarray) -> tuple[str, str]:
     if _SIGNED.search(words) or are_p:
         doubt = "are ratios, and those below 1 are taken as the smallest: give their logarithms"
         one_sided = low < 1 < high and _RATIO.search(words) is not None
-        return (ABSOLUTE, "") if low < 0 else (LARGEST, doubt if one_sided else "")
+        if low < 0 or one_sided or not re.search("(?:^|_)[pq](?:_|$)", words):  # p_effect
+            return (ABSOLUTE, "") if low < 0 else (LARGEST, doubt if one_sided else "")
     if low < 0 < high:
         doubt = f"have both signs ({low:.4g} to {high:.4g}), and the largest are taken as the best"
         return LARGEST, f"{doubt}: of a two-sided statistic give --order {ABSOLUTE}"

@@ -99,6 +99,8 @@ def test_the_name_of_a_column_says_which_of_its_values_are_the_best() -> None:
         ("P(selected)", [0.01, 0.9], "largest-first", "between 0 and 1 (0.01 to 0.9)"),
         ("p_signed", [-1.0, 1e-3], "", "p-values with a sign"),
         ("rank", [0.1, 2.0], "largest-first", "are no ranks"),
+        ("Corrected p (Westfall)", [0.01, 0.9], "largest-first", "of p-values give --order"),
+        ("p_effect", [0.01, 0.9], "largest-first", "of p-values give --order"),
         ("v", [-9.0, 2.0], "largest-first", "both signs (-9 to 2), and the largest"),
         ("v", [0.001, 0.9], "largest-first", "between 0 and 1 (0.001 to 0.9), and the largest"),
         ("FoldChange", [0.1, 8.0], "largest-first", "those below 1 are taken as the smallest"),
