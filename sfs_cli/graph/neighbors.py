@@ -319,7 +319,7 @@ def exact_neighbors(values: np.ndarray, k: int, threads: int) -> tuple[np.ndarra
     noise = NOISE_UNITS * EPS * (sizes + sizes[indices[:, -1]])
     kth, farthest = d2[:, k - 1], d2[:, -1]
     # which of many ties are found depends on rounding, and on the number of threads
-    tied = np.flatnonzero(farthest <= kth + noise) if width < len(values) else []
+    tied = np.flatnonzero((farthest <= kth + noise) & (width < len(values)))
     indices, d2 = indices[:, :k].copy(), d2[:, :k].copy()
     step = max(1, PANEL_VALUES // len(values))
     for low in range(0, len(tied), step):
