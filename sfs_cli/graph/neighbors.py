@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfs_cli.compute.engine import Engine
-from sfs_cli.compute.limits import LIMITS, Limits
+from sfs_cli.compute.limits import EPS, LIMITS, Limits
 from sfs_cli.compute.matrix import DOUBLE, BlockLike, Span
 from sfs_cli.compute.memory import check_memory
 from sfs_cli.errors import InputError, need_extra
 from sfs_cli.graph.distances import (
+    NOISE_UNITS,
     SELF_TUNING_NEIGHBOR,
     Samples,
     center,
@@ -40,8 +41,8 @@ SEARCH_WIDTH = 3
 """Factor on k for the descent: for k alone it misses a third of the neighbors in 50 dimensions,
 for 3 k about 2 %."""
 TIES = 10
-"""Candidates of the exact search beyond k: samples as far as the k-th neighbor are ordered by index
-as long as they are no more."""
+"""Candidates of the exact search beyond k. Where more samples than these may be as far as the k-th
+neighbor, all distances of the sample are looked at."""
 DESCENT_COPIES = 3
 """Copies of the values, in float32, that the descent holds."""
 CANDIDATE_BYTES = 24
@@ -199,6 +200,7 @@ def first_identical(engine: Engine) -> np.ndarray:
 
     def combine(span: Span) -> tuple[np.ndarray]:
         values = engine.source.read(span, DOUBLE).values
+        center(values)  # a huge number in all samples would hide how they differ
         # not by BLAS, in which the rounding of a sum depends on the position of a sample
         sums = [(values * each[:, None]).sum(axis=0) for each in weights[:, span.lo : span.hi]]
         return (np.stack(sums),)
@@ -308,10 +310,40 @@ def exact_neighbors(values: np.ndarray, k: int, threads: int) -> tuple[np.ndarra
     from sklearn.neighbors import NearestNeighbors
     from threadpoolctl import threadpool_limits
 
-    search = NearestNeighbors(n_neighbors=min(len(values), k + 1 + TIES), algorithm="brute")
+    width = min(len(values), k + 1 + TIES)
+    search = NearestNeighbors(n_neighbors=width, algorithm="brute")
     with threadpool_limits(threads, "openmp"):
         found = search.fit(values).kneighbors(values, return_distance=False)
-    return measured(values, found, k)
+    indices, d2 = measured(values, found, width - 1)
+    sizes = np.vecdot(values, values)
+    noise = NOISE_UNITS * EPS * (sizes + sizes[indices[:, -1]])
+    kth, farthest = d2[:, k - 1], d2[:, -1]
+    # which of many ties are found depends on rounding, and on the number of threads
+    tied = np.flatnonzero((farthest <= kth + noise) & (width < len(values)))
+    indices, d2 = indices[:, :k].copy(), d2[:, :k].copy()
+    step = max(1, PANEL_VALUES // len(values))
+    for low in range(0, len(tied), step):
+        rows = tied[low : low + step]
+        others = _first_of_ties(values, sizes, rows, kth[rows], k)
+        indices[rows], d2[rows] = _ordered(values, rows, others, k)
+    return indices, d2
+
+
+def _first_of_ties(
+    values: np.ndarray, sizes: np.ndarray, rows: np.ndarray, kth: np.ndarray, k: int
+) -> np.ndarray:
+    """Return the k nearest of all samples, (p, k), of p rows with known squared distances `kth`.
+
+    Those that are as far as the k-th one, but for rounding, come by index. `sizes` (n,) are the
+    squares of all samples.
+    """
+    both = sizes[rows, None] + sizes
+    beyond = both - 2 * (values[rows] @ values.T) - kth[:, None]
+    both *= NOISE_UNITS * EPS
+    beyond[np.abs(beyond) <= both] = 0
+    beyond[beyond < 0] = -1  # all of these are among the k
+    beyond[np.arange(len(rows)), rows] = np.inf
+    return smallest_in_rows(beyond, k)[0]
 
 
 def approximate_neighbors(values: np.ndarray, k: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -369,8 +401,15 @@ def measured(values: np.ndarray, found: np.ndarray, k: int) -> tuple[np.ndarray,
     own = found == np.arange(n)[:, None]
     own[~own.any(axis=1), -1] = True
     others = found[~own].reshape(n, -1).astype(np.int64)
+    return _ordered(values, np.arange(n), others, k)
+
+
+def _ordered(
+    values: np.ndarray, rows: np.ndarray, others: np.ndarray, k: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the k nearest of `others` (p, at least k) of p rows, as `measured` does."""
     count = others.shape[1]
-    d2 = pair_distances(values, np.repeat(np.arange(n), count), others.ravel()).reshape(n, count)
+    d2 = pair_distances(values, np.repeat(rows, count), others.ravel()).reshape(-1, count)
     order = np.lexsort((others, d2), axis=1)[:, :k]
     return np.take_along_axis(others, order, axis=1), np.take_along_axis(d2, order, axis=1)
 

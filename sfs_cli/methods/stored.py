@@ -66,21 +66,20 @@ class Groups:
         Positive.
     members : ndarray of int32, shape (n,)
         The group of each sample, 0..c-1; none is empty.
-    volumes, sizes : ndarray, shape (c,)
-        Sums of the weights in groups, and their numbers of samples.
+    volumes : ndarray, shape (c,)
+        Sums of the weights in groups.
     """
 
     weights: np.ndarray
     members: np.ndarray
     volumes: np.ndarray
-    sizes: np.ndarray
 
     @classmethod
     def of(cls, weights: np.ndarray, members: np.ndarray) -> Groups:
         """Return groups that are numbered from 0, with what they hold."""
         members = np.unique(members, return_inverse=True)[1].astype(np.int32)
         weights = np.ascontiguousarray(weights, np.float64)
-        return cls(weights, members, np.bincount(members, weights), np.bincount(members))
+        return cls(weights, members, np.bincount(members, weights))
 
 
 class CenteredStored(NamedTuple):
@@ -137,10 +136,23 @@ class SparseBlocks:
         sums = summed(weights * block.data)
         means = sums / np.tile(groups.volumes, shape[0])
         away = block.data - means[cell]
-        zeros = np.tile(groups.volumes, shape[0]) - summed(weights)
-        zeros[summed(weights > 0) == np.tile(groups.sizes, shape[0])] = 0  # and not rounding
+        zeros = self._of_zeros(block, groups, summed(weights).reshape(shape)).ravel()
         square = summed(weights * away * away) + means * means * zeros
         return sums.reshape(shape).sum(axis=1) / self.volume, square.reshape(shape).sum(axis=1)
+
+    def _of_zeros(self, block: NonZeros, groups: Groups, others: np.ndarray) -> np.ndarray:
+        """Return the weight of the zeros of each feature in each group, like that of `others`."""
+        zeros = groups.volumes - others
+        # that of a few is added up: a difference would be rounding where it is small
+        few = np.flatnonzero((2 * zeros < groups.volumes).any(axis=1))
+        if len(few):
+            stored: Any = block.as_rows()
+            row, sample = np.nonzero(stored[few].toarray() == 0)
+            count = zeros.shape[1]
+            cell = row * count + groups.members[sample]
+            found = np.bincount(cell, groups.weights[sample], len(few) * count)
+            zeros[few] = found.reshape(-1, count)
+        return zeros
 
 
 def shifted(block: NonZeros) -> tuple[np.ndarray, np.ndarray]:

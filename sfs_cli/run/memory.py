@@ -135,11 +135,15 @@ def memory_plan(
         workers -= 1
     if total(workers) > memory:
         dense = is_dense(config, largest) and SQUARES * 8 * largest**2 > memory
-        sparse = ", or take --similarity knn, which stays sparse" * dense
+        ways = ", or take --similarity knn, which stays sparse" * dense
+        # values that are searched are held once; components, which are made by workers, are few
+        made = _graphs_made(config, shape, largest)
+        searched = any(2 * each.held > memory and not each.of_worker for each in made)
+        ways += ", or search among principal components (components=50)" * searched
         raise OutOfMemoryError(
             f"{n:,} samples x {m:,} features need {total(1) / 2**20:,.0f} MiB beside the matrix",
             where=f"--memory allows {memory / 2**20:,.0f} MiB",
-            hint=f"raise --memory{sparse}",
+            hint=f"raise --memory{ways}",
         )
     return MemoryPlan(dtype, block, workers, total(workers))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -49,6 +50,15 @@ def test_what_cannot_fit_is_refused_with_a_way_out():
         plan(n=1000, m=10**9, dense=False, memory=1 << 30)
     assert "knn" not in caught.value.hint
     plan(n=20_000, m=1000, dense=False, memory=1 << 30)
+
+
+def test_neighbors_in_all_features_may_be_searched_among_components():
+    shape = Shape(20_000, 20_000, FLOAT32, 1 << 30)
+    config = RankConfig(matrix="x", threads=1, method="spec", similarity="knn")
+    with pytest.raises(OutOfMemoryError) as caught:
+        memory_plan(config, shape)
+    assert "components=50" in caught.value.hint
+    memory_plan(replace(config, components="50"), shape)
 
 
 def test_arithmetic_is_in_float64_while_that_is_cheap():

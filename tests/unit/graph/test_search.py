@@ -123,12 +123,23 @@ def test_identical_samples_tie_exactly_and_come_by_index():
             assert near[at].tolist() == sorted(near[at])
 
 
+@pytest.mark.parametrize("offset", [0, 100])
+def test_more_ties_than_candidates_come_by_index_with_any_threads(offset):
+    """Of whole numbers, hundreds of samples are as far as the k-th one."""
+    X = offset + np.random.default_rng(3).integers(0, 3, size=(700, 3)) / 3
+    expected = asked(X, neighbors=4).find()
+    for threads in (1, 8):
+        request = asked(X, neighbors=4, threads=threads)
+        assert_same(in_values(request), expected)
+
+
 def test_identical_samples_are_found_exactly():
     X = samples(50, m=100)
     X[[7, 20]] = X[3]
     X[49] = X[48]
     X[30] = X[3]
     X[30, 99] += 1e-6
+    X[:, 50] += 1e20  # in all samples
     expected = np.arange(50)
     expected[[7, 20]], expected[49] = 3, 48
     for threads in (1, 3):

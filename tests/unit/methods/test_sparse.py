@@ -167,6 +167,20 @@ def test_offsets_cost_no_digits(seed: int) -> None:
     np.testing.assert_allclose(scores[1], scores[0], rtol=1e-10)
 
 
+@pytest.mark.parametrize("name", ["phi2", "phi2 squared"])
+def test_a_zero_of_hardly_any_weight_is_not_rounded_away(name: str) -> None:
+    """A feature that only an outlier lacks varies by the degree of that: 1e-14 of all."""
+    S = neighbour_graph().toarray()
+    S[4], S[:, 4] = 0, 0
+    S[4, 5] = S[5, 4] = 1e-14
+    values = np.ones((2, N)) * [[1.0], [3.0]]
+    values[:, 4] = 0
+    dense, thin = both(prepared(csr_array(values)), *SCORERS[name], SparseSimilarity(csr_array(S)))
+    assert (dense[1] == Status.OK).all()
+    np.testing.assert_array_equal(thin[1], dense[1])
+    np.testing.assert_allclose(thin[0], dense[0], rtol=1e-6)
+
+
 @pytest.mark.parametrize("seed", range(1))
 def test_geary_c_is_the_laplacian_form_in_other_units(seed: int) -> None:
     """C = (n-1) / (2 W) sum_ij w_ij (x_i - x_j)^2 / sum_i (x_i - mean)^2, for equal degrees."""
