@@ -105,7 +105,7 @@ class Samples:
         if not d2.any():
             raise self.identical()
         if rule == "median":
-            return median_bandwidth(d2)
+            return median_bandwidth(d2, self.run.seed)
         return self_tuning_bandwidths(d2) if rule == "self-tuning" else float(rule)
 
     def identical(self) -> InputError:
@@ -269,9 +269,9 @@ def pair_distances(values: np.ndarray, first: np.ndarray, second: np.ndarray) ->
     return d2
 
 
-def random_pairs(n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the samples of `SAMPLED_PAIRS` random pairs, always the same of n samples."""
-    rng = np.random.default_rng(0)
+def random_pairs(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the samples of `SAMPLED_PAIRS` random pairs of n samples, drawn by the seed."""
+    rng = np.random.default_rng(seed)
     first = rng.integers(0, n, SAMPLED_PAIRS)
     return first, (first + rng.integers(1, n, SAMPLED_PAIRS)) % n
 
@@ -313,7 +313,7 @@ def squared_distances(gram: np.ndarray, eps: float = EPS) -> np.ndarray:
     return d2
 
 
-def median_bandwidth(d2: np.ndarray) -> float:
+def median_bandwidth(d2: np.ndarray, seed: int = 0) -> float:
     """Return the median distance over pairs i < j; pairs at infinite distance do not count.
 
     Of more than 4,096 samples it is that of `random_pairs`.
@@ -322,6 +322,8 @@ def median_bandwidth(d2: np.ndarray) -> float:
     ----------
     d2 : ndarray, shape (n, n)
         Squared distances.
+    seed : int
+        Of these pairs.
 
     Returns
     -------
@@ -335,7 +337,7 @@ def median_bandwidth(d2: np.ndarray) -> float:
     """
     n = len(d2)
     if n > LIMITS.dense_distances:
-        pairs = d2[random_pairs(n)]
+        pairs = d2[random_pairs(n, seed)]
     else:
         pairs = np.concatenate([d2[i, i + 1 :] for i in range(n)])
     pairs = pairs[np.isfinite(pairs)]

@@ -174,7 +174,9 @@ def _outcome(options: GraphOptions, samples: Samples) -> Graph:
     d2 = np.square(outcome[:, None] - outcome)
     if options.bandwidth in (None, "median"):
         # over pairs that differ: outcomes have ties, ordered classes nothing else
-        bandwidth: float | np.ndarray = median_bandwidth(np.where(d2 > 0, d2, np.inf))
+        bandwidth: float | np.ndarray = median_bandwidth(
+            np.where(d2 > 0, d2, np.inf), samples.run.seed
+        )
     else:
         bandwidth = samples.bandwidth(options, d2)
     return Graph(DenseSimilarity(rbf(d2, bandwidth)), _bandwidth_facts(options, bandwidth))

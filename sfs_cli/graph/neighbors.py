@@ -168,7 +168,7 @@ def _search(samples: Samples, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarra
             indices, d2 = approximate_neighbors(values, wanted, run.seed)
         else:
             indices, d2 = exact_neighbors(values, wanted, engine.executor.workers)
-        return [indices, d2, pair_distances(values, *random_pairs(n))]
+        return [indices, d2, pair_distances(values, *random_pairs(n, run.seed))]
 
     indices, d2, pairs = engine.whole(search)
     return indices, d2, pairs

@@ -20,6 +20,7 @@ from sfs_cli.methods.classical import class_columns
 from sfs_cli.methods.shared import unit_outcome
 from sfs_cli.methods.significance.permuted import MOST
 from sfs_cli.methods.significance.theory import LEVELS, false_positives, too_often_by_variances
+from sfs_cli.methods.welch import WelchScorer
 from sfs_cli.run.guards import tell
 from sfs_cli.run.load import Run
 from sfs_cli.run.needs import graph_asked
@@ -127,7 +128,8 @@ def warn_of_variances(run: Run, tested: dict[str, Any], solution: Solution) -> N
         return  # weights of single counts are none of the assumptions that are checked here
     wanted = min(LOOK, max(1, LOOK_VALUES // run.matrix.n_samples))
     values = values_of(run, from_all_over(solution.scored, wanted))
-    times = by_variances(labels, values - values.mean(axis=1, keepdims=True))
+    values -= values.mean(axis=1, keepdims=True)
+    times = by_variances(labels, values)
     hint = LAST_RESORT
     if times < UNEQUAL:
         return
@@ -136,11 +138,27 @@ def warn_of_variances(run: Run, tested: dict[str, Any], solution: Solution) -> N
         hint = f"permutations assume equal variances; {LAST_RESORT}"
         if times < LEVELS[SMALL_P]:
             return
-    elif not run.context.covariates:
+    elif not run.context.covariates and np.bincount(labels.codes).min() > 1:
+        of_welch = rate_of_welch(run, values)
         hint = "give --method welch, which estimates a variance for each class"
+        if of_welch >= LEVELS[SMALL_P]:
+            hint = f"that of --method welch is {of_welch:.1f} times, which is less: {LAST_RESORT}"
+            if of_welch >= times:
+                hint = LAST_RESORT
     tell(
         run,
         "class-tests",
         f"the classes differ in size and in variance: the false positive rate at {SMALL_P:g} is "
         f"{times:.1f} times the nominal rate; {hint}",
     )
+
+
+def rate_of_welch(run: Run, values: np.ndarray) -> float:
+    """Return how many times too frequent small p-values of Welch's test are on features (b, n).
+
+    1 where that cannot be measured.
+    """
+    columns = class_columns(run.context.required_labels.codes)
+    left = values - (values @ columns) @ columns.T
+    found = false_positives(WelchScorer(problem_of(run, None)), left, None, run.context.blocks)
+    return found[SMALL_P][0] if found else 1.0

@@ -111,8 +111,10 @@ PERMUTED = "p-values by permutation: the values are too skewed"
         ("normal", 5, 40, "t-test", PERMUTED),
         ("normal", 5, 40, "f-test", ""),
         ("unequal", 4, 40, "t-test", "permutations assume equal variances"),
-        ("unequal", 5, 40, "f-test", "give --method welch"),
-        ("unequal", 5, 40, "hsic --pvalues moments", "give --method welch"),
+        ("unequal", 5, 40, "f-test", "that of --method welch is"),
+        ("unequal", 15, 120, "f-test", "give --method welch"),
+        ("unequal", 15, 120, "hsic --pvalues moments", "give --method welch"),
+        ("unequal", 15, 120, "welch", ""),
         ("unequal", 20, 40, "f-test", ""),
     ],
 )
