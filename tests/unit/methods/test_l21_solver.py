@@ -216,7 +216,7 @@ def test_features_tied_beyond_the_candidates_do_not_hide_the_first(
 
 @pytest.mark.parametrize("share", [0.02, 3.0])
 def test_a_budget_of_few_samples_is_met_or_told(share: float) -> None:
-    rng = np.random.default_rng(32)  # at the larger one Newton's method has no solution
+    rng = np.random.default_rng(2)  # at the larger one Newton's method has no solution
     X, Y = rng.normal(size=(10, 200)), rng.normal(size=(10, 2))
     budget = share * np.linalg.norm(rotated(Y))
     found = fit(X, Y, budget=budget)
