@@ -350,9 +350,9 @@ _METHODS = (
         module="sfs_cli.methods.l21.rounds",
         goes_on=True,
         meaning="Features are ranked in the order in which they are selected, in rounds that end "
-        "where shuffled features would enter. The whole part of the score counts the rounds from "
-        "the one that selects the feature to the last; 0 is for the others, which are ranked by "
-        "how far they follow the response.",
+        "where shuffled features would enter. The score is the number of rounds from the one that "
+        "selects the feature to the last, plus lambda at its entry as a share of the largest; of "
+        "the others, which are ranked by how far they follow the response, it is at most 1.",
         needs_by=_RESPONSE_NEEDS,
         parameters={
             "response": _RESPONSE,

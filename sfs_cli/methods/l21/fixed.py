@@ -73,6 +73,9 @@ def solve(problem: Problem) -> Solution:
         warnings.append(
             f"the budget {budget:g} is more than is needed: {fit.total:.6g} reproduces the response"
         )
+    met = budget is None or fit.lam <= regression.floor or abs(fit.total / budget - 1) <= GAP
+    if not met:
+        warnings.append(f"the budget {budget:g} is not met: the solution has {fit.total:.6g}")
     if last.gap > GAP:
         warnings.append(f"the relative duality gap is {last.gap:.1e}")
     return Solution(
@@ -81,7 +84,7 @@ def solve(problem: Problem) -> Solution:
         order=np.lexsort((-correlation, -score)),
         extra={"correlation": correlation},
         objective=[last.objective / regression.half_square],
-        converged=last.gap <= GAP,
+        converged=last.gap <= GAP and met,
         stop=f"relative duality gap {last.gap:.1e}",
         coefficients=coefficients(fit.point),
         facts=regression.facts
@@ -128,15 +131,21 @@ def fit_budget(screen: Screen, budget: float, floor: float, fit: Fit) -> Fit:
 
     If the solution at `floor`, the smallest penalty, needs less than the budget, it is returned.
     """
+    above = fit
     while fit.total < budget and fit.lam > floor:
-        fit = fit_penalty(screen, max(fit.lam * SHRINK, floor), fit)
+        above, fit = fit, fit_penalty(screen, max(fit.lam * SHRINK, floor), fit)
     if fit.total < budget:
         return fit
+    totals = {above.lam: above.total, fit.lam: fit.total}
 
     def excess(lam: float) -> float:
-        nonlocal fit
-        fit = fit_penalty(screen, lam, fit)
-        return fit.total - budget
+        nonlocal above
+        if lam not in totals:
+            # from the nearest larger penalty: upwards Newton's method has no good start
+            found = fit_penalty(screen, lam, above)
+            totals[lam] = found.total
+            above = found if found.total < budget else above
+        return totals[lam] - budget
 
-    lam = brentq(excess, fit.lam, fit.lam / SHRINK, xtol=PRECISION * fit.lam, rtol=PRECISION)
-    return fit_penalty(screen, lam, fit)
+    lam = brentq(excess, fit.lam, above.lam, xtol=PRECISION * fit.lam, rtol=PRECISION)
+    return fit_penalty(screen, lam, above)

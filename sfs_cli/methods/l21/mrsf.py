@@ -29,6 +29,8 @@ TIED = 1e-9
 _LONGEST = 0.5
 """A step ends at this share of lambda at the latest, so that its prediction is good."""
 _ATTEMPTS = 12
+_SETTLINGS = 16
+"""So many times the active set is changed at the precision of `TIED`, though nothing new enters."""
 _SLOWEST, _QUICKER = 1e-9, 8.0
 """Where no event is found, lambda falls by the first share, and each time faster by the second."""
 
@@ -103,16 +105,18 @@ class Path:
         self.events: list[Event] = []
         self.entries: dict[int, float] = {}
         self._last: dict[int, float] = {}  # lambda at the last event of a feature
+        self._settled = 0  # how often the set was changed since an event was met or a feature new
         largest = float(screen.correlation.max())
-        # of features tied but for rounding the first enters, on every machine
-        first = int(np.flatnonzero(screen.correlation >= largest * (1 - 1e-12))[0])
+        # of candidates tied but for rounding the first enters, on every machine
+        tied = screen.correlation[screen.index] >= largest * (1 - 1e-12)
+        first = int(screen.index[tied][0])
         self.point = screen.start.active.plus(first, screen.vector(first)).at(np.zeros(1))
         self.lam = float(self.point.norms[0])  # lambda_max from the same products as the rest
         self._record(first, enters=True, largest=largest)
 
     def advance(self) -> bool:
         """Go to the next event; return whether there is one above the floor."""
-        before, pace = len(self.events), _SLOWEST
+        before, pace = len(self.events), max(_SLOWEST, self._shortest)
         while len(self.events) == before:
             if self.lam <= self.floor:
                 return False
@@ -138,7 +142,7 @@ class Path:
             if earlier is None:
                 leaves = feature in self.point.active.index
                 self.point = point.without(point.active.index == feature) if leaves else point
-                self.lam = min(lam, self.lam)
+                self.lam, self._settled = min(lam, self.lam), 0
                 self._record(feature, not leaves, float(norms.max()))
                 return True
             feature = earlier
@@ -190,6 +194,14 @@ class Path:
             return int(point.active.index[point.d.argmin()])
         return next(self.screen.violating(norms, point, lam), None)
 
+    @property
+    def _shortest(self) -> float:
+        """The share of lambda to which the place is found where the active set must change.
+
+        It grows where rounding hides which feature enters next: else there is no end of it.
+        """
+        return TIED * _QUICKER ** max(self._settled - _SETTLINGS, 0)
+
     def _creep(self, lam: float) -> None:
         """Go towards lam as far as the active set stays; if it cannot, change the set at lam.
 
@@ -203,12 +215,13 @@ class Path:
             if (point.d > 0).all() and wrong is None:
                 self.point, self.lam = point, lam
                 return
-            if self.lam - lam <= TIED * self.lam:
+            if self.lam - lam <= self._shortest * self.lam:
                 break
             lam = (lam + self.lam) / 2  # the active set changes on the way: go half of it
         self.point, self.lam = self.screen.settle(active, d, lam, at_once=1), lam
         largest = float(self.screen.look(self.point, lam).max())
         after = self.point.active.index
+        self._settled = 0 if set(after.tolist()) - set(self.entries) else self._settled + 1
         for feature in np.setdiff1d(active.index, after):
             self._record(int(feature), enters=False, largest=largest)
         for feature in after[~np.isin(after, active.index)]:

@@ -64,9 +64,9 @@ def solve(problem: Problem) -> Solution:
     Returns
     -------
     Solution
-        The score orders the list: its whole part counts the rounds from the one that selects the
-        feature to the last one, and the rest is lambda at its entry, as a share of lambda_max. Of
-        a feature of no round it is that share of ``|f_j' Y|``. The column ``reach`` is ``|f_j' Y|``
+        The score orders the list: it is the number of rounds from the one that selects the feature
+        to the last one, plus lambda at its entry, as a share of lambda_max. Of a feature of no
+        round it is that share of ``|f_j' Y|``. The column ``reach`` is ``|f_j' Y|``
         over what chance reaches: with a similarity as the response the square of ``|f_j' Y|`` is
         ``f_j' S f_j``, how smooth the feature is over the graph.
 

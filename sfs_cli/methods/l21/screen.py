@@ -87,7 +87,9 @@ class Screen:
         """Make a pass at a solution on the active set, and choose the candidates again."""
         X, R, slope = point.active.F.T, point.residual, point.slope(lam)
         products = self.features.measure(
-            lambda block, _: inner_products(block @ R, -(block @ X) @ slope), 3
+            # in whichever order takes less: there may be more active features than responses
+            lambda block, _: inner_products(block @ R, -np.linalg.multi_dot([block, X, slope])),
+            3,
         )
         self._choose(products, point, -X @ slope, lam)
 

@@ -202,3 +202,24 @@ def test_spectral_bound_is_above_the_largest_singular_value(
     assert largest <= spectral_bound(A, 0.0) <= 1.15 * largest
     assert spectral_bound(A, np.inf) == pytest.approx(np.linalg.norm(A))
     assert spectral_bound(np.zeros(shape), 0.0) == 0
+
+
+def test_features_tied_beyond_the_candidates_do_not_hide_the_first(
+    rng: np.random.Generator,
+) -> None:
+    X = rng.normal(size=(5, 1)) * rng.uniform(0.1, 10, 300)
+    features = centered_matrix(make_engine(X), "unit", HELD)
+    for Y in rng.normal(size=(20, 5, 2)):
+        screen = Screen(features, Y - Y.mean(axis=0), 64)
+        assert Path(screen, 0.0).events[0].feature in screen.index
+
+
+@pytest.mark.parametrize("share", [0.02, 3.0])
+def test_a_budget_of_few_samples_is_met_or_told(share: float) -> None:
+    rng = np.random.default_rng(2)  # at the larger one Newton's method has no solution
+    X, Y = rng.normal(size=(10, 200)), rng.normal(size=(10, 2))
+    budget = share * np.linalg.norm(rotated(Y))
+    found = fit(X, Y, budget=budget)
+    met = abs(found.score.sum() / budget - 1) <= 1e-6
+    assert found.converged == met
+    assert met == (not found.warnings)
