@@ -9,10 +9,10 @@ once, and a module of 60 genes is not lost behind noise.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import ndtr
 
 from sfs_cli.compute.matrix import Span
@@ -192,8 +192,28 @@ def chance_level(features: CenteredMatrix, Y: np.ndarray, chance: int) -> float:
 
     # none is below 0, and none above the sum of all squares of Y
     low, high = mean * square[square > 0].min() * SAME, float(np.vdot(Y, Y)) * square.max() * 2
-    level = brentq(excess, np.log(low), np.log(high), xtol=CLOSE)
+    level = zero_of(excess, float(np.log(low)), float(np.log(high)))
     return float(f"{np.exp(level / 2):.9g}")
+
+
+def zero_of(function: Callable[[float], float], low: float, high: float) -> float:
+    """Return where a decreasing function passes 0 between two ends, by the Illinois method.
+
+    `scipy.optimize.brentq` does as well; to import it takes longer than all of the rounds.
+    """
+    above, beyond, last = function(low), function(high), 0
+    while high - low > CLOSE:
+        at = (low * beyond - high * above) / (beyond - above)
+        value = function(at)
+        if abs(value) <= CLOSE:
+            return at
+        # an end that stays twice is weighed less, so that it moves, too
+        if value > 0:
+            low, above, beyond = at, value, beyond / 2 if last > 0 else beyond
+        else:
+            high, beyond, above = at, value, above / 2 if last < 0 else above
+        last = 1 if value > 0 else -1
+    return high
 
 
 def _powers(block: np.ndarray, _: Span) -> np.ndarray:
