@@ -6,7 +6,8 @@ or more whose p-value by moments is above `SCREEN` keeps it, which says no more 
 other one is permuted, in rounds that grow, until `ENOUGH` permuted ratios are as good as its own.
 That keeps its p-value valid: for a level above that at which it may stop after the first round, the
 p-value is at most the level only if that of the first round is, and for a level below it only if
-that of the other rounds is. J. Besag and P. Clifford, "Sequential Monte Carlo p-values", Biometrika 78, 1991, for the idea.
+that of the other rounds is. J. Besag and P. Clifford, "Sequential Monte Carlo p-values", Biometrika
+78, 1991, for the idea.
 
 Where no permutation is as good the p-value is ``1 / (B + 1)``, or a smaller one that is
 extrapolated from the moments and the tail of the permuted ratios, where both agree, and neither the
