@@ -1,12 +1,13 @@
 """One judge of all tests whose statistics are ratios of quadratic forms: permutations.
 
 The moments of all permutations give a p-value in no time, but four numbers cannot describe a
-distribution of two humps or one with a far end. So they only screen: a feature whose p-value by
-moments is above `SCREEN` keeps it, which says no more than that; every other one is permuted, in
-rounds that grow, until `ENOUGH` permuted ratios are as good as its own. That keeps its p-value
-valid: for a level above that at which it may stop after the first round, the p-value is at most the
-level only if that of the first round is, and for a level below it only if that of the other rounds
-is. J. Besag and P. Clifford, "Sequential Monte Carlo p-values", Biometrika 78, 1991, for the idea.
+distribution of two humps or one with a far end. So they only screen: a feature of `FEWEST` samples
+or more whose p-value by moments is above `SCREEN` keeps it, which says no more than that; every
+other one is permuted, in rounds that grow, until `ENOUGH` permuted ratios are as good as its own.
+That keeps its p-value valid: for a level above that at which it may stop after the first round, the
+p-value is at most the level only if that of the first round is, and for a level below it only if
+that of the other rounds is. J. Besag and P. Clifford, "Sequential Monte Carlo p-values", Biometrika
+78, 1991, for the idea.
 
 Where no permutation is as good the p-value is ``1 / (B + 1)``, or a smaller one that is
 extrapolated from the moments and the tail of the permuted ratios, where both agree, and neither the
@@ -28,8 +29,9 @@ from sfs_cli.methods.significance.ratios import Ratio
 MOMENTS, PERMUTATION, EXTRAPOLATION = range(3)
 HOW = ("moments", "permutation", "extrapolation")
 """How a p-value was found, as `Judged.how` numbers it."""
-SCREEN = 0.1
-"""Features with smaller p-values by moments are permuted."""
+SCREEN, FEWEST = 0.1, 30
+"""Features with smaller p-values by moments are permuted, and all of fewer samples: a feature of
+two values has so few ratios that moments may say .1 of the largest of them."""
 ENOUGH = 20
 """A feature that so many permutations are as good as needs no further round."""
 SPREAD = 1 / 4
@@ -146,7 +148,7 @@ class Judge:
                 ratio = self.permutations.ratios(x) if t is None else t[part]
                 found.p[part], found.effect[part], past = self.moments.tested(ratio, powers)
                 spread[part] = self._spread(powers) & self.fits
-                screened = (found.p[part] > SCREEN) & ~past & spread[part]
+                screened = (found.p[part] > SCREEN) & ~past & spread[part] & (x.shape[1] >= FEWEST)
                 asked[part] = ~(screened | np.isnan(found.p[part]))
         rows = np.flatnonzero(asked)
         for low in range(0, len(rows), TOGETHER):

@@ -35,8 +35,9 @@ looked up fast, the samples over the latter."""
 FULL = 0.25
 """A matrix with at least this part of entries that are not 0 is faster as a dense one."""
 LEADING, LEFT = 64, 3e-3
-"""Eigenpairs of a dense form at most that stand for it, where the variance of the permuted forms of
-the others is at most this part of the whole."""
+"""Eigenpairs of a dense form of more samples at most that stand for it, where the variance of the
+permuted forms of the others is at most this part of the whole. Of few samples, that tells orders
+apart that are equally good: of 6 in two classes, those of one class from those of the other."""
 STEPS = 3
 """Steps of subspace iteration by which they are found."""
 DENSE_ENTRIES = 2000
@@ -72,7 +73,7 @@ class Permutations:
         full = not self.thin and numerator.entries_held >= FULL * n * n
         if full and not isinstance(numerator.core, np.ndarray):
             numerator = Form.of(numerator.dense())
-        if isinstance(numerator.core, np.ndarray):
+        if isinstance(numerator.core, np.ndarray) and n > LEADING:
             numerator, self.middle = _leading(replace(ratio, numerator=numerator))
         self.effort = numerator.entries_held
         self.ratio = replace(ratio, numerator=numerator)

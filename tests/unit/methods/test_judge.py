@@ -92,6 +92,24 @@ def test_few_samples_that_decide_are_permuted(graph: Any, kind: str) -> None:
     assert p.min() > 0.99 / 10_001
 
 
+@pytest.mark.parametrize("n", [6, 14])
+def test_all_orders_of_two_values_may_be_as_good(n: int) -> None:
+    """Of an odd number of ones in balanced classes, as evenly as can be; moments said .1 of 6."""
+    codes = np.repeat([0, 1], n // 2)
+    x = np.array([[1, 1, 0] + [0] * (n - 4) + [1], [1] * 3 + [0] * (n - 3)])
+    found = Judge(ratio(label_similarity(codes)), "moments", 10_000, 0).test(x)
+    assert found.p[0] == 1
+    assert found.p[1] < 0.5
+
+
+def test_two_classes_are_equally_good() -> None:
+    """The form of few samples is not cut to some eigenpairs, which told one from the other."""
+    codes = np.repeat([0, 1], 3)
+    x = np.array([codes, 1 - codes, [2, 2, 1, 0, 0, 0], [0, 0, 0, 2, 2, 1]])
+    found = Judge(ratio(label_similarity(codes), "hsic"), "permutation", 10_000, 0).test(x)
+    assert ((found.p > 0.07) & (found.p < 0.14)).all()  # 2 of 20 orders of the labels
+
+
 def test_moments_that_find_nothing_screen_nothing() -> None:
     """On heavy samples, features that follow the graph are found as by permutations alone."""
     n, rng, S = 60, np.random.default_rng(4), of_heavy_samples(60)
