@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -37,7 +38,10 @@ def test_of_parquet(tmp_path: Path) -> None:
 
 
 def write_rds(table: pa.Table, path: Path) -> None:
-    rdata.write_rds(path, table.to_pandas().set_index("id"))
+    frame = table.to_pandas().set_index("id")
+    # rdata does not know the strings of pandas 3
+    frame.index, frame.columns = (pd.Index(list(ids), dtype=object) for ids in frame.axes)
+    rdata.write_rds(path, frame)
 
 
 @pytest.mark.parametrize("write", [pq.write_table, write_feather, write_rds])
