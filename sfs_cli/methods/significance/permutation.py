@@ -48,6 +48,14 @@ HELD, KEPT = 250_000, 64 << 20
 """Numbers of one array at a time, and bytes of permutations that are kept for the next feature."""
 
 
+def rounds_up_to(count: int) -> list[int]:
+    """Return how many permutations there are after each round, of so many at most."""
+    rounds = [count]
+    while rounds[0] // GROWTH >= FIRST:
+        rounds.insert(0, rounds[0] // GROWTH)
+    return rounds
+
+
 class Permutations:
     """p-values of features from ratios of the same values in random orders.
 
@@ -83,9 +91,7 @@ class Permutations:
             0 if ratio.adjusted or self.thin else max(PAIRED, n // PAIRED_DENSE if fast else 0)
         )
         self.size = ratio.numerator.size * (n - 1) / ratio.denominator.trace
-        self.seed, self.rounds = seed, [count]
-        while self.rounds[0] // GROWTH >= FIRST:
-            self.rounds.insert(0, self.rounds[0] // GROWTH)
+        self.seed, self.rounds = seed, rounds_up_to(count)
         self.marks = np.random.default_rng(0).integers(1 << 40, size=n)
         self.kept: dict[int, np.ndarray] = {}
         codes = np.zeros(n, np.int64) if blocks is None else blocks

@@ -30,7 +30,7 @@ from sfs_cli.methods.moderated_tests import ModeratedScorer
 from sfs_cli.methods.rank_tests import RankSumScorer, SpearmanScorer, rank_rows
 from sfs_cli.methods.significance.form import Form
 from sfs_cli.methods.significance.judge import ENOUGH, HOW, PERMUTATION, Judge, Judged, unit
-from sfs_cli.methods.significance.permutation import FIRST, GROWTH, TIE
+from sfs_cli.methods.significance.permutation import TIE, rounds_up_to
 from sfs_cli.methods.significance.ratios import Ratio
 from sfs_cli.methods.significance.tested import told_columns
 from sfs_cli.methods.welch import WelchScorer, welch
@@ -150,9 +150,7 @@ class WelchJudge:
 
     def __init__(self, pooled: Judge, codes: np.ndarray, draws: int, seed: int) -> None:
         self.pooled, self.codes, self.counts, self.seed = pooled, codes, np.bincount(codes), seed
-        self.rounds = [draws]
-        while self.rounds[0] // GROWTH >= FIRST:
-            self.rounds.insert(0, self.rounds[0] // GROWTH)
+        self.rounds = rounds_up_to(draws)
         self.marks = np.random.default_rng(0).integers(1 << 40, size=len(codes))
 
     def test(self, values: np.ndarray) -> Judged:

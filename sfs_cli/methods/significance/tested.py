@@ -175,8 +175,8 @@ def told_columns(
             scorer.warnings.append(
                 f"{permutations:,} permutations give no p-value below 1/{permutations + 1:,}: no "
                 f"feature has a q-value of {SIGNIFICANT} unless {least:,} of the {tested:,} tested "
-                "ones have that p-value; give more permutations, or (not within --block) --pvalues "
-                "moments"
+                "ones have that p-value; give more permutations, or --pvalues moments (which does "
+                "not go with --block)"
             )
     return columns
 
