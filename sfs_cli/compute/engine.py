@@ -11,7 +11,7 @@ the progress bar and ``run.json`` read it.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -19,13 +19,13 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from sfs_cli.compute.matrix import MatrixView, Span, block_features, cut
-from sfs_cli.compute.parts import PartialSum, Parts, runs_of
+from sfs_cli.compute.matrix import Arrays, MatrixView, Span, block_features, cut
+from sfs_cli.compute.parts import Parts, runs_of
 
 S = TypeVar("S")
 T = TypeVar("T")
-SpanTask = Callable[[Span], Sequence[np.ndarray]]
-Combine = Callable[[Iterable[Sequence[np.ndarray]]], PartialSum]
+SpanTask = Callable[[Span], Arrays]
+Combine = Callable[[Iterable[Arrays]], Arrays]
 """Makes one partial sum of several that follow each other: `add` or `join`."""
 UNNAMED = "values"
 """What passes are for where nobody says it."""
@@ -34,21 +34,25 @@ TASKS_PER_WORKER = 4
 """Runs of spans for each worker elsewhere: with fewer, slow ones keep the others waiting."""
 
 
-def add(parts: Iterable[Sequence[np.ndarray]]) -> PartialSum:
+def add(parts: Iterable[Arrays]) -> Arrays:
     """Add up arrays in float64; the first become the sums where they are float64."""
-    total: PartialSum = []
+    total: Arrays = {}
     for part in parts:
-        if not total:
-            total = [np.asarray(array, np.float64) for array in part]
-            continue
-        for sums, array in zip(total, part):
-            sums += array
+        for name, array in part.items():
+            if name in total:
+                total[name] += array
+            else:
+                total[name] = np.asarray(array, np.float64)
     return total
 
 
-def join(parts: Iterable[Sequence[np.ndarray]]) -> PartialSum:
+def join(parts: Iterable[Arrays]) -> Arrays:
     """Join arrays along their first axes."""
-    return [np.concatenate(arrays) for arrays in zip(*parts)]
+    found: defaultdict[str, list[np.ndarray]] = defaultdict(list)
+    for part in parts:
+        for name, array in part.items():
+            found[name].append(array)
+    return {name: np.concatenate(arrays) for name, arrays in found.items()}
 
 
 class Executor(Protocol):
@@ -252,40 +256,36 @@ class Engine:
             self._count([span])
             yield span, result
 
-    def total(
-        self, task: Callable[[Any], Sequence[np.ndarray]], dtype: np.dtype[Any] | None = None
-    ) -> PartialSum:
+    def total(self, task: Callable[[Any], Arrays], dtype: np.dtype[Any] | None = None) -> Arrays:
         """Read every span, and add up in float64 what `task` makes of the blocks.
 
         It returns arrays, of the same shapes for every block, which are read as `dtype`.
         """
         return add(self._made(self._reading(task, dtype), self.spans(), add))
 
-    def total_over(self, task: SpanTask) -> PartialSum:
+    def total_over(self, task: SpanTask) -> Arrays:
         """Add up in float64 what `task` makes of the spans, which it reads itself."""
         return add(self._made(task, self.spans(), add))
 
-    def columns(
-        self, task: Callable[[Any], Sequence[np.ndarray]], dtype: np.dtype[Any] | None = None
-    ) -> PartialSum:
+    def columns(self, task: Callable[[Any], Arrays], dtype: np.dtype[Any] | None = None) -> Arrays:
         """Read every span, and join what `task` makes of the blocks, feature after feature.
 
         It returns arrays whose first axis is the features of the block.
         """
         return join(self._made(self._reading(task, dtype), self.spans(), join))
 
-    def joined(self, task: SpanTask, spans: Sequence[Span]) -> PartialSum:
+    def joined(self, task: SpanTask, spans: Sequence[Span]) -> Arrays:
         """Join what `task` makes of spans, of features or of samples, along the first axes."""
         return join(self._made(task, spans, join))
 
-    def whole(self, task: Callable[[], PartialSum]) -> PartialSum:
+    def whole(self, task: Callable[[], Arrays]) -> Arrays:
         """Run one task that makes all passes of a purpose; its result is kept as a whole.
 
         It runs in this thread, which signals interrupt.
         """
         made = False
 
-        def once(_span: Span) -> PartialSum:
+        def once(_span: Span) -> Arrays:
             nonlocal made
             made = True
             return task()
@@ -306,22 +306,18 @@ class Engine:
         if self.passes is not None:
             self.passes.read(self.purpose, features)
 
-    def _made(
-        self, task: SpanTask, spans: Sequence[Span], combine: Combine
-    ) -> Iterable[Sequence[np.ndarray]]:
+    def _made(self, task: SpanTask, spans: Sequence[Span], combine: Combine) -> Iterable[Arrays]:
         """Begin a pass; return what it makes, in order, which `combine` is to put together."""
         self.begin()
         if self.parts is None or not self.parts.active:
             return self._results(task, spans, combine)
 
-        def make(own: Sequence[Span]) -> PartialSum:
+        def make(own: Sequence[Span]) -> Arrays:
             return combine(self._results(task, own, combine))
 
         return self.parts.run_pass(spans, make, self._count)
 
-    def _results(
-        self, task: SpanTask, spans: Sequence[Span], combine: Combine
-    ) -> Iterable[Sequence[np.ndarray]]:
+    def _results(self, task: SpanTask, spans: Sequence[Span], combine: Combine) -> Iterable[Arrays]:
         """Return what a task makes of spans, or of runs of them, in order, as it is asked for."""
         executor = self.executor
         if executor.nearby is executor:
@@ -330,7 +326,7 @@ class Engine:
         runs = runs_of(spans, min(len(spans), TASKS_PER_WORKER * executor.workers))
         return map(self._counted, runs, executor.map(lambda run: combine(map(task, run)), runs))
 
-    def _counted(self, spans: Iterable[Span], result: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
+    def _counted(self, spans: Iterable[Span], result: Arrays) -> Arrays:
         """Return the result of spans, which are counted."""
         self._count(spans)
         return result

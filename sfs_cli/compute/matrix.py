@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 DOUBLE = np.dtype(np.float64)
+Arrays = dict[str, np.ndarray]
+"""What is found of some features, by name: arrays that are added up, or joined."""
 TARGET_BYTES = 8 << 20
 MAX_FEATURES = 16_384
 FLOAT64_BELOW = 2e10

@@ -11,19 +11,16 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from zipfile import BadZipFile
 
 import numpy as np
 
-from sfs_cli.compute.matrix import Span
+from sfs_cli.compute.matrix import Arrays, Span
 from sfs_cli.errors import InputError, unwritable
 
 _FILE = re.compile(r"pass-(\d+)-shard-(\d+)\.npz")
 _DONE = "done"
-
-PartialSum = list[np.ndarray]
-"""What a pass has made of some spans: arrays that are added up, or joined."""
 
 
 def runs_of(spans: Sequence[Span], count: int) -> list[Sequence[Span]]:
@@ -84,9 +81,9 @@ class Parts:
     def run_pass(
         self,
         spans: Sequence[Span],
-        make: Callable[[Sequence[Span]], PartialSum],
+        make: Callable[[Sequence[Span]], Arrays],
         count: Callable[[Sequence[Span]], None],
-    ) -> Iterator[PartialSum]:
+    ) -> Iterator[Arrays]:
         """Yield what every shard made of its spans; own parts are made where they are missing.
 
         `count` receives the spans of parts that are there, for progress.
@@ -147,12 +144,12 @@ class Parts:
         return self.folder / f"pass-{number}-shard-{shard}.npz"
 
 
-def _load(path: Path, cut: np.ndarray) -> PartialSum:
+def _load(path: Path, cut: np.ndarray) -> Arrays:
     try:
         with np.load(path, allow_pickle=False) as file:
             if not np.array_equal(file["cut"], cut):
                 raise ValueError("it is of other features, or of another number of shards")
-            return [file[f"arr_{i}"] for i in range(len(file.files) - 1)]
+            return {name: file[name] for name in file.files if name != "cut"}
     except (OSError, ValueError, EOFError, KeyError, BadZipFile) as error:
         raise InputError(
             f"the part of a shard cannot be read: {error}",
@@ -161,13 +158,14 @@ def _load(path: Path, cut: np.ndarray) -> PartialSum:
         ) from None
 
 
-def _write(path: Path, cut: np.ndarray, part: PartialSum) -> None:
+def _write(path: Path, cut: np.ndarray, part: Arrays) -> None:
     """Write a part beside its place, and move it there: it is complete or not there."""
     # by chance, not by process: shards on two machines may have the same process id
     partial = path.with_name(f".{path.name}.{uuid.uuid4().hex[:12]}.partial")
     try:
         with partial.open("wb") as file:
-            np.savez(file, *part, cut=cut)
+            named: dict[str, Any] = {"cut": cut} | part
+            np.savez(file, **named)
         partial.replace(path)
     except OSError as error:
         raise unwritable(path, error) from None

@@ -14,7 +14,7 @@ import numpy as np
 from sfs_cli.compute.context import RunContext
 from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.limits import EPS, LIMITS
-from sfs_cli.compute.matrix import DOUBLE, BlockLike, row_by_row
+from sfs_cli.compute.matrix import DOUBLE, Arrays, BlockLike, row_by_row
 from sfs_cli.compute.memory import check_memory
 from sfs_cli.errors import InputError
 from sfs_cli.graph.similarity import PANEL_VALUES, name_samples, row_panels
@@ -145,12 +145,13 @@ def center(values: np.ndarray) -> None:
 def gram(engine: Engine, purpose: str = GRAM) -> np.ndarray:
     """Return ``X X'``, shape (n, n), float64, by one pass over X (n x m) centered by `center`."""
 
-    def products(block: BlockLike) -> tuple[np.ndarray]:
+    def products(block: BlockLike) -> Arrays:
         center(block.values)
         with np.errstate(over="ignore", invalid="ignore"):
-            return (block.values.T @ block.values,)  # one symmetric rank-k update in BLAS
+            # one symmetric rank-k update in BLAS
+            return {"products": block.values.T @ block.values}
 
-    return engine.at(purpose).total(products)[0]
+    return engine.at(purpose).total(products)["products"]
 
 
 def _products_and_sums(
@@ -161,13 +162,14 @@ def _products_and_sums(
     It may change the values of each block, in place, which are float64.
     """
 
-    def products(block: BlockLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def products(block: BlockLike) -> Arrays:
         used = prepared(block)
         with np.errstate(over="ignore", invalid="ignore"):
-            return block.values.T @ block.values, block.values.sum(axis=0), used
+            total, sums = block.values.T @ block.values, block.values.sum(axis=0)
+        return {"products": total, "sums": sums, "used": used}
 
-    total, sums, count = engine.at(GRAM).total(products, DOUBLE)
-    return total, sums, count
+    found = engine.at(GRAM).total(products, DOUBLE)
+    return found["products"], found["sums"], found["used"]
 
 
 def raw_gram(engine: Engine) -> tuple[np.ndarray, np.ndarray, int]:

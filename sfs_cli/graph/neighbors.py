@@ -15,7 +15,7 @@ import numpy as np
 
 from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.limits import EPS, LIMITS, Limits
-from sfs_cli.compute.matrix import DOUBLE, BlockLike, Span
+from sfs_cli.compute.matrix import DOUBLE, Arrays, BlockLike, Span
 from sfs_cli.compute.memory import check_memory
 from sfs_cli.errors import InputError, need_extra
 from sfs_cli.graph.distances import (
@@ -162,16 +162,17 @@ def _search(samples: Samples, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarra
         )
     engine, wanted = run.engine.at(IN_MEMORY), max(k, SELF_TUNING_NEIGHBOR)
 
-    def search() -> list[np.ndarray]:
+    def search() -> Arrays:
         values = _held(engine)
         if approximately:
             indices, d2 = approximate_neighbors(values, wanted, run.seed)
         else:
             indices, d2 = exact_neighbors(values, wanted, engine.executor.workers)
-        return [indices, d2, pair_distances(values, *random_pairs(n, run.seed))]
+        pairs = pair_distances(values, *random_pairs(n, run.seed))
+        return {"indices": indices, "d2": d2, "pairs": pairs}
 
-    indices, d2, pairs = engine.whole(search)
-    return indices, d2, pairs
+    found = engine.whole(search)
+    return found["indices"], found["d2"], found["pairs"]
 
 
 def _held(engine: Engine) -> np.ndarray:
@@ -198,14 +199,14 @@ def first_identical(engine: Engine) -> np.ndarray:
     m = engine.source.n_features
     weights = np.random.default_rng(0).normal(size=(2, m))
 
-    def combine(span: Span) -> tuple[np.ndarray]:
+    def combine(span: Span) -> Arrays:
         values = engine.source.read(span, DOUBLE).values
         center(values)  # a huge number in all samples would hide how they differ
         # not by BLAS, in which the rounding of a sum depends on the position of a sample
         sums = [(values * each[:, None]).sum(axis=0) for each in weights[:, span.lo : span.hi]]
-        return (np.stack(sums),)
+        return {"sums": np.stack(sums)}
 
-    (combined,) = engine.at(IDENTICAL).total_over(combine)
+    combined = engine.at(IDENTICAL).total_over(combine)["sums"]
     _, position, inverse = np.unique(combined, axis=1, return_index=True, return_inverse=True)
     return position[inverse]
 

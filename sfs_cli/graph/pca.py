@@ -18,6 +18,7 @@ from sfs_cli.compute.limits import LIMITS, Limits
 from sfs_cli.compute.matrix import (
     DOUBLE,
     ArrayMatrix,
+    Arrays,
     BlockLike,
     Ids,
     MatrixView,
@@ -235,17 +236,19 @@ def _scores(
     engine = replace(run.engine, source=source, parts=None)
     engine = replace(engine, executor=engine.executor.at_most(workers))
 
-    def find() -> list[np.ndarray]:
+    def find() -> Arrays:
         found = principal_components(engine, count, run.seed, run.limits)
         # BLAS rounds by the position of a sample: without this, identical samples would be
         # neighbors at a distance, and not ties
         found.scores[...] = found.scores[:, first_identical(engine)]
-        return [found.scores, np.array([found.kept]), np.array([found.how])]
+        kept, how = np.array([found.kept]), np.array([found.how])
+        return {"scores": found.scores, "kept": kept, "how": how}
 
-    scores, kept, how = run.engine.whole(find)
-    if not scores.any():
+    found = run.engine.whole(find)
+    if not found["scores"].any():
         raise samples.identical()
-    return scores, {"variance_kept": float(kept[0]), "components_by": str(how[0])}
+    facts = {"variance_kept": float(found["kept"][0]), "components_by": str(found["how"][0])}
+    return found["scores"], facts
 
 
 @dataclass(frozen=True)
@@ -324,7 +327,7 @@ def _of_features(engine: Engine, count: int) -> Components:
     engine = _in_blocks(engine, count + OVERSAMPLING)
     norms, spans = np.vecdot(rows, rows), engine.spans()
 
-    def products(span: Span) -> tuple[np.ndarray]:
+    def products(span: Span) -> Arrays:
         own, taken = centered(engine.read(span, DOUBLE), rows)
         own = own.copy()  # values are valid until the next read
         found = np.empty((span.size, m))
@@ -332,19 +335,19 @@ def _of_features(engine: Engine, count: int) -> Components:
             values, others = centered(engine.read(other, DOUBLE), rows)
             product = as_dense(own @ values.T) - (taken * norms) @ others.T
             found[:, other.lo : other.hi] = product
-        return (found,)
+        return {"G": found}
 
-    (G,) = replace(engine, features_per_task=lambda _span: m).joined(products, spans)
+    G = replace(engine, features_per_task=lambda _span: m).joined(products, spans)["G"]
     total = float(np.trace(G))
     sizes, vectors = eigh(G, subset_by_index=[m - count, m - 1], overwrite_a=True)
     directions = vectors[:, ::-1]
 
-    def project(span: Span) -> tuple[np.ndarray]:
+    def project(span: Span) -> Arrays:
         values, taken = centered(engine.read(span, DOUBLE), rows)
         along = directions[span.lo : span.hi]
-        return (values.T @ along - rows.T @ (taken.T @ along),)
+        return {"scores": values.T @ along - rows.T @ (taken.T @ along)}
 
-    (scores,) = engine.total_over(project)
+    scores = engine.total_over(project)["scores"]
     fraction = _fraction(np.maximum(sizes, 0), total)
     return Components(np.ascontiguousarray(scores.T), fraction, "exact")
 
@@ -354,14 +357,14 @@ def times_gram(engine: Engine, space: np.ndarray) -> tuple[np.ndarray, float]:
     rows = _taken_out(engine.source)
     sums, norms = rows @ space, np.vecdot(rows, rows)
 
-    def times(block: BlockLike | NonZeros) -> tuple[np.ndarray, np.ndarray]:
+    def times(block: BlockLike | NonZeros) -> Arrays:
         values, taken = centered(block, rows)
         product, stored = values @ space - taken @ sums, stored_values(values)
         square = np.vdot(stored, stored) - (taken * taken).sum(axis=0) @ norms
-        return values.T @ product - rows.T @ (taken.T @ product), square
+        return {"product": values.T @ product - rows.T @ (taken.T @ product), "trace": square}
 
-    product, total = _in_blocks(engine, space.shape[1]).total(times, DOUBLE)
-    return product, float(total)
+    found = _in_blocks(engine, space.shape[1]).total(times, DOUBLE)
+    return found["product"], float(found["trace"])
 
 
 def centered(block: BlockLike | NonZeros, rows: np.ndarray) -> tuple[Any, np.ndarray]:
@@ -414,7 +417,7 @@ def feature_moments(engine: Engine) -> tuple[np.ndarray, np.ndarray, np.ndarray]
 
     sparse, n = engine.source.keeps_zeros, engine.source.n_samples
 
-    def moments(block: Any) -> tuple[np.ndarray, ...]:
+    def moments(block: Any) -> Arrays:
         if sparse:
             values = block.as_rows()
             mean, variance = mean_variance_axis(values, axis=1)
@@ -424,10 +427,11 @@ def feature_moments(engine: Engine) -> tuple[np.ndarray, np.ndarray, np.ndarray]
             mean, variance = values.mean(axis=1), values.var(axis=1)
             lowest, highest = values.min(axis=1), values.max(axis=1)
         # of a constant feature rounding of the mean is left
-        return mean, np.where(lowest == highest, 0, variance * (n / (n - 1))), lowest
+        variance = np.where(lowest == highest, 0, variance * (n / (n - 1)))
+        return {"mean": mean, "variance": variance, "lowest": lowest}
 
-    mean, variance, lowest = replace(engine, nonzeros=sparse).columns(moments, DOUBLE)
-    return mean, variance, lowest
+    found = replace(engine, nonzeros=sparse).columns(moments, DOUBLE)
+    return found["mean"], found["variance"], found["lowest"]
 
 
 def most_variable(

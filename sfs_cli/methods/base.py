@@ -12,15 +12,8 @@ import numpy as np
 
 from sfs_cli.compute.context import Labels, RunContext
 from sfs_cli.compute.engine import Engine
-from sfs_cli.compute.matrix import DOUBLE, BlockLike, LeftOut, NonZeros
+from sfs_cli.compute.matrix import DOUBLE, Arrays, BlockLike, LeftOut, NonZeros
 from sfs_cli.graph.similarity import Similarity
-
-
-class Measure(Protocol):
-    """What is measured of each feature beside its score, such as the means of the classes."""
-
-    def measure(self, values: Any) -> np.ndarray:
-        """Return what is measured of features, (b, n), with a row for each."""
 
 
 class OnNonZeros(Protocol):
@@ -28,8 +21,8 @@ class OnNonZeros(Protocol):
 
     dtype: np.dtype[Any]
 
-    def score_block(self, block: NonZeros) -> tuple[np.ndarray, np.ndarray]:
-        """Return the scores (b,) and statuses (b,) of a block; overwrites it."""
+    def score_block(self, block: NonZeros) -> Arrays:
+        """Return ``score`` and ``status`` of a block, each (b,); overwrites it."""
 
 
 class Status(IntEnum):
@@ -161,39 +154,32 @@ class Scorer(ABC):
         Decisions and results for ``run.json``.
     warnings : list of str
         What the user should know.
-    extra : dict of ndarray, shape (m,)
-        More columns of the ranking.
-    class_means : Measure or None
-        Set where the last array of `score_block` is what it measures.
+    has_means : bool
+        Whether `score_block` has ``class_means``, which are else measured beside it.
     """
 
     dtype: np.dtype[Any] = DOUBLE
     larger_is_better = True
-    class_means: Measure | None = None
+    has_means = False
 
     def __init__(self) -> None:
         self.facts: dict[str, Any] = {}
         self.warnings: list[str] = []
-        self.extra: dict[str, np.ndarray] = {}
-
-    def settled(self, score: np.ndarray, *measured: np.ndarray) -> np.ndarray:
-        """Return the scores to rank by, shape (m,), once all features are measured."""
-        return score
-
-    def columns(self, score: np.ndarray, *measured: np.ndarray) -> dict[str, np.ndarray]:
-        """Return what follows from all scores, shape (m,), as more columns of the ranking.
-
-        `measured` is what `score_block` has returned besides scores and statuses, each (m,) or
-        (m, k).
-        """
-        return {}
 
     @abstractmethod
-    def score_block(self, block: BlockLike) -> tuple[np.ndarray, ...]:
-        """Return scores (b,) in float64, NaN where there is none, and statuses (b,) in int8.
+    def score_block(self, block: BlockLike) -> Arrays:
+        """Return what is found of a block by name, a row for each feature.
 
-        More arrays with a row for each feature may follow. The block may be overwritten.
+        ``score`` (b,) is float64, NaN where there is none, and ``status`` (b,) is int8. `columns`
+        may need more names. The block may be overwritten.
         """
+
+    def columns(self, found: Arrays) -> dict[str, Any]:
+        """Return more columns of the ranking, each (m,), from what `score_block` found of all.
+
+        A column ``score`` takes the place of the score.
+        """
+        return {}
 
     def on_nonzeros(self) -> OnNonZeros | None:
         """Return the scorer of stored values alone, if the formula and the graph have one."""

@@ -8,9 +8,11 @@ variances are involved", Biometrika 34, 1947.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from sfs_cli.compute.matrix import BlockLike
+from sfs_cli.compute.matrix import Arrays, BlockLike
 from sfs_cli.errors import InputError, counted
 from sfs_cli.graph.laplacian import without
 from sfs_cli.methods.base import Problem, Scorer
@@ -93,9 +95,10 @@ class FisherScorer(KernelScorer):
             columns = class_columns(problem.codes, design, self.weights)
         weights = np.ones(problem.n_samples) if self.weights is None else self.weights
         self.thin = Thin(weights, columns)
-        self.class_means = ClassMeans.of(problem)
-        if self.class_means is not None:
-            self.also = ProjectedMeans(self.class_means, columns, weights)
+        means = ClassMeans.of(problem)
+        self.has_means = means is not None
+        if means is not None:
+            self.class_means = ProjectedMeans(means, columns, weights)
         between = columns.shape[1]
         self.freedom = between, problem.n_counted - 1 - between - problem.context.covariates
         # with weights other than 1 the score follows no F distribution, and has no p-value
@@ -107,20 +110,21 @@ class FisherScorer(KernelScorer):
         between, within = self.freedom
         self.facts["degrees_of_freedom"] = [between, int(within) if within.is_integer() else within]
 
-    def score_block(self, block: BlockLike) -> tuple[np.ndarray, ...]:
-        """Return the scores and statuses of a block, and of classes what their means show."""
-        score, *found = super().score_block(block)
-        score *= self.ratio
-        return score, *found
+    def score_block(self, block: BlockLike) -> Arrays:
+        """Return what `KernelScorer` finds."""
+        found = super().score_block(block)
+        found["score"] *= self.ratio
+        return found
 
     def formula(self, sums: Sums) -> np.ndarray:
         """Return the scatter between the classes over that within them."""
         return sums.form / sums.rest
 
-    def columns(self, score: np.ndarray, *_measured: np.ndarray) -> dict[str, np.ndarray]:
+    def columns(self, found: Arrays) -> dict[str, Any]:
         """Return the p-values and q-values of the scores of all features, each shape (m,)."""
         if not self.tested:
             return {}
+        score = found["score"]
         between, within = self.freedom
         to_f = within / between / self.ratio  # exactly 1 where the score is the F statistic
         self.warnings += warn_of_infinite(score, self.least)
@@ -172,20 +176,26 @@ class FTestScorer(FisherScorer):
         self.ratio = within / between
         self._record()
 
-    def with_spread(self, block: BlockLike) -> tuple[np.ndarray, ...]:
-        """Return what `score_block` does, and third and fourth the spread and the mean.
-
-        The spread of a feature is its sum of squares around the mean.
-        """
+    def with_spread(self, block: BlockLike) -> Arrays:
+        """Return what `score_block` does, and ``square``, the sum of squares, and ``mean``."""
         # before the scores, which may overwrite the block
         centered = centered_copy(block.values)
         square, mean = centered.spread, centered.offset * centered.scale
-        score, status, *found = self.score_block(block)
-        return score, status, square, mean, *found
+        return {"square": square, "mean": mean} | self.score_block(block)
 
-    def columns(self, score: np.ndarray, *measured: np.ndarray) -> dict[str, np.ndarray]:
+    def columns(self, found: Arrays) -> dict[str, Any]:
         """Return the p-values and q-values of the scores of all features, each shape (m,)."""
-        return super().columns(score**2 if self.of_t else score, *measured)
+        return super().columns(squared(found) if self.of_t else found)
+
+
+def rooted(found: Arrays) -> Arrays:
+    """Return what was found of features with the roots of the scores."""
+    return found | {"score": np.sqrt(found["score"])}
+
+
+def squared(found: Arrays) -> Arrays:
+    """Return what was found of features with the squares of the scores."""
+    return found | {"score": found["score"] ** 2}
 
 
 def t_test(problem: Problem) -> Scorer:
@@ -223,10 +233,9 @@ class PooledTTestScorer(FTestScorer):
         super().__init__(problem)
         self.facts["variances"] = "pooled"
 
-    def score_block(self, block: BlockLike) -> tuple[np.ndarray, ...]:
-        """Return the absolute t statistics and statuses of a block, and the class means."""
-        score, *found = super().score_block(block)
-        return np.sqrt(score), *found
+    def score_block(self, block: BlockLike) -> Arrays:
+        """Return what `FTestScorer` finds, with the absolute t statistic for F."""
+        return rooted(super().score_block(block))
 
 
 class TTestScorer(WelchScorer):
@@ -246,14 +255,13 @@ class TTestScorer(WelchScorer):
         two_classes(problem.codes, each=2)
         super().__init__(problem)
 
-    def score_block(self, block: BlockLike) -> tuple[np.ndarray, ...]:
-        """Return the absolute t statistics, and what `WelchScorer` finds; overwrites a block."""
-        score, *found = super().score_block(block)
-        return np.sqrt(score), *found
+    def score_block(self, block: BlockLike) -> Arrays:
+        """Return what `WelchScorer` finds, with the absolute t statistic for F."""
+        return rooted(super().score_block(block))
 
-    def columns(self, score: np.ndarray, *measured: np.ndarray) -> dict[str, np.ndarray]:
+    def columns(self, found: Arrays) -> dict[str, Any]:
         """Return the p-values and q-values of the scores of all features, each shape (m,)."""
-        return super().columns(score**2, *measured)
+        return super().columns(squared(found))
 
 
 class VarianceScorer(KernelScorer):

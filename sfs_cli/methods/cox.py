@@ -21,12 +21,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sfs_cli.compute.limits import EPS
-from sfs_cli.compute.matrix import BlockLike
+from sfs_cli.compute.matrix import Arrays, BlockLike
 from sfs_cli.errors import InputError
 from sfs_cli.methods.base import Problem, Scorer, Status
 from sfs_cli.methods.kernel import by_pieces, center
@@ -339,14 +339,11 @@ class CoxScorer(Scorer):
         self.parts = model.expected / np.repeat(safe, self.sizes)
         self.facts |= {"events": model.events, "ties": "efron", "strata": len(self.starts)}
 
-    def score_block(self, block: BlockLike) -> tuple[np.ndarray, ...]:
-        """Return the statistics, statuses and one-step log hazard ratios, each (b,).
-
-        The block is overwritten.
-        """
+    def score_block(self, block: BlockLike) -> Arrays:
+        """Return ``score``, ``status`` and ``log_hazard_ratio``, each (b,); overwrites it."""
         return by_pieces(self._score, block)
 
-    def _score(self, block: BlockLike) -> tuple[np.ndarray, ...]:
+    def _score(self, block: BlockLike) -> Arrays:
         model, risk = self.model, self.model.risk
         centered = center(block)
         status = centered.status
@@ -375,15 +372,16 @@ class CoxScorer(Scorer):
             slope = score_u / left / centered.scale
         for array in (score, slope):
             array[status != Status.OK] = np.nan
-        return score, status, slope
+        return {"score": score, "status": status, "log_hazard_ratio": slope}
 
-    def columns(self, score: np.ndarray, *measured: np.ndarray) -> dict[str, np.ndarray]:
+    def columns(self, found: Arrays) -> dict[str, Any]:
         """Return p-values, q-values and log hazard ratios of all features, each shape (m,)."""
         from scipy.special import erfc
 
+        score, slope = found["score"], found["log_hazard_ratio"]
         p = np.asarray(erfc(np.sqrt(score / 2)))  # of chi-square with 1 degree, far into the tail
         self.facts["tested_features"] = int(np.count_nonzero(np.isfinite(score)))
-        return {"p_value": p, "q_value": q_values(p), "log_hazard_ratio": measured[0]}
+        return {"p_value": p, "q_value": q_values(p), "log_hazard_ratio": slope}
 
 
 def cox(problem: Problem) -> CoxScorer:

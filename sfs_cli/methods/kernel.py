@@ -31,9 +31,11 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from sfs_cli.compute.engine import join
 from sfs_cli.compute.limits import EPS
 from sfs_cli.compute.matrix import (
     DOUBLE,
+    Arrays,
     Block,
     BlockLike,
     NonZeros,
@@ -235,14 +237,14 @@ class Read(NamedTuple):
     projections: np.ndarray
 
 
-class OfReads(Protocol):
-    """What else is measured of features, from the sums that are there anyway where these hold."""
+class MeansOfReads(Protocol):
+    """Finds class means from the sums that are there anyway, where these hold."""
 
     def of_read(self, read: Read) -> np.ndarray:
-        """Return it by the sums of features as they are read, a row for each."""
+        """Return them by the sums of features as they are read, a row for each."""
 
     def measure(self, values: np.ndarray) -> np.ndarray:
-        """Return it of features (b, n) themselves."""
+        """Return them of features (b, n) themselves."""
 
 
 class Thin:
@@ -376,8 +378,8 @@ class KernelScorer(Scorer):
         Whether blocks are multiplied piece by piece.
     thin : Thin or None
         The form, where it is one of a few columns.
-    also : OfReads or None
-        What else is found of the sums of these.
+    class_means : MeansOfReads or None
+        What finds ``class_means`` of the sums of these.
     """
 
     weights: np.ndarray | None = None
@@ -386,7 +388,7 @@ class KernelScorer(Scorer):
     weak = 0.0
     in_pieces = False
     thin: Thin | None = None
-    also: OfReads | None = None
+    class_means: MeansOfReads | None = None
 
     def __init__(self) -> None:
         super().__init__()
@@ -399,28 +401,30 @@ class KernelScorer(Scorer):
         A number that is added to a feature may change the score by `Sums.total` alone.
         """
 
-    def score_block(self, block: BlockLike) -> tuple[np.ndarray, ...]:
-        """Return scores, statuses and what is `also` found; may overwrite the block."""
+    def score_block(self, block: BlockLike) -> Arrays:
+        """Return ``score``, ``status`` and ``class_means``; may overwrite the block."""
         if self.thin is not None:
             return self._score_thin(self.thin, block)
         score = self.score_centered
         return by_pieces(score, block) if self.in_pieces else score(block)
 
-    def _score_thin(self, thin: Thin, block: BlockLike) -> tuple[np.ndarray, ...]:
+    def _score_thin(self, thin: Thin, block: BlockLike) -> Arrays:
         """Score a block, float32 or float64, as it is read; it stays as it is."""
         with np.errstate(all="ignore"):
             read = thin.read(block.values)
             sums, sound = thin.sums_of_read(read, read.total)
             score = self.formula(sums)
-            found = [] if self.also is None else [self.also.of_read(read)]
         status = np.full(len(score), Status.OK, np.int8)
+        found = {"score": score, "status": status}
+        if self.class_means is not None:
+            found["class_means"] = self.class_means.of_read(read)
         # Most features end here. The second look subtracts one sample, which takes a large
         # offset away without a mean; only what is then still weak pays for centering in float64.
         rows = np.flatnonzero(~sound)
         if len(rows):
             chosen = rows_of(block, rows)
-            if self.also is not None:
-                found[0][rows] = self.also.measure(chosen.values)
+            if self.class_means is not None:
+                found["class_means"][rows] = self.class_means.measure(chosen.values)
             with np.errstate(all="ignore"):
                 shifted = thin.read(chosen.values, shifted=True)
                 sums, sound = thin.sums_of_read(shifted, read.total[rows])
@@ -428,13 +432,13 @@ class KernelScorer(Scorer):
             left = np.flatnonzero(~sound)
             if len(left):
                 rows = rows[left]
-                score[rows], status[rows] = self.score_centered(rows_of(chosen, left, DOUBLE))
+                put(found, rows, self.score_centered(rows_of(chosen, left, DOUBLE)))
         if block.zero is not None:
             zero = block.zero if block.left_out is None else block.zero & (block.left_out == 0)
             score[zero], status[zero] = np.nan, Status.ALL_ZERO
-        return score, status, *found
+        return found
 
-    def score_centered(self, block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
+    def score_centered(self, block: BlockLike) -> Arrays:
         """Score a block from centered values, and its weak features once more in float64."""
         centered = center(block, self.weights, self.work, rooted=self.rooted)
         status = centered.status
@@ -442,13 +446,14 @@ class KernelScorer(Scorer):
             sums = self._sums_of_centered(centered)
             score = self.formula(sums)
         score[status != Status.OK] = np.nan
+        found = {"score": score, "status": status}
         if block.values.dtype == np.float32:
             # float32 values were centered in a copy, so the stored ones are still here
             weak = np.abs(sums.form) < self.weak * sums.square
             rows = np.flatnonzero(weak & (status == Status.OK))
             if len(rows):
-                score[rows], status[rows] = self.score_centered(rows_of(block, rows, DOUBLE))
-        return score, status
+                put(found, rows, self.score_centered(rows_of(block, rows, DOUBLE)))
+        return found
 
     def _sums_of_centered(self, centered: CenteredBlock) -> Sums:
         if self.thin is not None:
@@ -457,9 +462,12 @@ class KernelScorer(Scorer):
         return Sums(centered.square, centered.total, form, centered.square, centered.scale)
 
 
-def by_pieces(
-    score: Callable[[BlockLike], tuple[np.ndarray, ...]], block: BlockLike
-) -> tuple[np.ndarray, ...]:
+def put(found: Arrays, rows: np.ndarray, again: Arrays) -> None:
+    """Put what was found again of some features in the place of what was found first."""
+    for name, values in again.items():
+        found[name][rows] = values
+
+
+def by_pieces(score: Callable[[BlockLike], Arrays], block: BlockLike) -> Arrays:
     """Return what `score` finds of the features of a block, which it gets in `pieces`."""
-    found = [score(rows_of(block, part)) for part in pieces(*block.values.shape)]
-    return tuple(np.concatenate(column) for column in zip(*found))
+    return join(score(rows_of(block, part)) for part in pieces(*block.values.shape))

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfs_cli.compute.limits import EPS
+from sfs_cli.compute.matrix import Arrays
 from sfs_cli.errors import InputError
 from sfs_cli.methods.classical import class_columns
 from sfs_cli.methods.rank_tests import COMMON, LARGE_P
@@ -74,13 +75,12 @@ class MarkerTests:
                 )
             self.along *= np.sign(self.members.multiply(self.along).sum(axis=0))
 
-    def measure(self, X: csr_array) -> tuple[np.ndarray, ...]:
-        """Return what is found of features, shape (b, n): each is (b, c).
+    def measure(self, X: csr_array) -> Arrays:
+        """Return columns of ``markers.tsv`` by name, of features (b, n): each is (b, c).
 
-        These are the statistics, positive where the class is higher than the rest and 0 where a
-        feature does not vary; two-sided p-values, where nothing varies beside the classes the least
-        of any order of them; the means of class and rest; and the shares of samples with a value
-        other than zero in both.
+        The statistic is positive where the class is higher than the rest and 0 where a feature does
+        not vary. The p-value is two-sided; where nothing varies beside the classes, it is the least
+        of any order of them.
         """
         from scipy.special import stdtr
 
@@ -119,7 +119,9 @@ class MarkerTests:
             part = statistic[sparse[at], k] ** 2 / (n - 1)
             by_moments = moments.tested(-part, Powers(*(each[at] for each in powers)))[0]
             p[sparse[at], k] = np.fmax(p[sparse[at], k], by_moments)
-        return statistic, np.where(np.isinf(statistic), self.least, p), *mean, *share
+        p = np.where(np.isinf(statistic), self.least, p)
+        found = {"statistic": statistic, "p_value": p, "mean": mean[0], "mean_rest": mean[1]}
+        return found | {"share": share[0], "share_rest": share[1]}
 
     def _rank_sums(self, X: csr_array) -> tuple[np.ndarray, Powers, np.ndarray]:
         """Return van Elteren's standardized rank sums, which are Wilcoxon's of one block.

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from sfs_cli.compute.matrix import BlockLike
+from sfs_cli.compute.matrix import Arrays, BlockLike
 from sfs_cli.methods.base import Problem, Scorer
 from sfs_cli.methods.classical import FTestScorer, PooledTTestScorer, TTestScorer
-from sfs_cli.methods.moderated import Moderated, Prior, moderate
+from sfs_cli.methods.moderated import Prior, moderate
 from sfs_cli.methods.shared import f_tests, warn_of_infinite
 
 
@@ -31,43 +33,35 @@ class ModeratedScorer(Scorer):
         self.scorer, self.freedom = scorer, scorer.freedom
         self.trend = trend
         self.dtype, self.facts, self.warnings = scorer.dtype, scorer.facts, scorer.warnings
-        self.class_means = scorer.class_means
-        self.rooted = scorer.of_t
-        self.found: Moderated | None = None
+        self.has_means = scorer.has_means
 
-    def score_block(self, block: BlockLike) -> tuple[np.ndarray, ...]:
-        """Return statistics, statuses, and the sum of squares and mean of each feature."""
+    def score_block(self, block: BlockLike) -> Arrays:
+        """Return what the scorer finds, and ``square`` and ``mean`` of each feature."""
         return self.scorer.with_spread(block)
 
-    def settled(self, score: np.ndarray, *measured: np.ndarray) -> np.ndarray:
-        """Return the moderated statistics of all features, shape (m,)."""
+    def columns(self, found: Arrays) -> dict[str, Any]:
+        """Return the moderated statistics, their p-values and q-values, each shape (m,)."""
+        score, square = found["score"], found["square"]
         if np.isnan(score).all():  # which is refused as without moderation
-            return score
-        square, mean = measured[:2]
+            return {}
         between, within = self.freedom
-        F = score**2 if self.rooted else score
+        F = score**2 if self.scorer.of_t else score
         with np.errstate(all="ignore"):  # NaN where there is no score, infinite without noise
             s2 = square / (within + between * F)
             added = np.where(np.isinf(F), square / between, F * s2)
             s2 = np.where(np.isnan(score), np.nan, s2)
-            self.found = moderate(s2, within, trend=mean if self.trend else None)
-            F = added / self.found.variance
-        return np.sqrt(F) if self.rooted else F
-
-    def columns(self, score: np.ndarray, *_measured: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the p-values and q-values of the moderated statistics, each shape (m,)."""
-        if self.found is None:
-            return {}
-        F = score**2 if self.rooted else score
-        prior = self.found.prior
+            posterior = moderate(s2, within, trend=found["mean"] if self.trend else None)
+            F = added / posterior.variance
+            score = np.sqrt(F) if self.scorer.of_t else F
+        prior = posterior.prior
         self.facts["moderated"] = {
             "prior_degrees_of_freedom": prior.df if np.isfinite(prior.df) else None,
             "prior_variance": float(np.nanmedian(prior.variance)),
         }
-        freedom = np.nan_to_num(self.found.df, nan=1.0)
-        threads = self.scorer.threads
-        self.warnings += [*warn_of_infinite(score, self.scorer.least), *_warn_of_still(prior, F)]
-        return f_tests(F, self.freedom[0], freedom, threads, least=self.scorer.least)
+        freedom = np.nan_to_num(posterior.df, nan=1.0)
+        threads, least = self.scorer.threads, self.scorer.least
+        self.warnings += [*warn_of_infinite(score, least), *_warn_of_still(prior, F)]
+        return {"score": score} | f_tests(F, between, freedom, threads, least=least)
 
 
 def moderated(problem: Problem, scorer: Scorer, *, trend: bool) -> Scorer:

@@ -52,7 +52,7 @@ def solve(problem: Problem) -> Solution:
 
     def f_statistics(block: np.ndarray, _span: Span) -> np.ndarray:
         # copied: the scorer overwrites its block, and this one may be part of the held matrix
-        return scorer.score_block(Block(block.copy()))[0]
+        return scorer.score_block(Block(block.copy()))["score"]
 
     relevance = features.measure(f_statistics)
     relevance[~features.usable] = np.nan

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfs_cli.methods.base import BlockLike, Problem, Scorer, Status
+from sfs_cli.compute.matrix import Arrays, BlockLike
+from sfs_cli.methods.base import Problem, Scorer, Status
 from sfs_cli.methods.kernel import center
 from sfs_cli.methods.shared import class_counts, unit_outcome
 
@@ -49,8 +50,8 @@ class MutualInfoScorer(Scorer):
         self.codes = problem.codes
         self.facts |= {"neighbors": NEIGHBORS}
 
-    def score_block(self, block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
-        """Return the scores and statuses of a block; overwrites it."""
+    def score_block(self, block: BlockLike) -> Arrays:
+        """Return ``score`` and ``status`` of a block, each (b,); overwrites it."""
         centered = center(block)
         status = centered.status
         score = np.full(len(status), np.nan)
@@ -63,7 +64,7 @@ class MutualInfoScorer(Scorer):
                 score[rows] = mutual_information(values, self.codes)
             else:
                 score[rows] = max(0.0, estimated_of_outcome(values[0], self.outcome))
-        return score, status
+        return {"score": score, "status": status}
 
 
 def _standardized(values: np.ndarray) -> np.ndarray:

@@ -14,12 +14,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 from math import comb
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sfs_cli.compute.limits import EPS
-from sfs_cli.compute.matrix import BlockLike
+from sfs_cli.compute.matrix import Arrays, BlockLike
 from sfs_cli.errors import InputError
 from sfs_cli.methods.base import Problem, Scorer, Status
 from sfs_cli.methods.classical import class_columns
@@ -176,14 +176,14 @@ class RankSumScorer(Scorer):
             self.untied = untied_p_values(int(self.counts[0]), int(self.counts[1]))
         self.facts["test"] = "mann-whitney" if self.two else "kruskal-wallis"
 
-    def score_block(self, block: BlockLike) -> tuple[np.ndarray, ...]:
-        """Return the scores and statuses of a block; overwrites it.
+    def score_block(self, block: BlockLike) -> Arrays:
+        """Return ``score``, ``status`` and ``p_value`` of a block, each (b,); overwrites it.
 
-        The p-values (b,) follow, and of two classes ``auc``, and 1 where these are exact, else 0.
+        Of two classes also ``auc``, and ``exact``: 1 where the p-value is exact, else 0.
         """
         return by_pieces(self._score, block)
 
-    def _score(self, block: BlockLike) -> tuple[np.ndarray, ...]:
+    def _score(self, block: BlockLike) -> Arrays:
         from scipy.special import chdtrc, ndtr
 
         ranks = rank_rows(block.values)
@@ -200,21 +200,21 @@ class RankSumScorer(Scorer):
                 score = np.abs(away[:, 1]) / 2 / spread  # 2 (U - pairs / 2) is what the sum is away
                 square, law = score * score, np.minimum(2 * ndtr(0.5 / spread - score), 1)
                 p, exact = self._counted(ranks, np.abs(away[:, 1]).astype(np.int64), usable)
-                found = [0.5 + away[:, 1] / (2 * pairs), exact]
+                auc = np.where(usable, 0.5 + away[:, 1] / (2 * pairs), np.nan)
+                of_two = {"auc": auc, "exact": exact}
             else:
                 score = 3 / (n * (n + 1.0)) * (away * away / self.counts).sum(axis=1)
                 score /= 1 - ranks.ties / (n**3 - float(n))
                 square, law = score, chdtrc(len(self.counts) - 1, score)
-                p, found = np.full(len(score), np.nan), []
+                p, of_two = np.full(len(score), np.nan), {}
         sparse = usable & np.isnan(p) & (ranks.common * COMMON >= n)
         rows = np.flatnonzero(sparse & (law < LARGE_P))
         if len(rows):
             x = ranks.doubled[rows] - (n + 1.0)
             law[rows] = np.maximum(law[rows], by_moments(self.moments, x, square[rows] / (n - 1)))
         p = np.where(np.isnan(p), law, p)
-        for array in (score, p, *found[:1]):
-            array[~usable] = np.nan
-        return score, status, p, *found
+        score[~usable] = p[~usable] = np.nan
+        return {"score": score, "status": status, "p_value": p, **of_two}
 
     def _counted(
         self, ranks: Ranks, away: np.ndarray, usable: np.ndarray
@@ -252,14 +252,14 @@ class RankSumScorer(Scorer):
             p[rows] = conditional_p_values(of, k, away[rows])
         return p, exact
 
-    def columns(self, score: np.ndarray, *measured: np.ndarray) -> dict[str, np.ndarray]:
+    def columns(self, found: Arrays) -> dict[str, Any]:
         """Return the p-values, q-values and, of two classes, effects of all features, each (m,)."""
-        p = np.maximum(measured[0], self.least)  # NaN stays
+        p = np.maximum(found["p_value"], self.least)  # NaN stays
         effect = {}
         if self.two:
-            effect = {"auc": measured[1]}
-            self.facts["exact_p_values"] = int(np.count_nonzero(measured[2]))
-            self.facts["tested_features"] = int(np.count_nonzero(np.isfinite(score)))
+            effect = {"auc": found["auc"]}
+            self.facts["exact_p_values"] = int(np.count_nonzero(found["exact"]))
+            self.facts["tested_features"] = int(np.count_nonzero(np.isfinite(found["score"])))
         return {"p_value": p, "q_value": q_values(p), **effect}
 
 
@@ -465,15 +465,15 @@ class SpearmanScorer(Scorer):
             self.in_any_order = all_orders(self.outcome)
         self.facts["p_values"] = "t" if self.in_any_order is None else "exact"
 
-    def score_block(self, block: BlockLike) -> tuple[np.ndarray, ...]:
-        """Return the scores and statuses of a block, rho, ``1 - rho^2`` and another p-value.
+    def score_block(self, block: BlockLike) -> Arrays:
+        """Return ``score``, ``status``, ``rho``, ``left`` and ``p_value``, each (b,).
 
-        Each is (b,); the last one is exact, or of the moments and NaN where these are not needed.
-        The block is overwritten.
+        ``left`` is ``1 - rho^2``. The p-value is exact, or that of the moments, and NaN where these
+        are not needed. The block is overwritten.
         """
         return by_pieces(self._score, block)
 
-    def _score(self, block: BlockLike) -> tuple[np.ndarray, ...]:
+    def _score(self, block: BlockLike) -> Arrays:
         ranks = rank_rows(block.values)
         centered = center(block)
         status = centered.status
@@ -500,18 +500,17 @@ class SpearmanScorer(Scorer):
         score = np.abs(rho)
         for array in (score, rho, left):
             array[status != Status.OK] = np.nan
-        return score, status, rho, left, p
+        return {"score": score, "status": status, "rho": rho, "left": left, "p_value": p}
 
-    def columns(self, score: np.ndarray, *measured: np.ndarray) -> dict[str, np.ndarray]:
+    def columns(self, found: Arrays) -> dict[str, Any]:
         """Return the p-values, q-values and signed correlations of all features, each (m,)."""
-        rho, left, found = measured
-        if self.in_any_order is not None:
-            return {"p_value": found, "q_value": q_values(found), "rho": rho}
-        freedom = self.n - 2
-        with np.errstate(divide="ignore"):
-            statistic = rho * rho / left * freedom
-        tests = f_tests(statistic, 1.0, freedom, self.threads, least=self.least)
-        p = np.maximum(np.fmax(tests["p_value"], found), self.least)
+        rho, p = found["rho"], found["p_value"]
+        if self.in_any_order is None:
+            freedom = self.n - 2
+            with np.errstate(divide="ignore"):
+                statistic = rho * rho / found["left"] * freedom
+            tests = f_tests(statistic, 1.0, freedom, self.threads, least=self.least)
+            p = np.maximum(np.fmax(tests["p_value"], p), self.least)
         return {"p_value": p, "q_value": q_values(p), "rho": rho}
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfs_cli.compute.engine import Engine
-from sfs_cli.compute.matrix import DOUBLE, BlockLike
+from sfs_cli.compute.matrix import DOUBLE, Arrays, BlockLike
 from sfs_cli.compute.memory import check_memory
 from sfs_cli.errors import InputError
 from sfs_cli.graph.kinds import class_members, fewer_neighbors, nearest_by_class, neighbor_counts
@@ -77,19 +77,18 @@ def solve(problem: Problem) -> Solution:
 
     means = ClassMeans.of(problem)
 
-    def part(block: BlockLike) -> tuple[np.ndarray, ...]:
-        compared = () if means is None else (means.measure(block.values),)
-        values, found = unit_range(block)
+    def part(block: BlockLike) -> Arrays:
+        compared = {} if means is None else {"class_means": means.measure(block.values)}
+        values, status = unit_range(block)
         sums = weighted_differences(values, pairs)
-        sums[found != Status.OK] = np.nan
-        return sums, found, *compared
+        sums[status != Status.OK] = np.nan
+        return {"score": sums, "status": status} | compared
 
-    blocks = [found for _, found in engine.run(part, DOUBLE)]
-    score, status, *compared = map(np.concatenate, zip(*blocks))
+    found = engine.columns(part, DOUBLE)
     return Solution(
-        score,
-        status,
-        class_means=compared[0] if compared else None,
+        found["score"],
+        found["status"],
+        class_means=found.get("class_means"),
         stop="every sample was used once",
         facts={"neighbors": k, "pairs": len(pairs.weight), "passes": 2},
         warnings=[warning] if warning else [],

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfs_cli.methods.base import BlockLike, Problem, Scorer, Status
+from sfs_cli.compute.matrix import Arrays, BlockLike
+from sfs_cli.methods.base import Problem, Scorer, Status
 from sfs_cli.methods.shared import unit_range
 
 CHUNK_BYTES = 128 << 10
@@ -27,14 +28,14 @@ class SeperScorer(Scorer):
     def __init__(self, _problem: Problem) -> None:
         super().__init__()
 
-    def score_block(self, block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
-        """Return the scores and statuses of a block; overwrites it."""
+    def score_block(self, block: BlockLike) -> Arrays:
+        """Return ``score`` and ``status`` of a block, each (b,); overwrites it."""
         values, status = unit_range(block)
         rows = max(1, CHUNK_BYTES // (8 * values.shape[1]))
         chunks = [values[lo : lo + rows] for lo in range(0, len(values), rows)]
         score = np.concatenate([entropy(chunk) for chunk in chunks])
         score[status != Status.OK] = np.nan
-        return score, status
+        return {"score": score, "status": status}
 
 
 def entropy(values: np.ndarray) -> np.ndarray:

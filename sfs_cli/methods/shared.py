@@ -8,10 +8,10 @@ from sys import float_info
 import numpy as np
 
 from sfs_cli.compute.engine import ThreadExecutor
-from sfs_cli.compute.matrix import Span, cut
+from sfs_cli.compute.matrix import BlockLike, Span, cut
 from sfs_cli.errors import InputError, counted
 from sfs_cli.graph.kinds import check_labeled
-from sfs_cli.methods.base import BlockLike, Problem, Status
+from sfs_cli.methods.base import Problem, Status
 from sfs_cli.methods.centered_matrix import CenteredMatrix
 from sfs_cli.methods.kernel import center
 from sfs_cli.ranking.false_discovery import q_values

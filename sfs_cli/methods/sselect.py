@@ -14,14 +14,14 @@ import numpy as np
 from scipy import linalg
 
 from sfs_cli.compute.engine import Engine
-from sfs_cli.compute.matrix import DOUBLE, Span
+from sfs_cli.compute.matrix import DOUBLE, Arrays, BlockLike, Span
 from sfs_cli.compute.memory import check_memory
 from sfs_cli.errors import InputError
 from sfs_cli.graph.distances import median_bandwidth, rbf, squared_distances
 from sfs_cli.graph.laplacian import NormalizedLaplacian
 from sfs_cli.graph.similarity import DenseSimilarity
 from sfs_cli.graph.spectral import DIRECT_LIMIT, lanczos, leading
-from sfs_cli.methods.base import BlockLike, Problem, Scorer, Status
+from sfs_cli.methods.base import Problem, Scorer, Status
 from sfs_cli.methods.kernel import center
 from sfs_cli.methods.shared import require_variation
 from sfs_cli.methods.spectral import PHI2, SpecScorer
@@ -61,25 +61,25 @@ class SSelectScorer(Scorer):
         self.dtype = self.spec.dtype
         self.facts = {"labelled": len(self.labeled), "phi_range": [self.low, high]}
 
-    def score_block(self, block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
-        """Return the scores and statuses of a block; may overwrite it."""
-        phi, disagreement, status = self.terms(block)
-        return self.mix * phi + (1 - self.mix) * disagreement, status
+    def score_block(self, block: BlockLike) -> Arrays:
+        """Return ``score`` and ``status`` of a block, each (b,); may overwrite it.
 
-    def terms(self, block: BlockLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the rescaled phi, ``1 - NMI``, and the statuses of a block."""
+        Also its terms, the rescaled ``phi`` and ``disagreement``, ``1 - NMI``.
+        """
         # taken first, because SPEC overwrites the block
         known = block.values[:, self.labeled].astype(np.float64)
         c = int(self.codes.max()) + 1
         clusters = two_means(known) if c == 2 else quantile_means(known, c)
         disagreement = 1 - symmetrical_uncertainty(clusters, self.codes)
-        phi, status = self.spec.score_block(block)
+        found = self.spec.score_block(block)
+        phi, status = found["score"], found["status"]
         phi -= self.low
         if self.width > 0:
             phi /= self.width
         np.clip(phi, 0, 1, out=phi)  # rounding
         disagreement[status != Status.OK] = np.nan
-        return phi, disagreement, status
+        score = self.mix * phi + (1 - self.mix) * disagreement
+        return {"score": score, "status": status, "phi": phi, "disagreement": disagreement}
 
 
 def prepare(problem: Problem) -> Scorer:
@@ -143,7 +143,8 @@ def choose_mix(scorer: SSelectScorer, engine: Engine, count: int) -> tuple[float
         If no feature can be scored, or over half of the pairs of samples are equal.
     """
     engine = engine.at(TO_CHOOSE)
-    phi, disagreement, status = engine.columns(scorer.terms, scorer.dtype)
+    found = engine.columns(scorer.score_block, scorer.dtype)
+    phi, disagreement, status = found["phi"], found["disagreement"], found["status"]
     require_variation(status)
     usable = np.flatnonzero(status == Status.OK)
     known: dict[bytes, float] = {}  # several mixes often select the same features

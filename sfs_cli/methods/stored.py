@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sfs_cli.compute.engine import Engine
-from sfs_cli.compute.matrix import DOUBLE, NonZeros, cut
+from sfs_cli.compute.matrix import DOUBLE, Arrays, NonZeros, cut
 from sfs_cli.graph.similarity import Similarity, SparseSimilarity
 from sfs_cli.methods.base import OnNonZeros, Scorer, Status
 from sfs_cli.methods.kernel import Sums, status_of
@@ -310,8 +310,8 @@ class StoredScorer:
     ) -> None:
         self.formula, self.blocks, self.form = formula, blocks, form
 
-    def score_block(self, block: NonZeros) -> tuple[np.ndarray, np.ndarray]:
-        """Return the scores (b,) and statuses (b,) of a block; overwrites it."""
+    def score_block(self, block: NonZeros) -> Arrays:
+        """Return ``score`` and ``status`` of a block, each (b,); overwrites it."""
         found, volume = self.blocks.variation(block), self.blocks.volume
         status = status_of(block, found.square, found.offset, volume)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -319,4 +319,4 @@ class StoredScorer:
             total = found.square + volume * found.offset**2
             score = self.formula(Sums(found.square, total, form, form, found.scale))
         score[status != Status.OK] = np.nan
-        return score, status
+        return {"score": score, "status": status}

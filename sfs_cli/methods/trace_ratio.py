@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sfs_cli.compute.limits import EPS
-from sfs_cli.compute.matrix import DOUBLE, BlockLike
+from sfs_cli.compute.matrix import DOUBLE, Arrays, BlockLike
 from sfs_cli.errors import InputError
 from sfs_cli.graph.laplacian import NormalizedLaplacian
 from sfs_cli.methods.base import Problem, Solution, Status
@@ -63,7 +63,7 @@ def _ratio(b: np.ndarray, w: np.ndarray, chosen: np.ndarray) -> float:
     return float(b[chosen].sum()) / below if below > 0 else np.inf
 
 
-def scatter_of(problem: Problem) -> Callable[[BlockLike], tuple[np.ndarray, ...]]:
+def scatter_of(problem: Problem) -> Callable[[BlockLike], Arrays]:
     """Return what finds the scatters between and within of a block, and the statuses, each (b,).
 
     With the graph (``laplacian``) the first is that around the D-weighted mean and the second that
@@ -73,7 +73,7 @@ def scatter_of(problem: Problem) -> Callable[[BlockLike], tuple[np.ndarray, ...]
     if problem.options["variant"] == "laplacian":
         laplacian = NormalizedLaplacian(problem.similarity)
 
-        def of_graph(block: BlockLike) -> tuple[np.ndarray, ...]:
+        def of_graph(block: BlockLike) -> Arrays:
             centered = center(block, laplacian.degrees, rooted=True)
             square, within = centered.square, laplacian.form(centered.values, 1)
             within[np.abs(within) <= 4 * laplacian.n * EPS * square] = 0
@@ -89,7 +89,7 @@ def scatter_of(problem: Problem) -> Callable[[BlockLike], tuple[np.ndarray, ...]
         )
     columns = class_columns(problem.codes)
 
-    def of_classes(block: BlockLike) -> tuple[np.ndarray, ...]:
+    def of_classes(block: BlockLike) -> Arrays:
         centered = center(block)
         means, within = split(centered.values, columns)
         return _in_units(centered, np.vecdot(means, means), within)
@@ -97,16 +97,15 @@ def scatter_of(problem: Problem) -> Callable[[BlockLike], tuple[np.ndarray, ...]
     return of_classes
 
 
-def _in_units(
-    centered: CenteredBlock, between: np.ndarray, within: np.ndarray
-) -> tuple[np.ndarray, ...]:
+def _in_units(centered: CenteredBlock, between: np.ndarray, within: np.ndarray) -> Arrays:
     """Return scatters (b,) in the units of the input, because features are added up, and statuses.
 
     Features whose squares float64 does not hold are refused later.
     """
     with np.errstate(over="ignore"):
         units = centered.scale**2
-        return between * units, within * units, centered.status
+        b, w = between * units, within * units
+    return {"between": b, "within": w, "status": centered.status}
 
 
 def solve(problem: Problem) -> Solution:
@@ -118,10 +117,10 @@ def solve(problem: Problem) -> Solution:
         When there are too few classes, or the similarity has negative entries that make a
         within-scatter negative.
     """
-    blocks = [found for _, found in problem.engine.run(scatter_of(problem), DOUBLE)]
-    b, w, status = map(np.concatenate, zip(*blocks))
+    found = problem.engine.columns(scatter_of(problem), DOUBLE)
+    status = found["status"]
     usable = np.flatnonzero(status == Status.OK)
-    b, w = b[usable], w[usable]
+    b, w = found["between"][usable], found["within"][usable]
     if (w < 0).any():
         raise InputError(
             f"{int((w < 0).sum()):,} features have a negative scatter within the sample graph, so "

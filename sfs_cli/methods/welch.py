@@ -6,12 +6,12 @@ B. L. Welch, "On the comparison of several mean values: an alternative approach"
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sfs_cli.compute.limits import EPS
-from sfs_cli.compute.matrix import BlockLike
+from sfs_cli.compute.matrix import Arrays, BlockLike
 from sfs_cli.methods.base import Problem, Scorer, Status
 from sfs_cli.methods.kernel import center
 from sfs_cli.methods.shared import class_counts, f_tests, least_p_value, warn_of_infinite
@@ -57,8 +57,8 @@ class WelchScorer(Scorer):
         self.facts["variances"] = "not pooled"
         self.facts["between_degrees_of_freedom"] = len(self.counts) - 1
 
-    def score_block(self, block: BlockLike) -> tuple[np.ndarray, ...]:
-        """Return F statistics, statuses and degrees of freedom of the noise, each (b,).
+    def score_block(self, block: BlockLike) -> Arrays:
+        """Return ``score``, ``status`` and ``freedom``, the degrees of freedom of the noise.
 
         The block is overwritten.
         """
@@ -76,15 +76,15 @@ class WelchScorer(Scorer):
         score, freedom = welch(means, within, self.counts, rounding)
         score[status != Status.OK] = np.nan
         freedom[status != Status.OK] = np.nan
-        return score, status, freedom
+        return {"score": score, "status": status, "freedom": freedom}
 
-    def columns(self, score: np.ndarray, *measured: np.ndarray) -> dict[str, np.ndarray]:
+    def columns(self, found: Arrays) -> dict[str, Any]:
         """Return the p-values and q-values of the scores of all features, each shape (m,)."""
-        (freedom,) = measured
+        score = found["score"]
         self.warnings += warn_of_infinite(score, self.least)
         self.facts["tested_features"] = int(np.count_nonzero(np.isfinite(score)))
         between = float(len(self.counts) - 1)
-        return f_tests(score, between, freedom, self.threads, least=self.least)
+        return f_tests(score, between, found["freedom"], self.threads, least=self.least)
 
 
 def welch(

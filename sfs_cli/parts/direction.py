@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from sfs_cli.compute.matrix import BlockLike
+from sfs_cli.compute.matrix import Arrays, BlockLike
 from sfs_cli.methods.base import Problem
 from sfs_cli.methods.class_means import ClassMeans
 from sfs_cli.parts.classes import compared_classes
@@ -33,7 +33,7 @@ def add_direction(run: Run, found: RankResult) -> None:
             # shards do not share this pass: it comes when the scores are
             # there
             engine = replace(run.context.engine.at(DIRECTION), parts=None)
-            (measured,) = engine.columns(partial(_measured, means), run.matrix.lossless_dtype)
+            measured = engine.columns(partial(_measured, means), run.matrix.lossless_dtype)["means"]
         change = run.method.sign(extra, measured[:, 2])
         first, second = compared_classes(run)
         what = f"for features that are higher in {second} than in {first}, negative for those "
@@ -50,5 +50,5 @@ def add_direction(run: Run, found: RankResult) -> None:
     found.facts["method"]["direction"] = of
 
 
-def _measured(means: ClassMeans, block: BlockLike) -> tuple[np.ndarray]:
-    return (means.measure(block.values),)
+def _measured(means: ClassMeans, block: BlockLike) -> Arrays:
+    return {"means": means.measure(block.values)}

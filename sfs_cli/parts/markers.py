@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sfs_cli.compute.matrix import DOUBLE, Block, NonZeros
+from sfs_cli.compute.matrix import DOUBLE, Arrays, Block, NonZeros
 from sfs_cli.errors import listed
 from sfs_cli.methods.markers import MarkerTests
 from sfs_cli.methods.shared import SIGNIFICANT
@@ -50,23 +50,23 @@ def find_markers(run: Run, found: RankResult, tests: MarkerTests) -> None:
     # the values as they are: the tests take covariates and blocks out, and zeros stay zeros
     view = run.matrix.adjusted(None)
 
-    def task(block: Block | NonZeros) -> tuple[np.ndarray, ...]:
+    def task(block: Block | NonZeros) -> Arrays:
         values = csr_array(block.values) if isinstance(block, Block) else block.as_rows()
-        measured = tests.measure(values)
-        out = block.left_out
-        return np.zeros(len(measured[0]), int) if out is None else out, *measured
+        out = np.zeros(values.shape[0], int) if block.left_out is None else block.left_out
+        return {"out": out} | tests.measure(values)
 
     # shards do not share this pass: it comes when the scores are there
     engine = replace(run.context.engine.at(MARKERS), source=view, parts=None)
     engine = replace(engine, nonzeros=view.keeps_zeros)
-    out, *measured = engine.columns(task, DOUBLE)
-    taken = np.flatnonzero(out == 0)
-    statistic, p, mean, rest, *shares = (each[taken] for each in measured)
-    q = np.apply_along_axis(q_values, 0, p)
+    measured = engine.columns(task, DOUBLE)
+    taken = np.flatnonzero(measured["out"] == 0)
+    measured = {name: each[taken] for name, each in measured.items()}
+    statistic, mean, rest = (measured[name] for name in ("statistic", "mean", "mean_rest"))
+    q = np.apply_along_axis(q_values, 0, measured["p_value"])
     changes = fold_changes(mean, rest, run.matrix.steps, doublings_of(run))
-    numbers = statistic, p, q, changes, mean, rest, *shares
-    by_name = dict(zip(header(TABLE)[3:], numbers))
-    if np.isnan(numbers[3]).all():
+    numbers = measured | {"q_value": q, "log2_fold_change": changes}
+    by_name = {name: numbers[name] for name in header(TABLE)[3:]}
+    if np.isnan(changes).all():
         run.log.note(
             "log2 fold changes of markers are NaN: neither --transform nor uns['log1p'] of X "
             "says that the values are logarithms (counts: --transform median,log1p)"

@@ -21,7 +21,7 @@ import numpy as np
 
 from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.limits import EPS
-from sfs_cli.compute.matrix import DOUBLE, Block, BlockLike, Workspace, pieces, rows_of
+from sfs_cli.compute.matrix import DOUBLE, Arrays, Block, BlockLike, Workspace, pieces, rows_of
 from sfs_cli.errors import InputError, counted
 from sfs_cli.graph.distances import (
     center,
@@ -162,17 +162,17 @@ def rank_together(run: Run, subsets: Subsets, top: int, log: Messages) -> Iterat
         for _, scorer in scorers:
             if isinstance(scorer, KernelScorer):
                 scorer.work = work  # one at a time needs it
-        (scores,) = engine.at(SCORES).columns(partial(_scores, scorers, dtype, work), dtype)
-        for number, (_, scorer), column in zip(numbers, scorers, scores.T):
+        found = engine.at(SCORES).columns(partial(_scores, scorers, dtype, work), dtype)
+        for number, (_, scorer), column in zip(numbers, scorers, found["scores"].T):
             if np.isnan(column).all():
                 with subsets.located(run, number):
                     what, hint = "no feature can be scored", "leave out --stability"
                     raise InputError(what, where=config.matrix, hint=hint)
-            found = rank_features(
+            ranked = rank_features(
                 *(run.matrix.ids.features, column, np.zeros(m, np.int8), ["ok"]),
                 larger_is_better=scorer.larger_is_better,
             )
-            yield found.order[: min(top, found.n_scored)]
+            yield ranked.order[: min(top, ranked.n_scored)]
 
 
 def _scores(
@@ -180,7 +180,7 @@ def _scores(
     dtype: np.dtype[np.floating],
     work: Workspace,
     block: BlockLike,
-) -> tuple[np.ndarray]:
+) -> Arrays:
     """Return the scores of a block, shape (b, subsets), NaN where there is none."""
     found = np.empty((len(block.values), len(scorers)))
     # a few features at a time: they stay in cache from one subset to the next
@@ -190,8 +190,8 @@ def _scores(
             own = work.array("own", len(piece.values), len(samples), dtype)
             np.take(piece.values, samples, axis=1, out=own, mode="clip")
             values = own.astype(scorer.dtype, copy=False)
-            column[:] = scorer.score_block(Block(values, piece.left_out))[0]
-    return (found,)
+            column[:] = scorer.score_block(Block(values, piece.left_out))["score"]
+    return {"scores": found}
 
 
 def _distances(

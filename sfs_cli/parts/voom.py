@@ -9,9 +9,9 @@ import numpy as np
 
 from sfs_cli.catalog import Method
 from sfs_cli.compute.limits import EPS
-from sfs_cli.compute.matrix import DOUBLE, BlockLike, pieces
+from sfs_cli.compute.matrix import DOUBLE, Arrays, BlockLike, pieces
 from sfs_cli.methods.base import Problem, Scorer, Status
-from sfs_cli.methods.classical import FTestScorer, two_classes
+from sfs_cli.methods.classical import FTestScorer, rooted, two_classes
 from sfs_cli.methods.precision import MeanVarianceTrend, PrecisionWeights, fit_trend
 from sfs_cli.report.model import Section
 from sfs_cli.run.load import Run
@@ -70,19 +70,19 @@ class PrecisionScorer(FTestScorer):
             "standard_deviations": sd,
         }
 
-    def measure_counts(self, block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
+    def measure_counts(self, block: BlockLike) -> Arrays:
         """Return the mean log2 count and the root of the residual deviation of each feature."""
-        return self.precision.measure(block.values)
+        log_count, root_sd = self.precision.measure(block.values)
+        return {"log_count": log_count, "root_sd": root_sd}
 
-    def score_block(self, block: BlockLike) -> tuple[np.ndarray, ...]:
-        """Return statistics and statuses of a block of counts, and of classes the fitted means."""
-        score, status, _square, _mean, *found = self.with_spread(block)
-        return score, status, *found
+    def with_spread(self, block: BlockLike) -> Arrays:
+        """Return what `score_block` does."""
+        return self.score_block(block)
 
-    def with_spread(self, block: BlockLike) -> tuple[np.ndarray, ...]:
-        """Return what `score_block` does, and third and fourth the spread and the mean.
+    def score_block(self, block: BlockLike) -> Arrays:
+        """Return what is found of a block of counts; of classes, the means of the fit.
 
-        The spread is the weighted sum of squares beside the covariates, and the mean that of the
+        ``square`` is the weighted sum of squares beside the covariates, and ``mean`` that of the
         log2 counts per million without weights.
         """
         b, n = block.values.shape
@@ -98,8 +98,10 @@ class PrecisionScorer(FTestScorer):
             score = self.ratio * between / within
         status[np.isnan(score) & (status == Status.OK)] = Status.CONSTANT
         score[status != Status.OK] = np.nan
-        means = [] if self.class_means is None else [self.class_means.measure(fitted)]
-        return np.sqrt(score) if self.of_t else score, status, square, mean, *means
+        found = {"score": score, "status": status, "square": square, "mean": mean}
+        if self.class_means is not None:
+            found["class_means"] = self.class_means.measure(fitted)
+        return rooted(found) if self.of_t else found
 
     def _fit(self, counts: np.ndarray) -> tuple[np.ndarray, ...]:
         """Return the scatter between and within classes, the mean and the fit of counts (b, n)."""
@@ -124,7 +126,7 @@ def rank_counts(run: Run) -> Scored:
     def prepare(problem: Problem) -> Scorer:
         scorer = PrecisionScorer(problem, sizes, of_t=run.config.scorer == "t-test")
         passes = problem.engine.at(TREND)
-        scorer.fit_trend(*passes.columns(scorer.measure_counts, scorer.dtype))
+        scorer.fit_trend(**passes.columns(scorer.measure_counts, scorer.dtype))
         return scorer
 
     return score_on(run.with_engine(source=raw), None, prepare)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from sfs_cli.catalog import METHODS, Method
-from sfs_cli.compute.matrix import BlockLike
+from sfs_cli.compute.matrix import Arrays, BlockLike
 from sfs_cli.errors import InputError, counts_text
 from sfs_cli.graph.groups import Groups
 from sfs_cli.graph.kinds import Graph, on_coordinates, sample_graph
@@ -204,19 +204,17 @@ def solve(run: Run, similarity: Similarity | None, prepare: Prepare | None = Non
         return solver(problem)
     scorer = scorer_of(run.config, problem, prepare)
     engine, reads = best_read(engine, scorer)
-    task, means = reads.score_block, scorer.class_means
-    if means is None and run.method.by_class:
-        means = ClassMeans.of(problem)
-        task = task if means is None else partial(_with_means, scorer, means)
-    score, status, *measured = engine.columns(task, reads.dtype)
-    class_means = None if means is None else measured.pop()
-    score = scorer.settled(score.astype(np.float64, copy=False), *measured)
+    task = reads.score_block
+    if run.method.by_class and not scorer.has_means and (means := ClassMeans.of(problem)):
+        task = partial(_with_means, scorer, means)
+    found = engine.columns(task, reads.dtype)
+    columns = scorer.columns(found)
     return Solution(
-        score,
-        status.astype(np.int8, copy=False),
+        columns.pop("score", found["score"]),
+        found["status"],
         scorer.larger_is_better,
-        extra=scorer.extra | scorer.columns(score, *measured),
-        class_means=class_means,
+        extra=columns,
+        class_means=found.get("class_means"),
         facts=scorer.facts,
         warnings=scorer.warnings,
         scorer=scorer,
@@ -258,10 +256,10 @@ def scorer_of(config: RankConfig, problem: Problem, prepare: Prepare | None = No
     return PermutedTest(scorer, problem, null, config.permutations, least)
 
 
-def _with_means(scorer: Scorer, means: ClassMeans, block: BlockLike) -> tuple[np.ndarray, ...]:
-    """Return what a scorer makes of a block, and then what the class means show."""
+def _with_means(scorer: Scorer, means: ClassMeans, block: BlockLike) -> Arrays:
+    """Return what a scorer makes of a block, and what the class means show."""
     found = means.measure(block.values)  # first, because scoring may overwrite the block
-    return *scorer.score_block(block), found
+    return scorer.score_block(block) | {"class_means": found}
 
 
 def check_solution(run: Run, solution: Solution) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 
 from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.matrix import (
+    Arrays,
     Block,
     Ids,
     LeftOut,
@@ -283,8 +284,8 @@ class PreparedMatrix:
         if least is not None and self._rule is None:
             every = replace(self.features, min_count=None)
             view = replace(self, features=every, steps=(), adjustment=None)
-            sums = partial(view._sample_sums, counts, "--min-count", 0)
-            total, _ = passes.at(COUNTING).total_over(sums)
+            task = partial(view._sample_sums, counts, "--min-count", 0)
+            total = passes.at(COUNTING).total_over(task)["total"]
             self._refuse_empty("--min-count", total, total > 0)
             self._rule = CountRule.of(total, self.features.group, least)
         for at, name in enumerate(self.steps):
@@ -302,7 +303,8 @@ class PreparedMatrix:
                 )
                 total, used = totals * scaling, np.array(0)
             else:
-                total, used = made.total_over(partial(self._sample_sums, step.terms, asked, at))
+                sums = made.total_over(partial(self._sample_sums, step.terms, asked, at))
+                total, used = sums["total"], sums["used"]
             factors = step.factors(total, int(used))
             usable = np.isfinite(total) & np.isfinite(factors)
             self._refuse_empty(asked, total, usable)
@@ -335,9 +337,7 @@ class PreparedMatrix:
         with self._naming(f"--transform {self.steps[at]}", span):
             return step.terms(block.values)
 
-    def _sample_sums(
-        self, terms: Step, asked: str, at: int, span: Span
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _sample_sums(self, terms: Step, asked: str, at: int, span: Span) -> Arrays:
         """Return sums over a span before step `at`, and how many features took part."""
         block: Block | NonZeros
         if self._keeps_zeros(at):
@@ -351,7 +351,7 @@ class PreparedMatrix:
             with self._naming(asked, span):
                 sums = terms(block.values).sum(axis=0)
         left_out = 0 if block.left_out is None else int(np.count_nonzero(block.left_out))
-        return sums, np.array(span.size - left_out)
+        return {"total": sums, "used": np.array(span.size - left_out)}
 
     # dense blocks
 

@@ -22,7 +22,7 @@ from functools import partial
 import numpy as np
 
 from sfs_cli.compute.engine import Engine
-from sfs_cli.compute.matrix import Span
+from sfs_cli.compute.matrix import Arrays, Span
 from sfs_cli.errors import InputError
 from sfs_cli.store.quantile import each, gathered, sample_groups
 
@@ -139,15 +139,15 @@ def common_dispersion(passes: Engine, read: Counts, inverse: np.ndarray) -> floa
 
     n = len(inverse)
 
-    def estimates(span: Span) -> list[np.ndarray]:
+    def estimates(span: Span) -> Arrays:
         q = read(span) * inverse
         mean = q.mean(axis=1, keepdims=True)
         used = mean[:, 0] >= COUNTED
         u = mean[used]
         w = (q[used] / u).var(axis=1, ddof=1)  # of q / u: squares of large counts overflow
-        return [w * (n - 1) / chdtri(n - 1, 0.5) - inverse.mean() / u[:, 0]]
+        return {"estimates": w * (n - 1) / chdtri(n - 1, 0.5) - inverse.mean() / u[:, 0]}
 
-    found = passes.joined(estimates, passes.spans())[0] if n > 1 else np.zeros(0)
+    found = passes.joined(estimates, passes.spans())["estimates"] if n > 1 else np.zeros(0)
     if not len(found):
         raise InputError(
             "--transform vst: no dispersion can be estimated: no feature has a mean count of "

@@ -17,7 +17,7 @@ import numpy as np
 
 from sfs_cli.compute.context import Labels
 from sfs_cli.compute.engine import Engine, PassList
-from sfs_cli.compute.matrix import Span, cut
+from sfs_cli.compute.matrix import Arrays, Span, cut
 from sfs_cli.errors import InputError, Options, listed, within
 from sfs_cli.evaluation.classify import Fold, folds_of, standardized
 from sfs_cli.evaluation.concordance import concordance_index
@@ -431,12 +431,12 @@ def inner_products(values: Engine, features: np.ndarray, train: np.ndarray) -> n
     used = np.zeros(values.source.n_features, bool)
     used[features] = True
 
-    def products(span: Span) -> tuple[np.ndarray]:
+    def products(span: Span) -> Arrays:
         Z = standardized(values.read(span, _DOUBLE).values, train)
         Z = Z[used[span.lo : span.hi]]
-        return (Z.T @ Z,)
+        return {"products": Z.T @ Z}
 
-    return values.at(BY_ALL_FEATURES).total_over(products)[0]
+    return values.at(BY_ALL_FEATURES).total_over(products)["products"]
 
 
 def read_features(values: Engine, features: np.ndarray) -> np.ndarray:

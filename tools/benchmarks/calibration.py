@@ -266,9 +266,9 @@ class Seed:
         prepare = METHODS[cell.method].load("prepare")
         least = 0.0 if graph.codes is None else least_p_value(graph.codes)
         scorer = TestedScorer(prepare(made), made, *null_of(cell.null), least)
-        score, measured = measured_by(scorer, X)
-        columns = scorer.columns(score, *measured)
-        scored = np.flatnonzero(~np.isnan(score))
+        found = measured_by(scorer, X)
+        columns = scorer.columns(found)
+        scored = np.flatnonzero(~np.isnan(found["score"]))
         p, q, effect = (columns[name][scored] for name in ("p_value", "q_value", "effect"))
         return Found(
             np.array([np.count_nonzero(p <= level) for level in LEVELS]),

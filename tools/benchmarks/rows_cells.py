@@ -54,7 +54,7 @@ def variable(bench: Bench) -> Found:
     times, score = [], np.empty(0)
     for _ in range(bench.repeat + 1):
         start = time.perf_counter()
-        score, _ = engine.columns(scorer.score_block, double)
+        score = engine.columns(scorer.score_block, double)["score"]
         times.append(time.perf_counter() - start)
     given = {"X": matrix.values}
     peer = run_peer(

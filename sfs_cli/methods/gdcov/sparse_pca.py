@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfs_cli.compute.matrix import DOUBLE
-from sfs_cli.methods.base import BlockLike, Problem, Solution, Status
+from sfs_cli.compute.matrix import DOUBLE, Arrays, BlockLike
+from sfs_cli.methods.base import Problem, Solution, Status
 from sfs_cli.methods.centered_matrix import centered_matrix
 from sfs_cli.methods.gdcov.covariance import GraphCovariance
 from sfs_cli.methods.gdcov.greedy import Covariance, solution
@@ -33,22 +33,23 @@ def solve(problem: Problem) -> Solution:
     graph = GraphCovariance(problem, definite=True)
     features = centered_matrix(problem.engine, "none", problem.memory)
 
-    def scales(block: BlockLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def scales(block: BlockLike) -> Arrays:
         centered = center(block, graph.laplacian.degrees, rooted=graph.normalized)
         with np.errstate(all="ignore"):  # features that do not vary become 0 below
             form, norm = graph.function.form(centered.values), graph.norm(centered)
             variance = np.maximum(form, 0) / norm / (features.n - 1)
             weight = 1 / (np.sqrt(norm * (features.n - 1)) * centered.scale)
-        return weight, variance, centered.status
+        return {"weight": weight, "variance": variance, "status": centered.status}
 
     features.passes += 1
-    blocks = [found for _, found in problem.engine.run(scales, DOUBLE)]
-    weights, diagonal, status = map(np.concatenate, zip(*blocks))
+    scaled = problem.engine.columns(scales, DOUBLE)
+    weights, status = scaled["weight"], scaled["status"]
     # features of numbers so small that their scale has no inverse
     status[~np.isfinite(weights) & (status == Status.OK)] = Status.CONSTANT
     # in this covariance more features may vary by rounding alone
     np.copyto(features.status, status, where=features.usable)
-    weights, diagonal = (np.where(features.usable, c, 0) for c in (weights, diagonal))
+    weights = np.where(features.usable, weights, 0)
+    diagonal = np.where(features.usable, scaled["variance"], 0)
     found = solution(Covariance(features, weights, diagonal, graph.covary), problem, graph.facts)
     found.warnings.extend(graph.warnings)
     return found

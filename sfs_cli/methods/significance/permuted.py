@@ -22,7 +22,7 @@ import numpy as np
 from scipy.sparse import csr_array, eye_array
 
 from sfs_cli.compute.limits import EPS
-from sfs_cli.compute.matrix import BlockLike
+from sfs_cli.compute.matrix import Arrays, BlockLike
 from sfs_cli.methods.base import Problem, Scorer, Status
 from sfs_cli.methods.classical import FisherScorer, class_columns
 from sfs_cli.methods.cox import CoxScorer
@@ -69,7 +69,7 @@ class PermutedTest(Scorer):
         super().__init__()
         self.scorer = scorer
         self.dtype, self.larger_is_better = scorer.dtype, scorer.larger_is_better
-        self.class_means, self.facts = scorer.class_means, scorer.facts
+        self.has_means, self.facts = scorer.has_means, scorer.facts
         self.warnings += scorer.warnings
         self.facts["pvalues"] = null
         if null == "permutation":
@@ -86,27 +86,23 @@ class PermutedTest(Scorer):
             self.judge = WelchJudge(self.judge, problem.codes, most, context.seed)
             self.together = TOGETHER
 
-    def score_block(self, block: BlockLike) -> tuple[np.ndarray, ...]:
-        """Return scores, statuses, p-values, how they were found, and what the test measures."""
+    def score_block(self, block: BlockLike) -> Arrays:
+        """Return what the test finds, p-values ``p`` by orders, and ``how`` these were found."""
         values = block.values.copy()  # scoring may overwrite the block
-        score, status, *found = self.scorer.score_block(block)
-        p, how = np.full(len(score), np.nan), np.full(len(score), len(HOW), np.int8)
-        rows = np.flatnonzero(status == Status.OK)
+        found = self.scorer.score_block(block)
+        p, how = np.full(len(values), np.nan), np.full(len(values), len(HOW), np.int8)
+        rows = np.flatnonzero(found["status"] == Status.OK)
         for low in range(0, len(rows), self.together):
             part = rows[low : low + self.together]
             x = rank_rows(values[part]).doubled if self.of_ranks else values[part]
             p[part], _, how[part] = self.judge.test(x)
-        return score, status, p, how, *found
+        return found | {"p": p, "how": how}
 
-    def settled(self, score: np.ndarray, *measured: np.ndarray) -> np.ndarray:
-        """Return the scores of the test, shape (m,)."""
-        return self.scorer.settled(score, *measured[2:])
-
-    def columns(self, score: np.ndarray, *measured: np.ndarray) -> dict[str, Any]:
+    def columns(self, found: Arrays) -> dict[str, Any]:
         """Return the columns of the test, with these p-values."""
-        p, how, *found = measured
-        own, none = self.scorer.columns(score, *found), np.full(len(p), np.nan)
-        columns = told_columns(self, p, none, how, self.facts.get("permutations"))
+        own, p = self.scorer.columns(found), found["p"]
+        none = np.full(len(p), np.nan)
+        columns = told_columns(self, p, none, found["how"], self.facts.get("permutations"))
         del columns["effect"]
         return own | columns
 

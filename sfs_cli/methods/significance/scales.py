@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sfs_cli.compute.matrix import Block, BlockLike
+from sfs_cli.compute.matrix import Arrays, Block, BlockLike
 from sfs_cli.methods.significance.tested import GraphTest, TestedScorer, tested_columns
 from sfs_cli.ranking.combine import cauchy, minus_log10
 from sfs_cli.ranking.table import Picked
@@ -33,38 +33,34 @@ class ScalesScorer(GraphTest):
         self.dtype = np.result_type(*(scorer.dtype for scorer in scorers))
         self.facts, self.warnings = scorers[0].facts, scorers[0].warnings
 
-    def score_block(self, block: BlockLike) -> tuple[np.ndarray, ...]:
-        """Return the scores on the first scale, statuses, and what all scales measure."""
-        found = []
+    def score_block(self, block: BlockLike) -> Arrays:
+        """Return what is found on each scale, shape (b, k), and ``status`` (b,)."""
+        parts = []
         for scorer in self.scorers:
             values = block.values.astype(scorer.dtype)  # a copy: scoring may overwrite it
-            found.append(scorer.score_block(Block(values, block.left_out, block.zero)))
-        (score, status, *measured), *others = found
-        rest = [array for one, _, *more in others for array in (one, *more)]
-        return score, status, *measured, *rest
+            parts.append(scorer.score_block(Block(values, block.left_out, block.zero)))
+        found = {name: np.stack([part[name] for part in parts], axis=1) for name in parts[0]}
+        return found | {"status": parts[0]["status"]}
 
-    def settled(self, score: np.ndarray, *measured: np.ndarray) -> np.ndarray:
-        """Return the scores of all features, shape (m,), by their p-values on each scale."""
-        width = (len(measured) + 1) // len(self.scorers)
-        whole = (score, *measured)
-        parts = [whole[at : at + width] for at in range(0, len(whole), width)]
-        columns = [scorer.columns(*part) for scorer, part in zip(self.scorers, parts)]
-        self.p, self.effect = (
-            np.array([c[name] for c in columns]) for name in ("p_value", "effect")
-        )
-        self.how = np.array([c["p_value_by"].positions for c in columns])
-        self.combined = cauchy(self.p)
-        return minus_log10(self.combined)
-
-    def columns(self, score: np.ndarray, *_measured: np.ndarray) -> dict[str, Any]:
-        """Return the p-values, q-values, effects and best scales of all features, each (m,)."""
-        best = np.nan_to_num(self.p, nan=np.inf).argmin(axis=0)
-        effect, how = (each[best, np.arange(len(best))] for each in (self.effect, self.how))
-        tested, counted = tested_columns(self.combined, effect, how)
+    def columns(self, found: Arrays) -> dict[str, Any]:
+        """Return the scores of all features, (m,), p-values, q-values, effects and best scales."""
+        measured = {name: array.T for name, array in found.items() if name != "status"}
+        columns = [
+            scorer.columns({name: array[k] for name, array in measured.items()})
+            for k, scorer in enumerate(self.scorers)
+        ]
+        p, effects = (np.array([c[name] for c in columns]) for name in ("p_value", "effect"))
+        hows = np.array([c["p_value_by"].positions for c in columns])
+        combined = cauchy(p)
+        score = minus_log10(combined)
+        best = np.nan_to_num(p, nan=np.inf).argmin(axis=0)
+        effect, how = (each[best, np.arange(len(best))] for each in (effects, hows))
+        tested, counted = tested_columns(combined, effect, how)
         self.facts |= counted
         best = np.where(np.isnan(score), len(self.names), best)
-        each = {f"p_value_{name}": p for name, p in zip(self.names, self.p)}
-        return {**tested, "scale": Picked([*self.names, ""], best.astype(np.int32)), **each}
+        scale = Picked([*self.names, ""], best.astype(np.int32))
+        each = {f"p_value_{name}": one for name, one in zip(self.names, p)}
+        return {"score": score, **tested, "scale": scale, **each}
 
     def effect_of(self, x: np.ndarray) -> float:
         """Return the largest effect of one feature around its mean, of unit norm, shape (n,)."""

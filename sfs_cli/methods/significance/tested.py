@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sfs_cli.compute.matrix import BlockLike, pieces
+from sfs_cli.compute.matrix import Arrays, BlockLike, pieces
 from sfs_cli.errors import counted
 from sfs_cli.methods.base import Problem, Scorer
 from sfs_cli.methods.kernel import centered_copy
@@ -73,8 +73,7 @@ class TestedScorer(GraphTest):
         super().__init__()
         self.scorer = scorer
         self.dtype, self.larger_is_better = scorer.dtype, scorer.larger_is_better
-        self.facts, self.warnings, self.extra = scorer.facts, scorer.warnings, scorer.extra
-        self.class_means = scorer.class_means
+        self.facts, self.warnings = scorer.facts, scorer.warnings
         self.ratio = ratio_of(scorer, problem)
         self.facts["pvalues"] = null
         if null == "permutation":
@@ -82,14 +81,13 @@ class TestedScorer(GraphTest):
         most, context = permutations or MOST_PERMUTATIONS, problem.context
         self.judge = Judge(self.ratio, null, most, context.seed, context.blocks, least)
 
-    def score_block(self, block: BlockLike) -> tuple[np.ndarray, ...]:
-        """Return scores, statuses, and what `columns` needs besides; may overwrite the block."""
+    def score_block(self, block: BlockLike) -> Arrays:
+        """Return what the scorer finds, the names of `Judged`, and ``unusual``, each (b,)."""
         values = block.values.copy()
-        score, status, *found = self.scorer.score_block(block)
+        found = self.scorer.score_block(block)
         with np.errstate(all="ignore"):  # NaN where there is no score
-            t = self.ratio.statistic(score, *self._share_and_norm(values))
-        judged = self.judge.test(values, t)
-        return score, status, *judged, unusual(values), *found
+            t = self.ratio.statistic(found["score"], *self._share_and_norm(values))
+        return found | self.judge.test(values, t)._asdict() | {"unusual": unusual(values)}
 
     def _share_and_norm(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the part of ``f' D f`` that is not the mean's, and the squares, each (b,).
@@ -110,14 +108,13 @@ class TestedScorer(GraphTest):
             share[part] = square / (square + volume * (mean + offset) ** 2)
         return share, norm
 
-    def columns(self, score: np.ndarray, *measured: np.ndarray) -> dict[str, Any]:
+    def columns(self, found: Arrays) -> dict[str, Any]:
         """Return the p-values, q-values and effects of all features, each shape (m,)."""
-        p, effect, how, values = measured[:4]
-        scored = ~np.isnan(score)
-        p, effect = (np.where(scored, each, np.nan) for each in (p, effect))
-        columns = told_columns(self, p, effect, how, self.facts.get("permutations"))
-        self._note_values(values[scored])
-        return self.scorer.columns(score) | columns
+        scored = ~np.isnan(found["score"])
+        p, effect = (np.where(scored, found[name], np.nan) for name in ("p", "effect"))
+        columns = told_columns(self, p, effect, found["how"], self.facts.get("permutations"))
+        self._note_values(found["unusual"][scored])
+        return self.scorer.columns(found) | columns
 
     def effect_of(self, x: np.ndarray) -> float:
         """Return the effect of one feature around its mean, of unit norm, shape (n,)."""

@@ -58,10 +58,7 @@ def false_positives(
         x = values[:, orders].reshape(-1, n)
         if design is not None:
             x -= (x @ design.T) @ design
-        score, _, *measured = scorer.score_block(Block(x))
-        if scorer.class_means is not None:
-            measured.pop()
-        columns = scorer.columns(scorer.settled(score, *measured), *measured)
+        columns = scorer.columns(scorer.score_block(Block(x)))
         if "p_value" not in columns:  # of the Fisher Score, where each class is one sample
             return {}
         found.append(columns["p_value"].reshape(b, -1))

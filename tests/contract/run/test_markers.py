@@ -121,7 +121,7 @@ def test_rank_sums_of_sparse_features_of_nothing_have_few_small_p_values():
     rng, m, codes = np.random.default_rng(6), 20_000, np.repeat([0, 1], [391, 9])
     X = np.where(rng.random((m, 400)) < 0.03, rng.gamma(2, size=(m, 400)), 0)
     tests = MarkerTests(codes, "wilcoxon", np.zeros((0, 400)), np.zeros(400))
-    p = tests.measure(sparse.csr_array(X))[1][:, 1]
+    p = tests.measure(sparse.csr_array(X))["p_value"][:, 1]
     for level in (1e-2, 1e-3, 1e-4):
         expected = 1.3 * level * m
         assert np.count_nonzero(p <= level) <= expected + 4 * np.sqrt(expected)

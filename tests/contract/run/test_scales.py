@@ -128,18 +128,18 @@ def test_p_values_of_0_have_a_score():
         def __init__(self, row: int) -> None:
             self.row = row
 
-        def columns(self, score: np.ndarray, *_: np.ndarray) -> dict[str, Any]:
+        def columns(self, _found: dict[str, np.ndarray]) -> dict[str, Any]:
             effect = np.where(np.isnan(p[self.row]), np.nan, self.row + 1.0)
             by = Picked(["moments", "permutation"], np.full(4, self.row))
             return {"p_value": p[self.row], "effect": effect, "p_value_by": by}
 
     scorer.scorers = [Fake(0), Fake(1)]  # type: ignore[list-item]
-    score = scorer.settled(np.ones(4), np.ones(4))
+    columns = scorer.columns({})
+    score = columns["score"]
     assert score[0] > 300
     assert np.isfinite(score[0])
     assert str(score[1]) == "0.0"
     assert np.isnan(score[3])
-    columns = scorer.columns(score)
     assert list(columns["scale"]) == ["1", "1", "2", ""]
     np.testing.assert_array_equal(columns["effect"], [1, 1, 2, np.nan])
     assert list(columns["p_value_by"]) == ["moments", "moments", "permutation", ""]

@@ -59,8 +59,9 @@ def test_every_scorer_travels(name: str) -> None:
     for span in context.engine.spans():
         here = scorer.score_block(context.engine.source.read(span, scorer.dtype))
         sent = there.score_block(context.engine.source.read(span, scorer.dtype))  # type: ignore[attr-defined]
-        for ours, theirs in zip(here, sent):
-            np.testing.assert_array_equal(ours, theirs)
+        assert list(here) == list(sent)
+        for name, ours in here.items():
+            np.testing.assert_array_equal(ours, sent[name])
 
 
 def test_the_matrix_is_left_out_and_sent_once() -> None:

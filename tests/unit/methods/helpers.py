@@ -49,18 +49,22 @@ def make_scorer(
     return prepare(problem)
 
 
+def pair(found: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Scores and statuses of what a scorer has found."""
+    return found["score"], found["status"]
+
+
 def score(method: str, X: np.ndarray, S: Similarity | None = None, **options: Any) -> np.ndarray:
     """Scores of the columns of X by a scorer alone; NaN exactly where the status is not ok."""
     scorer = make_scorer(method, len(X), S, **options)
-    scores, status, *_ = scorer.score_block(Block(np.array(X.T, scorer.dtype, order="C")))
+    scores, status = pair(scorer.score_block(Block(np.array(X.T, scorer.dtype, order="C"))))
     np.testing.assert_array_equal(np.isnan(scores), status != Status.OK)
     return scores
 
 
 def score_all(scorer: Scorer, problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     """Scores and statuses of all features by a scorer, block by block."""
-    parts = [part for _, part in problem.engine.run(scorer.score_block, scorer.dtype)]
-    score, status, *_ = (np.concatenate(column) for column in zip(*parts))
+    score, status = pair(problem.engine.columns(scorer.score_block, scorer.dtype))
     np.testing.assert_array_equal(np.isnan(score), status != Status.OK)
     return score, status
 

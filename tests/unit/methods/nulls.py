@@ -39,8 +39,8 @@ def scored(method: str, X: np.ndarray, S: Similarity | None, null: str, **given:
     prepare = METHODS[method].load("prepare")
     assert prepare is not None
     scorer = TestedScorer(prepare(made), made, *null_of(null))
-    score, measured = measured_by(scorer, X)
-    return score, scorer.columns(score, *measured)
+    found = measured_by(scorer, X)
+    return found["score"], scorer.columns(found)
 
 
 def null_of(pvalues: str) -> tuple[str, int]:
@@ -56,10 +56,9 @@ def asked(pvalues: str) -> dict[str, Any]:
     return {"pvalues": null, **draws}
 
 
-def measured_by(scorer: Scorer, X: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Return the scores of features and what the columns of the ranking are made of."""
-    score, _, *measured = scorer.score_block(Block(np.array(X.T, order="C")))
-    return score, measured if scorer.class_means is None else measured[:-1]
+def measured_by(scorer: Scorer, X: np.ndarray) -> dict[str, np.ndarray]:
+    """Return what a scorer finds of features, samples x features."""
+    return scorer.score_block(Block(np.array(X.T, order="C")))
 
 
 def graph_of(n: int, seed: int, neighbors: int = 5) -> Similarity:

@@ -18,7 +18,7 @@ def test_the_mean_of_zeros_is_zero(projected: bool) -> None:
     scorer = FisherScorer(make_problem(X, codes=codes))
     block = Block(np.ascontiguousarray(X.T))
     if projected:
-        *_, means = scorer.score_block(block)
+        means = scorer.score_block(block)["class_means"]
     else:
         assert scorer.class_means is not None
         means = scorer.class_means.measure(block.values)

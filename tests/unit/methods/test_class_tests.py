@@ -30,8 +30,7 @@ def made(sizes: tuple[int, ...], m: int = 60, seed: int = 0) -> tuple[np.ndarray
 
 
 def columns_of(scorer: Scorer, problem: Problem) -> dict[str, np.ndarray]:
-    score, _, *more = problem.engine.columns(scorer.score_block, scorer.dtype)
-    return scorer.columns(score, *more)
+    return scorer.columns(problem.engine.columns(scorer.score_block, scorer.dtype))
 
 
 @pytest.mark.parametrize("sizes", [(10, 25), (2, 2), (60, 140)])

@@ -234,8 +234,7 @@ def test_null_features_on_a_graph_that_covariates_shape(null: str, skewed: bool)
     assert prepare is not None
     scorer = tested_scores.TestedScorer(prepare(problem), problem, *null_of(null))
     Adjustment(Q).residuals(X, 0.0)
-    score, measured = measured_by(scorer, X.T)
-    p = scorer.columns(score, *measured)["p_value"]
+    p = scorer.columns(measured_by(scorer, X.T))["p_value"]
     assert stats.kstest(p, "uniform").pvalue > 0.005
     assert (p < 0.01).mean() < 0.01 + 4 * np.sqrt(0.01 / m)
 

@@ -26,8 +26,8 @@ CASES = [
 def columns_of(model: CoxModel, X: np.ndarray, block_size: int = 3) -> dict[str, np.ndarray]:
     """The columns, scores and statuses of samples x features."""
     engine, test = make_engine(X, block_size=block_size), CoxScorer(model)
-    score, status, *more = engine.columns(test.score_block, test.dtype)
-    return {"score": score, "status": status} | test.columns(score, *more)
+    measured = engine.columns(test.score_block, test.dtype)
+    return measured | test.columns(measured)
 
 
 def made(n: int, m: int, seed: int = 0, *, whole: bool = True) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from sfs_cli.compute.matrix import Block
 from sfs_cli.graph.similarity import DenseSimilarity
 from sfs_cli.methods import quadratic
 from tests.making import write_labels, write_parquet
-from tests.unit.methods.helpers import in_input_order, make_scorer, run, run_scores, score
+from tests.unit.methods.helpers import in_input_order, make_scorer, pair, run, run_scores, score
 
 N, M = 150, 400
 TOLERANCE = 1e-5
@@ -112,7 +112,7 @@ def test_a_second_look_is_at_the_values_as_they_were_stored(method: str) -> None
     X = np.column_stack([rough[:, 0], np.zeros(n), 1e3 + smooth, np.ones(n), rough[:, 1]])
     X = X.astype(np.float32)
     single = make_scorer(method, n, DenseSimilarity(S), dtype="float32", gamma_power=3)
-    scores, status = single.score_block(Block(X.T.copy()))
+    scores, status = pair(single.score_block(Block(X.T.copy())))
     options = {"gamma_power": 3} if method == "spec" else {}
     expected = score(method, X.astype(np.float64), DenseSimilarity(S), **options)
     np.testing.assert_allclose(scores, expected, rtol=TOLERANCE)

@@ -17,7 +17,7 @@ from sfs_cli.methods.base import Scorer, Status
 from sfs_cli.methods.gdcov.covariance import GdcovScorer
 from tests.making import make_problem
 from tests.oracles import covariance, similarities, spec
-from tests.unit.methods.helpers import make_scorer, score_all
+from tests.unit.methods.helpers import make_scorer, pair, score_all
 
 GAMMAS: dict[str, covariance.Gamma] = {
     "one-minus": lambda v: 1 - v,
@@ -55,7 +55,7 @@ def scorer(S: Any, *, dtype: str = "float64", **options: Any) -> Scorer:
 
 def scores(values: np.ndarray, S: Any, **options: Any) -> np.ndarray:
     made = scorer(S, **options)
-    found, status = made.score_block(Block(np.array(values.T, made.dtype, order="C")))
+    found, status = pair(made.score_block(Block(np.array(values.T, made.dtype, order="C"))))
     np.testing.assert_array_equal(np.isnan(found), status != Status.OK)
     return found
 
@@ -154,7 +154,7 @@ def test_float32_agrees_with_float64_on_the_same_values(
     expected = scores(stored.astype(np.float64), S, **options)
     made = scorer(S, dtype="float32", **options)
     assert made.dtype == np.float32
-    found, _ = made.score_block(Block(np.ascontiguousarray(stored.T)))
+    found, _ = pair(made.score_block(Block(np.ascontiguousarray(stored.T))))
     np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
@@ -250,7 +250,7 @@ def test_features_without_a_score_have_their_reason() -> None:
     for definition in (1, 3):
         for gamma in GAMMAS:
             made = scorer(RBF, definition=definition, gamma=gamma)
-            found, status = made.score_block(Block(np.array(values.T, order="C")))
+            found, status = pair(made.score_block(Block(np.array(values.T, order="C"))))
             assert status[0] == Status.ALL_ZERO
             assert status[2] == Status.CONSTANT
             assert np.isnan(found[[0, 2]]).all()

@@ -16,7 +16,7 @@ from sfs_cli.methods.base import Scorer, Status
 from sfs_cli.methods.spectral import HsicScorer
 from tests.making import make_problem
 from tests.oracles import covariance, similarities
-from tests.unit.methods.helpers import make_scorer, score_all
+from tests.unit.methods.helpers import make_scorer, pair, score_all
 
 N, M = 31, 12
 
@@ -45,7 +45,7 @@ def scorer(S: Any, dtype: str = "float64") -> Scorer:
 
 def scores(values: np.ndarray, S: Any, dtype: str = "float64") -> np.ndarray:
     made = scorer(S, dtype)
-    found, status = made.score_block(Block(np.array(values.T, made.dtype, order="C")))
+    found, status = pair(made.score_block(Block(np.array(values.T, made.dtype, order="C"))))
     np.testing.assert_array_equal(np.isnan(found), status != Status.OK)
     return found
 
@@ -141,6 +141,6 @@ def test_too_few_samples_are_refused() -> None:
 def test_features_without_a_score_have_their_reason() -> None:
     values = np.column_stack([np.zeros(N), X[:, :1], np.full(N, 0.1)])
     made = scorer(GRAPHS["rbf"])
-    found, status = made.score_block(Block(np.array(values.T, order="C")))
+    found, status = pair(made.score_block(Block(np.array(values.T, order="C"))))
     assert status.tolist() == [Status.ALL_ZERO, Status.OK, Status.CONSTANT]
     assert np.isnan(found).tolist() == [True, False, True]

@@ -19,7 +19,7 @@ from sfs_cli.methods.kernel import KernelScorer, Thin
 from sfs_cli.methods.spectral import SpecScorer
 from tests.making import make_problem, write_labels, write_parquet
 from tests.oracles import similarities
-from tests.unit.methods.helpers import make_scorer, run
+from tests.unit.methods.helpers import make_scorer, pair, run
 
 N, M = 60, 40
 
@@ -59,11 +59,11 @@ def made(name: str) -> Scorer:
 
 
 def scores(scorer: Scorer, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    return scorer.score_block(Block(np.array(values.T, order="C")))[:2]
+    return pair(scorer.score_block(Block(np.array(values.T, order="C"))))
 
 
 def centred_first(scorer: Scorer, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    return scorer.score_centered(Block(np.array(values.T, np.float64, order="C")))  # type: ignore[attr-defined]
+    return pair(scorer.score_centered(Block(np.array(values.T, np.float64, order="C"))))  # type: ignore[attr-defined]
 
 
 @pytest.fixture
@@ -131,12 +131,13 @@ def test_every_place_in_a_block_gives_the_same_digits(name: str, type_: str) -> 
     """Products round by the shape of their factors, which must not show."""
     scorer = made(name)
     values = np.array(X.T + 3, order="C").astype(type_)
-    whole = [array.copy() for array in scorer.score_block(Block(values.copy()))]
+    whole = scorer.score_block(Block(values.copy()))
     for size in (1, 2, 3, 5, 7, 16):
         for lo in (0, 1, 6, M - size):
             part = scorer.score_block(Block(values[lo : lo + size].copy()))
-            for found, expected in zip(part, whole, strict=True):
-                np.testing.assert_array_equal(found, expected[lo : lo + size])
+            assert list(part) == list(whole)
+            for key, found in part.items():
+                np.testing.assert_array_equal(found, whole[key][lo : lo + size])
 
 
 def test_missing_features_stay_missing(name: str) -> None:
@@ -145,7 +146,7 @@ def test_missing_features_stay_missing(name: str) -> None:
     missing = np.arange(M) % 5 == 0
     values[missing] = 0
     block = Block(values, missing * np.int8(Status.MISSING), np.zeros(M, bool))
-    found, status, *_ = scorer.score_block(block)
+    found, status = pair(scorer.score_block(block))
     np.testing.assert_array_equal(status == Status.MISSING, missing)
     np.testing.assert_array_equal(np.isnan(found), missing)
 
@@ -167,9 +168,9 @@ def test_the_rounding_of_many_degrees_is_no_part_of_a_score() -> None:
     n = 300_000
     codes = np.arange(n) % 3
     values = np.random.default_rng(3).normal(5, 2, size=(2, n))
-    fisher = make_scorer("fisher", n, codes=codes).score_block(Block(values))[0]
-    scorer = make_scorer("spec", n, S=label_similarity(codes))
-    np.testing.assert_allclose(scorer.score_block(Block(values))[0], 1 / (1 + fisher), rtol=2e-12)
+    fisher = make_scorer("fisher", n, codes=codes).score_block(Block(values))["score"]
+    spec = make_scorer("spec", n, S=label_similarity(codes)).score_block(Block(values))["score"]
+    np.testing.assert_allclose(spec, 1 / (1 + fisher), rtol=2e-12)
 
 
 @pytest.mark.parametrize("height", [1e153, 1.5e154, 1e155, 1e-161])
@@ -177,7 +178,7 @@ def test_a_variance_that_float64_has_though_not_the_scale_of_its_squares(height:
     values = np.array([[0, height, 0, height, height, 0], [0, 3.0, 1, 2, 5, 0]])
     with np.errstate(over="ignore", under="ignore"):
         expected = 0.3 * height * height
-    found, status = make_scorer("variance", 6).score_block(Block(values))
+    found, status = pair(make_scorer("variance", 6).score_block(Block(values)))
     np.testing.assert_allclose(found[0], expected, rtol=1e-14)
     assert (status == Status.OK).all()
 
@@ -215,7 +216,7 @@ def scored(monkeypatch):
     def run(method, context, rows):
         monkeypatch.setattr(matrix, "PIECE_BYTES", 8 * 24 * rows)
         scorer = method(context)
-        return context.engine.columns(scorer.score_block, scorer.dtype)
+        return pair(context.engine.columns(scorer.score_block, scorer.dtype))
 
     return run
 

@@ -69,7 +69,7 @@ def test_the_f_test_is_that_of_linear_regression(y: np.ndarray) -> None:
     expected, p_values = f_regression(X, y)
     np.testing.assert_allclose(found, expected, rtol=1e-8)
     scorer = classical.FTestScorer(problem(y=y))
-    columns = scorer.columns(found)
+    columns = scorer.columns({"score": found})
     np.testing.assert_allclose(columns["p_value"], p_values, rtol=1e-8)
     assert scorer.facts["degrees_of_freedom"] == [1, N - 2]
 
@@ -86,8 +86,7 @@ def test_p_values_and_q_values_of_classes() -> None:
     wide = np.column_stack([X, np.zeros(N), codes])
     made = make_problem(wide, codes=codes)
     scorer = classical.FTestScorer(made)
-    found, _ = score_all(scorer, made)
-    columns = scorer.columns(found)
+    columns = scorer.columns({"score": score_all(scorer, made)[0]})
     expected = stats.f_oneway(*(X[codes == c] for c in range(3))).pvalue
     np.testing.assert_allclose(columns["p_value"][:M], expected, rtol=1e-8)
     assert np.isnan(columns["p_value"][M])

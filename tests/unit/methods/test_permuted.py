@@ -40,10 +40,7 @@ def values(n: int = 7, m: int = 8) -> np.ndarray:
 
 def p_values_of(scorer: Any, problem: Problem) -> np.ndarray:
     test = PermutedTest(scorer(problem), problem, "permutation", DRAWS, 0.0)
-    score, _, *measured = problem.engine.columns(test.score_block, test.dtype)
-    if test.class_means is not None:
-        measured.pop()
-    return test.columns(score, *measured)["p_value"]
+    return test.columns(problem.engine.columns(test.score_block, test.dtype))["p_value"]
 
 
 def welch(X: np.ndarray) -> np.ndarray:
@@ -99,9 +96,9 @@ def test_blocks_change_no_p_value(scorer: Any) -> None:
     X, codes = rng.lognormal(size=(30, 40)), np.repeat([0, 1], [6, 24])
     problem = make_problem(X, codes=codes)
     test = PermutedTest(scorer(problem), problem, "moments", 0, 0.0)
-    whole = test.score_block(Block(np.ascontiguousarray(X.T)))[2]
+    whole = test.score_block(Block(np.ascontiguousarray(X.T)))["p"]
     rows = np.array_split(np.arange(40), 6)
-    parts = [test.score_block(Block(np.ascontiguousarray(X.T[part])))[2] for part in rows]
+    parts = [test.score_block(Block(np.ascontiguousarray(X.T[part])))["p"] for part in rows]
     np.testing.assert_array_equal(np.concatenate(parts), whole)
 
 

@@ -100,7 +100,7 @@ def test_ratios_of_scores_are_those_of_the_matrices(name: str, graph: str) -> No
     prepare = METHODS[method].load("prepare")
     assert prepare is not None
     scorer = tested_scores.TestedScorer(prepare(made), made, "moments")
-    score, _ = measured_by(scorer, X)
+    score = measured_by(scorer, X)["score"]
     A, B = tested.numerator.dense(), tested.denominator.dense()
     np.testing.assert_allclose(A.sum(axis=0), 0, atol=1e-9 * np.abs(A).max())
     expected = [(x @ A @ x) / (x @ B @ x) for x in (X - X.mean(axis=0)).T]
@@ -332,8 +332,7 @@ def test_few_values_are_placed_by_permutations() -> None:
     prepare = METHODS[method].load("prepare")
     assert prepare is not None
     scorer = tested_scores.TestedScorer(prepare(made), made, "moments")
-    score, measured = measured_by(scorer, values)
-    columns = scorer.columns(score, *measured)
+    columns = scorer.columns(measured_by(scorer, values))
     within = sum(n * (n - 1) for n in (9, 12, 6)) / (27 * 26)
     smallest = 6 * 5 / (27 * 26)  # both in the smallest class, where they are most of the class
     assert columns["p_value"][1] > within

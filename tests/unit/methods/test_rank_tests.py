@@ -36,8 +36,9 @@ def found(
     """The scorer, its columns, and the scores and statuses among them."""
     problem = make_problem(X, block_size=block_size, **labels)
     test = scorer(problem)
-    score, status, *more = problem.engine.columns(test.score_block, test.dtype)
-    return test, {"score": score, "status": status} | test.columns(score, *more)
+    measured = problem.engine.columns(test.score_block, test.dtype)
+    kept = {name: measured[name] for name in ("score", "status")}
+    return test, kept | test.columns(measured)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -21,6 +21,7 @@ from sfs_cli.store.matrix import HeldMatrix, Missing
 from sfs_cli.store.prepared import PreparedMatrix
 from tests.making import fit, make_engine, problem_of
 from tests.oracles import spec as oracle
+from tests.unit.methods.helpers import pair
 
 N, M = 60, 40
 
@@ -101,7 +102,7 @@ def both(
     assert found is not None
     thin = Engine(source, engine.executor, double, 7, nonzeros=True)
     dense = engine.columns(scorer.score_block, scorer.dtype)
-    return tuple(dense), tuple(thin.columns(found.score_block, found.dtype))  # type: ignore
+    return pair(dense), pair(thin.columns(found.score_block, found.dtype))
 
 
 def applies(name: str, graph: str) -> bool:

@@ -30,9 +30,8 @@ def found(
 ) -> tuple[Scorer, dict[str, np.ndarray]]:
     problem = make_problem(X, codes=codes, block_size=block_size)
     test = scorer(problem)
-    score, status, freedom, *more = problem.engine.columns(test.score_block, test.dtype)
-    columns = test.columns(score, freedom, *more)
-    return test, {"score": score, "status": status, "freedom": freedom} | columns
+    measured = problem.engine.columns(test.score_block, test.dtype)
+    return test, measured | test.columns(measured)
 
 
 @pytest.mark.parametrize("sizes", [(10, 25), (2, 2), (8, 9, 20), (2, 3, 4, 5, 6), (60, 70, 80)])
