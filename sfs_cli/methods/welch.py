@@ -62,6 +62,8 @@ class WelchScorer(Scorer):
 
         The block is overwritten.
         """
+        # not by sums of the kernel: squares within one class are no projection of a feature, and
+        # those of a constant class would be rounding where they have to be 0
         centered = center(block)
         status = centered.status
         means = np.empty((len(status), len(self.counts)))

@@ -73,6 +73,7 @@ class TestedScorer(GraphTest):
         super().__init__()
         self.scorer = scorer
         self.dtype, self.larger_is_better = scorer.dtype, scorer.larger_is_better
+        self.has_means = scorer.has_means
         self.facts, self.warnings = scorer.facts, scorer.warnings
         self.ratio = ratio_of(scorer, problem)
         self.facts["pvalues"] = null
