@@ -72,8 +72,7 @@ def moderate(s2: np.ndarray, d: float, *, trend: np.ndarray | None = None) -> Mo
         Their residual degrees of freedom, above 0.
     trend : ndarray, shape (m,), optional
         Mean log expression of each feature, on which the prior variance depends then, by a natural
-        cubic spline. Features with NaN have no part in it and get NaN; infinite values count as 1
-        beyond the finite ones.
+        cubic spline. Features with NaN have no part in it and get NaN.
 
     Returns
     -------
@@ -102,7 +101,6 @@ def fit_prior(s2: np.ndarray, d: float, *, trend: np.ndarray | None = None) -> P
     if trend is not None:
         trend = np.asarray(trend, np.float64)
         used &= ~np.isnan(trend)
-        trend = _finite(trend)
     k = int(used.sum())
     if not k:
         raise InputError(
@@ -131,14 +129,6 @@ def trigamma_inverse(x: float) -> float:
         if -step / y < 1e-8:
             break
     return y
-
-
-def _finite(covariate: np.ndarray) -> np.ndarray:
-    """Return a covariate whose infinite values are 1 beyond the finite ones."""
-    finite = covariate[np.isfinite(covariate)]
-    if not len(finite):
-        return np.sign(covariate)
-    return np.nan_to_num(covariate, nan=np.nan, posinf=finite.max() + 1, neginf=finite.min() - 1)
 
 
 def _fit(x: np.ndarray, d: float, trend: np.ndarray | None, used: np.ndarray) -> Prior:

@@ -263,22 +263,6 @@ class RankSumScorer(Scorer):
         return {"p_value": p, "q_value": q_values(p), **effect}
 
 
-def smallest_p_value(codes: np.ndarray) -> float:
-    """Return the p-value of values that are ordered by their classes, codes (n,), without ties.
-
-    Of two classes it is the exact one. Of more, ``sum_l (n_l^3 - n_l) / 12`` of the squares of the
-    ranks are within the classes, whichever of them is the first.
-    """
-    from scipy.special import chdtrc
-
-    n, counts = len(codes), np.bincount(codes).astype(np.float64)
-    least = least_p_value(codes)
-    if len(counts) == 2:
-        return 2 * least
-    largest = (n**3 - n - (counts**3 - counts).sum()) / (n * (n + 1.0))
-    return max(float(chdtrc(len(counts) - 1, largest)), least)
-
-
 def untied_p_values(n_1: int, n_2: int) -> np.ndarray:
     """Return the exact two-sided p-value of each ``u <= n_1 n_2 / 2`` where no values are equal.
 

@@ -26,7 +26,6 @@ cases <- list(
   tied_trend = list(s2 = plain, d = 4, trend = tied),
   tied_in_the_middle = list(s2 = plain, d = 4, trend = replace(expression, 5:21, 7)),
   constant_trend = list(s2 = plain, d = 4, trend = rep(3, m)),
-  infinite_trend_value = list(s2 = plain, d = 4, trend = replace(expression, c(1, 2), c(-Inf, Inf))),
   one = list(s2 = 0.7, d = 4),
   two = list(s2 = c(0.7, 2), d = 4),
   three_trend = list(s2 = c(0.7, 2, 0.1), d = 4, trend = c(1, 5, 2)),

@@ -11,7 +11,7 @@ from scipy import stats
 from sfs_cli.errors import InputError
 from sfs_cli.methods import rank_tests
 from sfs_cli.methods.base import Scorer, Status
-from sfs_cli.methods.rank_tests import RankSumScorer, SpearmanScorer, smallest_p_value
+from sfs_cli.methods.rank_tests import RankSumScorer, SpearmanScorer
 from tests.making import make_problem
 from tests.oracles import ranks as twin
 
@@ -231,20 +231,6 @@ def test_features_without_a_common_value_have_the_normal_p_value() -> None:
     _, columns = found(RankSumScorer, X, codes=codes)
     expected = stats.mannwhitneyu(X[codes == 1], X[codes == 0], method="asymptotic").pvalue
     np.testing.assert_allclose(columns["p_value"], expected, rtol=1e-11)
-
-
-@pytest.mark.parametrize("sizes", [(3, 3), (2, 5), (3, 3, 3), (2, 2, 10), (4, 1, 6)])
-def test_the_smallest_p_value_is_that_of_classes_in_order(sizes: tuple[int, ...]) -> None:
-    codes, test = np.repeat(np.arange(len(sizes)), sizes), stats.mannwhitneyu
-    if len(sizes) > 2:
-        test = stats.kruskal
-    rng, own = np.random.default_rng(0), np.arange(len(codes))
-    least, *others = (
-        test(*np.split(values, np.cumsum(sizes)[:-1])).pvalue
-        for values in (own, *(rng.permutation(own) for _ in range(50)))
-    )
-    assert smallest_p_value(codes) == pytest.approx(least)
-    assert least <= min(others)
 
 
 def test_a_feature_of_two_values_has_the_hypergeometric_p_value() -> None:
