@@ -17,7 +17,7 @@ from sfs_cli.errors import InputError, counted
 from sfs_cli.graph.laplacian import without
 from sfs_cli.methods.base import Problem, Scorer
 from sfs_cli.methods.class_means import ClassMeans, ProjectedMeans
-from sfs_cli.methods.kernel import KernelScorer, Sums, Thin, centered_copy
+from sfs_cli.methods.kernel import KernelScorer, Sums, Thin
 from sfs_cli.methods.shared import (
     class_counts,
     f_tests,
@@ -110,15 +110,9 @@ class FisherScorer(KernelScorer):
         between, within = self.freedom
         self.facts["degrees_of_freedom"] = [between, int(within) if within.is_integer() else within]
 
-    def score_block(self, block: BlockLike) -> Arrays:
-        """Return what `KernelScorer` finds."""
-        found = super().score_block(block)
-        found["score"] *= self.ratio
-        return found
-
     def formula(self, sums: Sums) -> np.ndarray:
-        """Return the scatter between the classes over that within them."""
-        return sums.form / sums.rest
+        """Return the scatter between the classes over that within them, times the ratio."""
+        return sums.form / sums.rest * self.ratio
 
     def columns(self, found: Arrays) -> dict[str, Any]:
         """Return the p-values and q-values of the scores of all features, each shape (m,)."""
@@ -176,21 +170,14 @@ class FTestScorer(FisherScorer):
         self.ratio = within / between
         self._record()
 
-    def with_spread(self, block: BlockLike) -> Arrays:
-        """Return what `score_block` does, and ``square``, the sum of squares, and ``mean``."""
-        # before the scores, which may overwrite the block
-        centered = centered_copy(block.values)
-        square, mean = centered.spread, centered.offset * centered.scale
-        return {"square": square, "mean": mean} | self.score_block(block)
+    def measured(self, sums: Sums) -> Arrays:
+        """Return the ``score``, the sum of squares ``square`` and the ``mean``, for moderation."""
+        square, mean = sums.square * sums.scale**2, sums.mean * sums.scale
+        return super().measured(sums) | {"square": square, "mean": mean}
 
     def columns(self, found: Arrays) -> dict[str, Any]:
         """Return the p-values and q-values of the scores of all features, each shape (m,)."""
         return super().columns(squared(found) if self.of_t else found)
-
-
-def rooted(found: Arrays) -> Arrays:
-    """Return what was found of features with the roots of the scores."""
-    return found | {"score": np.sqrt(found["score"])}
 
 
 def squared(found: Arrays) -> Arrays:
@@ -233,9 +220,9 @@ class PooledTTestScorer(FTestScorer):
         super().__init__(problem)
         self.facts["variances"] = "pooled"
 
-    def score_block(self, block: BlockLike) -> Arrays:
-        """Return what `FTestScorer` finds, with the absolute t statistic for F."""
-        return rooted(super().score_block(block))
+    def formula(self, sums: Sums) -> np.ndarray:
+        """Return the absolute t statistics."""
+        return np.sqrt(super().formula(sums))
 
 
 class TTestScorer(WelchScorer):
@@ -257,7 +244,8 @@ class TTestScorer(WelchScorer):
 
     def score_block(self, block: BlockLike) -> Arrays:
         """Return what `WelchScorer` finds, with the absolute t statistic for F."""
-        return rooted(super().score_block(block))
+        found = super().score_block(block)
+        return found | {"score": np.sqrt(found["score"])}
 
     def columns(self, found: Arrays) -> dict[str, Any]:
         """Return the p-values and q-values of the scores of all features, each shape (m,)."""

@@ -78,6 +78,8 @@ class Sums(NamedTuple):
     scale : ndarray
         Factor that returns values to the units of the input: 1, but for features whose squares
         would over- or underflow.
+    mean : ndarray
+        The weighted mean.
     """
 
     square: np.ndarray
@@ -85,6 +87,7 @@ class Sums(NamedTuple):
     form: np.ndarray
     rest: np.ndarray
     scale: np.ndarray
+    mean: np.ndarray
 
 
 # ---- around means ------------------------------------------------------------------------------
@@ -132,6 +135,10 @@ class CenteredBlock:
     def spread(self) -> np.ndarray:
         """Sum of squares of each feature around its mean, in the units of the input, (b,)."""
         return self.square * self.scale**2
+
+    def sums(self, form: np.ndarray, rest: np.ndarray) -> Sums:
+        """Return the sums of the features with their forms, and what is left of them, (b,)."""
+        return Sums(self.square, self.total, form, rest, self.scale, self.offset)
 
 
 def status_of(
@@ -272,8 +279,8 @@ class Thin:
     ) -> None:
         self.of_columns, self.complement = of_columns, complement
         self.columns = columns
-        root = np.sqrt(weights)
-        columns = np.column_stack([root / np.sqrt(weights.sum()), columns])
+        root, self.size = np.sqrt(weights), np.sqrt(weights.sum())
+        columns = np.column_stack([root / self.size, columns])
         self.weight, self.root = 1.0, root
         if np.ptp(weights) <= EVEN * weights.max():
             # equal weights are one number for all sums: no multiplication of the features
@@ -316,24 +323,25 @@ class Thin:
                 x *= self.root
         return x
 
-    def sums_of_read(self, read: Read, total: np.ndarray) -> tuple[Sums, np.ndarray]:
+    def sums_of_read(self, read: Read, plain: Read) -> tuple[Sums, np.ndarray]:
         """Return the sums of features, and which have kept their digits (b,).
 
-        `total` is ``f' D f`` of the features that are not shifted, which alone has their mean.
+        `plain` is of the features that are not shifted, and alone has their mean.
         """
+        total, mean = plain.total, plain.along / self.size
         square = read.total - read.along**2
-        inside, plain = np.zeros(len(square)), np.zeros(len(square))
+        inside, explained = np.zeros(len(square)), np.zeros(len(square))
         # one column after the other: BLAS would round by where a feature is in the block
         for at, projection in enumerate(read.projections):
             squared = projection * projection
-            plain += squared
+            explained += squared
             inside += squared if self.of_columns is None else self.of_columns[at] * squared
-        rest = square - plain
+        rest = square - explained
         form = square - inside if self.complement else inside
         sound = (read.total > LOW) & (total < HIGH) & (read.total > VARIES * total)
         difference = form if self.complement else rest if self.of_columns is None else square
         sound &= difference >= KEPT * read.total  # a NaN is not sound either
-        return Sums(square, total, form, rest, np.ones(len(square))), sound
+        return Sums(square, total, form, rest, np.ones(len(square)), mean), sound
 
     def sums_of_centered(self, centered: CenteredBlock) -> Sums:
         """Return the sums of centered features, which are overwritten by what is left of them."""
@@ -341,7 +349,7 @@ class Thin:
         weights = np.ones(self.count - 1) if self.of_columns is None else self.of_columns
         squares = projections * projections
         form = rest + squares @ (1 - weights) if self.complement else squares @ weights
-        return Sums(centered.square, centered.total, form, rest, centered.scale)
+        return centered.sums(form, rest)
 
 
 def split(G: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -401,6 +409,10 @@ class KernelScorer(Scorer):
         A number that is added to a feature may change the score by `Sums.total` alone.
         """
 
+    def measured(self, sums: Sums) -> Arrays:
+        """Return what is found of the sums of features by name: the ``score`` of the formula."""
+        return {"score": self.formula(sums)}
+
     def score_block(self, block: BlockLike) -> Arrays:
         """Return ``score``, ``status`` and ``class_means``; may overwrite the block."""
         if self.thin is not None:
@@ -412,10 +424,9 @@ class KernelScorer(Scorer):
         """Score a block, float32 or float64, as it is read; it stays as it is."""
         with np.errstate(all="ignore"):
             read = thin.read(block.values)
-            sums, sound = thin.sums_of_read(read, read.total)
-            score = self.formula(sums)
-        status = np.full(len(score), Status.OK, np.int8)
-        found = {"score": score, "status": status}
+            sums, sound = thin.sums_of_read(read, read)
+            found = self.measured(sums)
+        found["status"] = np.full(len(sound), Status.OK, np.int8)
         if self.class_means is not None:
             found["class_means"] = self.class_means.of_read(read)
         # Most features end here. The second look subtracts one sample, which takes a large
@@ -427,15 +438,15 @@ class KernelScorer(Scorer):
                 found["class_means"][rows] = self.class_means.measure(chosen.values)
             with np.errstate(all="ignore"):
                 shifted = thin.read(chosen.values, shifted=True)
-                sums, sound = thin.sums_of_read(shifted, read.total[rows])
-                score[rows] = self.formula(sums)
+                plain = Read(*(each[..., rows] for each in read))
+                sums, sound = thin.sums_of_read(shifted, plain)
+                put(found, rows, self.measured(sums))
             left = np.flatnonzero(~sound)
             if len(left):
-                rows = rows[left]
-                put(found, rows, self.score_centered(rows_of(chosen, left, DOUBLE)))
+                put(found, rows[left], self.score_centered(rows_of(chosen, left, DOUBLE)))
         if block.zero is not None:
             zero = block.zero if block.left_out is None else block.zero & (block.left_out == 0)
-            score[zero], status[zero] = np.nan, Status.ALL_ZERO
+            found["score"][zero], found["status"][zero] = np.nan, Status.ALL_ZERO
         return found
 
     def score_centered(self, block: BlockLike) -> Arrays:
@@ -444,9 +455,8 @@ class KernelScorer(Scorer):
         status = centered.status
         with np.errstate(all="ignore"):  # features that do not vary get NaN below
             sums = self._sums_of_centered(centered)
-            score = self.formula(sums)
-        score[status != Status.OK] = np.nan
-        found = {"score": score, "status": status}
+            found = self.measured(sums) | {"status": status}
+        found["score"][status != Status.OK] = np.nan
         if block.values.dtype == np.float32:
             # float32 values were centered in a copy, so the stored ones are still here
             weak = np.abs(sums.form) < self.weak * sums.square
@@ -459,7 +469,7 @@ class KernelScorer(Scorer):
         if self.thin is not None:
             return self.thin.sums_of_centered(centered)
         form = self.operator(centered.values).astype(np.float64, copy=False)
-        return Sums(centered.square, centered.total, form, centered.square, centered.scale)
+        return centered.sums(form, centered.square)
 
 
 def put(found: Arrays, rows: np.ndarray, again: Arrays) -> None:

@@ -36,8 +36,8 @@ class ModeratedScorer(Scorer):
         self.has_means = scorer.has_means
 
     def score_block(self, block: BlockLike) -> Arrays:
-        """Return what the scorer finds, and ``square`` and ``mean`` of each feature."""
-        return self.scorer.with_spread(block)
+        """Return what the scorer finds."""
+        return self.scorer.score_block(block)
 
     def columns(self, found: Arrays) -> dict[str, Any]:
         """Return the moderated statistics, their p-values and q-values, each shape (m,)."""

@@ -317,6 +317,6 @@ class StoredScorer:
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             form = found.square if self.form is None else self.form(found)
             total = found.square + volume * found.offset**2
-            score = self.formula(Sums(found.square, total, form, form, found.scale))
+            score = self.formula(Sums(found.square, total, form, form, found.scale, found.offset))
         score[status != Status.OK] = np.nan
         return {"score": score, "status": status}

@@ -11,7 +11,7 @@ from sfs_cli.catalog import Method
 from sfs_cli.compute.limits import EPS
 from sfs_cli.compute.matrix import DOUBLE, Arrays, BlockLike, pieces
 from sfs_cli.methods.base import Problem, Scorer, Status
-from sfs_cli.methods.classical import FTestScorer, rooted, two_classes
+from sfs_cli.methods.classical import FTestScorer, two_classes
 from sfs_cli.methods.precision import MeanVarianceTrend, PrecisionWeights, fit_trend
 from sfs_cli.report.model import Section
 from sfs_cli.run.load import Run
@@ -75,10 +75,6 @@ class PrecisionScorer(FTestScorer):
         log_count, root_sd = self.precision.measure(block.values)
         return {"log_count": log_count, "root_sd": root_sd}
 
-    def with_spread(self, block: BlockLike) -> Arrays:
-        """Return what `score_block` does."""
-        return self.score_block(block)
-
     def score_block(self, block: BlockLike) -> Arrays:
         """Return what is found of a block of counts; of classes, the means of the fit.
 
@@ -98,10 +94,11 @@ class PrecisionScorer(FTestScorer):
             score = self.ratio * between / within
         status[np.isnan(score) & (status == Status.OK)] = Status.CONSTANT
         score[status != Status.OK] = np.nan
+        score = np.sqrt(score) if self.of_t else score
         found = {"score": score, "status": status, "square": square, "mean": mean}
         if self.class_means is not None:
             found["class_means"] = self.class_means.measure(fitted)
-        return rooted(found) if self.of_t else found
+        return found
 
     def _fit(self, counts: np.ndarray) -> tuple[np.ndarray, ...]:
         """Return the scatter between and within classes, the mean and the fit of counts (b, n)."""
