@@ -87,7 +87,7 @@ def with_null(run: Run) -> tuple[Run, dict[str, Any]]:
 
 
 def some_features(run: Run) -> np.ndarray:
-    """Read some of the features that take part, as they are scored, around their means: (b, n)."""
+    """Read some of the features that take part and vary, as they are scored, shape (b, n)."""
     by_id = run.matrix.features.by_id
     able = np.arange(run.matrix.n_features) if by_id is None else np.flatnonzero(by_id == 0)
     wanted = min(LOOK, max(1, LOOK_VALUES // run.matrix.n_samples))
@@ -98,8 +98,7 @@ def some_features(run: Run) -> np.ndarray:
             rows.append(block.values[0].copy())
     run.passes.look(len(chosen))
     values = np.array(rows).reshape(-1, run.matrix.n_samples)
-    values -= values.mean(axis=1, keepdims=True)
-    return values[values.any(axis=1)]
+    return values[np.ptp(values, axis=1) > 0]  # with their means, which a trend depends on
 
 
 def by_variances(labels: Labels, values: np.ndarray) -> float:

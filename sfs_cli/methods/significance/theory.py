@@ -31,7 +31,7 @@ def false_positives(
     scorer : Scorer
         Of a test; its facts and warnings become those of these tests.
     values : ndarray, shape (b, n)
-        Features around their means, with nothing to find in them.
+        Features with nothing to find in them.
     design : ndarray, shape (r, n), optional
         Covariates, which are taken out again of permuted features.
     blocks : ndarray of int, shape (n,), optional

@@ -63,6 +63,20 @@ def test_few_samples_are_moderated_by_default_and_told(tmp_path: Path) -> None:
         assert found.config.moderate == ("yes" if moderated else "no")
 
 
+def test_how_often_a_trend_is_wrong_is_measured_along_the_means(tmp_path: Path) -> None:
+    """A number that is added to all values moves the trend, and changes no p-value."""
+    rng = np.random.default_rng(2)
+    means = rng.uniform(0, 6, size=(80, 1))
+    X = means + np.exp(means / 4) * rng.normal(size=(80, 12))
+    labels, found = write_labels(tmp_path / "y.tsv", [0, 1] * 6), []
+    for offset in (0.0, 3.0):
+        matrix = write_parquet(tmp_path / "x.parquet", X + offset)
+        options = {"matrix": matrix, "labels": labels, "dtype": "float64", "method": "f-test"}
+        ranked = rank(RankConfig(**options, moderate="trend"), Messages(-1))
+        found.append(ranked.facts["method"]["false_positives"])
+    assert found[0] == pytest.approx(found[1], rel=1e-9)
+
+
 def test_each_batch_has_its_own_prior(tmp_path: Path) -> None:
     rng = np.random.default_rng(4)
     options = {
