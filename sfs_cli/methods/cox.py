@@ -218,14 +218,19 @@ def fit_cox(
     Raises
     ------
     InputError
-        When lengths differ, a value is missing or infinite, an event is neither 0 nor 1, there is
-        no event, or the likelihood has no maximum because covariates tell who has an event first.
+        When there is no event, or the likelihood has no maximum because covariates tell who has an
+        event first.
     """
     time = np.asarray(time, np.float64)
     n = len(time)
     Z = np.empty((n, 0)) if covariates is None else np.asarray(covariates, np.float64)
     groups = np.zeros(n, np.int64) if strata is None else np.asarray(strata)
-    happened = _checked(time, np.asarray(event), Z, groups)
+    happened = np.asarray(event, bool)
+    if not happened.any():
+        raise InputError(
+            f"there is no event: all {n:,} samples were censored",
+            hint="check which column holds the events",
+        )
     risk = RiskSets(time, happened, groups)
 
     moved = Z - Z[:1]  # a constant covariate becomes exactly 0
@@ -276,33 +281,6 @@ def fit_cox(
         s0=fit.s0,
         shared=root @ cross,
     )
-
-
-def _checked(time: np.ndarray, event: np.ndarray, Z: np.ndarray, strata: np.ndarray) -> np.ndarray:
-    """Return the events (n,) as bool; raise InputError for what cannot be fitted."""
-    n = len(time)
-    if not (event.shape == strata.shape == time.shape == (n,) and Z.shape[:1] == (n,)):
-        raise InputError(
-            "times, events, covariates and strata are not of the same samples",
-            hint="give as many of each, in the same order",
-        )
-    if not (np.isfinite(time).all() and np.isfinite(Z).all()):
-        raise InputError(
-            "a time or a covariate of a sample is missing or infinite",
-            hint="leave these samples out",
-        )
-    if not np.isin(event, (0, 1)).all():
-        raise InputError(
-            "an event must be 1, or 0 for a sample that was censored",
-            hint="check which column holds the events",
-        )
-    happened = event.astype(bool)
-    if not happened.any():
-        raise InputError(
-            f"there is no event: all {n:,} samples were censored",
-            hint="check which column holds the events",
-        )
-    return happened
 
 
 class CoxScorer(Scorer):

@@ -105,14 +105,11 @@ def manhattan_distances(engine: Engine, memory: int) -> np.ndarray:
     hint = "allow more with --memory, use fewer --threads, or rank on fewer samples"
     check_memory(f"the distances between {n:,} samples need", needed, memory, hint, "threads")
 
-    def part(block: BlockLike) -> np.ndarray:
+    def part(block: BlockLike) -> Arrays:
         values, _ = unit_range(block)
-        return pdist(np.ascontiguousarray(values.T), "cityblock")
+        return {"distances": pdist(np.ascontiguousarray(values.T), "cityblock")}
 
-    total = np.zeros(n * (n - 1) // 2)
-    for _, piece in engine.run(part, DOUBLE):
-        total += piece
-    return squareform(total)
+    return squareform(engine.total(part, DOUBLE)["distances"])
 
 
 def weighted_pairs(neighbors: np.ndarray, codes: np.ndarray, k: int) -> Pairs:
