@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfs_cli.errors import InputError
 from sfs_cli.methods.lowess import lowess
 
 SPAN = 0.5
@@ -76,26 +75,16 @@ class PrecisionWeights:
     design : ndarray, shape (n, p)
         The design matrix with its intercept; columns may depend on each other.
     library_sizes : ndarray, shape (n,)
-        Total counts of the samples, times their normalization factors if there are any.
+        Total counts of the samples, times their normalization factors if there are any; positive.
 
     Attributes
     ----------
     residual_df : int
         Number of samples less the rank of the design.
-
-    Raises
-    ------
-    InputError
-        If a library size is not a positive number, or the design has no entry but zeros.
     """
 
     def __init__(self, design: np.ndarray, library_sizes: np.ndarray) -> None:
         self.library_sizes = np.asarray(library_sizes, np.float64)
-        if not ((self.library_sizes > 0) & np.isfinite(self.library_sizes)).all():
-            raise InputError(
-                "precision weights need library sizes above 0",
-                hint="leave out samples without counts",
-            )
         self._basis = _orthonormal(np.asarray(design, np.float64))
         self.residual_df = len(self.library_sizes) - len(self._basis)
         self._log_sizes = np.log2(self.library_sizes + 1)
@@ -115,11 +104,6 @@ class PrecisionWeights:
         root_sd : ndarray, shape (b,)
             NaN for features that have no part in the trend: without any count, or with a missing
             one; of all features if no degrees of freedom are left.
-
-        Raises
-        ------
-        InputError
-            If a count is negative or infinite.
         """
         y, fitted = self._fit(counts)
         residual = y - fitted
@@ -144,11 +128,6 @@ class PrecisionWeights:
         -------
         y, weights : ndarray, shape (b, n)
             Weights are 1 everywhere without a trend, and NaN for features with a missing count.
-
-        Raises
-        ------
-        InputError
-            If a count is negative or infinite.
         """
         y, fitted = self._fit(counts)
         if trend is None:
@@ -158,11 +137,6 @@ class PrecisionWeights:
     def _fit(self, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return log2 counts per million and what the model expects of them, both (b, n)."""
         counts = np.asarray(counts, np.float64)
-        if ((counts < 0) | np.isinf(counts)).any():
-            raise InputError(
-                "precision weights need counts of 0 or more",
-                hint="give raw counts, without a transformation",
-            )
         y = log_cpm(counts, self.library_sizes)
         # one feature after the other: BLAS would round by where a feature is in the block
         coefficients = np.matmul(self._basis[None], y[:, :, None])
@@ -203,7 +177,5 @@ def _orthonormal(design: np.ndarray) -> np.ndarray:
     """Return orthonormal rows, shape (r, n), that span the columns of a design (n, p)."""
     size = np.linalg.norm(design, axis=0)
     columns = design[:, size > 0] / size[size > 0]
-    if not columns.size:
-        raise InputError("the design matrix has no column", hint="add the intercept")
     left, singular, _ = np.linalg.svd(columns, full_matrices=False)
     return np.ascontiguousarray(left[:, singular > _DEPENDENT * singular[0]].T)

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sfs_cli.errors import InputError
 from sfs_cli.methods.precision import PrecisionWeights, fit_trend, log_cpm
 from tests.places import REFERENCES
 
@@ -83,14 +82,3 @@ def test_without_a_trend_all_weights_are_one() -> None:
     trend = fit_trend(*precision.measure(COUNTS[5:6]))
     assert trend is None
     assert (precision.weighted(COUNTS, trend)[1] == 1).all()
-
-
-def test_errors_say_what_is_wrong() -> None:
-    precision = weigher(CASES["groups"])
-    for bad in (-1.0, np.inf):
-        with pytest.raises(InputError, match="counts of 0 or more"):
-            precision.measure(np.where(COUNTS[5, 5] == COUNTS, bad, COUNTS))
-    with pytest.raises(InputError, match="library sizes above 0"):
-        PrecisionWeights(np.ones((2, 1)), np.array([0, 5]))
-    with pytest.raises(InputError, match="has no column"):
-        PrecisionWeights(np.zeros((2, 1)), np.array([4, 5]))
