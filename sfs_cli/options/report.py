@@ -23,7 +23,7 @@ class ReportConfig(EnrichmentFields, OutputFields):
     VERB: ClassVar[str] = "report"
 
     result: str = _input(
-        "The output folder of sfs rank, or the ranking in it.",
+        "The output folder of sfs rank or sfs aggregate, or the ranking in it.",
         default=...,
         metavar="RESULT",
         argument=True,
