@@ -41,7 +41,7 @@ from sfs_cli.run.load import Run, Shared, loaded
 from sfs_cli.run.pictures import pictures_of
 from sfs_cli.run.raw_values import refuse_logarithms
 from sfs_cli.run.scoring import RankResult, Scored, make_graph, score_on
-from sfs_cli.run.top import TopFeatures, read_top
+from sfs_cli.run.top import TOP, values_of
 from sfs_cli.store.ids import free_names, unique_features
 from sfs_cli.tables import CHANGES, COEFFICIENTS, RANKING
 from sfs_cli.workflow.facts import about_ranking, facts_of
@@ -154,11 +154,13 @@ def rank(
             _find_parts(run, found, before, page)
             found.ranking = replace(_annotated(run, found), top=config.top)
             scored.solution = replace(scored.solution, scorer=None)  # which may hold a graph
-        top = read_top(run, found.ranking, few=config.out is not None)
+        best = found.ranking.order[: min(TOP, found.ranking.n_scored)]
+        # fewer say little of batches
+        top = values_of(run, best if page or len(best) == TOP else best[:0])
         _warn(run, found, top)
         if (spectrum := scored.spectrum) is not None:
             found.groups = read_groups(spectrum.values, spectrum.vectors)
-        if page and (top := top or read_top(run, found.ranking)) is not None:
+        if page:
             found.pictures = pictures_of(run, found.ranking, top, spectrum, found.groups)
         if scored.solution.coefficients is not None:
             indices, rows = scored.solution.coefficients
@@ -188,7 +190,7 @@ def _annotated(run: Run, found: RankResult) -> Ranking:
     return replace(ranking, extra={**ranking.extra, **dict(zip(names, columns))})
 
 
-def _warn(run: Run, found: RankResult, top: TopFeatures | None) -> None:
+def _warn(run: Run, found: RankResult, top: np.ndarray) -> None:
     """Warn of an unreliable ranking."""
     solution, ranking = found.scored.solution, found.ranking
     guards.guard_batches(run, top)

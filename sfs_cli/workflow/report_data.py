@@ -243,22 +243,23 @@ def _how(method: Method, facts: dict[str, Any]) -> str:
 
 def _input_pairs(run: RunFacts) -> Pairs:
     facts, labels = run["input"], run["labels"]
-    used, there = facts["n_samples"], facts["n_samples_in_file"]
-    pairs = [
-        ("Format", f"{facts['format']}, rows are {facts['rows']}"),
-        ("Samples", f"{used:,}" if used == there else f"{used:,} of {there:,}"),
-        ("Features", f"{facts['n_features']:,}"),
-        ("Values", f"{'sparse' if facts['sparse'] else 'dense'}, {facts['dtype']}"),
-    ]
-    if facts["missing_values"]:
-        count, features = facts["missing_values"], facts["features_with_missing_values"]
-        pairs.append(("Missing values", f"{count:,} in {features:,} features"))
+    used, there, missing = facts["n_samples"], facts["n_samples_in_file"], facts["missing_values"]
+    pairs = as_pairs(
+        {
+            "format": f"{facts['format']}, rows are {facts['rows']}",
+            "samples": f"{used:,}" if used == there else f"{used:,} of {there:,}",
+            "features": facts["n_features"],
+            "values": f"{'sparse' if facts['sparse'] else 'dense'}, {facts['dtype']}",
+            "missing_values": f"{missing:,} in {facts['features_with_missing_values']:,} features"
+            if missing
+            else None,
+        }
+    )
     for name, key, by in (("Collapsed", "collapse", "how"), ("Pseudobulk", "pseudobulk", "by")):
         if made := dict(facts.get(key, {})):
             pairs.append((f"{name} ({made.pop(by)})", counts_text(made)))
-    left_out, steps = counts_text(facts["left_out"]), ", ".join(facts["transform"])
-    pairs += [("Features left out", left_out)] if left_out else []
-    pairs += [("Transformation", steps)] if steps else []
+    left_out = counts_text(facts["left_out"]) or None
+    pairs += as_pairs({"features_left_out": left_out, "transformation": facts["transform"] or None})
     if labels.get("used") and "smallest" in labels:
         low, high = labels["smallest"], labels["largest"]
         pairs.append(("Outcome", f"{labels['from']}, from {low:.6g} to {high:.6g}"))
