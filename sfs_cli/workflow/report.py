@@ -117,7 +117,7 @@ def read_page(path: Path) -> tuple[ReportData, TextTable]:
         data = stored.from_json(page.read_text(encoding="utf-8"), column)
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(
-            "this is no page of the ranking beside it, or that of another version of sfs",
+            f"{stored.NAME} does not fit the ranking, or is that of another version of sfs",
             where=f"{page}, {path}",
             hint="rank again with --force",
         ) from error

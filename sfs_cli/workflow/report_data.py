@@ -15,18 +15,14 @@ from typing import Any
 import numpy as np
 
 from sfs_cli.catalog import METHODS, Method
+from sfs_cli.display import shown
 from sfs_cli.errors import counted, counts_text, listed
 from sfs_cli.graph.groups import Groups
 from sfs_cli.io.files.table import is_id_name
 from sfs_cli.options import RankConfig
 from sfs_cli.options.grammar import command
 from sfs_cli.options.graph import GRAPH_FIELDS, GRAPHS, LABELS_ALONE
-from sfs_cli.provenance import (
-    NAME,
-    RunFacts,
-    RunRecord,
-    versions,
-)
+from sfs_cli.provenance import NAME, RunFacts, RunRecord, versions
 from sfs_cli.ranking.aggregations import AGGREGATIONS
 from sfs_cli.ranking.table import Ranking
 from sfs_cli.report.model import Evidence, Pairs, Pictures, ReportData, Section, as_pairs
@@ -85,7 +81,7 @@ def report_data(
     ]
     if "coefficients" in solver:
         downloads.append((COEFFICIENTS, "the coefficients"))
-    words = command_words(config, facts["graph"])
+    words = map(shown, command_words(config, facts["graph"]))
     return ReportData(
         **of_ranking(ranking, change, facts["input"].get("annotations", ())),
         sentences=sentences,

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sfs_cli.report.model import Evidence, ReportData, SampleNotes, Strip, Table
+from sfs_cli.report.model import Evidence, Heatmap, Pictures, ReportData, SampleNotes, Strip, Table
 from sfs_cli.report.stored import Column, from_json, to_json
 
 
@@ -42,24 +42,32 @@ def test_numbers_that_json_lacks_and_names_of_any_kind_come_back(usual: ReportDa
     assert found.title == "a\\xe9\u05d0"  # as people see names that are no UTF-8
 
 
-def test_arrays_keep_their_kind_and_ten_digits() -> None:
-    notes = SampleNotes(n=2, codes=np.array([-1, 0], np.int8), outcome=np.array([np.nan, 1 / 3]))
-    strip = Strip(feature="g", rank=1, groups=[(np.array([1e8 + 0.25], np.float64), 0.5)])
-    data = ReportData(
-        title="", method="", how="", larger_is_better=True, scores=np.arange(3.0), n_features=3,
-        command="", version="1", tables=[], meanings={"notes": notes, "strip": strip},  # type: ignore[dict-item]
-    )  # fmt: skip
-    found = again(data)
-    known, drawn = found.meanings["notes"], found.meanings["strip"]
-    assert isinstance(known, SampleNotes)
-    assert isinstance(drawn, Strip)
-    assert known.codes is not None
-    assert known.codes.dtype.kind == "i"
-    assert known.codes.tolist() == [-1, 0]
-    assert known.outcome is not None
-    np.testing.assert_array_equal(known.outcome, [np.nan, 0.3333333333])
-    assert drawn.groups[0][0].tolist() == [100000000.2]
-    assert found.scores.dtype == np.float64
+def test_arrays_keep_their_kind_and_ten_digits(usual: ReportData) -> None:
+    codes, outcome = np.array([-1, 0], np.int8), np.array([np.nan, 1 / 3])
+    notes = SampleNotes(n=2, codes=codes, outcome=outcome)
+    groups = [(np.array([1e8 + 0.25]), 0.5)]
+    heatmap = Heatmap(
+        features=["g"],
+        ranks=[1],
+        cells=np.array([[1.0, -1.0]], np.float32),
+        sizes=np.ones(2, int),
+        codes=None,
+        outcome=None,
+        samples=None,
+        ordered="",
+        by_class=False,
+    )
+    strips = [Strip(feature="g", rank=1, groups=groups)]
+    pictures = Pictures(notes=notes, heatmap=heatmap, plane=None, strips=strips)
+    found = again(replace(usual, pictures=pictures)).pictures
+    assert found is not None
+    assert found.notes.codes is not None
+    assert found.notes.codes.dtype.kind == "i"
+    assert found.notes.codes.tolist() == [-1, 0]
+    assert found.notes.outcome is not None
+    np.testing.assert_array_equal(found.notes.outcome, [np.nan, 0.3333333333])
+    assert found.heatmap.cells.tolist() == [[1, -1]]
+    assert found.strips[0].groups[0][0].tolist() == [100000000.2]
 
 
 def test_another_document_is_no_page() -> None:
