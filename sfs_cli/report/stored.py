@@ -23,7 +23,7 @@ KINDS: dict[str, Any] = {name: kind for name, kind in vars(model).items() if is_
 
 @dataclass(frozen=True)
 class Column:
-    """The first rows of a column of the ranking."""
+    """The first rows of a column of the ranking, in place of an array until the JSON is read."""
 
     name: str
     rows: int

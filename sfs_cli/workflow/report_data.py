@@ -106,8 +106,8 @@ def of_ranking(
 ) -> dict[str, Any]:
     """Return the fields of `ReportData` that follow from a ranking.
 
-    `change` says which class less which changes are of. Of the columns that are `annotations` the
-    page has those of names.
+    Arrays of all features are named as its columns. `change` says which class less which changes
+    are of. Of the columns that are `annotations` the page has those of names.
     """
     scored = ranking.n_scored
     columns: dict[str, Any] = ranking.columns(0, min(TOP, scored))
