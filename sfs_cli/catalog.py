@@ -65,7 +65,6 @@ class Method(NamedTuple):
     # its column that says the direction of a feature, and the value there that is no direction;
     # none where the means of two classes say it
     signed_by: tuple[str, float] | None = None
-    own_eigenvalues: bool = False  # whether its eigenvalues are not those of the sample graph
     parameters: Mapping[str, Parameter] = {}  # by their names in Python
     columns: Mapping[str, str] = {}  # that it adds to the ranking, with their meaning
     reference: str = ""  # what to cite
@@ -439,7 +438,6 @@ _METHODS = (
         name="qalpha",
         title="Q-alpha",
         module="sfs_cli.methods.qalpha.qalpha",
-        own_eigenvalues=True,
         meaning="The larger the weight alpha, the more the feature contributes to a clear "
         "clustering of the samples.",
         needs_by={"variant": {"supervised": ("labels",)}},

@@ -49,7 +49,7 @@ KEYS = {
     },
     "rank": {
         "result": "the ranking in numbers: `n_features`, `n_scored`, `unscored` (why), `top`, "
-        "`columns` and, if `--top` has cut it, `n_written`",
+        "`columns`, `eigenvalues` of the sample graph and, if `--top` has cut it, `n_written`",
         "input": "the matrix as it was read and prepared: `orientation` says why rows are what "
         "they are, `left_out` how many features take no part",
         "graph": "the sample graph",
@@ -60,7 +60,6 @@ KEYS = {
         "passes": "readings of the matrix by their purpose, and the features that they read",
         "labels": "their type, and classes with their numbers of samples, or the range",
         "defaults": "values of options that were left out, which `--config` takes as well",
-        "page": "what the report says of the command, paths as they were given",
     },
     "aggregate": {
         "result": "as that of `rank`",

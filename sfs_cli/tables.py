@@ -105,8 +105,8 @@ RANKING = {
 }
 """The columns of rankings, in the order in which they are explained."""
 
-CHANGES = ("log2_fold_change", "mean_difference", "log_fold_change")
-"""The columns that compare two classes. A ranking has one at most, older ones the last."""
+CHANGES = ("log2_fold_change", "mean_difference")
+"""The columns that compare two classes. A ranking has one at most."""
 
 _OF_METHODS = [name for method in METHODS.values() for name in method.columns]
 OF_GENES = tuple(
@@ -156,6 +156,10 @@ FILES = {
         "one page without links to other files: the result in words, figures, tables, what was "
         "read and how",
         (*_RANKINGS, "report", "compare"),
+    ),
+    "page.json": File(
+        "what `report.html` shows, from which `sfs report` draws it again; its form is no promise",
+        _RANKINGS,
     ),
     "run.json": File(
         "options, inputs with size, time and sha256, names of outputs, versions, time and memory",

@@ -13,6 +13,7 @@ import pytest
 RESULT = (
     "ranking.tsv",
     "report.html",
+    "page.json",
     "sfs_mqc.json",
     "sfs_general_mqc.json",
     "sfs_mqc_versions.yml",

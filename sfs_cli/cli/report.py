@@ -14,8 +14,8 @@ from sfs_cli.options.report import ReportConfig
 def command(config: ReportConfig, messages: Messages) -> None:
     """Make the page of a ranking again, from what is there: nothing is ranked.
 
-    RESULT is the output folder of `sfs rank` or `sfs shard merge`, or the ranking in it. The
-    matrix and the other inputs have to be as they were. With no other option the page is the one
+    RESULT is the output folder of `sfs rank`, `sfs shard merge` or `sfs aggregate`, or the ranking
+    in it. No other file is read: the matrix may be gone. With no other option the page is the one
     that was written with the ranking, to the byte.
 
     \b
@@ -23,7 +23,6 @@ def command(config: ReportConfig, messages: Messages) -> None:
     sfs report results --title "Colon, tumor or normal" --gene-links symbol --force
     sfs report results --sets pathways.gmt --out page.html
     sfs report results --figures figures --figure-format pdf,svg
-    sfs report results --matrix moved/expression.csv --out page.html
     """
     from sfs_cli.workflow.report import run
 

@@ -85,7 +85,7 @@ _graph = partial(option, section="Sample graph", verbs=RANKING, lead=True)
 _table = partial(option, section="Output", verbs=("rank", "shard init", "aggregate"))
 _output = partial(option, section="Output", in_result=False)
 _running = partial(option, section="Running", in_result=False)
-_working = partial(_running, verbs=(*ON_MATRIX, "convert", *_SHARDS, "select", "report"))
+_working = partial(_running, verbs=(*ON_MATRIX, "convert", *_SHARDS, "select"))
 
 
 _named = partial(
@@ -139,7 +139,7 @@ class ResourceFields(Config):
 
     threads: int | None = _running(
         "Number of threads.",
-        verbs=(*ON_MATRIX, *_SHARDS, "select", "report"),
+        verbs=(*ON_MATRIX, *_SHARDS, "select"),
         least=1,
         default_text="all that are allowed",
         first="Running",

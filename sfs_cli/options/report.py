@@ -8,8 +8,8 @@ from typing import ClassVar
 
 from sfs_cli.options.fields import option, split_words
 from sfs_cli.options.parts import EnrichmentFields
-from sfs_cli.options.paths import OPENS, READS, WRITES
-from sfs_cli.options.rank import OutputFields, ResourceFields
+from sfs_cli.options.paths import OPENS, WRITES
+from sfs_cli.options.rank import OutputFields
 
 FIGURE_FORMATS, DEFAULT_FORMATS = ("pdf", "svg", "png"), ("pdf", "png")
 _input = partial(option, section="Input", verbs=("report",), in_result=False)
@@ -17,23 +17,17 @@ _page = partial(option, section="Output", verbs=("report",), in_result=False)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class ReportConfig(EnrichmentFields, OutputFields, ResourceFields):
-    """The options of `sfs report`; None stands for what the record of the ranking says."""
+class ReportConfig(EnrichmentFields, OutputFields):
+    """The options of `sfs report`; None stands for what the page has."""
 
     VERB: ClassVar[str] = "report"
 
     result: str = _input(
-        "The output folder of sfs rank, or the ranking in it.",
+        "The output folder of sfs rank or sfs aggregate, or the ranking in it.",
         default=...,
         metavar="RESULT",
         argument=True,
         path=OPENS,
-    )
-    matrix: str | None = _input(
-        "The ranked matrix, where it has moved.",
-        metavar="FILE",
-        path=READS,
-        default_text="the one that run.json of the result names",
     )
     title: str | None = _page(
         "Title of the page, in place of the file and what was asked of it.", metavar="TEXT"

@@ -13,7 +13,6 @@ from sfs_cli.knowledge.base import Source, SourceContext
 from sfs_cli.knowledge.genes import Genes, SharedTerms
 from sfs_cli.knowledge.matching import SAME_IDS, FeatureIndex, check_found
 from sfs_cli.logs import FIRST, Messages
-from sfs_cli.ranking.table import Ranking
 from sfs_cli.report.model import Section, Table
 from sfs_cli.run.config import split_sets
 from sfs_cli.run.load import Run
@@ -89,31 +88,29 @@ def name_of_sets(specs: Sequence[str]) -> str:
     return " and ".join(split_sets(each)[0].name for each in specs)
 
 
-def tested_length(ranking: Ranking) -> int:
+def tested_length(n_ranked: int) -> int:
     """Return how many of the first features are tested; fewer than `FEWEST` are too few."""
-    return min(LENGTH, ranking.n_scored // SHARE)
+    return min(LENGTH, n_ranked // SHARE)
 
 
 def tested_sets(
-    ranking: Ranking, name: str, sets: dict[str, list[str]], length: int | None
+    ranked: Sequence[str], name: str, sets: dict[str, list[str]]
 ) -> tuple[dict[str, Any], Rows]:
     """Test the sets of a name; return the numbers with the best tests, and the rows of the table.
 
-    `length` is the number of first features, None for `tested_length`. Raises InputError when
-    there are hardly any features.
+    `ranked` are the features with a score, the best first. Raises InputError when there are hardly
+    any.
     """
     from sfs_cli.evaluation.measures import enrichment  # imports SciPy
 
-    ranked = ranking.feature[: ranking.n_scored]
-    if length is None:
-        length = tested_length(ranking)
-        if length < FEWEST:
-            raise InputError(
-                f"sets of {name}: too few ranked features ({len(ranked):,}) to test sets among "
-                "the first",
-                hint="leave the test out",
-                option="sets",
-            )
+    length = tested_length(len(ranked))
+    if length < FEWEST:
+        raise InputError(
+            f"sets of {name}: too few ranked features ({len(ranked):,}) to test sets among "
+            "the first",
+            hint="leave the test out",
+            option="sets",
+        )
     tests = list(enrichment(ranked, length, sets))
     names = "set", "features", "among_first", "expected", "p_value", "q_value", "members"
     facts = {
@@ -133,10 +130,11 @@ def test_sets(run: Run, found: RankResult, given: dict[str, dict[str, list[str]]
     ``first`` features and of tested sets, and the best of the tests.
     """
     facts, table = [], Rows()
+    ranked = found.ranking.feature[: found.ranking.n_scored]
     for name, sets in (sets_of_sources(run) | given).items():
-        if name not in given and tested_length(found.ranking) < FEWEST:
+        if name not in given and tested_length(len(ranked)) < FEWEST:
             continue
-        made, rows = tested_sets(found.ranking, name, sets, None)
+        made, rows = tested_sets(ranked, name, sets)
         facts.append(made | {"given": True} if name in given else made)
         table += [(run.config.ranker, *row) for row in rows]
         if not made["tested"]:

@@ -44,7 +44,7 @@ from sfs_cli.run.raw_values import (
     taken_again,
 )
 from sfs_cli.run.ties import ties
-from sfs_cli.run.top import TOP, TopFeatures, from_all_over, stored_of
+from sfs_cli.run.top import TOP, from_all_over, stored_of
 from sfs_cli.store.ids import FeatureIds
 from sfs_cli.store.matrix import LOOK_VALUES, look
 from sfs_cli.store.transforms import parse, target_of
@@ -258,18 +258,18 @@ def guard_graph(run: Run, similarity: Similarity) -> None:
         tell(run, "outliers", outliers(similarity.degrees, run.matrix.ids.samples))
 
 
-def guard_batches(run: Run, top: TopFeatures | None) -> None:
-    """Warn of first features, found without labels, that follow a column.
+def guard_batches(run: Run, top: np.ndarray) -> None:
+    """Warn of first features, found without labels, that follow a column; `top` are their values.
 
     The one that explains most is named, and where its name is not that of batches, batches, too.
     """
     config, labels = run.config, run.labels
     known = config.adjust or config.batch is not None or config.block is not None
-    if run.labels_used or known or top is None or len(top.values) < TOP:
+    if run.labels_used or known or len(top) < TOP:
         return
     columns = groupings(run.opened.matrix, labels, config.labels)
     own = None if labels is None else labels.take(run.matrix.samples).codes
-    found = followed_by_top(columns, standardized(top.values), run.matrix.samples, own)
+    found = followed_by_top(columns, standardized(top), run.matrix.samples, own)
     batches = [column.spec for column in columns if column.batch and column.spec in found]
     for name in dict.fromkeys([*list(found)[:1], *sorted(batches, key=list(found).index)[:1]]):
         share = found[name]

@@ -292,12 +292,3 @@ def spectrum_of(similarity: Similarity) -> Spectrum | None:
     if n > SPECTRUM_SAMPLES or not (similarity.degrees > 0).all():
         return None
     return leading(NormalizedLaplacian(similarity), min(SPECTRUM_SIZE, n))
-
-
-def spectrum_again(run: Run, similarity: Similarity, count: int) -> Spectrum | None:
-    """Return the eigenpairs that `score_on` has found on a sample graph, without scoring.
-
-    `count` is how many they were. None where the eigenvalues are of a matrix of the method.
-    """
-    own = run.method.own_eigenvalues
-    return None if own else leading(NormalizedLaplacian(similarity), count)

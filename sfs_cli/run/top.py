@@ -1,34 +1,14 @@
-"""The values of the best features, which warnings and the pictures of the report are made from."""
+"""The values of a few features, which warnings and the pictures of the report are made from."""
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 import numpy as np
 
 from sfs_cli.compute.matrix import Span
-from sfs_cli.ranking.table import Ranking
 from sfs_cli.run.load import Run
 
 TOP = 50
-"""Features at the top whose values are read."""
-
-
-class TopFeatures(NamedTuple):
-    """The best features as they were scored."""
-
-    values: np.ndarray  # (b, n), best first, centered
-    means: np.ndarray  # (b,): what was taken out
-
-
-def read_top(run: Run, ranking: Ranking, few: bool = True) -> TopFeatures | None:
-    """Read the best features, for the report or a warning; without `few` None where they are."""
-    if not few and ranking.n_scored < TOP:  # of which a part says little
-        return None
-    values = values_of(run, ranking.order[: min(TOP, ranking.n_scored)])
-    means = values.mean(axis=1)
-    values -= means[:, None]
-    return TopFeatures(values, means)
+"""Best features whose values are read."""
 
 
 def from_all_over(features: np.ndarray, most: int) -> np.ndarray:

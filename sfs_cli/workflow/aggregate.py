@@ -86,8 +86,8 @@ def run(config: AggregateConfig, messages: Messages) -> bytes:
         }
 
         def complete(record: dict[str, Any]) -> outputs.Writers:
-            data = _report_data(config, result, found, record["warnings"])
-            return outputs.ranking_writers(config, ranking, data)
+            contents = partial(_report_data, config, result, found, record["warnings"])
+            return outputs.ranking_writers(config, ranking, contents)
 
         def summarize() -> None:
             messages.note(
@@ -162,12 +162,16 @@ def _warn_of_one_alone(lists: list[RankedList], messages: Messages) -> None:
 
 
 def _report_data(
-    config: AggregateConfig, result: Aggregated, found: Agreement | None, warnings: list[str]
+    config: AggregateConfig,
+    result: Aggregated,
+    found: Agreement | None,
+    warnings: list[str],
+    ranking: Ranking,
 ) -> ReportData:
     """Return the contents of the report, which depend on the lists and the options only."""
-    how, ranking = AGGREGATIONS[config.how], result.ranking
+    how = AGGREGATIONS[config.how]
     names = [each.name for each in result.lists]
-    score = -ranking.score if ranking.larger_is_better else ranking.score
+    score = -result.ranking.score if ranking.larger_is_better else result.ranking.score
     rows: list[list[object]] = []
     for each, ranks, weight in zip(result.lists, result.ranks[ranking.order].T, config.weights):
         both = ~np.isnan(ranks + score)

@@ -14,8 +14,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from sfs_cli import provenance
 from sfs_cli.compute.engine import ThreadExecutor
 from sfs_cli.compute.memory import peak_resident
@@ -43,6 +41,7 @@ from sfs_cli.options.fields import flag
 from sfs_cli.options.grammar import joined
 from sfs_cli.options.rank import OutputFields
 from sfs_cli.provenance import InputFile
+from sfs_cli.report import stored
 from sfs_cli.report.multiqc import (
     GENERAL,
     RANKING,
@@ -53,7 +52,7 @@ from sfs_cli.report.multiqc import (
 from sfs_cli.run.config import ReadFile, input_files
 
 if TYPE_CHECKING:
-    from sfs_cli.ranking.table import Picked, Ranking
+    from sfs_cli.ranking.table import Ranking
     from sfs_cli.report.model import ReportData
 
 REPORT = "report.html"
@@ -180,31 +179,44 @@ def is_made(
 
 def ranking_files(config: OutputFields) -> tuple[str, ...]:
     """Return the names of the files that every ranking has, the table first."""
-    return (f"ranking.{config.format}", REPORT, RANKING, *FOR_MULTIQC)
+    return (f"ranking.{config.format}", REPORT, stored.NAME, RANKING, *FOR_MULTIQC)
 
 
 def ranking_writers(
     config: OutputFields,
     ranking: Ranking,
-    data: ReportData,
+    contents: Callable[[Ranking], ReportData],
     threads: int = 1,
     home: Path | None = None,
 ) -> Writers:
     """Return what writes the files of a ranking; `threads` make the lines of the table.
 
-    `home` is the folder that the command was given in, where it works in another.
+    `contents` returns those of the page, which is drawn of nothing but what the other files hold:
+    `sfs report` draws the same. `home` is the folder that the command was given in, where it works
+    in another.
     """
-    from sfs_cli.io.results.writers import write_ranking
+    from sfs_cli.io.results.writers import as_written, write_ranking
     from sfs_cli.report.page import render
 
+    in_order = ThreadExecutor(threads).map
+    written = as_written(ranking, config.format, in_order)
+    columns: dict[str, Any] = {"score": written.score, **written.extra}
+    data = contents(written)
+    kept = stored.to_json(data)
+
     def table(path: Path) -> None:
-        write_ranking(ranking, path, config.format, ThreadExecutor(threads).map)
+        write_ranking(ranking, path, config.format, in_order)
 
     def page(path: Path) -> None:
-        path.write_text(shown(render(data)), encoding="utf-8")
+        drawn = render(stored.from_json(kept, columns.__getitem__))
+        path.write_text(drawn, encoding="utf-8")
 
     sections = for_multiqc(config, RANKING, {data.method: ranking_cells(data)}, home)
-    return {f"ranking.{config.format}": table, REPORT: page, **writing(sections)}
+    return {
+        f"ranking.{config.format}": table,
+        REPORT: page,
+        **writing({stored.NAME: kept.encode(), **sections}),
+    }
 
 
 def for_multiqc(
@@ -383,17 +395,11 @@ def ranking_facts(ranking: Ranking) -> dict[str, Any]:
         "unscored": ranking.unscored(),
         "larger_is_better": ranking.larger_is_better,
         "top": ranking.feature[: min(10, ranking.n_scored)],
-        "columns": {name: _kind_of(column) for name, column in ranking.extra.items()},
+        "columns": [*ranking.extra],
     }
     if ranking.n_written < len(ranking):
         facts["n_written"] = ranking.n_written
     return facts
-
-
-def _kind_of(column: np.ndarray | Picked) -> str:
-    if not isinstance(column, np.ndarray):
-        return "text"
-    return "integer" if column.dtype.kind in "iu" else "number"
 
 
 def log_ranking(ranking: Ranking, messages: Messages) -> None:

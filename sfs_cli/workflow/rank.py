@@ -19,7 +19,6 @@ import numpy as np
 from sfs_cli import parts, provenance
 from sfs_cli.catalog import SIGNED, Method
 from sfs_cli.compute import memory as memory_of
-from sfs_cli.compute.engine import ThreadExecutor
 from sfs_cli.compute.memory import format_size
 from sfs_cli.errors import UsageError, listed
 from sfs_cli.graph.groups import read_groups
@@ -42,7 +41,7 @@ from sfs_cli.run.load import Run, Shared, loaded
 from sfs_cli.run.pictures import pictures_of
 from sfs_cli.run.raw_values import refuse_logarithms
 from sfs_cli.run.scoring import RankResult, Scored, make_graph, score_on
-from sfs_cli.run.top import TopFeatures, read_top
+from sfs_cli.run.top import TOP, values_of
 from sfs_cli.store.ids import free_names, unique_features
 from sfs_cli.tables import CHANGES, COEFFICIENTS, RANKING
 from sfs_cli.workflow.facts import about_ranking, facts_of
@@ -58,7 +57,7 @@ from sfs_cli.workflow.outputs import (
     ranking_writers,
 )
 from sfs_cli.workflow.recorded import chosen_by_data, defaults_of, recorded, with_names
-from sfs_cli.workflow.report_data import page_facts, report_data
+from sfs_cli.workflow.report_data import command_words, report_data
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -96,8 +95,8 @@ def run(
         _write_copies(copies, config, result, messages)
         made = _made(config, result, messages, home)
         if ranked is not None:  # by no command line: the record has the one of the page
-            known = {"command": made.facts["page"]["command"], "started": ranked.started}
-            made.facts.update(known)
+            words = command_words(result.config, result.facts["graph"])
+            made.facts.update(command=words, started=ranked.started)
         return made
 
     return make_result(
@@ -155,11 +154,13 @@ def rank(
             _find_parts(run, found, before, page)
             found.ranking = replace(_annotated(run, found), top=config.top)
             scored.solution = replace(scored.solution, scorer=None)  # which may hold a graph
-        top = read_top(run, found.ranking, few=config.out is not None)
+        best = found.ranking.order[: min(TOP, found.ranking.n_scored)]
+        # fewer say little of batches
+        top = values_of(run, best if page or len(best) == TOP else best[:0])
         _warn(run, found, top)
         if (spectrum := scored.spectrum) is not None:
             found.groups = read_groups(spectrum.values, spectrum.vectors)
-        if page and (top := top or read_top(run, found.ranking)) is not None:
+        if page:
             found.pictures = pictures_of(run, found.ranking, top, spectrum, found.groups)
         if scored.solution.coefficients is not None:
             indices, rows = scored.solution.coefficients
@@ -189,7 +190,7 @@ def _annotated(run: Run, found: RankResult) -> Ranking:
     return replace(ranking, extra={**ranking.extra, **dict(zip(names, columns))})
 
 
-def _warn(run: Run, found: RankResult, top: TopFeatures | None) -> None:
+def _warn(run: Run, found: RankResult, top: np.ndarray) -> None:
     """Warn of an unreliable ranking."""
     solution, ranking = found.scored.solution, found.ranking
     guards.guard_batches(run, top)
@@ -423,25 +424,22 @@ def _write_copies(
 
 def _made(config: RankConfig, result: RankResult, messages: Messages, home: Path | None) -> Made:
     """Return the files of a ranking, and the facts for ``run.json``."""
-    from sfs_cli.io.results.writers import as_written, ranking_bytes, write_coefficients
-
-    threads = result.facts["plan"]["threads"]
+    from sfs_cli.io.results.writers import ranking_bytes, write_coefficients
 
     def complete(record: dict[str, Any]) -> Writers:
-        # the page is made of what the other files hold, so that `sfs report` makes the same
-        in_order = ThreadExecutor(threads).map
-        ranking = as_written(result.ranking, config.format, in_order)
-        record["result"] = ranking_facts(ranking) | {"eigenvalues": result.scored.eigenvalues}
+        found = ranking_facts(result.ranking) | {"eigenvalues": result.scored.eigenvalues}
+        record["result"] = found
         known = cast("RunRecord", provenance.plain(record))
-        data = report_data(
+        contents = partial(
+            report_data,
             result.config,
-            ranking,
             known,
             [*sections(known, result.method)],
             groups=result.groups,
             pictures=result.pictures,
         )
-        writers = ranking_writers(config, result.ranking, data, threads, home)
+        threads = result.facts["plan"]["threads"]
+        writers = ranking_writers(config, result.ranking, contents, threads, home)
         writers |= result.files
         if result.coefficients is not None:
             writers[COEFFICIENTS] = partial(write_coefficients, *result.coefficients)
@@ -451,7 +449,6 @@ def _made(config: RankConfig, result: RankResult, messages: Messages, home: Path
         **result.facts,
         "config": recorded(config, config.pinned),
         "defaults": defaults_of(config, result.config, result.facts["graph"]),
-        "page": page_facts(result.config, result.facts["graph"]),
         "warnings": result.warnings,
         "seconds": round(result.seconds, 3),
         "peak_memory_bytes": result.peak_memory,

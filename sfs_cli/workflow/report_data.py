@@ -15,21 +15,18 @@ from typing import Any
 import numpy as np
 
 from sfs_cli.catalog import METHODS, Method
+from sfs_cli.display import shown
 from sfs_cli.errors import counted, counts_text, listed
 from sfs_cli.graph.groups import Groups
 from sfs_cli.io.files.table import is_id_name
 from sfs_cli.options import RankConfig
 from sfs_cli.options.grammar import command
 from sfs_cli.options.graph import GRAPH_FIELDS, GRAPHS, LABELS_ALONE
-from sfs_cli.provenance import (
-    NAME,
-    RunFacts,
-    RunRecord,
-    versions,
-)
+from sfs_cli.provenance import NAME, RunFacts, RunRecord, versions
 from sfs_cli.ranking.aggregations import AGGREGATIONS
 from sfs_cli.ranking.table import Ranking
 from sfs_cli.report.model import Evidence, Pairs, Pictures, ReportData, Section, as_pairs
+from sfs_cli.report.stored import Column
 from sfs_cli.report.words import isolated
 from sfs_cli.tables import CHANGES, COEFFICIENTS, meaning_of
 
@@ -41,34 +38,32 @@ NAMED = 3
 """Covariates or sources that the title names."""
 
 
-def page_facts(config: RankConfig, graph: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the report says of the command line of a ranking; `graph` are its facts.
+def command_words(config: RankConfig, graph: Mapping[str, Any]) -> list[str]:
+    """Return the command line that repeats a ranking; `graph` are the facts of its sample graph.
 
     Parameters of a sample graph that the data chose stand with its name.
     """
     if config.graph is None and config.given(*GRAPH_FIELDS):
         config = replace(config, similarity=graph.get("similarity"))
-    words = command(config) or ["sfs", config.VERB, "--config", NAME]
-    return {"matrix": config.matrix_name, "command": words}
+    return command(config) or ["sfs", config.VERB, "--config", NAME]
 
 
 def report_data(
     config: RankConfig,
-    ranking: Ranking,
     facts: RunRecord,
     parts: Sequence[Section],
+    ranking: Ranking,
     *,
     groups: Groups | None = None,
     pictures: Pictures | None = None,
 ) -> ReportData:
     """Return the contents of the report of a run.
 
-    All that is known of the run is taken from what ``run.json`` has, as it has it, and from the
-    numbers of the table; `parts` are the sections of its optional parts. Of the configuration only
-    the method and the names of the files are used.
+    `facts` is what ``run.json`` has, `parts` are the sections of the optional parts, and `ranking`
+    has the numbers of the table.
     """
     method, how, solver = METHODS[config.ranker], facts["method"], facts["solver"]
-    sections = [
+    headings = [
         ("Input", [*_input_pairs(facts), *(pair for part in parts for pair in part.input)]),
         ("Sample graph", as_pairs(facts["graph"])),
         ("Method", as_pairs(how)),
@@ -86,40 +81,33 @@ def report_data(
     ]
     if "coefficients" in solver:
         downloads.append((COEFFICIENTS, "the coefficients"))
+    words = map(shown, command_words(config, facts["graph"]))
     return ReportData(
-        **of_ranking(
-            ranking,
-            change.replace(" - ", " less "),
-            facts["versions"]["sfs"],
-            facts["input"].get("annotations", ()),
-        ),
+        **of_ranking(ranking, change, facts["input"].get("annotations", ())),
         sentences=sentences,
         made_from=f"on {_samples(facts)}",
         reading=_reading(groups, facts, apart),
         pictures=pictures,
         n_left_out=sum(facts["input"]["left_out"].values()),
-        title=title_of(facts),
-        method="Moderated " * bool(facts["moderation"]) + _title(method, how),
+        title=_title(config.matrix_name, facts),
+        method="Moderated " * bool(facts["moderation"]) + _method(method, how),
         how=next((part.how for part in parts if part.how), "") or _how(method, how),
         tables=[table for part in parts for table in part.tables],
-        facts=[(title, pairs) for title, pairs in sections if pairs],
+        facts=[(heading, pairs) for heading, pairs in headings if pairs],
         warnings=facts["warnings"],
-        command=shlex.join([*facts["page"]["command"], "--out", "results"]),
+        command=shlex.join([*words, "--out", "results"]),
         reference="; ".join(part.reference for part in parts if part.reference) or method.reference,
         downloads=downloads,
     )
 
 
 def of_ranking(
-    ranking: Ranking,
-    change: str = "",
-    version: str | None = None,
-    annotations: Sequence[str] = (),
+    ranking: Ranking, change: str = "", annotations: Sequence[str] = ()
 ) -> dict[str, Any]:
     """Return the fields of `ReportData` that follow from a ranking.
 
-    `change` says which class less which changes are of; `version` is the one that ranked, by
-    default this one. Of the columns that are `annotations` the page has those of names.
+    Arrays of all features are named as its columns. `change` says which class less which changes
+    are of. Of the columns that are `annotations` the page has those of names.
     """
     scored = ranking.n_scored
     columns: dict[str, Any] = ranking.columns(0, min(TOP, scored))
@@ -131,34 +119,34 @@ def of_ranking(
         if name.startswith("rank_"):  # mean ranks of ties are halves
             columns[name] = [int(v) if float(v).is_integer() else v for v in column]
     # not an annotation of one of these names
-    numbers = {k: v[:scored] for k, v in ranking.extra.items() if isinstance(v, np.ndarray)}
-    compared = next((name for name in CHANGES if name in ranking.extra), "")
+    numbers = {k: Column(k, scored) for k, v in ranking.extra.items() if isinstance(v, np.ndarray)}
+    evidence: dict[str, Any] = {
+        "p_values": numbers.get("p_value"),
+        "changes": next((numbers[name] for name in CHANGES if name in numbers), None),
+    }
     return {
         "larger_is_better": ranking.larger_is_better,
-        "scores": ranking.curve,
+        "scores": Column("score", len(ranking.curve)),
         "n_features": len(ranking),
         "n_unscored": len(ranking) - scored,
         "reasons": ranking.unscored(),
         "top": [dict(zip(columns, row)) for row in zip(*columns.values())],
         "meanings": {name: meaning_of(name) for name in columns},
         "evidence": Evidence(
-            p_values=numbers.get("p_value"),
-            changes=numbers.get(compared),
-            change=change,
-            log2=compared == "log2_fold_change",
+            **evidence, change=change.replace(" - ", " less "), log2="log2_fold_change" in numbers
         ),
-        "version": version or versions()["sfs"],
+        "version": versions()["sfs"],
     }
 
 
-def title_of(facts: RunRecord) -> str:
+def _title(matrix: str, facts: RunRecord) -> str:
     """Say what was asked: the matrix, and the contrast or the sample graph that ranked it."""
     how = "moderated " * bool(facts["moderation"]) + str(facts["method"]["name"])
     if facts["precision"]:
         how += " of voom"
     if columns := [each["name"] for each in facts["covariates"].get("columns", ())]:
         how += f", adjusted for {listed(columns, NAMED)}"
-    return isolated(f"{facts['page']['matrix']}: {_asked(facts)} ({how})")
+    return isolated(f"{matrix}: {_asked(facts)} ({how})")
 
 
 def _asked(facts: RunRecord) -> str:
@@ -234,7 +222,7 @@ def _sizes(sizes: Sequence[int]) -> str:
     return f"{listed([f'{size:,}' for size in sorted(sizes, reverse=True)], FEW)} samples"
 
 
-def _title(method: Method, facts: dict[str, Any]) -> str:
+def _method(method: Method, facts: dict[str, Any]) -> str:
     ranking = f" {facts['ranking']}" if facts.get("ranking") else ""
     then = f" ({METHODS[facts['then']].title}{ranking})" if "then" in facts else ranking
     return method.title + then
@@ -251,22 +239,23 @@ def _how(method: Method, facts: dict[str, Any]) -> str:
 
 def _input_pairs(run: RunFacts) -> Pairs:
     facts, labels = run["input"], run["labels"]
-    used, there = facts["n_samples"], facts["n_samples_in_file"]
-    pairs = [
-        ("Format", f"{facts['format']}, rows are {facts['rows']}"),
-        ("Samples", f"{used:,}" if used == there else f"{used:,} of {there:,}"),
-        ("Features", f"{facts['n_features']:,}"),
-        ("Values", f"{'sparse' if facts['sparse'] else 'dense'}, {facts['dtype']}"),
-    ]
-    if facts["missing_values"]:
-        count, features = facts["missing_values"], facts["features_with_missing_values"]
-        pairs.append(("Missing values", f"{count:,} in {features:,} features"))
+    used, there, missing = facts["n_samples"], facts["n_samples_in_file"], facts["missing_values"]
+    pairs = as_pairs(
+        {
+            "format": f"{facts['format']}, rows are {facts['rows']}",
+            "samples": f"{used:,}" if used == there else f"{used:,} of {there:,}",
+            "features": facts["n_features"],
+            "values": f"{'sparse' if facts['sparse'] else 'dense'}, {facts['dtype']}",
+            "missing_values": f"{missing:,} in {facts['features_with_missing_values']:,} features"
+            if missing
+            else None,
+        }
+    )
     for name, key, by in (("Collapsed", "collapse", "how"), ("Pseudobulk", "pseudobulk", "by")):
         if made := dict(facts.get(key, {})):
             pairs.append((f"{name} ({made.pop(by)})", counts_text(made)))
-    left_out, steps = counts_text(facts["left_out"]), ", ".join(facts["transform"])
-    pairs += [("Features left out", left_out)] if left_out else []
-    pairs += [("Transformation", steps)] if steps else []
+    left_out = counts_text(facts["left_out"]) or None
+    pairs += as_pairs({"features_left_out": left_out, "transformation": facts["transform"] or None})
     if labels.get("used") and "smallest" in labels:
         low, high = labels["smallest"], labels["largest"]
         pairs.append(("Outcome", f"{labels['from']}, from {low:.6g} to {high:.6g}"))

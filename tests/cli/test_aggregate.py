@@ -215,7 +215,8 @@ def into(tmp_path: Path) -> list[str]:
 def test_folder_holds_ranking_report_and_provenance(into, tmp_path, capfd):
     assert run_here(into, capfd).code == 0
     files = snapshot(tmp_path / "out")
-    assert set(files) == {"ranking.tsv", "report.html", "run.json", "sfs_mqc.json", *FOR_MULTIQC}
+    own = {"ranking.tsv", "report.html", "page.json", "run.json", "sfs_mqc.json"}
+    assert set(files) == own | {*FOR_MULTIQC}
     run = json.loads(files["run.json"])
     assert [entry["name"] for entry in run["lists"]] == ["1", "2", "3"]
     assert [entry["n_ranked"] for entry in run["lists"]] == [12] * 3

@@ -103,7 +103,7 @@ INPUTS: dict[str, dict[str, list[Path]]] = {
     "shardrun": {"plan": [], "parts": [], "matrix": [MATRIX], "files": []},
     "select": {"ranking": [], "record": [], "matrix": [], "files": []},
     "evaluate": {"ranking": [], "record": [], "matrix": [MATRIX], "files": []},
-    "report": {"ranking": [], "record": [], "matrix": [MATRIX], "files": []},
+    "report": {"ranking": [], "page": [], "files": []},
 }
 
 
@@ -164,9 +164,10 @@ def test_report_makes_the_page_of_rank_and_of_merge(tmp_path, env):
     for folder in (made, merged):
         of = {
             "ranking": [folder / "plain" / "ranking.tsv"],
-            "record": [folder / "plain" / "run.json"],
+            "page": [folder / "plain" / "page.json"],
+            "files": [],
         }
-        page = run_task("report", tmp_path / f"{folder.name}-page", of | inputs, env, args="")
+        page = run_task("report", tmp_path / f"{folder.name}-page", of, env, args="")
         wanted = (made / "plain" / "report.html").read_bytes()
         assert (page / "plain" / "report.html").read_bytes() == wanted
 

@@ -67,7 +67,7 @@ MAY_IMPORT = {
     "ranking": ("errors",),
     "evaluation": ("errors", "ranking"),
     "knowledge": ("errors", "logs", "options", "graph", "compute", "store", "io"),
-    "report": ("errors",),
+    "report": ("errors", "display"),
     "run": RUN,
     "parts": (*RUN, "evaluation", "run"),
     "workflow": (*RUN, "evaluation", "report", "run", "parts"),

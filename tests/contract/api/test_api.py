@@ -448,11 +448,11 @@ def test_a_result_is_written_as_the_command_writes_it(tmp_path: Path) -> None:
     for by_command, here in (("command", "python"), ("few", "fewer")):
         expected, found = files_of(tmp_path / by_command), files_of(tmp_path / here)
         assert {*expected} == {*found}
-        for name in ("ranking.tsv", "report.html"):
+        for name in ("ranking.tsv", "report.html", "page.json"):
             assert found[name] == expected[name]
         one, other = (json.loads(each["run.json"]) for each in (expected, found))
         assert one.keys() == other.keys()
-        for key in ("config", "inputs", "result", "graph", "knowledge", "passes", "page"):
+        for key in ("config", "inputs", "result", "graph", "knowledge", "passes"):
             assert one[key] == other[key], key
     before = files_of(tmp_path / "python")
     ranked.write(tmp_path / "python")  # is there already
@@ -477,8 +477,6 @@ def test_a_result_is_written_as_the_command_writes_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        (["report", "both"], "give a file: --matrix FILE"),
-        (["report", "both", "--matrix", "table.csv"], "sfs rank --labels FILE"),
         (["select", "both", "--cv"], "give a file: --matrix FILE"),
         (["select", "labels", "--cv"], "give a file: --labels FILE"),
         (["rank", "--config", "both/run.json"], "give a file: as MATRIX"),

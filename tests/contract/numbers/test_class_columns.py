@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from scipy import stats
 
-from tests.contract.numbers.commands import facts, rank_to, sfs
+from tests.contract.numbers.commands import facts, rank_to
 from tests.making import write_table
 
 N, M = 40, 90
@@ -125,21 +125,6 @@ def test_without_a_known_scale_there_is_no_fold_change(steps, tmp_path) -> None:
     page = (out / "report.html").read_text()
     assert "difference of the means (b less a)" in page
     assert "twice as much" not in page
-
-
-def test_results_with_the_older_name_are_read(study, tmp_path) -> None:
-    labels = write_labels(tmp_path, ["a", "b"])
-    out = rank_to(tmp_path / "out", study[0], "--method", "t-test", "--labels", labels)
-    for name in ("ranking.tsv", "run.json"):
-        text = (out / name).read_text().replace("mean_difference", "log_fold_change")
-        (out / name).write_text(text)
-    sfs("report", str(out), "--title", "again", "--force")
-    page = (out / "report.html").read_text()
-    assert "difference of the means (b less a)" in page
-    assert "log_fold_change" in page.replace("<wbr>", "")
-    chosen = tmp_path / "chosen.tsv"
-    sfs("select", str(out), "--top", "5", "--out", str(chosen))
-    assert chosen.exists()
 
 
 def test_text_has_the_same_columns_and_quotes_odd_names(study, tmp_path) -> None:

@@ -198,9 +198,9 @@ def test_rows_that_vary_alike_are_neighbors() -> None:
     members = rng.permutation(np.repeat(np.arange(3), 8))
     cells = profiles[members] + 0.2 * rng.normal(size=(24, 200))
     cells -= cells.mean(axis=1, keepdims=True)
-    ordered = members[of_run.angular_order(cells)]
+    ordered = members[of_run.rows_alike(cells)]
     assert len(np.flatnonzero(np.diff(ordered))) == 2
-    assert sorted(of_run.angular_order(cells)) == list(range(24))
+    assert sorted(of_run.rows_alike(cells)) == list(range(24))
 
 
 @pytest.mark.parametrize(("m", "n"), [(2, 3), (60, 2)])

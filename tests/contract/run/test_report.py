@@ -116,11 +116,22 @@ def ranked(template: Path, tmp_path: Path) -> Path:
     "case", ["outcome", "modules", "embedding", "weights", "gene sets", "parquet", "some genes"]
 )
 def test_the_page_has_the_bytes_of_the_one_that_rank_wrote(case, once, tmp_path, monkeypatch):
-    """From another folder, with other threads and less memory."""
+    """From the ranking and what the page shows alone."""
     of = once(case)
     monkeypatch.chdir(tmp_path)
-    sfs("report", of, "--out", "page.html", "--threads", 1, "--memory", "300M")
-    assert (tmp_path / "page.html").read_bytes() == (of / "report.html").read_bytes()
+    (table,) = of.glob("ranking.*")
+    for path in (table, of / "page.json"):
+        shutil.copy(path, tmp_path)
+    sfs("report", tmp_path)
+    assert (tmp_path / "report.html").read_bytes() == (of / "report.html").read_bytes()
+
+
+def test_the_page_of_an_aggregate_is_made_again(ranked):
+    sfs("aggregate", "results", "results/ranking.tsv:p_value", "--out", "joined")
+    written = Path("joined/report.html").read_bytes()
+    Path("joined/report.html").unlink()
+    sfs("report", "joined")
+    assert Path("joined/report.html").read_bytes() == written
 
 
 def test_the_page_of_merged_shards_is_the_one_that_is_there(tmp_path):
@@ -203,61 +214,7 @@ def test_an_equal_page_is_up_to_date_and_another_one_stays(ranked, capfd):
         assert Path(target).read_bytes() == before
 
 
-def test_inputs_that_have_moved_are_named_or_lie_beside_the_ranking(ranked, capfd):
-    page = (ranked / "report.html").read_bytes()
-    Path("away").mkdir()
-    Path("m.csv").rename("away/n.csv")
-    done = run_here(["report", "results", "--out", "p.html"], capfd)
-    assert done.code == 3
-    assert "--matrix" in done.err
-    sfs("report", "results", "--out", "p.html", "--matrix", "away/n.csv")
-    assert Path("p.html").read_bytes() == page
-    Path("labels.tsv").rename("results/labels.tsv")
-    Path("away/n.csv").rename("results/m.csv")
-    ranked.rename("away/of")
-    sfs("report", "away/of", "--out", "q.html")
-    assert Path("q.html").read_bytes() == page
-    Path("away/of/labels.tsv").unlink()
-    done = run_here(["report", "away/of", "--out", "r.html"], capfd)
-    assert done.code == 3
-    assert "labels.tsv" in done.err
-    assert not Path("r.html").exists()
-
-
-@pytest.mark.parametrize("name", ["m.csv", "labels.tsv"])
-def test_inputs_that_have_changed_are_refused(name, ranked, capfd):
-    text = Path(name).read_text()
-    Path(name).write_text(text.replace("s1", "s1 ", 1) if name == "m.csv" else text + "x\tlung\n")
-    done = run_here(["report", "results", "--out", "page.html"], capfd)
-    assert done.code == 3
-    assert "changed" in done.err
-    assert name in done.err
-    assert not Path("page.html").exists()
-
-
-def edited(path: Path, edit: Callable[[dict], object]) -> None:
-    record = json.loads(path.read_text())
-    edit(record)
-    path.write_text(json.dumps(record))
-
-
-DAMAGE: dict[str, Callable[[dict], object]] = {
-    "inputs": lambda r: r.update(inputs=[{}]),
-    "columns": lambda r: r["result"]["columns"].update(p_value="integer"),
-    "option": lambda r: r["config"].update(surprise=1),
-}
-
-
-@pytest.mark.parametrize("damage", DAMAGE)
-def test_a_damaged_record_is_refused(damage, ranked, capfd):
-    edited(ranked / "run.json", DAMAGE[damage])
-    done = run_here(["report", "results", "--out", "page.html"], capfd)
-    assert done.code == 3, done.err
-    assert "Traceback" not in done.err
-    assert sorted(path.name for path in Path().iterdir()) == ["labels.tsv", "m.csv", "results"]
-
-
-def test_what_is_no_ranking_of_ours_is_refused(ranked, capfd):
+def test_what_has_no_page_is_refused(ranked, capfd):
     def refused(words: list[str], *said: str) -> None:
         done = run_here(["report", *words, "--out", "page.html"], capfd)
         assert done.code == 3, done.err
@@ -265,19 +222,23 @@ def test_what_is_no_ranking_of_ours_is_refused(ranked, capfd):
         assert not Path("page.html").exists()
 
     sfs("select", "results", "--top", "3", "--out", "chosen")
-    sfs("aggregate", "results/ranking.tsv", "results/ranking.tsv", "--out", "joined")
     sfs("rank", *F_TEST, "--format", "rnk", "--out", "rnk")
+    sfs("rank", *F_TEST, "--top", "9", "--out", "cut")
     refused(["chosen"], "chosen", "no ranking")
-    refused(["joined"], "sfs rank")
-    refused(["rnk"], "rnk")
+    refused(["rnk"], "rnk", "--format tsv")
+    refused(["cut"], "without --top")
     refused(["nothing"], "nothing")
-    Path("alone").mkdir()
-    shutil.copy("results/ranking.tsv", "alone/ranking.tsv")
-    refused(["alone/ranking.tsv"], "alone/run.json", "missing")
-    Path("alone/run.json").write_text("{")
-    refused(["alone/ranking.tsv"], "alone/run.json", "cannot be read")
-    edited(ranked / "run.json", lambda record: record.pop("page"))
-    refused(["results"], "run.json", "rank again")
+    page, table = ranked / "page.json", ranked / "ranking.tsv"
+    whole, content = page.read_text(), table.read_text()
+    for damaged in ("{", "[]", '{"ReportData":{"title":"x"}}', whole.replace("cells", "cell")):
+        page.write_text(damaged)
+        refused(["results"], "page.json", "rank again")
+    page.write_text(whole)
+    for other in (content.replace("p_value", "p"), content.replace("\tok", "\tok\tx")):
+        table.write_text(other)
+        refused(["results"], "ranking.tsv")
+    page.unlink()
+    refused(["results"], "page.json", "earlier versions", "rank again")
 
 
 def test_an_earlier_page_is_there_until_the_new_one_is_whole(ranked, monkeypatch):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -341,6 +342,10 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def command_on_page(out: Path) -> str:
+    return json.loads((out / "page.json").read_text())["ReportData"]["command"]
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -358,9 +363,9 @@ def test_the_page_names_what_parameters_alone_are_of(
     (study / "run.yaml").write_text(f"matrix: m.csv\n{options}\n")
     done = run_here(["rank", "--config", "run.yaml", "--out", "out"], capfd)
     assert done.code == 0, done.err
-    command = json.loads((study / "out" / "run.json").read_text())["page"]["command"]
-    assert words in " ".join(command)
-    again = run_here([*command[1:], "--out", "again"], capfd)
+    command = command_on_page(study / "out")
+    assert words in command
+    again = run_here([*shlex.split(command)[1:-1], "again"], capfd)
     assert again.code == 0, again.err
     tables = [(study / out / "ranking.tsv").read_bytes() for out in ("out", "again")]
     assert tables[0] == tables[1]
@@ -381,8 +386,7 @@ def test_what_has_no_text_is_repeated_by_the_record(options: str, study: Path, c
     (study / "run.yaml").write_text(f"matrix: m.csv\n{options}\n")
     done = run_here(["rank", "--config", "run.yaml", "--out", "out"], capfd)
     assert done.code == 0, done.err
-    record = json.loads((study / "out" / "run.json").read_text())
-    assert record["page"]["command"] == ["sfs", "rank", "--config", "run.json"]
+    assert command_on_page(study / "out") == "sfs rank --config run.json --out results"
     assert "in run.json, in the folder of this page" in (study / "out" / "report.html").read_text()
     done = run_here(["rank", "--config", "out/run.json", "--out", "again"], capfd)
     assert done.code == 0, done.err

@@ -32,12 +32,14 @@ workflow RANKINGS {
     if (shards > 1) {
         SHARDED(ready, shards)
         ranking = SHARDED.out.ranking
+        shown = SHARDED.out.page
         record = SHARDED.out.record
         multiqc = SHARDED.out.multiqc
     }
     else {
         SFS_RANK(ready)
         ranking = SFS_RANK.out.ranking
+        shown = SFS_RANK.out.page
         record = SFS_RANK.out.record
         multiqc = SFS_RANK.out.multiqc
     }
@@ -46,7 +48,10 @@ workflow RANKINGS {
     ranked = ranking.join(record).join(ready)
     SFS_SELECT(ranked.filter { row -> row[0].select })
     SFS_EVALUATE(ranked.filter { row -> row[0].evaluate })
-    SFS_REPORT(ranked.filter { row -> row[0].report })
+
+    // [ meta, ranking, page.json, files ]
+    pages = ranking.join(shown).join(ready.map { meta, _matrix, files -> [meta, files] })
+    SFS_REPORT(pages.filter { row -> row[0].report })
 
     versions = channel.topic('versions')
         .unique()

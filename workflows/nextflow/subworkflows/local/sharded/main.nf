@@ -38,6 +38,7 @@ workflow SHARDED {
 
     emit:
     ranking = SFS_SHARDMERGE.out.ranking // channel: [ val(meta), path(ranking) ]
+    page    = SFS_SHARDMERGE.out.page // channel: [ val(meta), path(json) ]
     record  = SFS_SHARDMERGE.out.record // channel: [ val(meta), path(json) ]
     multiqc = SFS_SHARDMERGE.out.multiqc // channel: [ val(meta), [ path(json) ] ]
 }

@@ -11,6 +11,7 @@ process SFS_RANK {
     output:
     tuple val(meta), path("${prefix}/ranking.*"), emit: ranking
     tuple val(meta), path("${prefix}/report.html"), emit: report
+    tuple val(meta), path("${prefix}/page.json"), emit: page
     tuple val(meta), path("${prefix}/run.json"), emit: record
     tuple val(meta), path("${prefix}/sfs*_mqc.json"), emit: multiqc
     tuple val("${task.process}"), val('sfs'), eval("sfs --version | sed 's/.* //'"), topic: versions, emit: versions_sfs
@@ -41,6 +42,6 @@ process SFS_RANK {
     prefix = task.ext.prefix ?: "${meta.id}"
     """
     mkdir '${prefix}'
-    touch '${prefix}'/{ranking.${format},report.html,run.json,sfs_mqc.json,sfs_general_mqc.json}
+    touch '${prefix}'/{ranking.${format},report.html,page.json,run.json,sfs_mqc.json,sfs_general_mqc.json}
     """
 }

@@ -1,12 +1,12 @@
 process SFS_REPORT {
     tag "${meta.id}"
-    label 'process_low'
+    label 'process_single'
 
     conda "${moduleDir}/environment.yml"
     container "docker.io/biocontainers/sfs-cli:1.0.0"
 
     input:
-    tuple val(meta), path(ranking), path(record), path(matrix), path(files)
+    tuple val(meta), path(ranking), path(page), path(files)
 
     output:
     tuple val(meta), path("${prefix}/report.html"), emit: report
@@ -17,19 +17,11 @@ process SFS_REPORT {
 
     script:
     def args = task.ext.args ?: ''
-    if (args =~ /(?<![\w-])--(memory|threads)(?![\w-])/) {
-        error("${task.process}: ext.args has --memory or --threads, which follow memory and cpus of the process: set these")
-    }
-    def memory = task.memory ? "--memory ${task.memory.toMega()}M" : ''
-    def given = matrix ? "--matrix ${matrix}" : ''
     prefix = task.ext.prefix ?: "${meta.id}"
     """
     sfs report \\
         ${ranking} \\
-        ${given} \\
         ${args} \\
-        ${memory} \\
-        --threads ${task.cpus} \\
         --out '${prefix}/report.html'
     """
 
