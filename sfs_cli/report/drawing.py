@@ -211,8 +211,8 @@ def inline(chart: Chart) -> Markup:
     pieces = [
         f'<svg viewBox="0 0 {width:.2f} {height:.2f}" role="img" class="chart"'
         f' aria-labelledby="{name}-title" aria-describedby="{name}-desc">'
-        f'<title id="{name}-title">{escape(chart.title)}</title>'
-        f'<desc id="{name}-desc">{escape(chart.description)}</desc>{text}'
+        f'<title id="{name}-title">{_clean(chart.title)}</title>'
+        f'<desc id="{name}-desc">{_clean(chart.description)}</desc>{text}'
     ]
     for axes, boxes, hints in chart.hints:
         to_share = axes.transData + figure.transFigure.inverted()
@@ -222,7 +222,7 @@ def inline(chart: Chart) -> Markup:
             pieces.append(
                 f'<rect class="hit" x="{x0 - pad:.1f}" y="{height - y1 - pad:.1f}" '
                 f'width="{x1 - x0 + 2 * pad:.1f}" height="{y1 - y0 + 2 * pad:.1f}">'
-                f"<title>{escape(hint)}</title></rect>"
+                f"<title>{_clean(hint)}</title></rect>"
             )
     return Markup("".join([*pieces, "</svg>"]))
 
@@ -230,3 +230,8 @@ def inline(chart: Chart) -> Markup:
 def _with_one_style(points: re.Match[str]) -> str:
     """Return the points of a line with the style that all have in one place."""
     return f"<g{points[1]}{points[3]}>{points[2].replace(points[3], '')}</g>"
+
+
+def _clean(text: str) -> str:
+    """Escape a text, with what XML cannot have replaced."""
+    return escape(NO_XML.sub("\ufffd", text))
