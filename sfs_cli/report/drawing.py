@@ -108,8 +108,6 @@ SETTINGS = {
     "axes.facecolor": "none",
     "axes.titlelocation": "left",
     "axes.axisbelow": True,
-    "axes.formatter.limits": (-3, 6),
-    "axes.formatter.useoffset": False,
     "axes.autolimit_mode": "round_numbers",
     "axes.xmargin": 0,
     "axes.ymargin": 0,
@@ -162,7 +160,8 @@ def drawn(draw: Callable[P, T]) -> Callable[P, T]:
 
 
 Hints = tuple[Any, np.ndarray, Sequence[str]]
-"""What is shown under the pointer: axes, boxes (p, 2, 2) in their units, and a text for each."""
+"""What is shown under the pointer: axes, points (p, 2) or corners of boxes (p, 2, 2) in their
+units, and a text for each."""
 
 
 @dataclass(frozen=True)
@@ -216,7 +215,8 @@ def inline(chart: Chart) -> Markup:
     ]
     for axes, boxes, hints in chart.hints:
         to_share = axes.transData + figure.transFigure.inverted()
-        corners = to_share.transform(boxes.reshape(-1, 2)).reshape(-1, 2, 2) * (width, height)
+        corners = to_share.transform(boxes.reshape(-1, 2)) * (width, height)
+        corners = corners.reshape(-1, max(1, boxes.ndim - 1), 2)
         for (x0, y0), (x1, y1), hint in zip(corners.min(axis=1), corners.max(axis=1), hints):
             pad = 2.5 if x0 == x1 else 0.0  # of a point
             pieces.append(

@@ -6,7 +6,6 @@ column (89 mm), or of two (180 mm), with letters of 6.5 and 7 points.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -54,7 +53,6 @@ SMALLEST, LARGEST = 1e-320, 1e300
 DOTS, POINTS = 60, 600
 """Up to so many scores each has a dot; points of a curve, for more cannot be distinguished."""
 SHAPES = "os^Dv"
-THOUSANDS = re.compile(r"(?<=\d)(?=(\d{3})+$)")
 GROUND = {"facecolor": LIGHT["paper"], "edgecolor": "none", "alpha": 0.75, "pad": 0.3}
 """That of words which may lie on points."""
 
@@ -122,16 +120,17 @@ def numbered(axes: Any, x: int, y: int) -> None:
     """Let axes have round numbers, at most so many and one more."""
     for axis, most in ((axes.xaxis, x), (axes.yaxis, y)):
         axis.set_major_locator(mpl.ticker.MaxNLocator(most, steps=[1, 2, 5, 10]))
-        axis.set_major_formatter(Grouped())
+        axis.set_major_formatter(number)
 
 
-class Grouped(mpl.ticker.ScalarFormatter):
-    """Writes numbers with commas between thousands."""
+def number(value: float, _position: int = 0) -> str:
+    """Return the label of a tick."""
+    return f"{value:,.6g}".replace("e+0", "e").replace("-", "−")
 
-    def __call__(self, x: float, pos: int | None = None) -> str:
-        """Return the label of a tick."""
-        whole, point, rest = super().__call__(x, pos).partition(".")
-        return THOUSANDS.sub(",", whole) + point + rest
+
+def boxes(*sides: Any) -> np.ndarray:
+    """Return boxes (p, 2, 2) of their left and lower, right and upper sides, one or p of each."""
+    return np.stack(np.broadcast_arrays(*sides), axis=-1).reshape(-1, 2, 2)
 
 
 def name_rows(axes: Any, names: Sequence[str], at: np.ndarray, **how: Any) -> None:
@@ -192,21 +191,16 @@ def dot(kind: int, letter: str = "k") -> dict[str, Any]:
     }
 
 
-def legend(notes: SampleNotes, width: float) -> dict[str, Any]:
+def legend(notes: SampleNotes, width: float) -> tuple[dict[str, Any], int]:
     """Return a legend of the classes with their sizes, as arguments, and its number of rows."""
     codes = np.asarray(notes.codes)
     none, *sizes = np.bincount(codes + 1, minlength=len(notes.classes) + 1).tolist()
     shown = [*enumerate(sizes), *([(-1, none)] if none else [])]
     labels = [f"{short(class_name(notes, k), LONGEST_CLASS)} ({size:,})" for k, size in shown]
-    ncols = max(1, int(width / (width_of(labels) + 20)))
+    columns = max(1, int(width / (width_of(labels) + 20)))
     handles = [mpl.lines.Line2D([], [], markersize=4.5, **dot(k)) for k, _ in shown]
-    return {
-        "handles": handles,
-        "labels": labels,
-        "ncols": ncols,
-        "columnspacing": 1,
-        "handlelength": 1.2,
-    }
+    key = {"handles": handles, "labels": labels, "ncols": columns}
+    return key | {"columnspacing": 1, "handlelength": 1.2}, -(-len(labels) // columns)
 
 
 def scale(cax: Any, letter: str, count: int, ends: tuple[float, float], words: str) -> None:
@@ -216,7 +210,7 @@ def scale(cax: Any, letter: str, count: int, ends: tuple[float, float], words: s
     bar = cax.figure.colorbar(values, cax=cax, orientation="horizontal")
     bar.outline.set_visible(False)
     cax.tick_params(size=0, pad=2)
-    cax.set_xticks(ends, [f"{end:.4g}".replace("-", "−") for end in ends])
+    cax.set_xticks(ends, [*map(number, ends)])
     cax.text(1.04, 0.5, words, va="center", transform=cax.transAxes)
 
 
@@ -249,8 +243,8 @@ def heatmap(found: Heatmap, notes: SampleNotes) -> Chart:
     drawn_by = found.codes is not None or found.outcome is not None
     bar = (BAR + 2) * drawn_by
     head = bar + 3 + (0 if not labels else LETTERS + 3 if flat else width_of(labels) + 5)
-    key = None if found.codes is None or (labels and all(shown)) else legend(notes, TWO - left)
-    rows = 0 if key is None else -(-len(key["labels"]) // key["ncols"])
+    named = found.codes is None or (labels and all(shown))
+    key, rows = ({}, 0) if named else legend(notes, TWO - left)
     foot = 24 + 10 * rows
     height = head + g * ROW + foot
     figure = sheet(TWO, height)
@@ -275,13 +269,10 @@ def heatmap(found: Heatmap, notes: SampleNotes) -> Chart:
     if found.outcome is not None:
         cax = figure.add_axes(((left + 275) / TWO, line, 70 / TWO, 5.5 / height))
         outcome_scale(cax, notes)
-    if key is not None:
+    if key:
         figure.legend(**key, loc="lower left", bbox_to_anchor=(left / TWO, 0), borderaxespad=0)
-    j, i = np.arange(c), np.arange(g)
-    columns = np.stack([np.column_stack([j, 0 * j]), np.column_stack([j + 1, 0 * j + g])], axis=1)
-    beside = np.stack(
-        [np.column_stack([0 * i - left / step, i]), np.column_stack([0 * i, i + 1])], axis=1
-    )
+    i, j = np.arange(g), np.arange(c)
+    columns, beside = boxes(j, 0, j + 1, g), boxes(-left / step, i, 0, i + 1)
     ranked = [f"{name}, rank {rank}" for name, rank in zip(found.features, found.ranks)]
     what = "samples" if found.samples is not None else f"columns of {counted(notes.n, 'sample')}"
     return Chart(
@@ -332,15 +323,14 @@ def plane(found: Plane, notes: SampleNotes) -> Chart:
     """Draw the samples as points, with the names of classes at their centers."""
     n = len(found.points)
     kinds, letter = kinds_of(found, n)
-    key = None if found.codes is None else legend(notes, ONE - 20)
-    rows = 0 if key is None else -(-len(key["labels"]) // key["ncols"])
+    key, rows = ({}, 0) if found.codes is None else legend(notes, ONE - 20)
     height = 185.0 + 9 * rows + 26 * (found.outcome is not None)
     figure, axes = framed(found.axes[1], found.axes[0], height)
     axes.margins(0.03, tight=False)
     for kind in np.unique(kinds).tolist():
         size = 4.6 if found.samples is not None else 3.0
         axes.plot(*found.points[kinds == kind].T, markersize=size, **dot(kind, letter))
-    if key is not None:
+    if key:
         figure.legend(**key, loc="outside lower left")
         place(centers(axes, found.points, kinds, notes), figure)
     if found.outcome is not None:
@@ -355,7 +345,7 @@ def plane(found: Plane, notes: SampleNotes) -> Chart:
         "The samples",
         f"{counted(n, 'sample')} in {found.where}.",
         figure,
-        [(axes, found.points[: len(hints), None].repeat(2, axis=1), hints)],
+        [(axes, found.points[: len(hints)], hints)],
     )
 
 
@@ -394,17 +384,8 @@ def features(strips: Sequence[Strip], notes: SampleNotes) -> Chart:
     """Draw the values of features, each by class, against the outcome, or sorted."""
     by_class = strips[0].pairs is None and notes.codes is not None
     k = min(len(strips[0].groups), MOST_GROUPS)
-    values = [
-        v
-        for s in strips
-        for v in ([v for v, _ in s.groups] if s.pairs is None else [s.pairs[:, 1]])
-    ]
-    power = (
-        not 1e-3 < max(np.abs(each).max() for each in values) < 1e6
-    )  # is written beside the labels
     inner = k * (15.0 if k < 5 else 11.0) if by_class else 52.0
-    under = (12 + 9 * power) if by_class else 22
-    above = 16.0 + 7 * (power and not by_class)
+    above, under = 16.0, 12.0 if by_class else 22.0
     left = 34.0
     if by_class:
         left = 6 + width_of([short(name, NARROW) for name in notes.classes], SMALL)
@@ -485,9 +466,7 @@ def p_values(p: np.ndarray) -> Chart:
     )
     axes.legend(loc="lower right", bbox_to_anchor=(1, 1), labelcolor=LIGHT["mark"])
     axes.set(xlim=(0, 1))
-    bars = np.stack(
-        [np.column_stack([edges[:-1], 0 * heights]), np.column_stack([edges[1:], heights])], axis=1
-    )
+    bars = boxes(edges[:-1], 0, edges[1:], heights)
     hints = [
         f"{a:.2f} to {a + 0.05:.2f}: {counted(b, 'feature')}"
         for a, b in zip(edges, counts.tolist())
@@ -534,7 +513,7 @@ def volcano(changes: np.ndarray, p: np.ndarray, names: Sequence[str], title: str
         for name, change, value in zip(names, changes, p)
     ]
     described = f"The largest of {len(p):,} values is {height.max():.3g}."
-    of_best = axes, points[:first, None].repeat(2, axis=1), hints
+    of_best = axes, points[:first], hints
     return Chart("volcano", "Change and p-value", described, figure, [of_best])
 
 
@@ -570,7 +549,7 @@ def score_curve(scores: np.ndarray, *, larger_is_better: bool) -> Chart:
         "Score against rank",
         f"{counted(m, 'score')} from {significant(scores[0])} to {significant(scores[-1])}.",
         figure,
-        [(axes, at[:, None].repeat(2, axis=1), hints)],
+        [(axes, at, hints)],
     )
 
 
@@ -627,7 +606,7 @@ def curves(measure: str, found: Mapping[str, Curve]) -> Chart:
         style = dot(i) | {"linestyle": "solid", "label": short(name, 34)}
         axes.plot(x, value, markersize=4.6, linewidth=1.2, **style)
         texts = [f"{name}, {k:,}: {v:.3f}" for k, v, *_ in curve]
-        hints.append((axes, np.column_stack([x, value])[:, None].repeat(2, axis=1), texts))
+        hints.append((axes, np.column_stack([x, value]), texts))
     axes.set_xticks(range(len(lengths)), [f"{k:,}" for k in lengths])
     axes.set_xlim(-0.5, len(lengths) - 0.5)
     figure.legend(loc="outside lower left", ncols=2)
