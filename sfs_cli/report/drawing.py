@@ -68,7 +68,7 @@ COLORS = {
     "k3": ("#cc79a7", "#e39ac6"),
     "k4": ("#d55e00", "#f2793d"),
     "k5": ("#56b4e9", "#a5dcff"),
-    "k6": ("#000000", "#f4f6f8"),
+    "k6": ("#0a0a0a", "#f4f6f8"),  # Matplotlib writes no black
     "k7": ("#c2b000", "#f6ee7a"),
     "h0": ("#14437f", "#b5d9ff"),
     "h1": ("#2f6fb4", "#83bdf5"),

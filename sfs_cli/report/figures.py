@@ -23,7 +23,6 @@ from sfs_cli.report.drawing import (
     TWO,
     Chart,
     Hints,
-    drawing,
     drawn,
     mpl,
     saved,
@@ -46,7 +45,7 @@ LONGEST, LONGEST_CLASS, NARROW = 18, 16, 14
 cut."""
 ACROSS, GAP = 3, 14.0
 """Single features side by side in a file, and points between them."""
-NAMED_GENES, BARS = 10, 30
+NAMED_GENES, BARS = 10, 20
 """Features that the volcano plot names, and whose stability is drawn."""
 SMALLEST, LARGEST = 1e-320, 1e300
 """Smaller p-values are drawn as this one; larger scores, and infinite ones, are not drawn."""
@@ -75,19 +74,17 @@ def figure_files(figures: Sequence[Figure], formats: Sequence[str]) -> dict[str,
     dict
         The contents of each file, by its name: that of the chart, such as ``heatmap.pdf``.
     """
-    charts = [chart for figure in figures for chart in figure.charts]
+    charts = [figure.charts[0] for figure in figures]
     return {f"{c.name}.{format}": saved(c, format, dpi=300) for c in charts for format in formats}
 
 
+@drawn
 def without_glyph(figures: Sequence[Figure]) -> list[str]:
     """Return the letters of figures that their font lacks: pdf and png show boxes for them."""
-    from matplotlib.font_manager import findfont, get_font
-
-    with drawing():
-        known = get_font(findfont(mpl.rcParams["font.family"][0])).get_charmap()
-        charts = [chart for figure in figures for chart in figure.charts]
-        texts = [t for chart in charts for t in chart.figure.findobj(mpl.text.Text)]
-        letters = {*"".join(text.get_text() for text in texts)}
+    font = mpl.font_manager.findfont(mpl.rcParams["font.family"][0])
+    known = mpl.font_manager.get_font(font).get_charmap()
+    texts = [t for figure in figures for t in figure.charts[0].figure.findobj(mpl.text.Text)]
+    letters = {*"".join(text.get_text() for text in texts)}
     return sorted(letter for letter in letters if ord(letter) not in known)
 
 
@@ -146,7 +143,7 @@ def place(texts: Sequence[Any], figure: Any) -> None:
     figure.get_layout_engine().execute(figure)
     taken: list[Any] = []
     for text in texts:
-        box = text.get_window_extent().padded(1.5)
+        box = text.get_window_extent()
         if box.count_overlaps(taken) or box.x0 < 0 or box.x1 > figure.bbox.width:
             text.remove()
         else:
@@ -603,13 +600,14 @@ def curves(measure: str, found: Mapping[str, Curve]) -> Chart:
         x = np.array([lengths.index(k) + aside for k, *_ in curve])
         _, value, low, high = np.array(curve).T
         axes.vlines(x, low, high, color(i), alpha=0.5, linewidth=1.6)
-        style = dot(i) | {"linestyle": "solid", "label": short(name, 34)}
-        axes.plot(x, value, markersize=4.6, linewidth=1.2, **style)
+        style = dot(i) | {"linestyle": "solid", "linewidth": 1.2, "markersize": 4.6}
+        axes.plot(x, value, **style)
         texts = [f"{name}, {k:,}: {v:.3f}" for k, v, *_ in curve]
         hints.append((axes, np.column_stack([x, value]), texts))
     axes.set_xticks(range(len(lengths)), [f"{k:,}" for k in lengths])
     axes.set_xlim(-0.5, len(lengths) - 0.5)
-    figure.legend(loc="outside lower left", ncols=2)
+    labels = [short(name, 34) for name in found]  # given so, for else those with a _ are left out
+    figure.legend(axes.lines, labels, loc="outside lower left", ncols=2)
     return Chart(
         "curves", f"{measure} by length", f"{measure} of {'; '.join(found)}.", figure, hints
     )

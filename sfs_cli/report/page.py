@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from numbers import Integral
 from typing import NamedTuple
@@ -159,29 +159,27 @@ def sample_figures(data: ReportData) -> list[Figure]:
 
 def stability_figures(data: ReportData) -> list[Figure]:
     """Draw how often the best features are selected, where the ranking was made on subsets."""
-    shares = {str(r["feature"]): _number(r.get("frequency")) for r in data.top[: figures.BARS]}
-    known = {name: share for name, share in shares.items() if share is not None}
-    if len(known) < len(shares) or len(known) < 2:
-        return []
-    axis = "share of the subsets of samples that select it"
-    chart = figures.bars("stability", axis, [*known], np.array([*known.values()]))
-    return [Figure("How often the best are found again", words.STABILITY, [chart])]
+    axis, rows = "share of the subsets of samples that select it", data.top[: figures.BARS]
+    shares = {str(row["feature"]): row.get("frequency") for row in rows}
+    return _bars("How often the best are found again", words.STABILITY, "stability", axis, shares)
 
 
 def source_figures(data: ReportData) -> list[Figure]:
     """Draw the weights of the sources."""
-    for table in data.tables:
-        if len(table.rows) > 1 and {"source", "weight"} <= {*table.columns}:
-            names, weights = (
-                [row[list(table.columns).index(name)] for row in table.rows]
-                for name in ("source", "weight")
-            )
-            numbers = [_number(weight) for weight in weights]
-            if None not in numbers:
-                shares = np.array(numbers, float)
-                chart = figures.bars("sources", "weight", [*map(str, names)], shares)
-                return [Figure("Weights of the sources", words.WEIGHTS, [chart])]
-    return []
+    rows = [dict(zip(table.columns, row)) for table in data.tables for row in table.rows]
+    weights = {str(row["source"]): row.get("weight") for row in rows if "source" in row}
+    return _bars("Weights of the sources", words.WEIGHTS, "sources", "weight", weights)
+
+
+def _bars(
+    heading: str, caption: str, name: str, axis: str, shares: Mapping[str, object]
+) -> list[Figure]:
+    """Draw shares, two or more of them, where they are known."""
+    known = {each: share for each, share in shares.items() if _number(share) is not None}
+    if len(known) < 2:
+        return []
+    chart = figures.bars(name, axis, [*known], np.array([*known.values()], float))
+    return [Figure(heading, caption, [chart])]
 
 
 def score_figures(data: ReportData) -> list[Figure]:
