@@ -21,7 +21,8 @@ from sfs_cli.report.page import Figure, figures_of, render
 from tests.unit.report.conftest import HOSTILE
 
 ODD = [
-    *HOSTILE[:4],
+    *HOSTILE[:3],
+    "_hidden",
     "$x$_{2}",
     "a" * 40,
     "x</title></svg><script>",
@@ -243,9 +244,11 @@ def test_names_that_are_markup_stay_text() -> None:
     for chart in (
         figures.heatmap(heatmap(known, 10, 20, features=ODD), known),
         figures.plane(plane(known, 20, samples=ODD * 2), known),
-        figures.features(strips(*([1.0, 2.0] for _ in ODD), name=ODD[0]), known),
+        figures.features(strips(*([1.0, 2.0] for _ in ODD), name=ODD[3]), known),
         figures.volcano(RNG.normal(size=20), RNG.random(20), ODD, ODD[0]),
+        figures.curves("$m$", {name: [(5, 0.5, 0.4, 0.6)] for name in ODD}),
     ):
+        assert any("_hidden" in word for word in texts(chart))
         root = ElementTree.fromstring(inline(chart))
         known_tags = {"svg", "title", "desc", "g", "defs", "path", "rect", "use", "text"}
         assert {each.tag for each in root.iter()} <= known_tags
