@@ -6,6 +6,7 @@ column (89 mm), or of two (180 mm), with letters of 6.5 and 7 points.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +53,7 @@ SMALLEST, LARGEST = 1e-320, 1e300
 DOTS, POINTS = 60, 600
 """Up to so many scores each has a dot; points of a curve, for more cannot be distinguished."""
 SHAPES = "os^Dv"
+EXPONENT = re.compile(r"e\+?(-?)0?")
 GROUND = {"facecolor": LIGHT["paper"], "edgecolor": "none", "alpha": 0.75, "pad": 0.3}
 """That of words which may lie on points."""
 
@@ -121,8 +123,11 @@ def numbered(axes: Any, x: int, y: int) -> None:
 
 
 def number(value: float, _position: int = 0) -> str:
-    """Return the label of a tick."""
-    return f"{value:,.6g}".replace("e+0", "e").replace("-", "−")
+    """Return the label of a tick, with an exponent where that is short, else with all digits."""
+    brief, whole = f"{value:.6g}", f"{value:.13g}"
+    if "e" not in brief or float(brief) != float(whole):
+        brief = f"{value:,.13g}"
+    return EXPONENT.sub(r"e\1", brief).replace("-", "−")
 
 
 def boxes(*sides: Any) -> np.ndarray:
@@ -207,7 +212,7 @@ def scale(cax: Any, letter: str, count: int, ends: tuple[float, float], words: s
     bar = cax.figure.colorbar(values, cax=cax, orientation="horizontal")
     bar.outline.set_visible(False)
     cax.tick_params(size=0, pad=2)
-    cax.set_xticks(ends, [*map(number, ends)])
+    cax.set_xticks(ends, [number(float(f"{end:.4g}")) for end in ends])
     cax.text(1.04, 0.5, words, va="center", transform=cax.transAxes)
 
 
@@ -321,7 +326,7 @@ def plane(found: Plane, notes: SampleNotes) -> Chart:
     n = len(found.points)
     kinds, letter = kinds_of(found, n)
     key, rows = ({}, 0) if found.codes is None else legend(notes, ONE - 20)
-    height = 185.0 + 9 * rows + 26 * (found.outcome is not None)
+    height = 185.0 + 9 * rows + 30 * (found.outcome is not None)
     figure, axes = framed(found.axes[1], found.axes[0], height)
     axes.margins(0.03, tight=False)
     for kind in np.unique(kinds).tolist():
@@ -331,7 +336,9 @@ def plane(found: Plane, notes: SampleNotes) -> Chart:
         figure.legend(**key, loc="outside lower left")
         place(centers(axes, found.points, kinds, notes), figure)
     if found.outcome is not None:
-        outcome_scale(axes.inset_axes((0, -0.34, 0.45, 0.035)), notes)
+        below = 26 / height
+        figure.get_layout_engine().set(rect=(0, below, 1, 1 - below))
+        outcome_scale(figure.add_axes((0.1, 0.55 * below, 0.4, 0.2 * below)), notes)
     hints = list(found.samples or ())
     if found.codes is not None:
         hints = [f"{hint}: {class_name(notes, k)}" for hint, k in zip(hints, kinds)]
@@ -383,9 +390,6 @@ def features(strips: Sequence[Strip], notes: SampleNotes) -> Chart:
     k = min(len(strips[0].groups), MOST_GROUPS)
     inner = k * (15.0 if k < 5 else 11.0) if by_class else 52.0
     above, under = 16.0, 12.0 if by_class else 22.0
-    left = 34.0
-    if by_class:
-        left = 6 + width_of([short(name, NARROW) for name in notes.classes], SMALL)
     across = min(len(strips), ACROSS)
     wide = (TWO - GAP * (ACROSS - 1)) / ACROSS
     high = above + inner + under
@@ -394,8 +398,7 @@ def features(strips: Sequence[Strip], notes: SampleNotes) -> Chart:
     figure = sheet(width, height)
     for i, strip in enumerate(strips):
         x, y = i % across * (wide + GAP), height - i // across * (high + 4)
-        box = x + left, y - above - inner, wide - left - 12, inner
-        axes = figure.add_axes(np.array(box) / (width, height, width, height))
+        axes = figure.add_subplot()
         figure.text(
             x / width, (y - 8) / height, f"{strip.rank}. {short(strip.feature, 28)}", weight="bold"
         )
@@ -404,6 +407,10 @@ def features(strips: Sequence[Strip], notes: SampleNotes) -> Chart:
         axes.grid(axis="x" if by_class else "y")
         numbered(axes, 4, 3)
         described = in_classes(axes, strip, notes) if by_class else as_points(axes, strip)
+        beside = [short(name, NARROW) for name in notes.classes]
+        left = 6 + width_of(beside if by_class else [*map(number, axes.get_yticks())], SMALL)
+        box = np.array((x + left, y - above - inner, wide - left - 12, inner))
+        axes.set_position(box / (width, height, width, height))
     one = strips[0]
     if len(strips) == 1:
         return Chart(f"strip-{one.rank}", f"Values of {one.feature}", described, figure)
