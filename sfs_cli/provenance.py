@@ -104,7 +104,7 @@ def versions() -> dict[str, str]:
     from importlib.metadata import PackageNotFoundError, version
 
     found = {"sfs": version("sfs-cli"), "python": platform.python_version()}
-    libraries = ("numpy", "scipy", "pandas", "anndata", "h5py", "pyarrow")
+    libraries = ("numpy", "scipy", "pandas", "anndata", "h5py", "pyarrow", "matplotlib")
     for name in (*libraries, "scikit-learn", "numba", "pynndescent"):
         try:
             found[name] = version(name)

@@ -45,7 +45,7 @@ class ReportConfig(EnrichmentFields, OutputFields):
     )
     figures: str | None = _page(
         "Draw the charts of the page for publications, as files in this folder; the page is then "
-        "written only with --out. It needs the extra plots.",
+        "written only with --out.",
         metavar="DIR",
         path=WRITES,
     )

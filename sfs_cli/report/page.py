@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from numbers import Integral
 from typing import NamedTuple
@@ -15,7 +15,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from sfs_cli.errors import counted
-from sfs_cli.report import charts, gene_charts, words
+from sfs_cli.report import figures, words
+from sfs_cli.report.drawing import COLORS, Chart, inline
 from sfs_cli.report.model import ReportData, Table
 from sfs_cli.report.words import is_number, significant
 
@@ -32,15 +33,14 @@ GENE_PAGES = {
 """What the names of features link to, by the kind of ids."""
 
 
-class Figure:
-    """A picture with its heading and explanation.
+class Figure(NamedTuple):
+    """Charts with a heading and an explanation."""
 
-    Its shape is ``side``, with the explanation beside it, ``wide``, or a ``grid`` of many charts.
-    """
-
-    def __init__(self, heading: str, caption: str, *charts: str, shape: str = "side") -> None:
-        self.heading, self.caption, self.shape = heading, caption, shape
-        self.charts = [Markup(chart) for chart in charts]
+    heading: str
+    caption: str
+    charts: Sequence[Chart]
+    # ``side``, with the explanation beside it, ``wide``, or a ``grid`` of many charts
+    shape: str = "side"
 
 
 class Cell(NamedTuple):
@@ -83,6 +83,7 @@ def render(data: ReportData) -> str:
         genes=gene_figures(data),
         evidence=evidence_figures(data),
         samples=sample_figures(data),
+        sources=source_figures(data),
         scores=score_figures(data),
         table=table,
         same=same,
@@ -92,9 +93,10 @@ def render(data: ReportData) -> str:
 
 
 def figures_of(data: ReportData) -> list[Figure]:
-    """Return all figures of a page, in its order."""
-    makers = gene_figures, evidence_figures, sample_figures, score_figures
-    return [figure for make in makers for figure in make(data)]
+    """Return all figures of a page, in its order, each with one chart."""
+    makers = evidence_figures, sample_figures, source_figures, score_figures
+    genes = gene_figures(data, together=True)
+    return [*genes, *(figure for make in makers for figure in make(data))]
 
 
 def grids(tables: Iterable[Table]) -> list[tuple[Table, Grid]]:
@@ -102,8 +104,11 @@ def grids(tables: Iterable[Table]) -> list[tuple[Table, Grid]]:
     return [(t, arranged(t.columns, t.rows, t.digits, t.shade)) for t in tables]
 
 
-def gene_figures(data: ReportData) -> list[Figure]:
-    """Draw the best features in the samples, together and one by one."""
+def gene_figures(data: ReportData, *, together: bool = False) -> list[Figure]:
+    """Draw the best features in the samples, together and one by one.
+
+    These are charts of their own, which a page arranges, or else `together` one chart.
+    """
     pictures = data.pictures
     if pictures is None or not pictures.strips:
         return []
@@ -112,34 +117,34 @@ def gene_figures(data: ReportData) -> list[Figure]:
     drawn = []
     if len(found.sizes) > 1 and len(found.features) > 1:
         caption = words.heatmap_caption(found, notes)
-        chart = gene_charts.heatmap_chart(found, notes)
-        drawn.append(Figure(heading, caption, chart, shape="wide"))
-    strips = [gene_charts.strip_chart(strip, notes) for strip in pictures.strips]
+        drawn.append(Figure(heading, caption, [figures.heatmap(found, notes)], "wide"))
+    strips = pictures.strips
     heading = "The best features, one by one" if len(strips) > 1 else "The best feature"
-    caption = words.strips_caption(pictures.strips, notes)
-    drawn.append(Figure(heading, caption, *strips, shape="grid"))
+    parts = [strips] if together else [[strip] for strip in strips]
+    charts = [figures.features(part, notes) for part in parts]
+    drawn.append(Figure(heading, words.strips_caption(strips, notes), charts, "grid"))
     return drawn
 
 
 def evidence_figures(data: ReportData) -> list[Figure]:
     """Draw the p-values of the ranking, where they are known."""
-    drawn, evidence, p = list[Figure](), data.evidence, data.evidence.p_values
+    drawn, evidence, p = stability_figures(data), data.evidence, data.evidence.p_values
     if p is None:
         return drawn
     known = np.isfinite(p)
     if known.any():
-        bars = gene_charts.p_value_chart(p[known])
-        drawn.append(Figure("P-values", words.p_value_caption(p[known]), bars))
+        chart = figures.p_values(p[known])
+        drawn.append(Figure("P-values", words.p_value_caption(p[known]), [chart]))
     if evidence.changes is None:
         return drawn
-    both = known & (np.abs(evidence.changes) <= charts.LARGEST)
+    both = known & (np.abs(evidence.changes) <= figures.LARGEST)
     if both.any():
         first = [str(row["feature"]) for row, kept in zip(data.top, both) if kept]
         title = "log2 fold change" if evidence.log2 else "difference of the means"
         title += f" ({evidence.change})" if evidence.change else ""
-        points = gene_charts.volcano_chart(evidence.changes[both], p[both], first, title)
+        chart = figures.volcano(evidence.changes[both], p[both], first, title)
         caption = words.volcano_caption(evidence.change, len(first), log2=evidence.log2)
-        drawn.append(Figure("Change and p-value", caption, points))
+        drawn.append(Figure("Change and p-value", caption, [chart]))
     return drawn
 
 
@@ -148,18 +153,42 @@ def sample_figures(data: ReportData) -> list[Figure]:
     pictures = data.pictures
     if pictures is None or pictures.plane is None:
         return []
-    points = gene_charts.plane_chart(pictures.plane, pictures.plane.notes or pictures.notes)
-    caption = words.plane_caption(pictures.plane, pictures.notes)
-    return [Figure("The samples", caption, points)]
+    chart = figures.plane(pictures.plane, pictures.plane.notes or pictures.notes)
+    return [Figure("The samples", words.plane_caption(pictures.plane, pictures.notes), [chart])]
+
+
+def stability_figures(data: ReportData) -> list[Figure]:
+    """Draw how often the best features are selected, where the ranking was made on subsets."""
+    axis, rows = "share of the subsets of samples that select it", data.top[: figures.BARS]
+    shares = {str(row["feature"]): row.get("frequency") for row in rows}
+    return _bars("How often the best are found again", words.STABILITY, "stability", axis, shares)
+
+
+def source_figures(data: ReportData) -> list[Figure]:
+    """Draw the weights of the sources."""
+    rows = [dict(zip(table.columns, row)) for table in data.tables for row in table.rows]
+    weights = {str(row["source"]): row.get("weight") for row in rows if "source" in row}
+    return _bars("Weights of the sources", words.WEIGHTS, "sources", "weight", weights)
+
+
+def _bars(
+    heading: str, caption: str, name: str, axis: str, shares: Mapping[str, object]
+) -> list[Figure]:
+    """Draw shares, two or more of them, where they are known."""
+    known = {each: share for each, share in shares.items() if _number(share) is not None}
+    if len(known) < 2:
+        return []
+    chart = figures.bars(name, axis, [*known], np.array([*known.values()], float))
+    return [Figure(heading, caption, [chart])]
 
 
 def score_figures(data: ReportData) -> list[Figure]:
     """Draw the scores of all features."""
-    scores = charts.drawable(data.scores)
+    scores = data.scores[np.abs(data.scores) <= figures.LARGEST]
     if not len(scores):
         return []
-    curve = charts.score_curve(scores, larger_is_better=data.larger_is_better)
-    return [Figure("Score against rank", words.curve_caption(data), curve)]
+    curve = figures.score_curve(scores, larger_is_better=data.larger_is_better)
+    return [Figure("Score against rank", words.curve_caption(data), [curve])]
 
 
 def best_features(data: ReportData) -> tuple[Grid, list[tuple[str, str]]]:
@@ -258,7 +287,8 @@ def compiled(name: str) -> Template:
     environment.filters["linked"] = linked
     environment.filters["broken"] = broken
     environment.filters["address"] = partial(quote, errors="surrogateescape")
-    environment.globals["counted"] = counted
+    environment.filters["inline"] = inline
+    environment.globals.update(counted=counted, colors=COLORS)
     return environment.get_template(name)
 
 

@@ -16,10 +16,15 @@ LOG_ABOVE = 1000
 """Ranks of more features than this are drawn on a logarithmic axis."""
 TURNING = ("R", "AL", "AN", "RLE", "RLO", "LRE", "LRO", "PDF", "RLI", "LRI", "FSI", "PDI")
 """Kinds of characters (Unicode Annex 9) that change the order of the text around them."""
+CLASSES = 8
+"""Colors of classes; more classes differ by the shape of their points."""
 BEST = 5
 """Features that the first paragraph names."""
-COLORS = 10
-"""Colors of classes; more classes differ by the shape of their points."""
+STABILITY = (
+    "The best features of the table, and how often each is among the first when part of the "
+    "samples is ranked. Those that are seldom found again depend on a few samples."
+)
+WEIGHTS = "How much each source counts in the ranking."
 MOST_GROUPS = 10
 """Classes in the chart of one feature: of more, those with the highest medians."""
 
@@ -125,8 +130,8 @@ def heatmap_caption(found: Heatmap, notes: SampleNotes) -> str:
             f" Each of the {len(found.sizes):,} columns is the mean of up to {largest:,} "
             f"neighboring samples, of {notes.n:,} in all."
         )
-    if len(notes.classes) > COLORS:
-        words += f" Of {len(notes.classes)} classes, those {COLORS} apart have the same color."
+    if len(notes.classes) > CLASSES:
+        words += f" Of {len(notes.classes)} classes, those {CLASSES} apart have the same color."
     if notes.codes is not None and not notes.used:
         words += " The labels were not used in the ranking; they are drawn for comparison."
     return words

@@ -263,7 +263,7 @@ def _methods(found: Judged, config: CompareConfig) -> list[Row]:
 
 def _page(found: Judged, config: CompareConfig, messages: Messages, names: list[str]) -> str:
     """Return the page: what held-out samples tell of each list, or else its redundancy."""
-    from sfs_cli.report.comparison import curves_chart
+    from sfs_cli.report.figures import curves as chart_of
     from sfs_cli.report.page import Figure, compiled, grids
 
     main, model = found.main
@@ -286,8 +286,8 @@ def _page(found: Judged, config: CompareConfig, messages: Messages, names: list[
             curve.append((m.length, m.value, m.low, m.high))
     figures = []
     if curves:  # of single features no redundancy is known
-        chart = curves_chart(in_words, curves)
-        figures = [Figure(f"{in_words} by length", "Means, and 95% intervals where known.", chart)]
+        caption = "Means, and 95% intervals where known."
+        figures = [Figure(f"{in_words} by length", caption, [chart_of(in_words, curves)])]
     return compiled("compare.html.j2").render(
         title=config.matrix_name,
         sentences=found.sentences,

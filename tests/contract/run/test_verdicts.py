@@ -137,10 +137,8 @@ def test_the_page_has_the_verdicts(tmp_path, labeled, capfd):
     assert all(f"<li>{html.escape(line)}</li>" in page for line in said)
     (svg,) = re.findall(r"<svg.*?</svg>", page, re.DOTALL)
     chart = ElementTree.fromstring(svg)
-    assert len(chart.findall("path[@class]")) >= 4
-    numbers = [float(x) for x in re.findall(r'[xy][12]?="([\d.-]+)"', svg)]
-    assert min(numbers) >= 0
-    assert max(numbers) <= 560
+    assert chart.get("role") == "img"
+    assert len(chart.findall(".//use")) >= 4
     assert ("stability over the folds" in page) == labeled
     for name in ("curves.tsv", "methods.tsv", "overlap.tsv"):
         assert f'<a href="{name}">' in page

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
@@ -11,19 +10,6 @@ import pytest
 from sfs_cli.report.model import ReportData, Table
 
 HOSTILE = ("<script>alert('x')</script>", "\"quoted' & <b>", "遺伝子-α", "N" * 5000, "{{ 7 * 7 }}")
-
-
-def with_class(chart: str, name: str) -> list[ET.Element]:
-    return [e for e in ET.fromstring(chart).iter() if name in e.get("class", "").split()]
-
-
-def assert_named(chart: str) -> None:
-    """Assert that a chart is well-formed, and has a title and a description."""
-    root = ET.fromstring(chart)
-    assert root.get("role") == "img"
-    ids = {child.get("id"): child.text for child in root if child.tag in ("title", "desc")}
-    assert ids[root.get("aria-labelledby")]
-    assert ids[root.get("aria-describedby")]
 
 
 @pytest.fixture
