@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from sfs_cli.display import shown
-from sfs_cli.errors import CHECK_PATH, InputError, OutputExistsError, listed, need_extra
+from sfs_cli.errors import CHECK_PATH, InputError, OutputExistsError, listed
 from sfs_cli.io.files.atomic import check_writable, replacing
 from sfs_cli.io.files.table import NULL_TOKENS, TextTable
 from sfs_cli.io.files.text import text_suffix
@@ -42,8 +42,6 @@ def run(config: ReportConfig, messages: Messages) -> None:
 
     path = ranking_at(Path(config.result))
     target = path.with_name(REPORT) if config.out is None else Path(config.out)
-    if config.figures is not None:
-        need_extra("matplotlib", "plots", "--figures needs Matplotlib")
     if config.figures is not None and config.out is None:  # the page stays as it is
         check_writable(Path(config.figures), "--figures")
     elif target.is_dir():
