@@ -17,7 +17,7 @@ from functools import wraps
 from html import escape
 from io import BytesIO
 from threading import RLock
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 from markupsafe import Markup
@@ -173,6 +173,16 @@ class Chart:
     description: str
     figure: Any  # of Matplotlib
     hints: Sequence[Hints] = ()
+
+
+class Figure(NamedTuple):
+    """Charts with a heading and an explanation."""
+
+    heading: str
+    caption: str
+    charts: Sequence[Chart]
+    # ``side``, with the explanation beside it, ``wide``, or a ``grid`` of many charts
+    shape: str = "side"
 
 
 def sheet(width: float, height: float, layout: Any = None) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from sfs_cli.report.drawing import (
     SMALL,
     TWO,
     Chart,
+    Figure,
     Hints,
     drawn,
     mpl,
@@ -31,9 +32,6 @@ from sfs_cli.report.drawing import (
 )
 from sfs_cli.report.model import Heatmap, Plane, SampleNotes, Strip
 from sfs_cli.report.words import CLASSES, LOG_ABOVE, MOST_GROUPS, significant
-
-if TYPE_CHECKING:
-    from sfs_cli.report.page import Figure
 
 LEVEL = 0.5
 """Standard deviations for each color of the heatmap."""

@@ -16,7 +16,7 @@ from markupsafe import Markup
 
 from sfs_cli.errors import counted
 from sfs_cli.report import figures, words
-from sfs_cli.report.drawing import COLORS, Chart, inline
+from sfs_cli.report.drawing import COLORS, Figure, inline
 from sfs_cli.report.model import ReportData, Table
 from sfs_cli.report.words import is_number, significant
 
@@ -31,16 +31,6 @@ GENE_PAGES = {
     "ensembl": "https://www.ensembl.org/Multi/Search/Results?site=ensembl_all&q=",
 }
 """What the names of features link to, by the kind of ids."""
-
-
-class Figure(NamedTuple):
-    """Charts with a heading and an explanation."""
-
-    heading: str
-    caption: str
-    charts: Sequence[Chart]
-    # ``side``, with the explanation beside it, ``wide``, or a ``grid`` of many charts
-    shape: str = "side"
 
 
 class Cell(NamedTuple):

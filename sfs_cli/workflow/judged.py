@@ -263,8 +263,9 @@ def _methods(found: Judged, config: CompareConfig) -> list[Row]:
 
 def _page(found: Judged, config: CompareConfig, messages: Messages, names: list[str]) -> str:
     """Return the page: what held-out samples tell of each list, or else its redundancy."""
+    from sfs_cli.report.drawing import Figure
     from sfs_cli.report.figures import curves as chart_of
-    from sfs_cli.report.page import Figure, compiled, grids
+    from sfs_cli.report.page import compiled, grids
 
     main, model = found.main
     in_words = found.task.best_known if model else main

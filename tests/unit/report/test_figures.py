@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 from sfs_cli.report import figures
-from sfs_cli.report.drawing import COLORS, LIGHT, TWO, Chart, drawing, inline, mpl, quiet
+from sfs_cli.report.drawing import COLORS, LIGHT, TWO, Chart, Figure, drawing, inline, mpl, quiet
 from sfs_cli.report.model import Heatmap, Pictures, Plane, ReportData, SampleNotes, Strip, Table
-from sfs_cli.report.page import Figure, figures_of, render
+from sfs_cli.report.page import figures_of, render
 from tests.unit.report.conftest import HOSTILE
 
 ODD = [
