@@ -121,8 +121,8 @@ def read_page(path: Path) -> tuple[ReportData, TextTable]:
         ) from error
     if data.n_features > len(table.rows):
         raise InputError(
-            f"the table has the beginning of a ranking of {data.n_features:,} features, and the "
-            "page is made of all of them",
+            f"the table has the beginning of a ranking of {data.n_features - data.n_unscored:,} "
+            "features, and the page is made of all of them",
             where=path,
             hint="rank again without --top",
         )
