@@ -18,7 +18,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, diags_array
 
 from sfs_cli.methods.significance.form import Form
 from sfs_cli.methods.significance.moments import less
@@ -29,6 +29,8 @@ FIRST, GROWTH = 100, 1.5
 for speed alone: no p-value that is counted depends on them."""
 TIE = 1e-9
 """Ratios that differ by this part of the largest one are equal: sums in another order differ."""
+ROUNDING = 1e-14
+"""Diagonals that differ by no more than this part of them are equal."""
 PAIRED, PAIRED_DENSE = 16, 16
 """Forms are sums over pairs of values where k is at most the former or, where entries of A are
 looked up fast, the samples over the latter."""
@@ -74,15 +76,15 @@ class Permutations:
     def __init__(
         self, ratio: Ratio, count: int, seed: int, blocks: np.ndarray | None = None
     ) -> None:
-        n, numerator = ratio.n, ratio.numerator
-        self.middle = 0.0
+        n, (numerator, self.middle) = ratio.n, _without_diagonal(ratio)
         stored = numerator.entries_held - numerator.columns.size
         self.thin = ratio.even and not stored  # of columns alone
         full = not self.thin and numerator.entries_held >= FULL * n * n
         if full and not isinstance(numerator.core, np.ndarray):
             numerator = Form.of(numerator.dense())
         if isinstance(numerator.core, np.ndarray) and n > LEADING:
-            numerator, self.middle = _leading(replace(ratio, numerator=numerator))
+            numerator, middle = _leading(replace(ratio, numerator=numerator))
+            self.middle += middle
         self.effort = numerator.entries_held
         self.ratio = replace(ratio, numerator=numerator)
         fast = n <= DENSE_ENTRIES
@@ -138,9 +140,12 @@ class Permutations:
         for _, inverse, low in self._orders(start, end):
             for top in range(0, len(inverse), step):
                 orders = inverse[top : top + step].T  # (n, r)
-                found = self._ratios(np.take(x, orders, axis=0).reshape(n, -1))
+                y = np.take(x, orders, axis=0).reshape(n, -1)
+                found = self.ratio.numerator.of_columns(y)
+                if not self.ratio.even:
+                    found /= self.ratio.denominator.of_columns(y)
                 values[:, low - start + top :][:, : orders.shape[1]] = found.reshape(-1, b).T
-        return values
+        return self._over_scatter(values.T, x.T).T if self.ratio.even else values
 
     def _by_columns(self, x: np.ndarray, start: int, end: int) -> np.ndarray:
         """Return the same where a form has columns alone: these are put in the orders."""
@@ -207,14 +212,11 @@ class Permutations:
 
     def ratios(self, x: np.ndarray) -> np.ndarray:
         """Return the ratios of features (b, n) as they are compared, shape (b,)."""
-        return self._ratios(np.ascontiguousarray(x.T)) + self.middle
-
-    def _ratios(self, x: np.ndarray) -> np.ndarray:
-        """Return the ratios of features (n, c) less the middle, shape (c,)."""
-        form = self.ratio.numerator.of_columns(x)
+        y = np.ascontiguousarray(x.T)
+        form = self.ratio.numerator.of_columns(y)
         if self.ratio.even:
-            return self._over_scatter(form, x.T)
-        return form / self.ratio.denominator.of_columns(x)
+            return self._over_scatter(form, x) + self.middle
+        return form / self.ratio.denominator.of_columns(y) + self.middle
 
     def _over_scatter(self, form: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Return forms over those of B, which is even, by the n values: those not in y are 0."""
@@ -228,6 +230,25 @@ def _usual(x: np.ndarray) -> np.ndarray:
     low, high = x.min(axis=1, keepdims=True), x.max(axis=1, keepdims=True)
     lower = np.count_nonzero(x == low, axis=1) >= np.count_nonzero(x == high, axis=1)
     return np.where(lower[:, None], low, high)
+
+
+def _without_diagonal(ratio: Ratio) -> tuple[Form, float]:
+    """Return ``A - tB`` of sparse cores, and t, where its core has no diagonal; A and 0 else.
+
+    That of graphs of classes is a few columns, as the core of ``D - S`` is D.
+    """
+    A, B = ratio.numerator, ratio.denominator
+    if isinstance(A.core, np.ndarray) or isinstance(B.core, np.ndarray) or B.half.ndim > 1:
+        return A, 0.0
+    diagonal, t = A.core.diagonal(), float(A.core.trace() / B.core.trace())
+    if not np.allclose(diagonal, t * B.half, rtol=ROUNDING, atol=0):
+        return A, 0.0
+    from scipy.linalg import block_diag
+
+    core = csr_array(A.core - diags_array(diagonal))
+    core.eliminate_zeros()
+    weights = block_diag(A.weights, -t * B.weights)
+    return Form(core, np.column_stack([A.columns, B.columns]), weights), t
 
 
 def _leading(ratio: Ratio) -> tuple[Form, float]:
