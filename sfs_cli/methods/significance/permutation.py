@@ -135,45 +135,31 @@ class Permutations:
         """Return the ratios of features x (n, b) in some orders, shape (b, end - start)."""
         if self.thin:
             return self._by_columns(x, start, end)
-        n, b = x.shape
-        values, step = np.empty((b, end - start)), max(1, HELD // (n * b))
-        for _, inverse, low in self._orders(start, end):
-            for top in range(0, len(inverse), step):
-                orders = inverse[top : top + step].T  # (n, r)
-                y = np.take(x, orders, axis=0).reshape(n, -1)
-                found = self.ratio.numerator.of_columns(y)
-                if not self.ratio.even:
-                    found /= self.ratio.denominator.of_columns(y)
-                values[:, low - start + top :][:, : orders.shape[1]] = found.reshape(-1, b).T
-        return self._over_scatter(values.T, x.T).T if self.ratio.even else values
+        (n, b), values = x.shape, []
+        for _, inverse in self._orders(start, end, n * b):
+            y = np.take(x, inverse.T, axis=0).reshape(n, -1)
+            found = self.ratio.numerator.of_columns(y)
+            if not self.ratio.even:
+                found /= self.ratio.denominator.of_columns(y)
+            values.append(found.reshape(-1, b).T)
+        found = np.hstack(values)
+        return self._over_scatter(found.T, x.T).T if self.ratio.even else found
 
     def _by_columns(self, x: np.ndarray, start: int, end: int) -> np.ndarray:
         """Return the same where a form has columns alone: these are put in the orders."""
-        (n, b), form = x.shape, self.ratio.numerator
-        values, step = (
-            np.empty((b, end - start)),
-            max(1, HELD // (max(n, b) * form.columns.shape[1])),
-        )
-        for orders, _, low in self._orders(start, end):
-            for top in range(0, len(orders), step):
-                part = orders[top : top + step].T  # (n, r)
-                projections = x.T @ form.columns[part].reshape(n, -1)
-                projections = projections.reshape(b, part.shape[1], -1)
-                found = np.vecdot(projections, projections @ form.weights)
-                values[:, low - start + top :][:, : part.shape[1]] = found
-        return self._over_scatter(values.T, x.T).T
+        (n, b), form, values = x.shape, self.ratio.numerator, []
+        k = form.columns.shape[1]
+        for orders, _ in self._orders(start, end, max(n, b) * k):
+            projections = (x.T @ form.columns[orders.T].reshape(n, -1)).reshape(b, -1, k)
+            values.append(np.vecdot(projections, projections @ form.weights))
+        return self._over_scatter(np.hstack(values).T, x.T).T
 
     def _by_pairs(self, y: np.ndarray, start: int, end: int) -> np.ndarray:
         """Return the ratios of a feature (n,) of few values beside 0 in some orders."""
         at = np.flatnonzero(y)
         one, two = np.triu_indices(len(at))
-        values, step = np.empty(end - start), max(1, HELD // len(one))
-        for orders, _, low in self._orders(start, end):
-            for top in range(0, len(orders), step):
-                places = orders[top : top + step, at]
-                found = self._of_pairs(y[at], places, one, two)
-                values[low - start + top :][: len(found)] = found
-        return values
+        every = self._orders(start, end, len(one))
+        return np.hstack([self._of_pairs(y[at], orders[:, at], one, two) for orders, _ in every])
 
     def _of_pairs(
         self, y: np.ndarray, places: np.ndarray, one: np.ndarray, two: np.ndarray
@@ -187,9 +173,12 @@ class Permutations:
         degrees = ratio.degrees[places]
         return form / (degrees @ (y * y) - (degrees @ y) ** 2 / ratio.degrees.sum())
 
-    def _orders(self, start: int, end: int) -> Iterator[tuple[np.ndarray, np.ndarray, int]]:
-        """Yield permutations (r, n) from `start` to `end`, their inverses, and the first one."""
-        n = self.ratio.n
+    def _orders(self, start: int, end: int, width: int) -> Iterator[np.ndarray]:
+        """Yield permutations from `start` to `end` and their inverses, shape (2, r, n).
+
+        Of so many that r times the width is about `HELD`.
+        """
+        n, step = self.ratio.n, max(1, HELD // width)
         for number in range(start // DRAWN, -(-end // DRAWN)):
             both = self.kept.get(number)
             if both is None:
@@ -199,9 +188,10 @@ class Permutations:
                 np.put_along_axis(both[1], orders, np.arange(n)[None], axis=1)
                 if (len(self.kept) + 1) * both.nbytes <= KEPT:
                     self.kept[number] = both
-            low = max(start, number * DRAWN)
-            orders, inverse = both[:, low - number * DRAWN : end - number * DRAWN]
-            yield orders, inverse, low
+            first = number * DRAWN
+            asked = both[:, max(start - first, 0) : end - first]
+            for low in range(0, asked.shape[1], step):
+                yield asked[:, low : low + step]
 
     def _drawn(self, rng: np.random.Generator, count: int) -> np.ndarray:
         """Return random orders of the samples, shape (count, n), which stay within blocks."""

@@ -58,7 +58,7 @@ def test_permutations_are_near_all_orders(method: str, kind: str) -> None:
         G = f[orders]
         ratios = np.vecdot(G @ A, G) / np.vecdot(G @ B, G)
         exact = (ratios <= ratios[0] + 1e-9).mean()
-        # with 20 as good it stops: to a fifth of it
+        # with 10 as good it stops: to a third of it
         assert abs(p - exact) < 5 * exact / np.sqrt(judge.ENOUGH) + 1e-3
         same = ratios.std() < 1e-12  # of one value beside the others HSIC does not vary
         expected = 0 if same else (ratios.mean() - ratios[0]) / ratios.std()

@@ -305,13 +305,15 @@ def one_by_one(f: np.ndarray, tested: Ratio, rounds: list[int]) -> list[float]:
 
 
 @pytest.mark.parametrize("values", [X[:, :3], FEW[:, :3]], ids=["dense", "sparse"])
-@pytest.mark.parametrize("name", ["phi2", "hsic", "fisher"])
+@pytest.mark.parametrize(
+    ("name", "graph"), [("phi2", "knn"), ("phi2", "label"), ("hsic", "knn"), ("fisher", "")]
+)
 def test_permutations_one_by_one(
-    name: str, values: np.ndarray, monkeypatch: pytest.MonkeyPatch
+    name: str, graph: str, values: np.ndarray, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By pairs of values and by whole features, in one round and in several."""
     method, given = TESTED[name]
-    S = None if method == "fisher" else GRAPHS["knn"]
+    S = GRAPHS.get(graph)
     tested = ratio(method, S, **given)
     monkeypatch.setattr(permutation, "FIRST", 34)
     monkeypatch.setattr(permutation, "GROWTH", 3)
