@@ -1,7 +1,8 @@
 """What p-values promise of features that have nothing to do with the graph, and what they keep.
 
 usage: python -m tools.benchmarks.calibration [--quick] [--nulls NULL,...] [--graphs GRAPH,...]
-           [--data DATA,...] [--method METHOD] [--features M] [--seeds K] [--jobs N] [--out FILE.md]
+           [--data DATA,...] [--method METHOD] [--features M] [--seeds K] [--jobs N] [--times]
+           [--out FILE.md]
 
 A cell is a way to make p-values, a graph of the samples and a kind of data. For each of K seeds M
 features are drawn that have nothing to do with the graph, and tested as the command tests them. A
@@ -19,7 +20,9 @@ Of some hundreds of cells a few exceed that by chance. So a cell that does not h
 with AGAIN times as many new seeds, which alone decide. The command ends with 1 if a cell does not
 hold.
 
-With --out the table of each p-value replaces what is between its two marks of the file.
+With --out the table of each p-value replaces what is between its two marks of the file. With
+--times it is another table that is made: the CPU seconds of scores, moments and permutations, which
+are to be had where nothing else runs.
 """
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ import argparse
 import os
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -43,10 +47,12 @@ from scipy.sparse import csr_array
 from scipy.stats import binom, norm, poisson
 
 from sfs_cli.catalog import METHODS
+from sfs_cli.compute.matrix import Block, block_features, cut
 from sfs_cli.graph.distances import median_bandwidth, rbf, squared_distances
 from sfs_cli.graph.kinds import label_similarity
 from sfs_cli.graph.similarity import DenseSimilarity, Similarity, SparseSimilarity
 from sfs_cli.methods.shared import least_p_value
+from sfs_cli.methods.significance.judge import HOW
 from sfs_cli.methods.significance.tested import TestedScorer
 from tests.unit.methods.nulls import graph_of, measured_by, null_of, problem
 from tools.benchmarks.processes import ONE_THREAD
@@ -402,6 +408,80 @@ def with_table(page: str, null: str, table: str) -> str:
     return f"{before}{begin}\n\n{table}\n\n{end}{rest.split(end)[1]}"
 
 
+# ---- times -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Timed:
+    """Normal features of so many samples, of which the CPU seconds are measured."""
+
+    method: str
+    graph: str
+    n: int
+
+    def line(self, features: int) -> str:
+        """Score and test the features in blocks of the size of a run; return a row of the table."""
+        of_size = {"knn": lambda n: graph_of(n, 1), "rbf": _rbf_of}[self.graph]
+        start = time.process_time()
+        made = problem(self.method, np.zeros((self.n, 2)), of_size(self.n))
+        prepare = METHODS[self.method].load("prepare")
+        scorer = TestedScorer(prepare(made), made, *null_of("moments"))
+        rng, spent, found = np.random.default_rng(0), Counter(), np.zeros(len(HOW), int)
+        spent["graph"] = time.process_time() - start
+        permute = scorer.judge._permute
+
+        def permuted(*given: Any) -> None:
+            start = time.process_time()
+            permute(*given)
+            spent["permutations"] += time.process_time() - start
+
+        scorer.judge._permute = permuted
+        for span in cut(features, block_features(self.n, 8)):
+            values = rng.normal(size=(span.size, self.n))
+            start = time.process_time()
+            scorer.scorer.score_block(Block(values.copy()))
+            scored = time.process_time()
+            how = scorer.score_block(Block(values))[4]
+            spent["scores"] += scored - start
+            spent["both"] += time.process_time() - scored
+            found += np.bincount(how, minlength=len(HOW))
+        moments = spent["both"] - spent["scores"] - spent["permutations"]
+        seconds = (spent["graph"], spent["scores"], moments, spent["permutations"])
+        shown = [f"{each:.2f}" for each in seconds]
+        size = f"{features:,} x {self.n:,}"
+        return f"| {' | '.join([self.method, self.graph, size, *shown])} | {found[1:].sum():,} |"
+
+
+def _rbf_of(n: int) -> Similarity:
+    return DenseSimilarity(_kernel(np.random.default_rng(1), n))
+
+
+TIMED = (
+    Timed("spec", "rbf", 100),
+    Timed("spec", "knn", 100),
+    Timed("hsic", "rbf", 2000),
+    Timed("spec", "knn", 2000),
+    Timed("spec", "knn", 5000),
+)
+TIMES = (
+    "| method | graph | features x samples | graph | scores | moments | permutations | permuted |",
+    "|---|---|---|---|---|---|---|---|",
+)
+
+
+def times(features: int) -> list[str]:
+    """Print and return the table of times."""
+    os.environ.update(ONE_THREAD)
+    lines = [*TIMES]
+    print(*lines, sep="\n", flush=True)
+    # a process each: a BLAS that has been loaded keeps its threads
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        for line in pool.map(partial(Timed.line, features=features), TIMED):
+            print(line, flush=True)
+            lines.append(line)
+    return lines
+
+
 def _chosen(names: Sequence[str]) -> Callable[[str], list[str]]:
     def parse(text: str) -> list[str]:
         chosen = text.split(",")
@@ -424,7 +504,14 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--seeds", type=int, metavar="K", help="20")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes (1)")
     parser.add_argument("--out", type=Path, help="Markdown file whose table is replaced")
+    parser.add_argument("--times", action="store_true", help="of 20,000 features, not the rates")
     given = parser.parse_args(words)
+    if given.times:
+        lines = times(given.features or 20_000)
+        if given.out is not None:
+            page = given.out.read_text(encoding="utf-8")
+            given.out.write_text(with_table(page, "times", "\n".join(lines)), encoding="utf-8")
+        return 0
     features = given.features or (200 if given.quick else 2000)
     seeds = given.seeds or (3 if given.quick else 20)
     page = "" if given.out is None else given.out.read_text(encoding="utf-8")

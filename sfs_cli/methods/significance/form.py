@@ -70,15 +70,31 @@ class Form:
 
     def of_columns(self, x: np.ndarray) -> np.ndarray:
         """Return ``g' M g`` for every column g of x (n, c), shape (c,)."""
-        form = np.zeros(x.shape[1])
+        form, half = np.zeros(x.shape[1]), self.half
         if self.columns.size:
             projections = self.columns.T @ x
             form += (projections * (self.weights @ projections)).sum(axis=0)
-        if stored_values(self.core).size:
-            image = self.core @ x
-            image *= x
-            form += image.sum(axis=0)
+        if half.ndim == 1:
+            form += half @ (x * x)
+        else:
+            form += np.einsum("ij,ij->j", half @ x, x)
         return form
+
+    @cached_property
+    def half(self) -> Any:
+        """A matrix, as simple as can be, with the forms of the core.
+
+        That is the core where it is dense, else its diagonal (n,), if there is nothing else, or
+        what is above it twice, and the diagonal.
+        """
+        if isinstance(self.core, np.ndarray):
+            return self.core
+        from scipy.sparse import csr_array, diags_array, triu
+
+        diagonal = self.core.diagonal()
+        if np.count_nonzero(diagonal) == self.core.count_nonzero():
+            return diagonal
+        return csr_array(2 * triu(self.core) - diags_array(diagonal))
 
     def entries(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Return the entries at some rows and columns, of one shape."""

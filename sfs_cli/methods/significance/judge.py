@@ -3,11 +3,10 @@
 The moments of all permutations give a p-value in no time, but four numbers cannot describe a
 distribution of two humps or one with a far end. So they only screen: a feature of `FEWEST` samples
 or more whose p-value by moments is above `SCREEN` keeps it, which says no more than that; every
-other one is permuted, in rounds that grow, until `ENOUGH` permuted ratios are as good as its own.
-That keeps its p-value valid: for a level above that at which it may stop after the first round, the
-p-value is at most the level only if that of the first round is, and for a level below it only if
-that of the other rounds is. J. Besag and P. Clifford, "Sequential Monte Carlo p-values", Biometrika
-78, 1991, for the idea.
+other one is permuted until `ENOUGH` permuted ratios are as good as its own, and its p-value is that
+number over the number of permutations (`permutation.counted`). It stays valid where fewer are
+enough after s permutations, as p-values of features that these suffice for are larger than those of
+the others: whether one is at most a level is told by s permutations, or as of the smaller number.
 
 Where no permutation is as good the p-value is ``1 / (B + 1)``, or a smaller one that is
 extrapolated from the moments and the tail of the permuted ratios, where both agree, and neither the
@@ -23,7 +22,7 @@ import numpy as np
 from sfs_cli.compute.matrix import pieces
 from sfs_cli.methods.kernel import centered_copy
 from sfs_cli.methods.significance.moments import Powers, RatioMoments
-from sfs_cli.methods.significance.permutation import Permutations, compared
+from sfs_cli.methods.significance.permutation import Permutations, compared, counted
 from sfs_cli.methods.significance.ratios import Ratio
 
 MOMENTS, PERMUTATION, EXTRAPOLATION = range(3)
@@ -32,8 +31,8 @@ HOW = ("moments", "permutation", "extrapolation")
 SCREEN, FEWEST = 0.1, 30
 """Features with smaller p-values by moments are permuted, and all of fewer samples: a feature of
 two values has so few ratios that moments may say .1 of the largest of them."""
-ENOUGH = 20
-"""A feature that so many permutations are as good as needs no further round."""
+ENOUGH = 10
+"""A feature that so many permutations are as good as needs no further one."""
 SPREAD = 1 / 4
 """Of ``n sum x^4`` times `RatioMoments.concentration`, and of its square times that of the entries:
 the parts of the kurtosis of the permuted form that come from few samples. With less no few values
@@ -59,8 +58,8 @@ their values above 0 had p-values up to .001 seven times too often at 25 to 60 s
 had none too many."""
 PROBES = 500
 """Features of noise of which moments must find as many as they should, within the same factor."""
-TOGETHER = 256
-"""Features that are permuted together."""
+TOGETHER = 8_000_000
+"""Permuted ratios that are held at a time."""
 
 
 class Judged(NamedTuple):
@@ -151,8 +150,9 @@ class Judge:
                 screened = (found.p[part] > SCREEN) & ~past & spread[part] & (x.shape[1] >= FEWEST)
                 asked[part] = ~(screened | np.isnan(found.p[part]))
         rows = np.flatnonzero(asked)
-        for low in range(0, len(rows), TOGETHER):
-            some = rows[low : low + TOGETHER]
+        together = max(1, TOGETHER // self.permutations.rounds[-1])
+        for low in range(0, len(rows), together):
+            some = rows[low : low + together]
             x = unit(values[some])
             self._permute(some, x, spread[some], found)
             fourth = Powers.of(x).fourth
@@ -172,14 +172,16 @@ class Judge:
 
     def _permute(self, rows: np.ndarray, x: np.ndarray, spread: np.ndarray, found: Judged) -> None:
         """Permute features x (k, n) of unit norm, and set what is found in the rows (k,)."""
-        observed, values = self.permutations.ratios(x), np.empty((len(x), 0))
+        observed, x = self.permutations.ratios(x), self.permutations.shuffled(x)
+        values, better = np.empty((len(x), 0)), np.zeros(len(x), int)
         found.how[rows] = PERMUTATION
         for end in self.permutations.rounds:
-            drawn = self.permutations.permuted(x, values.shape[1], end)
-            values = np.hstack([values, drawn])
-            better, effect = compared(values, observed, self.permutations.size)
-            found.p[rows] = (1 + better) / (end + 1)
-            more = better < ENOUGH
+            begun = values.shape[1]
+            values = np.hstack([values, self.permutations.permuted(x, begun, end)])
+            good, effect = compared(values, observed, self.permutations.size)
+            enough = np.where(spread & (begun >= self.settled), FEW, ENOUGH)
+            found.p[rows], better = counted(good[:, begun:], better, begun, enough)
+            more = better < enough
             if self.moments is None:
                 found.effect[rows] = effect
             else:
@@ -193,8 +195,8 @@ class Judge:
                     found.how[rows[none[far]]] = EXTRAPOLATION
                     more &= ~spread | (better < FEW)
                     more[none[far]] = False
-            rows, x, observed, values, spread = (
-                each[more] for each in (rows, x, observed, values, spread)
+            rows, x, observed, values, better, spread = (
+                each[more] for each in (rows, x, observed, values, better, spread)
             )
             if not len(rows):
                 break

@@ -3,8 +3,7 @@
 Permutations are drawn once for a run. A feature's samples are shuffled by a permutation of its own
 first, so that what a drawn permutation happens to favor is another thing for every feature:
 otherwise all sparse features with as many values err alike, and the rate of small p-values of a
-list is that of one feature. The shuffle is drawn by the seed and the feature's values: it does not
-depend on where the feature stands.
+list is that of one feature. The shuffle does not depend on where the feature stands.
 
 A form ``x'Ax`` with ``A 1 = 0`` does not change when a number is taken off all values: the smallest
 or the largest one, whichever more samples have. Where k values are left, and k is small, the
@@ -19,16 +18,19 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, diags_array
 
 from sfs_cli.methods.significance.form import Form
 from sfs_cli.methods.significance.moments import less
 from sfs_cli.methods.significance.ratios import Ratio
 
-FIRST, GROWTH = 100, 3
-"""Permutations of the first round at least; after each there are so many times as many."""
+FIRST, GROWTH = 100, 1.5
+"""Permutations of the first round at least; after each there are so many times as many. Rounds are
+for speed alone: no p-value that is counted depends on them."""
 TIE = 1e-9
 """Ratios that differ by this part of the largest one are equal: sums in another order differ."""
+ROUNDING = 1e-14
+"""Diagonals that differ by no more than this part of them are equal."""
 PAIRED, PAIRED_DENSE = 16, 16
 """Forms are sums over pairs of values where k is at most the former or, where entries of A are
 looked up fast, the samples over the latter."""
@@ -51,8 +53,8 @@ HELD, KEPT = 250_000, 64 << 20
 def rounds_up_to(count: int) -> list[int]:
     """Return how many permutations there are after each round, of so many at most."""
     rounds = [count]
-    while rounds[0] // GROWTH >= FIRST:
-        rounds.insert(0, rounds[0] // GROWTH)
+    while rounds[0] / GROWTH >= FIRST:
+        rounds.insert(0, int(rounds[0] / GROWTH))
     return rounds
 
 
@@ -74,15 +76,15 @@ class Permutations:
     def __init__(
         self, ratio: Ratio, count: int, seed: int, blocks: np.ndarray | None = None
     ) -> None:
-        n, numerator = ratio.n, ratio.numerator
-        self.middle = 0.0
+        n, (numerator, self.middle) = ratio.n, _without_diagonal(ratio)
         stored = numerator.entries_held - numerator.columns.size
         self.thin = ratio.even and not stored  # of columns alone
         full = not self.thin and numerator.entries_held >= FULL * n * n
         if full and not isinstance(numerator.core, np.ndarray):
             numerator = Form.of(numerator.dense())
         if isinstance(numerator.core, np.ndarray) and n > LEADING:
-            numerator, self.middle = _leading(replace(ratio, numerator=numerator))
+            numerator, middle = _leading(replace(ratio, numerator=numerator))
+            self.middle += middle
         self.effort = numerator.entries_held
         self.ratio = replace(ratio, numerator=numerator)
         fast = n <= DENSE_ENTRIES
@@ -98,74 +100,66 @@ class Permutations:
         self.members = [
             members
             for code in np.unique(codes)
-            if len(members := np.flatnonzero(codes == code).astype(np.int32)) > 1
+            if len(members := np.flatnonzero(codes == code)) > 1
         ]
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"kept": {}}
 
+    def shuffled(self, x: np.ndarray) -> np.ndarray:
+        """Return features (b, n) around their means, each with its samples in an order of its own.
+
+        The order is drawn by the seed and the feature's values.
+        """
+        y = np.empty_like(x)
+        for f, own in zip(x, y):
+            rng = np.random.default_rng((self.seed, int(self.marks[f > 0].sum())))
+            own[self._drawn(rng, 1)[0]] = f
+        return y
+
     def permuted(self, x: np.ndarray, start: int, end: int) -> np.ndarray:
         """Return the ratios of features in the orders from `start` to `end`, (b, end - start).
 
-        They are given around their means, of unit norm, shape (b, n).
+        They are given as `shuffled`, around their means, of unit norm, shape (b, n).
         """
         y, values = x - _usual(x), np.empty((len(x), end - start))
         paired = np.count_nonzero(y, axis=1) <= self.paired
         for row in np.flatnonzero(paired):
-            values[row] = self._by_pairs(y[row], self._shuffle(x[row]), start, end)
-        rows = np.flatnonzero(~paired)
-        if len(rows):
-            shuffled = np.empty((self.ratio.n, len(rows)))
-            for column, row in enumerate(rows):
-                shuffled[self._shuffle(x[row]), column] = x[row]
-            values[rows] = self._by_samples(shuffled, start, end)
+            values[row] = self._by_pairs(y[row], start, end)
+        if not paired.all():
+            rest = np.ascontiguousarray(x[~paired].T)
+            values[~paired] = self._by_samples(rest, start, end)
         return values + self.middle
-
-    def _shuffle(self, f: np.ndarray) -> np.ndarray:
-        """Return the order of its own of a feature (n,) around its mean."""
-        rng = np.random.default_rng((self.seed, int(self.marks[f > 0].sum())))
-        return self._drawn(rng, 1)[0]
 
     def _by_samples(self, x: np.ndarray, start: int, end: int) -> np.ndarray:
         """Return the ratios of features x (n, b) in some orders, shape (b, end - start)."""
         if self.thin:
             return self._by_columns(x, start, end)
-        n, b = x.shape
-        values, step = np.empty((b, end - start)), max(1, HELD // (n * b))
-        for _, inverse, low in self._orders(start, end):
-            for top in range(0, len(inverse), step):
-                orders = inverse[top : top + step].T  # (n, r)
-                found = self._ratios(np.take(x, orders, axis=0).reshape(n, -1))
-                values[:, low - start + top :][:, : orders.shape[1]] = found.reshape(-1, b).T
-        return values
+        (n, b), values = x.shape, []
+        for _, inverse in self._orders(start, end, n * b):
+            y = np.take(x, inverse.T, axis=0).reshape(n, -1)
+            found = self.ratio.numerator.of_columns(y)
+            if not self.ratio.even:
+                found /= self.ratio.denominator.of_columns(y)
+            values.append(found.reshape(-1, b).T)
+        found = np.hstack(values)
+        return self._over_scatter(found.T, x.T).T if self.ratio.even else found
 
     def _by_columns(self, x: np.ndarray, start: int, end: int) -> np.ndarray:
         """Return the same where a form has columns alone: these are put in the orders."""
-        (n, b), form = x.shape, self.ratio.numerator
-        values, step = (
-            np.empty((b, end - start)),
-            max(1, HELD // (max(n, b) * form.columns.shape[1])),
-        )
-        for orders, _, low in self._orders(start, end):
-            for top in range(0, len(orders), step):
-                part = orders[top : top + step].T  # (n, r)
-                projections = x.T @ form.columns[part].reshape(n, -1)
-                projections = projections.reshape(b, part.shape[1], -1)
-                found = np.vecdot(projections, projections @ form.weights)
-                values[:, low - start + top :][:, : part.shape[1]] = found
-        return self._over_scatter(values.T, x.T).T
+        (n, b), form, values = x.shape, self.ratio.numerator, []
+        k = form.columns.shape[1]
+        for orders, _ in self._orders(start, end, max(n, b) * k):
+            projections = (x.T @ form.columns[orders.T].reshape(n, -1)).reshape(b, -1, k)
+            values.append(np.vecdot(projections, projections @ form.weights))
+        return self._over_scatter(np.hstack(values).T, x.T).T
 
-    def _by_pairs(self, y: np.ndarray, shuffle: np.ndarray, start: int, end: int) -> np.ndarray:
+    def _by_pairs(self, y: np.ndarray, start: int, end: int) -> np.ndarray:
         """Return the ratios of a feature (n,) of few values beside 0 in some orders."""
         at = np.flatnonzero(y)
         one, two = np.triu_indices(len(at))
-        values, step = np.empty(end - start), max(1, HELD // len(one))
-        for orders, _, low in self._orders(start, end):
-            for top in range(0, len(orders), step):
-                places = orders[top : top + step, shuffle[at]]
-                found = self._of_pairs(y[at], places, one, two)
-                values[low - start + top :][: len(found)] = found
-        return values
+        every = self._orders(start, end, len(one))
+        return np.hstack([self._of_pairs(y[at], orders[:, at], one, two) for orders, _ in every])
 
     def _of_pairs(
         self, y: np.ndarray, places: np.ndarray, one: np.ndarray, two: np.ndarray
@@ -179,37 +173,40 @@ class Permutations:
         degrees = ratio.degrees[places]
         return form / (degrees @ (y * y) - (degrees @ y) ** 2 / ratio.degrees.sum())
 
-    def _orders(self, start: int, end: int) -> Iterator[tuple[np.ndarray, np.ndarray, int]]:
-        """Yield permutations (r, n) from `start` to `end`, their inverses, and the first one."""
-        n = self.ratio.n
+    def _orders(self, start: int, end: int, width: int) -> Iterator[np.ndarray]:
+        """Yield permutations from `start` to `end` and their inverses, shape (2, r, n).
+
+        Of so many that r times the width is about `HELD`.
+        """
+        n, step = self.ratio.n, max(1, HELD // width)
         for number in range(start // DRAWN, -(-end // DRAWN)):
             both = self.kept.get(number)
             if both is None:
                 orders = self._drawn(np.random.default_rng((self.seed, number)), DRAWN)
-                both = np.array([orders, np.argsort(orders, axis=1)], np.min_scalar_type(n - 1))
+                both = np.empty((2, DRAWN, n), np.min_scalar_type(n - 1))
+                both[0] = orders
+                np.put_along_axis(both[1], orders, np.arange(n)[None], axis=1)
                 if (len(self.kept) + 1) * both.nbytes <= KEPT:
                     self.kept[number] = both
-            low = max(start, number * DRAWN)
-            orders, inverse = both[:, low - number * DRAWN : end - number * DRAWN]
-            yield orders, inverse, low
+            first = number * DRAWN
+            asked = both[:, max(start - first, 0) : end - first]
+            for low in range(0, asked.shape[1], step):
+                yield asked[:, low : low + step]
 
     def _drawn(self, rng: np.random.Generator, count: int) -> np.ndarray:
         """Return random orders of the samples, shape (count, n), which stay within blocks."""
-        orders = np.tile(np.arange(self.ratio.n, dtype=np.int32), (count, 1))
+        orders = np.tile(np.arange(self.ratio.n), (count, 1))
         for members in self.members:
             orders[:, members] = rng.permuted(orders[:, members], axis=1)
         return orders
 
     def ratios(self, x: np.ndarray) -> np.ndarray:
         """Return the ratios of features (b, n) as they are compared, shape (b,)."""
-        return self._ratios(np.ascontiguousarray(x.T)) + self.middle
-
-    def _ratios(self, x: np.ndarray) -> np.ndarray:
-        """Return the ratios of features (n, c) less the middle, shape (c,)."""
-        form = self.ratio.numerator.of_columns(x)
+        y = np.ascontiguousarray(x.T)
+        form = self.ratio.numerator.of_columns(y)
         if self.ratio.even:
-            return self._over_scatter(form, x.T)
-        return form / self.ratio.denominator.of_columns(x)
+            return self._over_scatter(form, x) + self.middle
+        return form / self.ratio.denominator.of_columns(y) + self.middle
 
     def _over_scatter(self, form: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Return forms over those of B, which is even, by the n values: those not in y are 0."""
@@ -223,6 +220,25 @@ def _usual(x: np.ndarray) -> np.ndarray:
     low, high = x.min(axis=1, keepdims=True), x.max(axis=1, keepdims=True)
     lower = np.count_nonzero(x == low, axis=1) >= np.count_nonzero(x == high, axis=1)
     return np.where(lower[:, None], low, high)
+
+
+def _without_diagonal(ratio: Ratio) -> tuple[Form, float]:
+    """Return ``A - tB`` of sparse cores, and t, where its core has no diagonal; A and 0 else.
+
+    That of graphs of classes is a few columns, as the core of ``D - S`` is D.
+    """
+    A, B = ratio.numerator, ratio.denominator
+    if isinstance(A.core, np.ndarray) or isinstance(B.core, np.ndarray) or B.half.ndim > 1:
+        return A, 0.0
+    diagonal, t = A.core.diagonal(), float(A.core.trace() / B.core.trace())
+    if not np.allclose(diagonal, t * B.half, rtol=ROUNDING, atol=0):
+        return A, 0.0
+    from scipy.linalg import block_diag
+
+    core = csr_array(A.core - diags_array(diagonal))
+    core.eliminate_zeros()
+    weights = block_diag(A.weights, -t * B.weights)
+    return Form(core, np.column_stack([A.columns, B.columns]), weights), t
 
 
 def _leading(ratio: Ratio) -> tuple[Form, float]:
@@ -267,12 +283,45 @@ def compared(
 
     Returns
     -------
-    better, effect : ndarray, shape (b,)
-        How many are as good, and by how many standard deviations of the permuted ones the observed
-        ones are below their mean: 0 where all orders are as good, but for rounding.
+    good : ndarray of bool, shape (b, count)
+        Which are as good.
+    effect : ndarray, shape (b,)
+        By how many standard deviations of the permuted ones the observed ones are below their mean:
+        0 where all orders are as good, but for rounding.
     """
     allowed = TIE * np.maximum(np.abs(values).max(axis=1), np.maximum(np.abs(observed), size))
-    better = np.count_nonzero(values <= (observed + allowed)[:, None], axis=1)
     spread = values.std(axis=1)
     below = values.mean(axis=1) - observed
-    return better, np.divide(below, spread, where=spread > allowed, out=np.zeros(len(spread)))
+    effect = np.divide(below, spread, where=spread > allowed, out=np.zeros(len(spread)))
+    return values <= (observed + allowed)[:, None], effect
+
+
+def counted(
+    good: np.ndarray, better: np.ndarray, drawn: int, enough: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return sequential p-values of features after further permutations, and how many are as good.
+
+    The p-value is ``(better + 1) / (drawn + 1)`` after the first round, and later where fewer than
+    `enough` are as good; else it is ``enough / L`` where the L-th permutation is the last of so
+    many. That is valid, as a number of permutations that depends on the level alone tells whether a
+    p-value is at most the level a: as many as the first round has, or of h that are enough the
+    first ``m = ceil(h / a) - 1``, of which fewer than h are as good where the feature is among the
+    best h of ``m + 1`` orders that chance makes alike, with a probability of at most ``h / (m + 1)
+    <= a``. J. Besag and P. Clifford, "Sequential Monte Carlo p-values", Biometrika 78, 1991.
+
+    Parameters
+    ----------
+    good : ndarray of bool, shape (b, r)
+        Which of the further permutations are as good. The first ones are the first round.
+    better : ndarray of int, shape (b,)
+        How many of the permutations before are; fewer than enough.
+    drawn : int
+        Permutations before.
+    enough : ndarray of int, shape (b,)
+        As many as are enough.
+    """
+    count = better[:, None] + np.cumsum(good, axis=1)
+    last = np.argmax(count >= enough[:, None], axis=1)  # the first one where there are not enough
+    better, end = count[:, -1], drawn + good.shape[1]
+    fixed = (better < enough) | (drawn == 0)
+    return np.where(fixed, (better + 1) / (end + 1), enough / (drawn + last + 1)), better

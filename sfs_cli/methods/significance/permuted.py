@@ -30,7 +30,7 @@ from sfs_cli.methods.moderated_tests import ModeratedScorer
 from sfs_cli.methods.rank_tests import RankSumScorer, SpearmanScorer, rank_rows
 from sfs_cli.methods.significance.form import Form
 from sfs_cli.methods.significance.judge import ENOUGH, HOW, PERMUTATION, Judge, Judged, unit
-from sfs_cli.methods.significance.permutation import TIE, rounds_up_to
+from sfs_cli.methods.significance.permutation import TIE, counted, rounds_up_to
 from sfs_cli.methods.significance.ratios import Ratio
 from sfs_cli.methods.significance.tested import told_columns
 from sfs_cli.methods.welch import WelchScorer, welch
@@ -38,8 +38,6 @@ from sfs_cli.methods.welch import WelchScorer, welch
 MOST = 100_000
 """Orders of a feature at most where no number is asked for: of 20,000 features four with the
 smallest p-value that so many give have a q-value of .05."""
-TOGETHER = 8_000_000
-"""Statistics of permuted features that are held at a time."""
 CONSTANT = 1e-3
 """Of the orders in which a class may have one value alone."""
 HELD = 1_000_000
@@ -81,10 +79,8 @@ class PermutedTest(Scorer):
         self.judge: Judge | WelchJudge = Judge(
             ratio, null, most, context.seed, context.blocks, least
         )
-        self.together = max(1, TOGETHER // most)
-        if isinstance(test, WelchScorer):  # which counts them as they come
+        if isinstance(test, WelchScorer):
             self.judge = WelchJudge(self.judge, problem.codes, most, context.seed)
-            self.together = TOGETHER
 
     def score_block(self, block: BlockLike) -> Arrays:
         """Return what the test finds, p-values ``p`` by orders, and ``how`` these were found."""
@@ -92,10 +88,8 @@ class PermutedTest(Scorer):
         found = self.scorer.score_block(block)
         p, how = np.full(len(values), np.nan), np.full(len(values), len(HOW), np.int8)
         rows = np.flatnonzero(found["status"] == Status.OK)
-        for low in range(0, len(rows), self.together):
-            part = rows[low : low + self.together]
-            x = rank_rows(values[part]).doubled if self.of_ranks else values[part]
-            p[part], _, how[part] = self.judge.test(x)
+        x = rank_rows(values[rows]).doubled if self.of_ranks else values[rows]
+        p[rows], _, how[rows] = self.judge.test(x)
         return found | {"p": p, "how": how}
 
     def columns(self, found: Arrays) -> dict[str, Any]:
@@ -159,27 +153,32 @@ class WelchJudge:
         if len(tied):
             p[tied], _, how[tied] = self.pooled.test(values[tied])
         rows = np.flatnonzero(chance <= CONSTANT)
-        p[rows] = np.maximum(self._permuted(unit(values[rows])), self.pooled.least)
+        together = max(1, HELD // (self.rounds[0] * len(self.counts)))
+        for low in range(0, len(rows), together):
+            part = rows[low : low + together]
+            p[part] = np.maximum(self._permuted(unit(values[part])), self.pooled.least)
         return Judged(p, np.full(len(p), np.nan), how)
 
     def _permuted(self, x: np.ndarray) -> np.ndarray:
         """Return the p-values (b,) of features (b, n) around their means, of unit norm."""
         observed = self._shares(x, self.codes[None])[:, 0]
-        shuffled, better, drawn = np.empty_like(x), np.zeros(len(x), int), np.zeros(len(x), int)
+        shuffled, better, p = np.empty_like(x), np.zeros(len(x), int), np.ones(len(x))
         for row, f in enumerate(x):
             rng = np.random.default_rng((self.seed, int(self.marks[f > 0].sum())))
             shuffled[row] = f[rng.permutation(len(f))]
         rows, begun = np.arange(len(x)), 0
         for end in self.rounds:
-            at_once = max(1, HELD // (max(len(rows), len(self.codes)) * len(self.counts)))
             rng = np.random.default_rng((self.seed, end))
-            for low in range(begun, end, at_once):
-                orders = np.tile(self.codes, (min(at_once, end - low), 1))
+            while begun < end and len(rows):
+                at_once = HELD // (max(len(rows), len(self.codes)) * len(self.counts))
+                at_once = max(self.rounds[0], at_once)  # the first round as a whole
+                orders = np.tile(self.codes, (min(at_once, end - begun), 1))
                 found = self._shares(shuffled[rows], rng.permuted(orders, axis=1))
-                better[rows] += np.count_nonzero(found >= observed[rows, None] - TIE, axis=1)
-            drawn[rows] = begun = end
-            rows = rows[better[rows] < ENOUGH]
-        return (1 + better) / (drawn + 1)
+                good = found >= observed[rows, None] - TIE
+                enough = np.full(len(rows), ENOUGH)
+                p[rows], better[rows] = counted(good, better[rows], begun, enough)
+                rows, begun = rows[better[rows] < ENOUGH], begun + len(orders)
+        return p
 
     def _shares(self, x: np.ndarray, orders: np.ndarray) -> np.ndarray:
         """Return ``F / (1 + F)`` of features (b, n) with the classes in some orders (r, n): (b, r).

@@ -85,7 +85,11 @@ def test_p_values_are_those_of_each_kernel_combined(adjust, tissue, tmp_path):
         single[name] = read(rank_to(tmp_path / name, tissue, *MOMENTS, *given, *adjust))
         expected = single[name]["p_value"]
         # similarities below 0.0004 are left out; the file has the digits of a table
-        np.testing.assert_allclose(found[f"p_value_{name}"], expected, rtol=2e-3)
+        p, large = found[f"p_value_{name}"], expected > 0.1
+        np.testing.assert_allclose(p[large], expected[large], rtol=2e-3)
+        # and features stop at another permutation where one of them compares differently
+        np.testing.assert_allclose(np.log2(p / expected).dropna(), 0, atol=1)
+        assert np.isclose(p, expected, rtol=2e-3, equal_nan=True).mean() > 0.8
     scored = found["p_value"].notna()
     assert list(found.index[~scored]) == ["g20"]
     own = found.loc[scored, [f"p_value_{name}" for name in single]].to_numpy().T

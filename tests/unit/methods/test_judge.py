@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import comb
 
 from sfs_cli.catalog import METHODS
 from sfs_cli.graph.kinds import label_similarity
 from sfs_cli.graph.similarity import DenseSimilarity, Similarity
-from sfs_cli.methods.significance import judge
+from sfs_cli.methods.significance import judge, permuted
 from sfs_cli.methods.significance.judge import EXTRAPOLATION, MOMENTS, PERMUTATION, Judge
+from sfs_cli.methods.significance.permuted import WelchJudge
 from sfs_cli.methods.significance.ratios import Ratio, ratio_of
 from tests.oracles import similarities
 from tests.unit.methods.nulls import graph_of, noise, problem
@@ -56,7 +58,7 @@ def test_permutations_are_near_all_orders(method: str, kind: str) -> None:
         G = f[orders]
         ratios = np.vecdot(G @ A, G) / np.vecdot(G @ B, G)
         exact = (ratios <= ratios[0] + 1e-9).mean()
-        # with 20 as good it stops: to a fifth of it
+        # with 10 as good it stops: to a third of it
         assert abs(p - exact) < 5 * exact / np.sqrt(judge.ENOUGH) + 1e-3
         same = ratios.std() < 1e-12  # of one value beside the others HSIC does not vary
         expected = 0 if same else (ratios.mean() - ratios[0]) / ratios.std()
@@ -158,3 +160,66 @@ def test_values_of_samples_with_leverage_are_not_significant_by_themselves() -> 
     p = Judge(tested, "moments", 10_000, 0).test(x).p
     for level in (0.05, 0.01, 0.001):
         assert (p <= level).mean() <= 1.1 * level + 3 * np.sqrt(level / len(p))
+
+
+class Patterns:
+    """Permutations whose ratios are as good, or not, as the features (b, n) say."""
+
+    rounds, size = (4, 8, 12), 1.0
+
+    def ratios(self, x: np.ndarray) -> np.ndarray:
+        return np.full(len(x), 0.5)
+
+    def shuffled(self, x: np.ndarray) -> np.ndarray:
+        return x
+
+    def permuted(self, x: np.ndarray, start: int, end: int) -> np.ndarray:
+        return 1.0 - x[:, start:end]
+
+
+def by_judge(patterns: np.ndarray, settled: float, monkeypatch: pytest.MonkeyPatch) -> np.ndarray:
+    monkeypatch.setattr(judge, "FEW", 1)
+    monkeypatch.setattr(judge, "ENOUGH", 3)
+    tested = Judge(ratio(graph_of(30, 0)), "moments", 12, 0)
+    tested.permutations, tested.settled = Patterns(), settled  # type: ignore[assignment]
+    monkeypatch.setattr(tested, "_extrapolated", lambda x, *_: np.ones(len(x)))
+    b = len(patterns)
+    found = judge.Judged(np.empty(b), np.empty(b), np.empty(b, np.int8))
+    tested._permute(np.arange(b), patterns, np.ones(b, bool), found)
+    return found.p
+
+
+def by_welch(patterns: np.ndarray, drawn: int, monkeypatch: pytest.MonkeyPatch) -> np.ndarray:
+    """F of so many orders at a time, which tell features by their places in `patterns`."""
+    monkeypatch.setattr(permuted, "ENOUGH", 3)
+    monkeypatch.setattr(permuted, "HELD", 1)
+    tested = WelchJudge(None, np.array([0, 0, 1, 1]), 12, 0)  # type: ignore[arg-type]
+    tested.rounds, place = [drawn, 12], 0
+
+    def shares(x: np.ndarray, orders: np.ndarray) -> np.ndarray:
+        nonlocal place
+        if len(orders) == 1:
+            return np.full((len(x), 1), 0.5)
+        place += len(orders)
+        return patterns[x[:, 0].astype(int), place - len(orders) : place]
+
+    monkeypatch.setattr(tested, "_shares", shares)
+    return tested._permuted(np.repeat(np.arange(len(patterns))[:, None], 4, axis=1) + 0.0)
+
+
+@pytest.mark.parametrize(
+    ("by", "given"), [(by_judge, 99), (by_judge, 8), (by_judge, 3), (by_welch, 4), (by_welch, 6)]
+)
+def test_sequential_p_values_are_valid(
+    by: Any, given: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of all ways in which permutations may be as good, with the probabilities of chance."""
+    patterns = (np.arange(1 << 12)[:, None] >> np.arange(12)) % 2
+    chance = 1 / (13 * comb(12, patterns.sum(axis=1)))  # of each place among all 13 alike
+    p = by(patterns.astype(float), given, monkeypatch)
+    levels = np.unique(p)
+    reached = np.array([chance[p <= level].sum() for level in levels])
+    assert (reached <= levels + 1e-12).all()
+    # and no larger than they must be, but where the next possible one is smaller
+    np.testing.assert_allclose(reached[0], 1 / 13)
+    assert np.count_nonzero(np.isclose(reached, levels)) >= len(levels) - 1

@@ -294,25 +294,31 @@ def one_by_one(f: np.ndarray, tested: Ratio, rounds: list[int]) -> list[float]:
             x = np.empty(n)
             x[orders[place][shuffle]] = f
             found.append((x @ A @ x) / (x @ B @ x))
-        better = np.count_nonzero(np.array(found) <= observed + 1e-12)
-        if better >= judge.ENOUGH:
+        good = np.flatnonzero(np.array(found) <= observed + 1e-12)
+        if len(good) >= judge.ENOUGH:
             break
+    p = (1 + len(good)) / (len(found) + 1)
+    if end > rounds[0] and len(good) >= judge.ENOUGH:
+        p = judge.ENOUGH / (good[judge.ENOUGH - 1] + 1)
     ratios = np.array(found)
-    return [(1 + better) / (len(found) + 1), (ratios.mean() - observed) / ratios.std()]
+    return [p, (ratios.mean() - observed) / ratios.std()]
 
 
 @pytest.mark.parametrize("values", [X[:, :3], FEW[:, :3]], ids=["dense", "sparse"])
-@pytest.mark.parametrize("name", ["phi2", "hsic", "fisher"])
+@pytest.mark.parametrize(
+    ("name", "graph"), [("phi2", "knn"), ("phi2", "label"), ("hsic", "knn"), ("fisher", "")]
+)
 def test_permutations_one_by_one(
-    name: str, values: np.ndarray, monkeypatch: pytest.MonkeyPatch
+    name: str, graph: str, values: np.ndarray, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By pairs of values and by whole features, in one round and in several."""
     method, given = TESTED[name]
-    S = None if method == "fisher" else GRAPHS["knn"]
+    S = GRAPHS.get(graph)
     tested = ratio(method, S, **given)
     monkeypatch.setattr(permutation, "FIRST", 34)
+    monkeypatch.setattr(permutation, "GROWTH", 3)
     monkeypatch.setattr(permutation, "LEFT", -1.0)  # the whole form
-    for count, rounds in ((40, [40]), (300, [100, 300])):
+    for count, rounds in ((40, [40]), (320, [35, 106, 320])):
         expected = np.array([one_by_one(f, tested, rounds) for f in values.T]).T
         for patch in ({}, {"PAIRED": 27}, {"PAIRED": 1}, {"HELD": 2000, "KEPT": 9000}, SPARSE):
             with monkeypatch.context() as limits:
