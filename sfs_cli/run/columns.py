@@ -117,6 +117,7 @@ def check_columns(
     """
     values, names = look(matrix, FEATURES), matrix.ids.samples
     if chosen is not None:
+        chosen = np.sort(chosen)  # as in the file, where sums are the last ones
         values, names = values[:, chosen], [names[i] for i in chosen.tolist()]
     found = look_at(values, names, known)
     if twice := two_of_each(names, values):
@@ -237,14 +238,14 @@ def look_at(values: np.ndarray, names: Sequence[str], known: Collection[str] = (
     middle = set[int]()
     values = values[np.isfinite(values).all(axis=1)].astype(np.float64)
     if len(values) >= LEAST_FEATURES and of_samples.sum() >= LEAST_SAMPLES:
-        sums = _sums(values, of_samples)
+        sums = _added(values, of_samples)
         for kind in kinds_of(names).values():  # normalized values have a mean of their own
             sums |= _sums(values, np.isin(np.arange(len(names)), [*kind.values()]))
         odd = _odd(values, of_samples, plain)
         near, middle = _agreeing(values, of_samples, [*odd, *maybe])
-    again = (np.diff(np.sort(values, axis=0), axis=0) > 0).sum(axis=0) >= DISTINCT
-    again[np.unique(values, axis=1, return_index=True)[1]] = False
-    odd |= dict.fromkeys(np.flatnonzero(again).tolist(), COPY)
+    rich = np.flatnonzero((np.diff(np.sort(values, axis=0), axis=0) > 0).sum(axis=0) >= DISTINCT)
+    first = np.unique(values[:, rich], axis=1, return_index=True)[1]
+    odd |= dict.fromkeys(np.delete(rich, first).tolist(), COPY)
     none = dict.fromkeys(np.flatnonzero(~of_samples).tolist(), "by the name") | sums
     none |= {i: f"by the name, and it {odd[i]}" for i in maybe if i in odd and i not in near}
     doubtful = {i: f"it {why}" for i, why in odd.items() if i not in near | middle}
@@ -278,16 +279,23 @@ def _sums(values: np.ndarray, own: np.ndarray, others: str = "columns") -> Reaso
 
 
 def sums_of_features(values: np.ndarray, named: Sequence[int] = ()) -> Reasons:
-    """Return features (m, n) that are sums or means of those that are not `named` so.
+    """Return features (m, n) that are sums or means of those that are not `named` so."""
+    own = np.ones(len(values), bool)
+    own[[*named]] = False
+    if own.sum() < LEAST_FEATURES or values.shape[1] < LEAST_SAMPLES:
+        return {}
+    return _added(values[:, :SAMPLES_OF_SUMS].T.astype(np.float64), own, "features")
 
-    What stands with them in the last rows is such, too: deviations, largest values and the like.
+
+def _added(values: np.ndarray, own: np.ndarray, others: str = "columns") -> Reasons:
+    """Return sums and means as `_sums` does, also where they stand together as the last columns.
+
+    What stands there with them is such, too: deviations, largest values and the like.
     """
-    values = values[:, :SAMPLES_OF_SUMS].T.astype(np.float64)
-    for first in range(m := values.shape[1], max(m - ADDED, LEAST_FEATURES) - 1, -1):
-        own = np.arange(m) < first
-        own[[*named]] = False
-        if len(values) >= LEAST_SAMPLES and (found := _sums(values, own, "features")):
-            return dict.fromkeys(range(first, m), "below the others, beside a sum or mean") | found
+    for first in range(m := len(own), max(m - ADDED, LEAST_SAMPLES), -1):
+        if found := _sums(values, own & (np.arange(m) < first), others):
+            beside = f"it stands beside a sum or mean of the other {others}"
+            return {i: beside for i in range(first, m) if own[i]} | found
     return {}
 
 

@@ -92,6 +92,8 @@ _OF_SAMPLES = (
     r"|site|cent(?:er|re)|donor|subject|individual|patient|sample|case|survival|follow[ ._-]?up)"
     r"(?:[ ._-](?:years?|months?|days?|at[ ._-]\w+|kg|cm|status|code|group|id|name|no|time))*"
     r"|(?:os|pfs|dfs|rfs)[ ._-](?:time|event|months|days|years|status)|days[ ._-]to[ ._-]\w+|time"
+    r"|alter|geschlecht|gruppe|klasse|krankheit|diagnose"  # German, French, Spanish and others
+    r"|[aâ]ge|sexe|groupe|maladie|edad|sexo|grupo|enfermedad|idade|sesso|gruppo|leeftijd|geslacht"
     r"|id|index|unnamed: ?\d+)$"
 )
 """What is known of samples."""
@@ -121,11 +123,13 @@ SAME_LINE = 1e-9
 """One less the correlation of an outcome and its copy, which was rounded."""
 _TIME = (
     r"time|days|weeks|months|(?<!age[._ -])years|surviv|follow|^(?:os|pfs|dfs|rfs|efs)\b"
-    r"|[uü]e?berleb|survie|superviv|sobreviv|sopravv"
+    r"|[uü]e?berleb|survie|superviv|sobreviv|sopravv|tage|monate|jours|mois|suivi"
+    r"|d[ií]as|meses|seguim|giorni|mesi(?:$|[\W_])|dagen|maanden"
 )
 _EVENT = (
     r"(?:^|[\W_])(?:event|censor(?:ed|ing)?|death|dead|died|deceased|relapsed?|recurrence|tod"
-    r"|todes\w*|gestorben|verstorben|d[eé]c[eè]s|d[eé]c[eé]d[eé]|muerte|morte)s?(?:$|[\W_])"
+    r"|todes\w*|gestorben|verstorben|d[eé]c[eè]s|d[eé]c[eé]d[eé]|muert[eo]|fallecid[oa]|morte"
+    r"|rezidiv|r[eé]cidive|recidiv[ao]|recidief|ereignis|[eé]v[eé]nement|evento)s?(?:$|[\W_])"
 )
 _STATUS = r"(?:^|[\W_])(?:status|vital)s?(?:$|[\W_])"
 """Names of columns of times, of events and their times, and of what says who had one."""
@@ -338,7 +342,7 @@ def not_measured(
         run.passes.look(len(names))
         own = [names[i] for i in taken.tolist()]
         named = [i for i, name in enumerate(own) if reasons.get(name) == NO_MEASUREMENTS[_SUMMARY]]
-        reasons = {own[i]: why for i, why in sums_of_features(values, named).items()} | reasons
+        reasons |= {own[i]: why for i, why in sums_of_features(values, named).items()}
     suspects = [i for i in taken.tolist() if names[i] in reasons] if reasons else []
     at = np.array([*suspects[:TOP], *first], int)
     if run.context.labels is not None and len(at):
@@ -474,7 +478,7 @@ def without_times(run: Run, labels: Labels | None) -> str | None:
     if not (used.survival.event.all() if used.survival else named):
         return None
     return (
-        f"all samples that are used have the event, and {counted(lost, 'sample')} left out: who "
+        f"all samples that are used have the event, with {counted(lost, 'sample')} left out: who "
         "had none until the last visit is censored, and times without such samples are too short; "
         "give them the time of that visit, and the event 0 (--event)"
     )

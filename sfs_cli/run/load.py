@@ -252,7 +252,7 @@ class _Known:
     coordinates: Coordinates | None
     sources: list[Source]
     whole: Matrix  # with the features of sources that are ranked, too
-    named: frozenset[str]  # samples by what other files say
+    named: set[str]  # samples by what other files say
 
 
 def _read(
@@ -294,8 +294,7 @@ def _read(
         for each in columns.all:
             inputs.tell_column(each.values, flag(each.option), log)
         whole = sources_of.joined_with(made, opened.matrix, sources, log)
-    named = frozenset(ids)
-    return _Known(made, opened, seen, table, labels, columns, found, sources, whole, named)
+    return _Known(made, opened, seen, table, labels, columns, found, sources, whole, {*ids})
 
 
 def _with_defaults(
