@@ -45,11 +45,14 @@ class Messages:
     ----------
     kept_in : str
         Where those can be read that are not shown.
+    notes : bool
+        Whether notes are shown: not where another command has shown the same.
     """
 
     def __init__(self, verbosity: int = NORMAL) -> None:
         self.verbosity = verbosity
         self.kept_in = "-v shows all"
+        self.notes = True
         self._warned: Warnings = []
         self._held: Warnings | None = None  # those to show at the end
         self._shown = 0
@@ -88,7 +91,7 @@ class Messages:
 
     def note(self, text: str) -> None:
         """Show a decision or a result."""
-        if self.verbosity >= NORMAL:
+        if self.verbosity >= NORMAL and self.notes:
             self.console.print(clean(self._about + text), markup=False)
 
     def note_once(self, text: str) -> None:

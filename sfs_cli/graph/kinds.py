@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from sfs_cli.compute.context import RunContext
+from sfs_cli.compute.limits import LIMITS
 from sfs_cli.compute.matrix import ArrayMatrix, Ids
 from sfs_cli.compute.memory import check_memory
 from sfs_cli.errors import InputError, listed
 from sfs_cli.graph.distances import (
+    SAMPLED_PAIRS,
     Samples,
     correlation,
     gram,
@@ -119,21 +121,27 @@ def _rbf(options: GraphOptions, samples: Samples) -> Graph:
     narrow = options.bandwidth not in (None, "median")
     d2 = samples.squared_distances(float64=narrow)
     bandwidth = samples.bandwidth(options, d2)
-    return Graph(DenseSimilarity(rbf(d2, bandwidth)), _bandwidth_facts(options, bandwidth))
+    return Graph(
+        DenseSimilarity(rbf(d2, bandwidth)), _bandwidth_facts(options, bandwidth, samples.n)
+    )
 
 
-def _bandwidth_facts(options: GraphOptions, bandwidth: float | np.ndarray | None) -> dict[str, Any]:
+def _bandwidth_facts(
+    options: GraphOptions, bandwidth: float | np.ndarray | None, n: int
+) -> dict[str, Any]:
     if bandwidth is None:
         return {"edge_weights": "binary"}
     rule = options.bandwidth or "median"
-    return {"bandwidth_rule": rule, "bandwidth": float(np.median(bandwidth))}
+    drawn = rule == "median" and n > LIMITS.dense_distances
+    pairs = {"bandwidth_from": f"{SAMPLED_PAIRS:,} random pairs"} if drawn else {}
+    return {"bandwidth_rule": rule, "bandwidth": float(np.median(bandwidth)), **pairs}
 
 
 def _knn(options: GraphOptions, samples: Samples) -> Graph:
     samples, space = reduced(options, samples)
     found = find_neighbors(options, samples, weighted=options.edge_weights != "binary")
     similarity = knn_similarity(found.indices, found.d2, found.bandwidth)
-    facts = space | found.facts | _bandwidth_facts(options, found.bandwidth)
+    facts = space | found.facts | _bandwidth_facts(options, found.bandwidth, samples.n)
     return Graph(similarity, facts | {"edges": similarity.matrix.nnz // 2})
 
 
@@ -179,7 +187,9 @@ def _outcome(options: GraphOptions, samples: Samples) -> Graph:
         )
     else:
         bandwidth = samples.bandwidth(options, d2)
-    return Graph(DenseSimilarity(rbf(d2, bandwidth)), _bandwidth_facts(options, bandwidth))
+    return Graph(
+        DenseSimilarity(rbf(d2, bandwidth)), _bandwidth_facts(options, bandwidth, samples.n)
+    )
 
 
 def _relieff(options: GraphOptions, samples: Samples) -> Graph:

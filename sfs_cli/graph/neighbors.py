@@ -107,7 +107,6 @@ def find_neighbors(options: GraphOptions, samples: Samples, *, weighted: bool) -
         bandwidth = positive_widths(d2[:, SELF_TUNING_NEIGHBOR - 1])
     elif rule == "median":
         bandwidth = positive_median(median_distance(pairs))
-        facts["bandwidth_from"] = f"{len(pairs):,} random pairs"
     else:
         bandwidth = float(rule)
     return Neighbors(indices[:, :k], d2[:, :k], bandwidth, facts)

@@ -10,16 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from sfs_cli.compute.context import Labels
 from sfs_cli.errors import counted
 from sfs_cli.report.model import Section
-from sfs_cli.run.guards import tell
 from sfs_cli.run.load import Run
 from sfs_cli.run.scoring import RankResult
 
 
 def tell_events(run: Run, found: RankResult) -> None:
-    """Say what the outcome was, and warn of times that all have the event."""
+    """Say what the outcome was."""
     labels = run.context.labels
     if labels is None or labels.survival is None:
         return
@@ -40,7 +38,6 @@ def tell_events(run: Run, found: RankResult) -> None:
         else f"the outcome is the martingale residual of the times (1 for an event, less the "
         f"number of events that was expected until then): {of}"
     )
-    tell(run, "survival", _uncensored(run, labels))
 
 
 def section(facts: dict[str, Any]) -> Section:
@@ -49,20 +46,3 @@ def section(facts: dict[str, Any]) -> Section:
     if facts["strata"] > 1:
         pairs.append(("Blocks with a baseline hazard each", f"{facts['strata']:,}"))
     return Section(heading="Survival", pairs=pairs)
-
-
-def _uncensored(run: Run, labels: Labels) -> str | None:
-    """Warn where all samples that are left have the event, and others had no value."""
-    assert labels.survival is not None
-    if run.labels is None or not labels.survival.event.all():
-        return None
-    (events,), timed = run.columns["event"], run.labels.known.tolist()
-    samples = run.matrix.matrix.ids.samples
-    without = [s for s, known in zip(samples, timed) if not known or s not in events.values]
-    if not without:
-        return None
-    return (
-        f"all samples that are used have the event, and {counted(len(without), 'sample')} without "
-        "a time or an event left out: who had none until the last visit is censored, and times "
-        "without such samples are too short; give them the time of that visit, and the event 0"
-    )

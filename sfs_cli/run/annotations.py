@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 SAMPLES_PER_CLASS = 4
+GROUPS_PER_CLASS = 2
+"""Groups that tell the classes are suspect up to so many: of many donors each has one diagnosis."""
 FOLLOWS = 0.5
 """A column leads a direction if it explains so much of it."""
 OF_TOP = 0.03
@@ -43,13 +45,17 @@ class Annotation(NamedTuple):
 
 
 def groupings(
-    matrix: Matrix, labels: Labels | None = None, spec: str | None = None
+    matrix: Matrix,
+    labels: Labels | None = None,
+    spec: str | None = None,
+    *,
+    telling: bool = False,
 ) -> list[Annotation]:
     """Return the columns that look like classes or batches, those first that are so by name.
 
     They are the annotations of the matrix, and all columns of the table of the labels, which `spec`
     names. A column that tells which of the `labels` its samples have, or the reverse, is not among
-    them: both cannot be separated.
+    them: both cannot be separated. With `telling` these alone are returned.
     """
     found = []
     for name, column in _columns(matrix, spec).items():
@@ -60,8 +66,9 @@ def groupings(
         named = batch or LIKE_CLASSES.search(bare) is not None
         codes = _codes(column, numbers=batch, codes=named)
         sizes, most = np.bincount(codes), matrix.n_samples // SAMPLES_PER_CLASS
+        most = GROUPS_PER_CLASS * labels.n_classes if telling and labels else most
         fits = 2 <= len(sizes) <= (most if batch else min(most, MOST_CLASSES))
-        if fits and sizes.min() > 1 and not _tells(codes, labels):
+        if fits and sizes.min() > 1 and _tells(codes, labels) == telling:
             found.append(Annotation(name, codes, len(sizes), batch, named))
     return sorted(found, key=lambda each: not each.named)
 

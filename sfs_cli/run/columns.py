@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
@@ -39,6 +39,13 @@ SHARE = 0.05
 """Values are negative, or zero, often if they are so in this part of the features."""
 OTHER_SIZE = 1.5
 """Factor by which values of another kind are larger at least."""
+COPY = "has the values of another column: a sample that counts twice makes p-values too small"
+DISTINCT = 8
+"""Values of a column that no other has by chance."""
+ADDED = 5
+"""Last rows that may be sums, means and the like."""
+SAMPLES_OF_SUMS = 8
+"""First samples in which these are looked for: they are so in all."""
 RELATIVE = 1e-4
 """Relative rounding error within which sums and means are recognized."""
 TIMES = 1000
@@ -56,9 +63,11 @@ _WORD_ENDS = r"s?(?:[\W_\d]|(?<=[a-z])(?=[A-Z])|$)"
 _LAST = r"(?:[\W_]*(?i:ids?|no|nr|number|name|code|date|label))?[\W_\d]*$"
 """What may follow the name of batches: patient_sex and library_size are none."""
 _BATCHES = "batch plate lane run (?<!primary.)site center centre chip library lot slide donor "
-_BATCHES += "patient subject individual experiment study dataset sequencer platform"
+_BATCHES += "patient subject individual experiment study dataset sequencer platform "
+_BATCHES += "charge lauf zentrum klinik lote lieu centro serie"
 _CLASSES = "type tissue class label labels condition group disease diagnosis status treatment "
-_CLASSES += "celltype genotype stage subtype cluster leiden louvain phenotype sex gender outcome"
+_CLASSES += "celltype genotype stage subtype cluster leiden louvain phenotype sex gender outcome "
+_CLASSES += "event death dead died deceased censored relapse vital"
 
 
 def _named(words: str, ends: str = _WORD_ENDS) -> re.Pattern[str]:
@@ -95,53 +104,37 @@ class Suspects(NamedTuple):
 
 
 def check_columns(
-    config: RankConfig, matrix: Matrix, chosen: np.ndarray | None, log: Messages
+    config: RankConfig,
+    matrix: Matrix,
+    chosen: np.ndarray | None,
+    known: Collection[str],
+    log: Messages,
 ) -> int:
     """Warn of columns that seem to be no samples; return how many features were looked at.
 
-    `chosen` are the indices of the samples that are used, None for all. Raises InputError where
-    fewer than two columns are left that may be samples.
+    `chosen` are the indices of the samples that are used, None for all; `known` are samples by what
+    other files say. Raises InputError where fewer than two columns are left that may be samples.
     """
-    values, names, found = _of_matrix(matrix, chosen)
+    values, names = look(matrix, FEATURES), matrix.ids.samples
+    if chosen is not None:
+        chosen = np.sort(chosen)  # as in the file, where sums are the last ones
+        values, names = values[:, chosen], [names[i] for i in chosen.tolist()]
+    found = look_at(values, names, known)
     if twice := two_of_each(names, values):
         log.warn(f"{twice} [columns]", GUARDS["columns"].weight)
-    left = matrix.n_samples if chosen is None else len(chosen)
     turned = TURNED if config.rows == "auto" and matrix.ids.obs is None else ""
-    if found.none and left - len(found.none) < 2:
+    if found.none and len(names) - len(found.none) < 2:
         raise InputError(
             seeming(found.none),
             where=config.matrix,
             hint=f"{turned}give the matrix of the samples: a table of results is a list, which sfs "
             "aggregate, select and evaluate --list read",
         )
-    if found.none:
+    if suspects := [*found.none, *found.doubtful]:
         leave = "or leave it out by --labels of the samples and --samples intersect"
-        text = f"{seeming(found.none)}; all are taken as samples: {turned}{HOW}, {leave} [columns]"
-        log.warn(text, GUARDS["columns"].weight)
-    if found.doubtful:
-        text = f"{seeming(found.doubtful)}; {HOW} [columns]"
+        text = f"{seeming(suspects)}; all are taken as samples: {turned}{HOW}, {leave} [columns]"
         log.warn(text, GUARDS["columns"].weight)
     return len(values)
-
-
-def warn_of_columns(matrix: Matrix, log: Messages) -> None:
-    """Warn of columns that seem to be no samples, where nothing is ranked."""
-    values, names, found = _of_matrix(matrix, None)
-    if twice := two_of_each(names, values):
-        log.warn(twice)
-    if suspects := [*found.none, *found.doubtful]:
-        log.warn(f"{seeming(suspects)}; {HOW}")
-
-
-def _of_matrix(
-    matrix: Matrix, chosen: np.ndarray | None
-) -> tuple[np.ndarray, Sequence[str], Suspects]:
-    """Return some values (b, n), the names of their samples, and which seem to be none."""
-    values = look(matrix, FEATURES)
-    names = matrix.ids.samples
-    if chosen is not None:
-        values, names = values[:, chosen], [names[i] for i in chosen.tolist()]
-    return values, names, look_at(values, names)
 
 
 def seeming(found: Sequence[tuple[str, str]], none: str = "sample") -> str:
@@ -225,9 +218,12 @@ def refuse_numbers(columns: Mapping[str, Sequence[str]], where: object) -> None:
             )
 
 
-def look_at(values: np.ndarray, names: Sequence[str]) -> Suspects:
-    """Tell which columns are no samples, by values of some features, shape (b, n), and names."""
-    by_name = annotations_among(names)
+def look_at(values: np.ndarray, names: Sequence[str], known: Collection[str] = ()) -> Suspects:
+    """Tell which columns are no samples, by values of some features, shape (b, n), and names.
+
+    Those that are `known` are samples, whatever their names.
+    """
+    by_name = ["" if n in known else each for n, each in zip(names, annotations_among(names))]
     of_samples = np.array([each != "sure" for each in by_name])
     # t and b are statistics, unless samples are called by letters
     letters = any(len(name) == 1 and not each for name, each in zip(names, by_name))
@@ -242,11 +238,14 @@ def look_at(values: np.ndarray, names: Sequence[str]) -> Suspects:
     middle = set[int]()
     values = values[np.isfinite(values).all(axis=1)].astype(np.float64)
     if len(values) >= LEAST_FEATURES and of_samples.sum() >= LEAST_SAMPLES:
-        sums = _sums(values, of_samples)
+        sums = _added(values, of_samples)
         for kind in kinds_of(names).values():  # normalized values have a mean of their own
             sums |= _sums(values, np.isin(np.arange(len(names)), [*kind.values()]))
         odd = _odd(values, of_samples, plain)
         near, middle = _agreeing(values, of_samples, [*odd, *maybe])
+    rich = np.flatnonzero((np.diff(np.sort(values, axis=0), axis=0) > 0).sum(axis=0) >= DISTINCT)
+    first = np.unique(values[:, rich], axis=1, return_index=True)[1]
+    odd |= dict.fromkeys(np.delete(rich, first).tolist(), COPY)
     none = dict.fromkeys(np.flatnonzero(~of_samples).tolist(), "by the name") | sums
     none |= {i: f"by the name, and it {odd[i]}" for i in maybe if i in odd and i not in near}
     doubtful = {i: f"it {why}" for i, why in odd.items() if i not in near | middle}
@@ -279,11 +278,25 @@ def _sums(values: np.ndarray, own: np.ndarray, others: str = "columns") -> Reaso
     return found
 
 
-def sums_of_features(values: np.ndarray, named: np.ndarray) -> Reasons:
-    """Return features (m, n) that are sums or means of those that are not `named` so, (m,)."""
-    if (~named).sum() < LEAST_FEATURES or values.shape[1] < LEAST_SAMPLES:
+def sums_of_features(values: np.ndarray, named: Sequence[int] = ()) -> Reasons:
+    """Return features (m, n) that are sums or means of those that are not `named` so."""
+    own = np.ones(len(values), bool)
+    own[[*named]] = False
+    if own.sum() < LEAST_FEATURES or values.shape[1] < LEAST_SAMPLES:
         return {}
-    return _sums(values.T.astype(np.float64), ~named, "features")
+    return _added(values[:, :SAMPLES_OF_SUMS].T.astype(np.float64), own, "features")
+
+
+def _added(values: np.ndarray, own: np.ndarray, others: str = "columns") -> Reasons:
+    """Return sums and means as `_sums` does, also where they stand together as the last columns.
+
+    What stands there with them is such, too: deviations, largest values and the like.
+    """
+    for first in range(m := len(own), max(m - ADDED, LEAST_SAMPLES), -1):
+        if found := _sums(values, own & (np.arange(m) < first), others):
+            beside = f"it stands beside a sum or mean of the other {others}"
+            return {i: beside for i in range(first, m) if own[i]} | found
+    return {}
 
 
 def _odd(values: np.ndarray, of_samples: np.ndarray, plain: np.ndarray) -> Reasons:

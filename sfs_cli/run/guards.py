@@ -92,18 +92,23 @@ _OF_SAMPLES = (
     r"|site|cent(?:er|re)|donor|subject|individual|patient|sample|case|survival|follow[ ._-]?up)"
     r"(?:[ ._-](?:years?|months?|days?|at[ ._-]\w+|kg|cm|status|code|group|id|name|no|time))*"
     r"|(?:os|pfs|dfs|rfs)[ ._-](?:time|event|months|days|years|status)|days[ ._-]to[ ._-]\w+|time"
+    r"|alter|geschlecht|gruppe|klasse|krankheit|diagnose"  # German, French, Spanish and others
+    r"|[aâ]ge|sexe|groupe|maladie|edad|sexo|grupo|enfermedad|idade|sesso|gruppo|leeftijd|geslacht"
     r"|id|index|unnamed: ?\d+)$"
 )
 """What is known of samples."""
 _SUMMARY = (
     r"^(?:(?:grand[ ._-])?(?:totals?|sums?|mean)|average|avg|median|sd|std|stdev"
-    r"|std?[ ._-]{0,2}dev\.?"
+    r"|std?[ ._-]{0,2}dev\.?|maximum|minimum"
     r"|standard[ ._-]deviation|sem|variance|cv"
+    r"|(?:gesamt)?summe|gesamt|mittel(?:wert)?|durchschnitt|standardabweichung|varianz"  # German
+    r"|somme|moyenne|m[eé]diane|[eé]cart[ ._-]type"  # French
+    r"|suma|soma|somma|m[eé]dia|promedio|mediana"  # Spanish, Portuguese and Italian
+    r"|(?:desviaci[oó]n|desvio|deviazione)[ ._-](?:est[aá]ndar|padr[aã]o|standard)"
+    r"|totaal|gemiddelde|mediaan|standaardafwijking"  # Dutch
     r"|(?:total|mean|average|sum|median)[ ._-](?:counts?|reads|expression|values?))$"
 )
 """Rows that somebody has added below the genes."""
-SAMPLES_OF_SUMS = 20
-"""First samples in which sums and means of the features are looked for: they are so in all."""
 RARE = 10
 """Names of what is known of samples, and of sums and means, tell where at most one of so many
 features has one: a table of patients, or of images, may hold nothing else."""
@@ -116,11 +121,24 @@ FIRST, FEWEST = 3, 8
 """First features that may be a copy of the labels, and samples from which that is no chance."""
 SAME_LINE = 1e-9
 """One less the correlation of an outcome and its copy, which was rounded."""
-_TIME = r"time|days|weeks|months|(?<!age[._ -])years|surviv|follow|^(?:os|pfs|dfs|rfs|efs)\b"
-_EVENT = (
-    r"(?:^|[\W_])(?:event|status|censor(?:ed|ing)?|death|dead|died|deceased|vital)s?(?:$|[\W_])"
+_TIME = (
+    r"time|days|weeks|months|(?<!age[._ -])years|surviv|follow|^(?:os|pfs|dfs|rfs|efs)\b"
+    r"|[uü]e?berleb|survie|superviv|sobreviv|sopravv|tage|monate|jours|mois|suivi"
+    r"|d[ií]as|meses|seguim|giorni|mesi(?:$|[\W_])|dagen|maanden"
 )
-"""Names of columns of times, and of those that say what happened then."""
+_EVENT = (
+    r"(?:^|[\W_])(?:event|censor(?:ed|ing)?|death|dead|died|deceased|relapsed?|recurrence|tod"
+    r"|todes\w*|gestorben|verstorben|d[eé]c[eè]s|d[eé]c[eé]d[eé]|muert[eo]|fallecid[oa]|morte"
+    r"|rezidiv|r[eé]cidive|recidiv[ao]|recidief|ereignis|[eé]v[eé]nement|evento)s?(?:$|[\W_])"
+)
+_STATUS = r"(?:^|[\W_])(?:status|vital)s?(?:$|[\W_])"
+"""Names of columns of times, of events and their times, and of what says who had one."""
+TOLD = (
+    "{} and the classes tell each other: what differs between the classes may come from there, and "
+    "no option can tell; check the first features on samples of which each group has several "
+    "classes"
+)
+"""What is said of batches."""
 _MEND = "and no source will find them; correct the table (or name them by --id-map)"
 _SYMBOLS = re.compile(r"symbol|^genes?(?:[ _.]?names?)?$", re.IGNORECASE)
 SUSPICIOUS = {
@@ -210,8 +228,9 @@ def guard_labels(run: Run) -> None:
     """Warn of labels that are ids, and of classes and groups with two spellings."""
     if run.labels is not None and run.labels.values is None:
         tell(run, "labels", id_labels(run.labels), spelled_twice(run.labels.classes))
-    if run.config.label_type == "continuous" and run.config.events is None:
-        tell(run, "survival", unused_events(*run.label_columns))
+    if run.config.label_type == "continuous":
+        unused = unused_events(*run.label_columns) if run.config.events is None else None
+        tell(run, "survival", unused or without_times(run, run.labels))
     for column in run.columns.all:
         if column.groups:
             levels = sorted({str(value) for value in column.values.values()})
@@ -251,9 +270,7 @@ def guard_sources(run: Run) -> None:
 
 def guard_graph(run: Run, similarity: Similarity) -> None:
     """Warn of a graph that has no structure, and of samples that it hardly has."""
-    given = run.config.graph in ("file", "obsp")
-    scaled = run.config.bandwidth is not None
-    tell(run, "graph", structureless(similarity, given=given, scaled=scaled))
+    tell(run, "graph", structureless(similarity))
     if not has_zero_degrees(similarity):  # `linear` has no others
         tell(run, "outliers", outliers(similarity.degrees, run.matrix.ids.samples))
 
@@ -261,18 +278,19 @@ def guard_graph(run: Run, similarity: Similarity) -> None:
 def guard_batches(run: Run, top: np.ndarray) -> None:
     """Warn of first features, found without labels, that follow a column; `top` are their values.
 
-    The one that explains most is named, and where its name is not that of batches, batches, too.
+    So it does of a batch and the classes of the labels that tell each other.
     """
     config, labels = run.config, run.labels
-    known = config.adjust or config.batch is not None or config.block is not None
-    if run.labels_used or known or len(top) < TOP:
+    if config.adjust or config.batch is not None or config.block is not None:
         return
-    columns = groupings(run.opened.matrix, labels, config.labels)
+    columns = groupings(run.opened.matrix, labels, config.labels, telling=run.labels_used)
+    if run.labels_used:
+        tell(run, "batch", *[TOLD.format(column.spec) for column in columns if column.batch][:1])
+    if run.labels_used or len(top) < TOP:
+        return
     own = None if labels is None else labels.take(run.matrix.samples).codes
     found = followed_by_top(columns, standardized(top), run.matrix.samples, own)
-    batches = [column.spec for column in columns if column.batch and column.spec in found]
-    for name in dict.fromkeys([*list(found)[:1], *sorted(batches, key=list(found).index)[:1]]):
-        share = found[name]
+    for name, share in [*found.items()][:1]:
         text = f"the first features follow {name}, which explains {share:.0%} of the variance of "
         text += f"{TOP}; if it is technical, as a batch is, "
         if _takes(run, adjust=(spec := f"{name}=categorical",)):
@@ -320,10 +338,10 @@ def not_measured(
     if {name.lower() for name in reasons} <= GENES_TOO:
         reasons = {}
     if len(names) * run.matrix.n_samples <= LOOK_VALUES:
-        values = run.matrix.matrix.values_of(Span(0, len(names)))[taken, :SAMPLES_OF_SUMS]
+        values = run.matrix.matrix.values_of(Span(0, len(names)))[taken]
         run.passes.look(len(names))
         own = [names[i] for i in taken.tolist()]
-        named = np.array([reasons.get(name) == NO_MEASUREMENTS[_SUMMARY] for name in own])
+        named = [i for i, name in enumerate(own) if reasons.get(name) == NO_MEASUREMENTS[_SUMMARY]]
         reasons |= {own[i]: why for i, why in sums_of_features(values, named).items()}
     suspects = [i for i in taken.tolist() if names[i] in reasons] if reasons else []
     at = np.array([*suspects[:TOP], *first], int)
@@ -437,14 +455,32 @@ def id_labels(labels: Labels, of: str = "") -> str | None:
 
 def unused_events(label: str = "", *others: str) -> str | None:
     """Warn of labels that are times by their name, beside a column that says who had an event."""
-    events = [name for name in others if re.search(_EVENT, name, re.IGNORECASE)]
-    if not events or not re.search(_TIME, label, re.IGNORECASE):
+    events = [name for name in others if re.search(f"{_EVENT}|{_STATUS}", name, re.IGNORECASE)]
+    if not events or not re.search(f"{_TIME}|{_EVENT}", label, re.IGNORECASE):
         return None
     option = "--censored" if says_censored(events[0]) else "--event"
     return (
         f"the labels {label} look like times, and column {events[0]} may say which samples had an "
         "event at that time and which were censored, of whom only a lower bound is known: give "
         f"{option} {shlex.quote(events[0])} (and --method cox)"
+    )
+
+
+def without_times(run: Run, labels: Labels | None) -> str | None:
+    """Warn of times of events, by --event, name, or another column, where others are left out."""
+    lost, used = run.opened.matrix.n_samples - run.matrix.n_samples, run.context.labels
+    if not lost or labels is None or used is None:
+        return None
+    known = Labels(labels.known.astype(int), ["without", "with"])
+    columns = groupings(run.opened.matrix, known, run.config.labels, telling=True)
+    names = [run.label_columns[0], *(c.spec for c in columns if c.levels == 2)]
+    named = re.search(_EVENT, " ".join(names), re.IGNORECASE)
+    if not (used.survival.event.all() if used.survival else named):
+        return None
+    return (
+        f"all samples that are used have the event, with {counted(lost, 'sample')} left out: who "
+        "had none until the last visit is censored, and times without such samples are too short; "
+        "give them the time of that visit, and the event 0 (--event)"
     )
 
 
@@ -477,14 +513,8 @@ def spelled_twice(classes: Sequence[str], what: str = "class") -> str | None:
     )
 
 
-def structureless(
-    similarity: Similarity, *, given: bool = False, scaled: bool = False
-) -> str | None:
-    """Tell whether a dense graph has no structure to rank by; sparse graphs always have some.
-
-    `given` says that it was not made by this run, and `scaled` that its bandwidth was asked for,
-    which nearest neighbors would take, too.
-    """
+def structureless(similarity: Similarity) -> str | None:
+    """Tell whether a dense graph has no structure to rank by; sparse graphs always have some."""
     if not isinstance(similarity, DenseSimilarity) or similarity.n < 4:
         return None
     S = similarity.matrix
@@ -497,21 +527,16 @@ def structureless(
     if not size:
         return None
     if float(np.abs(pairs).mean()) < IDENTITY_MEAN * own:
-        instead = "give a larger bandwidth=" if scaled else "give --similarity knn"
         return (
             "in the sample graph hardly any two samples are similar (the mean similarity is "
             f"{float(pairs.mean()):.2g}, that of a sample with itself {own:.2g}): outlier samples "
-            f"dominate the ranking; {'build it with a wider kernel' if given else instead}"
+            "dominate the ranking; give --similarity knn, or a wider kernel (bandwidth=)"
         )
     if low > 0 and high - low < UNIFORM_SPAN * size and high < 2 * low:
-        narrower = "give a smaller bandwidth=" if scaled else "give --similarity knn"
-        instead = (
-            "keep only the nearest neighbors of each sample, or build it with a steeper kernel"
-        )
         return (
             "in the sample graph nearly all pairs are equally similar "
             f"(9 of 10 lie from {low:.2f} to {high:.2f}), so that it hardly tells features apart; "
-            f"{instead if given else narrower}"
+            "give --similarity knn, or a steeper kernel (bandwidth=)"
         )
     return None
 

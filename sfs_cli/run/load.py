@@ -194,7 +194,7 @@ def loaded(
         stack.enter_context(located(config.matrix))
         chosen, cohort = _align(known, memory, log, labeled)
         config = for_cohort(known.config, cohort)
-        looked = check_columns(config, known.opened.matrix, chosen, log)
+        looked = check_columns(config, known.opened.matrix, chosen, known.named, log)
         prepared = _prepare(config, known, chosen, cohort, log)
         given, taken = given_features(config, known.whole, log), _taken_unnamed(known, log)
         n, m, found = prepared.n_samples, prepared.n_features, known.coordinates
@@ -252,6 +252,7 @@ class _Known:
     coordinates: Coordinates | None
     sources: list[Source]
     whole: Matrix  # with the features of sources that are ranked, too
+    named: set[str]  # samples by what other files say
 
 
 def _read(
@@ -293,7 +294,7 @@ def _read(
         for each in columns.all:
             inputs.tell_column(each.values, flag(each.option), log)
         whole = sources_of.joined_with(made, opened.matrix, sources, log)
-    return _Known(made, opened, seen, table, labels, columns, found, sources, whole)
+    return _Known(made, opened, seen, table, labels, columns, found, sources, whole, {*ids})
 
 
 def _with_defaults(

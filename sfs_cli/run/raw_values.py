@@ -10,6 +10,7 @@ from sfs_cli.errors import InputError, listed
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import flag
 from sfs_cli.options.testing import tested
+from sfs_cli.run.columns import ADDED, LEAST_FEATURES
 from sfs_cli.run.load import Run
 from sfs_cli.run.top import from_all_over, stored_of
 from sfs_cli.store.matrix import LOOK_FEATURES, LOOK_VALUES, look, mostly_zero
@@ -238,13 +239,17 @@ def shallow(asked: str | None, values: np.ndarray, n_features: int) -> str | Non
 
 
 def looked(run: Run) -> np.ndarray:
-    """Return the values of some features in the samples that are used, as they are stored."""
+    """Return the values of some features in the samples that are used, as they are stored.
+
+    The last ones are none of them, which may be sums of the others.
+    """
     values, used = look(run.opened.matrix), run.matrix.samples
     by_id = run.matrix.features.by_id
     if by_id is not None and not by_id.all() and len(by_id) == run.opened.matrix.n_features:
         most = max(1, min(LOOK_FEATURES, LOOK_VALUES // run.matrix.n_samples))
         return stored_of(run, from_all_over(np.flatnonzero(by_id == 0), most))
     run.passes.look(len(values))
+    values = values[:-ADDED] if len(values) > LEAST_FEATURES else values
     return values if used is None else values[:, used]
 
 

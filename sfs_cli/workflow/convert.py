@@ -17,7 +17,7 @@ from sfs_cli.options.fields import options_of
 from sfs_cli.options.grammar import joined
 from sfs_cli.provenance import difference, of_matrix, plain
 from sfs_cli.run import inputs
-from sfs_cli.run.columns import warn_of_columns
+from sfs_cli.run.columns import check_columns
 from sfs_cli.run.memory import memory_budget
 from sfs_cli.store.disk import read_manifest
 from sfs_cli.workflow.outputs import describe_inputs, tell_up_to_date, with_digests
@@ -90,7 +90,7 @@ def convert(
         else:
             opened, _ = inputs.load_with_labels(config, memory, partial, messages, source)
         matrix = opened.matrix
-        warn_of_columns(matrix, messages)
+        check_columns(config, matrix, None, (), messages)
     size = sum(f["bytes"] for f in read_manifest(store).files.values())
     messages.note(
         f"wrote {store}: {matrix.n_samples:,} samples x {matrix.n_features:,} features, "

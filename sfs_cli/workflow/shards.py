@@ -259,6 +259,7 @@ def run_shard(target: str, which: str, messages: Messages, **running: Any) -> No
     shard = parse_shard(which, plan.shards)
     config, shared = plan.config_with(running), plan.shared(range(shard, shard + 1))
     state = "its share is done"
+    messages.notes = False  # `init` has shown those of reading
     with plan.at_home():
         plan.check_inputs(read=False)
         try:
@@ -274,7 +275,7 @@ def run_shard(target: str, which: str, messages: Messages, **running: Any) -> No
                 f"pass {error.number} waits for {shards_text(error.missing)}: run this shard again "
                 "when they are done"
             )
-    made = counted(shared.parts.made, "part")
+    made, messages.notes = counted(shared.parts.made, "part"), True
     messages.note(f"shard {shard} of {plan.shards}: made {made}; {state}")
 
 

@@ -215,15 +215,23 @@ def test_the_ranking_of_shards_is_up_to_date_for_rank_and_the_other_way_round(tm
     assert "up to date" in again.err
 
 
-def test_shards_agree_that_theory_does_not_hold(tmp_path: Path, study: Path) -> None:
+def test_shards_agree_that_theory_does_not_hold(
+    tmp_path: Path, study: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     rng = np.random.default_rng(3)
     write_table(tmp_path / "x.csv", rng.lognormal(sigma=1.5, size=(40, 24)))
     labels = write_labels(tmp_path / "y.tsv", ["a"] * 4 + ["b"] * 20)
     words = (tmp_path / "x.csv", "--labels", labels, "--method", "f-test", "--also", "none")
     sfs("rank", *words, "--out", tmp_path / "whole")
-    sfs("shard", "init", tmp_path / "plan", *words, "--shards", 2)
-    for shard in (1, 2):
-        sfs("shard", "run", tmp_path / "plan", shard)
-    sfs("shard", "merge", tmp_path / "plan", "--out", tmp_path / "out")
+    plan = str(tmp_path / "plan")
+    for given, told in (
+        (("init", plan, *words, "--shards", "2"), True),
+        (("run", plan, "1"), False),
+        (("run", plan, "2"), False),
+        (("merge", plan, "--out", tmp_path / "out"), True),
+    ):
+        done = run_here(["shard", *map(str, given)], capfd)
+        assert done.code == 0, done.err
+        assert ("p-values by permutation" in done.err) == told
     assert_same_numbers(tmp_path / "out", tmp_path / "whole")
     assert "permutation" in (tmp_path / "out" / "ranking.tsv").read_text()

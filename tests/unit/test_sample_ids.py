@@ -23,6 +23,8 @@ def hint(there: list[str], samples: list[str]) -> str:
         (["1-T-0", "2-T-1"], ["X1.T.0", "X2.T.1"], "signs"),
         (["1", "2", "10"], ["001", "002", "010"], "zeros"),
         (["s1", "S2"], ["S1", "s2"], "case"),
+        (["pt-01", "pt-02"], ["PT01", "PT02"], "signs and upper and lower case"),
+        (["Pat_7", "Pat_8"], ["pat.007", "pat.008"], "zeros"),
         (["a1", "b2", "c3"], ["a1.bam", "b2.bam", "c3.bam"], "end with"),
         (["p1", "p2", "p3"], ["s1", "s2", "s3"], None),
         (["gene1", "gene2"], ["s1", "s2"], None),

@@ -63,8 +63,13 @@ def _changes(
         lambda name: without_version(name).casefold(),
         "version suffixes were cut off and upper and lower case were the same",
     )
-    yield _without(r"^X(?=\d)|[\W_]"), "signs were the same (R writes 1-T as X1.T)"
-    yield _without(r"(?<!\d)0+(?=\d)"), "zeros before numbers were left out"
+    without_signs, without_zeros = _without(r"^X(?=\d)|[\W_]"), _without(r"(?<!\d)0+(?=\d)")
+    yield without_signs, "signs were the same (R writes 1-T as X1.T)"
+    yield without_zeros, "zeros before numbers were left out"
+    yield (
+        lambda name: without_signs(without_zeros(name)).casefold(),
+        "signs and upper and lower case were the same, and zeros before numbers left out",
+    )
     yield _without(r"\|.*"), "what follows a | were cut off (TP53|7157)"
     length = min(map(len, (*ids, *known)), default=0)
     if length >= SHORTEST and 2 * len({name[:length] for name in ids}) > len(ids):

@@ -47,6 +47,7 @@ class Kind(Enum):
     ZIP = "a zip archive"
     R_DATA = "saved R objects"
     JSON = "JSON, as BIOM 1 is"
+    VCF = "variants (VCF)"
     BZIP2 = "data compressed by bzip2"
     XZ = "data compressed by xz"
     BINARY = "binary data of an unknown kind"
@@ -81,6 +82,7 @@ _MAGIC = {
     b"\xfd7zXZ\x00": Kind.XZ,
     b"%%MatrixMarket": Kind.MATRIX_MARKET,
     b'{"': Kind.JSON,
+    b"##fileformat=VCF": Kind.VCF,
     b"#1.2": Kind.GCT,
     b"#1.3": Kind.GCT,
     **dict.fromkeys((b"!Series_", b"!Sample_", b"!series_matrix_table"), Kind.SERIES),

@@ -249,6 +249,8 @@ def _find_names(stream: LineStream) -> tuple[int, int] | None:
     fields = {at: _fields(lines[at], delimiter, lines[row]) for at in above}
     full = {at: each for at, each in fields.items() if len(each) == width}
     names = [at for at, each in full.items() if all(each[1:]) and not repeated(each[1:])]
+    if len(names) > 1:  # a title may have as many commas, with blanks after them
+        names = [at for at in names if f"{delimiter} " not in lines[at]]
     if len(names) != 1:
         return None
     others = [each for at, each in fields.items() if at != names[0]]

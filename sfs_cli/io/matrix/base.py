@@ -313,6 +313,7 @@ _GENE_SETS = (".gmt", ".gmx", ".gaf")
 _ADVICE = {
     Kind.ZIP: "unpack it and give the file inside; a workbook is cut off: copy it again",
     Kind.JSON: "of BIOM write a table: biom convert -i FILE -o NEW.tsv --to-tsv",
+    Kind.VCF: "give a table of the genotypes, as plink2 --export A-transpose writes (0, 1, 2)",
     **dict.fromkeys((Kind.BZIP2, Kind.XZ), "unpack it (gzip and zstd are read as they are)"),
 }
 
@@ -441,9 +442,10 @@ def decide(reader: MatrixReader, rows: Rows, known_samples: Collection[str]) -> 
 _OF_A_GENE = re.compile(
     r"ENS[A-Z]*[GTP]\d{11}(\.\d+)?|[NX][MRP]_\d+(\.\d+)?|\d+(_[a-z]+)?_at|ILMN_\d+|FBgn\d{7}"
     r"|WBGene\d{8}|AT[1-5CM]G\d{5}|[a-z]{3}-(mir|miR|let)-.+"
+    r"|([OPQ]\d[A-Z0-9]{3}|[A-NR-Z]\d[A-Z][A-Z0-9]{2}(\d[A-Z][A-Z0-9]{2})?)\d(-\d+)?"
 )
 """Accession numbers: Ensembl, RefSeq, probes of Affymetrix and Illumina, flies, worms, thale cress,
-and miRBase."""
+miRBase, and UniProt."""
 
 
 def _are_of_genes(ids: Sequence[str]) -> bool:

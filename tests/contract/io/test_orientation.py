@@ -28,6 +28,7 @@ def opened(columns, rows, fixed=None):
         ([*SAMPLES, "s4"], ["s1", *GENES], [*SAMPLES, "s4"], "features"),
         (ACCESSIONS, SAMPLES, [], "samples"),
         (ACCESSIONS, ACCESSIONS[::-1], [], "features"),
+        (["P04637", "A0A024R161", "Q9Y6K9-2"], SAMPLES, [], "samples"),
     ],
 )
 def test_known_samples_decide_and_else_the_convention(columns, rows, known, expected):

@@ -40,6 +40,7 @@ def refused(path):
         ("x.parquet", gzip.compress(PARQUET, mtime=0), ["compressed with gzip", "decompress"]),
         ("x.h5ad", b"\x89HDF\r\n\x1a\n", ["HDF5"]),
         ("x.biom", b'{"id": "x"}', ["JSON", "biom convert"]),
+        ("x.vcf", b"##fileformat=VCFv4.2\n", ["variants (VCF)", "plink2"]),
         ("quant.sf", TEXT, ["counts of one sample"]),
     ],
 )

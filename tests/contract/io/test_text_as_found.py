@@ -140,6 +140,7 @@ TABLE = "id,a,b\ng1,1.5,2\ng2,3,4\n"
         ("My experiment,,\nsomewhere,in May,\n,,\n", "", ["My experiment", "in May"]),
         ("Title\n", ",counts,counts\n", ["Title", "line 3 ('counts counts')"]),
         (",control,control\n", "", ["line 1 ('control control')"]),
+        ("Table 1, arrays, log2\n", "", ["line 1 ('Table 1 arrays log2')"]),
     ],
 )
 def test_lines_of_text_above_the_values_are_skipped_and_told(tmp_path, above, below, skipped):

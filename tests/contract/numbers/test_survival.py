@@ -220,6 +220,8 @@ def test_a_sample_without_an_event_is_refused_or_left_out(
         ("time", ["age"], False),
         ("age", ["status"], False),
         ("dose", ["events"], False),
+        ("death_day", ["dead"], True),
+        ("Todestag", ["verstorben"], True),
     ],
 )
 def test_events_beside_times_are_seen(label: str, others: list[str], warned: bool) -> None:
@@ -232,16 +234,32 @@ def test_times_alone_are_warned_of(study: Path, capfd: pytest.CaptureFixture[str
     assert "[survival]" not in run_here(["rank", *words, "--event", "status"], capfd).err
 
 
+@pytest.mark.parametrize(
+    ("columns", "asked", "lost", "told"),
+    [
+        (["time", "status"], "--method cox --event status", "0", True),
+        (["death_day"], "--method f-test --label-type continuous", "0", True),
+        (["fu", "dead"], "--method f-test --label-type continuous", "0", True),
+        (["fu", "arm"], "--method f-test --label-type continuous", "0", False),
+        (["time", "status"], "--method cox --event status", "none", False),
+    ],
+)
 def test_censored_samples_that_are_all_left_out_are_warned_of(
-    study: Path, capfd: pytest.CaptureFixture[str]
+    columns: list[str],
+    asked: str,
+    lost: str,
+    told: bool,
+    study: Path,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     table = pd.read_csv(study / "y.tsv", sep="\t", dtype=str)
-    table.loc[table["status"] == "0", "time"] = ""
-    table.to_csv(study / "y.tsv", sep="\t", index=False)
-    words = words_of(study, "--method", "cox", "--event", "status", "--samples", "intersect")
+    table.loc[table["status"] == lost, "time"] = ""
+    table = table[["sample", "time", "status"][: 1 + len(columns)]]
+    table.set_axis(["sample", *columns], axis=1).to_csv(study / "y.tsv", sep="\t", index=False)
+    words = words_of(study, *asked.split(), "--samples", "intersect", time=columns[0])
     done = run_here(["rank", *words], capfd)
     assert done.code == 0
-    assert "all samples that are used have the event" in done.err
+    assert ("all samples that are used have the event" in done.err) == told
 
 
 @pytest.mark.parametrize("kind", ["normal", "lognormal"])

@@ -82,6 +82,14 @@ def summaries() -> list[str]:
     return TEST
 
 
+def in_german() -> list[str]:
+    """Rows of other names stand beside the sum, as none of the genes is called."""
+    table = logarithms()
+    rows = {"Gesamt": table.sum(), "Hoechster": table.max(), "Std Dev": table.std()}
+    pd.concat([table, pd.DataFrame(rows).T]).to_csv("x.csv")
+    return TEST
+
+
 def depth() -> list[str]:
     rng = np.random.default_rng(4)
     sizes = np.where(np.array(CLASSES) == "a", 0.3, 3) * rng.lognormal(0, 0.1, 24)
@@ -129,6 +137,7 @@ def few_counts() -> list[str]:
         ("tested-graph", circular),
         ("columns", known_of_samples),
         ("columns", summaries),
+        ("columns", in_german),
         ("depth", depth),
         ("survival", times),
         ("slides", on_slides),
@@ -157,6 +166,27 @@ def copied() -> tuple[list[str], list[str]]:
     table.loc["X17"] = [2.5 if name == "b" else 1.5 for name in CLASSES]
     table.to_csv("x.csv")
     return TEST, [*TEST, "--exclude", "^(X17)$"]
+
+
+def twice() -> tuple[list[str], list[str]]:
+    """All samples of a class are copies of one."""
+    table = logarithms()
+    table.to_csv("once.csv")
+    table.loc[:, np.array(CLASSES) == "a"] = np.tile(table[["s0"]], 12)
+    table.to_csv("x.csv")
+    words = ["--method", "welch", "--labels", "y.csv:class"]
+    return words, ["once.csv", *words]
+
+
+def crossed() -> tuple[list[str], list[str]]:
+    """Each run has samples of one class, and then of both."""
+    logarithms().to_csv("x.csv")
+    runs = {"class": CLASSES, "of_class": ["r1", "r2", "r3", "r4"] * 6, "run": list("ppqq") * 6}
+    table = pd.DataFrame(runs, SAMPLES).rename_axis("sample")
+    table.drop(columns="of_class").to_csv("crossed.csv")
+    table.drop(columns="run").rename(columns={"of_class": "run"}).to_csv("same.csv")
+    words = ["--method", "f-test", "--labels"]
+    return [*words, "same.csv:class"], [*words, "crossed.csv:class"]
 
 
 def logged() -> tuple[list[str], list[str]]:
@@ -225,6 +255,8 @@ def pairs() -> tuple[list[str], list[str]]:
     ("kind", "make", "said"),
     [
         ("columns", copied, "X17 (it tells the labels exactly)"),
+        ("columns", twice, "s16 and 3 more (it has the values of another column"),
+        ("batch", crossed, "same.csv:run and the classes tell each other"),
         ("columns", several_kinds, "48 columns are 24 samples with several kinds of values"),
         ("logarithms", logged, "takes cpm, log1p of values that look like logarithms already"),
         ("names", dates, "7 features (01.Mrz, 02. Sep, 1-mars, 01/03/20, 2-sept., 1-dic, 4-okt)"),
@@ -389,6 +421,24 @@ def test_names_of_samples_that_end_alike_are_samples() -> None:
     assert "8 columns are 4 samples" in str(two_of_each([*both], both.to_numpy()))
     sums = dict(look_at(both.to_numpy(np.float64), [*both]).none)
     assert {*sums} == {"total_reads", "mean_norm"}
+
+
+def test_sums_below_the_genes_are_not_what_was_measured(capfd: pytest.CaptureFixture[str]) -> None:
+    """A sum of logarithms is no intensity, whatever it is called."""
+    in_german()
+    assert not warnings_of(["rank", "x.csv", *TEST], capfd, "raw-values")
+
+
+def test_a_sample_that_labels_name_is_one(capfd: pytest.CaptureFixture[str]) -> None:
+    table = logarithms()
+    table["P-Val"] = table["s0"] + np.arange(200) / 200
+    table.to_csv("x.csv")
+    labels = pd.Series([*CLASSES, "b"], [*table], name="class").rename_axis("sample")
+    labels.to_csv("y.csv")
+    assert not warnings_of(["rank", "x.csv", *TEST], capfd, "columns")
+    pd.read_csv("y.csv").head(24).to_csv("y.csv", index=False)
+    done = run_here(["rank", "x.csv", *TEST], capfd)
+    assert "annotations, not values: P-Val (name)" in done.err
 
 
 def test_a_table_of_patients_may_have_their_age(capfd: pytest.CaptureFixture[str]) -> None:

@@ -144,6 +144,16 @@ def none_and_doubtful(table: pd.DataFrame) -> tuple[list[str], list[str]]:
     return [name for name, _ in found.none], [name for name, _ in found.doubtful]
 
 
+def test_sums_are_found_beside_what_stands_with_them(tmp_path: Path, here: Here) -> None:
+    """Columns that are called before the samples stay where they are in the file."""
+    table = np.log1p(counts())
+    added = {"Gesamt": table.sum(axis=1), "Abweichung": table.std(axis=1)}
+    assert none_and_doubtful(table.assign(**added)) == (["Gesamt", "Abweichung"], [])
+    given = write(table.assign(**added), tmp_path, "csv")
+    done = here("rank", *given, "--method", "variance")
+    assert "Gesamt (it is the sum of the other columns); Abweichung (it stands beside" in done.err
+
+
 def test_columns_by_scale_alone(rng: np.random.Generator) -> None:
     table = counts()
     table["width_of_it"] = rng.integers(200, 12_000, len(table))

@@ -10,7 +10,7 @@ import pytest
 from sfs_cli.compute.context import RunContext
 from sfs_cli.compute.limits import Limits
 from sfs_cli.errors import InputError, OutOfMemoryError
-from sfs_cli.graph import distances, neighbors
+from sfs_cli.graph import distances, kinds, neighbors
 from sfs_cli.graph.distances import Samples, median_bandwidth, squared_distances
 from sfs_cli.graph.kinds import sample_graph
 from sfs_cli.graph.neighbors import find_neighbors, first_identical
@@ -82,6 +82,17 @@ def test_the_median_of_random_pairs_is_nearly_that_of_all(monkeypatch, centers):
     found = median_bandwidth(d2)
     assert found != exact
     assert abs(np.mean(pairs < found) - 0.5) < 0.011
+
+
+@pytest.mark.parametrize("name", ["rbf", "knn"])
+@pytest.mark.parametrize(("least", "rule"), [(2, None), (2, "3.5"), (90, None)])
+def test_what_the_median_is_of_is_recorded(monkeypatch, name, least, rule):
+    for module in (distances, kinds):
+        monkeypatch.setattr(module, "LIMITS", Limits(dense_distances=least))
+    request = asked(samples(90)).under(dense_distances=least)
+    facts = sample_graph(GraphOptions(name, bandwidth=rule), request.run).facts
+    drawn = least == 2 and rule is None
+    assert facts.get("bandwidth_from") == ("65,536 random pairs" if drawn else None)
 
 
 def test_binary_edges_need_no_bandwidth():
