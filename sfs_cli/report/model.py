@@ -24,6 +24,8 @@ def as_pairs(facts: Mapping[str, Any]) -> Pairs:
             value = f"{value:,}"
         elif isinstance(value, list):
             value = ", ".join(map(str, value))
+        elif isinstance(value, dict):
+            value = ", ".join(f"{key}: {number:.3g}" for key, number in value.items())
         if value is not None:
             pairs.append((name.replace("_", " ").capitalize(), str(value)))
     return pairs
