@@ -441,7 +441,7 @@ class Timed:
             start = time.process_time()
             scorer.scorer.score_block(Block(values.copy()))
             scored = time.process_time()
-            how = scorer.score_block(Block(values))[4]
+            how = scorer.score_block(Block(values))["how"]
             spent["scores"] += scored - start
             spent["both"] += time.process_time() - scored
             found += np.bincount(how, minlength=len(HOW))
