@@ -63,6 +63,14 @@ def test_a_small_calibration_fills_the_page(tmp_path, capsys):
     assert all(documented.count(mark) == 1 for mark in marks)
 
 
+def test_times_of_tests_fill_the_page(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("\n".join(end.format("times") for end in (calibration.BEGIN, calibration.END)))
+    assert calibration.main(["--times", "--features", "40", "--out", str(page)]) == 0
+    rows = [line for line in page.read_text().splitlines() if " x " in line][1:]
+    assert len(rows) == len(calibration.TIMED)
+
+
 def test_warnings_of_the_sample_data_are_counted(tmp_path):
     rows, tries, kinds = guards.measured([tmp_path], ["sample_data"], texts=False)
     text = guards.report(rows, tries, kinds)

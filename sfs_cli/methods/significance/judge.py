@@ -58,8 +58,8 @@ their values above 0 had p-values up to .001 seven times too often at 25 to 60 s
 had none too many."""
 PROBES = 500
 """Features of noise of which moments must find as many as they should, within the same factor."""
-TOGETHER = 8_000_000
-"""Permuted ratios that are held at a time."""
+TOGETHER = 2_000_000
+"""Permuted ratios that a worker holds at a time, three arrays of which are there at once."""
 
 
 class Judged(NamedTuple):

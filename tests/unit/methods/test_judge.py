@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from itertools import combinations, permutations
 from typing import Any
 
@@ -223,3 +224,15 @@ def test_sequential_p_values_are_valid(
     # and no larger than they must be, but where the next possible one is smaller
     np.testing.assert_allclose(reached[0], 1 / 13)
     assert np.count_nonzero(np.isclose(reached, levels)) >= len(levels) - 1
+
+
+def test_features_that_all_take_the_last_permutation_are_held_in_part() -> None:
+    tested = Judge(ratio(DenseSimilarity(rbf(20))), "permutation", 10_000, 0)
+    best = np.linalg.eigh(rbf(20))[1][:, -2]
+    x = best + 0.05 * np.random.default_rng(4).normal(size=(500, 20))
+    tracemalloc.start()
+    found = tested.test(x)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert np.count_nonzero(found.p < 1e-3) > 450
+    assert peak < 60 << 20  # 38 MiB; of all at once 94
