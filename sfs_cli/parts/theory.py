@@ -15,8 +15,9 @@ import numpy as np
 from sfs_cli.catalog import METHODS, TESTING
 from sfs_cli.compute.context import Labels
 from sfs_cli.compute.matrix import Span
-from sfs_cli.methods.base import Solution
+from sfs_cli.methods.base import Solution, Status
 from sfs_cli.methods.classical import class_columns
+from sfs_cli.methods.kernel import center
 from sfs_cli.methods.shared import unit_outcome
 from sfs_cli.methods.significance.permuted import MOST
 from sfs_cli.methods.significance.theory import LEVELS, false_positives, too_often_by_variances
@@ -94,11 +95,11 @@ def some_features(run: Run) -> np.ndarray:
     chosen, rows = from_all_over(able, wanted), []
     for at in chosen.tolist():
         block = run.matrix.read(Span(at, at + 1), np.dtype(np.float64))
-        if block.left_out is None or not block.left_out[0]:
-            rows.append(block.values[0].copy())
+        values = block.values[0].copy()  # with its mean, which a trend depends on
+        if center(block).status[0] == Status.OK:
+            rows.append(values)
     run.passes.look(len(chosen))
-    values = np.array(rows).reshape(-1, run.matrix.n_samples)
-    return values[np.ptp(values, axis=1) > 0]  # with their means, which a trend depends on
+    return np.array(rows).reshape(-1, run.matrix.n_samples)
 
 
 def by_variances(labels: Labels, values: np.ndarray) -> float:
