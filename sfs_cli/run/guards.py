@@ -123,8 +123,8 @@ SAME_LINE = 1e-9
 """One less the correlation of an outcome and its copy, which was rounded."""
 _TIME = (
     r"time|days|weeks|months|(?<!age[._ -])years|surviv|follow|^(?:os|pfs|dfs|rfs|efs)\b"
-    r"|[uü]e?berleb|survie|superviv|sobreviv|sopravv|tage|monate|jours|mois|suivi"
-    r"|d[ií]as|meses|seguim|giorni|mesi(?:$|[\W_])|dagen|maanden"
+    r"|[uü]e?berleb|survie|superviv|sobreviv|sopravv|suivi|seguim"
+    r"|(?:^|[\W_])(?:tage|monate|jours|mois|d[ií]as|meses|giorni|mesi|dagen|maanden)(?:$|[\W_])"
 )
 _EVENT = (
     r"(?:^|[\W_])(?:event|censor(?:ed|ing)?|death|dead|died|deceased|relapsed?|recurrence|tod"

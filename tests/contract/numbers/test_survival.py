@@ -222,6 +222,9 @@ def test_a_sample_without_an_event_is_refused_or_left_out(
         ("dose", ["events"], False),
         ("death_day", ["dead"], True),
         ("Todestag", ["verstorben"], True),
+        ("Tage", ["Ereignis"], True),
+        ("stage", ["status"], False),  # no Tage
+        ("diastolic_bp", ["status"], False),  # no días
     ],
 )
 def test_events_beside_times_are_seen(label: str, others: list[str], warned: bool) -> None:
