@@ -127,7 +127,7 @@ _TIME = (
     r"|(?:^|[\W_])(?:tage|monate|jours|mois|d[ií]as|meses|giorni|mesi|dagen|maanden)(?:$|[\W_])"
 )
 _EVENT = (
-    r"(?:^|[\W_])(?:event|censor(?:ed|ing)?|death|dead|died|deceased|relapsed?|recurrence|tod"
+    r"(?:^|[\W_])(?<!age[\W_])(?<!age[\W_]at[\W_])(?:event|censor(?:ed|ing)?|death|dead|died|deceased|relapsed?|recurrence|tod"
     r"|todes\w*|gestorben|verstorben|d[eé]c[eè]s|d[eé]c[eé]d[eé]|muert[eo]|fallecid[oa]|morte"
     r"|rezidiv|r[eé]cidive|recidiv[ao]|recidief|ereignis|[eé]v[eé]nement|evento)s?(?:$|[\W_])"
 )
@@ -473,7 +473,7 @@ def without_times(run: Run, labels: Labels | None) -> str | None:
         return None
     known = Labels(labels.known.astype(int), ["without", "with"])
     columns = groupings(run.opened.matrix, known, run.config.labels, telling=True)
-    names = [run.label_columns[0], *(c.spec for c in columns if c.levels == 2)]
+    names = [run.label_columns[0], *(c.spec.rpartition(":")[2] for c in columns if c.levels == 2)]
     named = re.search(_EVENT, " ".join(names), re.IGNORECASE)
     if not (used.survival.event.all() if used.survival else named):
         return None

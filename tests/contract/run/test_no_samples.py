@@ -149,6 +149,8 @@ def test_sums_are_found_beside_what_stands_with_them(tmp_path: Path, here: Here)
     table = np.log1p(counts())
     added = {"Gesamt": table.sum(axis=1), "Abweichung": table.std(axis=1)}
     assert none_and_doubtful(table.assign(**added)) == (["Gesamt", "Abweichung"], [])
+    three = table[SAMPLES[:3]]
+    assert none_and_doubtful(three.assign(all_three=three.sum(axis=1))) == (["all_three"], [])
     given = write(table.assign(**added), tmp_path, "csv")
     done = here("rank", *given, "--method", "variance")
     assert "Gesamt (it is the sum of the other columns); Abweichung (it stands beside" in done.err
