@@ -123,7 +123,9 @@ def check_columns(
     found = look_at(values, names, known)
     if twice := two_of_each(names, values):
         log.warn(f"{twice} [columns]", GUARDS["columns"].weight)
-    turned = TURNED if config.rows == "auto" and matrix.ids.obs is None else ""
+    copied = not found.none and {why for _, why in found.doubtful} == {f"it {COPY}"}
+    of_rows = config.rows == "auto" and matrix.ids.obs is None and not (known or copied)
+    turned = TURNED if of_rows else ""
     if found.none and len(names) - len(found.none) < 2:
         raise InputError(
             seeming(found.none),
