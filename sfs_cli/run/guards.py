@@ -285,7 +285,9 @@ def guard_batches(run: Run, top: np.ndarray) -> None:
         return
     columns = groupings(run.opened.matrix, labels, config.labels, telling=run.labels_used)
     if run.labels_used:
-        tell(run, "batch", *[TOLD.format(column.spec) for column in columns if column.batch][:1])
+        # of donors the warning `donors` tells, and what to do
+        telling = [c.spec for c in columns if c.batch and c.spec != config.donors]
+        tell(run, "batch", *[TOLD.format(spec) for spec in telling][:1])
     if run.labels_used or len(top) < TOP:
         return
     own = None if labels is None else labels.take(run.matrix.samples).codes
