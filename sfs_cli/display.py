@@ -16,17 +16,23 @@ def has_copies() -> bool:
     return bool(_GIVEN)
 
 
+def with_given(text: str) -> str:
+    """Return a text with the names that were given in place of the copies."""
+    for path, given in _GIVEN.items():
+        import html  # a large table of names, which most runs do without
+
+        for written in {path, html.escape(path)}:
+            text = text.replace(written, given)
+    return text
+
+
 def shown(text: str) -> str:
     r"""Return a text with the names that were given, and without bytes that are no UTF-8.
 
     Linux allows any bytes in names of files; Python has those that are no UTF-8 as surrogates,
     which no JSON, HTML or log may hold. They become ``\xe9``.
     """
-    for path, given in _GIVEN.items():
-        import html  # a large table of names, which most runs do without
-
-        for written in {path, html.escape(path)}:
-            text = text.replace(written, given)
+    text = with_given(text)
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -62,7 +62,8 @@ _WORD_BEGINS = r"(?:^|[\W_]|(?<=[a-z])(?=[A-Z]))"
 _WORD_ENDS = r"s?(?:[\W_\d]|(?<=[a-z])(?=[A-Z])|$)"
 _LAST = r"(?:[\W_]*(?i:ids?|no|nr|number|name|code|date|label))?[\W_\d]*$"
 """What may follow the name of batches: patient_sex and library_size are none."""
-_BATCHES = "batch plate lane run (?<!primary.)site center centre chip library lot slide donor "
+_BATCHES = "batch plate lane run (?<!primary.)(?<!body.)(?<!tumor.)(?<!tumour.)site center centre "
+_BATCHES += "chip library lot slide donor "
 _BATCHES += "patient subject individual experiment study dataset sequencer platform "
 _BATCHES += "charge lauf zentrum klinik lote lieu centro serie"
 _CLASSES = "type tissue class label labels condition group disease diagnosis status treatment "
@@ -122,7 +123,9 @@ def check_columns(
     found = look_at(values, names, known)
     if twice := two_of_each(names, values):
         log.warn(f"{twice} [columns]", GUARDS["columns"].weight)
-    turned = TURNED if config.rows == "auto" and matrix.ids.obs is None else ""
+    copied = not found.none and {why for _, why in found.doubtful} == {f"it {COPY}"}
+    of_rows = config.rows == "auto" and matrix.ids.obs is None and not (known or copied)
+    turned = TURNED if of_rows else ""
     if found.none and len(names) - len(found.none) < 2:
         raise InputError(
             seeming(found.none),
@@ -243,9 +246,10 @@ def look_at(values: np.ndarray, names: Sequence[str], known: Collection[str] = (
             sums |= _sums(values, np.isin(np.arange(len(names)), [*kind.values()]))
         odd = _odd(values, of_samples, plain)
         near, middle = _agreeing(values, of_samples, [*odd, *maybe])
-    rich = np.flatnonzero((np.diff(np.sort(values, axis=0), axis=0) > 0).sum(axis=0) >= DISTINCT)
-    first = np.unique(values[:, rich], axis=1, return_index=True)[1]
-    odd |= dict.fromkeys(np.delete(rich, first).tolist(), COPY)
+    first = dict[bytes, int]()
+    for i, column in enumerate(np.ascontiguousarray(values.T)):
+        if first.setdefault(column.tobytes(), i) != i and len(np.unique(column)) > DISTINCT:
+            odd[i] = COPY
     none = dict.fromkeys(np.flatnonzero(~of_samples).tolist(), "by the name") | sums
     none |= {i: f"by the name, and it {odd[i]}" for i in maybe if i in odd and i not in near}
     doubtful = {i: f"it {why}" for i, why in odd.items() if i not in near | middle}
@@ -266,13 +270,16 @@ def _sums(values: np.ndarray, own: np.ndarray, others: str = "columns") -> Reaso
     `own` tells which columns are added up, shape (n,): without the one itself, where it is among
     them. `others` is what they are called.
     """
-    values = values / (np.abs(values).max() or 1.0)  # squares of large values would overflow
-    total = values[:, own].sum(axis=1)
+    total = values @ own.astype(np.float64)
+    largest, scale = np.abs(total).argmax(), np.abs(total).max() or 1.0
+    total /= scale  # squares of large values would overflow
     near = RELATIVE * np.linalg.norm(total)
     found: Reasons = {}
-    for times, what in ((np.where(own, 2, 1), "sum"), (int(own.sum()), "mean")):
-        off = np.linalg.norm(times * values - total[:, None], axis=0)
-        at = np.flatnonzero((off <= near) & (near > 0))
+    for times, what in ((np.where(own, 2, 1), "sum"), (np.full(len(own), own.sum()), "mean")):
+        # a column that is far in one feature is so in all, and few are not
+        at = np.flatnonzero(np.abs(times * values[largest] / scale - total[largest]) <= near)
+        off = np.linalg.norm(times[at] * values[:, at] / scale - total[:, None], axis=0)
+        at = at[(off <= near) & (near > 0)]
         if len(at) == 1:  # of samples that are all the same, each is the mean of the others
             found[int(at[0])] = f"it is the {what} of the other {others}"
     return found
@@ -292,7 +299,7 @@ def _added(values: np.ndarray, own: np.ndarray, others: str = "columns") -> Reas
 
     What stands there with them is such, too: deviations, largest values and the like.
     """
-    for first in range(m := len(own), max(m - ADDED, LEAST_SAMPLES), -1):
+    for first in range(m := len(own), max(m - ADDED, LEAST_SAMPLES - 1), -1):
         if found := _sums(values, own & (np.arange(m) < first), others):
             beside = f"it stands beside a sum or mean of the other {others}"
             return {i: beside for i in range(first, m) if own[i]} | found

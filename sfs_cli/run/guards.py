@@ -123,11 +123,11 @@ SAME_LINE = 1e-9
 """One less the correlation of an outcome and its copy, which was rounded."""
 _TIME = (
     r"time|days|weeks|months|(?<!age[._ -])years|surviv|follow|^(?:os|pfs|dfs|rfs|efs)\b"
-    r"|[uü]e?berleb|survie|superviv|sobreviv|sopravv|tage|monate|jours|mois|suivi"
-    r"|d[ií]as|meses|seguim|giorni|mesi(?:$|[\W_])|dagen|maanden"
+    r"|[uü]e?berleb|survie|superviv|sobreviv|sopravv|suivi|seguim"
+    r"|(?:^|[\W_])(?:tage|monate|jours|mois|d[ií]as|meses|giorni|mesi|dagen|maanden)(?:$|[\W_])"
 )
 _EVENT = (
-    r"(?:^|[\W_])(?:event|censor(?:ed|ing)?|death|dead|died|deceased|relapsed?|recurrence|tod"
+    r"(?:^|[\W_])(?<!age[\W_])(?<!age[\W_]at[\W_])(?:event|censor(?:ed|ing)?|death|dead|died|deceased|relapsed?|recurrence|tod"
     r"|todes\w*|gestorben|verstorben|d[eé]c[eè]s|d[eé]c[eé]d[eé]|muert[eo]|fallecid[oa]|morte"
     r"|rezidiv|r[eé]cidive|recidiv[ao]|recidief|ereignis|[eé]v[eé]nement|evento)s?(?:$|[\W_])"
 )
@@ -285,7 +285,9 @@ def guard_batches(run: Run, top: np.ndarray) -> None:
         return
     columns = groupings(run.opened.matrix, labels, config.labels, telling=run.labels_used)
     if run.labels_used:
-        tell(run, "batch", *[TOLD.format(column.spec) for column in columns if column.batch][:1])
+        # of donors the warning `donors` tells, and what to do
+        telling = [c.spec for c in columns if c.batch and c.spec != config.donors]
+        tell(run, "batch", *[TOLD.format(spec) for spec in telling][:1])
     if run.labels_used or len(top) < TOP:
         return
     own = None if labels is None else labels.take(run.matrix.samples).codes
@@ -473,7 +475,7 @@ def without_times(run: Run, labels: Labels | None) -> str | None:
         return None
     known = Labels(labels.known.astype(int), ["without", "with"])
     columns = groupings(run.opened.matrix, known, run.config.labels, telling=True)
-    names = [run.label_columns[0], *(c.spec for c in columns if c.levels == 2)]
+    names = [run.label_columns[0], *(c.spec.rpartition(":")[2] for c in columns if c.levels == 2)]
     named = re.search(_EVENT, " ".join(names), re.IGNORECASE)
     if not (used.survival.event.all() if used.survival else named):
         return None

@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sfs_cli.display import has_copies, name_copy, shown
+from sfs_cli.display import has_copies, name_copy, with_given
 from sfs_cli.errors import (
     ConflictError,
     InputError,
@@ -106,7 +106,7 @@ def as_given(config: C) -> C:
         return config
 
     def given(_option: Option, text: str, _what: str) -> str:
-        name = shown(text)
+        name = with_given(text)  # a path, whatever its bytes
         return STANDARD_INPUT + name.removeprefix(_TITLE) if name.startswith(_TITLE) else name
 
     values = {o.name: moved(o, getattr(config, o.name), given) for o in options_of(type(config))}

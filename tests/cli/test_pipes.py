@@ -14,7 +14,7 @@ from anndata import AnnData
 
 from sfs_cli import SfsError, rank
 from sfs_cli.io.files.atomic import check_writable
-from tests.making_commands import BAD, good
+from tests.making_commands import AB, BAD, good, labels
 from tests.running import MODULE, Finished, run_here
 
 
@@ -47,6 +47,19 @@ def test_standard_input_gives_the_bytes_of_the_file(tmp_path, capfd):
     again = ["rank", "--config", str(out / "run.json"), "--out", str(tmp_path / "again")]
     assert piped(content, again).code == 0
     assert (tmp_path / "again" / "ranking.tsv").read_bytes() == same
+
+
+def test_paths_beside_standard_input_are_recorded_whatever_their_bytes(tmp_path):
+    folder = tmp_path / os.fsdecode(b"caf\xe9")
+    try:
+        folder.mkdir()
+    except OSError:
+        pytest.skip("this file system takes UTF-8 alone")
+    words = ["rank", good(folder), "--labels", "-", "--out", str(folder / "out")]
+    done = piped(Path(labels(folder, AB)).read_bytes(), words)
+    assert done.code == 0, done.err
+    record = json.loads((folder / "out" / "run.json").read_text())
+    assert (record["config"]["matrix"], record["config"]["labels"]) == ("../good.csv", "-")
 
 
 def test_results_go_from_one_command_to_the_next(tmp_path, capfd):

@@ -442,17 +442,21 @@ def decide(reader: MatrixReader, rows: Rows, known_samples: Collection[str]) -> 
 _OF_A_GENE = re.compile(
     r"ENS[A-Z]*[GTP]\d{11}(\.\d+)?|[NX][MRP]_\d+(\.\d+)?|\d+(_[a-z]+)?_at|ILMN_\d+|FBgn\d{7}"
     r"|WBGene\d{8}|AT[1-5CM]G\d{5}|[a-z]{3}-(mir|miR|let)-.+"
-    r"|([OPQ]\d[A-Z0-9]{3}|[A-NR-Z]\d[A-Z][A-Z0-9]{2}(\d[A-Z][A-Z0-9]{2})?)\d(-\d+)?"
+    r"|(?P<protein>([OPQ]\d[A-Z0-9]{3}|[A-NR-Z]\d[A-Z][A-Z0-9]{2}(\d[A-Z][A-Z0-9]{2})?)\d(-\d+)?)"
 )
 """Accession numbers: Ensembl, RefSeq, probes of Affymetrix and Illumina, flies, worms, thale cress,
 miRBase, and UniProt."""
 
 
 def _are_of_genes(ids: Sequence[str]) -> bool:
-    """Tell whether nearly all ids are accession numbers of genes; symbols may be any word."""
+    """Tell whether nearly all ids are accession numbers of genes; symbols may be any word.
+
+    P10001 may be a patient and P12T01 a tumour: of proteins some begin with P, and some with Q.
+    """
     some = ids[:1000]
-    found = sum(_OF_A_GENE.fullmatch(name) is not None for name in some)
-    return found > 0.9 * len(some)
+    found = [each for name in some if (each := _OF_A_GENE.fullmatch(name))]
+    initials = {each["protein"][0] for each in found if each["protein"]}
+    return len(found) > 0.9 * len(some) and (not initials or initials >= {"P", "Q"})
 
 
 def _share(ids: Sequence[str], known: frozenset[str]) -> float:

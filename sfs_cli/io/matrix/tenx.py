@@ -37,7 +37,9 @@ def open_tenx_mtx(path: Path, options: ReadOptions) -> MatrixReader:
     lines = _table(named := _present(matrix.parent, prefix, _FEATURES), 3)
     if lines[1:] and min(lines, key=len) is lines[-1]:  # of shortest lines it is the first
         what = "the last line has fewer fields than all others"
-        raise InputError(what, where=named, hint=COPY_AGAIN)
+        raise InputError(
+            what, where=named, hint=f"complete it, if it was added by hand; else {COPY_AGAIN}"
+        )
     fields = [*map(list, zip_longest(*lines, fillvalue="")), [], [], []]
     features, notes = _name_features(*fields[:3])
     barcodes = [line[0] for line in _table(_present(matrix.parent, prefix, _BARCODES), 1)]

@@ -29,6 +29,7 @@ def opened(columns, rows, fixed=None):
         (ACCESSIONS, SAMPLES, [], "samples"),
         (ACCESSIONS, ACCESSIONS[::-1], [], "features"),
         (["P04637", "A0A024R161", "Q9Y6K9-2"], SAMPLES, [], "samples"),
+        (["P10001", "P10002", "P12T01"], GENES, [], "features"),  # patients, and a tumour
     ],
 )
 def test_known_samples_decide_and_else_the_convention(columns, rows, known, expected):

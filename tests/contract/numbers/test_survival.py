@@ -222,6 +222,10 @@ def test_a_sample_without_an_event_is_refused_or_left_out(
         ("dose", ["events"], False),
         ("death_day", ["dead"], True),
         ("Todestag", ["verstorben"], True),
+        ("Tage", ["Ereignis"], True),
+        ("age_at_death", ["vital_status"], False),
+        ("stage", ["status"], False),  # no Tage
+        ("diastolic_bp", ["status"], False),  # no días
     ],
 )
 def test_events_beside_times_are_seen(label: str, others: list[str], warned: bool) -> None:
@@ -241,6 +245,7 @@ def test_times_alone_are_warned_of(study: Path, capfd: pytest.CaptureFixture[str
         (["death_day"], "--method f-test --label-type continuous", "0", True),
         (["fu", "dead"], "--method f-test --label-type continuous", "0", True),
         (["fu", "arm"], "--method f-test --label-type continuous", "0", False),
+        (["age_death"], "--method f-test --label-type continuous", "0", False),
         (["time", "status"], "--method cox --event status", "none", False),
     ],
 )

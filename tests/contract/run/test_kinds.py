@@ -429,6 +429,13 @@ def test_sums_below_the_genes_are_not_what_was_measured(capfd: pytest.CaptureFix
     assert not warnings_of(["rank", "x.csv", *TEST], capfd, "raw-values")
 
 
+def test_donors_of_one_class_are_told_of_once(capfd: pytest.CaptureFixture[str]) -> None:
+    words, _ = crossed()
+    words = ["rank", "x.csv", *words, "--donors", "same.csv:run"]
+    assert warnings_of(words, capfd, "donors")
+    assert not warnings_of(words, capfd, "batch")
+
+
 def test_a_sample_that_labels_name_is_one(capfd: pytest.CaptureFixture[str]) -> None:
     table = logarithms()
     table["P-Val"] = table["s0"] + np.arange(200) / 200

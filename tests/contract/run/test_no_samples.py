@@ -149,9 +149,23 @@ def test_sums_are_found_beside_what_stands_with_them(tmp_path: Path, here: Here)
     table = np.log1p(counts())
     added = {"Gesamt": table.sum(axis=1), "Abweichung": table.std(axis=1)}
     assert none_and_doubtful(table.assign(**added)) == (["Gesamt", "Abweichung"], [])
+    three = table[SAMPLES[:3]]
+    assert none_and_doubtful(three.assign(all_three=three.sum(axis=1))) == (["all_three"], [])
     given = write(table.assign(**added), tmp_path, "csv")
     done = here("rank", *given, "--method", "variance")
     assert "Gesamt (it is the sum of the other columns); Abweichung (it stands beside" in done.err
+
+
+def test_rows_are_not_asked_about_where_a_sample_is_copied(tmp_path: Path, here: Here) -> None:
+    table, rows = np.log1p(counts()), "if the samples are in rows, give --rows samples"
+    for name, column, told in (
+        ("sum", table.sum(axis=1), True),
+        ("S9.bam", table["S1.bam"], False),
+    ):
+        given = write(table.assign(**{name: column}), tmp_path, "csv")
+        done = here("rank", *given, "--method", "variance")
+        assert f"{name} (" in done.err
+        assert (rows in done.err) == told
 
 
 def test_columns_by_scale_alone(rng: np.random.Generator) -> None:

@@ -351,7 +351,8 @@ def test_inspect_takes_what_is_known_of_features_with_gaps(
 
 def test_names_of_batches_and_of_what_is_known_of_donors() -> None:
     batches = "batch Batch2 BatchID scan_batch donor patient_id tissue_source_site plate.1 run_date"
-    others = "patient_sex donor_age library_size primary_site site_of_origin batch_size brunch"
+    others = "patient_sex donor_age library_size primary_site site_of_origin batch_size brunch "
+    others += "body_site tumor_site tumour_site"
     assert all(LIKE_BATCHES.search(name) for name in batches.split())
     assert not any(LIKE_BATCHES.search(name) for name in others.split())
     classes = "cell_type CellType clusters label tissue bulk_labels disease.stage"

@@ -82,7 +82,12 @@ def texts(chart: Chart) -> list[str]:
 
 
 OUTCOME = SampleNotes(n=6, outcome=np.array([1.0, np.nan, 3.0, 2.0, 5.0, 4.0]), used=True)
-RNG = np.random.default_rng(1)
+
+
+def drawn() -> np.random.Generator:
+    return np.random.default_rng(1)
+
+
 CASES: dict[str, Callable[[], Chart]] = {
     "heatmap": lambda: figures.heatmap(heatmap(notes(60, 3), 5, 60), notes(60, 3)),
     "heatmap of 30 classes": lambda: figures.heatmap(
@@ -101,8 +106,10 @@ CASES: dict[str, Callable[[], Chart]] = {
     "strip of an outcome": lambda: figures.features(
         [Strip(feature="A", rank=1, pairs=np.array([[1.0, 2.0], [2.0, 2.0]]))], OUTCOME
     ),
-    "p-values": lambda: figures.p_values(RNG.random(50)),
-    "volcano": lambda: figures.volcano(RNG.normal(size=50), RNG.random(50), ["A", "B"], "b less a"),
+    "p-values": lambda: figures.p_values(drawn().random(50)),
+    "volcano": lambda: figures.volcano(
+        drawn().normal(size=50), drawn().random(50), ["A", "B"], "b less a"
+    ),
     "bars": lambda: figures.bars("sources", "weight", ["a", "b"], np.array([0.5, 2.0])),
     "curves": lambda: figures.curves(
         "accuracy", {"a": [(5, 0.5, 0.4, 0.6), (10, 0.6, np.nan, np.nan)]}
@@ -198,7 +205,7 @@ def test_samples_without_an_outcome_are_drawn_in_the_color_of_none() -> None:
 
 
 def test_the_bars_of_p_values_count_all_of_them_and_chance_is_marked() -> None:
-    p = np.concatenate([RNG.random(1000), np.zeros(300), [1.0]])
+    p = np.concatenate([drawn().random(1000), np.zeros(300), [1.0]])
     chart = figures.p_values(p)
     hints = chart.hints[0][2]
     assert sum(int(h.split(": ")[1].split()[0].replace(",", "")) for h in hints) == 1301
@@ -207,9 +214,9 @@ def test_the_bars_of_p_values_count_all_of_them_and_chance_is_marked() -> None:
 
 def test_the_volcano_shows_the_best_by_name_and_thins_the_others() -> None:
     m = 300_000
-    p = np.sort(RNG.random(m))
+    p = np.sort(drawn().random(m))
     p[0] = 0.0  # whose logarithm is infinite
-    chart = figures.volcano(RNG.normal(size=m), p, [f"GENE{i}" for i in range(50)], "")
+    chart = figures.volcano(drawn().normal(size=m), p, [f"GENE{i}" for i in range(50)], "")
     rest, best, _zero = lines(chart)
     assert len(best.get_xdata()) == len(chart.hints[0][2]) == 50
     assert 100 < len(rest.get_xdata()) < 10_000
@@ -245,7 +252,7 @@ def test_names_that_are_markup_stay_text() -> None:
         figures.heatmap(heatmap(known, 10, 20, features=ODD), known),
         figures.plane(plane(known, 20, samples=ODD * 2), known),
         figures.features(strips(*([1.0, 2.0] for _ in ODD), name=ODD[3]), known),
-        figures.volcano(RNG.normal(size=20), RNG.random(20), ODD, ODD[0]),
+        figures.volcano(drawn().normal(size=20), drawn().random(20), ODD, ODD[0]),
         figures.curves("$m$", {name: [(5, 0.5, 0.4, 0.6)] for name in ODD}),
     ):
         assert any("_hidden" in word for word in texts(chart))
