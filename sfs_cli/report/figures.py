@@ -326,7 +326,8 @@ def plane(found: Plane, notes: SampleNotes) -> Chart:
     key, rows = ({}, 0) if found.codes is None else legend(notes, ONE - 20)
     height = 185.0 + 9 * rows + 30 * (found.outcome is not None)
     figure, axes = framed(found.axes[1], found.axes[0], height)
-    axes.margins(0.03, tight=False)
+    # not to round numbers: eigenvectors reach 1; above is room for names
+    axes.margins(0.04, 0.1, tight=True)
     for kind in np.unique(kinds).tolist():
         size = 4.6 if found.samples is not None else 3.0
         axes.plot(*found.points[kinds == kind].T, markersize=size, **dot(kind, letter))

@@ -282,5 +282,5 @@ def compiled(name: str) -> Template:
     return environment.get_template(name)
 
 
-# Compiling takes 0.1 s. Long runs import this module during their first pass.
+# Compiling takes 0.1 s: once in a process.
 TEMPLATE = compiled("report.html.j2")

@@ -32,8 +32,9 @@ class Column:
 def to_json(data: ReportData) -> str:
     """Return the contents of a page as JSON (RFC 8259), the same bytes for the same page.
 
-    A dataclass, an array or an infinite number is an object with one key, its kind; NaN is null.
-    Numbers of arrays have ten significant digits, as those of a ranking.
+    An array, a mapping (its pairs, so that no name in it is taken for a kind), an infinite number
+    or a dataclass is an object with one key, its kind; NaN is null. Numbers of arrays have ten
+    significant digits, as those of a ranking.
     """
     return json.dumps(_plain(data), separators=(",", ":"), allow_nan=False) + "\n"
 
@@ -51,6 +52,8 @@ def from_json(text: str, column: Callable[[str], np.ndarray]) -> ReportData:
             case [("array", values)]:
                 found = np.array(values)
                 return found if found.dtype.kind == "i" else found.astype(float)  # null is NaN
+            case [("mapping", pairs)]:
+                return dict(pairs)
             case [("number", words)]:
                 return float(words)
             case [(kind, fields)] if kind in KINDS:
@@ -77,9 +80,9 @@ def _plain(value: Any) -> Any:
         case float() if math.isinf(value):
             return {"number": str(value)}
         case Mapping():
-            return {shown(name): _plain(each) for name, each in value.items()}
+            return {"mapping": [[shown(name), _plain(each)] for name, each in value.items()]}
         case list() | tuple():
             return [*map(_plain, value)]
         case _ if is_dataclass(value):
-            return {type(value).__name__: _plain(vars(value))}
+            return {type(value).__name__: {k: _plain(each) for k, each in vars(value).items()}}
     return value

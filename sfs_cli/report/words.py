@@ -141,9 +141,10 @@ def plane_caption(found: Plane, notes: SampleNotes) -> str:
     """Explain the plane of the samples."""
     words = f"The samples in {found.where}. Near points are similar samples."
     if "best" in found.where and notes.used:
+        does = "separate the classes" if notes.outcome is None else "follow the outcome"
         words += (
-            " The features were selected with the labels, so they separate the classes better here "
-            "than in held-out samples."
+            f" The features were selected with the labels, so they {does} better here than in "
+            "held-out samples."
         )
     if found.notes is not None:
         words += " Colors are the groups of samples."

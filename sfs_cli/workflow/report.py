@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -111,14 +112,19 @@ def read_page(path: Path) -> tuple[ReportData, TextTable]:
         texts = table.columns[name]
         return np.array([np.nan if text in NULL_TOKENS else float(text) for text in texts])
 
+    misfit = InputError(
+        f"{stored.NAME} does not fit the ranking, which was changed, or is that of another version "
+        "of sfs",
+        where=f"{page}, {path}",
+        hint="rank again with --force",
+    )
     try:
         data = stored.from_json(page.read_text(encoding="utf-8"), column)
+        best = [(str(row["feature"]).strip(), row["score"]) for row in data.top]
+        names = (shown(name).strip() for name in table.columns["feature"])  # TSV loses outer blanks
+        found = [*islice(zip(names, column("score")), len(best))]
     except (KeyError, TypeError, ValueError) as error:
-        raise InputError(
-            f"{stored.NAME} does not fit the ranking, or is that of another version of sfs",
-            where=f"{page}, {path}",
-            hint="rank again with --force",
-        ) from error
+        raise misfit from error
     if data.n_features > len(table.rows):
         raise InputError(
             f"the table has the beginning of a ranking of {data.n_features - data.n_unscored:,} "
@@ -126,6 +132,8 @@ def read_page(path: Path) -> tuple[ReportData, TextTable]:
             where=path,
             hint="rank again without --top",
         )
+    if len(table.rows) > data.n_features or found != best:
+        raise misfit
     return data, table
 
 

@@ -234,7 +234,15 @@ def test_what_has_no_page_is_refused(ranked, capfd):
         page.write_text(damaged)
         refused(["results"], "page.json", "rank again")
     page.write_text(whole)
-    for other in (content.replace("p_value", "p"), content.replace("\tok", "\tok\tx")):
+    head, *rows = content.splitlines(keepends=True)
+    others = (
+        content.replace("p_value", "p"),
+        content.replace("\tok", "\tok\tx"),
+        "".join([head, *sorted(rows, reverse=True)]),  # in another order
+        "".join([head, *rows, rows[-1].replace("\tg", "\tother")]),
+        content.replace(rows[0].split("\t")[2], "99.5", 1),
+    )
+    for other in others:
         table.write_text(other)
         refused(["results"], "ranking.tsv")
     page.unlink()

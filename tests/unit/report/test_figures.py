@@ -18,6 +18,7 @@ from sfs_cli.report import figures
 from sfs_cli.report.drawing import COLORS, LIGHT, TWO, Chart, Figure, drawing, inline, mpl, quiet
 from sfs_cli.report.model import Heatmap, Pictures, Plane, ReportData, SampleNotes, Strip, Table
 from sfs_cli.report.page import figures_of, render
+from sfs_cli.report.words import plane_caption
 from tests.unit.report.conftest import HOSTILE
 
 ODD = [
@@ -202,6 +203,23 @@ def test_samples_without_an_outcome_are_drawn_in_the_color_of_none() -> None:
     shown = {line.get_color(): len(line.get_xdata()) for line in lines(chart)}
     assert shown.pop(LIGHT["none"]) == 1
     assert sum(shown.values()) == 5
+
+
+def test_the_plane_ends_near_its_points() -> None:
+    """Eigenvectors reach 1: round limits beyond it would leave half of the plane empty."""
+    points = np.column_stack([[-1.0, 1.0, 0.2], [1.0, -0.6, 0.0]])
+    (axes,) = figures.plane(plane(notes(3), 3, points=points), notes(3)).figure.axes
+    assert np.abs([*axes.get_xlim(), *axes.get_ylim()]).max() < 1.2
+
+
+@pytest.mark.parametrize(
+    ("known", "does"), [(OUTCOME, "follow the outcome"), (notes(9, 3), "separate the classes")]
+)
+def test_the_caption_of_the_plane_says_what_selected_features_do(
+    known: SampleNotes, does: str
+) -> None:
+    found = plane(known, 6, where="the plane of the best features")
+    assert f"they {does} better here" in plane_caption(found, replace(known, used=True))
 
 
 def test_the_bars_of_p_values_count_all_of_them_and_chance_is_marked() -> None:

@@ -35,8 +35,9 @@ def test_columns_of_the_ranking_are_named_and_read_from_it(usual: ReportData) ->
 def test_numbers_that_json_lacks_and_names_of_any_kind_come_back(usual: ReportData) -> None:
     row: dict[str, object] = {"rank": np.int64(1), "feature": "inf", "score": -math.inf}
     table = Table(heading="<b>$x$</b>", columns=("a",), rows=[(math.nan,), (np.float32(0.5),)])
-    found = again(replace(usual, top=[row], tables=[table], title="a\udce9\u05d0"))
-    assert found.top == [row]
+    kinds: list[dict[str, object]] = [{name: [1]} for name in ("array", "number", "Column")]
+    found = again(replace(usual, top=[row, *kinds], tables=[table], title="a\udce9\u05d0"))
+    assert found.top == [row, *kinds]
     assert found.tables[0].rows == [[None], [0.5]]
     assert found.tables[0].heading == table.heading
     assert found.title == "a\\xe9\u05d0"  # as people see names that are no UTF-8
