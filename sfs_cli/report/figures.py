@@ -404,7 +404,7 @@ def features(strips: Sequence[Strip], notes: SampleNotes) -> Chart:
         axes.tick_params(labelsize=SMALL, size=0, pad=2.5)
         axes.spines[:].set_visible(False)
         axes.grid(axis="x" if by_class else "y")
-        numbered(axes, 4, 3)
+        numbered(axes, 5, 4)
         described = in_classes(axes, strip, notes) if by_class else as_points(axes, strip)
         beside = [short(name, NARROW) for name in notes.classes]
         left = 6 + width_of(beside if by_class else [*map(number, axes.get_yticks())], SMALL)
