@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -50,15 +50,17 @@ def groupings(
     spec: str | None = None,
     *,
     telling: bool = False,
+    batches: bool = False,
 ) -> list[Annotation]:
     """Return the columns that look like classes or batches, those first that are so by name.
 
     They are the annotations of the matrix, and all columns of the table of the labels, which `spec`
     names. A column that tells which of the `labels` its samples have, or the reverse, is not among
-    them: both cannot be separated. With `telling` these alone are returned.
+    them: both cannot be separated. With `telling` these alone are returned, and with `batches`
+    those alone that are batches by name.
     """
     found = []
-    for name, column in _columns(matrix, spec).items():
+    for name, column in _columns(matrix, spec, LIKE_BATCHES.search if batches else bool).items():
         if name == spec or {",", "="} & {*name}:  # the labels, or what no option could name
             continue
         bare = name.rpartition(":")[2]
@@ -73,13 +75,18 @@ def groupings(
     return sorted(found, key=lambda each: not each.named)
 
 
-def _columns(matrix: Matrix, spec: str | None) -> dict[str, pa.ChunkedArray]:
-    """Return the annotations, and the columns of the table that `spec` names, by their specs."""
-    obs = matrix.ids.obs
-    found = {} if obs is None else {f"obs:{name}": obs[name] for name in obs.column_names}
-    if spec is not None and not is_inside(spec):
-        import pyarrow as pa
+def _columns(
+    matrix: Matrix, spec: str | None, wanted: Callable[[str], object]
+) -> dict[str, pa.ChunkedArray]:
+    """Return the annotations, and the columns of the table that `spec` names, by their specs.
 
+    They are those of `wanted` names.
+    """
+    obs = matrix.ids.obs
+    found = {}
+    if obs is not None:
+        found = {f"obs:{name}": obs[name] for name in obs.column_names if wanted(name)}
+    if spec is not None and not is_inside(spec):
         table, _ = table_of(spec, "labels")
         ids = table.ids_among(matrix.ids.samples)
         at = {sample: row for row, sample in enumerate(table.columns[ids])}
@@ -87,7 +94,9 @@ def _columns(matrix: Matrix, spec: str | None) -> dict[str, pa.ChunkedArray]:
         # an object of Python has no path: its columns are named alone
         of = "" if given(table.path) is not None else f"{table.path}:"
         for name, texts in table.columns.items():
-            if name != ids:
+            if name != ids and wanted(name):
+                import pyarrow as pa  # which imports pandas
+
                 values = [None if row is None else texts[row] for row in rows]
                 found[f"{of}{name}"] = pa.chunked_array([values], pa.string())
     return found

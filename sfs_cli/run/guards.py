@@ -283,12 +283,12 @@ def guard_batches(run: Run, top: np.ndarray) -> None:
     config, labels = run.config, run.labels
     if config.adjust or config.batch is not None or config.block is not None:
         return
-    columns = groupings(run.opened.matrix, labels, config.labels, telling=run.labels_used)
-    if run.labels_used:
-        # of donors the warning `donors` tells, and what to do
-        telling = [c.spec for c in columns if c.batch and c.spec != config.donors]
-        tell(run, "batch", *[TOLD.format(spec) for spec in telling][:1])
-    if run.labels_used or len(top) < TOP:
+    used = run.labels_used
+    columns = groupings(run.opened.matrix, labels, config.labels, telling=used, batches=used)
+    if used:  # of donors the warning `donors` tells, and what to do
+        telling = [column.spec for column in columns if column.spec != config.donors]
+        tell(run, "batch", *map(TOLD.format, telling[:1]))
+    if used or len(top) < TOP:
         return
     own = None if labels is None else labels.take(run.matrix.samples).codes
     found = followed_by_top(columns, standardized(top), run.matrix.samples, own)
