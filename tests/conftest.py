@@ -39,6 +39,9 @@ if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # `nohup`
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
+FIGURES = ["heatmap", "features", "plane", "p_values", "volcano", "score_curve", "bars", "curves"]
+
+
 @pytest.fixture
 def rng(request: pytest.FixtureRequest) -> np.random.Generator:
     """Numbers that depend on the name of the test and of its case, and on nothing else."""
@@ -49,6 +52,24 @@ def rng(request: pytest.FixtureRequest) -> np.random.Generator:
 def sample_data() -> Path:
     """The simulated data that comes with the project."""
     return SAMPLE_DATA
+
+
+@pytest.fixture(autouse=True)
+def no_figures(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave the figures of pages empty, which take half a second, where no test looks at them.
+
+    Those that do have the mark `figures`. Commands that are processes of their own draw them.
+    """
+    if request.node.get_closest_marker("figures"):
+        return
+    from sfs_cli.report import figures
+    from sfs_cli.report.drawing import Chart, sheet
+
+    def empty(*_: object, **__: object) -> Chart:
+        return Chart("empty", "", "", sheet(1, 1))
+
+    for name in FIGURES:
+        monkeypatch.setattr(figures, name, empty)
 
 
 @pytest.fixture

@@ -84,6 +84,7 @@ BASE_2 = {
 }
 
 
+@pytest.mark.figures
 @pytest.mark.parametrize("steps", BASE_2)
 def test_a_fold_change_is_of_base_2(steps, tmp_path) -> None:
     X = np.random.default_rng(1).poisson(9, (30, N)) + 1.0
@@ -106,6 +107,7 @@ def test_a_fold_change_is_of_base_2(steps, tmp_path) -> None:
     assert "1 is twice as much" in page
 
 
+@pytest.mark.figures
 @pytest.mark.parametrize(
     "steps", ["deviance", "cpm", "log1p,zscore", "log1p,rank", "unit-samples,log1p", "log1p,log1p"]
 )

@@ -203,6 +203,7 @@ def test_rows_that_vary_alike_are_neighbors() -> None:
     assert sorted(of_run.rows_alike(cells)) == list(range(24))
 
 
+@pytest.mark.figures
 @pytest.mark.parametrize(("m", "n"), [(2, 3), (60, 2)])
 def test_few_samples_and_features_make_a_page(m: int, n: int, tmp_path: Path) -> None:
     write_table(tmp_path / "few.csv", np.random.default_rng(m).normal(size=(m, n)))

@@ -21,6 +21,8 @@ from tests.making import annotated, table_text
 from tests.making_commands import text
 from tests.running import run_here
 
+pytestmark = pytest.mark.figures
+
 SAMPLES = [f"s{i}" for i in range(60)]
 F_TEST = ("m.csv", "--method", "f-test", "--labels", "labels.tsv:tissue")
 CASES: dict[str, tuple[str, ...]] = {

@@ -21,6 +21,8 @@ from tests.oracles import stability as stability_twin
 from tests.oracles import verdict as twin
 from tests.results import rows_in
 
+pytestmark = pytest.mark.figures
+
 Rows = list[dict[str, str]]
 
 

@@ -21,6 +21,8 @@ from sfs_cli.report.page import figures_of, render
 from sfs_cli.report.words import plane_caption
 from tests.unit.report.conftest import HOSTILE
 
+pytestmark = pytest.mark.figures
+
 ODD = [
     *HOSTILE[:3],
     "_hidden",

@@ -12,6 +12,8 @@ import pytest
 from sfs_cli.report.model import ReportData, Table
 from sfs_cli.report.page import linked, render
 
+pytestmark = pytest.mark.figures
+
 VOID = {"meta", "link", "br", "img", "input", "hr", "wbr"}
 LOADS = {"src", "srcset", "action", "data", "poster", "xlink:href"}
 
