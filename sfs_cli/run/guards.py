@@ -134,11 +134,11 @@ _EVENT = (
 _STATUS = r"(?:^|[\W_])(?:status|vital)s?(?:$|[\W_])"
 """Names of columns of times, of events and their times, and of what says who had one."""
 TOLD = (
-    "{} and the classes tell each other: what differs between the classes may come from there, and "
-    "no option can tell; check the first features on samples of which each group has several "
-    "classes"
+    "{} is confounded with the classes (one follows from the other): differences between the "
+    "classes may come from it, and no option can separate the two; check the first features on "
+    "samples of which each group has several classes"
 )
-"""What is said of batches."""
+"""What is said of a batch that the classes follow, or that follows the classes."""
 _MEND = "and no source will find them; correct the table (or name them by --id-map)"
 _SYMBOLS = re.compile(r"symbol|^genes?(?:[ _.]?names?)?$", re.IGNORECASE)
 SUSPICIOUS = {
@@ -278,7 +278,7 @@ def guard_graph(run: Run, similarity: Similarity) -> None:
 def guard_batches(run: Run, top: np.ndarray) -> None:
     """Warn of first features, found without labels, that follow a column; `top` are their values.
 
-    So it does of a batch and the classes of the labels that tell each other.
+    With labels it warns of a batch that is confounded with the classes.
     """
     config, labels = run.config, run.labels
     if config.adjust or config.batch is not None or config.block is not None:

@@ -256,7 +256,7 @@ def pairs() -> tuple[list[str], list[str]]:
     [
         ("columns", copied, "X17 (it tells the labels exactly)"),
         ("columns", twice, "s16 and 3 more (it has the values of another column"),
-        ("batch", crossed, "same.csv:run and the classes tell each other"),
+        ("batch", crossed, "same.csv:run is confounded with the classes"),
         ("columns", several_kinds, "48 columns are 24 samples with several kinds of values"),
         ("logarithms", logged, "takes cpm, log1p of values that look like logarithms already"),
         ("names", dates, "7 features (01.Mrz, 02. Sep, 1-mars, 01/03/20, 2-sept., 1-dic, 4-okt)"),
