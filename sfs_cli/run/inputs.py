@@ -184,7 +184,7 @@ def load(
     elif is_store(path):
         return _open_store(config, path)
     else:
-        reader, rows, why = peek(config, known_samples, memory, folder)
+        reader, rows, why = peek(config, known_samples, memory)
     try:
         messages.note(f"{config.matrix_name} ({reader.format}): {why}")
         for note in reader.notes:
@@ -326,7 +326,7 @@ def on_its_side(n: int, m: int) -> str | None:
 
 
 def peek(
-    config: RankConfig, known_samples: list[str], memory: int, scratch: Path | None = None
+    config: RankConfig, known_samples: list[str], memory: int
 ) -> tuple[MatrixReader, Literal["features", "samples"], str]:
     """Open a reader without reading values; return it with the orientation and why."""
     options = ReadOptions(
@@ -335,7 +335,6 @@ def peek(
         layer=config.layer,
         decimal=config.decimal,
         decode_bytes=memory // DECODE_PART,
-        scratch=scratch,
         known_samples=known_samples,
     )
     reader = open_matrix(Path(config.matrix), options)

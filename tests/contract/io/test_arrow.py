@@ -1,4 +1,4 @@
-"""Parquet: which column is what, and what is refused."""
+"""Parquet and Feather: which column is what, and what is refused."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ import pytest
 from pyarrow import feather
 
 from sfs_cli.errors import InputError
-from sfs_cli.io.matrix.parquet import open_parquet
+from sfs_cli.io.matrix.arrow import open_feather, open_parquet
+from sfs_cli.io.matrix.base import ReadOptions
 from tests.contract.io.reading import read_all
 
 GENES = ["a", "b", "c"]
@@ -81,27 +82,17 @@ def test_tables_without_values_or_with_a_nameless_row_are_refused(tmp_path, colu
         read(write(tmp_path, columns))
 
 
-WRITERS = {
-    "parquet": lambda t, path: pq.write_table(t, path, row_group_size=20),
-    "feather": lambda t, path: feather.write_feather(t, path, compression="zstd", chunksize=20),
-}
+def test_feather_of_version_1_is_refused_by_name(tmp_path):
+    path = tmp_path / "old.feather"
+    path.write_bytes(b"FEA1" + bytes(100) + b"FEA1")
+    with pytest.raises(InputError, match="version 1"):
+        open_feather(path, ReadOptions())
 
 
-@pytest.mark.parametrize("kind", WRITERS)
-def test_more_columns_than_may_be_decoded_together_are_read_in_groups(tmp_path, rng, kind):
-    path = tmp_path / f"t.{kind}"
-    columns = [pa.array([f"r{i}" for i in range(60)])]
-    for j in range(40):
-        values = rng.normal(size=60).astype(["f8", "f4", "i2"][j % 3])
-        columns.append(pa.array(values, mask=rng.random(60) < 0.1))
-    names = ["id", *(f"c{j}" for j in range(40))]
-    names[4:7] = "twice.x", "twice", "twice"
-    WRITERS[kind](pa.Table.from_arrays(columns, names=names), path)
-    ids, values, whole = read_all(path, dtype="float64", block_bytes=1 << 12)
-    for budget in (1, 100_000):
-        again = read_all(path, dtype="float64", decode_bytes=budget, scratch=tmp_path)
-        assert len(whole.groups) == 1 < len(again[2].groups)
-        assert again[0] == ids
-        assert list(again[2].column_ids) == list(whole.column_ids)
-        np.testing.assert_array_equal(again[1], values)
-    assert [p.name for p in tmp_path.iterdir()] == [path.name]
+def test_categories_of_numbers_are_refused_as_such(tmp_path):
+    codes = pa.array([0, 1, 0]).dictionary_encode()
+    table = pa.table({"gene": GENES, "s1": [0.5, 1, 2], "cluster": codes})
+    feather.write_feather(table, tmp_path / "c.feather")
+    with pytest.raises(InputError, match="1 column without numbers") as caught:
+        open_feather(tmp_path / "c.feather", ReadOptions())
+    assert "cluster" in caught.value.where
