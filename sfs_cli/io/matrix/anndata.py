@@ -35,7 +35,6 @@ from sfs_cli.io.matrix.stored import (
     StoredMatrix,
     StoredReader,
     checked_csr,
-    chunks_are_tall,
     open_hdf5,
     open_zarr_group,
 )
@@ -62,8 +61,8 @@ def open_zarr(path: Path, options: ReadOptions) -> MatrixReader:
 def _open(path: Path, file: Any, release: Callable[[], None], options: ReadOptions) -> MatrixReader:
     """Open ``X``, a layer, or ``raw/X``.
 
-    Rows are samples, except where the matrix is stored by feature (CSC, or dense in tall chunks):
-    then rows are features.
+    Rows are samples, except of a sparse matrix that is stored by feature (CSC): its rows are
+    features.
     """
     name = "zarr" if split_member(path)[0].is_dir() else "h5mu" if "mod" in file else "h5ad"
     with releasing(release), read_errors(path, name):
@@ -76,7 +75,7 @@ def _open(path: Path, file: Any, release: Callable[[], None], options: ReadOptio
         key, var_key, there = _matrix_keys(group, options, path)
         samples, obs = _read_obs(group, path)
         features = ids_of(group, var_key, path)
-        matrix, by_feature = _open_matrix(group[key], f"{path}, {key}", options)
+        matrix, by_feature = _open_matrix(group[key], f"{path}, {key}")
         comparisons = [
             f"{part}:{name}" for part in COMPARING for name in _comparing(group, part, path)
         ]
@@ -145,11 +144,10 @@ def _matrix_keys(group: Any, options: ReadOptions, path: Path) -> tuple[str, str
     return ("raw/X", "raw/var", parts) if key == "raw" else (key, "var", parts)
 
 
-def _open_matrix(element: Any, where: object, options: ReadOptions) -> tuple[StoredMatrix, bool]:
+def _open_matrix(element: Any, where: object) -> tuple[StoredMatrix, bool]:
     """Return a matrix, and whether its rows are features."""
     if hasattr(element, "shape"):
-        across = chunks_are_tall(element, options.block_bytes)
-        return ArrayRows(element, across, where), across
+        return ArrayRows(element, False, where), False
     from anndata.io import sparse_dataset
 
     stored = sparse_dataset(element)

@@ -188,21 +188,6 @@ def real(values: Any, where: object, dtype: str = "float64") -> np.ndarray | csr
     return cast_values(np.asarray(values), dtype, where)
 
 
-def chunks_are_tall(array: Any, block_bytes: int) -> bool:
-    """Say whether reading slabs of rows would unpack the chunks more often than slabs of columns.
-
-    ``array.chunks`` is None where the array is contiguous.
-    """
-    if not array.chunks:
-        return False
-    n, m = array.shape
-    tall, wide = array.chunks
-    itemsize = array.dtype.itemsize
-    rows = max(1, block_bytes // max(1, m * itemsize))
-    columns = max(1, block_bytes // max(1, n * itemsize))
-    return max(1.0, min(tall, n) / rows) > max(1.0, min(wide, m) / columns)
-
-
 @dataclass
 class StoredReader:
     """A `MatrixReader` of a `StoredMatrix` with known ids; `release` closes the file.

@@ -94,37 +94,27 @@ def _copy_rows(stream: LineStream, out: IO[bytes], features: np.ndarray) -> None
 def _write_table(
     name: str, source: Path, path: Path, target: Path, features: np.ndarray, rows: Axis
 ) -> None:
-    """Write a Parquet or Feather file, as `name` says, one part of it after the other."""
+    """Write a Parquet or Feather file, as `name` says."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     from sfs_cli.io.matrix.arrow import choose_columns
 
     with read_errors(source, name), arrow_file(source) as raw, arrow_file(path, "wb") as out:
-        file: Any = pq.ParquetFile(raw) if name == "parquet" else pa.ipc.open_file(raw)
-        known: pa.Schema = file.schema_arrow if name == "parquet" else file.schema
-        kept = list(range(len(known)))
-        if rows == "samples":
-            values = choose_columns(known, source)[1]
-            left_out = {*values} - {values[i] for i in features.tolist()}
-            kept = [at for at in kept if at not in left_out]
-        schema = known.empty_table().select(kept).schema
-        if name == "parquet":
-            names = schema.names
-            groups = range(file.num_row_groups)
-            parts = (file.read_row_group(i, columns=names).select(names) for i in groups)
-            writer: Any = pq.ParquetWriter(out, schema)
+        whole = (
+            pq.ParquetFile(raw).read() if name == "parquet" else pa.ipc.open_file(raw).read_all()
+        )
+        if rows == "features":
+            made = whole.take(features)
         else:
-            batches = map(file.get_batch, range(file.num_record_batches))
-            parts = (pa.Table.from_batches([batch]).select(kept) for batch in batches)
-            writer = pa.ipc.new_file(out, schema)
-        first = 0
-        with writer:
-            for part in parts:
-                inside = features[(features >= first) & (features < first + len(part))] - first
-                first += len(part)
-                made = part.take(inside) if rows == "features" else part
-                writer.write_table(made.cast(schema))
+            values = choose_columns(whole.schema, source)[1]
+            left_out = {*values} - {values[i] for i in features.tolist()}
+            made = whole.select([at for at in range(whole.num_columns) if at not in left_out])
+        if name == "parquet":
+            pq.write_table(made, out)
+            return
+        with pa.ipc.new_file(out, made.schema) as writer:
+            writer.write_table(made)
 
 
 def _write_anndata(

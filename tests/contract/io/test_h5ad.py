@@ -79,8 +79,8 @@ def test_csc_comes_by_feature(path, adata):
     np.testing.assert_array_equal(values, 2 * adata.X.toarray().T)
 
 
-@pytest.mark.parametrize(("chunks", "rows"), [((1, 300), "samples"), ((200, 1), "features")])
-def test_dense_chunks_are_each_unpacked_about_once(tmp_path, chunks, rows):
+@pytest.mark.parametrize("chunks", [(7, 300), (200, 1)])
+def test_dense_chunks_of_any_shape_are_read(tmp_path, chunks):
     X = np.random.default_rng(0).random((200, 300)).astype(np.float32)
     path = tmp_path / "d.h5ad"
     ad.AnnData(X).write_h5ad(path)
@@ -92,8 +92,8 @@ def test_dense_chunks_are_each_unpacked_about_once(tmp_path, chunks, rows):
 
     edit(path, rechunk)
     _, values, reader = read(path, block_bytes=20_000)
-    assert reader.fixed_rows == rows
-    np.testing.assert_array_equal(values if rows == "samples" else values.T, X)
+    assert reader.fixed_rows == "samples"
+    np.testing.assert_array_equal(values, X)
     assert values.flags.c_contiguous
 
 
