@@ -262,10 +262,7 @@ def format_of(path: Path, content: Content) -> Format:
 
 
 def _of_hdf5(path: Path) -> str:
-    """Return the name of the format of an HDF5 file, by its keys, or else by its name.
-
-    Raises InputError for Loom and BIOM.
-    """
+    """Return the name of the format of an HDF5 file, by its keys; InputError for Loom and BIOM."""
     import h5py
 
     keys, tenx = set[str](), False
@@ -278,10 +275,7 @@ def _of_hdf5(path: Path) -> str:
             raise InputError(f"this is {other}", where=path, hint=f"write it as h5ad: {reader}")
     if "mod" in keys:
         return "h5mu"
-    if {"obs", "var"} <= keys:
-        return "h5ad"
-    named = named_format(path)
-    return named.name if named and Kind.HDF5 in named.kinds and not tenx else "10x-h5"
+    return "10x-h5" if tenx and not {"obs", "var"} <= keys else "h5ad"
 
 
 _OTHERS_IN_HDF5 = (

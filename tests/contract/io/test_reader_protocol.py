@@ -9,6 +9,7 @@ import pytest
 
 from sfs_cli.io.matrix.base import FORMATS, ReadOptions, open_matrix
 from tests.contract.io.format_cases import CASES
+from tests.contract.io.reading import read_all
 from tests.making import names
 
 FEATURES = [f"ENSG{i:05d}" for i in range(23)]
@@ -34,20 +35,6 @@ def path(case, matrix, tmp_path_factory):
     return CASES[case](tmp_path_factory.mktemp("format"), matrix, FEATURES, SAMPLES)
 
 
-def read(path, **options):
-    """Return row ids and values, features in rows, and the reader (closed)."""
-    reader = open_matrix(path, ReadOptions(**options))
-    blocks = list(reader.blocks())
-    reader.close()
-    ids = [i for block in blocks for i in block.ids]
-    dense = [b.values.toarray() if reader.sparse else b.values for b in blocks]
-    return ids, np.concatenate(dense), reader, blocks
-
-
-def by_features(values, reader):
-    return values.T if reader.fixed_rows == "samples" else values
-
-
 def test_ids_are_known_before_the_first_block_and_reading_may_stop_halfway(path):
     reader = open_matrix(str(path), ReadOptions())
     assert Path(reader.path) == path
@@ -69,16 +56,19 @@ def test_ids_are_known_before_the_first_block_and_reading_may_stop_halfway(path)
 
 def test_values_are_those_that_were_written_whatever_the_block_size(path, matrix):
     for dtype, block_bytes in [("float64", 1), ("float32", 1 << 20)]:
-        ids, values, reader, _ = read(path, block_bytes=block_bytes, dtype=dtype)
+        ids, values, reader = read_all(path, block_bytes=block_bytes, dtype=dtype)
         assert values.dtype == dtype
-        np.testing.assert_array_equal(by_features(values, reader), matrix.astype(dtype))
-        assert ids == (SAMPLES if reader.fixed_rows == "samples" else FEATURES)
+        by_sample = reader.fixed_rows == "samples"
+        np.testing.assert_array_equal(values.T if by_sample else values, matrix.astype(dtype))
+        assert ids == (SAMPLES if by_sample else FEATURES)
 
 
 def test_blocks_are_of_bounded_size_and_carry_their_ids(case, tmp_path):
     matrix = np.arange(20_000.0).reshape(1000, 20) % 1000
     path = CASES[case](tmp_path, matrix, names("g", 1000), names("s", 20))
-    _, _, reader, blocks = read(path, block_bytes=1 << 15)
+    reader = open_matrix(path, ReadOptions(block_bytes=1 << 15))
+    blocks = list(reader.blocks())
+    reader.close()
     row_bytes = 4 * len(reader.column_ids)
     assert len(blocks) > 1
     for block in blocks:
