@@ -76,9 +76,8 @@ def dispersions(means: np.ndarray, variances: np.ndarray) -> tuple[np.ndarray, n
     places = np.searchsorted(edges, means)  # a mean that is an edge is in the lower bin
     for place in np.unique(places[known]):
         of_bin = known & (places == place)
-        values = found[of_bin]
-        middle = np.median(values)
-        spread = _NORMAL * np.median(np.abs(values - middle))
+        apart = found[of_bin] - np.median(found[of_bin])
+        spread = _NORMAL * np.median(np.abs(apart))
         if spread > 0:
-            normalized[of_bin] = (values - middle) / spread
+            normalized[of_bin] = apart / spread
     return found, normalized

@@ -126,10 +126,11 @@ def read_edges(path: Path, min_score: float | None = None) -> EdgeList:
     score = score if layout.scored else np.ones(len(a))
     low, high, highest = strongest(a[keep], b[keep], score[keep], len(ids))
     facts["repeated_edges"] = int(keep.sum()) - len(low)
-    used, places = np.unique(np.concatenate([low, high]), return_inverse=True)
-    low, high = np.split(places.astype(np.int32), 2)
-    ids = _without_taxon([ids[i] for i in used.tolist()], facts)
-    return EdgeList(ids, low, high, highest if layout.scored else None, facts)
+    used = np.zeros(len(ids), bool)
+    used[low] = used[high] = True
+    places = np.cumsum(used, dtype=np.int32) - 1
+    ids = _without_taxon([ids[i] for i in np.flatnonzero(used)], facts)
+    return EdgeList(ids, places[low], places[high], highest if layout.scored else None, facts)
 
 
 def strongest(
