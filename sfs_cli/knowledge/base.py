@@ -16,8 +16,6 @@ from sfs_cli.compute.matrix import Ids, arithmetic_dtype
 from sfs_cli.errors import InputError, UsageError, located
 from sfs_cli.graph.kinds import Graph, sample_graph
 from sfs_cli.io.knowledge.gene_sets import Study, read_id_map
-from sfs_cli.io.knowledge.hierarchy import Hierarchy
-from sfs_cli.io.knowledge.sample_columns import Column
 from sfs_cli.knowledge.matching import FeatureIndex, Matched, check_found
 from sfs_cli.logs import FIRST
 from sfs_cli.options.graph import default_similarity
@@ -43,9 +41,6 @@ class SourceInputs:
     labels: Mapping[str, str] | None  # sample id to class, from ``--labels``
     tell: Callable[[str], None]  # shows a note
     load_profile: Callable[[SourceSpec], Matrix]  # reads the matrix of a profile
-    # of a file, which is read once in a run
-    read_labels: Callable[[str], Column[str]]
-    read_hierarchy: Callable[[str], Hierarchy]
 
     @property
     def study(self) -> Study:
@@ -62,9 +57,12 @@ class Source:
         The source as the user gave it.
     samples : sequence of str, optional
         Ids of its samples; None for a source that has those of the matrix.
+    sets : mapping
+        The gene sets of a source that has some.
     """
 
     samples: Sequence[str] | None = None
+    sets: Mapping[str, list[str]] = {}
 
     def __init__(self, spec: SourceSpec, _inputs: SourceInputs | None = None) -> None:
         self.spec = spec

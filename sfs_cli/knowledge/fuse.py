@@ -114,12 +114,9 @@ class Fusion:
         if weights.fused is not None:
             return DenseSimilarity(weights.fused)
         sources = [self.sources[k] for k in self._all_but(without)]
-        kernels = [source.matrix for source in sources]
-        if all(len(source.samples) == self.n for source in sources):
-            return similarity_of(weighted_sum(kernels, weights.weights))
-        samples = [source.samples for source in sources]
+        kernels, samples = zip(*((source.matrix, source.samples) for source in sources))
         return similarity_of(
-            union_average(kernels, samples, weights.weights, self.n, self.sample_ids)
+            weighted_sum(kernels, weights.weights, samples, self.n, self.sample_ids)
         )
 
     def _all_but(self, without: int | None) -> list[int]:
@@ -254,51 +251,25 @@ def one_scale(
     return S / factor, factor
 
 
-def weighted_sum(kernels: Sequence[Any], weights: Sequence[float] | np.ndarray) -> Any:
-    """Add up similarities (Eq. 5.2).
-
-    Parameters
-    ----------
-    kernels : sequence of ndarray or csr_array, shape (n, n)
-        Symmetric, on one scale.
-    weights : sequence of float, shape (K,)
-        Non-negative, one positive.
-
-    Returns
-    -------
-    ndarray or csr_array, shape (n, n)
-        sum_k w_k S_k, symmetric to the last bit; sparse where all kernels are.
-    """
-    used = [(S, float(w)) for S, w in zip(kernels, weights, strict=True) if w > 0.0]
-    if not any(isinstance(S, np.ndarray) for S, _ in used):
-        return sum((w * S for S, w in used[1:]), start=used[0][1] * used[0][0])
-    total = np.zeros(kernels[0].shape)
-    for S, w in used:
-        K = as_dense(S)
-        for rows in row_panels(len(total)):
-            total[rows] += w * K[rows]
-    return total
-
-
-def union_average(
+def weighted_sum(
     kernels: Sequence[Any],
-    samples: Sequence[np.ndarray],
     weights: Sequence[float] | np.ndarray,
-    n: int,
+    samples: Sequence[np.ndarray] | None = None,
+    n: int | None = None,
     names: Sequence[str] | None = None,
 ) -> Any:
-    """Average each pair of samples over the sources that have it.
+    """Add up similarities (Eq. 5.2); average each pair of samples over the sources that have it.
 
     Parameters
     ----------
     kernels : sequence of ndarray or csr_array, shape (n_k, n_k)
         Symmetric, on one scale.
-    samples : sequence of ndarray of int, shape (n_k,)
-        Indices among the n samples, without repeats.
     weights : sequence of float, shape (K,)
         Non-negative, one positive.
-    n : int
-        Number of samples.
+    samples : sequence of ndarray of int, shape (n_k,), optional
+        Indices among the n samples, without repeats; by default each kernel has all samples.
+    n : int, optional
+        Number of samples; by default that of each kernel.
     names : sequence of str, shape (n,), optional
         Sample ids for messages.
 
@@ -306,20 +277,18 @@ def union_average(
     -------
     ndarray or csr_array, shape (n, n)
         W sum_k w_k S_k,ij / sum_k w_k over the sources k that have both i and j, where W is the
-        sum of all weights: the weighted sum where all sources have all samples. Pairs that no
-        source has are 0. Symmetric to the last bit; sparse where all kernels are.
+        sum of all weights: sum_k w_k S_k where all sources have all samples. Pairs that no source
+        has are 0. Symmetric to the last bit; sparse where all kernels are.
 
     Raises
     ------
     InputError
         When samples are in no source of positive weight.
     """
-    used = [
-        (S, np.asarray(at), float(w))
-        for S, at, w in zip(kernels, samples, weights, strict=True)
-        if w > 0.0
-    ]
+    n = kernels[0].shape[0] if n is None else n
+    places = [np.arange(n)] * len(kernels) if samples is None else samples
     # a source of weight 0 is not among them: it may not make an average of pairs alone
+    used = [(S, at, float(w)) for S, at, w in zip(kernels, places, weights, strict=True) if w > 0.0]
     used_weights = [w for *_, w in used]
     has = np.zeros((len(used), n), bool)
     for row, (_, at, _) in zip(has, used):
@@ -337,7 +306,7 @@ def union_average(
             K = as_dense(S)
             for rows in row_panels(len(at)):
                 total[at[rows, None], at] += w * K[rows]
-        for rows in row_panels(n):
+        for rows in row_panels(n) if not has.all() else ():
             total[rows] *= _factors(has[:, rows, None], has[:, None, :], used_weights)
         return total
     from scipy.sparse import csr_array
@@ -346,6 +315,8 @@ def union_average(
     for S, at, w in used:
         own = S.tocoo()
         edges = edges + w * csr_array((own.data, (at[own.row], at[own.col])), shape=(n, n))
+    if has.all():
+        return edges
     pairs = edges.tocoo()
     data = pairs.data * _factors(has[:, pairs.row], has[:, pairs.col], used_weights)
     return csr_array((data, (pairs.row, pairs.col)), shape=(n, n))

@@ -126,8 +126,7 @@ def read_genes(
     found = read_annotations(given, spec.evidence, spec.gene_ids, inputs.study)
     if found is None:
         return read_gene_list(Path(given)), {}, {}
-    genes = list(dict.fromkeys(gene for members in found.genes.values() for gene in members))
-    return genes, found.facts | {"sets": len(found.genes)}, found.genes
+    return found.ids, found.facts | {"sets": len(found.genes)}, found.genes
 
 
 class FeatureSimilarity(Source):
@@ -153,12 +152,13 @@ class SharedTerms(Source):
     def __init__(self, spec: SourceSpec, inputs: SourceInputs) -> None:
         super().__init__(spec)
         self.terms = read_terms(spec.path, spec.evidence, spec.gene_ids, inputs.study)
+        self.sets = self.terms.genes
 
     def similarity(self, context: SourceContext, samples: Sequence[str]) -> Graph:
         """Return the rbf (or another similarity) of the Mahalanobis distances of the samples."""
-        matched, found = context.find(self.spec, self.terms.genes)
-        facts = found | self.terms.facts | {"terms": len(self.terms.terms)}
-        carried = carry_terms(self.terms.matrix, matched)
+        matched, found = context.find(self.spec, self.terms.ids)
+        facts = found | self.terms.facts | {"terms": len(self.sets)}
+        carried = carry_terms(self.sets, matched)
         return _graph(context, self.spec, carried, term_distances, facts)
 
 

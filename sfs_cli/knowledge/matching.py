@@ -11,6 +11,7 @@ import numpy as np
 
 from sfs_cli.errors import InputError, Options, counted, listed
 from sfs_cli.io.files.likeness import likely_change
+from sfs_cli.io.knowledge.edges import strongest
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -213,27 +214,23 @@ def carry_similarity(
     # on both sides by arrays, since a table of interactions has millions of rows
     ends, edge = _features_of(edges.row, matched)
     others, within = _features_of(edges.col[edge], matched)
-    low, high = np.minimum(ends[within], others), np.maximum(ends[within], others)
-    pair = np.flatnonzero(low != high)
-    scores = edges.data[edge[within]][pair]
-    keys = low[pair] * n_features + high[pair]  # of equal keys the highest score counts
-    order = np.argsort(keys)
-    first = np.flatnonzero(np.diff(keys[order], prepend=-1))
-    scores = np.maximum.reduceat(scores[order], first) if len(first) else scores
-    low, high = np.divmod(keys[order][first], n_features)
+    ends, scores = ends[within], edges.data[edge[within]]
+    two = ends != others
+    low, high, scores = strongest(ends[two], others[two], scores[two], n_features)
     features, position = np.unique(np.concatenate([low, high]), return_inverse=True)
-    rows, columns = np.split(position, 2)
-    data, ij = np.concatenate([scores, scores]), (position, np.concatenate([columns, rows]))
-    return features, csr_array((data, ij), shape=(len(features), len(features)))
+    upper = csr_array((scores, np.split(position, 2)), shape=(len(features), len(features)))
+    return features, upper + upper.T
 
 
-def carry_terms(terms: csr_array, matched: Matched) -> tuple[np.ndarray, csr_array]:
+def carry_terms(
+    terms: Mapping[str, Sequence[str]], matched: Matched
+) -> tuple[np.ndarray, csr_array]:
     """Turn the terms of ids into terms of features.
 
     Parameters
     ----------
-    terms : csr_array, shape (ids, t)
-        1 where an id has a term, else 0.
+    terms : mapping
+        The ids of each of t terms; `matched` has looked for all of them.
     matched : Matched
         Which ids are which features. A feature of several ids has the terms of all of them.
 
@@ -246,22 +243,24 @@ def carry_terms(terms: csr_array, matched: Matched) -> tuple[np.ndarray, csr_arr
     """
     from scipy.sparse import csr_array
 
+    place = {name: at for at, name in enumerate(matched.ids)}
+    ids = [place[name] for members in terms.values() for name in members]
+    columns = np.repeat(np.arange(len(terms)), [len(members) for members in terms.values()])
     features, row = np.unique(matched.feature, return_inverse=True)
-    shape = len(features), terms.shape[0]
-    made = csr_array((np.ones(len(row)), (row, matched.source)), shape=shape) @ terms
-    made.eliminate_zeros()
+    of_ids = csr_array((np.ones(len(ids)), (ids, columns)), shape=(matched.n_ids, len(terms)))
+    made = csr_array(
+        (np.ones(len(row)), (row, matched.source)), shape=(len(features), matched.n_ids)
+    )
+    made = made @ of_ids
     # a feature of several ids has a term once, however many of them have it
     made.data = np.ones(len(made.data))
-    annotated = np.flatnonzero(np.diff(made.indptr))
-    return features[annotated], made[annotated]
+    return features, made
 
 
 def _features_of(ids: np.ndarray, matched: Matched) -> tuple[np.ndarray, np.ndarray]:
     """Return all features of ids, and the position in `ids` of each."""
-    by_id = np.argsort(matched.source, kind="stable")
-    counts = np.bincount(matched.source, minlength=matched.n_ids)
-    starts = np.cumsum(counts) - counts
-    which = np.repeat(np.arange(len(ids)), counts[ids])
-    # the k-th feature of an id is k places after its first
-    k = np.arange(len(which)) - np.repeat(np.cumsum(counts[ids]) - counts[ids], counts[ids])
-    return matched.feature[by_id][starts[ids][which] + k], which
+    from scipy.sparse import csr_array
+
+    pairs = np.ones(len(matched.source), bool), (matched.source, matched.feature)
+    found = csr_array(pairs, shape=(matched.n_ids, len(matched.features)))[ids]
+    return found.indices, np.repeat(np.arange(len(ids)), np.diff(found.indptr))

@@ -16,6 +16,7 @@ from sfs_cli.graph.similarity import (
     DenseSimilarity,
     look_like_distances,
 )
+from sfs_cli.io.knowledge.hierarchy import read_hierarchy
 from sfs_cli.io.knowledge.sample_columns import (
     CLASSES,
     Column,
@@ -82,13 +83,12 @@ class Classes(Source):
         if not spec.path:
             assert inputs.labels is not None, "checked with the options"
             self.labels = inputs.labels
-        elif is_inside(spec.path):
-            self.labels = read_column(spec.path, CLASSES, inputs.matrix, inputs.ids)
         else:
-            self.labels = labels = inputs.read_labels(spec.path)
-            labels.settle(inputs.ids.samples)
-            if not set(inputs.ids.samples) <= set(labels):
-                refuse_headless(labels, inputs.ids.samples)
+            self.labels = labels = read_column(spec.path, CLASSES, inputs.matrix, inputs.ids)
+            if not is_inside(spec.path):
+                labels.settle(inputs.ids.samples)
+                if not set(inputs.ids.samples) <= set(labels):
+                    refuse_headless(labels, inputs.ids.samples)
         self.samples = list(self.labels)
 
     def similarity(self, context: SourceContext, samples: Sequence[str]) -> Graph:
@@ -108,7 +108,7 @@ class Tree(Source):
 
     def __init__(self, spec: SourceSpec, inputs: SourceInputs) -> None:
         super().__init__(spec)
-        self.hierarchy = inputs.read_hierarchy(spec.path)
+        self.hierarchy = read_hierarchy(spec.path)
         if isinstance(self.hierarchy.paths, Column):
             self.hierarchy.paths.settle(inputs.ids.samples)
         self.samples = list(self.hierarchy.paths)

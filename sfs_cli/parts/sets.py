@@ -9,8 +9,7 @@ from typing import Any
 
 from sfs_cli.errors import InputError, counted, listed
 from sfs_cli.io.knowledge.gene_sets import Study, read_sets
-from sfs_cli.knowledge.base import Source, SourceContext
-from sfs_cli.knowledge.genes import Genes, SharedTerms
+from sfs_cli.knowledge.base import SourceContext
 from sfs_cli.knowledge.matching import SAME_IDS, FeatureIndex, check_found
 from sfs_cli.logs import FIRST, Messages
 from sfs_cli.report.model import Section, Table
@@ -31,19 +30,6 @@ LEVEL = 0.05
 """The largest q-value of a set that the page mentions."""
 
 
-def source_sets(source: Source) -> dict[str, list[str]]:
-    """Return the gene sets of a source by their names; nothing for one without sets."""
-    if isinstance(source, SharedTerms):
-        terms = source.terms
-        columns = terms.matrix.tocsc()
-        starts = columns.indptr.tolist()
-        return {
-            name: [terms.genes[i] for i in columns.indices[a:b].tolist()]
-            for name, a, b in zip(terms.terms, starts, starts[1:])
-        }
-    return source.sets if isinstance(source, Genes) else {}
-
-
 def sets_of_sources(run: Run) -> dict[str, dict[str, list[str]]]:
     """Return the sets of each source that has some, by its name.
 
@@ -53,10 +39,10 @@ def sets_of_sources(run: Run) -> dict[str, dict[str, list[str]]]:
     context = SourceContext(run.context, run.config.id_map)
     found = {}
     for source in run.sources:
-        sets = source_sets(source)
+        sets = source.sets
         if not sets:
             continue
-        genes = list(dict.fromkeys(gene for members in sets.values() for gene in members))
+        genes = list(dict.fromkeys(chain.from_iterable(sets.values())))
         matched = context.matched(source.spec, genes)
         features_of = defaultdict[str, list[str]](list)
         for gene, feature in zip(matched.source.tolist(), matched.feature.tolist()):

@@ -7,7 +7,9 @@ by the genes of similar mean, by their median and their median absolute deviatio
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from functools import reduce
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,65 +19,45 @@ _NORMAL = 1.482602218505602
 """By so much the standard deviation of normal values is larger than their median deviation."""
 
 
-class Moments:
-    """Means and variances of features, from blocks of samples or of features.
+class Moments(NamedTuple):
+    """Means and unbiased variances of features, shape (m,) each, and the smallest value of all."""
 
-    Parameters
-    ----------
-    n_features : int
-        How many features there are (m).
+    means: np.ndarray
+    variances: np.ndarray
+    smallest: float
+
+
+def moments(blocks: Iterable[Any], *, of_samples: bool) -> Moments:
+    """Return the moments of features from blocks of samples, (rows, m), or of features, (rows, n).
+
+    Blocks are dense or sparse. The variance of one sample is NaN.
     """
+    if of_samples:
+        n, sums, squares, smallest = reduce(_together, map(_sums, blocks))
+    else:
+        counts, *parts = zip(*(_sums(block.T) for block in blocks))
+        n, (sums, squares), smallest = counts[0], map(np.concatenate, parts[:2]), min(parts[2])
+    return Moments(sums / n, squares / (n - 1 if n > 1 else np.nan), smallest)
 
-    def __init__(self, n_features: int) -> None:
-        self.count = 0
-        self.smallest = np.inf
-        self._sums = np.zeros(n_features)
-        self._squares = np.zeros(n_features)  # sum of squared differences from the mean
 
-    def add_samples(self, block: Any) -> None:
-        """Add samples with all their features, shape (rows, m), dense or sparse."""
-        n = block.shape[0]
-        sums, squares = self._of(block)
-        if self.count:
-            step = sums / n - self.means
-            squares += step**2 * (self.count * n / (self.count + n))
-        self._sums += sums
-        self._squares += squares
-        self.count += n
+def _sums(block: Any) -> tuple[int, np.ndarray, np.ndarray, float]:
+    """Return number, sums and sums of squared differences from the mean of samples; the least."""
+    n = block.shape[0]
+    if not isinstance(block, np.ndarray):
+        values = block.astype(np.float64)
+        sums = values.sum(axis=0)
+        squares = values.multiply(values).sum(axis=0) - sums**2 / n
+        return n, sums, np.maximum(squares, 0), values.data.min(initial=0)  # below 0 by rounding
+    values = np.asarray(block, np.float64)
+    sums = values.sum(axis=0)
+    return n, sums, ((values - sums / n) ** 2).sum(axis=0), np.nanmin(values, initial=np.inf)
 
-    def set_features(self, start: int, block: Any) -> None:
-        """Set the moments of features from all their samples, shape (rows, n)."""
-        rows = slice(start, start + block.shape[0])
-        self._sums[rows], self._squares[rows] = self._of(block.T)
-        self.count = block.shape[1]
 
-    @property
-    def means(self) -> np.ndarray:
-        """The means, shape (m,): sums by the number of samples, so that equal ones are equal."""
-        return self._sums / self.count
-
-    @property
-    def variances(self) -> np.ndarray:
-        """The unbiased variances, shape (m,); NaN of a single sample."""
-        with np.errstate(invalid="ignore"):
-            return self._squares / (self.count - 1 if self.count > 1 else np.nan)
-
-    def _of(self, block: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return the sums of columns, and the sums of squared differences from their means."""
-        n = block.shape[0]
-        if hasattr(block, "tocsr"):
-            values = block.astype(np.float64)
-            sums = np.asarray(values.sum(axis=0)).ravel()
-            squares = np.asarray(values.multiply(values).sum(axis=0)).ravel() - sums**2 / n
-            squares = np.maximum(squares, 0)  # rounding
-            smallest = values.data.min(initial=0)
-        else:
-            values = np.asarray(block, np.float64)
-            sums = values.sum(axis=0)
-            squares = ((values - sums / n) ** 2).sum(axis=0)
-            smallest = np.nanmin(values, initial=np.inf)
-        self.smallest = min(self.smallest, float(smallest))
-        return sums, squares
+def _together(one: Any, other: Any) -> Any:
+    """Return the sums of samples of two blocks."""
+    (n, sums, squares, least), (k, more, others, smallest) = one, other
+    apart = (more / k - sums / n) ** 2 * (n * k / (n + k))
+    return n + k, sums + more, squares + others + apart, min(least, smallest)
 
 
 def dispersions(means: np.ndarray, variances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -94,9 +76,8 @@ def dispersions(means: np.ndarray, variances: np.ndarray) -> tuple[np.ndarray, n
     places = np.searchsorted(edges, means)  # a mean that is an edge is in the lower bin
     for place in np.unique(places[known]):
         of_bin = known & (places == place)
-        values = found[of_bin]
-        middle = np.median(values)
-        spread = _NORMAL * np.median(np.abs(values - middle))
+        apart = found[of_bin] - np.median(found[of_bin])
+        spread = _NORMAL * np.median(np.abs(apart))
         if spread > 0:
-            normalized[of_bin] = (values - middle) / spread
+            normalized[of_bin] = apart / spread
     return found, normalized

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol, overload, runtime_checkable
+from typing import overload
 
 import numpy as np
 
@@ -12,14 +12,6 @@ CHUNK = 65_536
 """Number of strings made at a time by an iteration over all."""
 SAME = 1e-12
 """Scores that differ by at most this part are the same but for rounding."""
-
-
-@runtime_checkable
-class Taking(Protocol):
-    """Names that return many at a time."""
-
-    def take(self, positions: np.ndarray) -> list[str]:
-        """Return the names at some positions."""
 
 
 class Picked(Sequence[str]):
@@ -53,9 +45,8 @@ class Picked(Sequence[str]):
         if isinstance(at, int | np.integer):
             return self.names[int(self.positions[at])]
         positions = self.positions[at]
-        if isinstance(self.names, Taking):
-            return self.names.take(positions)
-        return [self.names[i] for i in positions.tolist()]
+        take = getattr(self.names, "take", None)  # many at a time, as `FeatureIds` does
+        return take(positions) if take else [self.names[i] for i in positions.tolist()]
 
     def reordered(self, rows: np.ndarray) -> Picked:
         """Return the strings of some rows, shape (l,)."""

@@ -25,6 +25,7 @@ from sfs_cli.io.files.table import (
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.guards import GUARDS
+from sfs_cli.ranking.prune import standardized
 from sfs_cli.store.matrix import Matrix, look
 
 LOOKED_AT = 1 << 20
@@ -352,15 +353,12 @@ def _agreeing(
         return set(), set()
     from scipy.stats import rankdata
 
-    ranks = rankdata(values[:, [*others, *asked]], axis=0)
-    ranks -= ranks.mean(axis=0)
-    norms = np.linalg.norm(ranks, axis=0)
-    ranks /= np.where(norms > 0, norms, 1)
-    own, theirs = np.split(ranks, [len(others)], axis=1)
-    total = own.sum(axis=1)
-    without = total[:, None] - own
-    typical = np.median((own * without).sum(axis=0) / np.linalg.norm(without, axis=0))
-    found = theirs.T @ total / np.linalg.norm(total)
+    ranks = standardized(rankdata(values[:, [*others, *asked]].T, axis=1))
+    own, theirs = np.split(ranks, [len(others)])
+    total = own.sum(axis=0)
+    without = total - own
+    typical = np.median((own * without).sum(axis=1) / np.linalg.norm(without, axis=1))
+    found = theirs @ total / np.linalg.norm(total)
     if not typical >= AGREE:
         return set(), set()
     near = {i for i, r in zip(asked, found) if r >= NEAR * typical}

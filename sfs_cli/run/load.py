@@ -268,8 +268,7 @@ def _read(
     of_files = read_files(config)
     of = config.coordinates_from
     found = None if of is None else open_coordinates(of, config.matrix)
-    files = sources_of.SampleFiles()
-    ids = sources_of.known_samples(config, table, files)
+    ids = sources_of.known_samples(config, table)
     of_columns = (each.values for columns in of_files.values() for each in columns)
     ids += dict.fromkeys(sample for column in of_columns for sample in column.possible_ids)
     opened = matrix or load(config, ids, memory, folder, log)
@@ -283,7 +282,7 @@ def _read(
         _tell_modality(made, opened.graphs, log)
         if of != made.coordinates_from:
             found = open_coordinates(str(made.coordinates_from), made.matrix)
-        sources = sources_of.open_sources(made, opened, labels, files, memory, folder, log)
+        sources = sources_of.open_sources(made, opened, labels, memory, folder, log)
         renamed = opened.facts.get("renamed")
         if renamed and any(spec.about_genes for spec in made.source):
             log.warn(

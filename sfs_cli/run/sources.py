@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
 from pathlib import Path
 from typing import cast
 
@@ -35,17 +34,7 @@ from sfs_cli.store.prepared import MissingPolicy
 from sfs_cli.store.transforms import parse
 
 
-class SampleFiles:
-    """Labels and hierarchies, each read once in a run: for its sample ids, and as a source."""
-
-    def __init__(self) -> None:
-        self.labels = cache(partial(read_column, wanted=CLASSES))
-        self.hierarchy = cache(read_hierarchy)
-
-
-def known_samples(
-    config: RankConfig, table: Column[inputs.Label] | None, files: SampleFiles
-) -> list[str]:
+def known_samples(config: RankConfig, table: Column[inputs.Label] | None) -> list[str]:
     """Return sample ids from labels (`table`) and sources, which may show what a matrix row is.
 
     A profile counts only if it is certain what its rows are: else its columns may as well be
@@ -56,9 +45,9 @@ def known_samples(
         return known
     for spec in config.source:
         if spec.kind == "labels" and spec.path and not is_inside(spec.path):
-            known += files.labels(spec.path).possible_ids
+            known += read_column(spec.path, CLASSES).possible_ids
         elif spec.kind == "hierarchy":
-            known += files.hierarchy(spec.path).paths
+            known += read_hierarchy(spec.path).paths
         elif spec.kind == "profile" and not spec.has_coordinates and not is_store(Path(spec.path)):
             options = ReadOptions(layer=spec.layer, decimal="auto")
             reader = open_matrix(Path(spec.path), options)
@@ -72,7 +61,6 @@ def open_sources(
     config: RankConfig,
     opened: inputs.Opened,
     labels: Labels | None,
-    files: SampleFiles,
     memory: int,
     folder: Path,
     messages: Messages,
@@ -106,9 +94,7 @@ def open_sources(
         return profile.matrix
 
     classes = None if labels is None else labels.of(ids.samples)
-    given = SourceInputs(
-        config.matrix, ids, classes, messages.note_once, load_profile, files.labels, files.hierarchy
-    )
+    given = SourceInputs(config.matrix, ids, classes, messages.note_once, load_profile)
     return [open_source(spec, given) for spec in config.source]
 
 

@@ -34,8 +34,3 @@ def r_squared(f: np.ndarray, D: np.ndarray) -> float:
     residual = f - fitted(f, D)
     around = f - f.mean()
     return 1 - float(residual @ residual) / float(around @ around)
-
-
-def mean_ranks(lists: Sequence[Sequence[str]]) -> dict[str, float]:
-    """The mean rank of each feature over lists of all of them, from best to worst."""
-    return {name: sum(1 + each.index(name) for each in lists) / len(lists) for name in lists[0]}

@@ -44,16 +44,6 @@ def phi_variance(Z: np.ndarray) -> float:
     return 4 / M**2 * sum((t - mean) ** 2 for t in terms)
 
 
-def kuncheva(lists: Sequence[Sequence[int]], d: int) -> float:
-    """Mean of Kuncheva's consistency index (2007) over pairs of lists of one length."""
-    found = []
-    for i, one in enumerate(lists):
-        for other in lists[i + 1 :]:
-            k, shared = len(one), len(set(one) & set(other))
-            found.append((shared * d - k * k) / (k * (d - k)))
-    return sum(found) / len(found)
-
-
 def worst_case(q: float, p: int, tau: float) -> float:
     """Theorem 1 with theta = q / p: theta q / (2 tau - 1)."""
     return q / p * q / (2 * tau - 1)

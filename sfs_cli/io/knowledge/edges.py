@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +87,14 @@ def read_edges(path: Path, min_score: float | None = None) -> EdgeList:
     ids, a, b = _coded_ends(tables)
     _check(ids, a, b, score, path)
     names = [layout.names[column] for column in layout.columns]
+    p_values = layout.scored and names_p_values(names[2])
+    if p_values and not names_p_values(names[2], logarithms=True) and score.max() <= 1:
+        raise InputError(
+            f"column {names[2]!r} holds p-values, and a score is the larger the more alike two "
+            "ids are",
+            where=path,
+            hint="give -log10 of it as score, or leave the column out",
+        )
     facts: dict[str, Any] = {"format": layout.format}
     if layout.named:
         facts["columns"] = names[:2]
@@ -116,19 +123,29 @@ def read_edges(path: Path, min_score: float | None = None) -> EdgeList:
                 hint=f"lower min-score: the scores lie between {known.min():g} and {known.max():g}",
             )
         facts["lowest_score"] = float(score[keep].min())
-    # a pair as one number: sorting numbers takes a fraction of the time of sorting pairs
-    key = np.minimum(a, b)[keep].astype(np.int64) * len(ids) + np.maximum(a, b)[keep]
-    order = np.argsort(key)  # among equal keys any order gives the same highest score
-    key = key[order]
-    starts = np.flatnonzero(np.diff(key, prepend=-1))
-    facts["repeated_edges"] = len(key) - len(starts)
-    low, high = np.divmod(key[starts], len(ids))
-    highest = np.maximum.reduceat(score[keep][order], starts) if layout.scored else None
+    score = score if layout.scored else np.ones(len(a))
+    low, high, highest = strongest(a[keep], b[keep], score[keep], len(ids))
+    facts["repeated_edges"] = int(keep.sum()) - len(low)
     used = np.zeros(len(ids), bool)
     used[low] = used[high] = True
     places = np.cumsum(used, dtype=np.int32) - 1
     ids = _without_taxon([ids[i] for i in np.flatnonzero(used)], facts)
-    return EdgeList(ids, places[low], places[high], highest, facts)
+    return EdgeList(ids, places[low], places[high], highest if layout.scored else None, facts)
+
+
+def strongest(
+    a: np.ndarray, b: np.ndarray, score: np.ndarray, n: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return undirected edges between n ids, shape (e,), each once, with its highest score.
+
+    They are sorted by the smaller end, then by the larger one; all three arrays are new.
+    """
+    # a pair as one number: sorting numbers takes a fraction of the time of sorting pairs
+    key = np.minimum(a, b).astype(np.int64) * n + np.maximum(a, b)
+    order = np.argsort(key)  # among equal keys any order gives the same highest score
+    starts = np.flatnonzero(np.diff(key[order], prepend=-1))
+    low, high = np.divmod(key[order[starts]], n)
+    return low, high, np.maximum.reduceat(score[order], starts) if len(starts) else score[:0]
 
 
 def _coded_ends(tables: list[pa.Table]) -> tuple[list[str], np.ndarray, np.ndarray]:
@@ -318,24 +335,9 @@ def edge_layout(path: Path) -> EdgeLayout:
         return EdgeLayout(path, BIOGRID, delimiter, names, ends, first_line, named=True)
     if score is None and len(others) == 1 and is_number(row[others[0]]):
         score = others[0]
-        by_name = names_p_values(names[score]) and not names_p_values(names[score], logarithms=True)
-        if by_name and _are_portions(path, delimiter, first_line, score):
-            raise InputError(
-                f"column {names[score]!r} holds p-values, and a score is the larger the more "
-                "alike two ids are",
-                where=path,
-                hint="give -log10 of it as score, or leave the column out",
-            )
     format = STRING if {"combined score", "preferredname a"} & {*plain} else TABLE
     columns = ends if score is None else [*ends, score]
     return EdgeLayout(path, format, delimiter, names, columns, first_line, named=True)
-
-
-def _are_portions(path: Path, delimiter: str, first_line: int, at: int) -> bool:
-    """Say whether the first numbers of a column are between 0 and 1, as p-values are."""
-    texts = (text for number, text in text_lines(path) if number >= first_line)
-    rows = (_split_line(text, delimiter, path) for text in islice(texts, 1000))
-    return all(0 <= float(row[at]) <= 1 for row in rows if at < len(row) and is_number(row[at]))
 
 
 def _split_line(text: str, delimiter: str, where: object) -> list[str]:

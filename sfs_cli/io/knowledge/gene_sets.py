@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from itertools import chain, zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -29,9 +28,6 @@ from sfs_cli.io.files.table import (
 from sfs_cli.io.files.text import read_whole, text_lines, text_suffix
 from sfs_cli.io.knowledge.sample_columns import choose, find_columns
 from sfs_cli.io.matrix.base import read_sparse_table
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
 
 
 def _names(held: Iterable[Any]) -> list[str]:
@@ -347,6 +343,11 @@ class GeneAnnotations(NamedTuple):
     genes: dict[str, list[str]]
     facts: dict[str, int]
 
+    @property
+    def ids(self) -> list[str]:
+        """The genes, each once."""
+        return list(dict.fromkeys(chain.from_iterable(self.genes.values())))
+
 
 def read_gaf(
     path: Path,
@@ -407,41 +408,21 @@ def read_gaf(
     return GeneAnnotations(found, facts)
 
 
-@dataclass(frozen=True)
-class Terms:
-    """Which of l genes has which of t terms.
-
-    ``facts`` counts the ``terms_without_genes``, which were left out, and the annotations of a GAF.
-    """
-
-    genes: list[str]  # in the order of the file, as the terms
-    terms: list[str]  # those that have a gene
-    matrix: csr_array  # float64, (l, t): 1 where a gene has a term
-    facts: dict[str, int] = field(default_factory=dict)
-
-
 def read_terms(
     spec: str,
     evidence: str | None = None,
     ids: Literal["symbol", "id"] = "symbol",
     study: Study = _ALONE,
-) -> Terms:
+) -> GeneAnnotations:
     """Read the terms of genes: of sets or annotations, as `read_annotations` does.
 
     Or `spec` is a matrix of zeros and ones in any matrix format, with genes in rows and terms in
-    columns.
+    columns. ``facts`` counts the ``terms_without_genes`` of it too, which are left out.
     """
-    from scipy.sparse import csr_array
-
     found = read_annotations(spec, evidence, ids, study)
     if found is None:
         return _terms_of_matrix(Path(spec))
-    sets = found.genes
-    codes: dict[str, int] = {}
-    rows = [codes.setdefault(gene, len(codes)) for genes in sets.values() for gene in genes]
-    columns = np.repeat(np.arange(len(sets)), [len(genes) for genes in sets.values()])
-    matrix = csr_array((np.ones(len(rows)), (rows, columns)), shape=(len(codes), len(sets)))
-    return Terms(list(codes), list(sets), matrix, found.facts | {"terms_without_genes": 0})
+    return found._replace(facts=found.facts | {"terms_without_genes": 0})
 
 
 def read_sets(specs: Iterable[str], study: Study = _ALONE) -> dict[str, list[str]]:
@@ -497,8 +478,8 @@ def read_annotations(
     return GeneAnnotations(choose_sets(sets, names, path) if names else sets, {})
 
 
-def _terms_of_matrix(path: Path) -> Terms:
-    from scipy.sparse import csr_array
+def _terms_of_matrix(path: Path) -> GeneAnnotations:
+    from scipy.sparse import csc_array
 
     if examine(path).is_text:
         _refuse_sets(path)
@@ -508,10 +489,14 @@ def _terms_of_matrix(path: Path) -> Terms:
         lambda value: f"the value {value:g} is not 0 or 1",
         "write 1 where a gene has a term, and 0 elsewhere",
     )
-    used = np.flatnonzero(matrix.sum(axis=0) > 0)
-    if not used.size:
+    columns = csc_array(matrix)
+    columns.eliminate_zeros()
+    members = np.split(columns.indices, columns.indptr[1:-1])
+    found = {
+        term: [genes[i] for i in rows.tolist()] for term, rows in zip(terms, members) if len(rows)
+    }
+    if not found:
         raise InputError(
             "no gene has a term", where=path, hint="give genes in rows and terms in columns"
         )
-    facts = {"terms_without_genes": len(terms) - len(used)}
-    return Terms(genes, [terms[i] for i in used], csr_array(matrix[:, used]), facts)
+    return GeneAnnotations(found, {"terms_without_genes": len(terms) - len(found)})

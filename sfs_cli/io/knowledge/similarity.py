@@ -65,8 +65,8 @@ def read_feature_similarity(
         edges = read_edges(path, min_score)
         ids, facts = edges.ids, edges.facts
         score = np.ones(len(edges.a)) if edges.score is None else edges.score
-        ends = np.concatenate([edges.a, edges.b]), np.concatenate([edges.b, edges.a])
-        similarity = csr_array((np.concatenate([score, score]), ends), shape=(len(ids),) * 2)
+        upper = csr_array((score, (edges.a, edges.b)), shape=(len(ids), len(ids)))
+        similarity = upper + upper.T
         similarity.eliminate_zeros()
     else:
         ids, similarity, facts = _from_matrix(path, min_score)

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from sfs_cli.io.matrix.base import ReadOptions, open_matrix
-from sfs_cli.ranking.dispersion import Moments, dispersions
+from sfs_cli.ranking.dispersion import dispersions, moments
 
 MARK = "highly_variable"
 FLAVOR = "sfs"
@@ -32,15 +32,8 @@ def plotted_columns(path: Path, layer: str | None = None) -> dict[str, np.ndarra
     scaled: a variance by such a mean says nothing.
     """
     with closing(open_matrix(path, ReadOptions(dtype="float64", layer=layer))) as reader:
-        of_samples = reader.fixed_rows == "samples"
-        n_features = len(reader.column_ids) if of_samples else reader.n_rows or 0
-        moments, row = Moments(n_features), 0
-        for block in reader.blocks():
-            if of_samples:
-                moments.add_samples(block.values)
-            else:
-                moments.set_features(row, block.values)
-            row += len(block.ids)
-    if moments.smallest < 0:
+        blocks = (block.values for block in reader.blocks())
+        found = moments(blocks, of_samples=reader.fixed_rows == "samples")
+    if found.smallest < 0:
         return {}
-    return dict(zip(PLOTTED, (moments.means, *dispersions(moments.means, moments.variances))))
+    return dict(zip(PLOTTED, (found.means, *dispersions(found.means, found.variances))))

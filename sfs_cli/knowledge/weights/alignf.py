@@ -55,7 +55,7 @@ def learn_alignf(kernels: Sequence[np.ndarray], context: FusionContext) -> Weigh
             where=listed(kept.names),
             hint="check that the labels are those of these samples, or give --weights uniform",
         )
-    v, violation = minimize(M, a, np.zeros(len(a)))
+    v, violation = minimize(M, a)
     v[v < _ROUNDING * v.max()] = 0  # rounding, which is no reason to count a source in
     fused = float(a @ v / (np.sqrt(v @ M @ v) * size))
     facts = {

@@ -188,7 +188,7 @@ def _shifted(K: np.ndarray, half: np.ndarray, rows: slice) -> np.ndarray:
 TOLERANCE = 1e-9
 """A minimum is optimal if it violates the optimality conditions by at most this."""
 _TIE = 1e-9
-_VIOLATION = 1e-13
+"""Variables are equal if their rows of the program differ by at most this, relative."""
 
 
 def certificate(violation: float) -> dict[str, Any]:
@@ -197,14 +197,13 @@ def certificate(violation: float) -> dict[str, Any]:
     return {"converged": violation <= TOLERANCE, "stop": stop}
 
 
-def minimize(
-    H: np.ndarray, b: np.ndarray, start: np.ndarray, keep_sum: bool = False
-) -> tuple[np.ndarray, float]:
-    """Minimize x'Hx/2 - b'x over x >= 0, with 1'x = 1'start if `keep_sum`.
+def minimize(H: np.ndarray, b: np.ndarray, total: float | None = None) -> tuple[np.ndarray, float]:
+    """Minimize x'Hx/2 - b'x over x >= 0, with 1'x = total where it is given.
 
-    A primal active-set method that starts with every variable free and takes steps of least norm.
-    Variables with equal rows of H are therefore treated equally: a source that is given twice
-    shares its weight, whatever the order, and a singular H needs no special case.
+    By least squares with non-negative variables (C. L. Lawson and R. J. Hanson, "Solving least
+    squares problems", 1974). The sum is kept by its multiplier, for which there is one equation:
+    the sum does not fall as it grows. Variables with equal rows of H and b get equal values: a
+    source that is given twice shares its weight.
 
     Parameters
     ----------
@@ -212,10 +211,8 @@ def minimize(
         Symmetric, positive semi-definite.
     b : ndarray, shape (K,)
         In the range of H but for a multiple of 1 where the sum is kept.
-    start : ndarray, shape (K,)
-        Feasible.
-    keep_sum : bool
-        Whether the sum of x stays that of `start`.
+    total : float, optional
+        Positive.
 
     Returns
     -------
@@ -224,79 +221,37 @@ def minimize(
     violation : float
         Largest violation of the optimality conditions, relative to the terms of the gradient.
     """
-    diagonal = H.diagonal()
-    # in units in which H has a unit diagonal, one tolerance fits all variables
-    unit = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
-    program = _Program(H * np.outer(unit, unit), b * unit, unit if keep_sum else None)
-    x = start / unit
-    free = np.ones(len(x), bool)
-    # each pass frees or fixes a variable; few are moved twice
-    for _ in range(20 + 10 * len(x)):
-        x, free, whole = program.move(x, free)
-        slopes = program.slopes(x, free)
-        entering = ~free & (slopes < -_VIOLATION * program.size(x))
-        if not whole:
-            continue
-        if not entering.any():
-            break
-        # all of the steepest at once: one before the other would treat equal sources differently
-        free |= entering & (slopes <= slopes[entering].min() * (1.0 - _TIE))
-    violation = program.violation(x)
-    x *= unit
-    if keep_sum:
-        x *= start.sum() / x.sum()  # rounding has moved it, in other units
-    return x, violation
+    from scipy.optimize import brentq, nnls
 
+    bound = float(np.abs(H).max()) or 1.0
+    # of a given sum, 1'x, its square changes no minimum, and gives a singular H one for each sum
+    whole = H if total is None else H + bound
+    values, vectors = np.linalg.eigh(whole)
+    curved = values > 8 * EPS * len(b) * values[-1]
+    roots, vectors = np.sqrt(values[curved]), vectors[:, curved]
+    factor = (vectors * roots).T
 
-class _Program:
-    """The program scaled to a unit diagonal of H; `c` holds the coefficients of the kept sum."""
+    def lowest(multiplier: float) -> np.ndarray:
+        return nnls(factor, vectors.T @ (b + multiplier) / roots)[0]
 
-    def __init__(self, H: np.ndarray, b: np.ndarray, c: np.ndarray | None) -> None:
-        self.H, self.b, self.c = H, b, c
-
-    def move(self, x: np.ndarray, free: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
-        """Go to the minimum over the free variables, or as far as none becomes negative."""
-        step = np.zeros(len(x))
-        step[free] = self._newton(x, free)
-        falling = step < 0.0
-        ratios = np.full(len(x), np.inf)
-        ratios[falling] = x[falling] / -step[falling]
-        length = ratios.min(initial=np.inf)
-        if length >= 1.0:
-            return np.maximum(x + step, 0.0), free, True
-        blocked = ratios <= length * (1.0 + _TIE)  # equal sources reach 0 together
-        x = np.maximum(x + length * step, 0.0)
-        x[blocked] = 0.0
-        return x, free & ~blocked, False
-
-    def slopes(self, x: np.ndarray, free: np.ndarray) -> np.ndarray:
-        """Return the gradient, less that of the sum where it is kept."""
-        gradient = self.H @ x - self.b
-        if self.c is None:
-            return gradient
-        c = self.c[free]
-        return gradient - (c @ gradient[free]) / (c @ c) * self.c
-
-    def size(self, x: np.ndarray) -> float:
-        """Return the size of the terms of the gradient, to which its rounding is relative."""
-        return float(np.abs(self.b).max() + (np.abs(self.H) @ x).max())
-
-    def violation(self, x: np.ndarray) -> float:
-        """Return the largest violation of slopes >= 0, and of slopes = 0 where x > 0, relative."""
-        size = self.size(x)
-        if size == 0.0:
-            return 0.0
-        slopes = self.slopes(x, x > 0.0)
-        return float(np.where(x > 0.0, np.abs(slopes), -slopes).max(initial=0.0)) / size
-
-    def _newton(self, x: np.ndarray, free: np.ndarray) -> np.ndarray:
-        H, slopes = self.H[np.ix_(free, free)], self.slopes(x, free)[free]
-        if self.c is not None:
-            c = self.c[free] / np.linalg.norm(self.c[free])
-            across = np.eye(len(c)) - np.outer(c, c)  # steps that keep the sum
-            H = across @ H @ across
-        values, vectors = np.linalg.eigh(H)
-        curved = values > 8 * EPS * len(self.b)  # H has a unit diagonal: the rest is rounding
-        # along flat directions there is no step: so equal variables stay equal
-        vectors = vectors[:, curved]
-        return -vectors @ ((vectors.T @ slopes) / values[curved])
+    if total is None:
+        x = lowest(0.0)
+    else:
+        middle, reach = bound * total, bound * total + float(np.abs(b).max())
+        x = lowest(
+            brentq(
+                lambda each: lowest(each).sum() - total,
+                middle - 2 * reach,
+                middle + 2 * reach,
+                xtol=EPS * middle,
+            )
+        )
+    rows = np.column_stack([H / bound, b / (np.abs(b).max() or 1.0)])
+    equal = np.abs(rows[:, None] - rows).max(axis=2) <= _TIE
+    x = equal @ x / equal.sum(axis=1)
+    slopes, size = H @ x - b, float(np.abs(b).max() + (np.abs(H) @ x).max())
+    if total is not None:
+        x *= total / x.sum()
+        slopes -= slopes @ x / total
+    violation = float(np.where(x > 0.0, np.abs(slopes), -slopes).max(initial=0.0))
+    return x, violation / (size or 1.0)

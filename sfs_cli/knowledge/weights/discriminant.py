@@ -123,7 +123,7 @@ class Discriminant:
             best = gap, point
             if gap <= TARGET_GAP or len(values) > MAX_STEPS:
                 break
-            target, _ = minimize(H, H @ point.w - gradient, point.w, keep_sum=True)
+            target, _ = minimize(H, H @ point.w - gradient, 1.0)
             lower = self._search(point, target - point.w, gradient, V)
             # the gap is first order, F is second: near the end only the gap sees a step
             rounding = lower is None

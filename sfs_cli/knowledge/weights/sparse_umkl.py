@@ -65,8 +65,7 @@ def learn_sparse_umkl(kernels: Sequence[np.ndarray], context: FusionContext) -> 
     kept = informative(scaled, context)
     first, *others = (neighbor_graph(K, neighbors) for K in kept.kernels)
     S = distortions([centered(K) for K in kept.kernels], sum(others, first))
-    q = len(S)
-    beta, violation = minimize(S, np.zeros(q), np.full(q, 1 / q), keep_sum=True)
+    beta, violation = minimize(S, np.zeros(len(S)), 1.0)
     facts = {"neighbors": neighbors, "distortions": kept.widen(S.diagonal()).tolist()}
     objective = float(beta @ S @ beta)
     return kept.weighting(beta, objective=objective, facts=facts, **certificate(violation))

@@ -12,7 +12,7 @@ import pytest
 import sfs_cli
 from sfs_cli.errors import InputError
 from sfs_cli.io.files.table import annotation_of, annotations_among
-from sfs_cli.io.knowledge.edges import edge_layout
+from sfs_cli.io.knowledge.edges import read_edges
 from sfs_cli.io.matrix.base import ReadOptions, open_matrix
 from sfs_cli.io.results.rankings import read_rank_table, usual_order
 from sfs_cli.logs import Messages
@@ -223,4 +223,4 @@ def test_a_sample_may_be_called_as_its_like_and_a_p_value() -> None:
 
 def test_large_values_named_as_p_values_are_scores_of_edges(tmp_path: Path) -> None:
     (tmp_path / "e.tsv").write_text("gene_a\tgene_b\tpval\ng1\tg2\t0.5\ng1\tg3\t7\n")
-    assert edge_layout(tmp_path / "e.tsv").scored
+    assert read_edges(tmp_path / "e.tsv").score.tolist() == [0.5, 7]

@@ -76,13 +76,6 @@ def test_missing_values_of_a_profile_are_filled_or_left_out(study):
     check(study.fused(f"p=profile:{path},missing=drop").S, similarities.rbf(whole))
 
 
-def test_a_profile_with_samples_in_rows(study):
-    P = study.profile(np.arange(N))
-    path = study.table(P, SAMPLES, [f"p{i}" for i in range(12)], "rows.csv")
-    check(study.fused(f"p=profile:{path}").S, similarities.rbf(P))
-    check(study.fused(f"p=profile:{path},rows=samples").S, similarities.rbf(P))
-
-
 def test_labels_of_a_file_and_of_the_run(study):
     expected = similarities.label(np.array(CLASSES))
     path = study.labels()
@@ -133,22 +126,3 @@ def test_a_hierarchy_of_a_tree(study):
     leaves = [(*p, s) for p, s in zip(PATHS, SAMPLES)]  # samples are nodes of the tree, too
     check(made.S, twin.lowest_common_ancestors(leaves, 4))
     assert made.source["depth"] == 4
-
-
-def test_a_similarity_of_any_file_in_any_order(study):
-    from scipy.sparse import csr_array, save_npz
-
-    S = similarities.knn(study.X, 5)
-    mixed = S[np.ix_(SHUFFLED, SHUFFLED)]
-    names = [SAMPLES[i] for i in SHUFFLED]
-    paths = [
-        study.table(mixed, names, names, "S.csv"),
-        str(study.folder / "ids.npz"),
-        str(study.folder / "plain.npz"),
-        str(study.folder / "S.npy"),
-    ]
-    np.savez(paths[1], dense=mixed, samples=np.array(names))
-    save_npz(paths[2], csr_array(S))
-    np.save(paths[3], S)
-    for path in paths:
-        check(study.fused(f"s=similarity:{path}").S, S)

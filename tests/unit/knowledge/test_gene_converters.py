@@ -82,11 +82,6 @@ def test_genes_of_annotations(study, options, genes):
     assert made.source["negated_annotations"] == 1
 
 
-def test_genes_of_some_terms_of_annotations(study):
-    made = study.fused(f"g=genes:{study.text(gaf(), 'a.gaf')}:T2")
-    check(made.S, rbf_of(study, ["g4", "g6"]))
-
-
 def test_genes_by_the_ids_of_the_database(study):
     id_map = study.text("".join(f"{g}\tid-{g}\n" for g in GENES), "map.tsv")
     made = study.fused(f"g=genes:{study.text(gaf(), 'a.gaf')},ids=id,id-map={id_map}")
@@ -181,15 +176,6 @@ def test_terms_of_a_matrix(study):
     check(made.S, of_distances(twin.mahalanobis(study.X, shared - np.diag(np.diag(shared)))))
 
 
-def test_terms_of_sets_are_those_of_the_matrix(study):
-    T = np.zeros((M, 3), int)
-    for k, genes in enumerate(SETS.values()):
-        T[[GENES.index(g) for g in genes if g != "none"], k] = 1
-    path = study.text(gmt(), "sets.gmt")
-    check(study.fused(f"t=terms:{path}").S, of_terms(study, T))
-    check(study.fused(f"t=terms:{path}:HALLMARK_*").S, of_terms(study, T[:, 1:]))
-
-
 @pytest.mark.parametrize(
     ("options", "terms"),
     [
@@ -213,9 +199,6 @@ def test_ids_are_found_through_a_map(study):
     other = study.text("".join(f"{g}\tother{i}\n" for i, g in enumerate(GENES)), "other.tsv")
     more = ("--id-map", other)
     check(study.fused(f"g=genes:{genes},id-map={id_map}", more=more).S, expected)
-    backwards = "".join(f"{b}\t{a}\n" for a, b in (p.split("\t") for p in pairs.splitlines()))
-    turned = study.text(backwards, "turned.tsv")
-    check(study.fused(f"g=genes:{genes},id-map={turned}").S, expected)
 
 
 def test_terms_and_edges_are_carried_over_by_a_map(study):

@@ -11,8 +11,3 @@ def test_a_tree_as_deep_as_samples_may_be():
     deep = tuple(map(str, range(100_000)))
     S = hierarchy_similarity([deep, deep[:70_000], (*deep[:50_000], "x")], len(deep))
     np.testing.assert_array_equal(S, [[1.0, 0.7, 0.5], [0.7, 0.7, 0.5], [0.5, 0.5, 0.50001]])
-
-
-def test_no_samples_and_empty_paths():
-    assert hierarchy_similarity([], 2).shape == (0, 0)
-    assert not hierarchy_similarity([(), ()], 1).any()

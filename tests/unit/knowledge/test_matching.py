@@ -190,19 +190,13 @@ def test_a_similarity_of_an_id_to_itself_is_none():
 @pytest.mark.parametrize("seed", range(2))
 def test_terms_are_carried_as_by_a_loop(seed):
     _, matched, m = random_case(seed)
-    T = (np.random.default_rng(seed).random((12, 7)) < 0.3).astype(float)
+    T = np.random.default_rng(seed).random((12, 7)) < 0.3
+    T[:, 0] |= ~T.any(axis=1)
     expected = np.zeros((m, 7))
     for gene, feature in pairs_of(matched):
         expected[feature] = np.maximum(expected[feature], T[gene])
-    features, found = carry_terms(csr_array(T), matched)
+    terms = {f"t{j}": [f"g{i}" for i in np.flatnonzero(T[:, j])] for j in range(7)}
+    features, found = carry_terms(terms, matched)
     np.testing.assert_array_equal(features, np.flatnonzero(expected.any(axis=1)))
     np.testing.assert_array_equal(found.toarray(), expected[features])
     assert found.dtype == np.float64
-
-
-def test_a_stored_zero_is_no_term():
-    T = csr_array(np.ones((2, 2)))
-    T.data[0] = T.data[1] = 0
-    features, found = carry_terms(T, FeatureIndex(["a", "b"]).find(["a", "b"]))
-    assert features.tolist() == [1]
-    np.testing.assert_array_equal(found.toarray(), [[1, 1]])

@@ -16,8 +16,6 @@ from tests.making import write_labels, write_table
 from tests.oracles.gsea import enrichment_score, signed_enrichment_score
 from tests.running import run_here
 
-M, SIZE = 400, 20
-
 
 def ranked(score: np.ndarray, larger: bool) -> Ranking:
     names = [f"g{i}" for i in range(len(score))]

@@ -40,8 +40,7 @@ def best_face(H: np.ndarray, b: np.ndarray, total: float | None) -> float:
 @pytest.mark.parametrize("total", [None, 1.0])
 def test_no_face_has_a_lower_value(seed, rank, total):
     H, b = random_program(seed, 5, rank)
-    start = np.zeros(5) if total is None else np.full(5, 0.2)
-    x, violation = minimize(H, b, start, keep_sum=total is not None)
+    x, violation = minimize(H, b, total)
     value = 0.5 * x @ H @ x - b @ x
     best = best_face(H, b, total)
     size = abs(best) + 0.5 * x @ H @ x
@@ -52,9 +51,17 @@ def test_no_face_has_a_lower_value(seed, rank, total):
         assert x.sum() == pytest.approx(total, rel=1e-12)
 
 
-@pytest.mark.parametrize("keep_sum", [False, True])
-def test_a_program_that_is_all_zero_stays_where_it_starts(keep_sum):
-    start = np.array([0.25, 0.75])
-    x, violation = minimize(np.zeros((2, 2)), np.zeros(2), start, keep_sum)
-    np.testing.assert_array_equal(x, start)
+@pytest.mark.parametrize("total", [None, 3.0])
+def test_equal_variables_share(total):
+    H, b = random_program(0, 3, 3)
+    twice = [0, 1, 1, 2, 2, 2]
+    x, _ = minimize(H, b, total)
+    y, violation = minimize(H[np.ix_(twice, twice)], b[twice], total)
+    np.testing.assert_allclose(y, (x / [1, 2, 3])[twice], rtol=1e-9, atol=1e-12)
+    assert violation < 1e-10
+
+
+def test_a_program_that_is_all_zero_has_equal_variables():
+    x, violation = minimize(np.zeros((2, 2)), np.zeros(2), 1.0)
+    np.testing.assert_allclose(x, 0.5)
     assert violation == 0.0
