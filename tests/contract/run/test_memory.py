@@ -26,7 +26,7 @@ def plan(n=200, m=100_000, *, dense=True, threads=8, memory=1 << 32):
 
 def test_what_is_needed_fits_with_as_many_workers_as_fit():
     seen = []
-    for memory in range(60 << 20, 600 << 20, 20 << 20):
+    for memory in range(80 << 20, 600 << 20, 20 << 20):
         made = plan(memory=memory)
         assert made.needed <= memory
         assert 1 <= made.workers <= 8
