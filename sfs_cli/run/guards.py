@@ -15,8 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sfs_cli.compute.context import Labels
-from sfs_cli.compute.engine import ThreadExecutor
-from sfs_cli.compute.matrix import Span, cut
+from sfs_cli.compute.matrix import Span
 from sfs_cli.errors import SfsError, counted, listed, plural
 from sfs_cli.graph.similarity import DenseSimilarity, Similarity, has_zero_degrees, name_samples
 from sfs_cli.io.files.table import is_number
@@ -59,8 +58,6 @@ PAIRS = 2_000_000
 """Pairs of samples that are compared."""
 FILLED = 0.5
 """The share of missing values of a sample above which filling them triggers the warning."""
-LOOKED_AT_TOGETHER = 65_536
-"""Names that one thread checks at a time."""
 _MONTHS = (
     "jan|feb|mar|apr|may|jun|jul|aug|sept?|oct|nov|dec"
     "|mrz|mär|märz|mai|okt|dez"  # German
@@ -314,12 +311,11 @@ def guard_names(run: Run, first: Sequence[int] = ()) -> None:
     if by_id is not None:
         taken = np.flatnonzero(by_id == 0)
         names = FeatureIds.of(names).take(taken)
-    found = converted(names, run.plan.workers)
+    found = converted(names)
     tell(run, "columns", not_measured(run, found, taken, first))
     symbols = [texts for name, texts in ids.var.items() if _SYMBOLS.search(name)]
     for each in filter(len, (found, *symbols)):
-        for guard, text in suspicious(each, run.plan.workers):
-            tell(run, guard, text)
+        tell(run, "names", *suspicious(each))
 
 
 def not_measured(
@@ -413,31 +409,25 @@ def tell(run: Run, name: str, *texts: str | None) -> None:
             run.log.warn(f"{text} [{name}]", GUARDS[name].weight)
 
 
-def suspicious(names: Sequence[str], threads: int = 1) -> Iterator[tuple[str, str]]:
-    """Yield the guard and the warning of names that programs have converted, if there are some."""
-    found = converted(names, threads)
+def suspicious(names: Sequence[str]) -> Iterator[str]:
+    """Yield the warning of each kind of names that programs have converted."""
+    found = converted(names)
     for pattern, what in SUSPICIOUS.items():
         if alike := [name for name in found if re.match(pattern, name, re.IGNORECASE)]:
             have = "has" if len(alike) == 1 else "have"
-            yield "names", f"{counted(len(alike), 'feature')} ({listed(alike, 9)}) {have} {what}"
+            yield f"{counted(len(alike), 'feature')} ({listed(alike, 9)}) {have} {what}"
 
 
-def converted(names: Sequence[str], threads: int = 1) -> list[str]:
+def converted(names: Sequence[str]) -> list[str]:
     """Return the names of features that programs have converted, or that were not measured."""
     import pyarrow.compute as pc
 
     ids = FeatureIds.of(names).array
     either = "|".join([*SUSPICIOUS, *NO_MEASUREMENTS])
-
-    def found(span: Span) -> list[str]:
-        part = ids.slice(span.lo, span.size)
-        matched: list[str] = part.filter(
-            pc.match_substring_regex(part, either, ignore_case=True)
-        ).to_pylist()
-        return matched
-
-    spans = cut(len(ids), LOOKED_AT_TOGETHER)
-    return [name for part in ThreadExecutor(threads).map(found, spans) for name in part]
+    found: list[str] = ids.filter(
+        pc.match_substring_regex(ids, either, ignore_case=True)
+    ).to_pylist()
+    return found
 
 
 def id_labels(labels: Labels, of: str = "") -> str | None:
