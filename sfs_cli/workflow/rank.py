@@ -81,18 +81,18 @@ def run(
     have made, and `home` is the folder that the command was given in. What a function of Python has
     `ranked` is written as it is.
     """
-    copies = _copies_of(config)
-    for each in copies:
-        refuse_recorded(each.option, each.path, input_files(config))
+    copy = _copy_of(config)
+    if copy is not None:
+        refuse_recorded(copy.option, copy.path, input_files(config))
 
     def make() -> Made:
-        if config.write_h5ad is not None:
+        if copy is not None:
             from sfs_cli.io.matrix.h5ad_copy import look_into
 
             look_into(Path(config.matrix))
         result = ranked or rank(config, messages, shared=shared)
-        # one that fails leaves no result that lacks it
-        _write_copies(copies, config, result, messages)
+        if copy is not None:  # one that fails leaves no result that lacks it
+            _write_copy(copy, config, result, messages)
         made = _made(config, result, messages, home)
         if ranked is not None:  # by no command line: the record has the one of the page
             words = command_words(result.config, result.facts["graph"])
@@ -106,7 +106,7 @@ def run(
         describe or partial(describe_inputs, config),
         make,
         options=recorded(config),
-        beside=copies,
+        beside=[] if copy is None else [copy],
     )
 
 
@@ -443,14 +443,14 @@ def _by_score(run: Run, solution: Solution) -> Ranking:
     )
 
 
-def _copies_of(config: RankConfig) -> list[Beside]:
+def _copy_of(config: RankConfig) -> Beside | None:
     """Return the copy of the input that is asked for beside the output folder, if one is.
 
     Raises UsageError for an input that no copy can be made of.
     """
     copy, source = config.write_h5ad, split_member(Path(config.matrix))[0]
     if copy is None:
-        return []
+        return None
     if not is_anndata(config.matrix):
         raise UsageError(
             "--write-h5ad copies an h5ad, h5mu or AnnData zarr; the matrix is none of these",
@@ -459,29 +459,26 @@ def _copies_of(config: RankConfig) -> list[Beside]:
         )
     suffix = source.suffix.lower()
     check_suffix("write_h5ad", "--write-h5ad", copy, f"a copy of the {suffix[1:]}", suffix)
-    return [Beside("write_h5ad", Path(copy), source.is_dir())]
+    return Beside("write_h5ad", Path(copy), source.is_dir())
 
 
-def _write_copies(
-    copies: list[Beside], config: RankConfig, result: RankResult, messages: Messages
-) -> None:
-    """Write the copy of the input with the scores, if one is asked for."""
+def _write_copy(copy: Beside, config: RankConfig, result: RankResult, messages: Messages) -> None:
+    """Write the copy of the input with the scores."""
     from sfs_cli.io.results.writers import write_scores
 
-    for copy in copies:
-        assert copy.partial is not None
-        notes = write_scores(
-            Path(config.matrix),
-            copy.partial,
-            result.ranking,
-            about_ranking(result.config, result.facts, config.top),
-            lambda names: unique_features(names)[0],
-            result.uns,
-            top=config.top,
-            layer=config.layer,
-        )
-        for note in notes:
-            messages.note(note)
+    assert copy.partial is not None
+    notes = write_scores(
+        Path(config.matrix),
+        copy.partial,
+        result.ranking,
+        about_ranking(result.config, result.facts, config.top),
+        lambda names: unique_features(names)[0],
+        result.uns,
+        top=config.top,
+        layer=config.layer,
+    )
+    for note in notes:
+        messages.note(note)
 
 
 def about_ranking(config: RankConfig, facts: Mapping[str, Any], top: int | None) -> dict[str, Any]:
