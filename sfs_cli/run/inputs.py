@@ -44,7 +44,7 @@ from sfs_cli.options.fields import flag, split_words
 from sfs_cli.run import sample_ids
 from sfs_cli.run.columns import refuse_numbers, sample_classes
 from sfs_cli.run.config import matrix_files, refuse_annotation
-from sfs_cli.run.memory import memory_budget, thread_count
+from sfs_cli.run.needs import memory_budget, thread_count
 from sfs_cli.store.build import COARSE, LARGEST_EXACT, BuildOptions, build
 from sfs_cli.store.collapse import WAYS, Collapsed
 from sfs_cli.store.disk import open_store, read_manifest

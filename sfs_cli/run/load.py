@@ -35,8 +35,15 @@ from sfs_cli.run.cohort import (
 from sfs_cli.run.columns import check_columns
 from sfs_cli.run.compared import compared, for_cohort
 from sfs_cli.run.features import feature_filter, given_features, without_known
-from sfs_cli.run.memory import MemoryPlan, memory_budget, memory_plan
-from sfs_cli.run.needs import Shape, needed, spatial_settled, with_defaults
+from sfs_cli.run.needs import (
+    MemoryPlan,
+    Shape,
+    memory_budget,
+    memory_plan,
+    needed,
+    spatial_settled,
+    with_defaults,
+)
 from sfs_cli.run.sample_ids import tell_left_out
 from sfs_cli.store.ids import natural_order
 from sfs_cli.store.joined import prepared as prepared_view

@@ -20,7 +20,7 @@ from sfs_cli.run import inputs
 from sfs_cli.run.annotations import components, followed, groupings
 from sfs_cli.run.guards import before_ranking, guard_names
 from sfs_cli.run.load import loaded
-from sfs_cli.run.memory import memory_budget, thread_count
+from sfs_cli.run.needs import memory_budget, thread_count
 from sfs_cli.run.raw_values import raw_kind, what_values
 from sfs_cli.store.matrix import Matrix, look
 

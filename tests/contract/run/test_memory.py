@@ -11,9 +11,8 @@ import pytest
 from sfs_cli.compute.matrix import FLOAT64_BELOW, arithmetic_dtype
 from sfs_cli.errors import OutOfMemoryError
 from sfs_cli.options import RankConfig
-from sfs_cli.run import memory as run_memory
-from sfs_cli.run.memory import memory_plan, thread_count
-from sfs_cli.run.needs import Shape
+from sfs_cli.run import needs as run_memory
+from sfs_cli.run.needs import Shape, memory_plan, thread_count
 
 FLOAT32 = np.dtype(np.float32)
 
