@@ -311,26 +311,25 @@ def guard_names(run: Run, first: Sequence[int] = ()) -> None:
     if by_id is not None:
         taken = np.flatnonzero(by_id == 0)
         names = FeatureIds.of(names).take(taken)
-    found = converted(names)
-    tell(run, "columns", not_measured(run, found, taken, first))
+    tell(run, "columns", not_measured(run, names, taken, first))
     symbols = [texts for name, texts in ids.var.items() if _SYMBOLS.search(name)]
-    for each in filter(len, (found, *symbols)):
+    for each in (names, *symbols):
         tell(run, "names", *suspicious(each))
 
 
 def not_measured(
-    run: Run, found: Sequence[str], taken: np.ndarray, first: Sequence[int]
+    run: Run, own: Sequence[str], taken: np.ndarray, first: Sequence[int]
 ) -> str | None:
     """Warn of features, of those `taken`, that are no measurements: by names or by values.
 
-    `found` are names of such features. Sums and means of the other features are found in a matrix
+    `own` are the names of these. Sums and means of the other features are found in a matrix
     that takes little to read, whatever they are called, and copies of the labels among those that
     are suspects by the name, and among the `first`.
     """
     names = run.matrix.ids.features
     reasons: dict[str, str] = {}
     for pattern, why in NO_MEASUREMENTS.items():
-        alike = [name for name in found if re.match(pattern, name, re.IGNORECASE)]
+        alike = like(own, pattern)
         if pattern == _NO_GENE or RARE * len(alike) <= len(taken):
             reasons |= dict.fromkeys(alike, why)
     if {name.lower() for name in reasons} <= GENES_TOO:
@@ -338,7 +337,6 @@ def not_measured(
     if len(names) * run.matrix.n_samples <= LOOK_VALUES:
         values = run.matrix.matrix.values_of(Span(0, len(names)))[taken]
         run.passes.look(len(names))
-        own = [names[i] for i in taken.tolist()]
         named = [i for i, name in enumerate(own) if reasons.get(name) == NO_MEASUREMENTS[_SUMMARY]]
         reasons |= {own[i]: why for i, why in sums_of_features(values, named).items()}
     suspects = [i for i in taken.tolist() if names[i] in reasons] if reasons else []
@@ -411,21 +409,19 @@ def tell(run: Run, name: str, *texts: str | None) -> None:
 
 def suspicious(names: Sequence[str]) -> Iterator[str]:
     """Yield the warning of each kind of names that programs have converted."""
-    found = converted(names)
     for pattern, what in SUSPICIOUS.items():
-        if alike := [name for name in found if re.match(pattern, name, re.IGNORECASE)]:
+        if alike := like(names, pattern):
             have = "has" if len(alike) == 1 else "have"
             yield f"{counted(len(alike), 'feature')} ({listed(alike, 9)}) {have} {what}"
 
 
-def converted(names: Sequence[str]) -> list[str]:
-    """Return the names of features that programs have converted, or that were not measured."""
+def like(names: Sequence[str], pattern: str) -> list[str]:
+    """Return the names that are like a pattern, in upper or lower case."""
     import pyarrow.compute as pc
 
     ids = FeatureIds.of(names).array
-    either = "|".join([*SUSPICIOUS, *NO_MEASUREMENTS])
     found: list[str] = ids.filter(
-        pc.match_substring_regex(ids, either, ignore_case=True)
+        pc.match_substring_regex(ids, pattern, ignore_case=True)
     ).to_pylist()
     return found
 
