@@ -26,7 +26,7 @@ from sfs_cli.options.graph import (
     GraphOptions,
     default_similarity,
 )
-from sfs_cli.options.parts import others
+from sfs_cli.options.parts import GROUPED, others, ranked_sources
 from sfs_cli.options.source import KINDS
 from sfs_cli.options.testing import LINEAR, adjusts, on_scales, scales_of
 from sfs_cli.store import quantile
@@ -50,9 +50,9 @@ sparse graph is applied term by term."""
 SQUARES, DOUBLE_SQUARES = 4, 2
 """n x n arrays of a dense sample graph: products, distances, weights, operator; before that, the
 sums of products that wait for each other. The second are more where these are in float64."""
-FEATURE_BYTES, SCALE_BYTES = 280, 104
+FEATURE_BYTES, SCALE_BYTES, MARKER_BYTES = 280, 104, 120
 """A feature: its id, score, p-values, class means and ranks, before and after they are put in
-order; and its test on each scale of ``--scales``."""
+order; its test on each scale of ``--scales``; and what ``--markers`` measures of a class."""
 
 
 @dataclass(frozen=True)
@@ -229,6 +229,11 @@ def memory_plan(
         of_worker = 8 * largest**2 * products
         held += 8 * largest**2 * squares
     held += max((each.held for each in making), default=0)
+    if config.modules:  # correlations, their absolute values and the distances of each pair
+        lists = 1 + len(ranked_sources(config)) if config.rank_sources else 1
+        held += 72 * min(GROUPED * lists, m) ** 2
+    if config.markers is not None:
+        held += MARKER_BYTES * m * shape.classes
     # graphs on scales are made when the graph of all is gone
     held += kernel_bytes(largest, [float(name) for name in scales if name != LINEAR])
     of_worker += max((each.of_worker for each in making), default=0)
