@@ -59,8 +59,8 @@ from sfs_cli.ranking.table import Picked
 from sfs_cli.store.ids import unique_features
 from sfs_cli.workflow import rank as of_rank
 from sfs_cli.workflow.annotated import anndata_of
-from sfs_cli.workflow.facts import about_ranking
 from sfs_cli.workflow.outputs import describe_inputs, with_digests
+from sfs_cli.workflow.rank import about_ranking
 
 if TYPE_CHECKING:
     from anndata import AnnData

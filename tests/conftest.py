@@ -89,6 +89,6 @@ def set_blocks(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     """Cut small matrices as large ones are: ``set_blocks(9)`` makes blocks of 9 features."""
 
     def set_them(size: int) -> None:
-        monkeypatch.setattr("sfs_cli.run.memory.block_features", lambda *_: size)
+        monkeypatch.setattr("sfs_cli.run.needs.block_features", lambda *_: size)
 
     return set_them

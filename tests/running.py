@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +27,10 @@ class Finished:
     code: int
     out: str
     err: str
+
+
+Sfs = Callable[..., Finished]
+"""Runs a command of some words."""
 
 
 def run_here(arguments: list[str], capfd: pytest.CaptureFixture[str]) -> Finished:

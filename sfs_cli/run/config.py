@@ -90,20 +90,12 @@ def refuse_objects(config: RankConfig, takes: Collection[str] | None = None) -> 
     for each in paths_of(options, {o.name: getattr(config, o.name, None) for o in options}):
         if given(each.path) is not None or not is_named(each.path) or is_there(each.path):
             continue
-        of_matrix = each.option == "matrix"
-        if takes is None:
-            hint = f"give a file: {'as ' * of_matrix}{each.label}{'' if of_matrix else ' FILE'}"
-        elif each.option in takes:
-            hint = f"give a file: --{each.option} FILE"
-        else:
-            hint = f"no option here takes one: rank again, with sfs rank {each.label} FILE"
-        if each.option == "source":
-            hint = hint.replace(" FILE", " NAME=KIND:FILE")
-        hint = hint.replace("file: FILE", "file:FILE")  # a part of its option
+        again = takes is not None and each.option not in takes
+        name = each.label if takes is None or again else f"--{each.option}"
         raise InputError(
             f"{Path(each.path).name} was an object of Python, not a file",
             where=each.path,
-            hint=hint,
+            hint=f"{'rank again, and ' * again}give a file in its place, by {name}",
             option=each.option,
         )
 

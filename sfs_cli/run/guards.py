@@ -15,8 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sfs_cli.compute.context import Labels
-from sfs_cli.compute.engine import ThreadExecutor
-from sfs_cli.compute.matrix import Span, cut
+from sfs_cli.compute.matrix import Span
 from sfs_cli.errors import SfsError, counted, listed, plural
 from sfs_cli.graph.similarity import DenseSimilarity, Similarity, has_zero_degrees, name_samples
 from sfs_cli.io.files.table import is_number
@@ -59,8 +58,6 @@ PAIRS = 2_000_000
 """Pairs of samples that are compared."""
 FILLED = 0.5
 """The share of missing values of a sample above which filling them triggers the warning."""
-LOOKED_AT_TOGETHER = 65_536
-"""Names that one thread checks at a time."""
 _MONTHS = (
     "jan|feb|mar|apr|may|jun|jul|aug|sept?|oct|nov|dec"
     "|mrz|mär|märz|mai|okt|dez"  # German
@@ -314,27 +311,25 @@ def guard_names(run: Run, first: Sequence[int] = ()) -> None:
     if by_id is not None:
         taken = np.flatnonzero(by_id == 0)
         names = FeatureIds.of(names).take(taken)
-    found = converted(names, run.plan.workers)
-    tell(run, "columns", not_measured(run, found, taken, first))
+    tell(run, "columns", not_measured(run, names, taken, first))
     symbols = [texts for name, texts in ids.var.items() if _SYMBOLS.search(name)]
-    for each in filter(len, (found, *symbols)):
-        for guard, text in suspicious(each, run.plan.workers):
-            tell(run, guard, text)
+    for each in (names, *symbols):
+        tell(run, "names", *suspicious(each))
 
 
 def not_measured(
-    run: Run, found: Sequence[str], taken: np.ndarray, first: Sequence[int]
+    run: Run, own: Sequence[str], taken: np.ndarray, first: Sequence[int]
 ) -> str | None:
     """Warn of features, of those `taken`, that are no measurements: by names or by values.
 
-    `found` are names of such features. Sums and means of the other features are found in a matrix
+    `own` are the names of these. Sums and means of the other features are found in a matrix
     that takes little to read, whatever they are called, and copies of the labels among those that
     are suspects by the name, and among the `first`.
     """
     names = run.matrix.ids.features
     reasons: dict[str, str] = {}
     for pattern, why in NO_MEASUREMENTS.items():
-        alike = [name for name in found if re.match(pattern, name, re.IGNORECASE)]
+        alike = like(own, pattern)
         if pattern == _NO_GENE or RARE * len(alike) <= len(taken):
             reasons |= dict.fromkeys(alike, why)
     if {name.lower() for name in reasons} <= GENES_TOO:
@@ -342,7 +337,6 @@ def not_measured(
     if len(names) * run.matrix.n_samples <= LOOK_VALUES:
         values = run.matrix.matrix.values_of(Span(0, len(names)))[taken]
         run.passes.look(len(names))
-        own = [names[i] for i in taken.tolist()]
         named = [i for i, name in enumerate(own) if reasons.get(name) == NO_MEASUREMENTS[_SUMMARY]]
         reasons |= {own[i]: why for i, why in sums_of_features(values, named).items()}
     suspects = [i for i in taken.tolist() if names[i] in reasons] if reasons else []
@@ -413,31 +407,23 @@ def tell(run: Run, name: str, *texts: str | None) -> None:
             run.log.warn(f"{text} [{name}]", GUARDS[name].weight)
 
 
-def suspicious(names: Sequence[str], threads: int = 1) -> Iterator[tuple[str, str]]:
-    """Yield the guard and the warning of names that programs have converted, if there are some."""
-    found = converted(names, threads)
+def suspicious(names: Sequence[str]) -> Iterator[str]:
+    """Yield the warning of each kind of names that programs have converted."""
     for pattern, what in SUSPICIOUS.items():
-        if alike := [name for name in found if re.match(pattern, name, re.IGNORECASE)]:
+        if alike := like(names, pattern):
             have = "has" if len(alike) == 1 else "have"
-            yield "names", f"{counted(len(alike), 'feature')} ({listed(alike, 9)}) {have} {what}"
+            yield f"{counted(len(alike), 'feature')} ({listed(alike, 9)}) {have} {what}"
 
 
-def converted(names: Sequence[str], threads: int = 1) -> list[str]:
-    """Return the names of features that programs have converted, or that were not measured."""
+def like(names: Sequence[str], pattern: str) -> list[str]:
+    """Return the names that are like a pattern, in upper or lower case."""
     import pyarrow.compute as pc
 
     ids = FeatureIds.of(names).array
-    either = "|".join([*SUSPICIOUS, *NO_MEASUREMENTS])
-
-    def found(span: Span) -> list[str]:
-        part = ids.slice(span.lo, span.size)
-        matched: list[str] = part.filter(
-            pc.match_substring_regex(part, either, ignore_case=True)
-        ).to_pylist()
-        return matched
-
-    spans = cut(len(ids), LOOKED_AT_TOGETHER)
-    return [name for part in ThreadExecutor(threads).map(found, spans) for name in part]
+    found: list[str] = ids.filter(
+        pc.match_substring_regex(ids, pattern, ignore_case=True)
+    ).to_pylist()
+    return found
 
 
 def id_labels(labels: Labels, of: str = "") -> str | None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -16,7 +15,7 @@ from sfs_cli.compute.context import Labels
 from sfs_cli.compute.matrix import Ids
 from sfs_cli.compute.memory import check_memory
 from sfs_cli.errors import InputError, UsageError, counted, counts_text, listed, located
-from sfs_cli.io.files.atomic import made, scratch_folder
+from sfs_cli.io.files.atomic import made
 from sfs_cli.io.files.names import nfc
 from sfs_cli.io.files.sniff import is_store
 from sfs_cli.io.files.table import is_number, sure_annotations
@@ -45,7 +44,7 @@ from sfs_cli.options.fields import flag, split_words
 from sfs_cli.run import sample_ids
 from sfs_cli.run.columns import refuse_numbers, sample_classes
 from sfs_cli.run.config import matrix_files, refuse_annotation
-from sfs_cli.run.memory import memory_budget, thread_count
+from sfs_cli.run.needs import memory_budget, thread_count
 from sfs_cli.store.build import COARSE, LARGEST_EXACT, BuildOptions, build
 from sfs_cli.store.collapse import WAYS, Collapsed
 from sfs_cli.store.disk import open_store, read_manifest
@@ -300,19 +299,6 @@ def load_with_labels(
     table = read_label_table(config)
     known = [] if table is None else table.possible_ids
     return load(config, known, memory, folder, messages, kept), table
-
-
-@contextmanager
-def read_alone(
-    config: RankConfig, messages: Messages
-) -> Iterator[tuple[Opened, Column[Label] | None]]:
-    """Give the matrix and the labels of a configuration, of which nothing else is used."""
-    memory = memory_budget(config)
-    with scratch_folder() as folder:
-        opened, table = load_with_labels(config, memory, folder, messages)
-        if table is None:
-            table = read_label_table(config, opened.matrix.ids)
-        yield opened, table
 
 
 def on_its_side(n: int, m: int) -> str | None:

@@ -21,7 +21,6 @@ from sfs_cli.io.knowledge.sample_columns import Column
 from sfs_cli.io.knowledge.similarity import open_similarity
 from sfs_cli.knowledge.base import Source
 from sfs_cli.logs import AT_ONCE, FIRST, Messages
-from sfs_cli.methods.base import Status
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import flag
 from sfs_cli.run import inputs
@@ -36,8 +35,15 @@ from sfs_cli.run.cohort import (
 from sfs_cli.run.columns import check_columns
 from sfs_cli.run.compared import compared, for_cohort
 from sfs_cli.run.features import feature_filter, given_features, without_known
-from sfs_cli.run.memory import MemoryPlan, memory_budget, memory_plan
-from sfs_cli.run.needs import Shape, needed, spatial_settled, with_defaults
+from sfs_cli.run.needs import (
+    MemoryPlan,
+    Shape,
+    memory_budget,
+    memory_plan,
+    needed,
+    spatial_settled,
+    with_defaults,
+)
 from sfs_cli.run.sample_ids import tell_left_out
 from sfs_cli.store.ids import natural_order
 from sfs_cli.store.joined import prepared as prepared_view
@@ -394,15 +400,13 @@ def _none_left(config: RankConfig, prepared: PreparedMatrix) -> Iterator[None]:
         asked = [flag(name) for name in config.given("min_samples", "min_count")]
         if not asked and config.missing != "drop":
             raise
-        reasons = np.bincount(np.concatenate(list(prepared.left_out())))
-        if reasons[0]:
+        if not all(why.all() for why in prepared.left_out()):
             raise
-        why = [f"{count:,} {Status(r).text}" for r, count in enumerate(reasons.tolist()) if count]
         hint = f"give a smaller {' or '.join(asked)}" if asked else "fill them by --missing mean"
         asked += ["--missing drop"] * (config.missing == "drop")
         raise InputError(
             f"no feature is left after {' and '.join(asked)}",
-            where=f"{config.matrix}: {', '.join(why)}",
+            where=config.matrix,
             hint=hint,
             option=error.options,
         ) from error

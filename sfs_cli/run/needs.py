@@ -1,7 +1,8 @@
-"""What a run needs, and which sample graph it makes."""
+"""What a run needs: labels, which sample graph, and memory beside the matrix."""
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -10,6 +11,12 @@ from typing import Any
 import numpy as np
 
 from sfs_cli.catalog import METHODS
+from sfs_cli.compute.matrix import arithmetic_dtype, block_features
+from sfs_cli.compute.memory import default_memory, parse_size, processor_limits
+from sfs_cli.errors import OutOfMemoryError
+from sfs_cli.graph.kinds import graph_memory
+from sfs_cli.graph.neighbors import GraphMemory
+from sfs_cli.graph.spatial import kernel_bytes
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.graph import (
@@ -17,11 +24,15 @@ from sfs_cli.options.graph import (
     GRAPH_FIELDS,
     SPARSE_GRAPHS,
     GraphOptions,
+    default_similarity,
 )
-from sfs_cli.options.parts import others
+from sfs_cli.options.parts import GROUPED, others, ranked_sources
 from sfs_cli.options.source import KINDS
-from sfs_cli.options.testing import LINEAR, adjusts
+from sfs_cli.options.testing import LINEAR, adjusts, on_scales, scales_of
+from sfs_cli.store import quantile
 from sfs_cli.store.matrix import Matrix, look
+from sfs_cli.store.transforms import QUANTILE
+from sfs_cli.store.transforms import parse as parse_transform
 
 GRAPHS_OF_FILES = ("obsp:connectivities", "obsm:X_pca")
 """What is used of an AnnData file where it is there, the first of them: as scanpy names them."""
@@ -32,6 +43,16 @@ SLIDES = ("library_id", "slide", "slide_id", "section_id")
 """Columns of the samples that name slides, as scanpy, squidpy and others write them."""
 SCORES = "scores"
 """What the pass of the scores is made for, as run.json has it."""
+
+BUFFERS, SERIES_BUFFERS = 5, 12
+"""Blocks of one worker: as read, prepared, centered and their products; and where a function of a
+sparse graph is applied term by term."""
+SQUARES, DOUBLE_SQUARES = 4, 2
+"""n x n arrays of a dense sample graph: products, distances, weights, operator; before that, the
+sums of products that wait for each other. The second are more where these are in float64."""
+FEATURE_BYTES, SCALE_BYTES, MARKER_BYTES = 280, 104, 120
+"""A feature: its id, score, p-values, class means and ranks, before and after they are put in
+order; its test on each scale of ``--scales``; and what ``--markers`` measures of a class."""
 
 
 @dataclass(frozen=True)
@@ -139,3 +160,121 @@ def is_dense(config: RankConfig, n: int) -> bool:
             for each in config.source
         )
     return name not in (*SPARSE_GRAPHS, "file") and not name.startswith("obsp:")
+
+
+@dataclass(frozen=True)
+class MemoryPlan:
+    """How a run fits into memory."""
+
+    dtype: np.dtype[Any]  # of the dense arithmetic
+    block_size: int  # features in a block
+    workers: int  # threads that run at a time, as far as the memory allows
+    needed: int  # bytes of anonymous memory, without the matrix itself
+
+
+def memory_budget(config: RankConfig) -> int:
+    """Return the bytes a run may use."""
+    return parse_size(config.memory) if config.memory else default_memory()
+
+
+def thread_count(asked: int | None = None) -> int:
+    """Return the number of threads: what was asked for, else what the environment says.
+
+    In order: the argument, OMP_NUM_THREADS (its first number), SLURM_CPUS_PER_TASK, the processors
+    that this process may use, or fewer where a container limits their time.
+    """
+    if asked:
+        return asked
+    for name in ("OMP_NUM_THREADS", "SLURM_CPUS_PER_TASK"):
+        value = os.environ.get(name, "").partition(",")[0].strip()  # others are of inner levels
+        if value.isdigit() and int(value) > 0:
+            return int(value)
+    if hasattr(os, "sched_getaffinity"):
+        count = len(os.sched_getaffinity(0))
+    else:
+        count = os.cpu_count() or 1
+    return min([count, *processor_limits()])
+
+
+def memory_plan(
+    config: RankConfig, shape: Shape, held: int = 0, *, products: bool = False
+) -> MemoryPlan:
+    """Fit a run into memory, with fewer workers than there are threads where it must.
+
+    `held` are the bytes of what is taken out of the features, and of given ones. `products` tells
+    that inner products of the samples are made, whether the graph needs them or not.
+
+    Raises
+    ------
+    OutOfMemoryError
+        When one worker alone does not fit.
+    """
+    n, m, memory = shape.n, shape.m, shape.memory
+    scales = scales_of(config) if on_scales(config) else ()
+    held += m * (FEATURE_BYTES + SCALE_BYTES * len(scales))
+    if QUANTILE in parse_transform(config.transform):
+        held += quantile.held(n, m, memory)
+
+    # the graphs of parts are smaller, but may be dense where that of all would be sparse
+    largest = max(shape.parts.values(), default=n)
+    making, of_worker = _graphs_made(config, shape, largest), 0
+    products = products or any(each.products for each in making)
+    # a sparse graph of few samples comes from all their distances, which are dense for a while
+    if is_dense(config, largest) or products:
+        # the similarities of all sources are held beside the fused one
+        squares = SQUARES + len(config.source) * (2 if config.weights == "snf" else 1)
+        squares += config.sample_weights is not None  # the weighted graph
+        doubles = arithmetic_dtype(largest, m, shape.stored).itemsize == 8
+        squares += DOUBLE_SQUARES * (products and doubles)
+        of_worker = 8 * largest**2 * products
+        held += 8 * largest**2 * squares
+    held += max((each.held for each in making), default=0)
+    if config.modules:  # correlations, their absolute values and the distances of each pair
+        lists = 1 + len(ranked_sources(config)) if config.rank_sources else 1
+        held += 72 * min(GROUPED * lists, m) ** 2
+    if config.markers is not None:
+        held += MARKER_BYTES * m * shape.classes
+    # graphs on scales are made when the graph of all is gone
+    held += kernel_bytes(largest, [float(name) for name in scales if name != LINEAR])
+    of_worker += max((each.of_worker for each in making), default=0)
+
+    dtype = arithmetic_dtype(n, m, shape.stored)
+    block = min(m, block_features(n, dtype.itemsize))
+    gamma = str(config.method_options().get("gamma", ""))
+    series = gamma.startswith(("exp", "inverse", "heat")) and not is_dense(config, largest)
+    of_worker += (SERIES_BUFFERS if series else BUFFERS) * block * n * 8
+    # blocks are not made smaller: they decide how sums are rounded, and memory must not
+    workers = min(thread_count(config.threads), max(1, -(-m // block)))
+    workers = max(1, min(workers, (memory - held) // of_worker))
+    total = held + of_worker * workers
+    if total > memory:
+        dense = is_dense(config, largest) and SQUARES * 8 * largest**2 > memory
+        ways = ", or take --similarity knn, which stays sparse" * dense
+        # values that are searched are held once; components, which are made by workers, are few
+        searched = any(2 * each.held > memory and not each.of_worker for each in making)
+        ways += ", or search among principal components (components=50)" * searched
+        raise OutOfMemoryError(
+            f"{n:,} samples x {m:,} features need {total / 2**20:,.0f} MiB beside the matrix",
+            where=f"--memory allows {memory / 2**20:,.0f} MiB",
+            hint=f"raise --memory{ways}",
+        )
+    return MemoryPlan(dtype, block, workers, total)
+
+
+def _graphs_made(config: RankConfig, shape: Shape, size: int) -> list[GraphMemory]:
+    """Return what each sample graph takes while it is made of `size` samples.
+
+    Tests on several scales have graphs of their own (`kernel_bytes`).
+    """
+    if on_scales(config):
+        return []
+    asked = [each for each in (*config.each_ranking(), *others(config)) if "graph" in needed(each)]
+    if not config.source:
+        width = shape.m if shape.coordinates is None else shape.coordinates
+        return [graph_memory(graph_asked(each, size), size, width) for each in asked]
+    measured = [each for each in config.source if KINDS[each.kind].of_matrix]
+    return [
+        graph_memory(each.graph_options(each.similarity or default_similarity(size)), size, shape.m)
+        for each in measured
+        if not KINDS[each.kind].by_products
+    ]

@@ -18,7 +18,7 @@ from sfs_cli.options.grammar import joined
 from sfs_cli.provenance import difference, of_matrix, plain
 from sfs_cli.run import inputs
 from sfs_cli.run.columns import check_columns
-from sfs_cli.run.memory import memory_budget
+from sfs_cli.run.needs import memory_budget
 from sfs_cli.store.disk import read_manifest
 from sfs_cli.workflow.outputs import describe_inputs, tell_up_to_date, with_digests
 

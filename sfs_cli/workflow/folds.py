@@ -29,8 +29,7 @@ from sfs_cli.options.fields import names_file
 from sfs_cli.ranking.table import Ranking
 from sfs_cli.run.design import basis_by
 from sfs_cli.run.load import Run
-from sfs_cli.run.memory import memory_plan
-from sfs_cli.run.needs import Shape, needed, note_default_graph
+from sfs_cli.run.needs import Shape, memory_plan, needed, note_default_graph
 from sfs_cli.run.part import prepared_on
 from sfs_cli.store.adjust import Adjustment
 from sfs_cli.store.filters import FeatureFilter

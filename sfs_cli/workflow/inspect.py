@@ -11,6 +11,7 @@ from sfs_cli.compute.engine import ThreadExecutor
 from sfs_cli.compute.matrix import Span, block_features, cut
 from sfs_cli.display import shown
 from sfs_cli.errors import SfsError, counted, listed
+from sfs_cli.io.files.atomic import scratch_folder
 from sfs_cli.io.files.table import texts_of
 from sfs_cli.logs import AT_ONCE, Messages
 from sfs_cli.options import RankConfig
@@ -19,7 +20,7 @@ from sfs_cli.run import inputs
 from sfs_cli.run.annotations import components, followed, groupings
 from sfs_cli.run.guards import before_ranking, guard_names
 from sfs_cli.run.load import loaded
-from sfs_cli.run.memory import thread_count
+from sfs_cli.run.needs import memory_budget, thread_count
 from sfs_cli.run.raw_values import raw_kind, what_values
 from sfs_cli.store.matrix import Matrix, look
 
@@ -29,7 +30,11 @@ if TYPE_CHECKING:
 
 def inspect(config: RankConfig, messages: Messages, as_json: bool) -> str:
     """Return the description of a matrix, as text or JSON."""
-    with inputs.read_alone(config, messages) as (opened, table):
+    with scratch_folder() as folder:
+        memory = memory_budget(config)
+        opened, table = inputs.load_with_labels(config, memory, folder, messages)
+        if table is None:
+            table = inputs.read_label_table(config, opened.matrix.ids)
         matrix, ids = opened.matrix, opened.matrix.ids
         labels = inputs.align_labels(config, matrix, table, messages)
         values, sums = _values(matrix)

@@ -7,7 +7,7 @@ writes. `rank` is the same without files, for Python. `score` is what shards do,
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -19,6 +19,7 @@ import numpy as np
 from sfs_cli import parts, provenance
 from sfs_cli.catalog import SIGNED, Method
 from sfs_cli.compute import memory as memory_of
+from sfs_cli.compute.matrix import LeftOut
 from sfs_cli.compute.memory import format_size
 from sfs_cli.errors import UsageError, listed
 from sfs_cli.graph.groups import read_groups
@@ -32,7 +33,7 @@ from sfs_cli.options.grammar import text_of
 from sfs_cli.options.parts import others
 from sfs_cli.options.paths import check_suffix, refuse_recorded
 from sfs_cli.options.testing import adjusts, moderates, on_scales, tested
-from sfs_cli.provenance import InputFile, RunRecord
+from sfs_cli.provenance import InputFile, RunFacts, RunRecord
 from sfs_cli.ranking.table import Picked, Ranking, rank_features
 from sfs_cli.report.model import Section
 from sfs_cli.run import guards
@@ -44,7 +45,6 @@ from sfs_cli.run.scoring import RankResult, Scored, make_graph, score_on
 from sfs_cli.run.top import TOP, values_of
 from sfs_cli.store.ids import free_names, unique_features
 from sfs_cli.tables import CHANGES, COEFFICIENTS, RANKING
-from sfs_cli.workflow.facts import about_ranking, facts_of
 from sfs_cli.workflow.outputs import (
     Beside,
     Made,
@@ -81,18 +81,18 @@ def run(
     have made, and `home` is the folder that the command was given in. What a function of Python has
     `ranked` is written as it is.
     """
-    copies = _copies_of(config)
-    for each in copies:
-        refuse_recorded(each.option, each.path, input_files(config))
+    copy = _copy_of(config)
+    if copy is not None:
+        refuse_recorded(copy.option, copy.path, input_files(config))
 
     def make() -> Made:
-        if config.write_h5ad is not None:
+        if copy is not None:
             from sfs_cli.io.matrix.h5ad_copy import look_into
 
             look_into(Path(config.matrix))
         result = ranked or rank(config, messages, shared=shared)
-        # one that fails leaves no result that lacks it
-        _write_copies(copies, config, result, messages)
+        if copy is not None:  # one that fails leaves no result that lacks it
+            _write_copy(copy, config, result, messages)
         made = _made(config, result, messages, home)
         if ranked is not None:  # by no command line: the record has the one of the page
             words = command_words(result.config, result.facts["graph"])
@@ -106,7 +106,7 @@ def run(
         describe or partial(describe_inputs, config),
         make,
         options=recorded(config),
-        beside=copies,
+        beside=[] if copy is None else [copy],
     )
 
 
@@ -203,25 +203,19 @@ def _warn(run: Run, found: RankResult, top: np.ndarray) -> None:
         )
 
 
-def score(run: Run) -> Scored:
-    """Score the features as the configuration asks, and test them by what suits the values."""
+def score(run: Run, *, alone: bool = True) -> Scored:
+    """Score the features as the configuration asks, and, `alone`, test them by what suits them."""
     run.fit()
-    if not tested(run.config):
-        return _score(run)
-    run, checked = parts.theory.with_null(run)
-    scored = _score(run)
-    scored.solution.facts.update(checked)
+    facts: dict[str, Any] = {}
+    if alone and tested(run.config):
+        run, facts = parts.theory.with_null(run)
+    within = run.config.batch is not None
+    scored = parts.batches.rank_within(run, _on_samples) if within else _on_samples(run)
+    scored.solution.facts.update(facts)
     return scored
 
 
-def _score(run: Run) -> Scored:
-    """Score the features, also within batches."""
-    if run.config.batch is not None:
-        return parts.batches.rank_within(run, _score_samples)
-    return _score_samples(run)
-
-
-def _score_samples(run: Run) -> Scored:
+def _on_samples(run: Run) -> Scored:
     """Score the features on all samples of a run, in the way that its configuration asks for."""
     config = run.config
     if config.source:
@@ -239,8 +233,7 @@ def _score_samples(run: Run) -> Scored:
 
 def ranked(run: Run) -> Ranking:
     """Score and order the features of a run as `rank` does, and find out nothing else."""
-    run.fit()
-    ranking = _by_score(run, _solved(run, _score(run).solution))
+    ranking = _by_score(run, _solved(run, score(run, alone=False).solution))
     if run.config.given_ is not None:
         ranking = parts.given.put_last(ranking)
     if run.config.max_correlation is not None:
@@ -254,6 +247,75 @@ def _solved(run: Run, solution: Solution) -> Solution:
         solution = parts.given.without_scores(run, solution)
     columns: dict[str, Any] = parts.classes.class_columns(run, solution)
     return replace(solution, extra=solution.extra | columns) if columns else solution
+
+
+def facts_of(run: Run, scored: Scored) -> RunFacts:
+    """Return what ``run.json`` and the report say of a run, once the features have scores.
+
+    The optional parts add what they find.
+    """
+    config, matrix, solution = run.config, run.matrix, scored.solution
+    read = run.opened.facts | {
+        "n_samples": matrix.n_samples,
+        "n_samples_in_file": matrix.matrix.n_samples,
+        "n_features": matrix.n_features,
+        "dtype": matrix.dtype.name,
+        "sparse": matrix.matrix.sparse,
+        "missing_values": matrix.matrix.missing.values,
+        "features_with_missing_values": matrix.matrix.missing.features,
+        "left_out": {
+            Status(why).text: count
+            for why in LeftOut
+            if (count := int(np.count_nonzero(solution.status == why)))
+        },
+        "transform": list(matrix.steps),
+    }
+    if matrix.dispersion is not None:
+        read["dispersion"] = matrix.dispersion
+    method: dict[str, Any] = {"name": config.method}
+    if config.method == "kogs":
+        method["how"] = scored.sources["aggregation"]["how"]
+    if run.options and config.method != config.scorer:  # members have options of their own
+        method["then"] = config.scorer
+    keys = {name: each.word or name.rstrip("_") for name, each in run.method.parameters.items()}
+    method |= {keys[name]: value for name, value in run.options.items()}
+    method |= solution.facts  # such as fewer neighbors than were asked for
+    facts: RunFacts = {
+        "input": read,
+        "graph": scored.graph,
+        "method": method,
+        "knowledge": scored.sources,
+        "solver": {},
+        **{name: {} for name in parts.FACTS},
+        "plan": {
+            "arithmetic": run.plan.dtype.name,
+            "block_size": run.plan.block_size,
+            "dask": config.dask,
+            "threads": run.plan.workers,
+            "passes": 0,
+        },
+        "passes": [],
+        "labels": {},
+    }
+    facts |= scored.facts
+    if solution.stop or solution.objective:
+        facts["solver"] = {
+            "converged": solution.converged,
+            "stop": solution.stop,
+            "objective": solution.objective,
+        }
+    if run.labels is not None:
+        facts["labels"] = {
+            "from": config.labels,
+            "type": config.label_type,
+            "classes": run.labels.counts(),
+            "used": run.labels_used,
+        }
+        if "labels" in run.taken:
+            facts["labels"]["column"] = run.taken["labels"]
+        if config.label_type == "continuous":
+            facts["labels"] |= run.labels.range()
+    return facts
 
 
 class _Before(NamedTuple):
@@ -381,14 +443,14 @@ def _by_score(run: Run, solution: Solution) -> Ranking:
     )
 
 
-def _copies_of(config: RankConfig) -> list[Beside]:
+def _copy_of(config: RankConfig) -> Beside | None:
     """Return the copy of the input that is asked for beside the output folder, if one is.
 
     Raises UsageError for an input that no copy can be made of.
     """
     copy, source = config.write_h5ad, split_member(Path(config.matrix))[0]
     if copy is None:
-        return []
+        return None
     if not is_anndata(config.matrix):
         raise UsageError(
             "--write-h5ad copies an h5ad, h5mu or AnnData zarr; the matrix is none of these",
@@ -397,29 +459,43 @@ def _copies_of(config: RankConfig) -> list[Beside]:
         )
     suffix = source.suffix.lower()
     check_suffix("write_h5ad", "--write-h5ad", copy, f"a copy of the {suffix[1:]}", suffix)
-    return [Beside("write_h5ad", Path(copy), source.is_dir())]
+    return Beside("write_h5ad", Path(copy), source.is_dir())
 
 
-def _write_copies(
-    copies: list[Beside], config: RankConfig, result: RankResult, messages: Messages
-) -> None:
-    """Write the copy of the input with the scores, if one is asked for."""
+def _write_copy(copy: Beside, config: RankConfig, result: RankResult, messages: Messages) -> None:
+    """Write the copy of the input with the scores."""
     from sfs_cli.io.results.writers import write_scores
 
-    for copy in copies:
-        assert copy.partial is not None
-        notes = write_scores(
-            Path(config.matrix),
-            copy.partial,
-            result.ranking,
-            about_ranking(result.config, result.facts, config.top),
-            lambda names: unique_features(names)[0],
-            result.uns,
-            top=config.top,
-            layer=config.layer,
-        )
-        for note in notes:
-            messages.note(note)
+    assert copy.partial is not None
+    notes = write_scores(
+        Path(config.matrix),
+        copy.partial,
+        result.ranking,
+        about_ranking(result.config, result.facts, config.top),
+        lambda names: unique_features(names)[0],
+        result.uns,
+        top=config.top,
+        layer=config.layer,
+    )
+    for note in notes:
+        messages.note(note)
+
+
+def about_ranking(config: RankConfig, facts: Mapping[str, Any], top: int | None) -> dict[str, Any]:
+    """Return what ``uns`` of AnnData tells of how a ranking was made.
+
+    ``params`` are the options that were given, lists as JSON, and the method; ``record`` is all of
+    it, as JSON.
+    """
+    options = config.result_options() | {"top": top}
+    default = RankConfig(config.matrix).result_options()
+    given = {name: value for name, value in options.items() if value != default[name]}
+    record = {"config": options, **facts} | ({} if top is None else {"top": top})
+    params = {
+        name: value if isinstance(value, str | int | float) else provenance.dumps(value)
+        for name, value in provenance.plain(given).items()
+    }
+    return {"params": params, "record": provenance.dumps(record)}
 
 
 def _made(config: RankConfig, result: RankResult, messages: Messages, home: Path | None) -> Made:

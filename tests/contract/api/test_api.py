@@ -477,11 +477,10 @@ def test_a_result_is_written_as_the_command_writes_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        (["select", "both", "--cv"], "give a file: --matrix FILE"),
-        (["select", "labels", "--cv"], "give a file: --labels FILE"),
-        (["rank", "--config", "both/run.json"], "give a file: as MATRIX"),
-        (["rank", "--config", "labels/run.json"], "give a file: --labels FILE"),
-        (["rank", "--config", "graph/run.json"], "give a file: --similarity file:FILE"),
+        (["select", "both", "--cv"], "give a file in its place, by --matrix"),
+        (["select", "labels", "--cv"], "give a file in its place, by --labels"),
+        (["rank", "--config", "both/run.json"], "give a file in its place, by MATRIX"),
+        (["rank", "--config", "graph/run.json"], "give a file in its place, by --similarity file:"),
     ],
 )
 def test_names_of_objects_are_told_from_files(

@@ -73,7 +73,7 @@ def test_a_gene_that_became_a_date_is_warned_of(tmp_path):
     path = tmp_path / "m.xlsx"
     write(path, {"a": [["id", "s1", "s2"], [datetime.date(2026, 3, 1), 1, 2], ["TP53", 3, 4]]})
     ids = matrix_of(path)[0]
-    assert [guard for guard, _ in suspicious(ids)] == ["names"]
+    assert len([*suspicious(ids)]) == 1
 
 
 def test_texts_of_a_sheet_may_have_decimal_commas_beside_its_numbers(tmp_path):

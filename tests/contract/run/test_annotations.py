@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 
 from sfs_cli.store.disk import open_store
-from tests.running import Finished
 from tests.running import run_here as run_captured
 
 SAMPLES = [f"s{i}" for i in range(12)]
@@ -21,16 +20,6 @@ FRAME = pd.DataFrame(
     SAMPLES,
 )
 SYMBOLS = [f"SYM{i}" for i in range(40)]
-
-
-@pytest.fixture
-def here(capfd: pytest.CaptureFixture[str]):
-    def run(*arguments: object) -> Finished:
-        done = run_captured([str(word) for word in arguments], capfd)
-        assert done.code == 0, done.err
-        return done
-
-    return run
 
 
 @pytest.fixture
@@ -48,9 +37,9 @@ def table(text: str) -> pd.DataFrame:
     return pd.read_csv(io.StringIO(text), sep="\t", index_col="feature", dtype=str)
 
 
-def test_they_follow_the_columns_of_the_method_under_their_names(path, here, tmp_path) -> None:
+def test_they_follow_the_columns_of_the_method_under_their_names(path, sfs, tmp_path) -> None:
     out = tmp_path / "out"
-    done = here("rank", path, "--method", "variance", "--out", out)
+    done = sfs("rank", path, "--method", "variance", "--out", out)
     found = table((out / "ranking.tsv").read_text())
     own = ["gene_name", "score_annotation", "q_value_annotation", "biotype"]
     assert list(found.columns[-4:]) == own
@@ -64,54 +53,54 @@ def test_they_follow_the_columns_of_the_method_under_their_names(path, here, tmp
     assert "coding" not in page
     record = json.loads((out / "run.json").read_text())
     assert record["input"]["annotations"] == own
-    here("select", out, "--top", 3, "--out", tmp_path / "selected")
+    sfs("select", out, "--top", 3, "--out", tmp_path / "selected")
     chosen = table((tmp_path / "selected" / "selected.tsv").read_text())
     assert list(chosen["gene_name"]) == list(expected[:3])
 
 
 @pytest.mark.parametrize("form", ["json", "parquet"])
-def test_every_format_of_a_ranking_has_them(path, here, tmp_path, form) -> None:
-    here("rank", path, "--method", "variance", "--out", tmp_path / "o", "--format", form)
+def test_every_format_of_a_ranking_has_them(path, sfs, tmp_path, form) -> None:
+    sfs("rank", path, "--method", "variance", "--out", tmp_path / "o", "--format", form)
     read = {"json": pd.read_json, "parquet": pd.read_parquet}[form]
     found = read(tmp_path / "o" / f"ranking.{form}").set_index("feature")
     assert found["gene_name"].to_dict() == dict(zip(FRAME.index, SYMBOLS))
     assert set(found["biotype"]) == {"coding", 'a"b c'}
 
 
-def test_a_store_keeps_them(path, here, tmp_path) -> None:
+def test_a_store_keeps_them(path, sfs, tmp_path) -> None:
     store = tmp_path / "m.store"
-    here("convert", path, store)
-    of_store = here("rank", store, "--method", "variance").out
-    assert of_store == here("rank", path, "--method", "variance").out
+    sfs("convert", path, store)
+    of_store = sfs("rank", store, "--method", "variance").out
+    assert of_store == sfs("rank", path, "--method", "variance").out
     assert list(open_store(store).ids.var) == ["gene_name", "score", "q_value", "biotype"]
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
-def test_text_beside_samples_in_rows_labels_them(here, tmp_path, kind) -> None:
+def test_text_beside_samples_in_rows_labels_them(sfs, tmp_path, kind) -> None:
     frame = FRAME.T.assign(tissue=["lung", "liver"] * 6).rename_axis("sample")
     asked = ["--rows", "samples", "--method", "f-test"]
     if kind == "csv":
         frame.to_csv(tmp_path / "c.csv")
     else:
         frame.reset_index().to_parquet(tmp_path / "c.parquet")
-    found = here("rank", tmp_path / f"c.{kind}", "--labels", "obs:tissue", *asked)
+    found = sfs("rank", tmp_path / f"c.{kind}", "--labels", "obs:tissue", *asked)
     labels = tmp_path / "labels.tsv"
     frame[["tissue"]].to_csv(labels, sep="\t")
     FRAME.T.to_csv(tmp_path / "plain.csv")
-    plain = here("rank", tmp_path / "plain.csv", "--labels", f"{labels}:tissue", *asked)
+    plain = sfs("rank", tmp_path / "plain.csv", "--labels", f"{labels}:tissue", *asked)
     assert found.out == plain.out
-    here("convert", tmp_path / f"c.{kind}", tmp_path / "s.store", "--rows", "samples")
-    of_store = here("rank", tmp_path / "s.store", "--labels", "obs:tissue", "--method", "f-test")
+    sfs("convert", tmp_path / f"c.{kind}", tmp_path / "s.store", "--rows", "samples")
+    of_store = sfs("rank", tmp_path / "s.store", "--labels", "obs:tissue", "--method", "f-test")
     assert of_store.out == plain.out
 
 
-def test_a_subset_keeps_text_where_it_is(here, tmp_path) -> None:
+def test_a_subset_keeps_text_where_it_is(sfs, tmp_path) -> None:
     frame = FRAME.T.assign(tissue=["lung", "liver"] * 6).rename_axis("sample")
     frame = frame[[*FRAME.index[:3], "tissue", *FRAME.index[3:]]]
     frame.to_csv(tmp_path / "c.csv")
     out = tmp_path / "out"
-    here("rank", tmp_path / "c.csv", "--rows", "samples", "--method", "variance", "--out", out)
-    here("select", out, "--top", 5, "--write-matrix", tmp_path / "few.csv", "--out", tmp_path / "s")
+    sfs("rank", tmp_path / "c.csv", "--rows", "samples", "--method", "variance", "--out", out)
+    sfs("select", out, "--top", 5, "--write-matrix", tmp_path / "few.csv", "--out", tmp_path / "s")
     few = pd.read_csv(tmp_path / "few.csv", index_col=0)
     first = FRAME.var(axis=1).sort_values(ascending=False).index[:5]
     kept = frame[[name for name in frame if name in first or name == "tissue"]]
@@ -133,23 +122,10 @@ def test_a_column_that_is_text_at_first_and_numbers_then_is_refused(tmp_path, ki
 
 
 @pytest.mark.parametrize(("name", "warned"), [("class", True), ("gene type", False)])
-def test_classes_beside_what_is_taken_as_features_are_warned_of(tmp_path, here, name, warned):
+def test_classes_beside_what_is_taken_as_features_are_warned_of(tmp_path, sfs, name, warned):
     frame = FRAME.T.assign(**{name: ["a", "b"] * 6})
     frame.to_csv(tmp_path / "m.csv")
-    done = here("rank", tmp_path / "m.csv", "--method", "variance")
+    done = sfs("rank", tmp_path / "m.csv", "--method", "variance")
     assert ("--rows samples" in done.err) is warned
-    told = here("rank", tmp_path / "m.csv", "--method", "variance", "--rows", "features")
+    told = sfs("rank", tmp_path / "m.csv", "--method", "variance", "--rows", "features")
     assert "looks like classes" not in told.err
-
-
-def test_labels_are_left_out_of_the_features(here, tmp_path) -> None:
-    """They would be the best feature of themselves, also where they come from another file."""
-    frame = FRAME.T.assign(status=np.arange(12) % 2)
-    frame.to_csv(tmp_path / "w.csv", index_label="sample")
-    frame[["status"]].to_csv(tmp_path / "labels.csv", index_label="sample")
-    words = ["rank", tmp_path / "w.csv", "--rows", "samples", "--method", "t-test", "--labels"]
-    for file in ("w.csv", "labels.csv"):
-        done = here(*words, f"{tmp_path / file}:status")
-        assert "left out of the features" in done.err
-        assert "status (--labels)" in done.err
-        assert table(done.out).index[0] != "status"

@@ -15,7 +15,6 @@ from sfs_cli.ranking.aggregate import aggregate, midranks
 from sfs_cli.workflow.rank import rank
 from tests.making import table_text
 from tests.oracles import covariates as oracle
-from tests.running import run_here
 
 N, M = 44, 60
 SAMPLES = [f"s{i}" for i in range(N)]
@@ -98,10 +97,9 @@ def test_a_batch_of_one_class_cannot_be_ranked_by_classes(study):
     assert facts["ranked"][0]["classes"] == {"x": 5, "y": 9}
 
 
-def test_what_the_batches_explain_is_told_of_the_values_before(study, capfd):
+def test_what_the_batches_explain_is_told_of_the_values_before(study, sfs):
     words = ["--method", "variance", "--dtype", "float64", "--batch", "c.tsv:batch"]
-    done = run_here(["rank", "x.csv", *words, "--out", "out"], capfd)
-    assert done.code == 0, done.err
+    done = sfs("rank", "x.csv", *words, "--out", "out")
     record = json.loads((study / "out" / "run.json").read_text())
     used = [i for i in range(N) if BATCH[i] != "4"]
     D = oracle.design([BATCH[i] for i in used])
@@ -132,11 +130,10 @@ def test_pruning_and_warnings_do_not_see_the_means_of_the_batches(study):
     assert not any("repeat each other" in text for text in messages.warnings)
 
 
-def test_an_error_names_the_batch(study, capfd):
+def test_an_error_names_the_batch(study, sfs):
     X = values()
     X[:, [i for i in range(N) if BATCH[i] == "3"]] = 7
     (study / "y.csv").write_text(table_text(X, GENES, SAMPLES))
     words = ["rank", "y.csv", "--method", "variance", "--batch", "c.tsv:batch"]
-    done = run_here(words, capfd)
-    assert done.code == 3
+    done = sfs(*words, code=3)
     assert "batch 3" in done.err

@@ -164,13 +164,13 @@ def test_text_annotations_are_taken_as_in_a_table(tmp_path, texts, kind):
     )
 
 
-def test_annotations_of_an_h5ad_and_of_its_store(study, capfd):
+def test_annotations_of_an_h5ad_and_of_its_store(study, sfs):
     data = annotated(values().T, [f"g{i}" for i in range(M)], SAMPLES)
     data.obs["batch"], data.obs["age"] = BATCH, age()
     data.obs["code"] = np.arange(N) % 3
     data.obs["batch"] = data.obs["batch"].astype("category")
     data.write_h5ad("x.h5ad")
-    assert run_here(["convert", "x.h5ad", "h.store", "--dtype", "float64"], capfd).code == 0
+    sfs("convert", "x.h5ad", "h.store", "--dtype", "float64")
     expected = ranked("x.csv", method="variance", adjust=("c.tsv:batch,age",)).ranking
     for matrix, adjust in (
         ("x.h5ad", ("obs:batch,age",)),

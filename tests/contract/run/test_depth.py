@@ -12,7 +12,7 @@ import pytest
 
 from sfs_cli.parts.depth import confounded_by_depth
 from tests.making import write_labels, write_table
-from tests.running import run_here
+from tests.running import Sfs
 from tests.unit.methods.nulls import classes_of_depth, of_depth
 
 HOLD = ("pearson-residuals", "deviance")
@@ -36,14 +36,11 @@ def command(way: str, X: np.ndarray, folder: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("way", ["moments, counts", "hsic of labels", "f-test"])
-def test_every_test_of_counts_is_told_of(
-    way: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_every_test_of_counts_is_told_of(way: str, tmp_path: Path, sfs: Sfs) -> None:
     words = command(way, of_depth("Poisson", N, M // 2, 0.7, 3), tmp_path)
 
     def told(transform: str) -> bool:
-        done = run_here([*words, "--transform", transform], capfd)
-        assert done.code == 0, done.err
+        done = sfs(*words, "--transform", transform)
         assert ("--transform pearson-residuals" in done.err) == ("[depth]" in done.err)
         return "[depth]" in done.err
 
@@ -54,7 +51,7 @@ def test_every_test_of_counts_is_told_of(
 
 @pytest.mark.parametrize(("method", "n", "deviation"), [("f-test", 20, 0.5), ("t-test", 60, 0.2)])
 def test_weighted_counts_are_told_of(
-    method: str, n: int, deviation: float, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    method: str, n: int, deviation: float, tmp_path: Path, sfs: Sfs
 ) -> None:
     """Where the depth follows the class, logarithms of few counts do, too, with any weights."""
     rng, y = np.random.default_rng(n), np.arange(n) % 2
@@ -65,15 +62,14 @@ def test_weighted_counts_are_told_of(
     words = ["rank", matrix, "--labels", write_labels(tmp_path / "y.tsv", labels), "--voom"]
     for more, holds in (((), False), (("--min-count", "10"), True)):
         out = tmp_path / "r"
-        done = run_here([*words, "--method", method, *more, "--out", str(out), "--force"], capfd)
-        assert done.code == 0, done.err
+        done = sfs(*words, "--method", method, *more, "--out", str(out), "--force")
         p = pd.read_csv(out / "ranking.tsv", sep="\t").p_value
         assert (float((p <= 1e-3).mean()) <= 2e-3) == holds
         assert ("[depth]" in done.err) != holds
         assert ("give --min-count 10" in " ".join(done.err.split())) != holds
 
 
-def test_samples_of_one_depth_are_quiet(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_samples_of_one_depth_are_quiet(tmp_path: Path, sfs: Sfs) -> None:
     """Even where a third of the features are higher in one class, as parts of equal totals."""
     rng, labels = np.random.default_rng(4), ["a", "b"] * (N // 2)
     mean = np.exp(rng.uniform(np.log(0.1), np.log(100), (1, M))) * np.ones((N, 1))
@@ -82,14 +78,11 @@ def test_samples_of_one_depth_are_quiet(tmp_path: Path, capfd: pytest.CaptureFix
     matrix = write_table(tmp_path / "x.csv", X.T)
     of_labels = ("--method", "f-test", "--labels", write_labels(tmp_path / "y.tsv", labels))
     for more in (WAYS["moments, counts"], of_labels):
-        done = run_here(["rank", matrix, "--transform", "cpm,log1p", *more], capfd)
-        assert done.code == 0, done.err
+        done = sfs("rank", matrix, "--transform", "cpm,log1p", *more)
         assert "[depth]" not in done.err
 
 
-def test_classes_that_differ_in_most_features_are_quiet(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_classes_that_differ_in_most_features_are_quiet(tmp_path: Path, sfs: Sfs) -> None:
     """Their features follow the totals, which are nearly alike, for what the classes are."""
     rng, y = np.random.default_rng(2), np.arange(10) % 2
     change = np.exp(
@@ -103,18 +96,14 @@ def test_classes_that_differ_in_most_features_are_quiet(
         write_labels(tmp_path / "y.tsv", [*"ab"] * 5),
     )
     words = ["rank", matrix, "--labels", labels, "--method", "f-test", "--transform", "cpm,log1p"]
-    done = run_here(words, capfd)
-    assert done.code == 0, done.err
+    done = sfs(*words)
     assert "[depth]" not in done.err
 
 
-def test_record_page_and_selection_say_so(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_record_page_and_selection_say_so(tmp_path: Path, sfs: Sfs) -> None:
     words = command("moments, features", of_depth("Poisson", N, M, 0.7, 5), tmp_path)
     out = tmp_path / "r"
-    done = run_here([*words, "--transform", "log1p", "--out", str(out)], capfd)
-    assert done.code == 0, done.err
+    sfs(*words, "--transform", "log1p", "--out", str(out))
     record: dict[str, Any] = json.loads((out / "run.json").read_text())
     found = record["significance"]["depth"]
     assert found["leads"] is True
@@ -126,8 +115,7 @@ def test_record_page_and_selection_say_so(
     page = (out / "report.html").read_text()
     assert "library size confounds the test" in page
     assert "[depth]" in page
-    chosen = run_here(["select", str(out), "--fdr", "0.05"], capfd)
-    assert chosen.code == 0
+    chosen = sfs("select", str(out), "--fdr", "0.05", code=0)
     assert "library size (depth) confounds the test" in chosen.err
 
 
@@ -139,13 +127,11 @@ def test_only_what_a_record_of_depth_says_is_told() -> None:
         assert confounded_by_depth(damaged, None) is None
 
 
-def test_values_that_are_no_counts_are_not_measured(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_values_that_are_no_counts_are_not_measured(tmp_path: Path, sfs: Sfs) -> None:
     rng = np.random.default_rng(1)
     X = rng.normal(8, 1, (M, N)) + rng.normal(0, 1, N)  # as after a bad normalization
     out = tmp_path / "r"
     labels = write_labels(tmp_path / "y.tsv", ["a", "b"] * (N // 2))
     words = ["--method", "f-test", "--labels", labels, "--out", str(out)]
-    assert run_here(["rank", write_table(tmp_path / "x.csv", X), *words], capfd).code == 0
+    sfs("rank", write_table(tmp_path / "x.csv", X), *words)
     assert "depth" not in json.loads((out / "run.json").read_text())["significance"]

@@ -84,24 +84,22 @@ def test_values_that_are_too_small_for_their_squares_are_refused(
     assert (done.code, said in done.err) == (3 if said else 0, True)
 
 
-def test_a_feature_that_float32_would_make_zero_is_refused(tmp_path, capfd):
+def test_a_feature_that_float32_would_make_zero_is_refused(tmp_path, sfs):
     X = plain()
     X[3] *= 1e-60
     path = write_table(tmp_path / "m.csv", X)
-    done = run_here(["rank", path, "--method", "variance"], capfd)
-    assert done.code == 3
+    done = sfs("rank", path, "--method", "variance", code=3)
     assert "use --dtype float64" in done.err
     X[3] = 0
     X[4, 2] = 1e-60  # a value among others is rounded to zero
     path = write_table(tmp_path / "m.csv", X)
-    assert run_here(["rank", path, "--method", "variance"], capfd).code == 0
+    sfs("rank", path, "--method", "variance")
 
 
 @pytest.mark.parametrize("more", [[], ["--transform", "cpm,log1p"]])
-def test_a_threshold_that_leaves_nothing_is_named(more, tmp_path, capfd):
+def test_a_threshold_that_leaves_nothing_is_named(more, tmp_path, sfs):
     X = plain()
     X[:, :4] = 0
     path = write_table(tmp_path / "m.csv", X)
-    done = run_here(["rank", path, "--min-samples", "9", *more], capfd)
-    assert done.code == 3
+    done = sfs("rank", path, "--min-samples", "9", *more, code=3)
     assert "no feature is left after --min-samples" in done.err

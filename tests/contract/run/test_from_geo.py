@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +15,6 @@ from sfs_cli.compute.matrix import Ids
 from sfs_cli.run.annotations import groupings
 from sfs_cli.store.matrix import HeldMatrix
 from tests.making import annotated, names, series_matrix
-from tests.running import Finished, run_here
 
 M, N = 90, 16
 PROBES, TITLES = [f"{i}_at" for i in range(M)], names("patient ", N)
@@ -55,19 +53,6 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, X: np.ndarray) -> Pat
     table.to_csv(tmp_path / "repeated.csv")
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-Sfs = Callable[..., Finished]
-
-
-@pytest.fixture
-def sfs(study: Path, capfd: pytest.CaptureFixture[str]) -> Sfs:
-    def run(*words: object, code: int = 0) -> Finished:
-        done = run_here([*map(str, words)], capfd)
-        assert done.code == code, done.err
-        return done
-
-    return run
 
 
 SERIES = "GSE9_series_matrix.txt.gz"

@@ -21,7 +21,6 @@ from tests.oracles import baselines, covariance, similarities
 from tests.oracles import l21 as twin
 from tests.oracles import prune as prune_twin
 from tests.results import rows_in
-from tests.running import run_here
 from tests.unit.methods.helpers import check_solution
 
 N, M = 30, 45
@@ -197,12 +196,11 @@ def here(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_given_features_are_last_and_told(case, tmp_path, capfd, monkeypatch):
+def test_given_features_are_last_and_told(case, tmp_path, sfs, monkeypatch):
     monkeypatch.setattr("sfs_cli.run.batches.SMALLEST", 8)
     out = tmp_path / "out"
     words = ["rank", "m.csv", *CASES[case], "--given", "panel.txt", "--out", str(out)]
-    done = run_here(words, capfd)
-    assert done.code == 0, done.err
+    done = sfs(*words)
     assert "4 features already chosen" in done.err
     rows = rows_in(out / "ranking.tsv")
     assert [(r["feature"], r["status"]) for r in rows[-3:]] == [

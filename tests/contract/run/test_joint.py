@@ -171,10 +171,9 @@ def test_a_part_of_the_samples_is_ranked_as_if_there_were_no_others(transform, t
 # ---- what is written -----------------------------------------------------------------------------
 
 
-def test_the_columns_say_whose_a_feature_is(tmp_path, capfd):
+def test_the_columns_say_whose_a_feature_is(tmp_path, sfs):
     words = ["rank", "x.csv", "--method", "msfs", "--source", SOURCES[1], "--rank-sources", "all"]
-    done = run_here([*words, "--out", str(tmp_path), "--max-correlation", "0.8"], capfd)
-    assert done.code == 0, done.err
+    done = sfs(*words, "--out", str(tmp_path), "--max-correlation", "0.8")
     found = pd.read_csv(tmp_path / "ranking.tsv", sep="\t")
     expected = np.where(found.feature.str.startswith("m"), "mirna", "matrix")
     assert found.source.tolist() == expected.tolist()
@@ -236,15 +235,14 @@ def test_pairs_of_different_sources_are_those_of_scipy(tmp_path, monkeypatch):
     assert "pairs.tsv" in page
 
 
-def test_filters_covariates_and_folds_take_features_of_all(capfd):
+def test_filters_covariates_and_folds_take_features_of_all(sfs):
     found = made(include=("^m1", "^g1"), adjust=("labels.tsv:group",)).ranking
     used = [name for name, status in zip(found.feature, found.status) if "include" not in status]
     assert {name[:2] for name in used} == {"m1", "g1"}
     words = ["evaluate", "x.csv", "--method", "msfs", "--rank-sources", "all"]
     words += [word for each in SOURCES for word in ("--source", each)]
     words += ["--labels", "labels.tsv", "--lengths", "5", "--splits", "2", "--repeats", "1"]
-    done = run_here(words, capfd)
-    assert done.code == 0, done.err
+    done = sfs(*words)
     assert f"all genes (in folds), {M + K - 1} features" in done.err
 
 

@@ -11,9 +11,8 @@ import pytest
 from sfs_cli.compute.matrix import FLOAT64_BELOW, arithmetic_dtype
 from sfs_cli.errors import OutOfMemoryError
 from sfs_cli.options import RankConfig
-from sfs_cli.run import memory as run_memory
-from sfs_cli.run.memory import memory_plan, thread_count
-from sfs_cli.run.needs import Shape
+from sfs_cli.run import needs as run_memory
+from sfs_cli.run.needs import Shape, memory_plan, thread_count
 
 FLOAT32 = np.dtype(np.float32)
 
@@ -26,7 +25,7 @@ def plan(n=200, m=100_000, *, dense=True, threads=8, memory=1 << 32):
 
 def test_what_is_needed_fits_with_as_many_workers_as_fit():
     seen = []
-    for memory in range(60 << 20, 600 << 20, 20 << 20):
+    for memory in range(80 << 20, 600 << 20, 20 << 20):
         made = plan(memory=memory)
         assert made.needed <= memory
         assert 1 <= made.workers <= 8

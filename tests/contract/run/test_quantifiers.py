@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -11,18 +10,11 @@ import pytest
 
 from sfs_cli.io.matrix.quantifiers import cleaned, sample_names
 from sfs_cli.store.disk import open_store
-from tests.running import Finished
-from tests.running import run_here as run_captured
+from tests.running import Sfs, run_here
 
 GENES = [f"ENSG{i:04d}.1" for i in range(20)]
 SAMPLES = ["A1", "A2", "B1"]
 COUNTS = pd.DataFrame(np.random.default_rng(2).poisson(40, (20, 3)), GENES, SAMPLES)
-Run = Callable[..., Finished]
-
-
-@pytest.fixture
-def here(capfd: pytest.CaptureFixture[str]) -> Run:
-    return lambda *words: run_captured([str(word) for word in words], capfd)
 
 
 def tsv(path: Path, columns: dict[str, object], *, header: bool = True) -> Path:
@@ -83,11 +75,10 @@ def values(store: Path) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_files_of_samples_become_one_matrix(program: str, here: Run, tmp_path: Path) -> None:
+def test_files_of_samples_become_one_matrix(program: str, sfs: Sfs, tmp_path: Path) -> None:
     written = [COUNTS["A1"], COUNTS["A2"].iloc[::-1], COUNTS["B1"]]  # in an order of its own
     paths = [PROGRAMS[program](tmp_path, str(each.name), each) for each in written]
-    done = here("convert", *paths, tmp_path / "c.store")
-    assert done.code == 0, done.err
+    done = sfs("convert", *paths, tmp_path / "c.store")
     expected = COUNTS + (0 if program in ("htseq", "star") else 0.125)
     pd.testing.assert_frame_equal(values(tmp_path / "c.store"), expected, check_dtype=False)
     if program == "star":
@@ -97,22 +88,21 @@ def test_files_of_samples_become_one_matrix(program: str, here: Run, tmp_path: P
         assert "__no_feature" in done.err
 
 
-def test_another_column(here: Run, tmp_path: Path) -> None:
+def test_another_column(sfs: Sfs, tmp_path: Path) -> None:
     paths = [salmon(tmp_path, name, COUNTS[name]) for name in SAMPLES]
-    assert here("convert", *paths, tmp_path / "c.store", "--column", "TPM").code == 0
+    sfs("convert", *paths, tmp_path / "c.store", "--column", "TPM")
     found = values(tmp_path / "c.store")
     pd.testing.assert_frame_equal(found, COUNTS * 2.5, check_dtype=False)
     paths = [star(tmp_path, name, COUNTS[name]) for name in SAMPLES]
-    done = here("convert", *paths, tmp_path / "s.store", "--column", "forward")
-    assert done.code == 0, done.err
+    sfs("convert", *paths, tmp_path / "s.store", "--column", "forward")
     pd.testing.assert_frame_equal(values(tmp_path / "s.store"), COUNTS // 9, check_dtype=False)
 
 
-def test_what_does_not_fit_is_refused(here: Run, tmp_path: Path) -> None:
+def test_what_does_not_fit_is_refused(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     paths = [salmon(tmp_path, name, COUNTS[name]) for name in SAMPLES]
 
     def refused(*words: object) -> str:
-        done = here("convert", *words, tmp_path / "c.store")
+        done = run_here(["convert", *map(str, words), str(tmp_path / "c.store")], capfd)
         assert done.code in (2, 3)
         assert not (tmp_path / "c.store").exists()
         return done.err
@@ -131,9 +121,8 @@ def test_what_does_not_fit_is_refused(here: Run, tmp_path: Path) -> None:
     assert "--column" in refused(*(star(tmp_path, n, COUNTS[n]) for n in SAMPLES), turned)
 
 
-def test_one_of_them_is_no_matrix(here: Run, tmp_path: Path) -> None:
-    done = here("rank", salmon(tmp_path, "A1", COUNTS["A1"]))
-    assert done.code == 3
+def test_one_of_them_is_no_matrix(sfs: Sfs, tmp_path: Path) -> None:
+    done = sfs("rank", salmon(tmp_path, "A1", COUNTS["A1"]), code=3)
     assert "sfs convert FILE... STORE" in done.err
 
 
@@ -148,7 +137,7 @@ def test_names_of_samples() -> None:
     assert names("a.htseq.txt", "b_htseq.counts.gz", "c_counts.tsv", "d.csv") == [*"abcd"]
 
 
-def test_the_matrix_of_feature_counts(here: Run, tmp_path: Path) -> None:
+def test_the_matrix_of_feature_counts(sfs: Sfs, tmp_path: Path) -> None:
     table = COUNTS.set_axis([f"../bam/{name}.bam" for name in SAMPLES], axis=1)
     for at, (name, value) in enumerate(
         {"Chr": "1;1", "Start": "5;90", "End": "8;99", "Strand": "+;+", "Length": 12}.items()
@@ -157,8 +146,7 @@ def test_the_matrix_of_feature_counts(here: Run, tmp_path: Path) -> None:
     text = table.to_csv(sep="\t", index_label="Geneid")
     path = tmp_path / "counts.txt"
     path.write_text(f'# Program:featureCounts v2.0.3; Command:"featureCounts"\n{text}')
-    done = here("convert", path, tmp_path / "c.store")
-    assert done.code == 0, done.err
+    done = sfs("convert", path, tmp_path / "c.store")
     pd.testing.assert_frame_equal(values(tmp_path / "c.store"), COUNTS, check_dtype=False)
     for said in ("# Program:featureCounts", "A1 for ../bam/A1.bam", "Length (name)"):
         assert said in done.err

@@ -105,21 +105,20 @@ def test_a_later_version_with_other_defaults_repeats_a_run(
     [("relieff", "neighbors", "relieff_neighbors"), ("l21,budget=2", "lambda", "lambda_")],
 )
 def test_a_parameter_is_told_once_by_its_key(
-    method: str, key: str, absent: str, study: Path, capfd
+    method: str, key: str, absent: str, study: Path, sfs
 ) -> None:
     words = ["rank", "expression.csv", "--method", method, "--labels", "labels.tsv:tissue"]
-    assert run_here([*words, "--out", "out"], capfd).code == 0
+    sfs(*words, "--out", "out")
     facts = json.loads(Path("out/run.json").read_text())["method"]
     assert facts[key]
     assert absent not in facts
 
 
 @pytest.mark.parametrize("words", ["spec,gamma=exp", "mrsf --select 5"])
-def test_what_has_no_effect_is_not_recorded(study, capfd, words: str) -> None:
+def test_what_has_no_effect_is_not_recorded(study, sfs, words: str) -> None:
     command = ["rank", "expression.csv", "--method", *words.split()]
-    assert run_here([*command, "--out", "first"], capfd).code == 0
-    again = run_here(["rank", "--config", "first/run.json", "--out", "again"], capfd)
-    assert again.code == 0, again.err
+    sfs(*command, "--out", "first")
+    sfs("rank", "--config", "first/run.json", "--out", "again")
     assert Path("again/ranking.tsv").read_bytes() == Path("first/ranking.tsv").read_bytes()
 
 

@@ -15,18 +15,11 @@ from scipy import sparse
 
 from sfs_cli.store.disk import open_store
 from tests.contract.io.format_cases import write_csv, write_tenx_folder, write_tenx_h5
-from tests.running import Finished
-from tests.running import run_here as run_captured
+from tests.running import Sfs
 
-Run = Callable[..., Finished]
 KINDS = {"csr": sparse.csr_matrix, "csc": sparse.csc_matrix, "dense": np.asarray}
 SIZES = {"a": 30, "b": 24, "c": 20}
 GENES = [f"g{i}" for i in range(60)]
-
-
-@pytest.fixture
-def here(capfd: pytest.CaptureFixture[str]) -> Run:
-    return lambda *words: run_captured([str(word) for word in words], capfd)
 
 
 def data_of(name: str, kind: str, *, repeat: bool = True) -> anndata.AnnData:
@@ -68,9 +61,8 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Path], Path]:
     return written(tmp_path_factory.mktemp("mixed"), ("csr", "csc", "dense"))
 
 
-def ranked(here: Run, *words: object) -> str:
-    done = here("rank", *words)
-    assert done.code == 0, done.err
+def ranked(sfs: Sfs, *words: object) -> str:
+    done = sfs("rank", *words)
     return done.out
 
 
@@ -86,21 +78,21 @@ def ranked(here: Run, *words: object) -> str:
     ids=["layer", "batch", "labels", "classes", "pseudobulk"],
 )
 def test_the_ranking_is_that_of_the_joined_file(
-    words: tuple[str, ...], here: Run, mixed: tuple[list[Path], Path]
+    words: tuple[str, ...], sfs: Sfs, mixed: tuple[list[Path], Path]
 ) -> None:
     files, joined = mixed
-    assert ranked(here, *files, *words) == ranked(here, joined, *words)
+    assert ranked(sfs, *files, *words) == ranked(sfs, joined, *words)
 
 
 @pytest.mark.parametrize("kind", ["csr", "dense"])
-def test_files_of_one_kind_are_joined_as_they_are(kind: str, here: Run, tmp_path: Path) -> None:
+def test_files_of_one_kind_are_joined_as_they_are(kind: str, sfs: Sfs, tmp_path: Path) -> None:
     files, joined = written(tmp_path, (kind,) * 3)
     words = ("--method", "variance")
-    assert ranked(here, *files, *words) == ranked(here, joined, *words)
+    assert ranked(sfs, *files, *words) == ranked(sfs, joined, *words)
 
 
 def test_raw_is_joined_by_its_own_genes(
-    here: Run, mixed: tuple[list[Path], Path], tmp_path: Path
+    sfs: Sfs, mixed: tuple[list[Path], Path], tmp_path: Path
 ) -> None:
     files, _ = mixed
     parts = {path.stem: anndata.read_h5ad(path).raw.to_adata() for path in files}
@@ -108,16 +100,15 @@ def test_raw_is_joined_by_its_own_genes(
         del part.obs["mixed"]
     anndata.concat(parts, index_unique="-").write_h5ad(tmp_path / "raw.h5ad")
     words = ("--method", "variance")
-    one = ranked(here, tmp_path / "raw.h5ad", *words)
-    assert one == ranked(here, *files, "--layer", "raw.X", *words)
+    one = ranked(sfs, tmp_path / "raw.h5ad", *words)
+    assert one == ranked(sfs, *files, "--layer", "raw.X", *words)
 
 
-def test_what_is_said_and_recorded(here: Run, tmp_path: Path) -> None:
+def test_what_is_said_and_recorded(sfs: Sfs, tmp_path: Path) -> None:
     files, _ = written(tmp_path, ("csr", "csc", "dense"))
     out = tmp_path / "out"
     words = ("rank", *files, "--batch", "file", "--method", "variance", "--out", out)
-    done = here(*words)
-    assert done.code == 0, done.err
+    done = sfs(*words)
     assert "48 features are in all 3 files" in done.err
     assert "8 of a, 8 of b, 8 of c" in done.err
     assert "sample ids repeat, and end in the name of their file: c0-a" in done.err
@@ -125,40 +116,39 @@ def test_what_is_said_and_recorded(here: Run, tmp_path: Path) -> None:
     record = json.loads((out / "run.json").read_text())
     assert [each["role"] for each in record["inputs"]] == ["matrix", "files.1", "files.2"]
     assert record["config"]["files"] == ["../b.h5ad", "../c.h5ad"]
-    assert "up to date" in here(*words).err
-    assert here("rank", *files[::-1], *words[4:]).code == 4  # in another order
-    again = here("rank", "--config", out / "run.json", "--out", tmp_path / "again")
-    assert again.code == 0, again.err
+    assert "up to date" in sfs(*words).err
+    sfs("rank", *files[::-1], *words[4:], code=4)  # in another order
+    sfs("rank", "--config", out / "run.json", "--out", tmp_path / "again")
     assert (tmp_path / "again" / "ranking.tsv").read_bytes() == (out / "ranking.tsv").read_bytes()
     # the other files of a record are not joined with another matrix
-    alone = here("rank", files[0], "--config", out / "run.json", "--batch", "obs:donor")
+    alone = sfs("rank", files[0], "--config", out / "run.json", "--batch", "obs:donor")
     assert "c0-a" not in alone.err
     files[0].rename(tmp_path / "z.h5ad")  # which is the name of a batch
-    assert here("rank", tmp_path / "z.h5ad", *words[2:]).code == 4
+    sfs("rank", tmp_path / "z.h5ad", *words[2:], code=4)
 
 
-def test_commands_that_take_a_matrix(here: Run, tmp_path: Path) -> None:
+def test_commands_that_take_a_matrix(sfs: Sfs, tmp_path: Path) -> None:
     files, _ = written(tmp_path, ("csr", "csc", "dense"), repeat=False)
     store, plan = tmp_path / "s.store", tmp_path / "plan"
-    whole = ranked(here, *files, "--method", "variance")
-    assert here("convert", *files, store).code == 0
-    assert "up to date" in here("convert", *files, store).err
-    assert here("convert", *files[:2], store).code == 4
+    whole = ranked(sfs, *files, "--method", "variance")
+    sfs("convert", *files, store)
+    assert "up to date" in sfs("convert", *files, store).err
+    sfs("convert", *files[:2], store, code=4)
     ids = open_store(store).ids
     assert list(ids.samples) == [f"{name}{i}" for name, n in SIZES.items() for i in range(n)]
-    assert ranked(here, store, "--method", "variance") == whole
-    inspected = json.loads(here("inspect", *files, "--json").out)
+    assert ranked(sfs, store, "--method", "variance") == whole
+    inspected = json.loads(sfs("inspect", *files, "--json").out)
     assert (inspected["samples"], inspected["features"]) == (74, 48)
     assert inspected["sample_columns"]["obs:file"] == "3 values: a, b, c"
-    assert here("shard", "init", plan, *files, "--method", "variance", "--shards", "2").code == 0
+    sfs("shard", "init", plan, *files, "--method", "variance", "--shards", "2")
     merged = tmp_path / "merged"
-    assert here("shard", "merge", plan, "--out", merged).code == 0
+    sfs("shard", "merge", plan, "--out", merged)
     assert (merged / "ranking.tsv").read_text() == whole
-    assert here("report", merged, "--out", tmp_path / "page.html").code == 0
+    sfs("report", merged, "--out", tmp_path / "page.html")
 
 
 @pytest.mark.parametrize("write", [write_tenx_folder, write_tenx_h5, write_csv])
-def test_other_formats(write: Callable[..., Path], here: Run, tmp_path: Path) -> None:
+def test_other_formats(write: Callable[..., Path], sfs: Sfs, tmp_path: Path) -> None:
     parts = {name: data_of(name, "dense", repeat=False) for name in SIZES}
     files = []
     for name, part in parts.items():
@@ -170,33 +160,31 @@ def test_other_formats(write: Callable[..., Path], here: Run, tmp_path: Path) ->
         )
     anndata.concat(parts).write_h5ad(tmp_path / "joined.h5ad")
     one, several = (
-        pd.read_csv(StringIO(ranked(here, *words, "--method", "variance")), sep="\t")
+        pd.read_csv(StringIO(ranked(sfs, *words, "--method", "variance")), sep="\t")
         for words in ([tmp_path / "joined.h5ad"], files)
     )
     assert list(one.feature) == list(several.feature)
     np.testing.assert_allclose(one.score, several.score, rtol=1e-12)
-    assert "3 values: a, b, c" in here("inspect", *files).out
+    assert "3 values: a, b, c" in sfs("inspect", *files).out
 
 
 @pytest.mark.parametrize("logged", ["ab", "a"])
-def test_that_values_are_logarithms_is_kept(logged: str, here: Run, tmp_path: Path) -> None:
+def test_that_values_are_logarithms_is_kept(logged: str, sfs: Sfs, tmp_path: Path) -> None:
     for name in "ab":
         part = data_of(name, "csr")
         if name in logged:
             part.uns["log1p"] = {"base": None}
         part.write_h5ad(tmp_path / f"{name}.h5ad")
-    done = here("inspect", tmp_path / "a.h5ad", tmp_path / "b.h5ad", "--json")
+    done = sfs("inspect", tmp_path / "a.h5ad", tmp_path / "b.h5ad", "--json")
     assert ("log1p" in json.loads(done.out)) == (logged == "ab")
     assert ("logarithms in a, and no other" in done.err) == (logged == "a")
 
 
-def test_what_is_refused(here: Run, mixed: tuple[list[Path], Path], tmp_path: Path) -> None:
+def test_what_is_refused(sfs: Sfs, mixed: tuple[list[Path], Path], tmp_path: Path) -> None:
     files, _ = mixed
 
     def refused(code: int, *words: object) -> str:
-        done = here(*words)
-        assert done.code == code, done.err
-        return done.err
+        return sfs(*words, code=code).err
 
     (tmp_path / "link.h5ad").symlink_to(files[0])
     assert "given twice" in refused(3, "rank", files[0], tmp_path / "link.h5ad")
@@ -216,11 +204,11 @@ def test_what_is_refused(here: Run, mixed: tuple[list[Path], Path], tmp_path: Pa
         assert "is for one file, and 3 are given" in refused(2, "rank", *files, *words)
 
 
-def test_a_column_that_is_called_as_ours(here: Run, tmp_path: Path) -> None:
+def test_a_column_that_is_called_as_ours(sfs: Sfs, tmp_path: Path) -> None:
     for name in "ab":
         part = data_of(name, "csr")
         part.obs["file"] = "mine"
         part.write_h5ad(tmp_path / f"{name}.h5ad")
-    done = here("inspect", tmp_path / "a.h5ad", tmp_path / "b.h5ad")
+    done = sfs("inspect", tmp_path / "a.h5ad", tmp_path / "b.h5ad")
     assert "not this column of a" in done.err
     assert "2 values: a, b" in done.out

@@ -20,8 +20,7 @@ from sfs_cli.ranking.prune import standardized
 from sfs_cli.run.annotations import Annotation, explained, followed_by_top
 from sfs_cli.run.columns import LIKE_BATCHES, LIKE_CLASSES
 from tests.making import write_table
-from tests.places import SAMPLE_DATA
-from tests.running import run_here
+from tests.running import Sfs, run_here
 
 N = 40
 SAMPLES = [f"s{i}" for i in range(N)]
@@ -47,16 +46,13 @@ def accidents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 WORDS = ["rank", "x.csv", "--method", "variance"]
 
 
-def test_a_source_of_few_genes_is_among_those_that_are_shown(
-    accidents: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_source_of_few_genes_is_among_those_that_are_shown(accidents: Path, sfs: Sfs) -> None:
     table = (accidents / "x.csv").read_text()
     (accidents / "x.csv").write_text(table.replace("\ng9,", "\ng8,"))  # a warning that comes before
     strange = "\t".join(f"z{i}" for i in range(60))
     (accidents / "s.gmt").write_text(f"A\t-\tg1\tg2\t{strange}\nB\t-\tg2\tg3\t{strange}\n")
     sources = ["--source", "t=terms:s.gmt", "--source", "e=target:"]
-    done = run_here(["rank", "x.csv", "--method", "msfs", *sources, "--out", "out"], capfd)
-    assert done.code == 0, done.err
+    done = sfs("rank", "x.csv", "--method", "msfs", *sources, "--out", "out")
     kept = json.loads((accidents / "out" / "run.json").read_text())["warnings"]
     assert len(kept) > 3
     assert any("3 of 63 ids found among the features" in line for line in shown(done.err))
@@ -257,15 +253,6 @@ def test_the_first_features_that_follow_a_column_of_the_matrix_are_told(
     assert "[batch]" not in run_here(["rank", "prep.h5ad", *tests], capfd).err
 
 
-def test_the_batch_of_the_sample_data_is_told(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(SAMPLE_DATA)
-    words = ["rank", "expression.csv", "--method", "spec", "--similarity", "rbf"]
-    done = run_here([*words, "--labels", "labels.tsv:tissue"], capfd)
-    assert "the first features follow labels.tsv:batch, which explains" in done.err
-
-
 def inspected(words: list[str], capfd: pytest.CaptureFixture[str]) -> dict[str, Any]:
     done = run_here(["inspect", *words, "--json"], capfd)
     assert done.code == 0, done.err
@@ -300,11 +287,7 @@ def test_inspect_describes_what_rank_tells_of(
     rng: np.random.Generator,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    values = rng.normal(8, 1, (60, N))
-    values[2, 3] = np.nan
-    write_table(tmp_path / "gaps.csv", values, None, SAMPLES)
-    assert inspected(["gaps.csv"], capfd)["missing_values"] == 1
-    table = pd.DataFrame(values[3:], columns=SAMPLES)
+    table = pd.DataFrame(rng.normal(8, 1, (57, N)), columns=SAMPLES)
     table["everything"] = table.sum(axis=1)
     table.to_csv(tmp_path / "results.csv", index_label="gene")
     done = run_here(["inspect", "results.csv"], capfd)
